@@ -1,0 +1,50 @@
+// Result<T>: how rooms report failure to each other. No exception crosses a room's border.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace millrace {
+
+// Who has to act on an error; the program's exit code follows from it.
+enum class ErrorKind {
+  usage,        // the user asked for something impossible; exit code 2
+  failure,      // the work itself failed; exit code 1
+  interrupted,  // the user or the system asked to stop; exit code 130
+};
+
+// One line for a person: it names the thing that is wrong and the way out.
+struct Error {
+  ErrorKind kind = ErrorKind::failure;
+  std::string message;
+};
+
+template <class T> using Result = std::expected<T, Error>;
+using Status = Result<void>;
+
+template <class... Args>
+[[nodiscard]] std::unexpected<Error> usage_error(fmt::format_string<Args...> format, Args&&... args) {
+  return std::unexpected(Error{ErrorKind::usage, fmt::format(format, std::forward<Args>(args)...)});
+}
+
+template <class... Args>
+[[nodiscard]] std::unexpected<Error> failure(fmt::format_string<Args...> format, Args&&... args) {
+  return std::unexpected(Error{ErrorKind::failure, fmt::format(format, std::forward<Args>(args)...)});
+}
+
+[[nodiscard]] inline int exit_code(const Error& error) {
+  switch (error.kind) {
+  case ErrorKind::usage:
+    return 2;
+  case ErrorKind::failure:
+    return 1;
+  case ErrorKind::interrupted:
+    return 130;
+  }
+  return 1;
+}
+
+}  // namespace millrace
