@@ -1,0 +1,37 @@
+// The CPUs on which the kernel lets the calling thread run: set, read back, restored.
+#pragma once
+
+#include "millrace/base/result.h"
+#include "millrace/machine/cpu_set.h"
+
+#include <optional>
+
+namespace millrace::machine {
+
+// The calling thread's affinity mask. Failure when the kernel refuses to tell (never seen in practice). Any
+// thread may call it at any time.
+[[nodiscard]] Result<CpuSet> current_thread_affinity();
+
+// Asks the kernel to run the calling thread on `cpus` alone and returns what it granted, read back after the
+// call: the kernel silently drops CPUs that are offline or outside the thread's cpuset. Usage error when
+// `cpus` is empty or when none of it can be granted; the mask is then what it was.
+[[nodiscard]] Result<CpuSet> bind_current_thread(const CpuSet& cpus);
+
+// Remembers the calling thread's affinity and gives it back on destruction. To be made and destroyed on one
+// and the same thread. When the mask could not be read at construction there is nothing to give back; `saved`
+// says so.
+class AffinityGuard {
+ public:
+  AffinityGuard();
+  ~AffinityGuard();
+  AffinityGuard(const AffinityGuard&) = delete;
+  AffinityGuard& operator=(const AffinityGuard&) = delete;
+
+  // The mask that will be restored.
+  [[nodiscard]] const std::optional<CpuSet>& saved() const { return saved_; }
+
+ private:
+  std::optional<CpuSet> saved_;
+};
+
+}  // namespace millrace::machine

@@ -1,0 +1,60 @@
+#include "millrace/machine/thread_affinity.h"
+
+#include <sched.h>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace millrace::machine {
+namespace {
+
+CpuSet allowed() { return current_thread_affinity().value(); }
+
+TEST(ThreadAffinity, ThreadMayRunSomewhere) { EXPECT_FALSE(allowed().empty()); }
+
+TEST(ThreadAffinity, BindingToEachAllowedCpuIsGrantedAndTakesEffect) {
+  const AffinityGuard guard;
+  for (const int cpu : *guard.saved()) {
+    const auto granted = bind_current_thread({cpu});
+    ASSERT_TRUE(granted) << granted.error().message;
+    EXPECT_EQ(*granted, CpuSet{cpu});
+    EXPECT_EQ(sched_getcpu(), cpu);
+  }
+}
+
+TEST(ThreadAffinity, ReportsWhatWasGrantedNotWhatWasAsked) {
+  const AffinityGuard guard;
+  const CpuSet before = allowed();
+  CpuSet asked = before;
+  asked.insert(CpuSet::limit - 1);  // no machine has it
+  EXPECT_EQ(bind_current_thread(asked), before);
+}
+
+TEST(ThreadAffinity, RefusesAnEmptySetAndAbsentCpusAndKeepsTheMask) {
+  const CpuSet before = allowed();
+  for (const CpuSet& impossible : {CpuSet(), CpuSet{CpuSet::limit - 1}}) {
+    const auto granted = bind_current_thread(impossible);
+    ASSERT_FALSE(granted);
+    EXPECT_EQ(granted.error().kind, ErrorKind::usage);
+    EXPECT_EQ(allowed(), before);
+  }
+}
+
+TEST(AffinityGuard, RestoresTheMaskAtTheEndOfItsScope) {
+  const CpuSet before = allowed();
+  {
+    const AffinityGuard guard;
+    ASSERT_TRUE(bind_current_thread(before.first(1)));
+    EXPECT_EQ(allowed(), before.first(1));
+  }
+  EXPECT_EQ(allowed(), before);
+}
+
+TEST(AffinityGuard, ConcernsItsOwnThreadOnly) {
+  const CpuSet before = allowed();
+  std::jthread([&] { EXPECT_TRUE(bind_current_thread(before.first(1))); }).join();
+  EXPECT_EQ(allowed(), before);
+}
+
+}  // namespace
+}  // namespace millrace::machine
