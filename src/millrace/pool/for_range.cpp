@@ -1,0 +1,77 @@
+#include "millrace/pool/for_range.h"
+
+#include "millrace/pool/contiguous_part.h"
+#include "millrace/pool/mailbox.h"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+
+namespace millrace::pool {
+namespace {
+
+// The front of what nobody has taken yet, as an offset from the range's begin.
+//
+// relaxed throughout: an atomic read-modify-write alone makes every offset go to one member only; the data
+// that members work on is published by the fork and the join.
+struct alignas(cache_line_pair) Front {
+  std::atomic<std::uint64_t> offset = 0;
+};
+
+// The next `chunk` elements of [0, length). Offsets past the end mean that there are none left. Each member
+// oversteps once at most, by a chunk no longer than the range, which an unsigned 64-bit number holds for any
+// team that exists.
+Part take_chunk(Front& front, std::uint64_t length, std::uint64_t chunk) {
+  const std::uint64_t taken = front.offset.fetch_add(chunk, std::memory_order_relaxed);
+  const std::uint64_t begin = std::min(taken, length);
+  return {static_cast<std::int64_t>(begin), static_cast<std::int64_t>(std::min(begin + chunk, length))};
+}
+
+// The next chunk of half an even share of what is left, at least `grain`.
+Part take_share(Front& front, std::uint64_t length, std::uint64_t grain, std::uint64_t members) {
+  std::uint64_t begin = front.offset.load(std::memory_order_relaxed);
+  while (begin < length) {
+    const std::uint64_t left = length - begin;
+    const std::uint64_t chunk = std::min(std::max(left / (2 * members), grain), left);
+    if (front.offset.compare_exchange_weak(begin, begin + chunk, std::memory_order_relaxed,
+                                           std::memory_order_relaxed))
+      return {static_cast<std::int64_t>(begin), static_cast<std::int64_t>(begin + chunk)};
+  }
+  return {};
+}
+
+}  // namespace
+
+Status for_range(Team& team, std::int64_t begin, std::int64_t end, Partition partition, std::int64_t grain,
+                 FunctionRef<void(std::int64_t begin, std::int64_t end, int rank)> fn) {
+  if (grain < 1) return usage_error("a loop cannot be divided by a grain of {}; give at least 1", grain);
+  if (end <= begin) return {};
+  if (begin < 0 && end > std::numeric_limits<std::int64_t>::max() + begin)
+    return usage_error("the range [{}, {}) is longer than 63 bits count; divide it", begin, end);
+  const std::int64_t length = end - begin;
+  const std::int64_t chunk = std::min(grain, length);
+  const std::int64_t worthwhile = length / chunk + (length % chunk != 0 ? 1 : 0);
+  const int active = static_cast<int>(std::min<std::int64_t>(team.size(), worthwhile));
+  const int first_rank = team.size() - active;
+
+  if (partition == Partition::static_)
+    return team.run_last(active, [&](int rank) {
+      const Part part = contiguous_part(length, active, rank - first_rank);
+      fn(begin + part.begin, begin + part.end, rank);
+    });
+
+  Front front;
+  const auto total = static_cast<std::uint64_t>(length);
+  const auto least = static_cast<std::uint64_t>(chunk);
+  const auto take = [&]() {
+    return partition == Partition::dynamic
+               ? take_chunk(front, total, least)
+               : take_share(front, total, least, static_cast<std::uint64_t>(active));
+  };
+  return team.run_last(active, [&](int rank) {
+    for (Part part = take(); part.begin < part.end; part = take())
+      fn(begin + part.begin, begin + part.end, rank);
+  });
+}
+
+}  // namespace millrace::pool

@@ -1,0 +1,282 @@
+// Prints what a fork-join of an empty body on two threads costs: WorkerPool against libgomp and oneTBB, pair
+// by pair in one process, and the CPU time that an idle pool burns.
+//
+//   fork_join_compare [rounds] [forks per batch]
+//
+// How the disturbance of one runtime's polling threads by another's is kept out: each round runs one batch of
+// each contender in a random order; before a batch the program sleeps until its other threads have used no
+// CPU time for 5 ms (libgomp polls for milliseconds after a region, oneTBB for about one); the first forks of
+// a batch wake the threads up and are not counted. Forks are timed one by one; the clock's own cost is
+// printed and not subtracted. A round yields a median and a 99th percentile for each contender, and their
+// ratios are taken within the round, so that whatever else the machine was doing then bears on both.
+//
+// The last column tells whether a fork was one: WorkerPool and libgomp run the halves on two threads by
+// contract, oneTBB where a worker steals the other half in time, which for an empty body it does not. "TBB
+// meeting" asks for what the other two give: each half returns when both have started (or after a
+// millisecond).
+#include "millrace/base/clock.h"
+#include "millrace/machine/cpu_set.h"
+#include "millrace/pool/mailbox.h"
+#include "millrace/pool/spin.h"
+#include "millrace/pool/worker_pool.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <functional>
+#include <omp.h>
+#include <random>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
+
+namespace {
+
+using namespace millrace;
+
+// A way to run two halves in parallel: once with an empty body, and once with a body that notes which thread
+// ran each half, as a runtime is free to run both on the caller.
+using Halves = std::array<std::thread::id, 2>;
+struct Contender {
+  std::string name;
+  std::function<void()> fork_join;
+  std::function<void(Halves&)> fork_join_noting;
+};
+
+template <class RunHalves> Contender contender(std::string name, RunHalves run_halves) {
+  return {std::move(name), [=] { run_halves([](std::size_t) {}); },
+          [=](Halves& halves) {
+            run_halves([&](std::size_t half) { halves[half] = std::this_thread::get_id(); });
+          }};
+}
+
+struct Percentiles {
+  double median = 0;
+  double p99 = 0;
+};
+
+// Sorts `values`. Nearest rank.
+double quantile(std::vector<double>& values, double q) {
+  std::ranges::sort(values);
+  return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)];
+}
+
+double cpu_seconds(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+// Returns when the process has used less than a tenth of a millisecond in 5.
+void wait_until_quiescent() {
+  for (;;) {
+    const double before = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - before < 1e-4) return;
+  }
+}
+
+Percentiles measure(const Contender& contender, int forks) {
+  constexpr int warm_up = 500;
+  std::vector<double> times;
+  times.reserve(static_cast<std::size_t>(forks));
+  wait_until_quiescent();
+  for (int i = 0; i < warm_up; ++i)
+    contender.fork_join();
+  for (int i = 0; i < forks; ++i) {
+    const std::int64_t start = now_ns();
+    contender.fork_join();
+    times.push_back(static_cast<double>(now_ns() - start));
+  }
+  return {quantile(times, 0.5), quantile(times, 0.99)};
+}
+
+struct Series {
+  std::vector<double> median;
+  std::vector<double> p99;
+};
+
+std::string spread(std::vector<double> values, const char* format) {
+  return fmt::format(fmt::runtime(std::string(format) + " [" + format + " .. " + format + "]"),
+                     quantile(values, 0.5), quantile(values, 0.25), quantile(values, 0.75));
+}
+
+std::vector<double> ratios(const std::vector<double>& ours, const std::vector<double>& theirs) {
+  std::vector<double> result;
+  for (std::size_t i = 0; i < ours.size(); ++i)
+    result.push_back(ours[i] / theirs[i]);
+  return result;
+}
+
+// Per cent of forks in which the two halves ran on two threads.
+double on_two_threads(const Contender& contender) {
+  constexpr int forks = 5000;
+  int two = 0;
+  wait_until_quiescent();
+  for (int i = 0; i < forks; ++i) {
+    Halves halves;
+    contender.fork_join_noting(halves);
+    two += halves[0] != halves[1] ? 1 : 0;
+  }
+  return 100.0 * two / forks;
+}
+
+// Where two halves of a fork meet: each waits for the other, a millisecond at most.
+class Meeting {
+ public:
+  void arrive() {
+    // Two arrivals a fork: the first of a fork makes the count odd, the second even.
+    const std::int64_t arrival = arrivals_.fetch_add(1) + 1;
+    const std::int64_t both = arrival + arrival % 2;
+    static_cast<void>(pool::spin_until([&] { return arrivals_.load() >= both; }, 1'000'000));
+  }
+
+ private:
+  std::atomic<std::int64_t> arrivals_ = 0;
+};
+
+int argument(int argc, char** argv, int index, int otherwise) {
+  if (index >= argc) return otherwise;
+  const std::string_view text = argv[index];
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value > 0 ? value : -1;
+}
+
+// CPU seconds per second that the process uses while nothing is forked, once the linger is over.
+double idle_cpu() {
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const double before = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
+  const std::int64_t start = now_ns();
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  return (cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - before) / seconds(now_ns() - start);
+}
+
+double clock_cost_ns() {
+  constexpr int readings = 100'000;
+  const std::int64_t start = now_ns();
+  for (int i = 1; i < readings; ++i)
+    static_cast<void>(now_ns());
+  return static_cast<double>(now_ns() - start) / readings;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int rounds = argument(argc, argv, 1, 60);
+  const int forks = argument(argc, argv, 2, 5000);
+  if (rounds < 1 || forks < 1) {
+    fmt::print(stderr, "usage: fork_join_compare [rounds] [forks per batch], both whole numbers from 1\n");
+    return 2;
+  }
+  auto made = pool::WorkerPool::create(2);
+  if (!made) {
+    fmt::print(stderr, "{}\n", made.error().message);
+    return 1;
+  }
+  pool::WorkerPool& workers = **made;
+  fmt::print("idle pool of 2: {:.6f} CPU seconds per second\n", idle_cpu());
+
+  pool::PoolTeam team = workers.team();
+  tbb::task_arena arena(2);
+  Meeting meeting;
+  tbb::affinity_partitioner affinity;
+  const std::vector<Contender> contenders{
+      contender("WorkerPool",
+                [&](auto body) {
+                  // The body cannot fail; the status is looked at all the same, as a user would.
+                  if (!team.run([&](int rank) { body(static_cast<std::size_t>(rank)); })) std::abort();
+                }),
+      contender("libgomp",
+                [](auto body) {
+#pragma omp parallel num_threads(2)
+                  body(static_cast<std::size_t>(omp_get_thread_num()));
+                }),
+      contender("TBB simple",
+                [&](auto body) {
+                  arena.execute([&] {
+                    tbb::parallel_for(
+                        tbb::blocked_range<std::size_t>(0, 2, 1),
+                        [&](const auto& range) { body(range.begin()); }, tbb::simple_partitioner());
+                  });
+                }),
+      contender("TBB static",
+                [&](auto body) {
+                  arena.execute([&] {
+                    tbb::parallel_for(
+                        tbb::blocked_range<std::size_t>(0, 2, 1),
+                        [&](const auto& range) { body(range.begin()); }, tbb::static_partitioner());
+                  });
+                }),
+      contender("TBB affinity",
+                [&](auto body) {
+                  arena.execute([&] {
+                    tbb::parallel_for(
+                        tbb::blocked_range<std::size_t>(0, 2, 1),
+                        [&](const auto& range) { body(range.begin()); }, affinity);
+                  });
+                }),
+      contender("TBB group",
+                [&](auto body) {
+                  arena.execute([&] {
+                    tbb::task_group group;
+                    group.run([&] { body(std::size_t{0}); });
+                    body(std::size_t{1});
+                    group.wait();
+                  });
+                }),
+      contender("TBB meeting",
+                [&](auto body) {
+                  arena.execute([&] {
+                    tbb::task_group group;
+                    group.run([&] {
+                      body(std::size_t{0});
+                      meeting.arrive();
+                    });
+                    body(std::size_t{1});
+                    meeting.arrive();
+                    group.wait();
+                  });
+                }),
+  };
+
+  std::vector<Series> series(contenders.size());
+  std::vector<std::size_t> order(contenders.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    order[i] = i;
+  std::mt19937 random(1);
+  for (int round = 0; round < rounds; ++round) {
+    std::ranges::shuffle(order, random);
+    for (const std::size_t i : order) {
+      const Percentiles measured = measure(contenders[i], forks);
+      series[i].median.push_back(measured.median);
+      series[i].p99.push_back(measured.p99);
+    }
+  }
+
+  fmt::print("fork-join of an empty body on 2 threads, warm: {} rounds of {} forks each; median [quartiles] "
+             "over the "
+             "rounds; a reading of the clock costs {:.0f} ns\n\n",
+             rounds, forks, clock_cost_ns());
+  fmt::print("{:<13} {:>24} {:>27} {:>26} {:>26} {:>12}\n", "", "median, ns", "99th percentile, ns",
+             "WorkerPool's median / its", "WorkerPool's p99 / its", "2 threads, %");
+  for (std::size_t i = 0; i < contenders.size(); ++i)
+    fmt::print("{:<13} {:>24} {:>27} {:>26} {:>26} {:>12.1f}\n", contenders[i].name,
+               spread(series[i].median, "{:.0f}"), spread(series[i].p99, "{:.0f}"),
+               spread(ratios(series[0].median, series[i].median), "{:.2f}"),
+               spread(ratios(series[0].p99, series[i].p99), "{:.2f}"), on_two_threads(contenders[i]));
+  return 0;
+}

@@ -1,0 +1,29 @@
+// The two Linux system calls by which a thread sleeps until a 32-bit word changes (futex(2)).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <unistd.h>
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+namespace millrace::pool {
+
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
+                  sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t),
+              "the kernel reads the word as a plain 32-bit integer");
+
+// Sleeps while `word` holds `expected`. The kernel compares and goes to sleep in one step with respect to
+// futex_wake_one on the same word. May return early (signal, stray wake): callers look at the word again in a
+// loop.
+inline void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected) {
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+}
+
+// Wakes one thread that sleeps on `word`, if there is one. Reads nothing from the word.
+inline void futex_wake_one(const std::atomic<std::uint32_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+}  // namespace millrace::pool

@@ -1,0 +1,77 @@
+#include "millrace/pool/mailbox.h"
+
+#include "millrace/base/clock.h"
+#include "millrace/pool/futex.h"
+#include "millrace/pool/spin.h"
+
+#include <algorithm>
+#include <sched.h>
+#include <utility>
+
+namespace millrace::pool {
+
+void Mailbox::post(const Job& job) {
+  job_ = job;
+  leader_cpu_ = sched_getcpu();
+  worker_beside_ = leader_cpu_ == worker_cpu_;
+  awake_by_ = 0;
+  // release: the job, and all that the leader wrote before, is published to the acquire in receive().
+  // An exchange and not a store: what it returns decides whether somebody has to be woken, and between a load
+  // and a store the worker could fall asleep unseen.
+  if (state_.exchange(posted, std::memory_order_release) == asleep) {
+    futex_wake_one(state_);
+    awake_by_ = now_ns() + wake_up_ns;
+  }
+}
+
+void Mailbox::await_done(std::int64_t linger_ns) {
+  // acquire: pairs with the release in finish(); the worker's results are visible from here on.
+  const auto done = [this] {
+    const std::uint32_t state = state_.load(std::memory_order_acquire);
+    return state == idle || state == asleep;
+  };
+  if (worker_beside_)
+    linger_ns = 0;
+  else if (linger_ns > 0 && awake_by_ != 0 && !done())
+    linger_ns = std::max(linger_ns, awake_by_ - now_ns());
+  if (spin_until(done, linger_ns)) return;
+  // Announces the sleep. relaxed: it publishes nothing, and a failure is looked at again by done().
+  std::uint32_t expected = posted;
+  state_.compare_exchange_strong(expected, awaited, std::memory_order_relaxed, std::memory_order_relaxed);
+  while (!done())
+    futex_wait(state_, awaited);
+}
+
+std::exception_ptr Mailbox::take_error() {
+  // The common case must not write: the worker is about to poll this line.
+  return error_ ? std::exchange(error_, nullptr) : nullptr;
+}
+
+Job Mailbox::receive(std::int64_t linger_ns) {
+  // acquire: pairs with the release in post().
+  const auto arrived = [this] {
+    const std::uint32_t state = state_.load(std::memory_order_acquire);
+    return state == posted || state == awaited;
+  };
+  if (!spin_until(arrived, leader_beside_ ? 0 : linger_ns)) {
+    // Announces the sleep. relaxed: it publishes nothing, and a failure means that a job came, which
+    // arrived() sees.
+    std::uint32_t expected = idle;
+    state_.compare_exchange_strong(expected, asleep, std::memory_order_relaxed, std::memory_order_relaxed);
+    while (!arrived())
+      futex_wait(state_, asleep);
+  }
+  return job_;
+}
+
+void Mailbox::finish(std::exception_ptr error) {
+  if (error) error_ = std::move(error);
+  worker_cpu_ = sched_getcpu();
+  leader_beside_ = worker_cpu_ == leader_cpu_;
+  seen_cpu_ = worker_cpu_;
+  // release: the worker's results are published to the acquire in await_done(). An exchange for the same
+  // reason as in post(): the leader may fall asleep between a load and a store.
+  if (state_.exchange(idle, std::memory_order_release) == awaited) futex_wake_one(state_);
+}
+
+}  // namespace millrace::pool

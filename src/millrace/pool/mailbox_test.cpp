@@ -1,0 +1,108 @@
+// The mailbox by itself: one leader, one worker, every mixture of polling and sleeping on the two sides.
+#include "millrace/pool/mailbox.h"
+
+#include <chrono>
+#include <cstdint>
+#include <random>
+#include <stdexcept>
+#include <thread>
+#include <tuple>
+
+#include <gtest/gtest.h>
+
+namespace millrace::pool {
+namespace {
+
+// A worker's loop around a mailbox; ended by the destructor.
+class Server {
+ public:
+  Server(Mailbox& mailbox, std::int64_t linger_ns)
+      : mailbox_(mailbox), thread_([&mailbox, linger_ns] {
+          for (;;) {
+            const Job job = mailbox.receive(linger_ns);
+            if (!job.work) return;
+            try {
+              job.work(job.rank);
+              mailbox.finish(nullptr);
+            } catch (...) {
+              mailbox.finish(std::current_exception());
+            }
+          }
+        }) {}
+  ~Server() {
+    mailbox_.post(Job{});
+    thread_.join();
+  }
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+ private:
+  Mailbox& mailbox_;
+  std::thread thread_;
+};
+
+void pause_about(std::int64_t microseconds) {
+  if (microseconds > 0) std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
+}
+
+// Linger of the leader and of the worker in nanoseconds.
+class MailboxTest : public testing::TestWithParam<std::tuple<std::int64_t, std::int64_t>> {
+ protected:
+  std::int64_t leader_linger_ns_ = std::get<0>(GetParam());
+  Mailbox mailbox_;
+  Server server_{mailbox_, std::get<1>(GetParam())};
+};
+
+TEST_P(MailboxTest, every_job_is_done_once_and_its_writes_are_seen) {
+  int value = 0;  // not atomic: the thread sanitizer tells if the mailbox does not order the accesses
+  const auto add = [&](int rank) { value += rank; };
+  for (int i = 1; i <= 5000; ++i) {
+    mailbox_.post({add, 2, 0});
+    mailbox_.await_done(leader_linger_ns_);
+    ASSERT_EQ(value, 2 * i);
+    ASSERT_EQ(mailbox_.take_error(), nullptr);
+  }
+}
+
+TEST_P(MailboxTest, no_wake_up_is_lost_when_either_side_pauses) {
+  std::mt19937 random(7);
+  std::uniform_int_distribution<std::int64_t> microseconds(0, 60);
+  int calls = 0;
+  for (int i = 0; i < 400; ++i) {
+    const std::int64_t job_pause = i % 2 == 0 ? microseconds(random) : 0;
+    const auto work = [&](int) {
+      ++calls;
+      pause_about(job_pause);
+    };
+    mailbox_.post({work, 0, 0});
+    mailbox_.await_done(leader_linger_ns_);
+    pause_about(i % 3 == 0 ? microseconds(random) : 0);
+  }
+  EXPECT_EQ(calls, 400);
+}
+
+TEST_P(MailboxTest, awaiting_without_a_job_returns_at_once) {
+  mailbox_.await_done(leader_linger_ns_);
+  while (!mailbox_.worker_asleep())
+    std::this_thread::yield();
+  mailbox_.await_done(leader_linger_ns_);
+  EXPECT_TRUE(mailbox_.worker_asleep());
+}
+
+TEST_P(MailboxTest, an_error_is_given_to_the_leader_once) {
+  const auto fail = [](int) { throw std::runtime_error("no"); };
+  const auto succeed = [](int) {};
+  mailbox_.post({fail, 0, 0});
+  mailbox_.await_done(leader_linger_ns_);
+  EXPECT_NE(mailbox_.take_error(), nullptr);
+  EXPECT_EQ(mailbox_.take_error(), nullptr);
+  mailbox_.post({succeed, 0, 0});
+  mailbox_.await_done(leader_linger_ns_);
+  EXPECT_EQ(mailbox_.take_error(), nullptr);
+}
+
+INSTANTIATE_TEST_SUITE_P(Lingers, MailboxTest,
+                         testing::Combine(testing::Values(0, 10'000), testing::Values(0, 10'000)));
+
+}  // namespace
+}  // namespace millrace::pool

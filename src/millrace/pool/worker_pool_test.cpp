@@ -1,0 +1,352 @@
+#include "millrace/base/clock.h"
+#include "millrace/pool/for_range.h"
+#include "millrace/pool/worker_pool.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace::pool {
+namespace {
+
+using machine::CpuSet;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::unique_ptr<WorkerPool> make_pool(int workers, std::vector<CpuSet> bindings = {}) {
+  auto pool = WorkerPool::create(workers, bindings);
+  EXPECT_TRUE(pool) << pool.error().message;
+  return pool ? std::move(*pool) : nullptr;
+}
+
+CpuSet own_cpus() {
+  auto cpus = machine::current_thread_affinity();
+  EXPECT_TRUE(cpus);
+  return cpus.value_or(CpuSet{});
+}
+
+// The pool's threads in this process, by the number in their name, with how often each has gone to sleep.
+std::map<int, std::int64_t> sleeps_of_workers() {
+  std::map<int, std::int64_t> result;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    std::optional<int> worker;
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with("Name:\tworker-")) worker = std::stoi(line.substr(line.rfind('-') + 1));
+      if (worker && line.starts_with("voluntary_ctxt_switches:"))
+        result[*worker] = std::stoll(line.substr(line.find('\t')));
+    }
+  }
+  return result;
+}
+
+double process_cpu_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+// Long enough for every worker to have fallen asleep, on a machine that is busy with other things too.
+void let_workers_fall_asleep() { std::this_thread::sleep_for(std::chrono::milliseconds(100)); }
+
+TEST(WorkerPoolTest, fewer_than_one_worker_is_a_usage_error) {
+  for (const int workers : {0, -3}) {
+    const auto pool = WorkerPool::create(workers);
+    ASSERT_FALSE(pool);
+    EXPECT_EQ(pool.error().kind, ErrorKind::usage);
+    EXPECT_THAT(pool.error().message, HasSubstr(std::to_string(workers)));
+  }
+}
+
+TEST(WorkerPoolTest, makes_one_thread_less_than_workers_and_joins_them) {
+  for (const int workers : {1, 2, 5}) {
+    {
+      const auto pool = make_pool(workers);
+      EXPECT_EQ(pool->size(), workers);
+      EXPECT_EQ(sleeps_of_workers().size(), static_cast<std::size_t>(workers - 1));
+    }
+    EXPECT_TRUE(sleeps_of_workers().empty());
+  }
+}
+
+TEST(WorkerPoolTest, is_made_and_ended_many_times_without_being_used) {
+  for (int i = 0; i < 300; ++i)
+    make_pool(3);
+}
+
+TEST(WorkerPoolTest, an_idle_pool_uses_no_cpu) {
+  const auto pool = make_pool(4);
+  ASSERT_TRUE(pool->team().run([](int) {}));
+  let_workers_fall_asleep();
+  const double before = process_cpu_seconds();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  // One polling worker would use 0.3 s, if the machine has a CPU for it; none uses a thousandth of that.
+  EXPECT_LT(process_cpu_seconds() - before, 0.03);
+}
+
+TEST(WorkerPoolTest, a_loop_wakes_only_as_many_workers_as_it_has_work_for) {
+  const auto pool = make_pool(5);
+  PoolTeam team = pool->team();
+  for (const auto partition : {Partition::static_, Partition::dynamic, Partition::guided})
+    for (int items = 0; items <= 5; ++items) {
+      let_workers_fall_asleep();
+      const auto before = sleeps_of_workers();
+      ASSERT_TRUE(for_range(team, 0, items, partition, 1, [](auto, auto, int) {}));
+      let_workers_fall_asleep();
+      // Who has woken up has gone to sleep again.
+      for (const auto& [worker, sleeps] : sleeps_of_workers())
+        EXPECT_EQ(sleeps > before.at(worker), worker >= 5 - items)
+            << "worker " << worker << ", items " << items;
+    }
+}
+
+TEST(WorkerPoolTest, no_wake_up_is_lost_over_many_forks_with_random_pauses) {
+  constexpr int forks = 100'000;
+  for (const int workers : {2, 3}) {
+    const auto pool = make_pool(workers);
+    PoolTeam team = pool->team();
+    std::mt19937 random(static_cast<unsigned>(workers));
+    // Pauses around the linger, so that posts meet workers that poll, fall asleep and sleep.
+    std::uniform_int_distribution<std::int64_t> pause(0, 2 * WorkerPool::linger_ns);
+    std::vector<int> calls(static_cast<std::size_t>(workers));
+    for (int fork = 0; fork < forks / 2; ++fork) {
+      const std::int64_t leader_pause = fork % 4 == 0 ? pause(random) : 0;
+      const std::int64_t worker_pause = fork % 4 == 1 ? pause(random) : 0;
+      ASSERT_TRUE(team.run([&](int rank) {
+        ++calls[static_cast<std::size_t>(rank)];
+        for (const std::int64_t until = now_ns() + worker_pause;
+             rank == 0 && worker_pause > 0 && now_ns() < until;) {
+        }
+      }));
+      for (const std::int64_t until = now_ns() + leader_pause; leader_pause > 0 && now_ns() < until;) {
+      }
+    }
+    EXPECT_THAT(calls, testing::Each(forks / 2));
+  }
+}
+
+TEST(WorkerPoolTest, more_workers_than_cpus_make_progress) {
+  const auto pool = make_pool(static_cast<int>(std::thread::hardware_concurrency()) * 4);
+  PoolTeam team = pool->team();
+  std::atomic<int> calls = 0;
+  for (int fork = 0; fork < 1000; ++fork)
+    ASSERT_TRUE(team.run([&](int) { calls.fetch_add(1, std::memory_order_relaxed); }));
+  EXPECT_EQ(calls, 1000 * pool->size());
+}
+
+TEST(WorkerPoolTest, several_pools_on_one_thread_do_not_mix) {
+  const auto one = make_pool(2);
+  const auto other = make_pool(3);
+  int inner_calls[3] = {};
+  for (int i = 0; i < 100; ++i)
+    ASSERT_TRUE(one->team().run([&](int rank) {
+      if (rank == 1) {
+        EXPECT_TRUE(other->team().run([&](int inner) { ++inner_calls[inner]; }));
+      }
+    }));
+  EXPECT_THAT(inner_calls, ElementsAre(100, 100, 100));
+}
+
+// --- Busy workers cannot be called. ---
+
+TEST(WorkerPoolTest, another_thread_cannot_run_the_team) {
+  const auto pool = make_pool(3);
+  Status status;
+  int calls = 0;
+  std::thread([&] { status = pool->team().run([&](int) { ++calls; }); }).join();
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().kind, ErrorKind::usage);
+  EXPECT_THAT(status.error().message, HasSubstr("another thread"));
+  EXPECT_EQ(calls, 0);
+}
+
+TEST(WorkerPoolTest, no_member_can_run_the_team_that_it_is_running_in) {
+  const auto pool = make_pool(3);
+  PoolTeam team = pool->team();
+  const std::vector<CpuSet> nowhere(3, CpuSet{own_cpus().highest() + 1000});
+  std::atomic<int> refused = 0;
+  ASSERT_TRUE(team.run([&](int rank) {
+    if (!team.run([](int) {})) ++refused;
+    if (!team.run_teams(2, [](int, Team&) {})) ++refused;
+    if (rank == 2) {
+      EXPECT_THAT(pool->rebind(nowhere).error().message, HasSubstr("busy"));
+    }
+  }));
+  EXPECT_EQ(refused, 6);
+  EXPECT_TRUE(team.run([](int) {}));
+}
+
+TEST(WorkerPoolTest, a_leader_may_run_itself_alone_within_a_run) {
+  const auto pool = make_pool(3);
+  PoolTeam team = pool->team();
+  ASSERT_TRUE(team.run([&](int rank) {
+    if (rank == 2) {
+      EXPECT_TRUE(team.last(1).run([](int) {}));
+    }
+  }));
+}
+
+TEST(WorkerPoolTest, a_team_kept_after_its_split_cannot_run_members_that_are_lent_otherwise) {
+  const auto pool = make_pool(4);
+  PoolTeam team = pool->team();
+  std::optional<PoolTeam> kept;  // workers 0 and 1, led by 1
+  ASSERT_TRUE(team.run_teams(2, [&](int part, Team& own) {
+    if (part == 0) kept = dynamic_cast<PoolTeam&>(own);
+  }));
+  ASSERT_TRUE(kept);
+  EXPECT_FALSE(kept->run([](int) {})) << "this thread is not worker 1";
+  Status by_its_leader;
+  ASSERT_TRUE(team.run([&](int rank) {
+    if (rank == 1) by_its_leader = kept->run([](int) {});
+  }));
+  ASSERT_FALSE(by_its_leader);
+  EXPECT_THAT(by_its_leader.error().message, HasSubstr("busy"));
+}
+
+TEST(WorkerPoolTest, last_gives_the_team_of_the_last_workers) {
+  const auto pool = make_pool(4);
+  const PoolTeam team = pool->team();
+  EXPECT_EQ(team.last(3).size(), 3);
+  EXPECT_EQ(team.last(0).size(), 1);
+  EXPECT_EQ(team.last(9).size(), 4);
+  std::vector<std::thread::id> all(4);
+  std::vector<std::thread::id> last(2);
+  ASSERT_TRUE(
+      pool->team().run([&](int rank) { all[static_cast<std::size_t>(rank)] = std::this_thread::get_id(); }));
+  ASSERT_TRUE(
+      team.last(2).run([&](int rank) { last[static_cast<std::size_t>(rank)] = std::this_thread::get_id(); }));
+  EXPECT_THAT(last, ElementsAre(all[2], all[3]));
+}
+
+// --- Affinity. ---
+
+// The masks that the kernel reports from within the workers.
+std::vector<CpuSet> masks_of_workers(WorkerPool& pool) {
+  std::vector<CpuSet> masks(static_cast<std::size_t>(pool.size()));
+  EXPECT_TRUE(pool.team().run([&](int rank) { masks[static_cast<std::size_t>(rank)] = own_cpus(); }));
+  return masks;
+}
+
+TEST(WorkerPoolTest, rebind_binds_each_worker_and_reports_what_was_granted) {
+  const CpuSet usable = own_cpus();
+  const CpuSet first{usable.lowest()};
+  const CpuSet last{usable.highest()};
+  const auto pool = make_pool(3);
+  EXPECT_THAT(pool->granted(), ElementsAre(usable, usable, usable));
+  const std::vector<CpuSet> bindings{first, last, {}};
+  ASSERT_TRUE(pool->rebind(bindings));
+  EXPECT_THAT(pool->granted(), ElementsAre(first, last, usable));
+  EXPECT_EQ(masks_of_workers(*pool), pool->granted());
+  const std::vector<CpuSet> moved{{}, first, last};
+  ASSERT_TRUE(pool->rebind(moved));
+  EXPECT_EQ(masks_of_workers(*pool), pool->granted());
+  EXPECT_THAT(pool->granted(), ElementsAre(usable, first, last));
+  ASSERT_TRUE(pool->rebind({}));
+  EXPECT_THAT(masks_of_workers(*pool), ElementsAre(usable, usable, usable));
+}
+
+TEST(WorkerPoolTest, a_partly_impossible_set_reports_the_part_that_was_granted) {
+  const CpuSet usable = own_cpus();
+  CpuSet too_much = usable;
+  too_much.insert(usable.highest() + 1000);
+  const auto pool = make_pool(2);
+  const std::vector<CpuSet> bindings{too_much, {}};
+  ASSERT_TRUE(pool->rebind(bindings));
+  EXPECT_EQ(pool->granted()[0], usable);
+}
+
+TEST(WorkerPoolTest, the_creator_gets_its_affinity_back) {
+  const CpuSet usable = own_cpus();
+  {
+    const auto pool = make_pool(2, {CpuSet{usable.lowest()}, CpuSet{usable.lowest()}});
+    EXPECT_EQ(own_cpus(), CpuSet{usable.lowest()});
+    ASSERT_TRUE(pool->team().run([](int) {}));
+  }
+  EXPECT_EQ(own_cpus(), usable);
+}
+
+TEST(WorkerPoolTest, an_impossible_binding_names_the_worker_and_changes_nothing) {
+  const CpuSet usable = own_cpus();
+  const CpuSet nowhere{usable.highest() + 1000};
+  const auto pool = make_pool(3);
+  const std::vector<CpuSet> possible{CpuSet{usable.lowest()}, {}, {}};
+  ASSERT_TRUE(pool->rebind(possible));
+  const std::vector<CpuSet> impossible{{}, nowhere, {}};
+  const Status status = pool->rebind(impossible);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().kind, ErrorKind::usage);
+  EXPECT_THAT(status.error().message, HasSubstr("worker 1"));
+  EXPECT_THAT(pool->granted(), ElementsAre(CpuSet{usable.lowest()}, usable, usable));
+  EXPECT_EQ(masks_of_workers(*pool), pool->granted());
+  EXPECT_FALSE(WorkerPool::create(3, impossible));
+  EXPECT_EQ(own_cpus(), usable);
+}
+
+TEST(WorkerPoolTest, a_wrong_number_of_bindings_is_a_usage_error) {
+  const auto pool = make_pool(2);
+  const std::vector<CpuSet> bindings(3);
+  const Status status = pool->rebind(bindings);
+  ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().message, HasSubstr("3 bindings for a pool of 2"));
+}
+
+TEST(WorkerPoolTest, workers_on_one_cpu_make_progress) {
+  const CpuSet one{own_cpus().lowest()};
+  const auto pool = make_pool(3, {one, one, one});
+  PoolTeam team = pool->team();
+  std::vector<int> calls(3);
+  for (int fork = 0; fork < 1000; ++fork)
+    ASSERT_TRUE(team.run([&](int rank) { ++calls[static_cast<std::size_t>(rank)]; }));
+  EXPECT_THAT(calls, testing::Each(1000));
+}
+
+TEST(WorkerPoolTest, a_worker_that_keeps_meeting_its_leader_on_one_cpu_moves_away) {
+  const CpuSet usable = own_cpus();
+  if (usable.count() < 2) GTEST_SKIP() << "needs two CPUs";
+  const auto pool = make_pool(2);
+  PoolTeam team = pool->team();
+  const CpuSet shared{usable.lowest()};
+  ASSERT_TRUE(team.run([&](int) { EXPECT_TRUE(machine::bind_current_thread(shared)); }));
+  int jobs_beside = 0;
+  CpuSet mask = shared;
+  while (mask == shared && jobs_beside < 10 * WorkerPool::patience_beside_leader) {
+    ASSERT_TRUE(team.run([&](int rank) {
+      if (rank == 0) mask = own_cpus();
+    }));
+    ++jobs_beside;
+  }
+  EXPECT_EQ(mask, usable) << "what the pool granted, not what the thread was confined to meanwhile";
+  EXPECT_GE(jobs_beside + 1, WorkerPool::patience_beside_leader)
+      << "the first run, which bound them, counts too";
+}
+
+TEST(MayLingerTest, workers_that_can_have_a_cpu_each_may_poll) {
+  const CpuSet zero{0};
+  const CpuSet one{1};
+  const CpuSet both{0, 1};
+  const CpuSet four = CpuSet::range(0, 3);
+  const auto of = [](std::vector<CpuSet> allowed) { return may_linger(allowed); };
+  EXPECT_THAT(of({both}), ElementsAre(true));
+  EXPECT_THAT(of({both, both}), ElementsAre(true, true));
+  EXPECT_THAT(of({both, both, both}), ElementsAre(false, false, false));
+  EXPECT_THAT(of({zero, zero}), ElementsAre(false, false));
+  EXPECT_THAT(of({zero, one}), ElementsAre(true, true));
+  EXPECT_THAT(of({zero, one, both}), ElementsAre(true, true, false));
+  EXPECT_THAT(of({zero, zero, four}), ElementsAre(false, false, true));
+  EXPECT_THAT(of({}), ElementsAre());
+}
+
+}  // namespace
+}  // namespace millrace::pool
