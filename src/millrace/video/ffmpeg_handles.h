@@ -1,0 +1,44 @@
+// Ownership of FFmpeg's C structures, and its error codes in words.
+#pragma once
+
+#include <memory>
+#include <string>
+
+extern "C" {
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+#include <libavutil/frame.h>
+#include <libswscale/swscale.h>
+}
+
+namespace millrace::video {
+
+struct FfmpegDelete {
+  void operator()(AVFormatContext* format) const { avformat_close_input(&format); }
+  void operator()(AVCodecContext* codec) const { avcodec_free_context(&codec); }
+  void operator()(AVFrame* frame) const { av_frame_free(&frame); }
+  void operator()(AVPacket* packet) const { av_packet_free(&packet); }
+  void operator()(SwsContext* context) const { sws_freeContext(context); }
+  void operator()(AVIOContext* io) const {
+    av_freep(static_cast<void*>(&io->buffer));
+    avio_context_free(&io);
+  }
+};
+template <class T> using FfmpegPtr = std::unique_ptr<T, FfmpegDelete>;
+
+// A context for writing is freed, not closed.
+struct MuxerDelete {
+  void operator()(AVFormatContext* format) const { avformat_free_context(format); }
+};
+using MuxerPtr = std::unique_ptr<AVFormatContext, MuxerDelete>;
+
+[[nodiscard]] inline std::string ffmpeg_message(int code) {
+  char text[AV_ERROR_MAX_STRING_SIZE] = {};
+  av_strerror(code, text, sizeof text);
+  return text;
+}
+
+// FFmpeg prints to standard error by itself, for the whole process; what matters comes as error codes.
+inline void silence_ffmpeg() { av_log_set_level(AV_LOG_QUIET); }
+
+}  // namespace millrace::video

@@ -1,0 +1,115 @@
+// Frames of video as planes of integer code values: the currency between readers, the executor and writers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace millrace::video {
+
+// How many chroma samples there are for the luma samples of a frame.
+enum class Chroma { gray, c420, c422, c444 };
+
+// Sizes up to this are accepted, in luma samples.
+inline constexpr int max_dimension = 32768;
+
+// What the code values of a frame mean. Code values run from 0 to 2^bits - 1 whatever the colour range is.
+struct FrameFormat {
+  int width = 0;   // luma samples, 1 to max_dimension
+  int height = 0;  // luma samples, 1 to max_dimension
+  Chroma chroma = Chroma::c420;
+  int bits = 8;             // of a code value, 8 to 16
+  bool full_range = false;  // carried through to the writer, never applied
+  int rate_numerator = 25;  // frames per second, as a fraction
+  int rate_denominator = 1;
+  // Carried through to the writer, never applied. The shape of a sample, 0:1 when not known, and the colour
+  // code points of ITU-T H.273, in which 2 stands for "unspecified".
+  int aspect_numerator = 0;
+  int aspect_denominator = 1;
+  int color_primaries = 2;
+  int color_transfer = 2;
+  int color_matrix = 2;
+
+  bool operator==(const FrameFormat&) const = default;
+};
+
+[[nodiscard]] int plane_count(Chroma chroma);
+
+// Luma samples for each sample of the chroma planes: 1 or 2.
+[[nodiscard]] int chroma_step_x(Chroma chroma);
+[[nodiscard]] int chroma_step_y(Chroma chroma);
+
+[[nodiscard]] int bytes_per_sample(const FrameFormat& format);
+
+// Size of a plane: chroma planes of odd frames are rounded up, as H.264 and y4m do.
+[[nodiscard]] int plane_width(const FrameFormat& format, int plane);
+[[nodiscard]] int plane_height(const FrameFormat& format, int plane);
+
+// Bytes from one row of a plane to the next within a Frame: a multiple of 64.
+[[nodiscard]] std::ptrdiff_t plane_stride(const FrameFormat& format, int plane);
+
+// Bytes of memory a Frame of this format takes, padding included.
+[[nodiscard]] std::size_t frame_bytes(const FrameFormat& format);
+
+// Bytes of the samples alone, rows and planes packed: what a frame takes in a file of uncompressed video.
+[[nodiscard]] std::size_t packed_bytes(const FrameFormat& format);
+
+// "352x288 4:2:0 8 bit", for messages and reports.
+[[nodiscard]] std::string to_string(const FrameFormat& format);
+
+// One plane of samples, not owned: uint8_t for 8 bits, native-endian uint16_t above.
+struct PlaneView {
+  std::byte* data = nullptr;
+  std::ptrdiff_t stride = 0;  // bytes from one row to the next
+  int width = 0;
+  int height = 0;
+
+  template <class Sample> [[nodiscard]] Sample* row(int y) const {
+    return reinterpret_cast<Sample*>(data + y * stride);
+  }
+};
+
+class FrameFreeList;
+
+// A frame owns its samples. Rows start at multiples of 64 bytes; what lies between the end of a row and the
+// next one is unspecified. The 64 bytes after the end of any row are the frame's own, for vector instructions
+// that overshoot; to write there destroys the next row. Moved, not copied; a moved-from frame is empty. Not
+// synchronised, but a frame may be destroyed in another thread than the one that made it.
+class Frame {
+ public:
+  Frame() = default;
+  // Samples are uninitialised. Throws std::bad_alloc; where that must not be, take frames from a FramePool.
+  explicit Frame(const FrameFormat& format);
+
+  [[nodiscard]] bool empty() const { return !samples_; }
+  [[nodiscard]] const FrameFormat& format() const { return format_; }
+  [[nodiscard]] int planes() const { return plane_count(format_.chroma); }
+  [[nodiscard]] PlaneView plane(int which) const;
+  // Throws std::bad_alloc.
+  [[nodiscard]] Frame clone() const;
+
+  std::int64_t index = 0;          // position in the stream, from 0
+  std::int64_t timestamp_ns = -1;  // when it is shown, counted from the first frame; -1: index / frame rate
+
+ private:
+  friend class FramePool;
+
+  // Gives the memory back to the pool it came from, if it came from one.
+  struct Free {
+    std::shared_ptr<FrameFreeList> home;
+    void operator()(std::byte* memory) const;
+  };
+  using Samples = std::unique_ptr<std::byte[], Free>;
+
+  Frame(const FrameFormat& format, Samples samples) : format_(format), samples_(std::move(samples)) {}
+
+  FrameFormat format_;
+  Samples samples_;
+};
+
+// Whether every code value is below 2^bits. Files with 9 to 15 bits keep them in 16-bit words that can hold
+// more.
+[[nodiscard]] bool within_bit_depth(const Frame& frame);
+
+}  // namespace millrace::video

@@ -1,0 +1,22 @@
+#include "millrace/video/reader.h"
+
+#include "millrace/video/ffmpeg_reader.h"
+#include "millrace/video/input_file.h"
+#include "millrace/video/test_source.h"
+#include "millrace/video/y4m_reader.h"
+
+namespace millrace::video {
+
+Result<std::unique_ptr<FrameReader>> open_reader(std::string_view input, const ReaderOptions& options) {
+  if (options.decoder_threads < 1)
+    return usage_error("decoder threads: {} is too few; 1 is the least", options.decoder_threads);
+  if (input.empty()) return usage_error("the input has no name; give a video file, '-' or test:WIDTHxHEIGHT");
+  if (input == "-") return open_y4m_reader(InputFile::standard_input(), "standard input", options);
+  if (input.starts_with(test_source_prefix)) return open_test_source(input, options);
+  Result<std::unique_ptr<InputFile>> file = InputFile::open(input);
+  if (!file) return std::unexpected(std::move(file.error()));
+  if (input.ends_with(".y4m")) return open_y4m_reader(*std::move(file), std::string(input), options);
+  return open_ffmpeg_reader(*std::move(file), options);
+}
+
+}  // namespace millrace::video

@@ -1,0 +1,145 @@
+// What the tests of this room share: comparison of frames, formats to go through, files that clean up.
+#pragma once
+
+#include "millrace/video/reader.h"
+#include "millrace/video/writer.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace millrace::video::testing {
+
+// Sizes, timestamps apart, and every sample.
+inline ::testing::AssertionResult same_samples(const Frame& a, const Frame& b) {
+  if (a.format().width != b.format().width || a.format().height != b.format().height ||
+      a.format().chroma != b.format().chroma || a.format().bits != b.format().bits)
+    return ::testing::AssertionFailure() << to_string(a.format()) << " is not " << to_string(b.format());
+  for (int index = 0; index < a.planes(); ++index) {
+    const PlaneView left = a.plane(index);
+    const PlaneView right = b.plane(index);
+    const std::size_t bytes = static_cast<std::size_t>(left.width) * bytes_per_sample(a.format());
+    for (int y = 0; y < left.height; ++y)
+      if (std::memcmp(left.row<std::byte>(y), right.row<std::byte>(y), bytes) != 0)
+        return ::testing::AssertionFailure()
+               << "frame " << a.index << ", plane " << index << ", row " << y << " differs";
+  }
+  return ::testing::AssertionSuccess();
+}
+
+// What a reader delivers, and the error it ends with.
+struct Delivered {
+  std::vector<Frame> frames;
+  std::optional<Error> error;
+};
+
+inline Delivered read_all(FrameReader& reader) {
+  Delivered delivered;
+  for (;;) {
+    Result<std::optional<Frame>> frame = reader.next();
+    if (!frame) {
+      delivered.error = frame.error();
+      return delivered;
+    }
+    if (!*frame) return delivered;
+    EXPECT_EQ((*frame)->index, static_cast<std::int64_t>(delivered.frames.size()));
+    delivered.frames.push_back(**std::move(frame));
+  }
+}
+
+inline Delivered read_all(const std::string& input, const ReaderOptions& options = {}) {
+  Result<std::unique_ptr<FrameReader>> reader = open_reader(input, options);
+  if (!reader) return {{}, reader.error()};
+  return read_all(**reader);
+}
+
+// Writes all frames, at least one; the first error otherwise.
+inline Status write_all(const std::string& output, const std::vector<Frame>& frames,
+                        const WriterOptions& options = {}) {
+  Result<std::unique_ptr<FrameWriter>> writer = open_writer(output, frames.front().format(), options);
+  if (!writer) return std::unexpected(writer.error());
+  for (const Frame& frame : frames)
+    if (Status written = (*writer)->write(frame); !written) return written;
+  return (*writer)->finish();
+}
+
+// A folder of this test's own, removed with all in it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "millrace_video_XXXXXX").string();
+    path_ = mkdtemp(name.data());
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  [[nodiscard]] std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+  [[nodiscard]] std::size_t entries() const {
+    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path_), {}));
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline std::vector<char> file_bytes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline void write_file(const std::string& path, const std::vector<char>& bytes) {
+  std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+// A real clip; empty when the shared data is not on this machine.
+inline std::string clip(const std::string& name) {
+  const char* shared = std::getenv("MILLRACE_SHARED");
+  const std::filesystem::path folder = shared != nullptr
+                                           ? std::filesystem::path(shared)
+                                           : std::filesystem::path(MILLRACE_SOURCE_DIR) / "../shared";
+  const std::filesystem::path path = folder / "clips" / name;
+  return std::filesystem::exists(path) ? path.string() : std::string();
+}
+
+inline bool have_program(const std::string& name) {
+  return std::system(("command -v " + name + " >/dev/null 2>&1").c_str()) == 0;
+}
+
+// What a shell command prints.
+inline std::string output_of(const std::string& command) {
+  std::string text;
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return text;
+  char buffer[4096];
+  std::size_t count = 0;
+  while ((count = fread(buffer, 1, sizeof buffer, pipe)) > 0)
+    text.append(buffer, count);
+  pclose(pipe);
+  return text;
+}
+
+struct Layout {
+  const char* name;  // in the syntax of test sources
+  Chroma chroma;
+};
+inline constexpr Layout layouts[] = {
+    {"gray", Chroma::gray}, {"420", Chroma::c420}, {"422", Chroma::c422}, {"444", Chroma::c444}};
+
+}  // namespace millrace::video::testing
+
+// Tests that need a real clip say so when it is not there.
+#define MILLRACE_REQUIRE_CLIP(path)                                                                          \
+  if ((path).empty())                                                                                        \
+  GTEST_SKIP() << "SKIPPED FOR LACK OF DATA: set MILLRACE_SHARED to the folder that has clips/"

@@ -1,0 +1,63 @@
+#include "millrace/video/writer.h"
+
+#include "millrace/video/ffmpeg_writer.h"
+#include "millrace/video/output_file.h"
+#include "millrace/video/y4m_writer.h"
+
+namespace millrace::video {
+namespace {
+
+class NullWriter final : public FrameWriter {
+ public:
+  [[nodiscard]] Status write(const Frame&) override {
+    ++frames_;
+    return {};
+  }
+  [[nodiscard]] Status finish() override { return {}; }
+  [[nodiscard]] std::int64_t frames_written() const override { return frames_; }
+
+ private:
+  std::int64_t frames_ = 0;
+};
+
+bool is_valid(const FrameFormat& format) {
+  return format.width >= 1 && format.width <= max_dimension && format.height >= 1 &&
+         format.height <= max_dimension && format.bits >= 8 && format.bits <= 16 &&
+         format.rate_numerator > 0 && format.rate_denominator > 0;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<FrameWriter>> open_writer(std::string_view output, const FrameFormat& format,
+                                                 const WriterOptions& options) {
+  if (!is_valid(format))
+    return usage_error("{}: {} at {}/{} frames a second cannot be written", output, to_string(format),
+                       format.rate_numerator, format.rate_denominator);
+  if (output == "null") return std::make_unique<NullWriter>();
+  const bool y4m = output == "-" || output.ends_with(".y4m");
+  const bool mp4 = output.ends_with(".mp4");
+  const bool mkv = output.ends_with(".mkv");
+  if (!y4m && !mp4 && !mkv)
+    return usage_error(
+        "{}: no kind of output that can be written; use a name that ends in .mp4, .mkv or .y4m, "
+        "'-' for y4m on standard output, or 'null'",
+        output.empty() ? "''" : output);
+  if (y4m && options.codec != VideoCodec::automatic)
+    return usage_error("{}: y4m is uncompressed and has no codec; leave the codec out or use .mkv", output);
+
+  // Everything that can be refused is refused before a file is made.
+  EncoderChoice choice;
+  if (!y4m) {
+    const Result<EncoderChoice> chosen =
+        choose_encoder(output, mp4 ? Container::mp4 : Container::mkv, format, options);
+    if (!chosen) return std::unexpected(chosen.error());
+    choice = *chosen;
+  }
+  if (output == "-") return open_y4m_writer(OutputFile::standard_output(), format);
+  Result<std::unique_ptr<OutputFile>> file = OutputFile::open(output, options.overwrite);
+  if (!file) return std::unexpected(std::move(file.error()));
+  if (y4m) return open_y4m_writer(*std::move(file), format);
+  return open_ffmpeg_writer(*std::move(file), format, choice, options);
+}
+
+}  // namespace millrace::video

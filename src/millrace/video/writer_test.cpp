@@ -1,0 +1,410 @@
+#include "millrace/video/output_file.h"
+#include "millrace/video/video_testing.h"
+#include "millrace/video/writer.h"
+#include "millrace/video/y4m_writer.h"
+
+#include <array>
+#include <csignal>
+#include <fcntl.h>
+#include <thread>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+namespace millrace::video {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using namespace millrace::video::testing;
+
+Frame one_frame(const std::string& source) { return **(*open_reader(source))->next(); }
+
+// --- FFV1
+
+class Lossless : public ::testing::TestWithParam<std::tuple<Layout, int, const char*>> {};
+
+TEST_P(Lossless, MkvComesBackBitExact) {
+  const auto& [layout, bits, size] = GetParam();
+  TemporaryFolder folder;
+  const Delivered original =
+      read_all(fmt::format("test:{}@4,{}p{},fps=24{}", size, layout.name, bits, bits == 10 ? ",full" : ""));
+  const Status written = write_all(folder / "a.mkv", original.frames);
+  if (layout.chroma == Chroma::gray && bits == 14) {
+    ASSERT_FALSE(written);  // the one that FFV1 does not have
+    EXPECT_EQ(written.error().kind, ErrorKind::usage);
+    EXPECT_THAT(written.error().message, AllOf(HasSubstr("gray 14 bit"), HasSubstr(".y4m")));
+    return;
+  }
+  ASSERT_TRUE(written) << written.error().message;
+  auto reader = open_reader(folder / "a.mkv");
+  ASSERT_TRUE(reader) << reader.error().message;
+  EXPECT_EQ((*reader)->format(), original.frames[0].format());
+  EXPECT_EQ((*reader)->frame_count_hint(), 4);
+  const Delivered back = read_all(**reader);
+  ASSERT_FALSE(back.error) << back.error->message;
+  ASSERT_EQ(back.frames.size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_TRUE(same_samples(back.frames[i], original.frames[i]));
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, Lossless,
+                         ::testing::Combine(::testing::ValuesIn(layouts),
+                                            ::testing::Values(8, 9, 10, 12, 14, 16),
+                                            ::testing::Values("2x2", "17x33", "355x9")),
+                         [](const auto& test) {
+                           return fmt::format("{}p{}_{}", std::get<0>(test.param).name,
+                                              std::get<1>(test.param), std::get<2>(test.param));
+                         });
+
+// --- H.264
+
+class H264 : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(H264, Mp4IsReadableWithAllFramesCloseToTheOriginal) {
+  TemporaryFolder folder;
+  const Delivered original = read_all(fmt::format("test:128x96@12,fps=30000/1001,{}", GetParam()));
+  const Status written = write_all(folder / "a.mp4", original.frames);
+  ASSERT_TRUE(written) << written.error().message;
+  auto reader = open_reader(folder / "a.mp4");
+  ASSERT_TRUE(reader) << reader.error().message;
+  const FrameFormat& format = (*reader)->format();
+  EXPECT_EQ(format.width, 128);
+  EXPECT_EQ(format.height, 96);
+  EXPECT_EQ(format.bits, original.frames[0].format().bits);
+  EXPECT_EQ(format.rate_numerator, 30000);
+  EXPECT_EQ(format.rate_denominator, 1001);
+  EXPECT_EQ((*reader)->frame_count_hint(), 12);
+  const Delivered back = read_all(**reader);
+  ASSERT_FALSE(back.error) << back.error->message;
+  ASSERT_EQ(back.frames.size(), 12U);
+  for (std::size_t i = 0; i < 12; ++i) {
+    EXPECT_NEAR(static_cast<double>(back.frames[i].timestamp_ns), static_cast<double>(i) * 1001e9 / 30000,
+                1e5);
+    double squares = 0;
+    for (int y = 0; y < 96; ++y)
+      for (int x = 0; x < 128; ++x) {
+        const auto at = [&](const Frame& frame) {
+          return format.bits == 8 ? frame.plane(0).row<std::uint8_t>(y)[x] / 255.0
+                                  : frame.plane(0).row<std::uint16_t>(y)[x] / 1023.0;
+        };
+        const double difference = at(back.frames[i]) - at(original.frames[i]);
+        squares += difference * difference;
+      }
+    const double psnr = -10 * std::log10(squares / (128 * 96));
+    EXPECT_GT(psnr, 35) << "frame " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, H264,
+                         ::testing::Values("420", "422", "444", "gray", "420p10", "422p10", "444p10"));
+
+TEST(Writer, KeepsTheTimesOfAVariableFrameRate) {
+  TemporaryFolder folder;
+  const std::array<std::int64_t, 6> times_ms = {0, 40, 50, 200, 210, 1000};
+  for (const char* name : {"a.mkv", "a.mp4"}) {
+    Delivered original = read_all("test:64x48@6");
+    for (std::size_t i = 0; i < times_ms.size(); ++i)
+      original.frames[i].timestamp_ns = times_ms[i] * 1'000'000;
+    ASSERT_TRUE(write_all(folder / name, original.frames));
+    const Delivered back = read_all(folder / name);
+    ASSERT_EQ(back.frames.size(), times_ms.size());
+    for (std::size_t i = 0; i < times_ms.size(); ++i)
+      EXPECT_EQ(back.frames[i].timestamp_ns / 1'000'000, times_ms[i]) << name;
+  }
+}
+
+TEST(Writer, GoesOnInTimeWhenTimesRunBackwards) {
+  TemporaryFolder folder;
+  std::vector<Frame> frames;
+  for (int loop = 0; loop < 3; ++loop) {
+    Delivered once = read_all("test:64x48@4");
+    for (Frame& frame : once.frames) {
+      frame.timestamp_ns = frame.index * 40'000'000;
+      frames.push_back(std::move(frame));
+    }
+  }
+  ASSERT_TRUE(write_all(folder / "a.mkv", frames));
+  const Delivered back = read_all(folder / "a.mkv");
+  ASSERT_EQ(back.frames.size(), 12U);
+  for (std::size_t i = 0; i < 12; ++i)
+    EXPECT_EQ(back.frames[i].timestamp_ns, static_cast<std::int64_t>(i) * 40'000'000);
+}
+
+TEST(Writer, CarriesColorAndSampleShape) {
+  TemporaryFolder folder;
+  FrameFormat format{.width = 64, .height = 48, .full_range = true};
+  format.aspect_numerator = 16;
+  format.aspect_denominator = 11;
+  format.color_primaries = format.color_transfer = format.color_matrix = 1;  // BT.709
+  for (const char* name : {"a.mkv", "a.mp4"}) {
+    std::vector<Frame> frames;
+    frames.emplace_back(format);
+    for (int plane = 0; plane < 3; ++plane)
+      std::memset(frames[0].plane(plane).data, 99,
+                  static_cast<std::size_t>(frames[0].plane(plane).stride) * frames[0].plane(plane).height);
+    ASSERT_TRUE(write_all(folder / name, frames));
+    const auto reader = open_reader(folder / name);
+    ASSERT_TRUE(reader) << reader.error().message;
+    EXPECT_EQ((*reader)->format(), format) << name;
+  }
+}
+
+// --- names and combinations
+
+struct Refused {
+  const char* title;
+  const char* output;  // '@' stands for a folder
+  const char* source;
+  VideoCodec codec;
+  const char* says;
+};
+
+class RefusedOutput : public ::testing::TestWithParam<Refused> {};
+
+TEST_P(RefusedOutput, IsAUsageErrorThatNamesTheWayOutAndLeavesNothing) {
+  TemporaryFolder folder;
+  std::string output = GetParam().output;
+  if (output.starts_with('@')) output = folder / output.substr(1);
+  const auto writer = open_writer(output, one_frame(GetParam().source).format(), {.codec = GetParam().codec});
+  ASSERT_FALSE(writer);
+  EXPECT_EQ(writer.error().kind, ErrorKind::usage);
+  EXPECT_THAT(writer.error().message, AllOf(HasSubstr(GetParam().says), Not(HasSubstr("\n"))));
+  EXPECT_EQ(folder.entries(), 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Outputs, RefusedOutput,
+    ::testing::Values(
+        Refused{"avi", "@a.avi", "test:64x48@1", VideoCodec::automatic, ".mp4, .mkv or .y4m"},
+        Refused{"no_extension", "@a", "test:64x48@1", VideoCodec::automatic, ".mp4, .mkv or .y4m"},
+        Refused{"no_name", "", "test:64x48@1", VideoCodec::automatic, ".mp4, .mkv or .y4m"},
+        Refused{"no_folder", "@no/a.mkv", "test:64x48@1", VideoCodec::automatic, "no folder"},
+        Refused{"deep_h264", "@a.mp4", "test:64x48@1,420p16", VideoCodec::automatic, ".mkv with FFV1"},
+        Refused{"odd_h264", "@a.mp4", "test:63x48@1", VideoCodec::automatic, ".mkv with FFV1"},
+        Refused{"odd_h264_in_mkv", "@a.mkv", "test:64x47@1", VideoCodec::h264, ".mkv with FFV1"},
+        Refused{"ffv1_in_mp4", "@a.mp4", "test:64x48@1", VideoCodec::ffv1, "use .mkv"},
+        Refused{"single_sample", "@a.mkv", "test:1x1@1", VideoCodec::automatic, ".y4m"},
+        Refused{"thin", "@a.mkv", "test:400x7@1", VideoCodec::automatic, ".y4m"},
+        Refused{"codec_for_y4m", "@a.y4m", "test:64x48@1", VideoCodec::h264, "no codec"},
+        Refused{"unusual_depth", "@a.mkv", "test:64x48@1,420p11", VideoCodec::automatic, ".y4m"}),
+    [](const auto& test) { return std::string(test.param.title); });
+
+TEST(Writer, RefusesADirectory) {
+  TemporaryFolder folder;
+  ASSERT_EQ(mkdir((folder / "a.mkv").c_str(), 0700), 0);
+  const auto writer = open_writer(folder / "a.mkv", {.width = 64, .height = 48});
+  ASSERT_FALSE(writer);
+  EXPECT_THAT(writer.error().message, HasSubstr("directory"));
+}
+
+TEST(Writer, RefusesAFrameOfAnotherFormat) {
+  TemporaryFolder folder;
+  for (const char* name : {"a.mkv", "a.y4m"}) {
+    auto writer = open_writer(folder / name, {.width = 64, .height = 48});
+    ASSERT_TRUE(writer);
+    const Status written = (*writer)->write(one_frame("test:32x48@1"));
+    ASSERT_FALSE(written);
+    EXPECT_THAT(written.error().message, AllOf(HasSubstr("32x48"), HasSubstr("64x48")));
+  }
+}
+
+// --- files
+
+class FileOutput : public ::testing::TestWithParam<const char*> {
+ protected:
+  TemporaryFolder folder_;
+  std::string path_ = folder_ / GetParam();
+  Frame frame_ = one_frame("test:64x48@1");
+};
+
+TEST_P(FileOutput, AppearsUnderItsNameOnlyWhenFinished) {
+  write_file(path_, {'o', 'l', 'd'});
+  auto writer = open_writer(path_, frame_.format());
+  ASSERT_TRUE(writer) << writer.error().message;
+  ASSERT_TRUE((*writer)->write(frame_));
+  EXPECT_EQ(file_bytes(path_).size(), 3U);
+  ASSERT_TRUE((*writer)->finish());
+  EXPECT_EQ((*writer)->frames_written(), 1);
+  EXPECT_EQ(folder_.entries(), 1U);
+  EXPECT_EQ(read_all(path_).frames.size(), 1U);
+}
+
+TEST_P(FileOutput, LeavesNothingWithoutFinish) {
+  {
+    auto writer = open_writer(path_, frame_.format());
+    ASSERT_TRUE(writer && (*writer)->write(frame_));
+    EXPECT_EQ(folder_.entries(), 1U);
+  }
+  EXPECT_EQ(folder_.entries(), 0U);
+}
+
+TEST_P(FileOutput, ThatExistsIsKeptUnlessItMayBeReplaced) {
+  write_file(path_, {'o', 'l', 'd'});
+  const auto writer = open_writer(path_, frame_.format(), {.overwrite = false});
+  ASSERT_FALSE(writer);
+  EXPECT_EQ(writer.error().kind, ErrorKind::usage);
+  EXPECT_THAT(writer.error().message, HasSubstr("exists"));
+  EXPECT_EQ(folder_.entries(), 1U);
+}
+
+TEST_P(FileOutput, ThatAppearsMeanwhileIsKeptToo) {
+  auto writer = open_writer(path_, frame_.format(), {.overwrite = false});
+  ASSERT_TRUE(writer && (*writer)->write(frame_));
+  write_file(path_, {'n', 'e', 'w'});
+  EXPECT_FALSE((*writer)->finish());
+  EXPECT_EQ(file_bytes(path_).size(), 3U);
+}
+
+TEST_P(FileOutput, ReplacesWhatALinkPointsTo) {
+  write_file(folder_ / "real", {'o', 'l', 'd'});
+  ASSERT_EQ(symlink((folder_ / "real").c_str(), path_.c_str()), 0);
+  ASSERT_EQ(chmod((folder_ / "real").c_str(), 0640), 0);
+  std::vector<Frame> frames;
+  frames.push_back(frame_.clone());
+  ASSERT_TRUE(write_all(path_, frames));
+  EXPECT_TRUE(std::filesystem::is_symlink(path_));
+  EXPECT_GT(file_bytes(folder_ / "real").size(), 3U);
+  EXPECT_EQ(static_cast<unsigned>(std::filesystem::status(folder_ / "real").permissions()), 0640U);
+}
+
+TEST_P(FileOutput, OnAFullDeviceIsAnErrorOfOneLine) {
+  if (path_.ends_with(".mp4")) GTEST_SKIP() << ".mp4 is not written to devices";
+  ASSERT_EQ(symlink("/dev/full", path_.c_str()), 0);
+  Status status;
+  auto writer = open_writer(path_, frame_.format());
+  if (writer) {
+    for (int i = 0; i < 100 && status; ++i)
+      status = (*writer)->write(frame_);
+    const Status again = status ? Status{} : (*writer)->write(frame_);
+    EXPECT_TRUE(status || !again);
+    const Status finished = (*writer)->finish();
+    status = status ? finished : status;
+  } else {
+    status = std::unexpected(writer.error());
+  }
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().kind, ErrorKind::failure);
+  EXPECT_THAT(status.error().message,
+              AllOf(HasSubstr("no space left"), HasSubstr(path_), Not(HasSubstr("\n"))));
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, FileOutput, ::testing::Values("a.y4m", "a.mkv", "a.mp4"),
+                         [](const auto& test) { return std::string(test.param).substr(2); });
+
+// Lets files grow no further than this while it lives: a full disk, as far as a program can tell.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    before_handler_ = std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, before_handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*before_handler_)(int) = nullptr;
+};
+
+TEST(Y4mWriter, KeepsTheWholeFramesOfADiskThatFills) {
+  TemporaryFolder folder;
+  const std::string path = folder / "a.y4m";
+  const Delivered original = read_all("test:64x48@10");
+  auto writer = open_writer(path, original.frames[0].format());
+  ASSERT_TRUE(writer);
+  {
+    const FileSizeLimit limit(20'000);  // four frames of 4608 bytes, and a part of the fifth
+    Status status;
+    std::size_t written = 0;
+    while (status && written < 10) {
+      status = (*writer)->write(original.frames[written]);
+      written += status ? 1 : 0;
+    }
+    ASSERT_FALSE(status);
+    EXPECT_EQ(written, 4U);
+    EXPECT_EQ((*writer)->frames_written(), 4);
+  }
+  ASSERT_TRUE((*writer)->finish());
+  const Delivered back = read_all(path);
+  EXPECT_FALSE(back.error);
+  ASSERT_EQ(back.frames.size(), 4U);
+  EXPECT_TRUE(same_samples(back.frames[3], original.frames[3]));
+}
+
+// --- pipes
+
+TEST(Y4mWriter, ReportsAReaderThatWentAwayWithoutASignal) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  const Frame frame = one_frame("test:64x48@1");
+  auto writer =
+      open_y4m_writer(std::make_unique<OutputFile>(Descriptor::owned(ends[1]), "the pipe"), frame.format());
+  ASSERT_TRUE(writer);
+  close(ends[0]);
+  const Status written = (*writer)->write(frame);
+  ASSERT_FALSE(written);
+  EXPECT_THAT(written.error().message, AllOf(HasSubstr("the pipe"), HasSubstr("has ended")));
+  sigset_t pending;
+  sigpending(&pending);
+  EXPECT_EQ(sigismember(&pending, SIGPIPE), 0);
+}
+
+TEST(Y4mWriter, EndsItsWaitForAPipeWhenCancelled) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  const Frame frame = one_frame("test:640x480@1");  // more than a pipe holds
+  auto writer =
+      open_y4m_writer(std::make_unique<OutputFile>(Descriptor::owned(ends[1]), "the pipe"), frame.format());
+  ASSERT_TRUE(writer);
+  std::thread canceller([&] { (*writer)->cancel(); });
+  const Status written = (*writer)->write(frame);
+  canceller.join();
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().kind, ErrorKind::interrupted);
+  close(ends[0]);
+}
+
+TEST(Y4mWriter, PassesWholeFramesThroughAPipe) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  const Delivered original = read_all("test:320x240@5,422p10");
+  Status status;
+  std::thread producer([&] {
+    auto writer = open_y4m_writer(std::make_unique<OutputFile>(Descriptor::owned(ends[1]), "the pipe"),
+                                  original.frames[0].format());
+    for (const Frame& frame : original.frames)
+      if (status) status = (*writer)->write(frame);
+  });
+  const Delivered back = read_all(fmt::format("/dev/fd/{}", ends[0]) + "");
+  close(ends[0]);
+  producer.join();
+  EXPECT_TRUE(status);
+  // Not named .y4m, so it went through FFmpeg's parser: an independent reader.
+  ASSERT_FALSE(back.error) << back.error->message;
+  ASSERT_EQ(back.frames.size(), 5U);
+  for (std::size_t i = 0; i < 5; ++i)
+    EXPECT_TRUE(same_samples(back.frames[i], original.frames[i]));
+}
+
+TEST(NullWriter, CountsFrames) {
+  auto writer = open_writer("null", {.width = 64, .height = 48});
+  ASSERT_TRUE(writer);
+  for (int i = 0; i < 7; ++i)
+    ASSERT_TRUE((*writer)->write(one_frame("test:64x48@1")));
+  ASSERT_TRUE((*writer)->finish());
+  EXPECT_EQ((*writer)->frames_written(), 7);
+}
+
+}  // namespace
+}  // namespace millrace::video
