@@ -1,0 +1,13 @@
+#include "millrace/image/default_schedule.h"
+
+namespace millrace::image {
+
+Schedule default_schedule(int threads, machine::Isa isa) {
+  return {.structure = Structure::tiled,
+          .fusion = Fusion::pointwise,
+          .tile = {128, 32},
+          .threads = threads,
+          .isa = isa};
+}
+
+}  // namespace millrace::image

@@ -1,0 +1,55 @@
+// Reading an image between its pixels.
+#pragma once
+
+#include "millrace/image/filters/defaults.h"
+
+#include <cmath>
+
+namespace millrace::image::filters {
+
+// The value of input 0 at (sx, sy): the fill value outside [0,W-1]x[0,H-1]; inside, the four neighbours
+// weighted bilinearly, the far ones clamped to the edge. At integer coordinates it is the pixel itself, to
+// the bit.
+template <class A>
+typename A::Float bilinear(A& a, const typename A::Float& sx, const typename A::Float& sy) {
+  using Float = typename A::Float;
+  using Int = typename A::Int;
+
+  const Float left = A::floor(sx);
+  const Float top = A::floor(sy);
+  // Where x0 is the last column, fx is 0 and the right neighbour has no weight; likewise below.
+  const auto blend = [&](const Int& x0, const Int& y0) -> Float {
+    const Float fx = sx - left;
+    const Float fy = sy - top;
+    const Float a00 = a.neighbour(0, x0, y0, 0, 0);
+    const Float a10 = a.neighbour(0, x0, y0, 1, 0);
+    const Float a01 = a.neighbour(0, x0, y0, 0, 1);
+    const Float a11 = a.neighbour(0, x0, y0, 1, 1);
+    const Float upper = a00 + fx * (a10 - a00);
+    const Float lower = a01 + fx * (a11 - a01);
+    return upper + fy * (lower - upper);
+  };
+
+  const auto inside =
+      sx >= 0.0F && sx <= A::to_float(a.width() - 1) && sy >= 0.0F && sy <= A::to_float(a.height() - 1);
+  return a.when(
+      a.interior(), [&] { return blend(a.promise_x(0, A::floor_int(sx)), a.promise_y(0, A::floor_int(sy))); },
+      [&] {
+        return a.when(
+            inside, [&] { return blend(a.clamp_x(0, A::floor_int(sx)), a.clamp_y(0, A::floor_int(sy))); },
+            [&] { return Float(a.fill()); });
+      });
+}
+
+// The pixels that bilinear reads for source coordinates within the given bounds. The bounds come from real
+// arithmetic, the kernel computes in floats: 1/16 pixel covers their difference up to planes of 32768 pixels.
+inline Rect bilinear_footprint(double min_x, double min_y, double max_x, double max_y) {
+  constexpr double slack = 1.0 / 16;
+  const auto low = [](double v) { return static_cast<int>(std::floor(std::clamp(v, -1e6, 1e6) - slack)); };
+  const auto high = [](double v) {
+    return static_cast<int>(std::floor(std::clamp(v, -1e6, 1e6) + slack)) + 2;
+  };
+  return {low(min_x), low(min_y), high(max_x), high(max_y)};
+}
+
+}  // namespace millrace::image::filters

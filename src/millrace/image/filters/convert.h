@@ -1,0 +1,73 @@
+// Code values to [0,1] and back, at the ends of every graph.
+#pragma once
+
+#include "millrace/image/filters/defaults.h"
+
+namespace millrace::image::filters {
+
+// code / (2^bits - 1)
+struct Load : Pointwise {
+  static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
+    return {static_cast<float>(values[0])};
+  }
+  template <class A>
+  static typename A::Float pixel(A& a, const typename A::Int& x, const typename A::Int& y) {
+    return a.input(0, x, y) / a.coefficient(0);
+  }
+  static Filter about() {
+    return {.name = "load",
+            .summary = "code values to [0,1]",
+            .parameters = {{.name = "maximum", .maximum = 65535}}};
+  }
+};
+
+// floor(clamp(v) * (2^bits - 1) + 0.5)
+struct Store : Pointwise {
+  static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
+    return {static_cast<float>(values[0])};
+  }
+  template <class A>
+  static typename A::Float pixel(A& a, const typename A::Int& x, const typename A::Int& y) {
+    return A::floor(A::clamp(a.input(0, x, y), 0.0F, 1.0F) * a.coefficient(0) + 0.5F);
+  }
+  static Filter about() {
+    return {.name = "store",
+            .summary = "[0,1] to code values",
+            .parameters = {{.name = "maximum", .maximum = 65535}}};
+  }
+};
+
+struct Load8 : Load {
+  static Filter about() {
+    Filter f = Load::about();
+    f.name = "load8";
+    f.input_type = ElementType::u8;
+    return f;
+  }
+};
+struct Load16 : Load {
+  static Filter about() {
+    Filter f = Load::about();
+    f.name = "load16";
+    f.input_type = ElementType::u16;
+    return f;
+  }
+};
+struct Store8 : Store {
+  static Filter about() {
+    Filter f = Store::about();
+    f.name = "store8";
+    f.output_type = ElementType::u8;
+    return f;
+  }
+};
+struct Store16 : Store {
+  static Filter about() {
+    Filter f = Store::about();
+    f.name = "store16";
+    f.output_type = ElementType::u16;
+    return f;
+  }
+};
+
+}  // namespace millrace::image::filters

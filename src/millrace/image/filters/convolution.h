@@ -1,0 +1,30 @@
+// A 3x3 neighbourhood with replicated edges.
+#pragma once
+
+#include "millrace/image/filters/defaults.h"
+
+namespace millrace::image::filters {
+
+struct Convolution3x3 : SameSize, NoCoefficients {
+  static constexpr Access access = Access::stencil;
+
+  static Rect footprint(const Rect& output, const PlaneGeometry& /*input*/, const Coefficients& /*c*/) {
+    return grown(output, 1);
+  }
+
+  // Reads the nine pixels around (x, y), row by row. The window of the field's operators is read whole, zeros
+  // included; a compiled kernel drops the loads that no arithmetic uses.
+  template <class A> struct Window {
+    Window(A& a, const typename A::Int& x, const typename A::Int& y) {
+      for (int dy = -1; dy <= 1; ++dy) {
+        for (int dx = -1; dx <= 1; ++dx) {
+          value[dy + 1][dx + 1] =
+              a.input(0, A::clamp_int(x + dx, 0, a.width() - 1), A::clamp_int(y + dy, 0, a.height() - 1));
+        }
+      }
+    }
+    typename A::Float value[3][3];
+  };
+};
+
+}  // namespace millrace::image::filters

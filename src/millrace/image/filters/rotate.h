@@ -1,0 +1,73 @@
+#pragma once
+
+#include "millrace/image/filters/bilinear.h"
+#include "millrace/image/filters/interval.h"
+
+#include <array>
+#include <numbers>
+
+namespace millrace::image::filters {
+
+// Turns the picture about its centre, bilinearly:
+//   source x = cx + cos*(x-cx) + sin*(y-cy),  source y = cy - sin*(x-cx) + cos*(y-cy)
+struct Rotate : SameSize {
+  static constexpr Access access = Access::gather;
+
+  static Filter about() {
+    return {
+        .name = "rotate",
+        .summary = "turn about the centre, bilinear; what comes from outside is the fill value",
+        .geometric = true,
+        .parameters = {
+            {.name = "degrees", .summary = "the angle", .unit = "degrees", .minimum = -360, .maximum = 360}}};
+  }
+
+  // Cosine and sine of an angle in degrees, exact at multiples of 90 so that quarter turns move pixels
+  // unchanged.
+  static std::array<double, 2> cosine_sine(double degrees) {
+    const double turns = std::nearbyint(degrees / 90);
+    const double rest = (degrees - turns * 90) * std::numbers::pi / 180;
+    const double c = std::cos(rest);
+    const double s = std::sin(rest);
+    switch (((static_cast<int>(turns) % 4) + 4) % 4) {
+    case 0:
+      return {c, s};
+    case 1:
+      return {-s, c};
+    case 2:
+      return {-c, -s};
+    default:
+      return {s, -c};
+    }
+  }
+
+  // 0: cos, 1: sin, 2: cx, 3: cy
+  static Coefficients coefficients(const PlaneGeometry& input, const ParameterValues& values) {
+    const auto [c, s] = cosine_sine(values[0]);
+    return {static_cast<float>(c), static_cast<float>(s), static_cast<float>(input.size.width - 1) * 0.5F,
+            static_cast<float>(input.size.height - 1) * 0.5F};
+  }
+
+  // A rotated rectangle is bounded by its corners.
+  static Rect footprint(const Rect& output, const PlaneGeometry& /*input*/, const Coefficients& k) {
+    const double c = k[0];
+    const double s = k[1];
+    const Interval x{output.x0 - double{k[2]}, output.x1 - 1 - double{k[2]}};
+    const Interval y{output.y0 - double{k[3]}, output.y1 - 1 - double{k[3]}};
+    const Interval sx = double{k[2]} + (c * x + s * y);
+    const Interval sy = double{k[3]} + (-s * x + c * y);
+    return bilinear_footprint(sx.low, sy.low, sx.high, sy.high);
+  }
+
+  template <class A>
+  static typename A::Float pixel(A& a, const typename A::Int& x, const typename A::Int& y) {
+    using Float = typename A::Float;
+    const Float dx = A::to_float(x) - a.coefficient(2);
+    const Float dy = A::to_float(y) - a.coefficient(3);
+    const Float sx = a.coefficient(2) + a.coefficient(0) * dx + a.coefficient(1) * dy;
+    const Float sy = a.coefficient(3) - a.coefficient(1) * dx + a.coefficient(0) * dy;
+    return bilinear(a, sx, sy);
+  }
+};
+
+}  // namespace millrace::image::filters

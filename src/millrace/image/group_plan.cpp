@@ -1,0 +1,114 @@
+#include "millrace/image/group_plan.h"
+
+#include <algorithm>
+
+namespace millrace::image {
+
+Demand Group::demand(const Rect& rect) const {
+  Demand demand;
+  std::array<Rect, max_kernel_stages> regions{};
+  regions[planned.size() - 1] = rect;
+  for (std::size_t s = planned.size(); s-- > 0;) {
+    const PlannedStage& stage = planned[s];
+    if (regions[s].empty()) {
+      demand.interior |= 1U << s;
+      continue;
+    }
+    const Rect footprint = stage.filter->footprint(regions[s], stage.input, stage.coefficients);
+    const Rect frame = whole(stage.input.size);
+    if (frame.contains(footprint)) demand.interior |= 1U << s;
+    Rect needed = intersection(footprint, frame);
+    if (needed.empty()) needed = {};
+    for (int input : spec.stages[s].inputs) {
+      Rect& region = input >= 0 ? regions[static_cast<std::size_t>(input)]
+                                : demand.inputs[static_cast<std::size_t>(-1 - input)];
+      region = bounding(region, needed);
+    }
+  }
+  return demand;
+}
+
+bool GroupPlan::ready() const {
+  return std::ranges::all_of(groups, [](const Group& group) { return group.kernel != nullptr; });
+}
+
+GroupPlan make_group_plan(const PlanePlan& plan, const Grouping& grouping, bool stored) {
+  GroupPlan result{.plan = plan, .groups = {}};
+  std::vector<int> group_of(plan.stages.size(), Group::source);
+  for (const std::vector<int>& members : grouping) {
+    Group group;
+    group.stages = members;
+    group.spec.buffers = 0;
+    std::vector<int> external;  // stages (or the source) behind each buffer
+    for (int member : members) {
+      const PlannedStage& stage = plan.stages[static_cast<std::size_t>(member)];
+      KernelStage in_kernel{.filter = stage.filter, .inputs = {}};
+      for (int input : stage.inputs) {
+        const auto inside = std::ranges::find(members, input);
+        if (inside != members.end()) {
+          in_kernel.inputs.push_back(static_cast<int>(inside - members.begin()));
+          continue;
+        }
+        auto buffer = std::ranges::find(external, input);
+        if (buffer == external.end()) {
+          external.push_back(input);
+          buffer = external.end() - 1;
+          group.inputs.push_back(input < 0 ? Group::source : group_of[static_cast<std::size_t>(input)]);
+        }
+        in_kernel.inputs.push_back(-1 - static_cast<int>(buffer - external.begin()));
+      }
+      group.spec.stages.push_back(std::move(in_kernel));
+      group.arguments.push_back({.width = stage.input.size.width,
+                                 .height = stage.input.size.height,
+                                 .fill = stage.input.fill,
+                                 .coefficients = stage.coefficients});
+      group.planned.push_back(stage);
+      group.gathers = group.gathers || stage.filter->access == Access::gather;
+    }
+    group.spec.buffers = static_cast<int>(external.size());
+    if (stored) {
+      for (std::size_t s = 0; s + 1 < members.size(); ++s) {
+        if (group.planned[s].node >= 0) group.spec.stored.push_back(static_cast<int>(s));
+      }
+    }
+    const PlannedStage& last = plan.stages[static_cast<std::size_t>(members.back())];
+    group.size = last.output.size;
+    group.type = last.filter->output_type;
+    group_of[static_cast<std::size_t>(members.back())] = static_cast<int>(result.groups.size());
+    result.groups.push_back(std::move(group));
+  }
+  return result;
+}
+
+Result<bool> find_kernels(GroupPlan& plan, KernelLibrary& library, machine::Isa isa) {
+  for (Group& group : plan.groups) {
+    if (group.kernel) continue;
+    auto kernel = library.find(group.spec, isa);
+    if (!kernel) return std::unexpected(kernel.error());
+    group.kernel = *kernel;
+    if (!group.kernel) library.request(group.spec, isa);
+  }
+  return plan.ready();
+}
+
+void demand_of_groups(const GroupPlan& plan, const Rect& rect, std::span<Rect> regions,
+                      std::span<const Rect> columns) {
+  std::ranges::fill(regions, Rect{});
+  regions[plan.groups.size() - 1] = rect;
+  for (std::size_t g = plan.groups.size(); g-- > 0;) {
+    if (regions[g].empty()) continue;
+    if (!columns.empty()) {
+      regions[g].x0 = columns[g].x0;
+      regions[g].x1 = columns[g].x1;
+    }
+    const Group& group = plan.groups[g];
+    const Demand demand = group.demand(regions[g]);
+    for (std::size_t b = 0; b < group.inputs.size(); ++b) {
+      if (group.inputs[b] < 0) continue;
+      Rect& region = regions[static_cast<std::size_t>(group.inputs[b])];
+      region = bounding(region, demand.inputs[b]);
+    }
+  }
+}
+
+}  // namespace millrace::image

@@ -1,0 +1,61 @@
+// A plan for one plane whose stages are grouped and have their kernels: what the structures execute.
+#pragma once
+
+#include "millrace/image/grouping.h"
+#include "millrace/image/kernel.h"
+#include "millrace/image/kernel_library.h"
+#include "millrace/image/plan.h"
+
+#include <array>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace millrace::image {
+
+// What computing a rectangle of a group's output takes.
+struct Demand {
+  std::array<Rect, max_kernel_buffers> inputs{};  // of each buffer; empty where none of it is read
+  unsigned interior = 0;                          // bit s: stage s of the group touches no edge
+};
+
+struct Group {
+  static constexpr int source = -1;
+
+  KernelSpec spec;
+  std::vector<int> stages;  // of the plane's plan, in the order of the spec
+  std::vector<int> inputs;  // for each buffer, the earlier group that makes it, or `source`
+  std::vector<StageArguments> arguments;
+  Size size;  // of the output
+  ElementType type = ElementType::f32;
+  bool gathers = false;
+  std::shared_ptr<const Kernel> kernel;
+
+  // The planned stages, for sizes and footprints.
+  std::vector<PlannedStage> planned;
+
+  [[nodiscard]] Demand demand(const Rect& rect) const;
+};
+
+struct GroupPlan {
+  PlanePlan plan;
+  std::vector<Group> groups;  // in topological order; the last one is the output
+
+  [[nodiscard]] const Group& output() const { return groups.back(); }
+  [[nodiscard]] bool ready() const;  // every group has its kernel
+};
+
+// Groups without their kernels. `stored`: every stage but conversions and the output is also an output of its
+// group (backward_store).
+[[nodiscard]] GroupPlan make_group_plan(const PlanePlan& plan, const Grouping& grouping, bool stored = false);
+
+// Fills in the kernels that are there and requests those that are not. Returns whether all are there; the
+// Error of one that cannot be compiled.
+[[nodiscard]] Result<bool> find_kernels(GroupPlan& plan, KernelLibrary& library, machine::Isa isa);
+
+// For each group the part of its output that computing `rect` of the plan's output needs. With `columns`,
+// what is needed of a group is widened to the columns given for it, and what that needs in turn is included.
+void demand_of_groups(const GroupPlan& plan, const Rect& rect, std::span<Rect> regions,
+                      std::span<const Rect> columns = {});
+
+}  // namespace millrace::image

@@ -1,0 +1,121 @@
+#include "millrace/image/grouping.h"
+
+#include "millrace/image/kernel.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+namespace millrace::image {
+namespace {
+
+// Whether a producer may be computed inside a consumer under this fusion.
+bool may_join(Access consumer, Fusion fusion) {
+  switch (fusion) {
+  case Fusion::none:
+    return false;
+  case Fusion::pointwise:
+    return consumer == Access::pointwise;
+  case Fusion::stencil:
+    return consumer != Access::gather;
+  case Fusion::all:
+    return true;
+  }
+  return false;
+}
+
+int external_inputs(const PlanePlan& plan, const std::vector<int>& group) {
+  std::set<int> inputs;
+  for (int stage : group) {
+    for (int input : plan.stages[static_cast<std::size_t>(stage)].inputs) {
+      if (!std::ranges::binary_search(group, input)) inputs.insert(input);
+    }
+  }
+  return static_cast<int>(inputs.size());
+}
+
+int reads_per_pixel(Access access) {
+  switch (access) {
+  case Access::pointwise:
+    return 1;
+  case Access::stencil:
+    return 9;
+  case Access::gather:
+    return 4;
+  }
+  return 1;
+}
+
+// How many times stages are written out in the expression of one output pixel when all of the group is
+// inlined. Stops counting above the limit.
+int inlined_stages(const PlanePlan& plan, const std::vector<int>& group) {
+  std::vector<int> times(plan.stages.size(), 0);
+  times[static_cast<std::size_t>(group.back())] = 1;
+  int sum = 0;
+  for (std::size_t i = group.size(); i-- > 0;) {
+    const auto member = static_cast<std::size_t>(group[i]);
+    sum += times[member];
+    if (sum > max_inlined_stages) return sum;
+    const PlannedStage& stage = plan.stages[member];
+    for (int input : stage.inputs) {
+      if (std::ranges::binary_search(group, input)) {
+        times[static_cast<std::size_t>(input)] += times[member] * reads_per_pixel(stage.filter->access);
+      }
+    }
+  }
+  return sum;
+}
+
+bool fits(const PlanePlan& plan, const std::vector<int>& group) {
+  return static_cast<int>(group.size()) <= max_kernel_stages &&
+         external_inputs(plan, group) <= max_kernel_buffers &&
+         inlined_stages(plan, group) <= max_inlined_stages;
+}
+
+}  // namespace
+
+Grouping group_stages(const PlanePlan& plan, Fusion fusion) {
+  const int count = static_cast<int>(plan.stages.size());
+  std::vector<std::vector<int>> consumers(plan.stages.size());
+  for (int s = 0; s < count; ++s) {
+    for (int input : plan.stages[static_cast<std::size_t>(s)].inputs) {
+      if (input >= 0) consumers[static_cast<std::size_t>(input)].push_back(s);
+    }
+  }
+
+  // From the output backwards: a stage joins the group of its consumers when they are all in the same one and
+  // the fusion allows each of them. So every group has one output, and no group depends on itself.
+  std::vector<int> group_of(plan.stages.size(), -1);
+  Grouping groups;
+  for (int s = count; s-- > 0;) {
+    const auto& readers = consumers[static_cast<std::size_t>(s)];
+    int target = readers.empty() ? -1 : group_of[static_cast<std::size_t>(readers[0])];
+    for (int reader : readers) {
+      const Access access = plan.stages[static_cast<std::size_t>(reader)].filter->access;
+      if (group_of[static_cast<std::size_t>(reader)] != target || !may_join(access, fusion)) target = -1;
+    }
+    if (target >= 0) {
+      std::vector<int> joined = groups[static_cast<std::size_t>(target)];
+      joined.insert(joined.begin(), s);
+      if (fits(plan, joined))
+        groups[static_cast<std::size_t>(target)] = std::move(joined);
+      else
+        target = -1;
+    }
+    if (target < 0) {
+      target = static_cast<int>(groups.size());
+      groups.push_back({s});
+    }
+    group_of[static_cast<std::size_t>(s)] = target;
+  }
+  std::ranges::sort(groups, {}, [](const std::vector<int>& group) { return group.back(); });
+  return groups;
+}
+
+bool fits_one_kernel(const PlanePlan& plan) {
+  std::vector<int> all(plan.stages.size());
+  std::iota(all.begin(), all.end(), 0);
+  return fits(plan, all);
+}
+
+}  // namespace millrace::image

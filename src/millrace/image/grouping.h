@@ -1,0 +1,25 @@
+// Which stages of a plan become one kernel. Pure.
+#pragma once
+
+#include "millrace/image/plan.h"
+#include "millrace/image/schedule.h"
+
+#include <vector>
+
+namespace millrace::image {
+
+// Stages of each group in topological order; groups in topological order; every stage in exactly one group.
+// Only the last stage of a group is read from outside it.
+using Grouping = std::vector<std::vector<int>>;
+
+[[nodiscard]] Grouping group_stages(const PlanePlan& plan, Fusion fusion);
+
+// The largest kernel that is worth compiling: the expression of a pixel doubles the compiler's time with
+// every few stages written out. Three blurs in a row are 1 + 9 + 81 stages; preset A is 184 with its
+// conversion; three blurs and a conversion are 820 and would take minutes.
+inline constexpr int max_inlined_stages = 256;
+
+// Whether all stages fit in one kernel, which `backward` needs.
+[[nodiscard]] bool fits_one_kernel(const PlanePlan& plan);
+
+}  // namespace millrace::image

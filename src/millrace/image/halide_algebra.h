@@ -1,0 +1,81 @@
+// The algebra that builds Halide expressions; algebra.h says what each operation means.
+#pragma once
+
+#include "millrace/image/filter.h"
+
+#include <Halide.h>
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace millrace::image {
+
+// The numbers of one stage, as parameters of the compiled kernel.
+struct StageSymbols {
+  Halide::Expr width;
+  Halide::Expr height;
+  Halide::Expr interior;  // nonzero: no pixel of this call touches an edge
+  Halide::Expr fill;
+  std::vector<Halide::Expr> coefficients;
+};
+
+// One input of a stage: how to read it, and the coordinates at which that is allowed.
+struct InputSymbols {
+  std::function<Halide::Expr(Halide::Expr, Halide::Expr)> read;
+  std::function<Halide::Expr(Halide::Expr, Halide::Expr, int, int)> read_neighbour;
+  Halide::Expr min_x, max_x, min_y, max_y;
+};
+
+class HalideAlgebra {
+ public:
+  using Float = Halide::Expr;
+  using Int = Halide::Expr;
+  using Bool = Halide::Expr;
+
+  HalideAlgebra(const StageSymbols& stage, const std::vector<InputSymbols>& inputs)
+      : stage_(stage), inputs_(inputs) {}
+
+  [[nodiscard]] Float coefficient(int i) const { return stage_.coefficients[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] Int integer_coefficient(int i) const { return Halide::cast<int>(coefficient(i)); }
+  [[nodiscard]] Float fill() const { return stage_.fill; }
+  [[nodiscard]] Int width() const { return stage_.width; }
+  [[nodiscard]] Int height() const { return stage_.height; }
+  [[nodiscard]] Float input(int k, const Int& x, const Int& y) const { return of(k).read(x, y); }
+  [[nodiscard]] Int clamp_x(int k, const Int& x) const { return Halide::clamp(x, of(k).min_x, of(k).max_x); }
+  [[nodiscard]] Int clamp_y(int k, const Int& y) const { return Halide::clamp(y, of(k).min_y, of(k).max_y); }
+  // Without the promise Halide bounds a gather's coordinates itself, too widely to fit the buffer of a tile.
+  [[nodiscard]] Int promise_x(int k, const Int& x) const {
+    return Halide::unsafe_promise_clamped(x, of(k).min_x, of(k).max_x);
+  }
+  [[nodiscard]] Int promise_y(int k, const Int& y) const {
+    return Halide::unsafe_promise_clamped(y, of(k).min_y, of(k).max_y);
+  }
+  [[nodiscard]] Float neighbour(int k, const Int& x, const Int& y, int dx, int dy) const {
+    return of(k).read_neighbour(x, y, dx, dy);
+  }
+  [[nodiscard]] Bool interior() const { return stage_.interior != 0; }
+  template <class Then, class Else>
+  [[nodiscard]] Float when(const Bool& condition, Then&& then, Else&& otherwise) const {
+    return Halide::select(condition, then(), otherwise());
+  }
+  [[nodiscard]] static Float to_float(const Int& v) { return Halide::cast<float>(v); }
+  [[nodiscard]] static Int floor_int(const Float& v) { return Halide::cast<int>(Halide::floor(v)); }
+  [[nodiscard]] static Float floor(const Float& v) { return Halide::floor(v); }
+  [[nodiscard]] static Float rint(const Float& v) { return Halide::round(v); }
+  [[nodiscard]] static Float sqrt(const Float& v) { return Halide::sqrt(v); }
+  [[nodiscard]] static Float clamp(const Float& v, float low, float high) {
+    return Halide::clamp(v, low, high);
+  }
+  // `likely` makes Halide split the loops into edges and a middle without clamps.
+  [[nodiscard]] static Int clamp_int(const Int& v, const Int& low, const Int& high) {
+    return Halide::clamp(Halide::likely(v), low, high);
+  }
+
+ private:
+  [[nodiscard]] const InputSymbols& of(int k) const { return inputs_[static_cast<std::size_t>(k)]; }
+
+  const StageSymbols& stage_;
+  const std::vector<InputSymbols>& inputs_;
+};
+
+}  // namespace millrace::image

@@ -1,0 +1,172 @@
+#include "millrace/image/kernel_builder.h"
+
+#include "millrace/image/all_filters.h"
+#include "millrace/image/filters/convert.h"
+#include "millrace/image/halide_algebra.h"
+
+#include <map>
+
+namespace millrace::image {
+namespace {
+
+using Halide::Expr;
+using Halide::Func;
+using Halide::ImageParam;
+using Halide::Param;
+using Halide::Var;
+using PixelExpr = Expr (*)(HalideAlgebra&, const Expr&, const Expr&);
+
+template <class F> Expr expression(HalideAlgebra& a, const Expr& x, const Expr& y) {
+  return F::pixel(a, x, y);
+}
+
+PixelExpr pixel_expression(std::string_view name) {
+  static const auto table = [] {
+    std::map<std::string_view, PixelExpr> t;
+    for_each_filter([&]<class F>() { t.emplace(F::about().name, &expression<F>); });
+    return t;
+  }();
+  return table.at(name);
+}
+
+Halide::Type halide_type(ElementType type) {
+  switch (type) {
+  case ElementType::u8:
+    return Halide::UInt(8);
+  case ElementType::u16:
+    return Halide::UInt(16);
+  case ElementType::f32:
+    return Halide::Float(32);
+  }
+  return Halide::Float(32);
+}
+
+// A fused producer can be asked for any pixel of its own frame, which is the consumer's input plane.
+InputSymbols fused_input(const Func& producer, const StageSymbols& consumer) {
+  const Expr last_x = consumer.width - 1;
+  const Expr last_y = consumer.height - 1;
+  return {.read = [producer](const Expr& x, const Expr& y) -> Expr { return producer(x, y); },
+          .read_neighbour = [=](const Expr& x, const Expr& y, int dx, int dy) -> Expr {
+            return producer(Halide::min(x + dx, last_x), Halide::min(y + dy, last_y));
+          },
+          .min_x = 0,
+          .max_x = last_x,
+          .min_y = 0,
+          .max_y = last_y};
+}
+
+InputSymbols buffer_input(const std::vector<ImageParam>& views) {
+  const auto read = [](const ImageParam& view, const Expr& x, const Expr& y) -> Expr {
+    return view.type() == Halide::Float(32) ? Expr(view(x, y)) : Halide::cast<float>(view(x, y));
+  };
+  const ImageParam& base = views[0];
+  return {.read = [=](const Expr& x, const Expr& y) { return read(base, x, y); },
+          .read_neighbour = [=](const Expr& x, const Expr& y, int dx,
+                                int dy) { return read(views[static_cast<std::size_t>(dx + 2 * dy)], x, y); },
+          .min_x = base.dim(0).min(),
+          .max_x = base.dim(0).max(),
+          .min_y = base.dim(1).min(),
+          .max_y = base.dim(1).max()};
+}
+
+}  // namespace
+
+BuiltKernel build_kernel(const KernelSpec& spec, const Halide::Target& target) {
+  const Var x("x");
+  const Var y("y");
+  BuiltKernel built;
+
+  std::vector<std::vector<ImageParam>> buffers;
+  for (int b = 0; b < spec.buffers; ++b) {
+    const int views = spec.gathered(b) ? 4 : 1;
+    auto& buffer = buffers.emplace_back();
+    for (int v = 0; v < views; ++v) {
+      buffer.emplace_back(halide_type(spec.buffer_type(b)), 2, fmt::format("in{}_{}", b, v));
+      if (v > 0) {
+        for (int d = 0; d < 2; ++d)
+          buffer[v].dim(d).set_bounds(buffer[0].dim(d).min(), buffer[0].dim(d).extent());
+        buffer[v].dim(1).set_stride(buffer[0].dim(1).stride());
+      }
+      built.arguments.emplace_back(buffer.back());
+    }
+  }
+
+  Expr all_interior = Halide::Internal::const_true();
+  bool gathers = false;
+  std::vector<Func> stages;
+  std::vector<StageSymbols> symbols;
+  for (const KernelStage& stage : spec.stages) {
+    const auto s = stages.size();
+    const Param<int> width(fmt::format("w{}", s));
+    const Param<int> height(fmt::format("h{}", s));
+    const Param<int> interior(fmt::format("interior{}", s));
+    const Param<float> fill(fmt::format("fill{}", s));
+    for (const Halide::Argument& argument : std::vector<Halide::Argument>{width, height, interior, fill}) {
+      built.arguments.push_back(argument);
+    }
+    StageSymbols now{width, height, interior, fill, {}};
+    for (int c = 0; c < max_coefficients; ++c) {
+      const Param<float> coefficient(fmt::format("c{}_{}", s, c));
+      built.arguments.emplace_back(coefficient);
+      now.coefficients.emplace_back(coefficient);
+    }
+
+    std::vector<InputSymbols> inputs;
+    for (int input : stage.inputs) {
+      if (input >= 0) {
+        inputs.push_back(fused_input(stages[static_cast<std::size_t>(input)], now));
+      } else {
+        inputs.push_back(buffer_input(buffers[static_cast<std::size_t>(-1 - input)]));
+      }
+    }
+    HalideAlgebra algebra(now, inputs);
+    Func f(fmt::format("{}_{}", std::string(stage.filter->name), s));
+    Expr value = pixel_expression(stage.filter->name)(algebra, x, y);
+    if (stage.filter->output_type != ElementType::f32)
+      value = Halide::cast(halide_type(stage.filter->output_type), value);
+    f(x, y) = value;
+    stages.push_back(f);
+    if (stage.filter->access == Access::gather) {
+      all_interior = all_interior && interior != 0;
+      gathers = true;
+    }
+    symbols.push_back(std::move(now));
+  }
+
+  Func output = stages.back();
+  if (!spec.stored.empty()) {
+    std::vector<Expr> values{output(x, y)};
+    for (int s : spec.stored)
+      values.push_back(stages[static_cast<std::size_t>(s)](x, y));
+    output = Func("stored_output");
+    output(x, y) = Halide::Tuple(values);
+  }
+
+  // Rows are contiguous in every buffer; tails are guarded so that any rectangle is legal.
+  const int lanes = target.natural_vector_size<float>();
+  for (auto& buffer : output.output_buffers())
+    buffer.dim(0).set_stride(1);
+  // Only columns are split into edges and a middle: a clamped row number costs nothing next to a row, and
+  // splitting both would triple the code with every stencil inlined.
+  if (gathers)
+    output.specialize(all_interior).vectorize(x, lanes, Halide::TailStrategy::GuardWithIf).never_partition(y);
+  output.vectorize(x, lanes, Halide::TailStrategy::GuardWithIf).never_partition(y);
+  built.pipeline = Halide::Pipeline(output);
+  return built;
+}
+
+Halide::Target kernel_target(machine::Isa isa) {
+  const Halide::Target host = Halide::get_host_target();
+  Halide::Target target(host.os, host.arch, host.bits);
+  if (target.arch == Halide::Target::X86) {
+    if (isa >= machine::Isa::sse41) target.set_feature(Halide::Target::SSE41);
+    if (isa >= machine::Isa::avx2)
+      target.set_features({Halide::Target::AVX, Halide::Target::AVX2, Halide::Target::F16C});
+    if (isa >= machine::Isa::avx512)
+      target.set_features({Halide::Target::AVX512, Halide::Target::AVX512_Skylake, Halide::Target::FMA});
+  }
+  target.set_feature(Halide::Target::StrictFloat);
+  return target;
+}
+
+}  // namespace millrace::image

@@ -1,0 +1,32 @@
+// From a group of stages to a Halide pipeline, ready to be compiled ahead of time or just in time.
+#pragma once
+
+#include "millrace/image/kernel_spec.h"
+#include "millrace/machine/isa.h"
+
+#include <Halide.h>
+#include <vector>
+
+namespace millrace::image {
+
+// The pipeline computes any rectangle of its output, serially. Its arguments, in the order of `arguments`:
+// the input buffers; then for each stage width, height, interior (int32), fill and the coefficients (float);
+// then (not listed, as Halide wants it) the output and the stored buffers.
+//
+// A buffer that a stage gathers from is passed four times: as it is, and with its base address moved by one
+// pixel to the right, by one row down, and by both. The four neighbours of a bilinear read then share one
+// index, which halves the instructions of the gather. The views reach one pixel past the buffer on two sides;
+// that memory must exist and hold finite numbers.
+struct BuiltKernel {
+  Halide::Pipeline pipeline;
+  std::vector<Halide::Argument> arguments;
+};
+
+// Builds a fresh pipeline that shares nothing with any other; several may be built and compiled at once.
+[[nodiscard]] BuiltKernel build_kernel(const KernelSpec& spec, const Halide::Target& target);
+
+// The compilation target for an instruction set of this architecture, with strict floating point: identical
+// bits in every kernel that contains a stage need arithmetic that is neither reordered nor contracted.
+[[nodiscard]] Halide::Target kernel_target(machine::Isa isa);
+
+}  // namespace millrace::image

@@ -1,0 +1,67 @@
+// A pipeline laid out for the planes of one frame format: every stage knows its sizes and its numbers.
+#pragma once
+
+#include "millrace/base/result.h"
+#include "millrace/image/pipeline.h"
+#include "millrace/video/frame.h"
+
+#include <vector>
+
+namespace millrace::image {
+
+struct PlannedStage {
+  static constexpr int source = -1;
+
+  const Filter* filter = nullptr;
+  int node = -1;            // of the pipeline; -1 for the conversions at the ends
+  std::vector<int> inputs;  // earlier stages, or `source`
+  PlaneGeometry input;
+  PlaneGeometry output;
+  Coefficients coefficients{};
+
+  // Input pixels that an output rectangle needs, inside the frame; empty where it needs none.
+  [[nodiscard]] Rect required(const Rect& rect) const;
+  // Whether computing this rectangle touches no edge of the input.
+  [[nodiscard]] bool interior(const Rect& rect) const;
+};
+
+// Stages in topological order, the last one is the output. Never empty.
+struct PlanePlan {
+  PlaneGeometry source;
+  ElementType source_type = ElementType::f32;
+  std::vector<PlannedStage> stages;
+
+  [[nodiscard]] const PlannedStage& output() const { return stages.back(); }
+  [[nodiscard]] ElementType output_type() const { return stages.back().filter->output_type; }
+};
+
+enum class Planes {
+  all,   // every filter on every plane
+  luma,  // chroma passes through the geometric filters only
+};
+
+// Whether planes hold code values, converted by the first and last stages, or floats in [0,1] as they are
+// (for measuring computation alone).
+enum class Samples { codes, floats };
+
+struct FramePlan {
+  video::FrameFormat input;
+  video::FrameFormat output;
+  std::vector<PlanePlan> planes;
+};
+
+// Usage error where a plane is too small for a filter.
+[[nodiscard]] Result<FramePlan> plan_frame(const Pipeline& pipeline, const video::FrameFormat& format,
+                                           Planes planes = Planes::all, Samples samples = Samples::codes);
+
+// The geometry of one plane of a frame format.
+[[nodiscard]] PlaneGeometry plane_geometry(const video::FrameFormat& format, int plane);
+
+// One plane on its own, as gray and without conversions: what tests and benchmarks measure.
+[[nodiscard]] Result<PlanePlan> plan_plane(const Pipeline& pipeline, const PlaneGeometry& geometry);
+
+// For each stage, its output pixels that the output rectangle of the plan needs: the area behind
+// "pixels required" in reports.
+[[nodiscard]] std::vector<Rect> required_regions(const PlanePlan& plan, const Rect& output);
+
+}  // namespace millrace::image
