@@ -1,0 +1,20 @@
+// The verbs of the `millrace` program. Each adds itself to the command line; what it then does is called when
+// its words are there.
+#pragma once
+
+#include "millrace/base/result.h"
+
+#include <functional>
+
+#include <CLI/CLI.hpp>
+
+namespace millrace::cli {
+
+// What a verb does; its Error becomes one line on standard error and the exit code.
+using Action = std::function<Status()>;
+
+void add_run_command(CLI::App& app, Action& action);
+void add_machine_command(CLI::App& app, Action& action);
+void add_filters_command(CLI::App& app, Action& action);
+
+}  // namespace millrace::cli

@@ -1,0 +1,37 @@
+#include "millrace/cli/commands.h"
+
+#include <csignal>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+int main(int argc, char** argv) {
+  using namespace millrace;
+  // A reader that goes away is an error of the write, not the end of the process.
+  std::signal(SIGPIPE, SIG_IGN);
+
+  CLI::App app{"Runs filter pipelines on video as fast as this machine allows."};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "millrace 0.1.0");
+  cli::Action action;
+  cli::add_run_command(app, action);
+  cli::add_machine_command(app, action);
+  cli::add_filters_command(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    fmt::print(stderr, "millrace: {}; see millrace --help\n", error.what());
+    return exit_code({ErrorKind::usage, ""});
+  }
+  const Status done = action();
+  if (!done) {
+    fmt::print(stderr, "millrace: {}\n", done.error().message);
+    return exit_code(done.error());
+  }
+  if (std::fflush(stdout) != 0) {
+    fmt::print(stderr, "millrace: standard output cannot be written\n");
+    return 1;
+  }
+  return 0;
+}

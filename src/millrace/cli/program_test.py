@@ -1,0 +1,144 @@
+"""Runs the program as a user would and checks what it prints, writes and returns.
+
+usage: program_test.py MILLRACE SOURCE_DIR
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+MILLRACE = sys.argv[1]
+SHARED = pathlib.Path(os.environ.get("MILLRACE_SHARED", pathlib.Path(sys.argv[2]) / ".." / "shared"))
+
+
+def run(*words, **options):
+    return subprocess.run([MILLRACE, *words], capture_output=True, timeout=120, **options)
+
+
+class Program(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def refused(self, code, word, *words):
+        """The program ends with the code and one line that holds the word."""
+        done = run(*words)
+        text = done.stderr.decode()
+        self.assertEqual(done.returncode, code, text)
+        self.assertEqual(text.count("\n"), 1, text)
+        self.assertIn(word, text)
+
+    def test_every_structure_writes_the_same_bytes(self):
+        for preset in "@A", "@B", "@E":
+            outputs = set()
+            for structure in "sequential", "tiled", "sliding", "backward", "backward-cached", "backward-store":
+                done = run("run", preset, "test:96x64@4", "-o", "-", "--structure", structure)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                outputs.add(done.stdout)
+            self.assertEqual(len(outputs), 1, preset)
+            self.assertTrue(outputs.pop().startswith(b"YUV4MPEG2 W"))
+
+    def test_y4m_goes_through_pipes_both_ways(self):
+        source = run("run", "crop(1)", "test:50x38@5", "-o", "-").stdout
+        again = run("run", "crop(1)", "-", "-o", "-", input=source).stdout
+        self.assertEqual(source, again)
+
+    def test_loop_and_frames_count_what_they_say(self):
+        report = self.folder / "report.json"
+        done = run("run", "blur", "test:32x32@5", "--loop", "3", "--frames", "12", "--json", str(report))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(report.read_text())["frames"], 12)
+
+    def test_frames_in_flight_keep_the_order(self):
+        if os.cpu_count() < 2:
+            self.skipTest("one CPU")
+        one = run("run", "blur", "test:64x48@9", "-o", "-", "--threads", "2").stdout
+        two = run("run", "blur", "test:64x48@9", "-o", "-", "--threads", "2", "--frames-in-flight", "2").stdout
+        self.assertEqual(one, two)
+
+    def test_the_report_names_schedule_stages_and_machine(self):
+        done = run("run", "@A", "test:64x48@3", "--quiet", "--json", "-")
+        report = json.loads(done.stdout)
+        self.assertEqual(report["schedule"]["structure"], "tiled")
+        self.assertIn("machine", report)
+        self.assertGreater(report["stages"][0]["pixels_computed"], 0)
+        self.assertEqual(done.stderr, b"")
+
+    def test_measure_reports_a_time_for_each_repetition(self):
+        done = run("run", "@D", "test:64x48", "--measure", "--frames", "2", "--repeat", "4", "--json", "-", "-q")
+        self.assertEqual(len(json.loads(done.stdout)["measured_ms_per_frame"]), 4)
+
+    def test_count_prints_the_reads_of_each_stage(self):
+        done = run("run", "@A", "test:64x48", "--count")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("162.00", done.stdout.decode())
+
+    def test_bad_words_end_with_code_2_and_one_line(self):
+        self.refused(2, "bluur", "run", "bluur", "test:32x32@1")
+        self.refused(2, "column", "run", "blur |", "test:32x32@1")
+        self.refused(2, "structure", "run", "blur", "test:32x32@1", "--structure", "diagonal")
+        self.refused(2, "tile", "run", "blur", "test:32x32@1", "--tile", "9by9")
+        self.refused(2, "threads", "run", "blur", "test:32x32@1", "--threads", "4000")
+        self.refused(2, "frames", "run", "blur", "test:32x32@1", "--frames", "0")
+        self.refused(2, "planes", "run", "blur", "test:32x32@1", "--planes", "green")
+        self.refused(2, "fraction", "run", "crop(0.001)", "test:32x32@1")
+
+    def test_bad_files_leave_nothing_under_the_final_name(self):
+        empty = self.folder / "empty.y4m"
+        empty.touch()
+        output = self.folder / "out.mkv"
+        for source in empty, self.folder / "missing.mp4", self.folder:
+            done = run("run", "blur", str(source), "-o", str(output))
+            self.assertIn(done.returncode, (1, 2), done.stderr)
+            self.assertEqual(done.stderr.decode().count("\n"), 1, done.stderr)
+            self.assertFalse(output.exists())
+
+    def test_a_truncated_file_gives_the_frames_before_the_damage(self):
+        whole = run("run", "crop(1)", "test:32x32@6", "-o", "-").stdout
+        damaged = self.folder / "damaged.y4m"
+        damaged.write_bytes(whole[:-700])
+        output = self.folder / "out.y4m"
+        done = run("run", "crop(1)", str(damaged), "-o", str(output))
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(output.read_bytes().count(b"FRAME\n"), 5)
+
+    def test_a_full_disk_is_an_error(self):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([MILLRACE, "run", "blur", "test:320x240@9", "-o", "-"], stdout=full,
+                                  stderr=subprocess.PIPE, timeout=60)
+        self.assertEqual(done.returncode, 1, done.stderr)
+
+    def test_an_interrupt_leaves_a_finished_output(self):
+        output = self.folder / "out.y4m"
+        with subprocess.Popen([MILLRACE, "run", "blur", "test:160x120@1000000", "-o", str(output)],
+                              stderr=subprocess.PIPE) as child:
+            time.sleep(1.0)
+            child.send_signal(signal.SIGINT)
+            self.assertEqual(child.wait(timeout=60), 130)
+            self.assertIn(b"interrupted after", child.stderr.read())
+        again = run("run", "crop(1)", str(output))
+        self.assertEqual(again.returncode, 0, again.stderr)
+
+    def test_machine_and_filters_print_text_and_json(self):
+        for verb in "machine", "filters":
+            self.assertTrue(run(verb).stdout)
+            json.loads(run(verb, "--json").stdout)
+
+    def test_a_real_clip_goes_through_every_preset(self):
+        clip = SHARED / "clips" / "foreman_cif.264"
+        if not clip.exists():
+            self.skipTest(f"{clip} is not there")
+        for preset in "ABCDEFG":
+            done = run("run", "@" + preset, str(clip), "--frames", "20", "--quiet", "--json", "-")
+            self.assertEqual(json.loads(done.stdout)["frames"], 20, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

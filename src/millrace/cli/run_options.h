@@ -1,0 +1,49 @@
+// What the user asked `millrace run` for.
+#pragma once
+
+#include "millrace/image/plan.h"
+#include "millrace/image/schedule.h"
+#include "millrace/video/writer.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace millrace::cli {
+
+struct RunOptions {
+  std::string pipeline;
+  std::string input;
+  std::string output = "null";
+  std::string json;  // where the report goes: a path, "-" for standard output, empty for nowhere
+
+  // Words of the schedule; what is not given comes from the default schedule.
+  std::string structure;
+  std::string fusion;
+  std::string tile;
+  std::string affinity = "free";
+  std::string isa;
+  int threads = 0;  // 0: as many as may be used
+  int frames_in_flight = 1;
+  bool fresh_threads = false;
+
+  std::string planes = "all";
+  std::optional<std::int64_t> frames;
+  int loop = 1;
+  bool count = false;
+  bool measure = false;
+  int repeat = 10;
+  bool quiet = false;
+
+  std::string codec;
+  int crf = 18;
+  int decoder_threads = 1;
+  int encoder_threads = 1;
+};
+
+// The schedule that the words mean. threads: how many may be used. Usage error where a word means nothing.
+[[nodiscard]] Result<image::Schedule> schedule_of(const RunOptions& options, int worker_limit);
+[[nodiscard]] Result<image::Planes> planes_of(const RunOptions& options);
+[[nodiscard]] Result<video::WriterOptions> writer_options_of(const RunOptions& options);
+
+}  // namespace millrace::cli

@@ -1,0 +1,164 @@
+#include "millrace/cli/stream_run.h"
+
+#include "millrace/base/clock.h"
+#include "millrace/base/progress_line.h"
+#include "millrace/cli/frame_views.h"
+#include "millrace/machine/thread_affinity.h"
+#include "millrace/video/frame_pool.h"
+#include "millrace/video/overlapped_reader.h"
+#include "millrace/video/overlapped_writer.h"
+
+namespace millrace::cli {
+namespace {
+
+constexpr std::string_view pipe_name = "-";
+
+Result<std::unique_ptr<video::FrameReader>> open_overlapped(const RunContext& context) {
+  auto reader =
+      video::open_reader(context.options.input, {.decoder_threads = context.options.decoder_threads});
+  if (!reader) return std::unexpected(reader.error());
+  return std::make_unique<video::OverlappedReader>(std::move(*reader));
+}
+
+// Threads made while this lives start on the I/O thread's CPUs; the calling thread gets its own mask back.
+Status bind_io(const machine::CpuSet& cpus) {
+  if (cpus.empty()) return {};
+  const auto granted = machine::bind_current_thread(cpus);
+  return granted ? Status{} : Status{std::unexpected(granted.error())};
+}
+
+// The input, as often as --loop says, and no further than --frames.
+class Input {
+ public:
+  explicit Input(const RunContext& context) : context_(context) {}
+
+  Status open() {
+    auto reader = open_overlapped(context_);
+    if (!reader) return std::unexpected(reader.error());
+    const bool first = !reader_;
+    if (!first && (*reader)->format() != reader_->format()) {
+      return failure("'{}' changed its format between two passes", context_.options.input);
+    }
+    context_.interrupt.disarm();
+    reader_ = std::move(*reader);
+    context_.interrupt.on_interrupt([this] { reader_->cancel(); });
+    return {};
+  }
+  ~Input() { context_.interrupt.disarm(); }
+
+  [[nodiscard]] const video::FrameFormat& format() const { return reader_->format(); }
+
+  [[nodiscard]] std::optional<std::int64_t> total() const {
+    auto hint = reader_->frame_count_hint();
+    if (hint) *hint *= context_.options.loop;
+    if (!context_.options.frames) return hint;
+    return hint ? std::min(*hint, *context_.options.frames) : *context_.options.frames;
+  }
+
+  Result<std::optional<video::Frame>> next() {
+    if (context_.options.frames && delivered_ >= *context_.options.frames) return std::nullopt;
+    while (true) {
+      auto frame = reader_->next();
+      if (!frame || *frame) {
+        if (frame) (*frame)->index = delivered_++;
+        return frame;
+      }
+      if (++pass_ >= context_.options.loop || delivered_ == 0) return frame;
+      if (Status reopened = open(); !reopened) return std::unexpected(reopened.error());
+    }
+  }
+
+ private:
+  const RunContext& context_;
+  std::unique_ptr<video::FrameReader> reader_;
+  std::int64_t delivered_ = 0;
+  int pass_ = 0;
+};
+
+}  // namespace
+
+Status stream_run(const RunContext& context, RunReport& report) {
+  const RunOptions& options = context.options;
+  if (options.loop > 1 && options.input == pipe_name)
+    return usage_error("--loop cannot read standard input twice");
+  const auto writer_options = writer_options_of(options);
+  if (!writer_options) return std::unexpected(writer_options.error());
+
+  Input input(context);
+  if (Status opened = input.open(); !opened) return opened;
+  const auto plan = image::plan_frame(context.pipeline, input.format(), context.planes);
+  if (!plan) return std::unexpected(plan.error());
+  report.input_format = plan->input;
+  report.output_format = plan->output;
+  if (Status set = context.executor.set(*plan, context.schedule); !set) return set;
+
+  std::unique_ptr<video::OverlappedWriter> writer;
+  {
+    const machine::AffinityGuard own;
+    if (Status bound = bind_io(context.executor.io_cpus()); !bound) return bound;
+    auto opened = video::open_writer(options.output, plan->output, *writer_options);
+    if (!opened) return std::unexpected(opened.error());
+    writer = std::make_unique<video::OverlappedWriter>(std::move(*opened));
+  }
+  video::FramePool outputs(plan->output);
+  ProgressLine progress(!options.quiet);
+  const auto total = input.total();
+
+  const std::int64_t loop_start = now_ns();
+  Status outcome;
+  bool more = true;
+  while (more && outcome && !context.interrupt.requested()) {
+    std::vector<video::Frame> before;
+    std::vector<video::Frame> after;
+    std::vector<image::FrameTask> tasks;
+    while (static_cast<int>(before.size()) < context.schedule.frames_in_flight) {
+      auto frame = input.next();
+      if (!frame || !*frame) {
+        if (!frame && !context.interrupt.requested()) outcome = std::unexpected(frame.error());
+        more = false;
+        break;
+      }
+      auto target = outputs.acquire();
+      if (!target) {
+        outcome = std::unexpected(target.error());
+        break;
+      }
+      target->index = (*frame)->index;
+      if (options.loop == 1) target->timestamp_ns = (*frame)->timestamp_ns;
+      before.push_back(std::move(**frame));
+      after.push_back(std::move(*target));
+      tasks.push_back({views_of(before.back()), views_of(after.back())});
+    }
+    if (tasks.empty()) break;
+    // What was read before an error is processed and written all the same.
+    if (Status done = context.executor.run(tasks); !done) {
+      outcome = failure("frame {}: {}", before.front().index, done.error().message);
+      break;
+    }
+    for (video::Frame& frame : after) {
+      if (Status written = writer->write(std::move(frame)); !written) {
+        outcome = written;
+        break;
+      }
+      ++report.frames;
+      if (report.frames == 1) report.first_frame_seconds = seconds(now_ns() - context.start_ns);
+    }
+    progress.update(report.frames, total, to_string(context.executor.in_use()));
+  }
+  progress.clear();
+
+  if (context.interrupt.requested()) {
+    outcome = std::unexpected(
+        Error{ErrorKind::interrupted,
+              fmt::format("interrupted after {} frames; the output holds them", report.frames)});
+  }
+  if (outcome && report.frames == 0) outcome = failure("'{}' has no frames", options.input);
+  if (report.frames > 0) {
+    // Also after an error: a valid output up to there.
+    if (Status finished = writer->finish(); !finished && outcome) outcome = finished;
+  }
+  report.wall_seconds = seconds(now_ns() - loop_start);
+  return outcome;
+}
+
+}  // namespace millrace::cli

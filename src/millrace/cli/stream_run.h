@@ -1,0 +1,32 @@
+// The main loop of `millrace run`: frames from a reader through the executor to a writer.
+#pragma once
+
+#include "millrace/cli/interrupt.h"
+#include "millrace/cli/run_options.h"
+#include "millrace/cli/run_report.h"
+#include "millrace/image/executor.h"
+#include "millrace/image/pipeline.h"
+
+namespace millrace::cli {
+
+// What a run works with; all outlive it.
+struct RunContext {
+  const RunOptions& options;
+  const image::Pipeline& pipeline;
+  image::Planes planes;
+  const image::Schedule& schedule;
+  image::Executor& executor;
+  Interrupt& interrupt;
+  std::int64_t start_ns;  // of the process
+};
+
+// Fills in `report`, also where it fails: then the output is valid up to the frame that the Error names.
+[[nodiscard]] Status stream_run(const RunContext& context, RunReport& report);
+
+// --measure: computation alone, on frames in memory as floats, as the execution-structures paper measures it.
+[[nodiscard]] Status measure_run(const RunContext& context, RunReport& report);
+
+// --count: the pixels that each stage reads, by the scalar evaluator.
+[[nodiscard]] Status count_run(const RunContext& context);
+
+}  // namespace millrace::cli
