@@ -1,0 +1,51 @@
+# The commands of the README. What they need is installed by scripts/setup, once.
+JOBS ?= $(shell nproc)
+CLIP ?= test:640x480@200
+CMAKE := .venv/bin/cmake
+PROGRAM := build/release/src/millrace/cli/millrace
+
+.DEFAULT_GOAL := help
+.PHONY: help setup configure build demo test bench-image bench-pool lint clean
+
+help:
+	@echo 'make demo         set up, build, find the edges of a video: CLIP=path, or a generated one'
+	@echo 'make test         set up, build, run every test, also under the sanitizers'
+	@echo 'make build        the release build, in build/release'
+	@echo 'make bench-image  compare with OpenCV and with Halide'"'"'s autoschedulers'
+	@echo 'make bench-pool   compare fork and join with OpenMP and oneTBB'
+	@echo 'make lint         clang-format and clang-tidy'
+	@echo 'make clean        remove build/ (what scripts/setup installed stays)'
+	@echo 'JOBS=n            build and test with n jobs instead of one for each processor'
+
+setup:
+	@scripts/setup
+
+configure: setup
+	@mkdir -p build
+	@$(CMAKE) --preset release --log-level=WARNING >build/configure.log || { cat build/configure.log >&2; exit 1; }
+
+build: configure
+	@$(CMAKE) --build --preset release -j $(JOBS)
+
+demo: configure
+	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
+	@mkdir -p demo
+	$(PROGRAM) run '@A' '$(CLIP)' -o demo/edges.mkv
+
+test: setup
+	@JOBS=$(JOBS) scripts/test
+
+bench-image: configure
+	@scripts/setup bench
+	@$(CMAKE) --build --preset release -j $(JOBS)
+	.venv/bin/python scripts/bench-image
+
+bench-pool: configure
+	@$(CMAKE) --build --preset release -j $(JOBS) --target fork_join_compare
+	build/release/src/millrace/pool/fork_join_compare
+
+lint: build
+	@JOBS=$(JOBS) scripts/lint
+
+clean:
+	rm -rf build
