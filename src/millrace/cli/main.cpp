@@ -2,11 +2,15 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
-int main(int argc, char** argv) {
-  using namespace millrace;
+namespace {
+
+using namespace millrace;
+
+int run_program(int argc, char** argv) {
   // A reader that goes away is an error of the write, not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
 
@@ -34,4 +38,13 @@ int main(int argc, char** argv) {
     return 1;
   }
   return 0;
+}
+
+}  // namespace
+
+// Ends without the destructors of static objects: a compiler in the background may still use them.
+int main(int argc, char** argv) {
+  const int code = run_program(argc, argv);
+  std::fflush(nullptr);
+  std::_Exit(code);
 }

@@ -22,10 +22,10 @@ Status run(const RunOptions& options) {
   Interrupt interrupt;
   auto pool = pool::WorkerPool::create(schedule->threads);
   if (!pool) return std::unexpected(pool.error());
-  image::KernelLibrary library;
-  image::Executor executor(**pool, library, machine->topology, machine->usable.cpus);
+  auto library = std::make_unique<image::KernelLibrary>();
+  image::Executor executor(**pool, *library, machine->topology, machine->usable.cpus);
   const RunContext context{options, *pipeline, *planes, *schedule, executor, interrupt, start};
-  if (options.count) return count_run(context);
+  if (options.count) return count_run(context);  // compiles nothing
 
   RunReport report{.pipeline = image::to_string(*pipeline),
                    .input = options.input,
@@ -35,7 +35,7 @@ Status run(const RunOptions& options) {
   report.schedule = executor.in_use();
   report.stand_in_frames = executor.stand_in_frames();
   report.compute_seconds = executor.compute_seconds();
-  report.compile_seconds = library.compile_seconds();
+  report.compile_seconds = library->compile_seconds();
   report.intermediate_bytes = executor.bytes();
   report.stages = executor.stages();
   report.peak_rss_bytes = peak_rss_bytes();
@@ -46,6 +46,8 @@ Status run(const RunOptions& options) {
         return written;
     }
   }
+  // A compilation cannot be cancelled, and the process, which ends now, need not wait for it.
+  if (library->compiling()) static_cast<void>(library.release());
   return outcome;
 }
 

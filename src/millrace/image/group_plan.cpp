@@ -3,6 +3,26 @@
 #include <algorithm>
 
 namespace millrace::image {
+namespace {
+
+// The stages whose pixel at the output's place is read there: those that reach the output without a geometric
+// stage. Conversions are no stages of the pipeline.
+std::vector<int> stored_stages(const Group& group) {
+  std::vector<bool> aligned(group.planned.size(), true);
+  for (std::size_t s = group.planned.size(); s-- > 0;) {
+    for (int input : group.spec.stages[s].inputs) {
+      if (input >= 0 && (!aligned[s] || group.planned[s].filter->geometric))
+        aligned[static_cast<std::size_t>(input)] = false;
+    }
+  }
+  std::vector<int> stored;
+  for (std::size_t s = 0; s + 1 < group.planned.size(); ++s) {
+    if (aligned[s] && group.planned[s].node >= 0) stored.push_back(static_cast<int>(s));
+  }
+  return stored;
+}
+
+}  // namespace
 
 Demand Group::demand(const Rect& rect) const {
   Demand demand;
@@ -66,11 +86,7 @@ GroupPlan make_group_plan(const PlanePlan& plan, const Grouping& grouping, bool 
       group.gathers = group.gathers || stage.filter->access == Access::gather;
     }
     group.spec.buffers = static_cast<int>(external.size());
-    if (stored) {
-      for (std::size_t s = 0; s + 1 < members.size(); ++s) {
-        if (group.planned[s].node >= 0) group.spec.stored.push_back(static_cast<int>(s));
-      }
-    }
+    if (stored) group.spec.stored = stored_stages(group);
     const PlannedStage& last = plan.stages[static_cast<std::size_t>(members.back())];
     group.size = last.output.size;
     group.type = last.filter->output_type;

@@ -45,8 +45,8 @@ struct GroupPlan {
   [[nodiscard]] bool ready() const;  // every group has its kernel
 };
 
-// Groups without their kernels. `stored`: every stage but conversions and the output is also an output of its
-// group (backward_store).
+// Groups without their kernels. `stored`: stages that reach the output without a geometric stage are also
+// outputs of their group (backward_store); what lies before a geometric stage is not stored yet.
 [[nodiscard]] GroupPlan make_group_plan(const PlanePlan& plan, const Grouping& grouping, bool stored = false);
 
 // Fills in the kernels that are there and requests those that are not. Returns whether all are there; the

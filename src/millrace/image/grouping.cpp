@@ -54,9 +54,9 @@ int inlined_stages(const PlanePlan& plan, const std::vector<int>& group) {
   int sum = 0;
   for (std::size_t i = group.size(); i-- > 0;) {
     const auto member = static_cast<std::size_t>(group[i]);
-    sum += times[member];
-    if (sum > max_inlined_stages) return sum;
     const PlannedStage& stage = plan.stages[member];
+    if (stage.node >= 0) sum += times[member];  // conversions are single operations
+    if (sum > max_inlined_stages) return sum;
     for (int input : stage.inputs) {
       if (std::ranges::binary_search(group, input)) {
         times[static_cast<std::size_t>(input)] += times[member] * reads_per_pixel(stage.filter->access);
@@ -75,6 +75,9 @@ bool fits(const PlanePlan& plan, const std::vector<int>& group) {
 }  // namespace
 
 Grouping group_stages(const PlanePlan& plan, Fusion fusion) {
+  // A stage inlined into a gather may be read anywhere in the frame, so only a kernel on the source can do
+  // that.
+  if (fusion == Fusion::all && !fits_one_kernel(plan)) fusion = Fusion::stencil;
   const int count = static_cast<int>(plan.stages.size());
   std::vector<std::vector<int>> consumers(plan.stages.size());
   for (int s = 0; s < count; ++s) {

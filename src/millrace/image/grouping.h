@@ -14,10 +14,9 @@ using Grouping = std::vector<std::vector<int>>;
 
 [[nodiscard]] Grouping group_stages(const PlanePlan& plan, Fusion fusion);
 
-// The largest kernel that is worth compiling: the expression of a pixel doubles the compiler's time with
-// every few stages written out. Three blurs in a row are 1 + 9 + 81 stages; preset A is 184 with its
-// conversion; three blurs and a conversion are 820 and would take minutes.
-inline constexpr int max_inlined_stages = 256;
+// The largest kernel that is worth compiling: the compiler's time doubles with every few stages written out.
+// Three blurs in a row are 1 + 9 + 81 stages and would take minutes; preset A is 22, without conversions.
+inline constexpr int max_inlined_stages = 40;
 
 // Whether all stages fit in one kernel, which `backward` needs.
 [[nodiscard]] bool fits_one_kernel(const PlanePlan& plan);

@@ -24,7 +24,7 @@ enum class Structure {
   backward,
   // The same, and each intermediate is also written to its frame buffer, never read back: separates the cost
   // of
-  // storing from the gain of locality.
+  // storing from the gain of locality. Intermediates before a geometric stage are not written yet.
   backward_store,
   // Demand-driven with a buffer for each stage, computed granule by granule at most once (give or take a
   // race).

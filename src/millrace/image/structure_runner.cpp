@@ -58,7 +58,7 @@ void StructureRunner::compute(int worker, std::size_t plane_index, std::size_t g
 
   std::array<PixelView, max_kernel_buffers> given;
   for (std::size_t b = 0; b < inputs.size(); ++b) {
-    given[b] = demand.inputs[b].empty() ? nothing_needed(inputs[b].type) : inputs[b];
+    given[b] = inputs[b].covers.empty() ? nothing_needed(inputs[b].type) : inputs[b];
   }
   if (!group.kernel->run({given.data(), inputs.size()}, group.arguments, demand.interior, output, stored)) {
     throw std::logic_error(fmt::format("the kernel {} refused its buffers", group.spec.key()));
