@@ -5,13 +5,12 @@ CMAKE := .venv/bin/cmake
 PROGRAM := build/release/src/millrace/cli/millrace
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build demo test bench-image bench-pool lint clean
+.PHONY: help setup configure build demo test bench-pool lint clean
 
 help:
 	@echo 'make demo         set up, build, find the edges of a video: CLIP=path, or a generated one'
 	@echo 'make test         set up, build, run every test, also under the sanitizers'
 	@echo 'make build        the release build, in build/release'
-	@echo 'make bench-image  compare with OpenCV and with Halide'"'"'s autoschedulers'
 	@echo 'make bench-pool   compare fork and join with OpenMP and oneTBB'
 	@echo 'make lint         clang-format and clang-tidy'
 	@echo 'make clean        remove build/ (what scripts/setup installed stays)'
@@ -34,11 +33,6 @@ demo: configure
 
 test: setup
 	@JOBS=$(JOBS) scripts/test
-
-bench-image: configure
-	@scripts/setup bench
-	@$(CMAKE) --build --preset release -j $(JOBS)
-	.venv/bin/python scripts/bench-image
 
 bench-pool: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target fork_join_compare
