@@ -5,6 +5,7 @@
 //   coefficient(i), integer_coefficient(i), fill()   the filter's numbers
 //   width(), height()              of the input plane
 //   input(k, x, y)                 the pixel of input k; the filter has brought x, y inside the frame
+//   replicate_x(x), replicate_y(y)   the nearest coordinate inside the frame: edges are replicated
 //   clamp_x(k, x), clamp_y(k, y)   to the part of input k that there is. At the frame's edge that is the
 //   edge; a
 //                                  kernel that works on a tile may clamp earlier, to what `footprint`
@@ -53,6 +54,8 @@ class ScalarAlgebra {
   [[nodiscard]] int width() const { return input_.size.width; }
   [[nodiscard]] int height() const { return input_.size.height; }
   [[nodiscard]] float input(int k, int x, int y) { return source_.read(k, x, y); }
+  [[nodiscard]] int replicate_x(int x) const { return std::clamp(x, 0, width() - 1); }
+  [[nodiscard]] int replicate_y(int y) const { return std::clamp(y, 0, height() - 1); }
   [[nodiscard]] int clamp_x(int /*k*/, int x) const { return std::clamp(x, 0, width() - 1); }
   [[nodiscard]] int clamp_y(int /*k*/, int y) const { return std::clamp(y, 0, height() - 1); }
   [[nodiscard]] static int promise_x(int /*k*/, int x) { return x; }
@@ -73,7 +76,6 @@ class ScalarAlgebra {
   [[nodiscard]] static float clamp(float v, float low, float high) {
     return std::max(std::min(v, high), low);
   }
-  [[nodiscard]] static int clamp_int(int v, int low, int high) { return std::clamp(v, low, high); }
 
  private:
   PixelSource& source_;

@@ -41,7 +41,7 @@ BackwardCachedRunner::BackwardCachedRunner(std::shared_ptr<const FrameGroups> gr
     std::vector<Cache>& caches = caches_.emplace_back();
     for (std::size_t g = 0; g + 1 < plane(p).groups.size(); ++g) {
       const Group& group = plane(p).groups[g];
-      caches.push_back({PlaneBuffer(group.size, group.type), GranuleMap(group.size, granule)});
+      caches.push_back({PlaneBuffer(group.size(), group.type()), GranuleMap(group.size(), granule)});
     }
   }
 }

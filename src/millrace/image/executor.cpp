@@ -197,7 +197,7 @@ void Executor::add_reports(const Prepared& prepared,
   if (!prepared.groups || prepared.frames == 0) return;
   for (std::size_t p = 0; p < prepared.groups->size(); ++p) {
     const GroupPlan& plane = (*prepared.groups)[p];
-    const std::vector<Rect> regions = required_regions(plane.plan, whole(plane.output().size));
+    const std::vector<Rect> regions = required_regions(plane.plan, whole(plane.output().size()));
     for (std::size_t g = 0; g < plane.groups.size(); ++g) {
       const Group& group = plane.groups[g];
       StageReport& sum = sums[key_of(p, group)];

@@ -41,11 +41,12 @@ class InteriorAlgebra : public ScalarAlgebra {
  public:
   using ScalarAlgebra::ScalarAlgebra;
 
+  [[nodiscard]] static int replicate_x(int x) { return x; }
+  [[nodiscard]] static int replicate_y(int y) { return y; }
   [[nodiscard]] int clamp_x(int /*k*/, int x) const { return x; }
   [[nodiscard]] int clamp_y(int /*k*/, int y) const { return y; }
   [[nodiscard]] float neighbour(int k, int x, int y, int dx, int dy) { return input(k, x + dx, y + dy); }
   [[nodiscard]] bool interior() const { return true; }
-  [[nodiscard]] static int clamp_int(int v, int /*low*/, int /*high*/) { return v; }
 };
 
 struct Subject {

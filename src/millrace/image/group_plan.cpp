@@ -22,27 +22,46 @@ std::vector<int> stored_stages(const Group& group) {
   return stored;
 }
 
+// Whether a gather of the group decides where one of its stencils reads.
+bool gather_moves_stencil(const Group& group) {
+  std::vector<bool> moved(group.planned.size(), false);
+  for (std::size_t s = group.planned.size(); s-- > 0;) {
+    const Access access = group.planned[s].filter->access;
+    if (moved[s] && access == Access::stencil) return true;
+    for (int input : group.spec.stages[s].inputs) {
+      if (input >= 0 && (moved[s] || access == Access::gather)) moved[static_cast<std::size_t>(input)] = true;
+    }
+  }
+  return false;
+}
+
+void find_inner_columns(Group& group) {
+  group.has_inner_columns = !gather_moves_stencil(group);
+  if (!group.has_inner_columns) return;
+  const auto inner = [&](int x) { return group.demand({x, 0, x + 1, 1}).interior.columns; };
+  group.inner_begin = 0;
+  group.inner_end = group.size().width;
+  while (group.inner_begin < group.inner_end && !inner(group.inner_begin))
+    ++group.inner_begin;
+  while (group.inner_end > group.inner_begin && !inner(group.inner_end - 1))
+    --group.inner_end;
+}
+
 }  // namespace
 
 Demand Group::demand(const Rect& rect) const {
-  Demand demand;
+  Demand demand{.inputs = {}, .interior = {.gathers = true, .columns = true}};
   std::array<Rect, max_kernel_stages> regions{};
   regions[planned.size() - 1] = rect;
   for (std::size_t s = planned.size(); s-- > 0;) {
-    const PlannedStage& stage = planned[s];
-    if (regions[s].empty()) {
-      demand.interior |= 1U << s;
-      continue;
-    }
-    const Rect footprint = stage.filter->footprint(regions[s], stage.input, stage.coefficients);
-    const Rect frame = whole(stage.input.size);
-    if (frame.contains(footprint)) demand.interior |= 1U << s;
-    Rect needed = intersection(footprint, frame);
-    if (needed.empty()) needed = {};
+    const PlannedStage::Reads reads = planned[s].reads(regions[s]);
+    const Access access = planned[s].filter->access;
+    if (access == Access::gather && !reads.interior) demand.interior.gathers = false;
+    if (access == Access::stencil && !reads.inner_columns) demand.interior.columns = false;
     for (int input : spec.stages[s].inputs) {
       Rect& region = input >= 0 ? regions[static_cast<std::size_t>(input)]
                                 : demand.inputs[static_cast<std::size_t>(-1 - input)];
-      region = bounding(region, needed);
+      region = bounding(region, reads.required);
     }
   }
   return demand;
@@ -83,13 +102,10 @@ GroupPlan make_group_plan(const PlanePlan& plan, const Grouping& grouping, bool 
                                  .fill = stage.input.fill,
                                  .coefficients = stage.coefficients});
       group.planned.push_back(stage);
-      group.gathers = group.gathers || stage.filter->access == Access::gather;
     }
     group.spec.buffers = static_cast<int>(external.size());
     if (stored) group.spec.stored = stored_stages(group);
-    const PlannedStage& last = plan.stages[static_cast<std::size_t>(members.back())];
-    group.size = last.output.size;
-    group.type = last.filter->output_type;
+    find_inner_columns(group);
     group_of[static_cast<std::size_t>(members.back())] = static_cast<int>(result.groups.size());
     result.groups.push_back(std::move(group));
   }

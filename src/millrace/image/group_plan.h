@@ -16,7 +16,7 @@ namespace millrace::image {
 // What computing a rectangle of a group's output takes.
 struct Demand {
   std::array<Rect, max_kernel_buffers> inputs{};  // of each buffer; empty where none of it is read
-  unsigned interior = 0;                          // bit s: stage s of the group touches no edge
+  Interior interior;                              // of the whole rectangle
 };
 
 struct Group {
@@ -26,14 +26,18 @@ struct Group {
   std::vector<int> stages;  // of the plane's plan, in the order of the spec
   std::vector<int> inputs;  // for each buffer, the earlier group that makes it, or `source`
   std::vector<StageArguments> arguments;
-  Size size;  // of the output
-  ElementType type = ElementType::f32;
-  bool gathers = false;
+  std::vector<PlannedStage> planned;  // for sizes and footprints
+  // Output columns [inner_begin, inner_end) of which no stencil reaches past the left or right edge of its
+  // frame, whatever the row. Where a gather decides what a stencil reads there are no such columns, and
+  // Demand::interior tells for each rectangle.
+  bool has_inner_columns = true;
+  int inner_begin = 0;
+  int inner_end = 0;
   std::shared_ptr<const Kernel> kernel;
 
-  // The planned stages, for sizes and footprints.
-  std::vector<PlannedStage> planned;
-
+  [[nodiscard]] Size size() const { return planned.back().output.size; }  // of the output
+  [[nodiscard]] ElementType type() const { return spec.output_type(); }
+  [[nodiscard]] bool gathers() const { return spec.has(Access::gather); }
   [[nodiscard]] Demand demand(const Rect& rect) const;
 };
 

@@ -46,8 +46,12 @@ int reads_per_pixel(Access access) {
   return 1;
 }
 
+// A stage that gathers takes the compiler as long as four others: it is written out for pixels inside the
+// frame and for all.
+int weight(Access access) { return access == Access::gather ? 4 : 1; }
+
 // How many times stages are written out in the expression of one output pixel when all of the group is
-// inlined. Stops counting above the limit.
+// inlined, weighted. Stops counting above the limit.
 int inlined_stages(const PlanePlan& plan, const std::vector<int>& group) {
   std::vector<int> times(plan.stages.size(), 0);
   times[static_cast<std::size_t>(group.back())] = 1;
@@ -55,7 +59,8 @@ int inlined_stages(const PlanePlan& plan, const std::vector<int>& group) {
   for (std::size_t i = group.size(); i-- > 0;) {
     const auto member = static_cast<std::size_t>(group[i]);
     const PlannedStage& stage = plan.stages[member];
-    if (stage.node >= 0) sum += times[member];  // conversions are single operations
+    // Conversions are single operations.
+    if (stage.node >= 0) sum += times[member] * weight(stage.filter->access);
     if (sum > max_inlined_stages) return sum;
     for (int input : stage.inputs) {
       if (std::ranges::binary_search(group, input)) {

@@ -14,9 +14,10 @@ using Grouping = std::vector<std::vector<int>>;
 
 [[nodiscard]] Grouping group_stages(const PlanePlan& plan, Fusion fusion);
 
-// The largest kernel that is worth compiling: the compiler's time doubles with every few stages written out.
-// Three blurs in a row are 1 + 9 + 81 stages and would take minutes; preset A is 22, without conversions.
-inline constexpr int max_inlined_stages = 40;
+// The largest kernel that is worth compiling, in stages written out, a gather counting as four. Preset A is
+// 22 and takes about a second, three blurs in a row are 1 + 9 + 81 and take six; four blurs would be 820 and
+// take minutes.
+inline constexpr int max_inlined_stages = 200;
 
 // Whether all stages fit in one kernel, which `backward` needs.
 [[nodiscard]] bool fits_one_kernel(const PlanePlan& plan);

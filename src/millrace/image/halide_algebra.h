@@ -14,7 +14,9 @@ namespace millrace::image {
 struct StageSymbols {
   Halide::Expr width;
   Halide::Expr height;
-  Halide::Expr interior;  // nonzero: no pixel of this call touches an edge
+  // Of all stages of the kernel together, see Interior in kernel.h.
+  Halide::Expr interior;       // nonzero: no gathering stage reads outside its frame
+  Halide::Expr inner_columns;  // nonzero: no stencil reaches past the first or last column
   Halide::Expr fill;
   std::vector<Halide::Expr> coefficients;
 };
@@ -41,6 +43,13 @@ class HalideAlgebra {
   [[nodiscard]] Int width() const { return stage_.width; }
   [[nodiscard]] Int height() const { return stage_.height; }
   [[nodiscard]] Float input(int k, const Int& x, const Int& y) const { return of(k).read(x, y); }
+  // A clamped column number costs a vector of reads from anywhere, a clamped row number next to nothing.
+  [[nodiscard]] Int replicate_x(const Int& x) const {
+    const Int last = stage_.width - 1;
+    return Halide::select(stage_.inner_columns != 0, Halide::unsafe_promise_clamped(x, 0, last),
+                          Halide::clamp(x, 0, last));
+  }
+  [[nodiscard]] Int replicate_y(const Int& y) const { return Halide::clamp(y, 0, stage_.height - 1); }
   [[nodiscard]] Int clamp_x(int k, const Int& x) const { return Halide::clamp(x, of(k).min_x, of(k).max_x); }
   [[nodiscard]] Int clamp_y(int k, const Int& y) const { return Halide::clamp(y, of(k).min_y, of(k).max_y); }
   // Without the promise Halide bounds a gather's coordinates itself, too widely to fit the buffer of a tile.
@@ -65,10 +74,6 @@ class HalideAlgebra {
   [[nodiscard]] static Float sqrt(const Float& v) { return Halide::sqrt(v); }
   [[nodiscard]] static Float clamp(const Float& v, float low, float high) {
     return Halide::clamp(v, low, high);
-  }
-  // `likely` makes Halide split the loops into edges and a middle without clamps.
-  [[nodiscard]] static Int clamp_int(const Int& v, const Int& low, const Int& high) {
-    return Halide::clamp(Halide::likely(v), low, high);
   }
 
  private:

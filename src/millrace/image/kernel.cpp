@@ -35,7 +35,8 @@ struct Buffer {
   }
 };
 
-constexpr int scalars_per_stage = 4 + max_coefficients;
+constexpr int scalars_per_kernel = 2;
+constexpr int scalars_per_stage = 3 + max_coefficients;
 constexpr int views_of_gathered = 4;
 
 }  // namespace
@@ -45,11 +46,12 @@ Kernel::Kernel(KernelSpec spec) : spec_(std::move(spec)) {
     gathered_.push_back(spec_.gathered(b));
 }
 
-bool Kernel::run(std::span<const PixelView> inputs, std::span<const StageArguments> stages, unsigned interior,
+bool Kernel::run(std::span<const PixelView> inputs, std::span<const StageArguments> stages, Interior interior,
                  const PixelView& output, std::span<const PixelView> stored) const {
   std::array<Buffer, max_kernel_buffers * views_of_gathered + max_kernel_stages> buffers;
-  std::array<void*, buffers.size() + scalars_per_stage * max_kernel_stages> arguments;
-  std::array<int, max_kernel_stages> touches_no_edge;
+  std::array<void*, buffers.size() + scalars_per_kernel + scalars_per_stage * max_kernel_stages> arguments;
+  int gathers = interior.gathers ? 1 : 0;
+  int columns = interior.columns ? 1 : 0;
   std::size_t used = 0;
   std::size_t count = 0;
 
@@ -60,13 +62,12 @@ bool Kernel::run(std::span<const PixelView> inputs, std::span<const StageArgumen
       arguments[count++] = &buffers[used++].header;
     }
   }
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    touches_no_edge[s] = static_cast<int>((interior >> s) & 1U);
-    const StageArguments& stage = stages[s];
+  arguments[count++] = &gathers;
+  arguments[count++] = &columns;
+  for (const StageArguments& stage : stages) {
     // The kernels take everything by non-const pointer but only read these.
     arguments[count++] = const_cast<int*>(&stage.width);
     arguments[count++] = const_cast<int*>(&stage.height);
-    arguments[count++] = &touches_no_edge[s];
     arguments[count++] = const_cast<float*>(&stage.fill);
     for (const float& coefficient : stage.coefficients)
       arguments[count++] = const_cast<float*>(&coefficient);

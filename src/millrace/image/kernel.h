@@ -25,13 +25,18 @@ struct PixelView {
   [[nodiscard]] PixelView part(const Rect& rect) const { return {at(rect.x0, rect.y0), stride, rect, type}; }
 };
 
-// The numbers of one stage of a kernel for one plane; `interior` changes from call to call and is passed
-// apart.
+// The numbers of one stage of a kernel for one plane.
 struct StageArguments {
   int width = 0;  // of the stage's input plane
   int height = 0;
   float fill = 0;
   Coefficients coefficients{};
+};
+
+// What a call may take for granted, for all stages of a kernel. False is always right, and slower.
+struct Interior {
+  bool gathers = false;  // no gathering stage reads outside its frame
+  bool columns = false;  // no stencil reaches past the first or last column of its frame
 };
 
 inline constexpr int max_kernel_stages = 16;
@@ -46,10 +51,10 @@ class Kernel {
 
   // Computes output.covers. inputs: one view for each buffer, covering what the rectangle needs; a gathered
   // buffer must be readable one pixel further to the right and one row further down, see kernel_builder.h.
-  // interior: bit s is set where stage s touches no edge. stored: one view for each stored stage, with the
+  // stored: one view for each stored stage, with the
   // output's rectangle. False where the kernel refused its arguments, which is a defect of the caller.
   [[nodiscard]] bool run(std::span<const PixelView> inputs, std::span<const StageArguments> stages,
-                         unsigned interior, const PixelView& output,
+                         Interior interior, const PixelView& output,
                          std::span<const PixelView> stored = {}) const;
 
   [[nodiscard]] const KernelSpec& spec() const { return spec_; }

@@ -69,6 +69,29 @@ InputSymbols buffer_input(const std::vector<ImageParam>& views) {
           .max_y = base.dim(1).max()};
 }
 
+// A vector loop for each case that matters, and a scalar one that does everything else: columns at the edges,
+// rectangles narrower than a vector. Each is written out once. The last vector of a row is shifted to end
+// with the row, so nothing is left over; and no loop is split into edges and a middle, since the caller does
+// that: with every inlined stencil the compiler would otherwise write out the stages three times as often.
+void schedule_rows(Func& output, const Var& x, const KernelSpec& spec, int lanes, const Expr& interior,
+                   const Expr& inner_columns) {
+  const bool gathers = spec.has(Access::gather);
+  Expr vectors = output.output_buffers()[0].dim(0).extent() >= lanes;
+  if (spec.has(Access::stencil)) vectors = vectors && inner_columns != 0;
+  const auto add_vector_loop = [&](const Expr& condition) {
+    output.specialize(condition)
+        .vectorize(x, lanes, Halide::TailStrategy::ShiftInwards)
+        .never_partition_all();
+  };
+  if (gathers) {
+    add_vector_loop(vectors && interior != 0);
+    add_vector_loop(vectors && interior == 0);
+  } else {
+    add_vector_loop(vectors);
+  }
+  output.never_partition_all();
+}
+
 }  // namespace
 
 BuiltKernel build_kernel(const KernelSpec& spec, const Halide::Target& target) {
@@ -91,20 +114,21 @@ BuiltKernel build_kernel(const KernelSpec& spec, const Halide::Target& target) {
     }
   }
 
-  Expr all_interior = Halide::Internal::const_true();
-  bool gathers = false;
+  const Param<int> interior("interior");
+  const Param<int> inner_columns("inner_columns");
+  built.arguments.emplace_back(interior);
+  built.arguments.emplace_back(inner_columns);
   std::vector<Func> stages;
   std::vector<StageSymbols> symbols;
   for (const KernelStage& stage : spec.stages) {
     const auto s = stages.size();
     const Param<int> width(fmt::format("w{}", s));
     const Param<int> height(fmt::format("h{}", s));
-    const Param<int> interior(fmt::format("interior{}", s));
     const Param<float> fill(fmt::format("fill{}", s));
-    for (const Halide::Argument& argument : std::vector<Halide::Argument>{width, height, interior, fill}) {
+    for (const Halide::Argument& argument : std::vector<Halide::Argument>{width, height, fill}) {
       built.arguments.push_back(argument);
     }
-    StageSymbols now{width, height, interior, fill, {}};
+    StageSymbols now{width, height, interior, inner_columns, fill, {}};
     for (int c = 0; c < max_coefficients; ++c) {
       const Param<float> coefficient(fmt::format("c{}_{}", s, c));
       built.arguments.emplace_back(coefficient);
@@ -126,10 +150,6 @@ BuiltKernel build_kernel(const KernelSpec& spec, const Halide::Target& target) {
       value = Halide::cast(halide_type(stage.filter->output_type), value);
     f(x, y) = value;
     stages.push_back(f);
-    if (stage.filter->access == Access::gather) {
-      all_interior = all_interior && interior != 0;
-      gathers = true;
-    }
     symbols.push_back(std::move(now));
   }
 
@@ -142,15 +162,9 @@ BuiltKernel build_kernel(const KernelSpec& spec, const Halide::Target& target) {
     output(x, y) = Halide::Tuple(values);
   }
 
-  // Rows are contiguous in every buffer; tails are guarded so that any rectangle is legal.
-  const int lanes = target.natural_vector_size<float>();
   for (auto& buffer : output.output_buffers())
-    buffer.dim(0).set_stride(1);
-  // Only columns are split into edges and a middle: a clamped row number costs nothing next to a row, and
-  // splitting both would triple the code with every stencil inlined.
-  if (gathers)
-    output.specialize(all_interior).vectorize(x, lanes, Halide::TailStrategy::GuardWithIf).never_partition(y);
-  output.vectorize(x, lanes, Halide::TailStrategy::GuardWithIf).never_partition(y);
+    buffer.dim(0).set_stride(1);  // rows are contiguous
+  schedule_rows(output, x, spec, target.natural_vector_size<float>(), interior, inner_columns);
   built.pipeline = Halide::Pipeline(output);
   return built;
 }

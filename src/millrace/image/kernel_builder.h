@@ -10,8 +10,9 @@
 namespace millrace::image {
 
 // The pipeline computes any rectangle of its output, serially. Its arguments, in the order of `arguments`:
-// the input buffers; then for each stage width, height, interior (int32), fill and the coefficients (float);
-// then (not listed, as Halide wants it) the output and the stored buffers.
+// the input buffers; then interior and inner_columns (int32, see Interior); then for each stage width and
+// height (int32), fill and the coefficients (float); then (not listed, as Halide wants it) the output and the
+// stored buffers.
 //
 // A buffer that a stage gathers from is passed four times: as it is, and with its base address moved by one
 // pixel to the right, by one row down, and by both. The four neighbours of a bilinear read then share one

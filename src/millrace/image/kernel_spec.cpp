@@ -1,5 +1,7 @@
 #include "millrace/image/kernel_spec.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace millrace::image {
@@ -11,6 +13,11 @@ ElementType KernelSpec::buffer_type(int buffer) const {
     }
   }
   return ElementType::f32;
+}
+
+bool KernelSpec::has(Access access) const {
+  return std::ranges::any_of(stages,
+                             [access](const KernelStage& stage) { return stage.filter->access == access; });
 }
 
 bool KernelSpec::gathered(int buffer) const {

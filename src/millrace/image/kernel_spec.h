@@ -23,6 +23,8 @@ struct KernelSpec {
   std::vector<int> stored;
 
   [[nodiscard]] ElementType buffer_type(int buffer) const;
+  // Whether a stage reads its input in this way.
+  [[nodiscard]] bool has(Access access) const;
   // Whether a stage gathers from this buffer, which is then handed over as four views, see kernel_builder.h.
   [[nodiscard]] bool gathered(int buffer) const;
   [[nodiscard]] ElementType output_type() const { return stages.back().filter->output_type; }

@@ -112,14 +112,14 @@ Result<PlanePlan> plan(const Pipeline& pipeline, const PlaneRequest& request) {
 
 }  // namespace
 
-Rect PlannedStage::required(const Rect& rect) const {
+PlannedStage::Reads PlannedStage::reads(const Rect& rect) const {
   if (rect.empty()) return {};
-  const Rect inside = intersection(filter->footprint(rect, input, coefficients), whole(input.size));
-  return inside.empty() ? Rect{} : inside;
-}
-
-bool PlannedStage::interior(const Rect& rect) const {
-  return whole(input.size).contains(filter->footprint(rect, input, coefficients));
+  const Rect footprint = filter->footprint(rect, input, coefficients);
+  const Rect frame = whole(input.size);
+  const Rect inside = intersection(footprint, frame);
+  return {.required = inside.empty() ? Rect{} : inside,
+          .interior = frame.contains(footprint),
+          .inner_columns = footprint.x0 >= frame.x0 && footprint.x1 <= frame.x1};
 }
 
 PlaneGeometry plane_geometry(const video::FrameFormat& format, int plane) {

@@ -19,10 +19,15 @@ struct PlannedStage {
   PlaneGeometry output;
   Coefficients coefficients{};
 
-  // Input pixels that an output rectangle needs, inside the frame; empty where it needs none.
-  [[nodiscard]] Rect required(const Rect& rect) const;
-  // Whether computing this rectangle touches no edge of the input.
-  [[nodiscard]] bool interior(const Rect& rect) const;
+  // What computing an output rectangle takes of the input.
+  struct Reads {
+    Rect required;              // inside the frame; empty where nothing is needed
+    bool interior = true;       // nothing outside the frame is asked for
+    bool inner_columns = true;  // nothing to the left or right of the frame is
+  };
+  [[nodiscard]] Reads reads(const Rect& rect) const;
+  [[nodiscard]] Rect required(const Rect& rect) const { return reads(rect).required; }
+  [[nodiscard]] bool interior(const Rect& rect) const { return reads(rect).interior; }
 };
 
 // Stages in topological order, the last one is the output. Never empty.

@@ -116,7 +116,7 @@ void SlidingRunner::slide(const FrameTask& frame, std::size_t p, const Rect& str
   });
   for (std::size_t g = 0; g + 1 < groups.size(); ++g) {
     const Rect& needed = memory.strip[g];
-    if (!needed.empty()) memory.windows[g].start(needed.x0, needed.x1, memory.most_rows[g], groups[g].type);
+    if (!needed.empty()) memory.windows[g].start(needed.x0, needed.x1, memory.most_rows[g], groups[g].type());
   }
   for_blocks(strip, {0, tile_.height}, [&](const Rect& rows) { step(frame, p, rows, rank); });
 }

@@ -8,6 +8,7 @@
 #include "millrace/image/tiled.h"
 #include "millrace/pool/contiguous_part.h"
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 
@@ -60,8 +61,27 @@ void StructureRunner::compute(int worker, std::size_t plane_index, std::size_t g
   for (std::size_t b = 0; b < inputs.size(); ++b) {
     given[b] = inputs[b].covers.empty() ? nothing_needed(inputs[b].type) : inputs[b];
   }
-  if (!group.kernel->run({given.data(), inputs.size()}, group.arguments, demand.interior, output, stored)) {
-    throw std::logic_error(fmt::format("the kernel {} refused its buffers", group.spec.key()));
+  const auto run_columns = [&](int begin, int end, Interior interior) {
+    if (begin >= end) return;
+    const Rect part{begin, output.covers.y0, end, output.covers.y1};
+    std::array<PixelView, max_kernel_stages> stored_parts;
+    for (std::size_t i = 0; i < stored.size(); ++i)
+      stored_parts[i] = stored[i].part(part);
+    if (!group.kernel->run({given.data(), inputs.size()}, group.arguments, interior, output.part(part),
+                           {stored_parts.data(), stored.size()})) {
+      throw std::logic_error(fmt::format("the kernel {} refused its buffers", group.spec.key()));
+    }
+  };
+  const auto [x0, y0, x1, y1] = output.covers;
+  if (group.has_inner_columns) {
+    const int inner_begin = std::clamp(group.inner_begin, x0, x1);
+    const int inner_end = std::clamp(group.inner_end, inner_begin, x1);
+    const bool gathers = demand.interior.gathers;
+    run_columns(x0, inner_begin, {.gathers = gathers, .columns = false});
+    run_columns(inner_begin, inner_end, {.gathers = gathers, .columns = true});
+    run_columns(inner_end, x1, {.gathers = gathers, .columns = false});
+  } else {
+    run_columns(x0, x1, demand.interior);
   }
 
   counters.pixels += output.covers.pixels();
@@ -75,7 +95,7 @@ void StructureRunner::compute(int worker, std::size_t plane_index, std::size_t g
                               std::span<const PixelView> inputs, const PixelView& output, Size block,
                               std::span<const PixelView> stored) {
   const Group& group = plane(plane_index).groups[group_index];
-  if (!group.gathers) block = {};
+  if (!group.gathers()) block = {};
   for_blocks(output.covers, block, [&](const Rect& rect) {
     std::array<PixelView, max_kernel_stages> stored_parts;
     for (std::size_t i = 0; i < stored.size(); ++i)

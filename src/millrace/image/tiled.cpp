@@ -11,7 +11,7 @@ TiledRunner::TiledRunner(std::shared_ptr<const FrameGroups> groups, int workers,
   std::size_t most_groups = 0;
   for (std::size_t p = 0; p < planes(); ++p) {
     std::vector<Rect>& tiles = tiles_.emplace_back();
-    for_blocks(whole(plane(p).output().size), tile_, [&](const Rect& rect) { tiles.push_back(rect); });
+    for_blocks(whole(plane(p).output().size()), tile_, [&](const Rect& rect) { tiles.push_back(rect); });
     most_groups = std::max(most_groups, plane(p).groups.size());
   }
   for (WorkerMemory& worker : workers_) {
@@ -34,7 +34,7 @@ void TiledRunner::compute_tile(const FrameTask& frame, std::size_t p, const Rect
 
   std::size_t bytes = 0;
   for (std::size_t g = 0; g + 1 < groups.size(); ++g)
-    bytes += Scratch::bytes_for(memory.regions[g], groups[g].type);
+    bytes += Scratch::bytes_for(memory.regions[g], groups[g].type());
   memory.scratch.reserve(bytes);
   memory.scratch.reset();
 
@@ -42,7 +42,7 @@ void TiledRunner::compute_tile(const FrameTask& frame, std::size_t p, const Rect
     const Group& group = groups[g];
     const bool last = g + 1 == groups.size();
     memory.views[g] =
-        last ? frame.destinations[p].part(tile) : memory.scratch.take(memory.regions[g], group.type);
+        last ? frame.destinations[p].part(tile) : memory.scratch.take(memory.regions[g], group.type());
     std::array<PixelView, max_kernel_buffers> inputs;
     for (std::size_t b = 0; b < group.inputs.size(); ++b) {
       const int from = group.inputs[b];

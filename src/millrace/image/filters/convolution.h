@@ -18,8 +18,7 @@ struct Convolution3x3 : SameSize, NoCoefficients {
     Window(A& a, const typename A::Int& x, const typename A::Int& y) {
       for (int dy = -1; dy <= 1; ++dy) {
         for (int dx = -1; dx <= 1; ++dx) {
-          value[dy + 1][dx + 1] =
-              a.input(0, A::clamp_int(x + dx, 0, a.width() - 1), A::clamp_int(y + dy, 0, a.height() - 1));
+          value[dy + 1][dx + 1] = a.input(0, a.replicate_x(x + dx), a.replicate_y(y + dy));
         }
       }
     }
