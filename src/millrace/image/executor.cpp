@@ -62,26 +62,28 @@ Status Executor::set(const FramePlan& plan, const Schedule& schedule) {
   }
   auto prepared = prepare(plan, schedule);
   if (!prepared) return std::unexpected(prepared.error());
-  if (Status bound = bind(schedule); !bound) return bound;
-
-  retire(current_);
-  pending_.reset();
   const auto ready = kernels_ready(*prepared);
   if (!ready) return std::unexpected(ready.error());
-  if (*ready) {
-    make_runners(*prepared);
-    current_ = std::move(*prepared);
-    return {};
+  std::optional<Prepared> pending;
+  if (!*ready) {
+    pending = std::move(*prepared);
+    prepared = prepare(plan, stand_in_for(schedule));
+    if (!prepared) return std::unexpected(prepared.error());
+    const auto built_in = kernels_ready(*prepared);
+    if (!built_in) return std::unexpected(built_in.error());
+    if (!*built_in) return failure("this program has no kernels for {}", machine::name_of(schedule.isa));
   }
-  auto substitute = prepare(plan, stand_in_for(schedule));
-  if (!substitute) return std::unexpected(substitute.error());
-  const auto built_in = kernels_ready(*substitute);
-  if (!built_in) return std::unexpected(built_in.error());
-  if (!*built_in) return failure("this program has no kernels for {}", machine::name_of(schedule.isa));
-  make_runners(*substitute);
-  current_ = std::move(*substitute);
-  pending_ = std::move(*prepared);
+  // Nothing fails from here on: the schedule before stays in use until its successor is complete.
+  if (Status bound = bind(schedule); !bound) return bound;
+  pending_ = std::move(pending);
+  use(std::move(*prepared));
   return {};
+}
+
+void Executor::use(Prepared prepared) {
+  retire(current_);
+  make_runners(prepared);
+  current_ = std::move(prepared);
 }
 
 Result<Executor::Prepared> Executor::prepare(const FramePlan& plan, const Schedule& schedule) const {
@@ -133,8 +135,9 @@ Status Executor::bind(const Schedule& schedule) {
   if (!masks) return std::unexpected(masks.error());
   std::vector<machine::CpuSet> bindings(static_cast<std::size_t>(pool_.size() - schedule.threads));
   bindings.insert(bindings.end(), masks->workers.begin(), masks->workers.end());
+  if (Status bound = pool_.rebind(bindings); !bound) return bound;
   io_cpus_ = masks->io;
-  return pool_.rebind(bindings);
+  return {};
 }
 
 Status Executor::await_kernels() {
@@ -146,9 +149,7 @@ Status Executor::await_kernels() {
       group.kernel = *kernel;
     }
   }
-  retire(current_);
-  make_runners(*pending_);
-  current_ = std::move(*pending_);
+  use(std::move(*pending_));
   pending_.reset();
   return {};
 }
@@ -158,7 +159,8 @@ Status Executor::run(std::span<const FrameTask> frames) {
     const auto ready = kernels_ready(*pending_);
     if (!ready) return std::unexpected(ready.error());
     if (*ready) {
-      if (Status switched = await_kernels(); !switched) return switched;
+      use(std::move(*pending_));
+      pending_.reset();
     } else {
       stand_in_frames_ += static_cast<std::int64_t>(frames.size());
     }
@@ -198,6 +200,9 @@ void Executor::add_reports(const Prepared& prepared,
   for (std::size_t p = 0; p < prepared.groups->size(); ++p) {
     const GroupPlan& plane = (*prepared.groups)[p];
     const std::vector<Rect> regions = required_regions(plane.plan, whole(plane.output().size()));
+    std::vector<std::vector<GroupCounters>> counters;  // of each runner
+    for (const auto& runner : prepared.runners)
+      counters.push_back(runner->counters()[p]);
     for (std::size_t g = 0; g < plane.groups.size(); ++g) {
       const Group& group = plane.groups[g];
       StageReport& sum = sums[key_of(p, group)];
@@ -206,11 +211,10 @@ void Executor::add_reports(const Prepared& prepared,
       sum.frames += prepared.frames;
       sum.pixels_required +=
           regions[static_cast<std::size_t>(group.stages.back())].pixels() * prepared.frames;
-      for (const auto& runner : prepared.runners) {
-        const GroupCounters counters = runner->counters()[p][g];
-        sum.pixels_computed += counters.pixels;
-        sum.timed_ns += counters.ns;
-        sum.timed_pixels += counters.timed_pixels;
+      for (const auto& of_runner : counters) {
+        sum.pixels_computed += of_runner[g].pixels;
+        sum.timed_ns += of_runner[g].ns;
+        sum.timed_pixels += of_runner[g].timed_pixels;
       }
     }
   }

@@ -48,8 +48,8 @@ class Executor {
   // Sets what is computed and how, from the next frame on. Kernels that have to be compiled first are
   // compiled in the background; until they are there, a stand-in runs: the same stages, not fused, and
   // `tiled` in the place of the backward structures that exist only as one kernel. Usage error where the
-  // schedule is impossible: more threads than the pool has, more frames in flight than threads, too many
-  // stages for one kernel, too few PUs.
+  // schedule is impossible, and what was set before stays in use: more threads than the pool has, more frames
+  // in flight than threads, too many stages for one kernel, too few PUs.
   [[nodiscard]] Status set(const FramePlan& plan, const Schedule& schedule);
 
   // Waits until the schedule itself is in use. An Error where a kernel cannot be compiled.
@@ -88,6 +88,8 @@ class Executor {
   void make_runners(Prepared& prepared) const;
   [[nodiscard]] Result<bool> kernels_ready(Prepared& prepared);
   [[nodiscard]] Status bind(const Schedule& schedule);
+  // Makes `prepared`, whose kernels are all there, what runs.
+  void use(Prepared prepared);
   void retire(Prepared& prepared);
   void add_reports(const Prepared& prepared, std::map<std::pair<int, std::string>, StageReport>& sums) const;
 

@@ -135,6 +135,7 @@ BuiltKernel build_kernel(const KernelSpec& spec, const Halide::Target& target) {
       now.coefficients.emplace_back(coefficient);
     }
 
+    const PixelExpr pixel = pixel_expression(stage.filter->name);
     std::vector<InputSymbols> inputs;
     for (int input : stage.inputs) {
       if (input >= 0) {
@@ -145,7 +146,7 @@ BuiltKernel build_kernel(const KernelSpec& spec, const Halide::Target& target) {
     }
     HalideAlgebra algebra(now, inputs);
     Func f(fmt::format("{}_{}", std::string(stage.filter->name), s));
-    Expr value = pixel_expression(stage.filter->name)(algebra, x, y);
+    Expr value = pixel(algebra, x, y);
     if (stage.filter->output_type != ElementType::f32)
       value = Halide::cast(halide_type(stage.filter->output_type), value);
     f(x, y) = value;

@@ -301,6 +301,31 @@ TEST_F(Structures, aStandInRunsUntilTheFusedKernelsAreThere) {
   EXPECT_EQ(frame.difference(), "");
 }
 
+TEST_F(Structures, aScheduleWhoseKernelCannotBeCompiledLeavesTheOneBeforeInUse) {
+  const auto plan =
+      plan_frame(*load_pipeline("blur"), {.width = 40, .height = 30, .chroma = video::Chroma::gray});
+  TestFrame frame(*plan, 5);
+  Executor executor(*pool_, library_, *topology_, topology_->cpus());
+  const Schedule good{.structure = Structure::sequential, .threads = 2, .isa = machine::best_isa()};
+  ASSERT_TRUE(executor.set(*plan, good));
+  ASSERT_TRUE(executor.await_kernels());
+
+  // The compiler knows no such filter. Its name makes the kernel's key that of the pipeline as one kernel.
+  Filter unknown = *find_filter("blur");
+  unknown.name = "load8(i0);blur(0);store8";
+  const KernelSpec broken{.stages = {{.filter = &unknown, .inputs = {1}}}, .buffers = 0, .stored = {}};
+  ASSERT_FALSE(library_.wait(broken, machine::best_isa()));
+
+  const Status refused =
+      executor.set(*plan, {.structure = Structure::backward, .threads = 1, .isa = machine::best_isa()});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("cannot compile"), std::string::npos) << refused.error().message;
+  EXPECT_EQ(executor.in_use(), good);
+  EXPECT_FALSE(executor.stand_in());
+  ASSERT_TRUE(executor.run({&frame.task, 1}));
+  EXPECT_EQ(frame.difference(), "");
+}
+
 TEST_F(Structures, threadsMadeAnewForEveryStageGiveTheSameBits) {
   const auto plan = plan_frame(*load_pipeline("@A"), {.width = 50, .height = 31}, Planes::all);
   TestFrame frame(*plan, 9);
