@@ -1,10 +1,6 @@
 #include "millrace/image/kernel_builder.h"
 
-#include "millrace/image/all_filters.h"
-#include "millrace/image/filters/convert.h"
-#include "millrace/image/halide_algebra.h"
-
-#include <map>
+#include "millrace/image/filter_expression.h"
 
 namespace millrace::image {
 namespace {
@@ -14,20 +10,6 @@ using Halide::Func;
 using Halide::ImageParam;
 using Halide::Param;
 using Halide::Var;
-using PixelExpr = Expr (*)(HalideAlgebra&, const Expr&, const Expr&);
-
-template <class F> Expr expression(HalideAlgebra& a, const Expr& x, const Expr& y) {
-  return F::pixel(a, x, y);
-}
-
-PixelExpr pixel_expression(std::string_view name) {
-  static const auto table = [] {
-    std::map<std::string_view, PixelExpr> t;
-    for_each_filter([&]<class F>() { t.emplace(F::about().name, &expression<F>); });
-    return t;
-  }();
-  return table.at(name);
-}
 
 Halide::Type halide_type(ElementType type) {
   switch (type) {
@@ -39,20 +21,6 @@ Halide::Type halide_type(ElementType type) {
     return Halide::Float(32);
   }
   return Halide::Float(32);
-}
-
-// A fused producer can be asked for any pixel of its own frame, which is the consumer's input plane.
-InputSymbols fused_input(const Func& producer, const StageSymbols& consumer) {
-  const Expr last_x = consumer.width - 1;
-  const Expr last_y = consumer.height - 1;
-  return {.read = [producer](const Expr& x, const Expr& y) -> Expr { return producer(x, y); },
-          .read_neighbour = [=](const Expr& x, const Expr& y, int dx, int dy) -> Expr {
-            return producer(Halide::min(x + dx, last_x), Halide::min(y + dy, last_y));
-          },
-          .min_x = 0,
-          .max_x = last_x,
-          .min_y = 0,
-          .max_y = last_y};
 }
 
 InputSymbols buffer_input(const std::vector<ImageParam>& views) {
@@ -135,18 +103,17 @@ BuiltKernel build_kernel(const KernelSpec& spec, const Halide::Target& target) {
       now.coefficients.emplace_back(coefficient);
     }
 
-    const PixelExpr pixel = pixel_expression(stage.filter->name);
     std::vector<InputSymbols> inputs;
     for (int input : stage.inputs) {
       if (input >= 0) {
-        inputs.push_back(fused_input(stages[static_cast<std::size_t>(input)], now));
+        inputs.push_back(whole_frame_input(stages[static_cast<std::size_t>(input)], now));
       } else {
         inputs.push_back(buffer_input(buffers[static_cast<std::size_t>(-1 - input)]));
       }
     }
     HalideAlgebra algebra(now, inputs);
     Func f(fmt::format("{}_{}", std::string(stage.filter->name), s));
-    Expr value = pixel(algebra, x, y);
+    Expr value = filter_expression(*stage.filter, algebra, x, y);
     if (stage.filter->output_type != ElementType::f32)
       value = Halide::cast(halide_type(stage.filter->output_type), value);
     f(x, y) = value;

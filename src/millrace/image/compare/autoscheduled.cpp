@@ -1,0 +1,67 @@
+#include "millrace/image/compare/autoscheduled.h"
+
+#include "millrace/image/filter_expression.h"
+#include "millrace/image/kernel_builder.h"
+
+namespace millrace::image {
+
+using Halide::Expr;
+using Halide::Func;
+using Halide::Var;
+
+Result<Autoscheduled> Autoscheduled::compile(const PlanePlan& plan, const std::string& scheduler, int threads,
+                                             std::size_t cache_bytes) {
+  Autoscheduled result;
+  result.source_ = plan.source.size;
+  result.destination_ = plan.output().output.size;
+  const Halide::Target target = kernel_target(machine::best_isa());
+  try {
+    const Var x("x");
+    const Var y("y");
+    result.input_ = Halide::ImageParam(Halide::Float(32), 2, "source");
+    result.input_.set_estimates({{0, result.source_.width}, {0, result.source_.height}});
+    result.input_.dim(0).set_bounds(0, result.source_.width);
+    result.input_.dim(1).set_bounds(0, result.source_.height).set_stride(result.source_.width);
+    Func source("source_func");
+    source(x, y) = result.input_(x, y);
+
+    std::vector<Func> stages;
+    for (const PlannedStage& stage : plan.stages) {
+      StageSymbols symbols{.width = stage.input.size.width,
+                           .height = stage.input.size.height,
+                           .interior = 0,
+                           .inner_columns = 0,
+                           .fill = stage.input.fill,
+                           .coefficients = {}};
+      for (float coefficient : stage.coefficients)
+        symbols.coefficients.emplace_back(coefficient);
+      std::vector<InputSymbols> inputs;
+      for (int input : stage.inputs)
+        inputs.push_back(
+            whole_frame_input(input < 0 ? source : stages[static_cast<std::size_t>(input)], symbols));
+      HalideAlgebra algebra(symbols, inputs);
+      Func f(fmt::format("{}_{}", stage.filter->name, stages.size()));
+      f(x, y) = filter_expression(*stage.filter, algebra, x, y);
+      stages.push_back(f);
+    }
+    Func output = stages.back();
+    output.set_estimates({{0, result.destination_.width}, {0, result.destination_.height}});
+    result.pipeline_ = Halide::Pipeline(output);
+    Halide::AutoschedulerParams parameters(scheduler, {{"parallelism", std::to_string(threads)}});
+    if (scheduler == "Mullapudi2016") parameters.extra["last_level_cache_size"] = std::to_string(cache_bytes);
+    Halide::load_plugin(scheduler == "Adams2019" ? MILLRACE_ADAMS2019 : MILLRACE_MULLAPUDI2016);
+    result.pipeline_.apply_autoscheduler(target, parameters);
+    result.pipeline_.compile_jit(target);
+  } catch (const std::exception& error) {
+    return failure("{}: {}", scheduler, error.what());
+  }
+  return result;
+}
+
+void Autoscheduled::run(float* source, float* destination) {
+  input_.set(Halide::Buffer<float>(source, source_.width, source_.height));
+  Halide::Buffer<float> output(destination, destination_.width, destination_.height);
+  pipeline_.realize(output);
+}
+
+}  // namespace millrace::image

@@ -1,0 +1,139 @@
+// What compare.py loads: the structures and Halide's autoschedulers behind a C interface, so that they run in
+// one process with OpenCV. Every function that can fail returns 0 or nullptr and leaves a text in
+// last_error().
+#include "millrace/base/clock.h"
+#include "millrace/image/compare/autoscheduled.h"
+#include "millrace/image/executor.h"
+#include "millrace/image/plane_buffer.h"
+#include "millrace/image/presets.h"
+
+#include <cstring>
+
+using namespace millrace;
+
+namespace {
+
+std::string& error_text() {
+  static std::string text;
+  return text;
+}
+
+template <class T> bool failed(const Result<T>& result) {
+  if (!result) error_text() = result.error().message;
+  return !result;
+}
+
+Result<image::FramePlan> plan_of(const char* pipeline, int width, int height) {
+  auto loaded = image::load_pipeline(pipeline);
+  if (!loaded) return std::unexpected(loaded.error());
+  return image::plan_frame(*loaded, {.width = width, .height = height, .chroma = video::Chroma::gray},
+                           image::Planes::all, image::Samples::floats);
+}
+
+// One pipeline on a picture in memory, in whichever structure.
+struct Ours {
+  machine::Topology topology;
+  std::unique_ptr<pool::WorkerPool> pool;
+  image::KernelLibrary library;
+  image::FramePlan plan;
+  image::PlaneBuffer source;
+  image::PlaneBuffer destination;
+  image::FrameTask task;
+  std::unique_ptr<image::Executor> executor;
+};
+
+struct Halides {
+  std::vector<float> source;
+  std::vector<float> destination;
+  image::Autoscheduled pipeline;
+};
+
+}  // namespace
+
+extern "C" {
+
+const char* last_error() { return error_text().c_str(); }
+
+void output_size(const char* pipeline, int width, int height, int* out_width, int* out_height) {
+  const auto plan = plan_of(pipeline, width, height);
+  *out_width = failed(plan) ? 0 : plan->output.width;
+  *out_height = plan ? plan->output.height : 0;
+}
+
+Ours* ours_open(const char* pipeline, int width, int height, int threads, const float* pixels) {
+  auto plan = plan_of(pipeline, width, height);
+  auto topology = machine::Topology::live();
+  auto pool = pool::WorkerPool::create(threads);
+  if (failed(plan) || failed(topology) || failed(pool)) return nullptr;
+  const image::Size output = plan->planes[0].output().output.size;
+  auto ours = std::make_unique<Ours>(std::move(*topology), std::move(*pool));
+  ours->plan = std::move(*plan);
+  ours->source = image::PlaneBuffer({width, height}, image::ElementType::f32);
+  ours->destination = image::PlaneBuffer(output, image::ElementType::f32);
+  ours->task = {{ours->source.view()}, {ours->destination.view()}};
+  for (int y = 0; y < height; ++y)
+    std::memcpy(ours->source.view().at(0, y), pixels + std::ptrdiff_t{y} * width, sizeof(float) * width);
+  ours->executor =
+      std::make_unique<image::Executor>(*ours->pool, ours->library, ours->topology, ours->topology.cpus());
+  ours->executor->time_stages_every(0);
+  return ours.release();
+}
+
+// tile: "128x32". Compiles what has to be compiled.
+int ours_set(Ours* ours, const char* structure, const char* fusion, const char* tile, int threads) {
+  const auto parsed_structure = image::parse_structure(structure);
+  const auto parsed_fusion = image::parse_fusion(fusion);
+  const auto parsed_tile = image::parse_tile(tile);
+  if (failed(parsed_structure) || failed(parsed_fusion) || failed(parsed_tile)) return 0;
+  if (failed(ours->executor->set(ours->plan, {.structure = *parsed_structure,
+                                              .fusion = *parsed_fusion,
+                                              .tile = *parsed_tile,
+                                              .threads = threads,
+                                              .isa = machine::best_isa()})))
+    return 0;
+  return failed(ours->executor->await_kernels()) ? 0 : 1;
+}
+
+// Nanoseconds for `times` frames; 0 on failure.
+long ours_run(Ours* ours, int times) {
+  const std::int64_t start = now_ns();
+  for (int i = 0; i < times; ++i) {
+    if (failed(ours->executor->run({&ours->task, 1}))) return 0;
+  }
+  return now_ns() - start;
+}
+
+void ours_result(const Ours* ours, float* pixels) {
+  const image::PixelView view = ours->destination.view();
+  for (int y = 0; y < view.covers.height(); ++y) {
+    std::memcpy(pixels + std::ptrdiff_t{y} * view.covers.width(), view.at(0, y),
+                sizeof(float) * view.covers.width());
+  }
+}
+
+void ours_close(Ours* ours) { delete ours; }
+
+Halides* halide_open(const char* pipeline, int width, int height, const char* scheduler, int threads,
+                     long cache_bytes, const float* pixels) {
+  const auto plan = plan_of(pipeline, width, height);
+  if (failed(plan)) return nullptr;
+  auto compiled = image::Autoscheduled::compile(plan->planes[0], scheduler, threads, cache_bytes);
+  if (failed(compiled)) return nullptr;
+  const std::size_t size = std::size_t(width) * height;
+  return new Halides{.source = std::vector<float>(pixels, pixels + size),
+                     .destination = std::vector<float>(plan->planes[0].output().output.size.pixels()),
+                     .pipeline = std::move(*compiled)};
+}
+
+long halide_run(Halides* halide, int times) {
+  const std::int64_t start = now_ns();
+  for (int i = 0; i < times; ++i)
+    halide->pipeline.run(halide->source.data(), halide->destination.data());
+  return now_ns() - start;
+}
+
+void halide_result(const Halides* halide, float* pixels) { std::ranges::copy(halide->destination, pixels); }
+
+void halide_close(Halides* halide) { delete halide; }
+
+}  // extern "C"
