@@ -1,0 +1,150 @@
+#include "millrace/cli/model_commands.h"
+#include "millrace/cli/pipeline_source.h"
+#include "millrace/model/ferret_report.h"
+#include "millrace/model/in_quotes.h"
+#include "millrace/model/model_report.h"
+#include "millrace/model/plot.h"
+#include "millrace/model/recorded_run.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace millrace::cli {
+namespace {
+
+struct ModelOptions {
+  std::string pipeline;
+  std::string from;
+  std::string threads = "1..16";
+  std::vector<std::string> strategies;
+  std::optional<int> tokens;
+  std::optional<int> queue;
+  std::optional<std::int64_t> items;
+  std::uint64_t seed = 1;
+  std::string plot;
+  bool sticky = false;
+  bool formulas = false;
+  bool paper = false;
+  bool json = false;
+};
+
+Status print_paper() {
+  const auto predictions = model::predict_ferret();
+  if (!predictions) return std::unexpected(predictions.error());
+  fmt::print("{}", model::to_text(*predictions, model::paper_sizing()));
+  return {};
+}
+
+Result<model::ModelQuestion> question_of(const ModelOptions& options) {
+  const auto cores = counts_of(options.threads);
+  if (!cores) return std::unexpected(cores.error());
+  model::ModelQuestion question{.cores = *cores,
+                                .tokens = options.tokens,
+                                .queue = options.queue,
+                                .sharing = options.sticky ? model::CoreSharing::sticky
+                                                          : model::CoreSharing::balanced,
+                                .simulate = !options.formulas,
+                                .seed = options.seed};
+  if (!options.strategies.empty()) question.strategies.clear();
+  for (const std::string& name : options.strategies) {
+    const auto strategy = model::strategy_of(name);
+    if (!strategy)
+      return usage_error("{} is no strategy; use pools, oversubscribed, collapsed or stealing",
+                         model::in_quotes(name));
+    question.strategies.push_back(*strategy);
+  }
+  return question;
+}
+
+Status write_plot(const std::string& path, const std::string& svg) {
+  std::FILE* file = std::fopen(path.c_str(), "wbe");
+  if (file == nullptr) return failure("cannot write {}: {}", path, std::generic_category().message(errno));
+  const bool written = std::fwrite(svg.data(), 1, svg.size(), file) == svg.size();
+  const bool closed = std::fclose(file) == 0;
+  if (!written || !closed)
+    return failure("cannot write all of {}: {}", path, std::generic_category().message(errno));
+  return {};
+}
+
+Status run_model(const ModelOptions& options) {
+  if (options.paper) return print_paper();
+  if (options.pipeline.empty() == options.from.empty())
+    return usage_error("give either a pipeline ('load serial 0.55ms; work 6ms', or a .toml file) or --from a "
+                       "recorded run");
+  if (!options.plot.empty() && !options.plot.ends_with(".svg"))
+    return usage_error("--plot {} must end in .svg; other programs turn it into a png", options.plot);
+  auto question = question_of(options);
+  if (!question) return std::unexpected(question.error());
+  model::Pipeline pipeline;
+  std::vector<model::MeasuredTime> measured;
+  if (!options.from.empty()) {
+    const auto text = read_text_file(options.from);
+    if (!text) return std::unexpected(text.error());
+    auto run = model::parse_recorded_run(*text, options.from);
+    if (!run) return std::unexpected(run.error());
+    pipeline = std::move(run->pipeline);
+    question->items = run->items;
+    if (run->threads > 0 && run->wall_seconds > 0)
+      measured.push_back({run->strategy, run->threads, run->wall_seconds});
+  } else {
+    auto given = pipeline_of(options.pipeline);
+    if (!given) return std::unexpected(given.error());
+    pipeline = std::move(*given);
+  }
+  if (options.items) {
+    // A time measured for other items does not belong into the picture.
+    if (*options.items != question->items) measured.clear();
+    question->items = *options.items;
+  }
+  const auto report = model::answer(pipeline, *question);
+  if (!report) return std::unexpected(report.error());
+  if (!options.plot.empty()) {
+    if (const Status drawn = write_plot(options.plot, model::plot_svg(*report, measured)); !drawn)
+      return drawn;
+  }
+  if (options.json)
+    fmt::print("{}\n", model::to_json(*report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  else
+    fmt::print("{}", model::to_text(*report));
+  return {};
+}
+
+}  // namespace
+
+void add_model_command(CLI::App& app, Action& action) {
+  CLI::App* verb =
+      app.add_subcommand("model", "Predict how fast a pipeline of stages runs, and what to run it with");
+  auto options = std::make_shared<ModelOptions>();
+  verb->add_option("pipeline", options->pipeline,
+                   "stages divided by ';', such as 'load serial 0.55ms; rank 6ms cv 0.5', or a .toml file");
+  verb->add_option("--from", options->from, "the report of a recorded run, instead of a pipeline");
+  verb->add_option("--threads", options->threads,
+                   "cores to predict for: 4, or 1,2,8, or 1..64 (doubled), or 1..8/1");
+  verb->add_option("--strategy", options->strategies,
+                   "pools, oversubscribed, collapsed, stealing (default: all)")
+      ->delimiter(',');
+  verb->add_option("--tokens", options->tokens,
+                   "items in flight when stealing (default: as many as suffice)");
+  verb->add_option("--queue", options->queue, "items in front of each pool (default: as many as suffice)");
+  verb->add_option("--items", options->items,
+                   "items of the run (default: 100000, or those of the recorded run)");
+  verb->add_option("--seed", options->seed, "of the simulations");
+  verb->add_flag("--sticky", options->sticky, "a scheduler that keeps every thread on one core");
+  verb->add_flag("--formulas", options->formulas,
+                 "by formulas alone: faster, without order, batches and queues' details");
+  verb->add_option("--plot", options->plot, "draw times against cores into this .svg file");
+  verb->add_flag("--paper", options->paper, "the measurements of Navarro et al. 2009 beside the predictions");
+  verb->add_flag("--json", options->json, "as JSON");
+  verb->callback([&action, options] { action = [options] { return run_model(*options); }; });
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,46 @@
+// A plan: by which strategy a pipeline runs, on how many cores, with which threads, tokens and queues.
+#pragma once
+
+#include "millrace/base/result.h"
+#include "millrace/model/pipeline.h"
+#include "millrace/model/simulation.h"
+
+#include <array>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace millrace::model {
+
+enum class Strategy {
+  pools,           // threads of its own for every stage, divided by demand; as many as cores
+  oversubscribed,  // as many threads as cores in every parallel stage
+  collapsed,       // neighbouring parallel stages as one, with as many threads as cores
+  stealing,        // as many threads as cores, any of them in any stage
+};
+inline constexpr std::array all_strategies{Strategy::pools, Strategy::oversubscribed, Strategy::collapsed,
+                                           Strategy::stealing};
+[[nodiscard]] std::string_view to_string(Strategy strategy);
+[[nodiscard]] std::optional<Strategy> strategy_of(std::string_view name);
+
+struct Plan {
+  Strategy strategy = Strategy::stealing;
+  int cores = 1;
+  std::vector<Pool> pools;  // empty when stealing
+  int queue = 20;           // in front of each pool; without meaning when stealing
+  int tokens = 0;           // stealing: at least 1; pools: 0 for as many as the queues take
+  CoreSharing sharing = CoreSharing::balanced;
+
+  // Threads in all.
+  [[nodiscard]] int threads() const;
+};
+
+// The plan of a strategy on so many cores (>= 1). The pipeline is valid; queue >= 1; tokens >= 1 for
+// stealing.
+[[nodiscard]] Plan make_plan(const Pipeline& pipeline, Strategy strategy, int cores, int queue, int tokens);
+
+// Simulates it.
+[[nodiscard]] Result<SimulationResult> simulate(const Pipeline& pipeline, const Plan& plan,
+                                                const SimulationOptions& options);
+
+}  // namespace millrace::model

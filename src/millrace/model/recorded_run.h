@@ -1,0 +1,27 @@
+// A run of the stream runtime, as its report in JSON records it, turned into a pipeline to model.
+#pragma once
+
+#include "millrace/base/result.h"
+#include "millrace/model/pipeline.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace millrace::model {
+
+struct RecordedRun {
+  Pipeline pipeline;
+  std::int64_t items = 0;  // that the source made
+  std::string strategy;    // as the report names it
+  int threads = 0;         // that computed
+  int tokens = 0;
+  double wall_seconds = 0;
+};
+
+// Reads "schema": "millrace.stream.run": of each stage its name, kind, items in and out, busy time and
+// histogram of service times. Outputs are items out by items in; bypasses show as fewer items in than came
+// out of the stage before. A stage that never ran takes no time. Usage error that names file and field.
+[[nodiscard]] Result<RecordedRun> parse_recorded_run(std::string_view json, std::string_view file_name);
+
+}  // namespace millrace::model
