@@ -1,0 +1,53 @@
+// How much time may be lost to trials.
+#pragma once
+
+#include <algorithm>
+
+namespace millrace::tuning {
+
+struct BudgetOptions {
+  double opening_share = 0.25;  // of the time, in the first opening_seconds after the start or a change
+  double opening_seconds = 2;
+  double steady_share = 0.01;  // of the time, later
+};
+
+// Counts seconds lost, not seconds spent: a challenger as fast as the incumbent costs nothing, one five times
+// slower four frames a frame. Credit accrues with time and is spent by trials. A trial may begin when the
+// credit covers what it is expected to lose, so the credit may fall below 0 by what one block loses beyond
+// that; it is earned back before the next trial.
+class TrialBudget {
+ public:
+  explicit TrialBudget(const BudgetOptions& options) : options_(options) {}
+
+  // The share of the opening for opening_seconds from now on, times `scale` in [0, 1].
+  // During a more generous opening the time is prolonged and the share stays.
+  void open(double time, double scale) {
+    const double share =
+        options_.steady_share + scale * std::max(0.0, options_.opening_share - options_.steady_share);
+    opening_share_ = opening(time) ? std::max(opening_share_, share) : share;
+    opening_end_ = time + options_.opening_seconds;
+  }
+  // Time has passed. What is not spent is kept for up to one opening's worth.
+  void advance(double from, double to) {
+    const double opening = std::clamp(opening_end_ - from, 0.0, to - from);
+    credit_ += opening * opening_share_ + (to - from - opening) * options_.steady_share;
+    credit_ = std::min(credit_, options_.opening_share * options_.opening_seconds);
+  }
+  void grant(double seconds) { credit_ += seconds; }
+  void spend(double seconds) {
+    credit_ -= seconds;
+    spent_ += seconds;
+  }
+  [[nodiscard]] bool opening(double time) const { return time < opening_end_; }
+  [[nodiscard]] double credit() const { return credit_; }
+  [[nodiscard]] double spent() const { return spent_; }
+
+ private:
+  BudgetOptions options_;
+  double opening_end_ = 0;
+  double opening_share_ = 0;
+  double credit_ = 0;
+  double spent_ = 0;
+};
+
+}  // namespace millrace::tuning
