@@ -51,8 +51,9 @@ class Kernel {
 
   // Computes output.covers. inputs: one view for each buffer, covering what the rectangle needs; a gathered
   // buffer must be readable one pixel further to the right and one row further down, see kernel_builder.h.
-  // stored: one view for each stored stage, with the
-  // output's rectangle. False where the kernel refused its arguments, which is a defect of the caller.
+  // stored: one view for each stored stage, with the output's rectangle. Anything else is a defect of the
+  // caller, and what happens then is undefined: only the kernels built into a sanitizer build check their
+  // arguments, and return false.
   [[nodiscard]] bool run(std::span<const PixelView> inputs, std::span<const StageArguments> stages,
                          Interior interior, const PixelView& output,
                          std::span<const PixelView> stored = {}) const;
