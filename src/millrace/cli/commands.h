@@ -16,5 +16,7 @@ using Action = std::function<Status()>;
 void add_run_command(CLI::App& app, Action& action);
 void add_machine_command(CLI::App& app, Action& action);
 void add_filters_command(CLI::App& app, Action& action);
+void add_profiles_command(CLI::App& app, Action& action);
+void add_bench_command(CLI::App& app, Action& action);
 
 }  // namespace millrace::cli

@@ -1,4 +1,5 @@
 #include "millrace/cli/commands.h"
+#include "millrace/cli/model_commands.h"
 
 #include <csignal>
 #include <cstdio>
@@ -21,6 +22,10 @@ int run_program(int argc, char** argv) {
   cli::add_run_command(app, action);
   cli::add_machine_command(app, action);
   cli::add_filters_command(app, action);
+  cli::add_profiles_command(app, action);
+  cli::add_model_command(app, action);
+  cli::add_simulate_command(app, action);
+  cli::add_bench_command(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -17,8 +17,13 @@ MILLRACE = sys.argv[1]
 SHARED = pathlib.Path(os.environ.get("MILLRACE_SHARED", pathlib.Path(sys.argv[2]) / ".." / "shared"))
 
 
-def run(*words, **options):
-    return subprocess.run([MILLRACE, *words], capture_output=True, timeout=120, **options)
+# What runs learn stays apart from what the user's own runs learnt.
+CACHE = tempfile.TemporaryDirectory()
+
+
+def run(*words, cache=CACHE.name, **options):
+    environment = os.environ | {"XDG_CACHE_HOME": str(cache)}
+    return subprocess.run([MILLRACE, *words], capture_output=True, timeout=120, env=environment, **options)
 
 
 class Program(unittest.TestCase):
@@ -66,10 +71,53 @@ class Program(unittest.TestCase):
     def test_the_report_names_schedule_stages_and_machine(self):
         done = run("run", "@A", "test:64x48@3", "--quiet", "--json", "-")
         report = json.loads(done.stdout)
-        self.assertEqual(report["schedule"]["structure"], "tiled")
+        self.assertIn(report["schedule"]["structure"], ("tiled", "sliding", "sequential"))
         self.assertIn("machine", report)
         self.assertGreater(report["stages"][0]["pixels_computed"], 0)
         self.assertEqual(done.stderr, b"")
+
+    def test_the_search_for_a_schedule_is_explained_and_changes_no_byte(self):
+        fixed = run("run", "@B", "test:200x152@300", "-o", "-", "--structure", "sequential").stdout
+        report = self.folder / "report.json"
+        found = run("run", "@B", "test:200x152@300", "-o", "-", "--explain", "--json", str(report))
+        self.assertEqual(found.returncode, 0, found.stderr)
+        self.assertEqual(fixed, found.stdout)
+        decisions = json.loads(report.read_text())["decisions"]
+        self.assertEqual(decisions["objective"], "latency")  # of a pipe
+        self.assertEqual(decisions["events"][0]["event"], "started")
+        self.assertIn("candidates", found.stderr.decode())
+
+    def test_values_change_with_their_frame_in_every_schedule(self):
+        changes = "--at", "50:rotate.degrees=60", "--at", "100..139:rotate.degrees=-20"
+        outputs = {run("run", "@B", "test:100x76@200", "-o", "-", *changes, *schedule).stdout
+                   for schedule in ((), ("--structure", "sequential"), ("--structure", "tiled", "--tile", "16x16"),
+                                    ("--frames-in-flight", "2") if os.cpu_count() > 1 else ())}
+        self.assertEqual(len(outputs), 1)
+        head = run("run", "@B", "test:100x76@50", "-o", "-").stdout
+        self.assertTrue(outputs.pop().startswith(head))
+
+    def test_what_a_run_learns_is_listed_used_and_forgotten(self):
+        run("run", "@A", "test:64x48@3000", "-q", cache=self.folder)
+        listed = run("profiles", "list", cache=self.folder)
+        self.assertEqual(listed.returncode, 0, listed.stderr)
+        self.assertIn("graph blur", listed.stdout.decode())
+        number = listed.stdout.split()[0].decode()
+        self.assertIn("plan", run("profiles", "show", number, cache=self.folder).stdout.decode())
+        again = run("run", "@A", "test:64x48@3", "-q", "--json", "-", cache=self.folder)
+        self.assertTrue(json.loads(again.stdout)["decisions"]["from_profile"])
+        without = run("run", "@A", "test:64x48@3", "-q", "--json", "-", "--no-profile", cache=self.folder)
+        self.assertFalse(json.loads(without.stdout)["decisions"]["from_profile"])
+        self.assertEqual(run("profiles", "clear", cache=self.folder).stdout, b"1 profile cleared\n")
+        self.assertEqual(run("profiles", "list", cache=self.folder).stdout, b"no profiles yet\n")
+        self.refused(2, "999", "profiles", "show", "999")
+
+    def test_a_damaged_profile_store_is_moved_aside_and_the_run_goes_on(self):
+        store = self.folder / "millrace" / "profiles.db"
+        store.parent.mkdir()
+        store.write_bytes(b"no database" * 1000)
+        done = run("run", "blur", "test:32x32@5", cache=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("profiles.db", done.stderr.decode())
 
     def test_measure_reports_a_time_for_each_repetition(self):
         done = run("run", "@D", "test:64x48", "--measure", "--frames", "2", "--repeat", "4", "--json", "-", "-q")
@@ -88,6 +136,10 @@ class Program(unittest.TestCase):
         self.refused(2, "threads", "run", "blur", "test:32x32@1", "--threads", "4000")
         self.refused(2, "frames", "run", "blur", "test:32x32@1", "--frames", "0")
         self.refused(2, "planes", "run", "blur", "test:32x32@1", "--planes", "green")
+        self.refused(2, "rotate", "run", "blur", "test:32x32@9", "--at", "3:rotate.degrees=5")
+        self.refused(2, "crop cannot change", "run", "crop(0.8)", "test:32x32@9", "--at", "3:crop.fraction=0.5")
+        self.refused(2, "objective", "run", "blur", "test:32x32@1", "--objective", "beauty")
+        self.refused(2, "deadline", "run", "blur", "test:32x32@1", "--deadline", "-4")
         self.refused(2, "fraction", "run", "crop(0.001)", "test:32x32@1")
 
     def test_bad_files_leave_nothing_under_the_final_name(self):

@@ -22,9 +22,12 @@ Status run(const RunOptions& options) {
   Interrupt interrupt;
   auto pool = pool::WorkerPool::create(schedule->threads);
   if (!pool) return std::unexpected(pool.error());
-  auto library = std::make_unique<image::KernelLibrary>();
+  image::KernelLibraryOptions library_options;
+  if (!options.no_profile) library_options.cache = image::KernelCache(image::default_kernel_cache_folder());
+  auto library = std::make_unique<image::KernelLibrary>(std::move(library_options));
   image::Executor executor(**pool, *library, machine->topology, machine->usable.cpus);
-  const RunContext context{options, *pipeline, *planes, *schedule, executor, interrupt, start};
+  const RunContext context{options,  *pipeline, *planes,   *schedule, *machine,
+                           executor, *library,  interrupt, start};
   if (options.count) return count_run(context);  // compiles nothing
 
   RunReport report{.pipeline = image::to_string(*pipeline),
@@ -32,7 +35,7 @@ Status run(const RunOptions& options) {
                    .output = options.output,
                    .schedule = *schedule};
   const Status outcome = options.measure ? measure_run(context, report) : stream_run(context, report);
-  report.schedule = executor.in_use();
+  if (report.decisions.is_null()) report.schedule = executor.in_use();
   report.stand_in_frames = executor.stand_in_frames();
   report.compute_seconds = executor.compute_seconds();
   report.compile_seconds = library->compile_seconds();
@@ -63,8 +66,10 @@ void add_run_command(CLI::App& app, Action& action) {
                    "a video file, - for y4m on standard input, or test:WIDTHxHEIGHT[@FRAMES]")
       ->required();
   verb->add_option("-o,--output", o.output, "NAME.y4m, NAME.mp4, NAME.mkv, - for y4m, or null (the default)");
-  verb->add_option("--structure", o.structure,
-                   "sequential, backward, backward-store, backward-cached, tiled, sliding");
+  verb->add_option(
+      "--structure", o.structure,
+      "sequential, backward, backward-store, backward-cached, tiled, sliding; where neither this nor "
+      "--tile is given, the best schedule is found while the run goes on");
   verb->add_option("--fusion", o.fusion, "which stages become one kernel: none, pointwise, stencil, all");
   verb->add_option("--tile", o.tile,
                    "WIDTHxHEIGHT of a tile (of a granule for backward-cached); 0 for all of a side");
@@ -76,6 +81,21 @@ void add_run_command(CLI::App& app, Action& action) {
   verb->add_option("--isa", o.isa, "baseline, sse41, avx2, avx512; default: the best there is");
   verb->add_flag("--fresh-threads", o.fresh_threads,
                  "make the threads anew for every stage (the classical baseline)");
+  verb->add_option("--objective", o.objective,
+                   "what best means: throughput (default for files) or latency (default for pipes: the 99th "
+                   "percentile of the time from frame in to frame out)");
+  verb->add_option("--deadline", o.deadline_ms,
+                   "MS in which a frame must be done: the fewest threads that keep it are best")
+      ->check(CLI::PositiveNumber);
+  verb->add_flag("--explain", o.explain, "print what was tried, what it measured, what was chosen and why");
+  verb->add_flag("--no-profile", o.no_profile,
+                 "neither use nor keep what runs learn, nor the kernels they compile");
+  verb->add_option("--seed", o.seed, "of the search's random choices");
+  verb->add_option(
+          "--at", o.changes,
+          "FRAME:STAGE.PARAMETER=VALUE changes a parameter from that frame on; FRAME..FRAME in equal "
+          "steps; may be repeated")
+      ->take_all();
   verb->add_option("--planes", o.planes, "all, or luma: chroma passes through the geometric filters only");
   verb->add_option("--frames", o.frames, "stop after so many frames")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));

@@ -38,12 +38,66 @@ Result<image::Schedule> schedule_of(const RunOptions& options, int worker_limit)
   } else if (schedule.structure == image::Structure::sliding) {
     schedule.tile.width = 0;  // whole rows are what a sliding window is for
   }
-  const auto affinity = machine::parse_affinity_arrangement(options.affinity);
-  if (!affinity) return std::unexpected(affinity.error());
-  schedule.affinity = *affinity;
-  schedule.frames_in_flight = options.frames_in_flight;
+  if (!options.affinity.empty()) {
+    const auto affinity = machine::parse_affinity_arrangement(options.affinity);
+    if (!affinity) return std::unexpected(affinity.error());
+    schedule.affinity = *affinity;
+  }
+  schedule.frames_in_flight = std::max(1, options.frames_in_flight);
   schedule.fresh_threads = options.fresh_threads;
   return schedule;
+}
+
+bool is_adaptive(const RunOptions& options) {
+  return options.structure.empty() && options.tile.empty() && !options.fresh_threads && !options.measure &&
+         !options.count;
+}
+
+namespace {
+
+Result<tuning::Objective> objective_of(const RunOptions& options) {
+  if (options.deadline_ms) {
+    if (!options.objective.empty() && options.objective != "deadline")
+      return usage_error("--deadline is an objective of its own; leave out --objective {}",
+                         options.objective);
+    return tuning::Objective{.aim = tuning::Aim::deadline, .deadline = *options.deadline_ms * 1e-3};
+  }
+  // Whoever reads from a pipe or writes to one waits for each frame.
+  const bool piped = options.input == "-" || options.output == "-";
+  if (options.objective == "latency" || (options.objective.empty() && piped))
+    return tuning::Objective{.aim = tuning::Aim::latency};
+  if (options.objective.empty() || options.objective == "throughput") return tuning::Objective{};
+  if (options.objective == "deadline") return usage_error("give the deadline itself: --deadline MS");
+  return usage_error("unknown objective '{}'; use throughput or latency, or give --deadline MS",
+                     options.objective);
+}
+
+}  // namespace
+
+Result<image::AdaptiveOptions> adaptive_options_of(const RunOptions& options, int worker_limit) {
+  // The words that are given mean what they mean in a fixed schedule.
+  const auto fixed = schedule_of(options, worker_limit);
+  if (!fixed) return std::unexpected(fixed.error());
+  const auto objective = objective_of(options);
+  if (!objective) return std::unexpected(objective.error());
+
+  image::ScheduleFreedom freedom{.max_threads = fixed->threads, .isas = {fixed->isa}};
+  if (options.isa.empty()) {
+    // A narrower one gathers faster on some processors.
+    for (machine::Isa isa : machine::all_isas()) {
+      if (isa > machine::Isa::baseline && isa < fixed->isa)
+        freedom.isas.insert(freedom.isas.begin() + 1, isa);
+    }
+  }
+  if (!options.affinity.empty())
+    freedom.affinities = {fixed->affinity};
+  else if (fixed->threads > 1)
+    freedom.affinities.push_back(machine::AffinityArrangement::pinned);
+  if (!options.fusion.empty()) freedom.fusion = fixed->fusion;
+  if (options.threads > 0) freedom.threads = options.threads;
+  if (options.frames_in_flight > 0) freedom.frames_in_flight = options.frames_in_flight;
+  return image::AdaptiveOptions{
+      .objective = *objective, .freedom = std::move(freedom), .seed = options.seed, .profile = std::nullopt};
 }
 
 Result<image::Planes> planes_of(const RunOptions& options) {

@@ -36,7 +36,12 @@ std::string to_text(const RunReport& r) {
         "{} frames of {}, in memory, {} times: {:.3f} ms a frame (median; {:.3f} to {:.3f})\n", r.frames,
         video::to_string(r.input_format), r.measured_ms.size(), median(r.measured_ms), least, most);
   }
+  text += r.explanation;
   text += fmt::format("schedule: {}", to_string(r.schedule));
+  if (!r.decisions.is_null()) {
+    text += fmt::format(", found in {} trials{}", r.decisions["trials"].get<std::int64_t>(),
+                        r.from_profile ? " from a profile" : "");
+  }
   if (r.stand_in_frames > 0)
     text += fmt::format(" (the first {} frames unfused, while kernels were compiled)", r.stand_in_frames);
   text += '\n';
@@ -86,6 +91,7 @@ nlohmann::ordered_json to_json(const RunReport& r, const machine::MachineReport&
     json["measured_ms_per_frame"] = r.measured_ms;
     json["median_ms_per_frame"] = median(r.measured_ms);
   }
+  if (!r.decisions.is_null()) json["decisions"] = r.decisions;
   json["machine"] = machine::to_json(machine);
   return json;
 }

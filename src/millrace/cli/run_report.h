@@ -28,7 +28,10 @@ struct RunReport {
   std::size_t intermediate_bytes = 0;
   std::int64_t peak_rss_bytes = 0;
   std::vector<image::StageReport> stages;
-  std::vector<double> measured_ms;  // --measure: milliseconds a frame, one for each repetition
+  bool from_profile = false;
+  nlohmann::ordered_json decisions;  // of the search for the schedule; null where it was fixed
+  std::string explanation;           // the same for people, where asked for
+  std::vector<double> measured_ms;   // --measure: milliseconds a frame, one for each repetition
 
   [[nodiscard]] double fps() const {
     return wall_seconds > 0 ? static_cast<double>(frames) / wall_seconds : 0;

@@ -2,7 +2,9 @@
 
 #include "millrace/base/clock.h"
 #include "millrace/base/progress_line.h"
+#include "millrace/cli/adaptive_run.h"
 #include "millrace/cli/frame_views.h"
+#include "millrace/image/parameter_timeline.h"
 #include "millrace/machine/thread_affinity.h"
 #include "millrace/video/frame_pool.h"
 #include "millrace/video/overlapped_reader.h"
@@ -55,6 +57,9 @@ class Input {
     return hint ? std::min(*hint, *context_.options.frames) : *context_.options.frames;
   }
 
+  // How many frames next() has given; the number of the one to come.
+  [[nodiscard]] std::int64_t delivered() const { return delivered_; }
+
   Result<std::optional<video::Frame>> next() {
     if (context_.options.frames && delivered_ >= *context_.options.frames) return std::nullopt;
     while (true) {
@@ -75,6 +80,21 @@ class Input {
   int pass_ = 0;
 };
 
+// The output has one size from its first frame to its last.
+Status check_sizes(const RunContext& context, const image::ParameterTimeline& timeline,
+                   const image::FramePlan& plan) {
+  for (std::int64_t frame : timeline.ends()) {
+    const auto changed = image::plan_frame(timeline.at(frame), plan.input, context.planes);
+    if (!changed) return std::unexpected(changed.error());
+    if (changed->output != plan.output) {
+      return usage_error(
+          "--at frame {}: the output would become {} instead of {}; crop cannot change within a run", frame,
+          video::to_string(changed->output), video::to_string(plan.output));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Status stream_run(const RunContext& context, RunReport& report) {
@@ -90,7 +110,19 @@ Status stream_run(const RunContext& context, RunReport& report) {
   if (!plan) return std::unexpected(plan.error());
   report.input_format = plan->input;
   report.output_format = plan->output;
-  if (Status set = context.executor.set(*plan, context.schedule); !set) return set;
+  const auto timeline = image::ParameterTimeline::make(context.pipeline, options.changes);
+  if (!timeline) return std::unexpected(timeline.error());
+  if (Status fits = check_sizes(context, *timeline, *plan); !fits) return fits;
+
+  std::optional<AdaptiveRun> adaptive;
+  if (is_adaptive(options)) {
+    auto started = AdaptiveRun::start(context, *plan);
+    if (!started) return std::unexpected(started.error());
+    adaptive.emplace(std::move(*started));
+  } else if (Status set = context.executor.set(*plan, context.schedule); !set) {
+    return set;
+  }
+  image::Pipeline announced = context.pipeline;  // that the scheduler knows of
 
   std::unique_ptr<video::OverlappedWriter> writer;
   {
@@ -111,12 +143,38 @@ Status stream_run(const RunContext& context, RunReport& report) {
     std::vector<video::Frame> before;
     std::vector<video::Frame> after;
     std::vector<image::FrameTask> tasks;
-    while (static_cast<int>(before.size()) < context.schedule.frames_in_flight) {
+    Result<int> side_by_side = context.schedule.frames_in_flight;
+    if (adaptive) side_by_side = adaptive->scheduler().prepare();
+    if (!side_by_side) {
+      outcome = std::unexpected(side_by_side.error());
+      break;
+    }
+    std::int64_t first_in_ns = 0;
+    while (static_cast<int>(before.size()) < *side_by_side) {
+      // Frames side by side share their parameters.
+      if (!before.empty() && timeline->changes_at(input.delivered())) break;
       auto frame = input.next();
       if (!frame || !*frame) {
         if (!frame && !context.interrupt.requested()) outcome = std::unexpected(frame.error());
         more = false;
         break;
+      }
+      if (before.empty()) {
+        first_in_ns = now_ns();
+        if (timeline->changes_at((*frame)->index)) {
+          const image::Pipeline pipeline = timeline->at((*frame)->index);
+          const bool different = image::differs_for_schedules(announced, pipeline);
+          if (different) announced = pipeline;
+          auto changed = image::plan_frame(pipeline, plan->input, context.planes);
+          if (!changed) {
+            outcome = std::unexpected(changed.error());
+            break;
+          }
+          if (adaptive)
+            adaptive->scheduler().update(*changed, different);
+          else
+            context.executor.update(*changed);
+        }
       }
       auto target = outputs.acquire();
       if (!target) {
@@ -131,7 +189,9 @@ Status stream_run(const RunContext& context, RunReport& report) {
     }
     if (tasks.empty()) break;
     // What was read before an error is processed and written all the same.
-    if (Status done = context.executor.run(tasks); !done) {
+    const Status done = adaptive ? adaptive->scheduler().run(tasks, seconds(now_ns() - first_in_ns))
+                                 : context.executor.run(tasks);
+    if (!done) {
       outcome = failure("frame {}: {}", before.front().index, done.error().message);
       break;
     }
@@ -146,6 +206,7 @@ Status stream_run(const RunContext& context, RunReport& report) {
     progress.update(report.frames, total, to_string(context.executor.in_use()));
   }
   progress.clear();
+  if (adaptive) adaptive->finish(timeline->at(std::max<std::int64_t>(report.frames - 1, 0)), report);
 
   if (context.interrupt.requested()) {
     outcome = std::unexpected(

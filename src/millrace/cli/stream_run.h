@@ -14,8 +14,10 @@ struct RunContext {
   const RunOptions& options;
   const image::Pipeline& pipeline;
   image::Planes planes;
-  const image::Schedule& schedule;
+  const image::Schedule& schedule;  // where it is fixed
+  const machine::MachineReport& machine;
   image::Executor& executor;
+  image::KernelLibrary& library;
   Interrupt& interrupt;
   std::int64_t start_ns;  // of the process
 };

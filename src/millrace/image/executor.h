@@ -3,34 +3,19 @@
 
 #include "millrace/image/kernel_library.h"
 #include "millrace/image/plan.h"
+#include "millrace/image/prepared_schedule.h"
 #include "millrace/image/schedule.h"
-#include "millrace/image/structure_runner.h"
+#include "millrace/image/stage_report.h"
 #include "millrace/machine/topology.h"
 #include "millrace/pool/worker_pool.h"
 
 #include <cstdint>
-#include <map>
-#include <memory>
+#include <list>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace millrace::image {
-
-// What was done for one stage, or for stages fused into one kernel, summed over frames.
-struct StageReport {
-  std::string stages;  // "sobel_x+sobel_y+magnitude"
-  int plane = 0;
-  std::int64_t frames = 0;
-  std::int64_t pixels_computed = 0;
-  std::int64_t pixels_required = 0;  // the area of the last stage that the frame's output needs, times frames
-  std::int64_t timed_ns = 0;         // CPU time of timed kernel calls
-  std::int64_t timed_pixels = 0;     // pixels they computed
-
-  // CPU seconds for a frame, from the timed part of the pixels.
-  [[nodiscard]] double seconds_per_frame() const;
-};
 
 // One for each stream of frames. Used by one thread, the one that made the pool; the pool's workers do the
 // work.
@@ -52,6 +37,14 @@ class Executor {
   // in flight than threads, too many stages for one kernel, too few PUs.
   [[nodiscard]] Status set(const FramePlan& plan, const Schedule& schedule);
 
+  // Changes the schedule only. The last few schedules keep their memory, so that going back costs next to
+  // nothing.
+  [[nodiscard]] Status use(const Schedule& schedule);
+
+  // Changes the numbers only, from the next frame on: a plan of the same pipeline, frame format and sizes
+  // with other values of parameters. Costs some microseconds, never a compilation.
+  void update(const FramePlan& plan);
+
   // Waits until the schedule itself is in use. An Error where a kernel cannot be compiled.
   [[nodiscard]] Status await_kernels();
 
@@ -59,9 +52,10 @@ class Executor {
   [[nodiscard]] Status run(std::span<const FrameTask> frames);
 
   // What runs now: the schedule set, or its stand-in.
-  [[nodiscard]] const Schedule& in_use() const { return current_.schedule; }
+  [[nodiscard]] const Schedule& in_use() const { return in_use_; }
   [[nodiscard]] bool stand_in() const { return pending_.has_value(); }
   [[nodiscard]] std::int64_t stand_in_frames() const { return stand_in_frames_; }
+  [[nodiscard]] std::int64_t switches() const { return switches_; }
 
   // Where the thread that reads and writes frames belongs under the affinity in use; empty where that is
   // anywhere.
@@ -70,40 +64,38 @@ class Executor {
   // Seconds spent in run(), and the work of each stage so far under all schedules used.
   [[nodiscard]] double compute_seconds() const;
   [[nodiscard]] std::vector<StageReport> stages() const;
-  // Memory for intermediates of the schedule in use.
+  // Memory for intermediates, of all schedules that keep theirs.
   [[nodiscard]] std::size_t bytes() const;
 
   // Every n-th call of run() is timed stage by stage; 0: none, 1: all.
   void time_stages_every(int n) { time_every_ = n; }
 
  private:
-  struct Prepared {
-    Schedule schedule;
-    std::shared_ptr<FrameGroups> groups;
-    std::vector<std::unique_ptr<StructureRunner>> runners;  // one for each frame in flight
-    std::int64_t frames = 0;
-  };
+  // The incumbent, its challenger and the challenger before it: what a search goes back and forth between.
+  static constexpr std::size_t most_kept = 3;
 
-  [[nodiscard]] Result<Prepared> prepare(const FramePlan& plan, const Schedule& schedule) const;
-  void make_runners(Prepared& prepared) const;
-  [[nodiscard]] Result<bool> kernels_ready(Prepared& prepared);
+  [[nodiscard]] Status check(const Schedule& schedule) const;
   [[nodiscard]] Status bind(const Schedule& schedule);
-  // Makes `prepared`, whose kernels are all there, what runs.
-  void use(Prepared prepared);
-  void retire(Prepared& prepared);
-  void add_reports(const Prepared& prepared, std::map<std::pair<int, std::string>, StageReport>& sums) const;
+  // Makes a schedule whose kernels are all there what runs.
+  void install(PreparedSchedule prepared);
+  void drop_oldest();
 
   pool::WorkerPool& pool_;
   KernelLibrary& library_;
   const machine::Topology& topology_;
   const machine::CpuSet usable_;
-  Prepared current_;
-  std::optional<Prepared> pending_;
+  FramePlan plan_;
+  Schedule in_use_;
+  std::list<PreparedSchedule> kept_;  // the one in use in front, then by last use
+  std::optional<PreparedSchedule> pending_;
+  machine::AffinityArrangement bound_ = machine::AffinityArrangement::free;
+  int bound_threads_ = 0;
   machine::CpuSet io_cpus_;
-  std::map<std::pair<int, std::string>, StageReport> retired_;
+  StageReports retired_;
   std::int64_t compute_ns_ = 0;
   std::int64_t runs_ = 0;
   std::int64_t stand_in_frames_ = 0;
+  std::int64_t switches_ = 0;
   int time_every_ = 16;
 };
 
