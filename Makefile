@@ -5,12 +5,16 @@ CMAKE := .venv/bin/cmake
 PROGRAM := build/release/src/millrace/cli/millrace
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build demo test bench-pool lint clean
+.PHONY: help setup configure build demo test bench-image bench-adapt bench-tuning bench-model bench-pool lint clean
 
 help:
 	@echo 'make demo         set up, build, find the edges of a video: CLIP=path, or a generated one'
 	@echo 'make test         set up, build, run every test, also under the sanitizers'
 	@echo 'make build        the release build, in build/release'
+	@echo 'make bench-image  compare the structures with OpenCV and Halide autoschedulers; COMPARE=options'
+	@echo 'make bench-adapt  compare the adaptive scheduler with the best static schedule; ADAPT=options'
+	@echo 'make bench-tuning compare the optimiser with its alternatives on simulated streams'
+	@echo 'make bench-model  the predictions beside the measurements of the paper on pipelines'
 	@echo 'make bench-pool   compare fork and join with OpenMP and oneTBB'
 	@echo 'make lint         clang-format and clang-tidy'
 	@echo 'make clean        remove build/ (what scripts/setup installed stays)'
@@ -33,6 +37,26 @@ demo: configure
 
 test: setup
 	@JOBS=$(JOBS) scripts/test
+
+bench-image: setup
+	@scripts/setup bench
+	@mkdir -p build
+	@$(CMAKE) --preset release --log-level=WARNING >build/configure.log || { cat build/configure.log >&2; exit 1; }
+	@$(CMAKE) --build --preset release -j $(JOBS) --target image_compare
+	.venv/bin/python src/millrace/image/compare/compare.py \
+	  build/release/src/millrace/image/compare/libimage_compare.so $(COMPARE)
+
+bench-adapt: configure
+	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
+	$(PROGRAM) bench adapt $(ADAPT)
+
+bench-model: configure
+	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
+	$(PROGRAM) model --paper
+
+bench-tuning: configure
+	@$(CMAKE) --build --preset release -j $(JOBS) --target tuning_compare
+	build/release/src/millrace/tuning/tuning_compare
 
 bench-pool: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target fork_join_compare

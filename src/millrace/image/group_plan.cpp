@@ -118,7 +118,8 @@ Result<bool> find_kernels(GroupPlan& plan, KernelLibrary& library, machine::Isa 
     auto kernel = library.find(group.spec, isa);
     if (!kernel) return std::unexpected(kernel.error());
     group.kernel = *kernel;
-    if (!group.kernel) library.request(group.spec, isa);
+    // The schedule asked for waits for it.
+    if (!group.kernel) library.request(group.spec, isa, Urgency::urgent);
   }
   return plan.ready();
 }

@@ -27,8 +27,8 @@ struct BuiltKernel {
 [[nodiscard]] BuiltKernel build_kernel(const KernelSpec& spec, const Halide::Target& target);
 
 // The compilation target for an instruction set of this architecture, with strict floating point: identical
-// bits in every kernel that contains a stage need arithmetic that is neither reordered nor contracted. Kernels
-// check their arguments in sanitizer builds only, see Kernel::run.
+// bits in every kernel that contains a stage need arithmetic that is neither reordered nor contracted.
+// Kernels check their arguments in sanitizer builds only, see Kernel::run.
 [[nodiscard]] Halide::Target kernel_target(machine::Isa isa);
 
 // The same target without any check of a kernel's arguments, which is a third of what there is to compile.
