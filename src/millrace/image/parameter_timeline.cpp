@@ -115,7 +115,7 @@ Result<ParameterTimeline> ParameterTimeline::make(const Pipeline& pipeline,
     }
     timeline.changes_.push_back(*change);
   }
-  std::ranges::stable_sort(timeline.changes_, {}, &ParameterChange::first);
+  std::ranges::sort(timeline.changes_, {}, &ParameterChange::first);
   return timeline;
 }
 
