@@ -124,8 +124,8 @@ struct Window {
 // The adaptive stream with the others in between.
 class Comparison {
  public:
-  Comparison(const AdaptCase& which, const MemoryFrames& frames, BenchStream& adaptive, BenchStream& fixed)
-      : which_(which), frames_(frames), adaptive_(adaptive), fixed_(fixed) {}
+  Comparison(const MemoryFrames& frames, BenchStream& adaptive, BenchStream& fixed)
+      : frames_(frames), adaptive_(adaptive), fixed_(fixed) {}
 
   // Until the adaptive stream has run for `seconds` more. With best and sequential of `space`.
   Status run(image::AdaptiveScheduler& scheduler, const image::Schedule& best,
@@ -181,7 +181,6 @@ class Comparison {
     return {};
   }
 
-  const AdaptCase& which_;
   const MemoryFrames& frames_;
   BenchStream& adaptive_;
   BenchStream& fixed_;
@@ -317,7 +316,7 @@ Result<AdaptResult> compare_adaptive(const machine::MachineReport& machine, cons
   });
   if (!made) return std::unexpected(made.error());
 
-  Comparison comparison(which, *frames, **adaptive, **fixed);
+  Comparison comparison(*frames, **adaptive, **fixed);
   if (Status done = comparison.run(*scheduler, result.best, sequential, which.seconds); !done)
     return std::unexpected(done.error());
   std::size_t begin = 0;
