@@ -7,13 +7,13 @@
 //   input(k, x, y)                 the pixel of input k; the filter has brought x, y inside the frame
 //   replicate_x(x), replicate_y(y)   the nearest coordinate inside the frame: edges are replicated
 //   clamp_x(k, x), clamp_y(k, y)   to the part of input k that there is. At the frame's edge that is the
-//   edge; a
-//                                  kernel that works on a tile may clamp earlier, to what `footprint`
-//                                  promised.
+//                                  edge; a kernel that works on a tile may clamp earlier, to what
+//                                  `footprint` promised.
 //   promise_x(k, x), promise_y(k, y)   x, y as they are: the filter knows that they lie inside that part
-//   neighbour(k, x, y, dx, dy)     the pixel dx to the right and dy down of (x, y), each 0 or 1. Past the
-//   edge of
-//                                  the frame it is some finite number, of which the filter may take 0 times.
+//   neighbours(k, x, y)            the pixels (x, y), (x+1, y), (x, y+1) and (x+1, y+1). Past the edge of
+//                                  the frame they are finite numbers, of which the filter may take 0 times.
+//   source(x, y)                   the place between pixels that the filter is going to read around, as it
+//                                  is. A kernel may compute those of a row before it reads any pixel.
 //   interior()                     true where the caller knows that no pixel touches an edge; may be false
 //                                  although none does. Both ways must give the same bits.
 //   when(c, f, g)                  f() or g(); reads in the branch not taken do not happen
@@ -38,6 +38,19 @@ class PixelSource {
   [[nodiscard]] virtual float read(int input, int x, int y) = 0;
 };
 
+// A place between pixels.
+template <class Float> struct Place {
+  Float x;
+  Float y;
+};
+
+template <class Float> struct Neighbours {
+  Float top_left;
+  Float top_right;
+  Float bottom_left;
+  Float bottom_right;
+};
+
 class ScalarAlgebra {
  public:
   using Float = float;
@@ -60,9 +73,12 @@ class ScalarAlgebra {
   [[nodiscard]] int clamp_y(int /*k*/, int y) const { return std::clamp(y, 0, height() - 1); }
   [[nodiscard]] static int promise_x(int /*k*/, int x) { return x; }
   [[nodiscard]] static int promise_y(int /*k*/, int y) { return y; }
-  [[nodiscard]] float neighbour(int k, int x, int y, int dx, int dy) {
-    return input(k, std::min(x + dx, width() - 1), std::min(y + dy, height() - 1));
+  [[nodiscard]] Neighbours<float> neighbours(int k, int x, int y) {
+    const int right = std::min(x + 1, width() - 1);
+    const int below = std::min(y + 1, height() - 1);
+    return {input(k, x, y), input(k, right, y), input(k, x, below), input(k, right, below)};
   }
+  [[nodiscard]] static Place<float> source(float x, float y) { return {x, y}; }
   [[nodiscard]] bool interior() const { return false; }
   template <class Then, class Else> [[nodiscard]] float when(bool condition, Then&& then, Else&& otherwise) {
     return condition ? then() : otherwise();

@@ -32,8 +32,10 @@ InputSymbols whole_frame_input(const Halide::Func& producer, const StageSymbols&
   const Expr last_x = consumer.width - 1;
   const Expr last_y = consumer.height - 1;
   return {.read = [producer](const Expr& x, const Expr& y) -> Expr { return producer(x, y); },
-          .read_neighbour = [=](const Expr& x, const Expr& y, int dx, int dy) -> Expr {
-            return producer(Halide::min(x + dx, last_x), Halide::min(y + dy, last_y));
+          .read_neighbours = [=](const Expr& x, const Expr& y, const Keep&) -> Neighbours<Expr> {
+            const Expr right = Halide::min(x + 1, last_x);
+            const Expr below = Halide::min(y + 1, last_y);
+            return {producer(x, y), producer(right, y), producer(x, below), producer(right, below)};
           },
           .min_x = 0,
           .max_x = last_x,

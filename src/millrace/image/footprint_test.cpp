@@ -45,7 +45,9 @@ class InteriorAlgebra : public ScalarAlgebra {
   [[nodiscard]] static int replicate_y(int y) { return y; }
   [[nodiscard]] int clamp_x(int /*k*/, int x) const { return x; }
   [[nodiscard]] int clamp_y(int /*k*/, int y) const { return y; }
-  [[nodiscard]] float neighbour(int k, int x, int y, int dx, int dy) { return input(k, x + dx, y + dy); }
+  [[nodiscard]] Neighbours<float> neighbours(int k, int x, int y) {
+    return {input(k, x, y), input(k, x + 1, y), input(k, x, y + 1), input(k, x + 1, y + 1)};
+  }
   [[nodiscard]] bool interior() const { return true; }
 };
 

@@ -1,6 +1,7 @@
 // The algebra that builds Halide expressions; algebra.h says what each operation means.
 #pragma once
 
+#include "millrace/image/algebra.h"
 #include "millrace/image/filter.h"
 
 #include <Halide.h>
@@ -21,10 +22,14 @@ struct StageSymbols {
   std::vector<Halide::Expr> coefficients;
 };
 
+// The values given, or the same ones computed for a row beforehand; see `source` in algebra.h.
+using Keep = std::function<std::vector<Halide::Expr>(const std::vector<Halide::Expr>&)>;
+
 // One input of a stage: how to read it, and the coordinates at which that is allowed.
 struct InputSymbols {
   std::function<Halide::Expr(Halide::Expr, Halide::Expr)> read;
-  std::function<Halide::Expr(Halide::Expr, Halide::Expr, int, int)> read_neighbour;
+  // May keep the address that they share.
+  std::function<Neighbours<Halide::Expr>(Halide::Expr, Halide::Expr, const Keep&)> read_neighbours;
   Halide::Expr min_x, max_x, min_y, max_y;
 };
 
@@ -34,8 +39,10 @@ class HalideAlgebra {
   using Int = Halide::Expr;
   using Bool = Halide::Expr;
 
-  HalideAlgebra(const StageSymbols& stage, const std::vector<InputSymbols>& inputs)
-      : stage_(stage), inputs_(inputs) {}
+  HalideAlgebra(
+      const StageSymbols& stage, const std::vector<InputSymbols>& inputs,
+      Keep keep = [](const std::vector<Halide::Expr>& values) { return values; })
+      : stage_(stage), inputs_(inputs), keep_(std::move(keep)) {}
 
   [[nodiscard]] Float coefficient(int i) const { return stage_.coefficients[static_cast<std::size_t>(i)]; }
   [[nodiscard]] Int integer_coefficient(int i) const { return Halide::cast<int>(coefficient(i)); }
@@ -59,8 +66,12 @@ class HalideAlgebra {
   [[nodiscard]] Int promise_y(int k, const Int& y) const {
     return Halide::unsafe_promise_clamped(y, of(k).min_y, of(k).max_y);
   }
-  [[nodiscard]] Float neighbour(int k, const Int& x, const Int& y, int dx, int dy) const {
-    return of(k).read_neighbour(x, y, dx, dy);
+  [[nodiscard]] Neighbours<Float> neighbours(int k, const Int& x, const Int& y) const {
+    return of(k).read_neighbours(x, y, keep_);
+  }
+  [[nodiscard]] Place<Float> source(const Float& x, const Float& y) const {
+    const std::vector<Float> kept = keep_({x, y});
+    return {kept[0], kept[1]};
   }
   [[nodiscard]] Bool interior() const { return stage_.interior != 0; }
   template <class Then, class Else>
@@ -81,6 +92,7 @@ class HalideAlgebra {
 
   const StageSymbols& stage_;
   const std::vector<InputSymbols>& inputs_;
+  Keep keep_;
 };
 
 }  // namespace millrace::image

@@ -1,6 +1,7 @@
 #include "millrace/image/kernel.h"
 
 #include <HalideRuntime.h>
+#include <algorithm>
 #include <array>
 
 namespace millrace::image {
@@ -23,32 +24,61 @@ struct Buffer {
   halide_buffer_t header;
   std::array<halide_dimension_t, 2> dimensions;
 
-  void fill(const PixelView& view, int dx, int dy) {
-    const int bytes = bytes_of(view.type);
+  void fill(const PixelView& view) {
+    set_header(view, view.data, 2);
+    dimensions[0] = {view.covers.x0, view.covers.width(), 1};
+    dimensions[1] = {view.covers.y0, view.covers.height(), row_of(view)};
+  }
+
+  // All of its memory as one row, beginning dx pixels to the right and dy rows down.
+  void fill_corner(const PixelView& view, int dx, int dy) {
+    set_header(view, view.data + dy * view.stride + std::ptrdiff_t{dx} * bytes_of(view.type), 1);
+    dimensions[0] = {0, row_of(view) * view.covers.height(), 1};
+  }
+
+ private:
+  static int row_of(const PixelView& view) { return static_cast<int>(view.stride / bytes_of(view.type)); }
+
+  void set_header(const PixelView& view, std::byte* first, int count) {
     header = {};
     header.type = type_of(view.type);
-    header.dimensions = 2;
+    header.dimensions = count;
     header.dim = dimensions.data();
-    header.host = reinterpret_cast<std::uint8_t*>(view.data + dy * view.stride + std::ptrdiff_t{dx} * bytes);
-    dimensions[0] = {view.covers.x0, view.covers.width(), 1};
-    dimensions[1] = {view.covers.y0, view.covers.height(), static_cast<int>(view.stride / bytes)};
+    header.host = reinterpret_cast<std::uint8_t*>(first);
   }
 };
 
 constexpr int scalars_per_kernel = 2;
 constexpr int scalars_per_stage = 3 + max_coefficients;
-constexpr int views_of_gathered = 4;
+constexpr int corners_of_gathered = 4;
 
 }  // namespace
 
-Kernel::Kernel(KernelSpec spec) : spec_(std::move(spec)) {
+Kernel::Kernel(KernelSpec spec) : spec_(std::move(spec)), gathers_(spec_.has(Access::gather)) {
   for (int b = 0; b < spec_.buffers; ++b)
     gathered_.push_back(spec_.gathered(b));
 }
 
 bool Kernel::run(std::span<const PixelView> inputs, std::span<const StageArguments> stages, Interior interior,
                  const PixelView& output, std::span<const PixelView> stored) const {
-  std::array<Buffer, max_kernel_buffers * views_of_gathered + max_kernel_stages> buffers;
+  if (!gathers_ || output.covers.width() <= max_gather_columns)
+    return run_columns(inputs, stages, interior, output, stored);
+  std::array<PixelView, max_kernel_stages> stored_parts;
+  const auto [x0, y0, x1, y1] = output.covers;
+  for (int x = x0; x < x1; x += max_gather_columns) {
+    const Rect part{x, y0, std::min(x + max_gather_columns, x1), y1};
+    for (std::size_t i = 0; i < stored.size(); ++i)
+      stored_parts[i] = stored[i].part(part);
+    if (!run_columns(inputs, stages, interior, output.part(part), {stored_parts.data(), stored.size()}))
+      return false;
+  }
+  return true;
+}
+
+bool Kernel::run_columns(std::span<const PixelView> inputs, std::span<const StageArguments> stages,
+                         Interior interior, const PixelView& output,
+                         std::span<const PixelView> stored) const {
+  std::array<Buffer, max_kernel_buffers * (1 + corners_of_gathered) + max_kernel_stages> buffers;
   std::array<void*, buffers.size() + scalars_per_kernel + scalars_per_stage * max_kernel_stages> arguments;
   int gathers = interior.gathers ? 1 : 0;
   int columns = interior.columns ? 1 : 0;
@@ -56,9 +86,10 @@ bool Kernel::run(std::span<const PixelView> inputs, std::span<const StageArgumen
   std::size_t count = 0;
 
   for (std::size_t b = 0; b < inputs.size(); ++b) {
-    const int views = gathered_[b] ? views_of_gathered : 1;
-    for (int v = 0; v < views; ++v) {
-      buffers[used].fill(inputs[b], v & 1, v >> 1);
+    buffers[used].fill(inputs[b]);
+    arguments[count++] = &buffers[used++].header;
+    for (int c = 0; gathered_[b] && c < corners_of_gathered; ++c) {
+      buffers[used].fill_corner(inputs[b], c & 1, c >> 1);
       arguments[count++] = &buffers[used++].header;
     }
   }
@@ -72,10 +103,10 @@ bool Kernel::run(std::span<const PixelView> inputs, std::span<const StageArgumen
     for (const float& coefficient : stage.coefficients)
       arguments[count++] = const_cast<float*>(&coefficient);
   }
-  buffers[used].fill(output, 0, 0);
+  buffers[used].fill(output);
   arguments[count++] = &buffers[used++].header;
   for (const PixelView& view : stored) {
-    buffers[used].fill(view, 0, 0);
+    buffers[used].fill(view);
     arguments[count++] = &buffers[used++].header;
   }
   return invoke({arguments.data(), count}) == 0;

@@ -64,10 +64,14 @@ class Kernel {
   explicit Kernel(KernelSpec spec);
 
  private:
+  [[nodiscard]] bool run_columns(std::span<const PixelView> inputs, std::span<const StageArguments> stages,
+                                 Interior interior, const PixelView& output,
+                                 std::span<const PixelView> stored) const;
   // arguments: one pointer each, in the order of kernel_builder.h.
   [[nodiscard]] virtual int invoke(std::span<void*> arguments) const = 0;
 
   KernelSpec spec_;
+  bool gathers_ = false;
   std::vector<bool> gathered_;
 };
 

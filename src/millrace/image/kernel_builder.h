@@ -14,10 +14,15 @@ namespace millrace::image {
 // height (int32), fill and the coefficients (float); then (not listed, as Halide wants it) the output and the
 // stored buffers.
 //
-// A buffer that a stage gathers from is passed four times: as it is, and with its base address moved by one
-// pixel to the right, by one row down, and by both. The four neighbours of a bilinear read then share one
-// index, which halves the instructions of the gather. The views reach one pixel past the buffer on two sides;
-// that memory must exist and hold finite numbers.
+// A buffer that a stage gathers from is followed by its four corners: its memory as one long row, as it is,
+// and with the base address moved by one pixel to the right, by one row down, and by both. The four
+// neighbours of a bilinear read then share one index, and two of them one load (paired_loads.h). The corners
+// reach one pixel past the buffer on two sides; that memory must exist and hold finite numbers.
+//
+// Where a gathering stage is read at one constant distance from the output's pixel, the indices of a row are
+// computed and kept before any pixel is read. In one loop every read would wait for a long chain of
+// arithmetic, and the processor cannot look far enough ahead to fill the time. The room for them is on the
+// stack, for rows of max_gather_columns; kernels allocate no memory.
 struct BuiltKernel {
   Halide::Pipeline pipeline;
   std::vector<Halide::Argument> arguments;

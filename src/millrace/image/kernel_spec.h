@@ -8,6 +8,10 @@
 
 namespace millrace::image {
 
+// The most columns that a kernel with a gathering stage computes in one call: it keeps numbers for each of a
+// row on the stack. Kernel::run divides what is wider.
+inline constexpr int max_gather_columns = 256;
+
 // One stage of a group. An input is either a buffer given to the kernel or an earlier stage of the group.
 struct KernelStage {
   const Filter* filter = nullptr;
@@ -25,7 +29,7 @@ struct KernelSpec {
   [[nodiscard]] ElementType buffer_type(int buffer) const;
   // Whether a stage reads its input in this way.
   [[nodiscard]] bool has(Access access) const;
-  // Whether a stage gathers from this buffer, which is then handed over as four views, see kernel_builder.h.
+  // Whether a stage gathers from this buffer, whose corners are then handed over too, see kernel_builder.h.
   [[nodiscard]] bool gathered(int buffer) const;
   [[nodiscard]] ElementType output_type() const { return stages.back().filter->output_type; }
   // "blur(i0);sobel_x(0)": names the group in caches, reports and traces.

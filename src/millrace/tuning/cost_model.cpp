@@ -10,7 +10,7 @@ namespace {
 // Standard deviations of log cost: schedules of one pipeline lie within a factor of 3 or so of each other.
 constexpr float constant_variance = 0.3F * 0.3F;
 constexpr float additive_variance = 0.35F * 0.35F;
-constexpr float product_variance = 0.3F * 0.3F;
+constexpr float product_variance = 0.25F * 0.25F;
 // The prior's differences are halved, and may turn out to be worth nothing or all.
 constexpr float prior_weight = 0.5F;
 constexpr float prior_weight_variance = 0.4F * 0.4F;

@@ -81,11 +81,11 @@ double Tuner::resources(int candidate) const {
 
 // Late, because until the first frame the caller may say what is ready.
 void Tuner::start() {
-  trial_.chosen = Reason::prior;
+  Reason reason = Reason::prior;
   const auto usable = [&](int candidate) { return runnable(candidate); };
   if (options_.remembered && usable(options_.remembered->incumbent)) {
     incumbent_ = options_.remembered->incumbent;
-    trial_.chosen = Reason::remembered;
+    reason = Reason::remembered;
   }
   if (incumbent_ < 0) {
     const auto found = std::ranges::find_if(options_.first, usable);
@@ -99,12 +99,11 @@ void Tuner::start() {
       if (usable(other) && cost(other) < cost(incumbent_)) incumbent_ = other;
     }
   }
-  // Nothing can run before something is compiled: then the caller's stand-in does, under the name of number
-  // 0.
+  // Nothing can run before something is compiled: the caller's stand-in does, under the name of number 0.
   incumbent_ = std::max(incumbent_, 0);
   learn_remembered();
   model_.observe(incumbent_, level_, least_deviation);
-  crowning_ = {.kind = EventKind::started, .candidate = incumbent_, .chosen = trial_.chosen};
+  crowning_ = {.kind = EventKind::started, .candidate = incumbent_, .chosen = reason};
 }
 
 void Tuner::learn_remembered() {
@@ -162,7 +161,8 @@ void Tuner::tell(const Observation& observation) {
   if (race_) {
     tell_race(observation, log_cost);
   } else {
-    if (returning_) charge(std::max(0.0, observation.seconds - observation.frames * incumbent_seconds_));
+    if (returning_)
+      budget_.spend(std::max(0.0, observation.seconds - observation.frames * incumbent_seconds_));
     returning_ = false;
     tell_incumbent(observation, log_cost);
   }
@@ -208,7 +208,7 @@ void Tuner::tell_race(const Observation& observation, double log_cost) {
     }
   }
   if (race_excess_ > race_charged_) {
-    charge(race_excess_ - race_charged_);
+    budget_.spend(race_excess_ - race_charged_);
     race_charged_ = race_excess_;
   }
   const Verdict verdict = race_->tell(log_cost, observation.trusted);
@@ -216,8 +216,6 @@ void Tuner::tell_race(const Observation& observation, double log_cost) {
   returning_ = challenger;
   conclude(verdict);
 }
-
-void Tuner::charge(double excess_seconds) { budget_.spend(excess_seconds); }
 
 void Tuner::conclude(Verdict verdict) {
   const int candidate = trial_.candidate;

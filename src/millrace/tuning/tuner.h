@@ -148,7 +148,6 @@ class Tuner {
   void start_clock(const Observation& observation);
   void tell_incumbent(const Observation& observation, double log_cost);
   void tell_race(const Observation& observation, double log_cost);
-  void charge(double excess_seconds);
   void conclude(Verdict verdict);
   void end_race(Reason verdict);
   void promote(double level, const Event& trial);

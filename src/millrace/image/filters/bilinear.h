@@ -7,26 +7,25 @@
 
 namespace millrace::image::filters {
 
-// The value of input 0 at (sx, sy): the fill value outside [0,W-1]x[0,H-1]; inside, the four neighbours
+// The value of input 0 at (x, y): the fill value outside [0,W-1]x[0,H-1]; inside, the four neighbours
 // weighted bilinearly, the far ones clamped to the edge. At integer coordinates it is the pixel itself, to
 // the bit.
-template <class A>
-typename A::Float bilinear(A& a, const typename A::Float& sx, const typename A::Float& sy) {
+template <class A> typename A::Float bilinear(A& a, const typename A::Float& x, const typename A::Float& y) {
   using Float = typename A::Float;
   using Int = typename A::Int;
 
+  const Place<Float> source = a.source(x, y);
+  const Float sx = source.x;
+  const Float sy = source.y;
   const Float left = A::floor(sx);
   const Float top = A::floor(sy);
-  // Where x0 is the last column, fx is 0 and the right neighbour has no weight; likewise below.
+  // Where x0 is the last column, fx is 0 and the right neighbours have no weight; likewise below.
+  const Float fx = sx - left;
+  const Float fy = sy - top;
   const auto blend = [&](const Int& x0, const Int& y0) -> Float {
-    const Float fx = sx - left;
-    const Float fy = sy - top;
-    const Float a00 = a.neighbour(0, x0, y0, 0, 0);
-    const Float a10 = a.neighbour(0, x0, y0, 1, 0);
-    const Float a01 = a.neighbour(0, x0, y0, 0, 1);
-    const Float a11 = a.neighbour(0, x0, y0, 1, 1);
-    const Float upper = a00 + fx * (a10 - a00);
-    const Float lower = a01 + fx * (a11 - a01);
+    const Neighbours<Float> near = a.neighbours(0, x0, y0);
+    const Float upper = near.top_left + fx * (near.top_right - near.top_left);
+    const Float lower = near.bottom_left + fx * (near.bottom_right - near.bottom_left);
     return upper + fy * (lower - upper);
   };
 

@@ -1,0 +1,51 @@
+#include "millrace/stream/cut.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::stream {
+
+SequenceNumber sequence_number(const Token& token) {
+  SequenceNumber number;
+  for (const Token* part = &token; part; part = part->parent)
+    number.push_back(part->index);
+  std::ranges::reverse(number);
+  return number;
+}
+
+std::string to_string(const SequenceNumber& number) { return fmt::format("{}", fmt::join(number, ".")); }
+
+bool Cut::puts_behind(const SequenceNumber& number) const {
+  if (!at_) return false;
+  const auto [cut, other] = std::ranges::mismatch(*at_, number);
+  return cut != at_->end() && other != number.end() && *cut < *other;
+}
+
+bool Cut::puts_behind(const Token& token) const {
+  if (stopped()) return true;
+  const std::lock_guard lock(mutex_);
+  return puts_behind(sequence_number(token));
+}
+
+void Cut::make(SequenceNumber number, std::optional<Error> error) {
+  const std::lock_guard lock(mutex_);
+  if (puts_behind(number)) return;
+  at_ = std::move(number);
+  error_ = std::move(error);
+  made_.store(true, std::memory_order_relaxed);
+}
+
+void Cut::stop() {
+  stopped_.store(true, std::memory_order_relaxed);
+  made_.store(true, std::memory_order_relaxed);
+}
+
+Status Cut::status() const {
+  if (stopped())
+    return std::unexpected(Error{ErrorKind::interrupted, "the stream was stopped before its end"});
+  const std::lock_guard lock(mutex_);
+  if (error_) return std::unexpected(*error_);
+  return {};
+}
+
+}  // namespace millrace::stream

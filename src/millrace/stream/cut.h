@@ -1,0 +1,55 @@
+// Cut: where a stream ends before its source does.
+#pragma once
+
+#include "millrace/base/result.h"
+#include "millrace/stream/token.h"
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace millrace::stream {
+
+// A sequence number, from the source's part down.
+using SequenceNumber = std::vector<std::uint64_t>;
+[[nodiscard]] SequenceNumber sequence_number(const Token& token);
+// "12" or, for the fourth output of its split, "12.3".
+[[nodiscard]] std::string to_string(const SequenceNumber& number);
+
+// The least number at which a stage failed or ended the stream; items behind it are to be destroyed instead
+// of entering another stage. What stems from the item of that number is not behind it. A stop puts every item
+// behind.
+//
+// Whatever order things happen in, the outcome is that of one thread doing item after item: of several
+// failures the first in the order of the source counts, and none that comes behind the stream's end.
+//
+// Thread-safe. Whoever has come to know of a cut through the turn of a stage sees it: is_made() is relaxed
+// because the slots of InOrderStage order it.
+class Cut {
+ public:
+  [[nodiscard]] bool is_made() const { return made_.load(std::memory_order_relaxed); }
+
+  // Ends the stream at `number`, with an error or without. Nothing happens if that is behind an earlier cut.
+  void make(SequenceNumber number, std::optional<Error> error);
+  void stop();
+
+  [[nodiscard]] bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool puts_behind(const Token& token) const;
+
+  // The error of the cut that counts; that of a stop takes precedence. When the run is over.
+  [[nodiscard]] Status status() const;
+
+ private:
+  [[nodiscard]] bool puts_behind(const SequenceNumber& number) const;
+
+  std::atomic<bool> made_ = false;
+  std::atomic<bool> stopped_ = false;
+  mutable std::mutex mutex_;
+  std::optional<SequenceNumber> at_;
+  std::optional<Error> error_;
+};
+
+}  // namespace millrace::stream

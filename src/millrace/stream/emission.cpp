@@ -1,0 +1,46 @@
+#include "millrace/stream/emission.h"
+
+#include "millrace/stream/program.h"
+
+#include <stdexcept>
+
+namespace millrace::stream {
+
+std::uint32_t Emission::port_destination(int stage, std::string_view port_name) const {
+  if (stage <= static_cast<int>(token_->position))
+    throw std::logic_error(fmt::format(
+        "emits into port '{}', which is not landed behind it in this stream; land it further down",
+        port_name));
+  return static_cast<std::uint32_t>(stage);
+}
+
+Token* Emission::new_child(std::uint32_t destination) {
+  // Room first: a token that was made must not be lost to a failing push_back.
+  if (children_.size() == children_.capacity()) children_.reserve(2 * children_.size() + 8);
+  children_.push_back(tokens_->make());
+  children_.back()->position = destination;
+  return children_.back();
+}
+
+void* Emission::place_further(std::uint32_t destination) {
+  if (children_.empty()) {
+    Token* const first = new_child(first_destination_);
+    program_->stages[first_destination_].input.relocate(token_->other_area(), first->item());
+    first->has_item = true;
+  }
+  return new_child(destination)->item();
+}
+
+void Emission::discard() {
+  if (children_.empty() && count_ == 1)
+    program_->stages[first_destination_].input.destroy(token_->other_area());
+  for (Token* const child : children_) {
+    if (child->has_item) program_->stages[child->position].input.destroy(child->item());
+    child->has_item = false;
+    tokens_->recycle(child);
+  }
+  children_.clear();
+  count_ = 0;
+}
+
+}  // namespace millrace::stream

@@ -1,0 +1,245 @@
+// Flow: the typed builder of streams.
+//
+//   auto stream = stream::source("read", [&] { return next_block(file); },  // std::optional<Block>
+//                                {.bytes = [](const Block& block) { return block.size(); }})
+//                     .stage(Kind::parallel, "compress", [](Block block) { return compressed(block); })
+//                     .sink(Kind::serial_in_order, "write", [&](Compressed block) { write(block); });
+//   if (!stream) return std::unexpected(stream.error());
+//   const Finished finished = stream->run(team);
+//
+// Functions take their item by value (or rvalue reference): items are moved, never copied. A function of a
+// parallel stage is called by several threads at once; that of a serial stage, or a source, by one at a time,
+// and each call sees what the one before wrote. A function must not wait for an item that is behind its own:
+// perhaps nobody works on that until it returns. Exceptions, and errors returned where a form below says
+// Result or Status, fail the item (see Stream::run).
+#pragma once
+
+#include "millrace/base/result.h"
+#include "millrace/stream/emission.h"
+#include "millrace/stream/flow_draft.h"
+#include "millrace/stream/item_type.h"
+#include "millrace/stream/output.h"
+#include "millrace/stream/port.h"
+#include "millrace/stream/program.h"
+#include "millrace/stream/stage_options.h"
+#include "millrace/stream/stream.h"
+
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace millrace::stream {
+
+// Result<X> -> X, anything else as it is.
+template <class T> struct WithoutResult {
+  using Type = T;
+};
+template <class T> struct WithoutResult<Result<T>> {
+  using Type = T;
+};
+template <class T> using without_result = typename WithoutResult<T>::Type;
+
+// A function that emits through an Output<U>.
+template <class Fn, class T, class U>
+concept Emitting = std::invocable<Fn&, T, Output<U>&> &&
+                   std::is_void_v<without_result<std::invoke_result_t<Fn&, T, Output<U>&>>>;
+
+// A stream under construction, whose last stage so far puts out T. Every call consumes the flow and returns
+// the longer one. Mistakes (a name used twice, a port landed twice) are reported by sink().
+template <class T> class [[nodiscard]] Flow {
+ public:
+  explicit Flow(FlowDraft draft) : draft_(std::move(draft)) {}
+
+  // A stage that makes one output of every item: U fn(T) or Result<U> fn(T).
+  template <class Fn>
+    requires std::invocable<Fn&, T>
+  auto stage(Kind kind, std::string name, Fn fn, StageOptions options = {}) && {
+    using U = without_result<std::invoke_result_t<Fn&, T>>;
+    static_assert(Item<U>, "a stage returns an object that can be moved; what returns nothing is a sink");
+    draft_.add(kind, std::move(name), options, item_type<T>(), StageForm::mapping,
+               std::make_unique<Mapping<U, Fn>>(std::move(fn)));
+    return Flow<U>(std::move(draft_));
+  }
+
+  // A stage that emits 0, 1 or n outputs for an item, or past later stages, or ends the stream:
+  // void fn(T, Output<U>&) or Status fn(T, Output<U>&). U is to be named: stage<U>(...). A stage that emits
+  // nothing to its Output at all is a sink within a branch.
+  template <Item U, class Fn>
+    requires Emitting<Fn, T, U>
+  Flow<U> stage(Kind kind, std::string name, Fn fn, StageOptions options = {}) && {
+    draft_.add(kind, std::move(name), options, item_type<T>(), StageForm::emitting,
+               std::make_unique<EmittingCall<U, Fn>>(std::move(fn)));
+    return Flow<U>(std::move(draft_));
+  }
+
+  // Items emitted into `port` go on from here, where items of the flow do.
+  Flow land(const Port<T>& port) && {
+    draft_.land(place_of(port), port.place_->name);
+    return std::move(*this);
+  }
+
+  // Items emitted into `port` go through a branch and then on from here; the flow's own items pass the branch
+  // by. `build` gets the branch's Flow<V> and returns it, extended, as a Flow<T>. Several branches in a row
+  // fan out and come together again, still in order.
+  template <Item V, class Build>
+    requires std::same_as<std::invoke_result_t<Build, Flow<V>>, Flow>
+  Flow branch(const Port<V>& port, Build&& build) && {
+    const FlowDraft::OpenEnds before = draft_.begin_branch(place_of(port), port.place_->name);
+    Flow built = std::invoke(std::forward<Build>(build), Flow<V>(std::move(draft_)));
+    built.draft_.end_branch(before);
+    return built;
+  }
+
+  // The end of the flow: void fn(T) or Status fn(T), or, if it is to end the stream early, the same with an
+  // Output<void>&. Usage error that says what was put together wrongly.
+  template <class Fn>
+    requires(std::invocable<Fn&, T> && std::is_void_v<without_result<std::invoke_result_t<Fn&, T>>>) ||
+            Emitting<Fn, T, void>
+  [[nodiscard]] Result<Stream> sink(Kind kind, std::string name, Fn fn, StageOptions options = {}) && {
+    constexpr StageForm form = Emitting<Fn, T, void> ? StageForm::emitting : StageForm::sink;
+    draft_.add(kind, std::move(name), options, item_type<T>(), form,
+               std::make_unique<EmittingCall<void, Fn>>(std::move(fn)));
+    return draft_.finish();
+  }
+
+ private:
+  template <class> friend class Flow;
+
+  template <class V> static std::shared_ptr<int> place_of(const Port<V>& port) {
+    return {port.place_, &port.place_->stage};
+  }
+
+  // Destroys the item at the end of a call, however it ends.
+  struct Consumed {
+    T& item;
+    ~Consumed() { std::destroy_at(&item); }
+  };
+
+  template <class U, class Fn> class Mapping final : public StageFunction {
+   public:
+    explicit Mapping(Fn fn) : fn_(std::move(fn)) {}
+    void call(void* item, Emission& out) override {
+      if (map(item, out.place(), out)) out.commit();
+    }
+    bool map(void* item, void* output, Emission& out) override {
+      const Consumed input{*static_cast<T*>(item)};
+      if constexpr (std::same_as<std::invoke_result_t<Fn&, T>, U>) {
+        // Built where it is to stay.
+        ::new (output) U(std::invoke(fn_, std::move(input.item)));
+      } else {
+        auto made = std::invoke(fn_, std::move(input.item));
+        if (!made) {
+          out.fail(std::move(made.error()));
+          return false;
+        }
+        std::construct_at(static_cast<U*>(output), std::move(*made));
+      }
+      return true;
+    }
+
+   private:
+    Fn fn_;
+  };
+
+  template <class U, class Fn> class EmittingCall final : public StageFunction {
+   public:
+    explicit EmittingCall(Fn fn) : fn_(std::move(fn)) {}
+    void call(void* item, Emission& out) override {
+      const Consumed input{*static_cast<T*>(item)};
+      if constexpr (Emitting<Fn, T, U>) {
+        Output<U> output(out);
+        if constexpr (std::is_void_v<std::invoke_result_t<Fn&, T, Output<U>&>>) {
+          std::invoke(fn_, std::move(input.item), output);
+        } else if (Status status = std::invoke(fn_, std::move(input.item), output); !status) {
+          out.fail(std::move(status.error()));
+        }
+      } else if constexpr (std::is_void_v<std::invoke_result_t<Fn&, T>>) {
+        std::invoke(fn_, std::move(input.item));
+      } else if (Status status = std::invoke(fn_, std::move(input.item)); !status) {
+        out.fail(std::move(status.error()));
+      }
+    }
+    bool map(void* item, void* /*output*/, Emission& out) override {
+      call(item, out);
+      return !out.failed();
+    }
+
+   private:
+    Fn fn_;
+  };
+
+  FlowDraft draft_;
+};
+
+template <class T> struct SourceOptions {
+  // The source waits (for a pipe, a socket) rather than computes: it runs on a thread of its own then.
+  bool blocking = false;
+  // What an item occupies, with all that its stages will make of it, in bytes; see RunOptions::byte_budget.
+  // Called once an item, by the thread of the source. Empty: sizeof(T).
+  std::function<std::size_t(const T&)> bytes;
+};
+
+template <class Fn> struct SourceResult {
+  using Type = std::invoke_result<Fn&>;
+};
+template <class Fn>
+  requires std::invocable<Fn&, std::stop_token>
+struct SourceResult<Fn> {
+  using Type = std::invoke_result<Fn&, std::stop_token>;
+};
+// std::optional<T> or Result<std::optional<T>> -> T
+template <class Fn>
+using source_item = typename without_result<typename SourceResult<Fn>::Type::type>::value_type;
+
+template <class T, class Fn> class SourceCall final : public SourceFunction {
+ public:
+  SourceCall(Fn fn, std::function<std::size_t(const T&)> bytes)
+      : fn_(std::move(fn)), bytes_(std::move(bytes)) {}
+
+  Made next(const std::stop_token& stop, void* place, Emission& out) override {
+    auto made = [&] {
+      if constexpr (std::invocable<Fn&, std::stop_token>)
+        return std::invoke(fn_, stop);
+      else
+        return std::invoke(fn_);
+    }();
+    if constexpr (std::same_as<decltype(made), std::optional<T>>) {
+      return put(std::move(made), place);
+    } else {
+      if (made) return put(std::move(*made), place);
+      out.fail(std::move(made.error()));
+      return {};
+    }
+  }
+
+ private:
+  Made put(std::optional<T> item, void* place) {
+    if (!item) return {};
+    const std::size_t bytes = bytes_ ? bytes_(*item) : sizeof(T);
+    std::construct_at(static_cast<T*>(place), std::move(*item));
+    return {true, bytes};
+  }
+
+  Fn fn_;
+  std::function<std::size_t(const T&)> bytes_;
+};
+
+// Starts a stream. fn() or fn(std::stop_token) returns std::optional<T>, none at the end, or a Result of it.
+// It is called by one thread at a time and not again after the end, a failure or a stop. One that waits
+// should return when the stop_token, that of RunOptions::stop, says so: the run cannot end before it does.
+template <class Fn, class T = source_item<Fn>>
+  requires Item<T>
+[[nodiscard]] Flow<T> source(std::string name, Fn fn, SourceOptions<std::type_identity_t<T>> options = {}) {
+  const bool sized = static_cast<bool>(options.bytes);
+  return Flow<T>(FlowDraft(std::move(name), options.blocking, sized,
+                           std::make_unique<SourceCall<T, Fn>>(std::move(fn), std::move(options.bytes))));
+}
+
+}  // namespace millrace::stream

@@ -1,0 +1,66 @@
+// How a stream is run: strategy, threads, and what it may hold in memory.
+#pragma once
+
+#include "millrace/base/result.h"
+
+#include <cstddef>
+#include <span>
+#include <stop_token>
+#include <string_view>
+
+namespace millrace::stream {
+
+// The structures of the analytical pipeline paper, and two more.
+enum class Strategy {
+  pools,  // threads for each stage, bounded queues between; `threads` shared among the parallel stages
+  oversubscribed,  // pools with `threads` threads for each parallel stage
+  collapsed,       // pools with adjacent parallel stages as one
+  stealing,        // a task carries an item through the stages; the workers of the team steal from each other
+  tbb,    // oneTBB: parallel_pipeline for 1-to-1 stages and a source without sizes, else its flow graph
+  auto_,  // millrace chooses; see chosen_strategy
+};
+
+// "pools", "oversubscribed", "collapsed", "stealing", "tbb", "auto": for command lines and reports.
+[[nodiscard]] std::string_view strategy_name(Strategy strategy);
+// The reverse; usage error that lists the names.
+[[nodiscard]] Result<Strategy> parse_strategy(std::string_view name);
+// In the order of declaration, auto_ last.
+[[nodiscard]] std::span<const Strategy> all_strategies();
+
+// What is measured besides the counts of items, which always are.
+enum class Trace {
+  off,
+  summary,  // the times of RunReport, under 2 % of the run
+  events,   // summary, and the calls to be drawn by chrome_trace()
+};
+
+struct RunOptions {
+  Strategy strategy = Strategy::auto_;
+  // How many threads compute, the calling one included; 1 to the size of the team, 0 for that size. `pools`
+  // and its kin make threads of their own: for `pools` it is the sum over the parallel stages (each has at
+  // least one), serial stages and the source have one each besides.
+  int threads = 0;
+  // Items of the source in flight at most: 1 or more; 0 for a number that follows from the threads (see
+  // default_tokens). What a split makes of an item counts as that item.
+  int tokens = 0;
+  // Bytes of the source's items in flight: when there are as many or more, the source waits. So at most one
+  // item more than this is in flight, and one item always may be, however large. Sizes come from the source's
+  // `bytes`; without it every item counts sizeof(T).
+  std::size_t byte_budget = std::size_t{128} << 20;
+  // Capacity of each queue of `pools`, `oversubscribed` and `collapsed`, at least 1.
+  int queue_depth = 20;
+  Trace trace = Trace::off;
+  // A stop ends the run as soon as the calls under way have returned; the run then fails as interrupted.
+  std::stop_token stop;
+};
+
+// 16 a thread for `stealing`: bytes bound the memory, and while the kernel has preempted the thread with the
+// oldest item, the others can go on as far as there are tokens. 4 a thread for `tbb`. For the others what the
+// queues and the threads behind them can hold.
+[[nodiscard]] int default_tokens(Strategy strategy, int threads, int stages, int queue_depth);
+
+// The rule of Strategy::auto_ until a model decides: `stealing`, whatever the stages. It is the one strategy
+// that needs no division of threads among stages, so none that can be wrong.
+[[nodiscard]] constexpr Strategy chosen_strategy() { return Strategy::stealing; }
+
+}  // namespace millrace::stream

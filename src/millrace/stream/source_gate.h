@@ -1,0 +1,138 @@
+// SourceGate: one caller of the source at a time, and no more items in flight than tokens and bytes allow.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace millrace::stream {
+
+// The source is open (anybody may take it), held (somebody calls it), shut (the limits are reached) or ended.
+// Only here is anything held back: what is in flight never waits for tokens or bytes, so the oldest item in
+// flight can always go on, retire, and open the source again. See README.md.
+//
+// Thread-safety: retire() by anybody; issue(), reopen() and end() by the holder.
+class SourceGate {
+ public:
+  // tokens >= 1. `alone`: one thread makes all calls.
+  SourceGate(std::uint64_t tokens, std::size_t byte_budget, bool alone)
+      : tokens_(tokens), budget_(byte_budget), alone_(alone) {}
+
+  // Takes the source if it is open. Then issue() calls may follow while may_issue(), then reopen() or end().
+  [[nodiscard]] bool try_take() {
+    // relaxed: a stale answer costs one round of looking for work, see IdleWorkers.
+    if (state_.load(std::memory_order_relaxed) != open) return false;
+    std::uint32_t expected = open;
+    // acquire: what the source's function wrote in the call before.
+    return state_.compare_exchange_strong(expected, held, std::memory_order_acquire,
+                                          std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] bool is_open() const { return state_.load(std::memory_order_seq_cst) == open; }
+
+  [[nodiscard]] bool has_ended() const { return state_.load(std::memory_order_acquire) == ended; }
+
+  // Whether another item may be in flight: fewer than `tokens` are, and fewer bytes than the budget, or none.
+  // acquire: whoever sees the room sees all that the retired items left behind.
+  [[nodiscard]] bool may_issue() const {
+    const std::uint64_t in_flight =
+        issued_.load(std::memory_order_relaxed) - retired_.load(std::memory_order_acquire);
+    return in_flight < tokens_ && (in_flight == 0 || bytes_in_flight() < budget_);
+  }
+
+  // Counts an item of `bytes`; returns its sequence number.
+  [[nodiscard]] std::uint64_t issue(std::size_t bytes) {
+    charged_.store(charged_.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+    peak_bytes_ = std::max(peak_bytes_, bytes_in_flight());
+    const std::uint64_t number = issued_.load(std::memory_order_relaxed);
+    issued_.store(number + 1, std::memory_order_relaxed);
+    return number;
+  }
+
+  // Lets go of the source; returns whether it is open to others now (if not it is shut, until a retire()).
+  bool reopen() {
+    if (may_issue()) {
+      // seq_cst: ordered before the look for sleepers in IdleWorkers. Releases what the source's function
+      // wrote.
+      state_.store(open, std::memory_order_seq_cst);
+      return true;
+    }
+    // seq_cst, with retire(): either we see the room that an item left, or its retirer sees us shut.
+    state_.store(shut, std::memory_order_seq_cst);
+    return may_issue_now() && open_if_shut();
+  }
+
+  // The source will not be called again. Returns whether nothing is in flight; otherwise the last retire()
+  // says so. More than one of the two may.
+  [[nodiscard]] bool end() {
+    state_.store(ended, std::memory_order_seq_cst);
+    return drained();
+  }
+
+  struct Retired {
+    bool opened = false;   // the source was shut and is open now
+    bool drained = false;  // the source has ended and this was the last item in flight
+  };
+  // An item of `bytes` and all that became of it is gone.
+  [[nodiscard]] Retired retire(std::size_t bytes) {
+    if (alone_) {
+      released_.store(released_.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+      retired_.store(retired_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    } else {
+      released_.fetch_add(bytes, std::memory_order_relaxed);
+      // seq_cst, with reopen() and end(). Releases what became of the item.
+      retired_.fetch_add(1, std::memory_order_seq_cst);
+    }
+    switch (state_.load(std::memory_order_seq_cst)) {
+    case shut:
+      return {.opened = may_issue_now() && open_if_shut()};
+    case ended:
+      return {.drained = drained()};
+    default:
+      return {};
+    }
+  }
+
+  // Sleeps while the source is shut; to be woken by wake_source(). For a source with a thread of its own.
+  void await_change() const { state_.wait(shut, std::memory_order_acquire); }
+  void wake_source() { state_.notify_all(); }
+
+  [[nodiscard]] std::uint64_t issued() const { return issued_.load(std::memory_order_relaxed); }
+  // To be called when nobody holds the source any more.
+  [[nodiscard]] std::size_t peak_bytes() const { return peak_bytes_; }
+
+ private:
+  enum State : std::uint32_t { open, held, shut, ended };
+
+  [[nodiscard]] std::size_t bytes_in_flight() const {
+    return charged_.load(std::memory_order_relaxed) - released_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool may_issue_now() const {
+    const std::uint64_t in_flight =
+        issued_.load(std::memory_order_relaxed) - retired_.load(std::memory_order_seq_cst);
+    return in_flight < tokens_ && (in_flight == 0 || bytes_in_flight() < budget_);
+  }
+  bool open_if_shut() {
+    std::uint32_t expected = shut;
+    return state_.compare_exchange_strong(expected, open, std::memory_order_seq_cst);
+  }
+  [[nodiscard]] bool drained() const {
+    return retired_.load(std::memory_order_seq_cst) == issued_.load(std::memory_order_relaxed);
+  }
+
+  const std::uint64_t tokens_;
+  const std::size_t budget_;
+  const bool alone_;
+  // Written by the holder alone. relaxed atomics: others read them when the source is shut or ended, at worst
+  // a little late, and act only if the state is still so; the next holder looks again.
+  alignas(128) std::atomic<std::uint32_t> state_ = open;
+  std::atomic<std::uint64_t> issued_ = 0;
+  std::atomic<std::size_t> charged_ = 0;
+  std::size_t peak_bytes_ = 0;
+  // Written by whoever ends an item.
+  alignas(128) std::atomic<std::uint64_t> retired_ = 0;
+  std::atomic<std::size_t> released_ = 0;
+};
+
+}  // namespace millrace::stream

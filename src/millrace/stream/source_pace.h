@@ -1,0 +1,68 @@
+// SourcePace: whether a worker should keep the source to itself.
+#pragma once
+
+#include "millrace/base/clock.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace millrace::stream {
+
+// An item that another thread takes over brings its cache lines along, and so do the source and the stages in
+// order: several hundred nanoseconds. Where items take less than that one worker is faster alone, and it
+// keeps the source. It does so for a burst of items at a time, since meanwhile the others cannot help it: if
+// a burst took long, it shares the source again, and the next attempt is put off for twice as many items as
+// the last. So work whose items differ much is shared after a few attempts.
+//
+// One worker's. Pure but for the clock, which next_burst() reads once in a while.
+class SourcePace {
+ public:
+  // How many items to take in a row, at least 1; asked when the last so many are done.
+  template <class Clock = std::int64_t (*)()> [[nodiscard]] int next_burst(Clock clock = now_ns) {
+    if (!keeps_ && --until_check_ != 0) return 1;
+    check(clock());
+    return keeps_ ? burst : 1;
+  }
+
+  // The worker waited or did others' work: the time since the last check says nothing.
+  void interrupt() {
+    if (keeps_) return;
+    until_check_ = sample;
+    since_ns_ = 0;
+  }
+
+ private:
+  static constexpr int sample = 16;
+  static constexpr int burst = 64;
+  static constexpr std::int64_t worth_sharing_ns = 500;
+  // As seen by a worker that shares, whose items take longer for it.
+  static constexpr std::int64_t worth_keeping_ns = 1000;
+  static constexpr int longest_delay = 4096;  // in samples
+
+  void check(std::int64_t now) {
+    const std::int64_t elapsed = now - since_ns_;
+    if (since_ns_ == 0) {
+      // The first check after an interruption only starts the measurement.
+    } else if (keeps_) {
+      if (elapsed > burst * worth_sharing_ns) {
+        keeps_ = false;
+        delay_ = std::min(2 * delay_, longest_delay);
+        samples_to_wait_ = delay_;
+      }
+    } else if (samples_to_wait_ > 0) {
+      --samples_to_wait_;
+    } else {
+      keeps_ = elapsed < sample * worth_keeping_ns;
+    }
+    since_ns_ = now;
+    until_check_ = sample;
+  }
+
+  bool keeps_ = false;
+  int until_check_ = 1;
+  std::int64_t since_ns_ = 0;
+  int delay_ = 1;
+  int samples_to_wait_ = 0;
+};
+
+}  // namespace millrace::stream

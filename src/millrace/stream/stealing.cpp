@@ -1,0 +1,194 @@
+#include "millrace/stream/stealing.h"
+
+#include "millrace/machine/thread_affinity.h"
+#include "millrace/pool/spin.h"
+#include "millrace/pool/worker_pool.h"
+#include "millrace/stream/blocking_lanes.h"
+#include "millrace/stream/idle_workers.h"
+#include "millrace/stream/source_pace.h"
+#include "millrace/stream/token_queue.h"
+#include "millrace/stream/work_deque.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace millrace::stream {
+namespace {
+
+class StealingRun {
+ public:
+  StealingRun(Engine& engine, std::size_t workers)
+      : engine_(engine), source_blocking_(engine.program().source_blocking), alone_(workers == 1),
+        deques_(workers), lingers_(workers, 0), idle_s_(workers, 0),
+        lanes_(engine, [this](Token* continued, Engine::Context& context) { inject(continued, context); }) {}
+
+  [[nodiscard]] Result<double> run(pool::Team& team) {
+    const int threads = static_cast<int>(deques_.size());
+    const int first = team.size() - threads;
+    if (Status found = find_lingers(team, first); !found) return std::unexpected(found.error());
+    if (Status started = lanes_.start_source(); !started) return std::unexpected(started.error());
+    const Status done =
+        team.run_last(threads, [&](int rank) { work(static_cast<std::size_t>(rank - first)); });
+    if (!done) return std::unexpected(done.error());
+    double idle_s = 0;
+    for (const double seconds : idle_s_)
+      idle_s += seconds;
+    return idle_s;
+  }
+
+ private:
+  Status find_lingers(pool::Team& team, int first) {
+    std::vector<machine::CpuSet> allowed(deques_.size());
+    const Status asked = team.run_last(static_cast<int>(deques_.size()), [&](int rank) {
+      if (auto cpus = machine::current_thread_affinity())
+        allowed[static_cast<std::size_t>(rank - first)] = *cpus;
+    });
+    if (!asked) return asked;
+    const std::vector<bool> may = pool::may_linger(allowed);
+    for (std::size_t i = 0; i < may.size(); ++i)
+      lingers_[i] = may[i] ? pool::WorkerPool::linger_ns : 0;
+    return {};
+  }
+
+  void work(std::size_t worker) {
+    Engine::Context context(engine_);
+    SourcePace pace;
+    WorkDeque& own = deques_[worker];
+    bool searching = false;
+    while (!done_.load(std::memory_order_acquire)) {
+      Token* token = from_source(pace, context);
+      hand_out(context, own);
+      if (!token) token = own.pop();
+      if (!token) {
+        token = steal(worker);
+        pace.interrupt();
+      }
+      if (!token) {
+        if (!searching) idle_.begin_search();
+        searching = true;
+        await_work(worker);
+        continue;
+      }
+      if (searching) idle_.end_search([&] { return work_left(); });
+      searching = false;
+      while (token) {
+        if (engine_.stage_of(*token).options.blocking && lanes_.take(token)) {
+          token = nullptr;
+        } else {
+          token = engine_.step(token, context, everything);
+          hand_out(context, own);
+        }
+        if (!token) token = own.pop();
+      }
+    }
+    if (searching) idle_.end_search([] { return false; });
+  }
+
+  // The next item of the source; null if it is not to be had.
+  Token* from_source(SourcePace& pace, Engine::Context& context) {
+    if (source_blocking_ || !(context.keeps_source || engine_.gate().try_take())) return nullptr;
+    if (!context.keeps_source) context.burst = alone_ ? std::numeric_limits<int>::max() : pace.next_burst();
+    return engine_.produce(context);
+  }
+
+  // What has become ready goes to the worker's deque, the best to go on with on top.
+  void hand_out(Engine::Context& context, WorkDeque& own) {
+    if (!context.ready.empty()) {
+      for (auto token = context.ready.rbegin(); token != context.ready.rend(); ++token)
+        own.push(*token);
+      context.ready.clear();
+      // Where items are not worth sharing, neither are their parts.
+      if (!context.keeps_source) idle_.announce_work();
+    }
+    heed_flags(context);
+  }
+
+  void heed_flags(Engine::Context& context) {
+    if (context.source_opened) {
+      context.source_opened = false;
+      if (source_blocking_)
+        lanes_.wake_source();
+      else
+        idle_.announce_work();
+    }
+    if (context.drained) {
+      context.drained = false;
+      done_.store(true, std::memory_order_seq_cst);
+      idle_.wake_all();
+    }
+  }
+
+  // What a blocking stage or source has made ready goes to all workers.
+  void inject(Token* continued, Engine::Context& context) {
+    const auto pass_on = [&](Token* token) {
+      if (engine_.stage_of(*token).options.blocking && lanes_.take(token)) return;
+      injected_.push(token);
+      // seq_cst: before the look for sleepers.
+      injected_count_.fetch_add(1, std::memory_order_seq_cst);
+      idle_.announce_work();
+    };
+    for (Token* const token : context.ready)
+      pass_on(token);
+    context.ready.clear();
+    if (continued) pass_on(continued);
+    heed_flags(context);
+  }
+
+  Token* steal(std::size_t thief) {
+    if (injected_count_.load(std::memory_order_relaxed) != 0)
+      if (Token* const token = injected_.try_pop()) {
+        injected_count_.fetch_sub(1, std::memory_order_relaxed);
+        return token;
+      }
+    for (std::size_t i = 1; i < deques_.size(); ++i)
+      if (Token* const token = deques_[(thief + i) % deques_.size()].steal()) return token;
+    return nullptr;
+  }
+
+  // Everything that announce_work() is called for.
+  [[nodiscard]] bool work_left() const {
+    if (done_.load(std::memory_order_seq_cst)) return true;
+    if (!source_blocking_ && engine_.gate().is_open()) return true;
+    if (injected_count_.load(std::memory_order_seq_cst) != 0) return true;
+    for (const WorkDeque& deque : deques_)
+      if (!deque.looks_empty()) return true;
+    return false;
+  }
+
+  // The worker searches; returns when there may be work, still searching.
+  void await_work(std::size_t worker) {
+    const auto found = [&] { return work_left(); };
+    idle_s_[worker] += engine_.timed([&] {
+      while (!pool::spin_until(found, lingers_[worker]))
+        idle_.sleep(found);
+    });
+  }
+
+  static constexpr std::uint32_t everything = std::numeric_limits<std::uint32_t>::max();
+
+  Engine& engine_;
+  const bool source_blocking_;
+  const bool alone_;  // nobody to share with
+  std::vector<WorkDeque> deques_;
+  std::vector<std::int64_t> lingers_;
+  std::vector<double> idle_s_;
+  IdleWorkers idle_;
+  TokenQueue injected_;
+  std::atomic<std::int64_t> injected_count_ = 0;
+  std::atomic<bool> done_ = false;
+  // Last: its threads use all of the above.
+  BlockingLanes lanes_;
+};
+
+}  // namespace
+
+Result<double> run_stealing(Engine& engine, pool::Team& team, int threads) {
+  StealingRun run(engine, static_cast<std::size_t>(threads));
+  return run.run(team);
+}
+
+}  // namespace millrace::stream

@@ -1,0 +1,48 @@
+// Stream: a built pipeline, ready to run.
+#pragma once
+
+#include "millrace/base/result.h"
+#include "millrace/pool/team.h"
+#include "millrace/stream/run_options.h"
+#include "millrace/stream/run_report.h"
+
+#include <memory>
+
+namespace millrace::stream {
+
+class Program;
+
+// How a run ended, and what it did until then.
+struct Finished {
+  // A stage that failed: the error names the stage and the item, the first in the order of the source if
+  // several did. A stop: an error of kind interrupted.
+  Status status;
+  RunReport report;
+};
+
+// Made by Flow::sink (flow.h). Owns the stages' functions. Movable; runs may follow each other, each calling
+// the source until it ends; what state the functions keep is theirs.
+class Stream {
+ public:
+  explicit Stream(std::unique_ptr<Program> program);
+  ~Stream();
+  Stream(Stream&&) noexcept;
+  Stream& operator=(Stream&&) noexcept;
+
+  // Runs the stream to its end and returns. `team`: whose members compute with `stealing`, the calling
+  // thread, its leader, among them; other strategies take from it no more than the number of threads. One run
+  // at a time.
+  //
+  // When it returns, successful or not, every item has been destroyed and no thread of the run is left. On
+  // failure every item before the failed one has been through all its stages, and none after it through any
+  // stage in order at or behind the failed one. After a stop what a serial_in_order stage has seen is a
+  // prefix of what it would have seen.
+  //
+  // Usage error, and no call of any stage, for options out of range.
+  [[nodiscard]] Finished run(pool::Team& team, const RunOptions& options = {});
+
+ private:
+  std::unique_ptr<Program> program_;
+};
+
+}  // namespace millrace::stream

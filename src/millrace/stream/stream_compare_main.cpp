@@ -1,0 +1,296 @@
+// Prints what a stream costs for each item when its stages do nothing: the strategy `stealing` against
+// oneTBB's parallel_pipeline, pair by pair in one process; then what an idle stream and what the trace cost.
+//
+//   stream_compare [rounds] [items per batch]
+//
+// Each round runs one batch of every contender in a random order; before a batch the program sleeps until its
+// other threads are quiet. oneTBB is run with 1, 2, 4 and 10 tokens a thread and judged by the number that
+// had the best median; `stealing` takes its default. Ratios are taken within a round, so that whatever else
+// the machine was doing then bears on both; below 1 `stealing` is the faster.
+#include "millrace/base/clock.h"
+#include "millrace/pool/worker_pool.h"
+#include "millrace/stream/flow.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <functional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <oneapi/tbb/parallel_pipeline.h>
+#include <oneapi/tbb/task_arena.h>
+
+namespace {
+
+using namespace millrace;
+using stream::Kind;
+
+using Item = std::uint64_t;
+
+double cpu_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+// Returns when the process has used less than a tenth of a millisecond in 5.
+void wait_until_quiescent() {
+  for (;;) {
+    const double before = cpu_seconds();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (cpu_seconds() - before < 1e-4) return;
+  }
+}
+
+// Sorts `values`. Nearest rank.
+double quantile(std::vector<double>& values, double q) {
+  std::ranges::sort(values);
+  return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)];
+}
+std::string spread(std::vector<double> values, int digits) {
+  return fmt::format("{:.{}f} [{:.{}f} .. {:.{}f}]", quantile(values, 0.5), digits, quantile(values, 0.25),
+                     digits, quantile(values, 0.75), digits);
+}
+
+double timed(const std::function<void()>& batch) {
+  wait_until_quiescent();
+  const std::int64_t start = now_ns();
+  batch();
+  return static_cast<double>(now_ns() - start);
+}
+
+// A source, and as many stages as the shape says; the last is the sink.
+struct Shape {
+  std::string name;
+  std::vector<Kind> stages;
+  std::int64_t steps = 0;  // of work in each call but the sink's
+};
+
+std::vector<Shape> shapes() {
+  constexpr Kind parallel = Kind::parallel;
+  constexpr Kind in_order = Kind::serial_in_order;
+  constexpr Kind as_they_come = Kind::serial_as_they_come;
+  std::vector<Shape> result;
+  for (const std::size_t count : {1U, 4U, 16U}) {
+    result.push_back({fmt::format("{} parallel", count), std::vector(count, parallel)});
+    result.push_back({fmt::format("{} in order", count), std::vector(count, in_order)});
+    result.push_back({fmt::format("{} as they come", count), std::vector(count, as_they_come)});
+    if (count == 1) continue;
+    // What most programs are: parallel work, written in order.
+    std::vector<Kind> ordered_tail(count, parallel);
+    ordered_tail.back() = in_order;
+    result.push_back({fmt::format("{} parallel + 1 in order", count - 1), ordered_tail});
+    std::vector<Kind> alternating(count, parallel);
+    for (std::size_t i = 1; i < count; i += 2)
+      alternating[i] = in_order;
+    result.push_back({fmt::format("{} alternating", count), alternating});
+  }
+  return result;
+}
+
+// About a nanosecond a step, which the compiler cannot shorten.
+void work(std::int64_t steps) {
+  std::uint64_t value = 1;
+  for (std::int64_t i = 0; i < steps; ++i)
+    asm volatile("" : "+r"(value = value * 6364136223846793005U + 1442695040888963407U));
+}
+
+stream::Stream our_stream(const Shape& shape, const Item& items, Item& next) {
+  auto flow = stream::source("source", [&]() -> std::optional<Item> {
+    return next < items ? std::optional<Item>(next++) : std::nullopt;
+  });
+  for (std::size_t i = 0; i + 1 < shape.stages.size(); ++i) {
+    auto name = fmt::format("stage {}", i);
+    flow = std::move(flow).stage(shape.stages[i], name, [steps = shape.steps](Item item) {
+      work(steps);
+      return item + 1;
+    });
+  }
+  auto made = std::move(flow).sink(shape.stages.back(), "sink", [](Item) {});
+  if (!made) {
+    fmt::print(stderr, "{}\n", made.error().message);
+    std::exit(1);
+  }
+  return std::move(*made);
+}
+
+void run_ours(stream::Stream& stream, pool::Team& team, const stream::RunOptions& options) {
+  const stream::Finished finished = stream.run(team, options);
+  if (finished.status) return;
+  fmt::print(stderr, "{}\n", finished.status.error().message);
+  std::exit(1);
+}
+
+tbb::filter_mode mode_of(Kind kind) {
+  switch (kind) {
+  case Kind::serial_in_order:
+    return tbb::filter_mode::serial_in_order;
+  case Kind::serial_as_they_come:
+    return tbb::filter_mode::serial_out_of_order;
+  case Kind::parallel:
+    break;
+  }
+  return tbb::filter_mode::parallel;
+}
+
+void run_tbb(const Shape& shape, Item items, int threads, int tokens) {
+  Item next = 0;
+  tbb::filter<void, Item> chain = tbb::make_filter<void, Item>(tbb::filter_mode::serial_in_order,
+                                                               [&](tbb::flow_control& control) -> Item {
+                                                                 if (next == items) control.stop();
+                                                                 return next++;
+                                                               });
+  for (std::size_t i = 0; i + 1 < shape.stages.size(); ++i)
+    chain = chain & tbb::make_filter<Item, Item>(mode_of(shape.stages[i]), [steps = shape.steps](Item item) {
+              work(steps);
+              return item + 1;
+            });
+  const auto whole = chain & tbb::make_filter<Item, void>(mode_of(shape.stages.back()), [](Item) {});
+  tbb::task_arena arena(threads);
+  arena.execute([&] { tbb::parallel_pipeline(static_cast<std::size_t>(tokens), whole); });
+}
+
+constexpr std::array tokens_per_thread{1, 2, 4, 10};
+
+void compare(const Shape& shape, pool::PoolTeam team, int rounds, Item items, std::mt19937& random) {
+  const int threads = team.size();
+  Item next = 0;
+  stream::Stream stream = our_stream(shape, items, next);
+  std::vector<std::function<void()>> contenders{[&] {
+    next = 0;
+    run_ours(stream, team, {.strategy = stream::Strategy::stealing});
+  }};
+  for (const int tokens : tokens_per_thread)
+    contenders.emplace_back(
+        [&shape, items, threads, tokens] { run_tbb(shape, items, threads, tokens * threads); });
+
+  std::vector<std::vector<double>> per_item(contenders.size());
+  std::vector<std::size_t> order(contenders.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    order[i] = i;
+  for (int round = 0; round <= rounds; ++round) {
+    std::ranges::shuffle(order, random);
+    for (const std::size_t i : order) {
+      const double time = timed(contenders[i]) / static_cast<double>(items);
+      if (round != 0) per_item[i].push_back(time);  // the first warms up
+    }
+  }
+  std::size_t best = 1;
+  for (std::size_t i = 2; i < per_item.size(); ++i) {
+    auto theirs = per_item[i];
+    auto so_far = per_item[best];
+    if (quantile(theirs, 0.5) < quantile(so_far, 0.5)) best = i;
+  }
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < per_item[0].size(); ++i)
+    ratios.push_back(per_item[0][i] / per_item[best][i]);
+  fmt::print("{:<24} {:>7} {:>24} {:>24} {:>7} {:>22}\n", shape.name, threads, spread(per_item[0], 0),
+             spread(per_item[best], 0), tokens_per_thread[best - 1], spread(ratios, 2));
+  static_cast<void>(std::fflush(stdout));
+}
+
+// CPU time per time, in per cent, of a stream whose source waits most of two seconds.
+double idle_cost(pool::PoolTeam team, bool blocking) {
+  constexpr int waits = 20;
+  int next = 0;
+  auto stream = stream::source("wait",
+                               [&]() -> std::optional<int> {
+                                 std::this_thread::sleep_for(std::chrono::milliseconds(100));
+                                 return next < waits ? std::optional(next++) : std::nullopt;
+                               },
+                               {.blocking = blocking})
+                    .stage(Kind::parallel, "pass", [](int item) { return item; })
+                    .sink(Kind::serial_in_order, "sink", [](int) {});
+  if (!stream) std::exit(1);
+  wait_until_quiescent();
+  const double before = cpu_seconds();
+  const std::int64_t start = now_ns();
+  run_ours(*stream, team, {.strategy = stream::Strategy::stealing});
+  return 100 * (cpu_seconds() - before) / seconds(now_ns() - start);
+}
+
+// CPU time with the trace over CPU time without, pair by pair, when each call of a parallel stage takes about
+// `work_ns`. CPU time, since on a machine that others use it varies less than what the clock shows.
+std::vector<double> trace_cost(pool::PoolTeam team, std::int64_t work_ns, int rounds) {
+  const Shape shape{
+      "traced", {Kind::parallel, Kind::parallel, Kind::parallel, Kind::serial_in_order}, work_ns};
+  // About 30 ms a batch and worker.
+  const auto items = static_cast<Item>(10'000'000 * team.size() / std::max<std::int64_t>(work_ns, 100));
+  Item next = 0;
+  stream::Stream stream = our_stream(shape, items, next);
+  const auto batch = [&](stream::Trace trace) {
+    wait_until_quiescent();
+    const double before = cpu_seconds();
+    next = 0;
+    run_ours(stream, team, {.strategy = stream::Strategy::stealing, .trace = trace});
+    return cpu_seconds() - before;
+  };
+  std::vector<double> costs;
+  for (int round = 0; round < 2 * rounds; ++round) {
+    const bool traced_first = round % 2 == 0;
+    const double first = batch(traced_first ? stream::Trace::summary : stream::Trace::off);
+    const double second = batch(traced_first ? stream::Trace::off : stream::Trace::summary);
+    costs.push_back(traced_first ? first / second : second / first);
+  }
+  return costs;
+}
+
+int argument(int argc, char** argv, int index, int otherwise) {
+  if (index >= argc) return otherwise;
+  const std::string_view text = argv[index];
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value > 0 ? value : -1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int rounds = argument(argc, argv, 1, 15);
+  const int items = argument(argc, argv, 2, 20'000);
+  if (rounds < 1 || items < 1) {
+    fmt::print(stderr, "usage: stream_compare [rounds] [items per batch], both whole numbers from 1\n");
+    return 2;
+  }
+  auto made = pool::WorkerPool::create(2);
+  if (!made) {
+    fmt::print(stderr, "{}\n", made.error().message);
+    return 1;
+  }
+  pool::PoolTeam team = (*made)->team();
+  std::mt19937 random(1);
+  fmt::print("empty stages, {} rounds of {} items; median [quartiles], ns an item\n\n", rounds, items);
+  fmt::print("{:<24} {:>7} {:>24} {:>24} {:>7} {:>22}\n", "stages", "threads", "stealing",
+             "parallel_pipeline", "tokens", "ratio");
+  for (const Shape& shape : shapes())
+    for (const int threads : {1, 2})
+      compare(shape, team.last(threads), rounds, static_cast<Item>(items), random);
+
+  fmt::print("\nstages of a few steps of a nanosecond or so each\n\n");
+  for (const std::int64_t steps : {100, 1000, 10'000}) {
+    Shape shape{fmt::format("3 of {} + 1 in order", steps), std::vector(4, Kind::parallel), steps};
+    shape.stages.back() = Kind::serial_in_order;
+    for (const int threads : {1, 2})
+      compare(shape, team.last(threads), rounds,
+              static_cast<Item>(std::max<std::int64_t>(items * 10 / steps, 100)), random);
+  }
+
+  fmt::print("\nidle: a stream whose source waits uses {:.3f} % of a CPU, {:.3f} % if the source is declared "
+             "blocking\n",
+             idle_cost(team, false), idle_cost(team, true));
+  for (const int threads : {1, 2})
+    for (const std::int64_t work_ns : {200, 1000, 10'000, 100'000})
+      fmt::print("trace: calls of {} ns on {} threads take {} times the CPU time\n", work_ns, threads,
+                 spread(trace_cost(team.last(threads), work_ns, rounds), 3));
+  return 0;
+}

@@ -1,0 +1,195 @@
+// What a run may hold: bytes, tokens, threads, and the processor while it waits.
+#include "millrace/pool/serial_team.h"
+#include "millrace/pool/worker_pool.h"
+#include "millrace/stream/flow.h"
+#include "millrace/stream/strategies_testing.h"
+#include "millrace/stream/watchdog_testing.h"
+
+#include <atomic>
+#include <chrono>
+#include <ctime>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace millrace::stream {
+namespace {
+
+double process_cpu_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+class Resources : public testing::TestWithParam<Strategy> {
+ protected:
+  void SetUp() override { skip_what_the_sanitizer_cannot_watch(GetParam()); }
+
+  Watchdog watchdog_{testing::UnitTest::GetInstance()->current_test_info()->name()};
+};
+
+// Counts the bytes in flight as the stages see them.
+TEST_P(Resources, hold_no_more_bytes_than_the_budget_and_one_item) {
+  constexpr std::size_t budget = 1000;
+  constexpr std::size_t largest = 700;
+  std::atomic<std::size_t> in_flight = 0;
+  std::atomic<std::size_t> peak = 0;
+  auto stream = source("make",
+                       [&, next = std::size_t{0}]() mutable -> std::optional<std::size_t> {
+                         if (++next == 400) return std::nullopt;
+                         const std::size_t size = 1 + next * 37 % largest;
+                         const std::size_t now = in_flight += size;
+                         std::size_t before = peak;
+                         while (before < now && !peak.compare_exchange_weak(before, now)) {
+                         }
+                         return size;
+                       },
+                       {.bytes = [](const std::size_t& size) { return size; }})
+                    .stage(Kind::parallel, "pass", [](std::size_t size) { return size; })
+                    .sink(Kind::serial_in_order, "sink", [&](std::size_t size) { in_flight -= size; });
+  ASSERT_TRUE(stream);
+  auto pool = pool::WorkerPool::create(3);
+  auto team = (*pool)->team();
+  const Finished finished =
+      stream->run(team, {.strategy = GetParam(), .tokens = 1000, .byte_budget = budget, .queue_depth = 1000});
+  ASSERT_TRUE(finished.status) << finished.status.error().message;
+  EXPECT_LT(peak, budget + largest);
+  EXPECT_LT(finished.report.peak_bytes, budget + largest);
+  EXPECT_GT(finished.report.peak_bytes, 0U);
+}
+
+TEST_P(Resources, let_an_item_pass_that_alone_exceeds_the_budget) {
+  int seen = 0;
+  auto stream = source("make",
+                       [next = 0]() mutable -> std::optional<int> {
+                         return next < 20 ? std::optional(next++) : std::nullopt;
+                       },
+                       {.bytes = [](const int&) { return std::size_t{1} << 40; }})
+                    .sink(Kind::serial_in_order, "sink", [&](int) { ++seen; });
+  ASSERT_TRUE(stream);
+  pool::SerialTeam team;
+  EXPECT_TRUE(stream->run(team, {.strategy = GetParam(), .byte_budget = 1}).status);
+  EXPECT_EQ(seen, 20);
+}
+
+TEST_P(Resources, have_no_more_items_in_flight_than_tokens) {
+  std::atomic<int> in_flight = 0;
+  std::atomic<int> peak = 0;
+  auto stream = source("make", [&, next = 0]() mutable -> std::optional<int> {
+                  if (++next == 400) return std::nullopt;
+                  const int now = ++in_flight;
+                  int before = peak;
+                  while (before < now && !peak.compare_exchange_weak(before, now)) {
+                  }
+                  return next;
+                }).stage(Kind::parallel, "pass", [](int item) {
+                    return item;
+                  }).sink(Kind::serial_in_order, "sink", [&](int) { --in_flight; });
+  ASSERT_TRUE(stream);
+  auto pool = pool::WorkerPool::create(3);
+  auto team = (*pool)->team();
+  const Finished finished = stream->run(team, {.strategy = GetParam(), .tokens = 3});
+  EXPECT_TRUE(finished.status);
+  EXPECT_LE(peak, 3);
+  EXPECT_EQ(finished.report.tokens, 3);
+}
+
+TEST_P(Resources, suffice_for_a_stream_without_items) {
+  auto stream = source("none", []() -> std::optional<int> {
+                  return std::nullopt;
+                }).sink(Kind::serial_in_order, "sink", [](int) {});
+  ASSERT_TRUE(stream);
+  pool::SerialTeam team;
+  EXPECT_TRUE(stream->run(team, {.strategy = GetParam()}).status);
+}
+
+INSTANTIATE_TEST_SUITE_P(strategies, Resources, testing::ValuesIn(all_strategies()),
+                         [](const auto& test) { return std::string(strategy_name(test.param)); });
+
+// All strategies but tbb, which has no threads for blocking stages.
+class Threads : public Resources {};
+
+// Each call of the blocking stage waits until another item has been computed: with one worker that goes well
+// only if the worker does not wait itself.
+TEST_P(Threads, of_blocking_stages_leave_the_workers_to_the_others) {
+  std::atomic<int> computed = 0;
+  auto stream = source("count",
+                       [next = 0]() mutable -> std::optional<int> {
+                         return next < 40 ? std::optional(next++) : std::nullopt;
+                       })
+                    .stage<int>(Kind::parallel, "split",
+                                [](int item, Output<int>& out) {
+                                  out.emit(2 * item);
+                                  out.emit(2 * item + 1);
+                                })
+                    .stage(Kind::parallel, "wait",
+                           [&](int item) {
+                             while (item % 2 == 0 && computed < item / 2)
+                               std::this_thread::yield();
+                             return item;
+                           },
+                           {.blocking = true, .blocking_threads = 2})
+                    .stage(Kind::parallel, "compute",
+                           [&](int item) {
+                             if (item % 2 == 1) ++computed;
+                             return item;
+                           })
+                    .sink(Kind::serial_in_order, "sink", [](int) {});
+  ASSERT_TRUE(stream);
+  pool::SerialTeam team;
+  const Finished finished = stream->run(team, {.strategy = GetParam(), .tokens = 1});
+  EXPECT_TRUE(finished.status);
+  EXPECT_EQ(computed, 40);
+}
+
+// Two calls that wait for each other: both threads have to be in the stage at once.
+TEST_P(Threads, work_side_by_side_on_items_that_take_long) {
+  std::atomic<int> arrived = 0;
+  auto stream = source("count",
+                       [next = 0]() mutable -> std::optional<int> {
+                         return next < 20 ? std::optional(next++) : std::nullopt;
+                       })
+                    .stage(Kind::parallel, "meet",
+                           [&](int item) {
+                             const int both = (++arrived + 1) / 2 * 2;
+                             while (arrived < both)
+                               std::this_thread::sleep_for(std::chrono::microseconds(50));
+                             return item;
+                           })
+                    .sink(Kind::serial_in_order, "sink", [](int) {});
+  ASSERT_TRUE(stream);
+  auto pool = pool::WorkerPool::create(2);
+  auto team = (*pool)->team();
+  EXPECT_TRUE(stream->run(team, {.strategy = GetParam()}).status);
+}
+
+// CPU time, not wall time: what others do on the machine does not count.
+TEST_P(Threads, use_no_processor_while_the_source_waits) {
+  constexpr auto wait = std::chrono::milliseconds(150);
+  for (const bool blocking : {false, true}) {
+    auto stream = source("wait",
+                         [&, next = 0]() mutable -> std::optional<int> {
+                           std::this_thread::sleep_for(wait);
+                           return ++next == 2 ? std::nullopt : std::optional(next);
+                         },
+                         {.blocking = blocking})
+                      .sink(Kind::serial_in_order, "sink", [](int) {});
+    ASSERT_TRUE(stream);
+    auto pool = pool::WorkerPool::create(4);
+    auto team = (*pool)->team();
+    const double before = process_cpu_seconds();
+    ASSERT_TRUE(stream->run(team, {.strategy = GetParam()}).status);
+    // 5 % of the time, ten times what is promised: starting the threads is in it.
+    EXPECT_LT(process_cpu_seconds() - before, 0.015);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(strategies, Threads,
+                         testing::Values(Strategy::pools, Strategy::oversubscribed, Strategy::collapsed,
+                                         Strategy::stealing, Strategy::auto_),
+                         [](const auto& test) { return std::string(strategy_name(test.param)); });
+
+}  // namespace
+}  // namespace millrace::stream
