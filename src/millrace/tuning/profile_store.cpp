@@ -96,7 +96,8 @@ Result<fs::path> default_profile_path() {
   return failure("no place for profiles: set XDG_CACHE_HOME or HOME to an absolute path");
 }
 
-void ProfileStore::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
+// Also while a statement that failed still looks at it: then it closes with that.
+void ProfileStore::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
 
 ProfileStore ProfileStore::open(const fs::path& path) {
   ProfileStore store;
