@@ -203,7 +203,11 @@ TEST_F(Adaptive, twoThousandSwitchesLeaveNoTraceInMemoryOrPixels) {
     if (i == 500) settled = resident_bytes();
   }
   EXPECT_LT(most, std::size_t{4} << 20);
+#ifndef MILLRACE_SANITIZED  // which keeps what was freed
   EXPECT_LT(resident_bytes() - settled, 8 << 20);
+#else
+  static_cast<void>(settled);
+#endif
 }
 
 TEST(ScheduleSpace, everyCandidateIsASchedulePossibleHereAndNoTwoAreAlike) {
