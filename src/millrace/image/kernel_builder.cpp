@@ -72,7 +72,7 @@ std::vector<bool> read_in_place(const KernelSpec& spec) {
   constexpr int many = -2;
   std::vector<std::optional<int>> mover(spec.stages.size());
   const auto read = [&](int stage, int by) {
-    auto& known = mover[static_cast<std::size_t>(stage)];
+    auto& known = mover.at(static_cast<std::size_t>(stage));
     known = known.value_or(by) == by ? by : many;
   };
   read(static_cast<int>(spec.stages.size()) - 1, nobody);

@@ -40,6 +40,10 @@ class TrialBudget {
   }
   [[nodiscard]] bool opening(double time) const { return time < opening_end_; }
   [[nodiscard]] double credit() const { return credit_; }
+  // How much of what may be kept is there, in [0, 1].
+  [[nodiscard]] double abundance() const {
+    return std::clamp(credit_ / (options_.opening_share * options_.opening_seconds), 0.0, 1.0);
+  }
   [[nodiscard]] double spent() const { return spent_; }
 
  private:

@@ -100,6 +100,9 @@ Tuner::Choice Tuner::queued() {
 // stream, if it lasts about as long as it has lasted, would not repay the trial.
 Tuner::Choice Tuner::most_promising() {
   const double horizon = std::min(1 + now_ - start_time_, longest_horizon);
+  // The model's certainty rests on its idea of how alike candidates are. As long as there is time to lose, it
+  // is believed less.
+  const double curiosity = 1 + budget_.abundance();
   Choice best;
   double best_score = 0;
   int best_build = -1;
@@ -107,7 +110,7 @@ Tuner::Choice Tuner::most_promising() {
   for (int c = 0; c < space_->size(); ++c) {
     if (c == incumbent_ || !of(c).available) continue;
     const double mean = model_.mean(c) - level_;
-    const double deviation = model_.deviation(c);
+    const double deviation = curiosity * model_.deviation(c);
     if (mean > 4 * deviation) continue;
     const double improvement = expected_improvement(mean, deviation, Race::least_margin);
     if (improvement < least_improvement) continue;
