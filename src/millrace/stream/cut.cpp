@@ -27,11 +27,12 @@ bool Cut::puts_behind(const Token& token) const {
   return puts_behind(sequence_number(token));
 }
 
-void Cut::make(SequenceNumber number, std::optional<Error> error) {
+void Cut::make(SequenceNumber number, std::optional<Error> error, std::string where) {
   const std::lock_guard lock(mutex_);
   if (puts_behind(number)) return;
   at_ = std::move(number);
   error_ = std::move(error);
+  where_ = std::move(where);
   made_.store(true, std::memory_order_relaxed);
 }
 
@@ -41,11 +42,16 @@ void Cut::stop() {
 }
 
 Status Cut::status() const {
-  if (stopped())
-    return std::unexpected(Error{ErrorKind::interrupted, "the stream was stopped before its end"});
+  if (stopped()) return std::unexpected(cause());
   const std::lock_guard lock(mutex_);
-  if (error_) return std::unexpected(*error_);
-  return {};
+  if (!error_) return {};
+  return std::unexpected(Error{error_->kind, where_ + error_->message});
+}
+
+Error Cut::cause() const {
+  if (stopped()) return {ErrorKind::interrupted, "the stream was stopped before its end"};
+  const std::lock_guard lock(mutex_);
+  return error_.value_or(Error{});
 }
 
 }  // namespace millrace::stream

@@ -33,7 +33,8 @@ class Cut {
   [[nodiscard]] bool is_made() const { return made_.load(std::memory_order_relaxed); }
 
   // Ends the stream at `number`, with an error or without. Nothing happens if that is behind an earlier cut.
-  void make(SequenceNumber number, std::optional<Error> error);
+  // `where`: what status() puts before the error's message.
+  void make(SequenceNumber number, std::optional<Error> error, std::string where = {});
   void stop();
 
   [[nodiscard]] bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
@@ -41,6 +42,8 @@ class Cut {
 
   // The error of the cut that counts; that of a stop takes precedence. When the run is over.
   [[nodiscard]] Status status() const;
+  // The same without where it happened; an empty one if there is none.
+  [[nodiscard]] Error cause() const;
 
  private:
   [[nodiscard]] bool puts_behind(const SequenceNumber& number) const;
@@ -50,6 +53,7 @@ class Cut {
   mutable std::mutex mutex_;
   std::optional<SequenceNumber> at_;
   std::optional<Error> error_;
+  std::string where_;
 };
 
 }  // namespace millrace::stream

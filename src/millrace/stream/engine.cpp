@@ -197,8 +197,8 @@ void Engine::discard_item(const Stage& stage, Token& token, Context& context) {
 
 void Engine::fail(const char* what, const std::string& name, const Token& token, Error error) {
   SequenceNumber number = sequence_number(token);
-  error.message = fmt::format("{} '{}' failed at item {}: {}", what, name, to_string(number), error.message);
-  cut_.make(std::move(number), std::move(error));
+  std::string where = fmt::format("{} '{}' failed at item {}: ", what, name, to_string(number));
+  cut_.make(std::move(number), std::move(error), std::move(where));
 }
 
 inline void Engine::leave(StageRun& run, Token& token, Context& context) {

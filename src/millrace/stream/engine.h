@@ -79,6 +79,7 @@ class Engine {
 
   // When all threads have ended: how the run ended, and the report without what only the strategy knows.
   [[nodiscard]] Status status() const { return cut_.status(); }
+  [[nodiscard]] Error cause() const { return cut_.cause(); }
   [[nodiscard]] RunReport report() const;
 
  private:

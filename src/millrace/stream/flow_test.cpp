@@ -209,6 +209,22 @@ TEST(Flow, names_a_failing_source_and_lets_through_what_it_gave) {
   EXPECT_EQ(sum, 3);
 }
 
+TEST(Flow, gives_the_cause_of_a_failure_as_the_stage_put_it) {
+  auto stream = source("s", count_to(5)).sink(Kind::serial_in_order, "sink", [](int item) -> Status {
+    if (item == 3) return usage_error("full");
+    return {};
+  });
+  ASSERT_TRUE(stream);
+  pool::SerialTeam team;
+  const Finished finished = stream->run(team);
+  ASSERT_FALSE(finished.status);
+  EXPECT_EQ(finished.cause.message, "full");
+  EXPECT_EQ(finished.cause.kind, ErrorKind::usage);
+  const Finished refused = stream->run(team, {.threads = 2});
+  ASSERT_FALSE(refused.status);
+  EXPECT_EQ(refused.cause.message, refused.status.error().message);
+}
+
 TEST(Flow, keeps_the_kind_of_a_returned_error) {
   auto stream = source("s", count_to(2)).sink(Kind::parallel, "sink", [](int) -> Status {
     return usage_error("wrong file");

@@ -53,7 +53,10 @@ Stream& Stream::operator=(Stream&&) noexcept = default;
 Finished Stream::run(pool::Team& team, const RunOptions& options) {
   Finished finished;
   finished.status = check(options, team.size());
-  if (!finished.status) return finished;
+  if (!finished.status) {
+    finished.cause = finished.status.error();
+    return finished;
+  }
 
   const bool chosen = options.strategy == Strategy::auto_;
   const Strategy strategy = chosen ? chosen_strategy() : options.strategy;
@@ -74,7 +77,12 @@ Finished Stream::run(pool::Team& team, const RunOptions& options) {
                  .alone = alone},
                 options.stop);
   finished.status = run_with(strategy, engine, team, threads, options, segments, own);
-  if (finished.status) finished.status = engine.status();
+  if (!finished.status) {
+    finished.cause = finished.status.error();
+  } else {
+    finished.status = engine.status();
+    if (!finished.status) finished.cause = engine.cause();
+  }
   finished.report = engine.report();
   finished.report.strategy = strategy;
   if (chosen) finished.report.strategy_reason = "stealing needs no division of the threads among the stages";

@@ -17,6 +17,8 @@ struct Finished {
   // A stage that failed: the error names the stage and the item, the first in the order of the source if
   // several did. A stop: an error of kind interrupted.
   Status status;
+  // Where status is an error: the same as the stage, or whoever refused the run, put it.
+  Error cause;
   RunReport report;
 };
 

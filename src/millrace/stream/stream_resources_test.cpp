@@ -105,6 +105,29 @@ TEST_P(Resources, suffice_for_a_stream_without_items) {
   EXPECT_TRUE(stream->run(team, {.strategy = GetParam()}).status);
 }
 
+// Calls that wait for each other: as many threads as asked for have to be in the stage at once, be there ever
+// so few processors.
+TEST_P(Resources, are_the_threads_asked_for) {
+  constexpr int threads = 6;
+  std::atomic<int> arrived = 0;
+  auto stream = source("count",
+                       [next = 0]() mutable -> std::optional<int> {
+                         return next < 4 * threads ? std::optional(next++) : std::nullopt;
+                       })
+                    .stage(Kind::parallel, "meet",
+                           [&](int item) {
+                             const int all = (++arrived + threads - 1) / threads * threads;
+                             while (arrived < all)
+                               std::this_thread::sleep_for(std::chrono::microseconds(50));
+                             return item;
+                           })
+                    .sink(Kind::serial_in_order, "sink", [](int) {});
+  ASSERT_TRUE(stream);
+  auto pool = pool::WorkerPool::create(threads);
+  auto team = (*pool)->team();
+  EXPECT_TRUE(stream->run(team, {.strategy = GetParam()}).status);
+}
+
 INSTANTIATE_TEST_SUITE_P(strategies, Resources, testing::ValuesIn(all_strategies()),
                          [](const auto& test) { return std::string(strategy_name(test.param)); });
 
@@ -142,27 +165,6 @@ TEST_P(Threads, of_blocking_stages_leave_the_workers_to_the_others) {
   const Finished finished = stream->run(team, {.strategy = GetParam(), .tokens = 1});
   EXPECT_TRUE(finished.status);
   EXPECT_EQ(computed, 40);
-}
-
-// Two calls that wait for each other: both threads have to be in the stage at once.
-TEST_P(Threads, work_side_by_side_on_items_that_take_long) {
-  std::atomic<int> arrived = 0;
-  auto stream = source("count",
-                       [next = 0]() mutable -> std::optional<int> {
-                         return next < 20 ? std::optional(next++) : std::nullopt;
-                       })
-                    .stage(Kind::parallel, "meet",
-                           [&](int item) {
-                             const int both = (++arrived + 1) / 2 * 2;
-                             while (arrived < both)
-                               std::this_thread::sleep_for(std::chrono::microseconds(50));
-                             return item;
-                           })
-                    .sink(Kind::serial_in_order, "sink", [](int) {});
-  ASSERT_TRUE(stream);
-  auto pool = pool::WorkerPool::create(2);
-  auto team = (*pool)->team();
-  EXPECT_TRUE(stream->run(team, {.strategy = GetParam()}).status);
 }
 
 // CPU time, not wall time: what others do on the machine does not count.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <oneapi/tbb/flow_graph.h>
+#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_pipeline.h>
 #include <oneapi/tbb/task_arena.h>
 
@@ -126,6 +127,9 @@ bool fits_parallel_pipeline(const Program& program) {
 
 Status run_tbb(Engine& engine, int threads, std::size_t tokens) {
   try {
+    // Otherwise oneTBB makes no more threads than there are processors, and prints a warning.
+    const tbb::global_control allowed(tbb::global_control::max_allowed_parallelism,
+                                      static_cast<std::size_t>(threads));
     tbb::task_arena arena(threads);
     Contexts contexts(engine, threads);
     arena.execute([&] {
