@@ -60,6 +60,12 @@ inline bool Engine::fill(Token& token, Context& context) {
     context.drained |= gate_.end();
     return false;
   }
+  if (gate_.issued() >= limits_.most_items) [[unlikely]] {
+    paused_ = true;
+    context.keeps_source = false;
+    context.drained |= gate_.end();
+    return false;
+  }
   // Whoever keeps the source has made sure already.
   if (!std::exchange(context.keeps_source, false) && !gate_.may_issue()) {
     context.source_opened |= gate_.reopen();
@@ -197,7 +203,9 @@ void Engine::discard_item(const Stage& stage, Token& token, Context& context) {
 
 void Engine::fail(const char* what, const std::string& name, const Token& token, Error error) {
   SequenceNumber number = sequence_number(token);
-  std::string where = fmt::format("{} '{}' failed at item {}: ", what, name, to_string(number));
+  SequenceNumber in_stream = number;
+  in_stream.front() += limits_.first_item;
+  std::string where = fmt::format("{} '{}' failed at item {}: ", what, name, to_string(in_stream));
   cut_.make(std::move(number), std::move(error), std::move(where));
 }
 
@@ -355,7 +363,8 @@ void Engine::Context::note_event(int stage, std::uint64_t item, std::int64_t beg
     ++events_dropped_;
     return;
   }
-  events_.push_back({stage, thread_, item, begun_ns - engine_->start_ns_, ended_ns - begun_ns});
+  events_.push_back({stage, thread_, engine_->limits_.first_item + item, begun_ns - engine_->start_ns_,
+                     ended_ns - begun_ns});
 }
 
 }  // namespace millrace::stream

@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -33,6 +34,10 @@ struct EngineLimits {
   Trace trace = Trace::off;
   // One thread does everything: no two steps at once, so no read-modify-writes are needed.
   bool alone = false;
+  // The source's numbers in messages and events begin here: items that earlier phases have taken.
+  std::uint64_t first_item = 0;
+  // The source is left alone after so many items, as if it had ended.
+  std::uint64_t most_items = std::numeric_limits<std::uint64_t>::max();
 };
 
 class Engine {
@@ -79,6 +84,9 @@ class Engine {
 
   // When all threads have ended: how the run ended, and the report without what only the strategy knows.
   [[nodiscard]] Status status() const { return cut_.status(); }
+  // Whether the source may have more, and the stream goes on with that.
+  [[nodiscard]] bool paused() const { return paused_ && !cut_.is_made(); }
+  [[nodiscard]] std::uint64_t items() const { return gate_.issued(); }
   [[nodiscard]] Error cause() const { return cut_.cause(); }
   [[nodiscard]] RunReport report() const;
 
@@ -126,6 +134,7 @@ class Engine {
   SourceGate gate_;
   // Of a traced run: when the source was left shut, 0 if it was not. The source's holder's.
   std::int64_t shut_since_ns_ = 0;
+  bool paused_ = false;  // the source's holder's
   Cut cut_;
   std::vector<StageRun> stages_;
   std::vector<std::uint32_t> ordered_;  // index of the stage of each ordinal

@@ -17,7 +17,7 @@ enum class Strategy {
   collapsed,       // pools with adjacent parallel stages as one
   stealing,        // a task carries an item through the stages; the workers of the team steal from each other
   tbb,    // oneTBB: parallel_pipeline for 1-to-1 stages and a source without sizes, else its flow graph
-  auto_,  // millrace chooses; see chosen_strategy
+  auto_,  // the models choose while the stream runs, and measurements confirm; see AutoChoice
 };
 
 // "pools", "oversubscribed", "collapsed", "stealing", "tbb", "auto": for command lines and reports.
@@ -41,7 +41,7 @@ struct RunOptions {
   // least one), serial stages and the source have one each besides.
   int threads = 0;
   // Items of the source in flight at most: 1 or more; 0 for a number that follows from the threads (see
-  // default_tokens). What a split makes of an item counts as that item.
+  // default_tokens, AutoChoice). What a split makes of an item counts as that item.
   int tokens = 0;
   // Bytes of the source's items in flight: when there are as many or more, the source waits. So at most one
   // item more than this is in flight, and one item always may be, however large. Sizes come from the source's
@@ -49,6 +49,7 @@ struct RunOptions {
   std::size_t byte_budget = std::size_t{128} << 20;
   // Capacity of each queue of `pools`, `oversubscribed` and `collapsed`, at least 1.
   int queue_depth = 20;
+  // `auto` measures at least a summary, which it needs itself.
   Trace trace = Trace::off;
   // A stop ends the run as soon as the calls under way have returned; the run then fails as interrupted.
   std::stop_token stop;
@@ -58,9 +59,5 @@ struct RunOptions {
 // oldest item, the others can go on as far as there are tokens. 4 a thread for `tbb`. For the others what the
 // queues and the threads behind them can hold.
 [[nodiscard]] int default_tokens(Strategy strategy, int threads, int stages, int queue_depth);
-
-// The rule of Strategy::auto_ until a model decides: `stealing`, whatever the stages. It is the one strategy
-// that needs no division of threads among stages, so none that can be wrong.
-[[nodiscard]] constexpr Strategy chosen_strategy() { return Strategy::stealing; }
 
 }  // namespace millrace::stream

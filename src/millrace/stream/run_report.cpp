@@ -1,5 +1,7 @@
 #include "millrace/stream/run_report.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <string_view>
@@ -88,7 +90,68 @@ Result<StageReport> stage_from(const json& object, std::size_t index) {
   return stage;
 }
 
+constexpr std::array<std::pair<PlanDecision::Kind, std::string_view>, 4> kinds{{
+    {PlanDecision::Kind::started, "started"},
+    {PlanDecision::Kind::adopted, "adopted"},
+    {PlanDecision::Kind::rejected, "rejected"},
+    {PlanDecision::Kind::changed, "changed"},
+}};
+
+Result<PlanDecision> decision_from(const json& object, std::size_t index) {
+  PlanDecision decision;
+  std::string kind;
+  Reader reader(object, fmt::format("decision {} of the run", index));
+  reader.read("kind", kind);
+  reader.read("at_s", decision.at_s);
+  reader.read("plan", decision.plan);
+  reader.read("item_s", decision.item_s);
+  reader.read("against_s", decision.against_s);
+  const auto known = std::ranges::find(kinds, kind, [](const auto& entry) { return entry.second; });
+  if (known == kinds.end())
+    reader.refuse("kind", "is unknown");
+  else
+    decision.kind = known->first;
+  if (Status read = reader.status(); !read) return std::unexpected(read.error());
+  return decision;
+}
+
 }  // namespace
+
+std::string_view to_string(PlanDecision::Kind kind) {
+  return std::ranges::find(kinds, kind, [](const auto& entry) { return entry.first; })->second;
+}
+
+void RunReport::append(const RunReport& phase) {
+  if (stages.empty()) {
+    *this = phase;
+    return;
+  }
+  for (TraceEvent event : phase.events) {
+    event.start_ns += static_cast<std::int64_t>(wall_s * 1e9);
+    events.push_back(event);
+  }
+  events_dropped += phase.events_dropped;
+  strategy = phase.strategy;
+  threads = phase.threads;
+  tokens = phase.tokens;
+  peak_bytes = std::max(peak_bytes, phase.peak_bytes);
+  wall_s += phase.wall_s;
+  idle_s += phase.idle_s;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    StageReport& stage = stages[i];
+    const StageReport& more = phase.stages[i];
+    stage.threads = more.threads;
+    stage.items_in += more.items_in;
+    stage.items_out += more.items_out;
+    stage.busy_s += more.busy_s;
+    stage.starved_s += more.starved_s;
+    stage.blocked_s += more.blocked_s;
+    stage.parked_s += more.parked_s;
+    stage.queued_s += more.queued_s;
+    stage.queue_depth = (stage.parked_s + stage.queued_s) / std::max(wall_s, 1e-9);
+    stage.service_s.merge(more.service_s);
+  }
+}
 
 json RunReport::to_json() const {
   json listed = json::array();
@@ -106,6 +169,13 @@ json RunReport::to_json() const {
                       {"queued_s", stage.queued_s},
                       {"queue_depth", stage.queue_depth},
                       {"service_s", stage.service_s.to_json()}});
+  json decided = json::array();
+  for (const PlanDecision& decision : decisions)
+    decided.push_back({{"kind", to_string(decision.kind)},
+                       {"at_s", decision.at_s},
+                       {"plan", decision.plan},
+                       {"item_s", decision.item_s},
+                       {"against_s", decision.against_s}});
   return {{"schema", schema},
           {"version", version},
           {"strategy", strategy_name(strategy)},
@@ -116,7 +186,8 @@ json RunReport::to_json() const {
           {"peak_bytes", peak_bytes},
           {"wall_s", wall_s},
           {"idle_s", idle_s},
-          {"stages", std::move(listed)}};
+          {"stages", std::move(listed)},
+          {"decisions", std::move(decided)}};
 }
 
 Result<RunReport> RunReport::from_json(const json& object) {
@@ -141,6 +212,8 @@ Result<RunReport> RunReport::from_json(const json& object) {
   reader.read("idle_s", report.idle_s);
   const json* const listed = reader.child("stages");
   if (listed && !listed->is_array()) reader.refuse("stages", "must be a list");
+  const json* const decided = reader.child("decisions");
+  if (decided && !decided->is_array()) reader.refuse("decisions", "must be a list");
   if (Status read = reader.status(); !read) return std::unexpected(read.error());
   const auto parsed = parse_strategy(strategy);
   if (!parsed) return failure("field \"strategy\" of the run: {}", parsed.error().message);
@@ -149,6 +222,11 @@ Result<RunReport> RunReport::from_json(const json& object) {
     auto stage = stage_from(entry, report.stages.size());
     if (!stage) return std::unexpected(stage.error());
     report.stages.push_back(std::move(*stage));
+  }
+  for (const json& entry : *decided) {
+    auto decision = decision_from(entry, report.decisions.size());
+    if (!decision) return std::unexpected(decision.error());
+    report.decisions.push_back(std::move(*decision));
   }
   return report;
 }

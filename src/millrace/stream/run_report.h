@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -46,6 +47,22 @@ struct TraceEvent {
   std::int64_t duration_ns = 0;
 };
 
+// What the strategy `auto` did, and when.
+struct PlanDecision {
+  enum class Kind {
+    started,   // with this plan
+    adopted,   // a plan that the model preferred and the measurement confirmed
+    rejected,  // one that the measurement did not confirm
+    changed,   // the plan in use began to take another time: the work or the machine is not what it was
+  };
+  Kind kind = Kind::started;
+  double at_s = 0;       // since the start of the run
+  std::string plan;      // as "stealing, 2 threads, 32 tokens"
+  double item_s = 0;     // measured with it: wall time by items of the source
+  double against_s = 0;  // of the plan in use until then; of `changed`: before
+};
+[[nodiscard]] std::string_view to_string(PlanDecision::Kind kind);
+
 struct RunReport {
   Strategy strategy = Strategy::stealing;  // what ran, never auto_
   std::string strategy_reason;             // why, in a sentence, when it was auto_
@@ -58,11 +75,16 @@ struct RunReport {
   std::vector<StageReport> stages;
   std::vector<TraceEvent> events;  // Trace::events only; bounded, so the first part of a long run
   std::uint64_t events_dropped = 0;
+  std::vector<PlanDecision> decisions;  // of `auto`; the first few hundred
+
+  // Adds what the next phase of the same stream did. Strategy, threads and tokens become those of that phase.
+  void append(const RunReport& phase);
 
   // {"schema": "millrace.stream.run", "version": 1, "strategy", "strategy_reason", "threads", "tokens",
   //  "byte_budget", "peak_bytes", "wall_s", "idle_s",
   //  "stages": [{"name", "kind", "blocking", "threads", "items_in", "items_out", "busy_s", "starved_s",
-  //              "blocked_s", "parked_s", "queued_s", "queue_depth", "service_s": Histogram::to_json()}]}
+  //              "blocked_s", "parked_s", "queued_s", "queue_depth", "service_s": Histogram::to_json()}],
+  //  "decisions": [{"kind", "at_s", "plan", "item_s", "against_s"}]}
   // Times in seconds. Without the events.
   [[nodiscard]] nlohmann::json to_json() const;
   // Reads what to_json() writes; fields that it does not know are passed over. Failure that names the field.

@@ -1,5 +1,6 @@
 #include "millrace/stream/stream.h"
 
+#include "millrace/stream/auto_choice.h"
 #include "millrace/stream/engine.h"
 #include "millrace/stream/pools.h"
 #include "millrace/stream/program.h"
@@ -7,7 +8,10 @@
 #include "millrace/stream/stealing.h"
 #include "millrace/stream/tbb_run.h"
 
+#include <cstdint>
+#include <limits>
 #include <utility>
+#include <vector>
 
 namespace millrace::stream {
 namespace {
@@ -23,24 +27,82 @@ Status check(const RunOptions& options, int team_size) {
   return {};
 }
 
-// Runs and fills in what the strategy alone knows.
-Status run_with(Strategy strategy, Engine& engine, pool::Team& team, int threads, const RunOptions& options,
-                const std::vector<Segment>& segments, RunReport& report) {
-  switch (strategy) {
-  case Strategy::pools:
-  case Strategy::oversubscribed:
-  case Strategy::collapsed:
-    return run_pools(engine, segments, options.queue_depth);
-  case Strategy::tbb:
-    return run_tbb(engine, threads, static_cast<std::size_t>(report.tokens));
-  case Strategy::stealing:
-  case Strategy::auto_:
-    break;
+struct PhasePlan {
+  Strategy strategy = Strategy::stealing;  // never auto_
+  int threads = 1;
+  int tokens = 1;
+};
+
+struct Phase {
+  Finished finished;
+  bool paused = false;  // it ended with most_items; the source may have more
+};
+
+// Runs until the source ends, or has made `most_items`; the source's items are numbered from `first_item`.
+Phase run_phase(const Program& program, pool::Team& team, const PhasePlan& plan, const RunOptions& options,
+                std::uint64_t first_item, std::uint64_t most_items) {
+  const auto [strategy, threads, tokens] = plan;
+  std::vector<Segment> segments;
+  if (strategy == Strategy::pools || strategy == Strategy::oversubscribed || strategy == Strategy::collapsed)
+    segments = segments_of(program, strategy, threads);
+  Engine engine(program,
+                {.tokens = static_cast<std::uint64_t>(tokens),
+                 .byte_budget = options.byte_budget,
+                 .trace = options.trace,
+                 .alone = strategy == Strategy::stealing && threads == 1 && !program.blocks(),
+                 .first_item = first_item,
+                 .most_items = most_items},
+                options.stop);
+  Phase phase;
+  Status& status = phase.finished.status;
+  double idle_s = 0;
+  if (!segments.empty()) {
+    status = run_pools(engine, segments, options.queue_depth);
+  } else if (strategy == Strategy::tbb) {
+    status = run_tbb(engine, threads, static_cast<std::size_t>(tokens));
+  } else if (const Result<double> idle = run_stealing(engine, team, threads)) {
+    idle_s = *idle;
+  } else {
+    status = std::unexpected(idle.error());
   }
-  const Result<double> idle_s = run_stealing(engine, team, threads);
-  if (!idle_s) return std::unexpected(idle_s.error());
-  report.idle_s = *idle_s;
-  return {};
+  if (!status) {
+    phase.finished.cause = status.error();
+  } else if (status = engine.status(); !status) {
+    phase.finished.cause = engine.cause();
+  }
+  phase.paused = status && engine.paused();
+
+  RunReport& report = phase.finished.report;
+  report = engine.report();
+  report.strategy = strategy;
+  report.threads = threads;
+  report.idle_s = idle_s;
+  for (const Segment& segment : segments)
+    report.stages[segment.first + 1].threads = segment.threads;
+  if (!segments.empty()) report.stages.front().threads = 1;
+  return phase;
+}
+
+// Phase by phase, each by the plan that is best as far as the phases before have told.
+Finished run_auto(const Program& program, pool::Team& team, int threads, RunOptions options) {
+  // The models need the times.
+  if (options.trace == Trace::off) options.trace = Trace::summary;
+  AutoChoice choice({.threads = threads, .tokens = options.tokens, .queue_depth = options.queue_depth});
+  Finished finished;
+  for (std::uint64_t items = 0;;) {
+    const AutoChoice::Phase next = choice.next();
+    const auto& [strategy, used_threads, tokens] = next.plan;
+    Phase phase = run_phase(program, team, {strategy, used_threads, tokens}, options, items, next.items);
+    finished.status = std::move(phase.finished.status);
+    finished.cause = std::move(phase.finished.cause);
+    finished.report.append(phase.finished.report);
+    if (!phase.paused) break;
+    items += next.items;
+    choice.tell(phase.finished.report, finished.report.wall_s);
+  }
+  finished.report.strategy_reason = choice.reason();
+  finished.report.decisions = choice.decisions();
+  return finished;
 }
 
 }  // namespace
@@ -58,40 +120,14 @@ Finished Stream::run(pool::Team& team, const RunOptions& options) {
     return finished;
   }
 
-  const bool chosen = options.strategy == Strategy::auto_;
-  const Strategy strategy = chosen ? chosen_strategy() : options.strategy;
   const int threads = options.threads == 0 ? team.size() : options.threads;
+  if (options.strategy == Strategy::auto_) return run_auto(*program_, team, threads, options);
   const int stages = static_cast<int>(program_->stages.size());
-  RunReport own;
-  own.tokens =
-      options.tokens != 0 ? options.tokens : default_tokens(strategy, threads, stages, options.queue_depth);
-  std::vector<Segment> segments;
-  if (strategy == Strategy::pools || strategy == Strategy::oversubscribed || strategy == Strategy::collapsed)
-    segments = segments_of(*program_, strategy, threads);
-
-  const bool alone = strategy == Strategy::stealing && threads == 1 && !program_->blocks();
-  Engine engine(*program_,
-                {.tokens = static_cast<std::uint64_t>(own.tokens),
-                 .byte_budget = options.byte_budget,
-                 .trace = options.trace,
-                 .alone = alone},
-                options.stop);
-  finished.status = run_with(strategy, engine, team, threads, options, segments, own);
-  if (!finished.status) {
-    finished.cause = finished.status.error();
-  } else {
-    finished.status = engine.status();
-    if (!finished.status) finished.cause = engine.cause();
-  }
-  finished.report = engine.report();
-  finished.report.strategy = strategy;
-  if (chosen) finished.report.strategy_reason = "stealing needs no division of the threads among the stages";
-  finished.report.threads = threads;
-  finished.report.idle_s = own.idle_s;
-  for (const Segment& segment : segments)
-    finished.report.stages[segment.first + 1].threads = segment.threads;
-  if (!segments.empty()) finished.report.stages.front().threads = 1;
-  return finished;
+  const int tokens = options.tokens != 0
+                         ? options.tokens
+                         : default_tokens(options.strategy, threads, stages, options.queue_depth);
+  constexpr auto all = std::numeric_limits<std::uint64_t>::max();
+  return run_phase(*program_, team, {options.strategy, threads, tokens}, options, 0, all).finished;
 }
 
 }  // namespace millrace::stream

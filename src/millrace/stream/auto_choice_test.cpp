@@ -1,0 +1,216 @@
+// What `auto` decides, told by a simulated stream, and that phases cannot be seen from outside.
+#include "millrace/pool/worker_pool.h"
+#include "millrace/stream/auto_choice.h"
+#include "millrace/stream/flow.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace::stream {
+namespace {
+
+using Kind = stream::Kind;
+using Decided = PlanDecision::Kind;
+
+// A source, a parallel stage and an ordered sink, with these mean service times.
+RunReport report_of(std::uint64_t items, double wall_s, const std::vector<double>& services) {
+  RunReport report{.wall_s = wall_s};
+  const char* kinds[] = {"source", "parallel", "serial in order"};
+  for (std::size_t i = 0; i < services.size(); ++i) {
+    StageReport stage{.name = kinds[i], .kind = kinds[i], .items_in = items, .items_out = items};
+    stage.service_s.record(services[i], items);
+    stage.busy_s = stage.service_s.sum();
+    report.stages.push_back(std::move(stage));
+  }
+  return report;
+}
+
+struct SimulatedStream {
+  std::vector<double> services{1e-6, 100e-6, 1e-6};
+  std::function<double(const AutoPlan&, double at_s)> item_seconds;
+  double noise = 0;
+
+  std::vector<PlanDecision> run(AutoChoice& choice, double seconds, std::vector<AutoPlan>* used = nullptr) {
+    std::mt19937 random(7);
+    std::normal_distribution<double> normal;
+    double at_s = 0;
+    while (at_s < seconds) {
+      const AutoChoice::Phase phase = choice.next();
+      const double wall = static_cast<double>(phase.items) * item_seconds(phase.plan, at_s) *
+                          std::exp(noise * normal(random));
+      at_s += wall;
+      if (used) used->push_back(phase.plan);
+      choice.tell(report_of(phase.items, wall, services), at_s);
+    }
+    return choice.decisions();
+  }
+};
+
+std::vector<Decided> kinds_of(const std::vector<PlanDecision>& decisions) {
+  std::vector<Decided> kinds;
+  std::ranges::transform(decisions, std::back_inserter(kinds), &PlanDecision::kind);
+  return kinds;
+}
+
+TEST(AutoChoice, stays_with_stealing_on_all_threads_where_that_is_as_fast_as_the_model_says) {
+  AutoChoice choice({.threads = 4});
+  SimulatedStream stream{.item_seconds = [](const AutoPlan& plan, double) { return 102e-6 / plan.threads; }};
+  EXPECT_THAT(kinds_of(stream.run(choice, 20)), testing::ElementsAre(Decided::started));
+  EXPECT_EQ(choice.next().plan, (AutoPlan{Strategy::stealing, 4, 64}));
+}
+
+TEST(AutoChoice, adopts_fewer_threads_where_the_items_are_too_small_to_share) {
+  AutoChoice choice({.threads = 2});
+  SimulatedStream stream{.services = {0.2e-6, 0.3e-6, 0.2e-6},
+                         .item_seconds = [](const AutoPlan& plan, double) {
+                           return plan.strategy == Strategy::stealing && plan.threads == 1 ? 0.9e-6 : 2.5e-6;
+                         }};
+  const auto decisions = stream.run(choice, 5);
+  EXPECT_EQ(choice.next().plan.threads, 1);
+  EXPECT_EQ(choice.next().plan.strategy, Strategy::stealing);
+  const auto adopted = std::ranges::find(decisions, Decided::adopted, &PlanDecision::kind);
+  ASSERT_NE(adopted, decisions.end());
+  EXPECT_LT(adopted->at_s, 2);
+  EXPECT_NEAR(adopted->item_s, 0.9e-6, 1e-9);
+  EXPECT_NEAR(adopted->against_s, 2.5e-6, 1e-9);
+}
+
+TEST(AutoChoice, adopts_collapsing_where_the_measurement_shows_the_gain) {
+  AutoChoice choice({.threads = 2});
+  // Stealing at half the speed that the model promises, collapsed at all of it.
+  SimulatedStream stream{.item_seconds = [](const AutoPlan& plan, double) {
+    return plan.strategy == Strategy::collapsed ? 52e-6 : 2 * 102e-6 / plan.threads;
+  }};
+  stream.run(choice, 5);
+  EXPECT_EQ(choice.next().plan.strategy, Strategy::collapsed);
+}
+
+TEST(AutoChoice, rejects_what_only_the_model_prefers_and_seldom_asks_again) {
+  AutoChoice choice({.threads = 2});
+  SimulatedStream stream{.item_seconds = [](const AutoPlan&, double) { return 150e-6; }, .noise = 0.02};
+  const auto decisions = stream.run(choice, 120);
+  EXPECT_EQ(choice.next().plan, (AutoPlan{Strategy::stealing, 2, 32}));
+  EXPECT_EQ(std::ranges::count(decisions, Decided::adopted, &PlanDecision::kind), 0);
+  EXPECT_LE(std::ranges::count(decisions, Decided::rejected, &PlanDecision::kind), 8);
+}
+
+TEST(AutoChoice, notices_that_the_work_has_changed_and_follows) {
+  AutoChoice choice({.threads = 2});
+  SimulatedStream stream{.item_seconds = [](const AutoPlan& plan, double at_s) {
+    if (at_s < 30) return 102e-6 / plan.threads;
+    return plan.threads == 1 ? 110e-6 : 200e-6;  // as if another program had taken a core
+  }};
+  const auto decisions = stream.run(choice, 90);
+  EXPECT_THAT(kinds_of(decisions), testing::Contains(Decided::changed));
+  EXPECT_EQ(choice.next().plan.threads, 1);
+}
+
+class AutoChoiceOfRandomStreams : public testing::TestWithParam<unsigned> {};
+INSTANTIATE_TEST_SUITE_P(seeds, AutoChoiceOfRandomStreams, testing::Range(0U, 40U));
+
+TEST_P(AutoChoiceOfRandomStreams, keeps_its_limits_and_ends_with_what_was_measured_best) {
+  std::mt19937 random(GetParam());
+  const auto up_to = [&](int most) { return 1 + static_cast<int>(random() % static_cast<unsigned>(most)); };
+  const AutoLimits limits{.threads = up_to(12), .tokens = random() % 2 == 0 ? 0 : up_to(50)};
+  std::map<std::pair<Strategy, int>, double> speed;
+  SimulatedStream stream{.item_seconds =
+                             [&](const AutoPlan& plan, double) {
+                               auto& time = speed[{plan.strategy, plan.threads}];
+                               if (time == 0) time = 20e-6 + 1e-6 * static_cast<double>(random() % 400);
+                               return time;
+                             },
+                         .noise = 0.005};
+  AutoChoice choice(limits);
+  std::vector<AutoPlan> used;
+  stream.run(choice, 60, &used);
+  for (const AutoPlan& plan : used) {
+    EXPECT_GE(plan.threads, 1);
+    EXPECT_LE(plan.threads, limits.threads);
+    EXPECT_GE(plan.tokens, 1);
+    if (limits.tokens != 0) {
+      EXPECT_EQ(plan.tokens, limits.tokens);
+    }
+  }
+  double best = 1;
+  for (const auto& [plan, time] : speed)
+    best = std::min(best, time);
+  const AutoPlan last = used.back();
+  EXPECT_LE((speed[{last.strategy, last.threads}]), best * 1.1);
+}
+
+class AutoRun : public testing::Test {
+ protected:
+  static constexpr int items = 60'000;  // several phases
+
+  static RunOptions options(Trace trace = Trace::off) {
+    return {.strategy = Strategy::auto_, .trace = trace};
+  }
+  std::unique_ptr<pool::WorkerPool> pool_ = std::move(*pool::WorkerPool::create(2));
+  pool::PoolTeam team_ = pool_->team();
+  int next_ = 0;
+  std::vector<int> seen_;
+
+  Result<Stream> numbers(std::function<Result<int>(int)> work) {
+    return source("count",
+                  [this]() -> std::optional<int> {
+                    return next_ < items ? std::optional(next_++) : std::nullopt;
+                  })
+        .stage(Kind::parallel, "work", std::move(work))
+        .sink(Kind::serial_in_order, "collect", [this](int item) { seen_.push_back(item); });
+  }
+};
+
+TEST_F(AutoRun, keeps_every_item_and_the_order_from_phase_to_phase) {
+  auto stream = numbers([](int item) -> Result<int> { return item; });
+  const Finished finished = stream->run(team_, options());
+  ASSERT_TRUE(finished.status);
+  ASSERT_EQ(seen_.size(), static_cast<std::size_t>(items));
+  EXPECT_TRUE(std::ranges::is_sorted(seen_));
+  for (const StageReport& stage : finished.report.stages)
+    EXPECT_EQ(stage.items_in, static_cast<std::uint64_t>(items)) << stage.name;
+  EXPECT_FALSE(finished.report.strategy_reason.empty());
+}
+
+TEST_F(AutoRun, names_a_failed_item_by_its_place_in_the_stream) {
+  auto stream = numbers([](int item) -> Result<int> {
+    if (item == 41'234) return failure("no");
+    return item;
+  });
+  const Finished finished = stream->run(team_, options());
+  ASSERT_FALSE(finished.status);
+  EXPECT_EQ(finished.status.error().message, "stage 'work' failed at item 41234: no");
+  EXPECT_EQ(seen_.size(), 41'234U);
+}
+
+TEST_F(AutoRun, ends_where_a_stage_ends_the_stream) {
+  auto stream = source("count", [this]() -> std::optional<int> {
+                  return next_++;
+                }).sink(Kind::serial_in_order, "collect", [this](int item, Output<void>& out) {
+    seen_.push_back(item);
+    if (item == 30'000) out.end_stream();
+  });
+  const Finished finished = stream->run(team_, options());
+  ASSERT_TRUE(finished.status);
+  EXPECT_EQ(seen_.size(), 30'001U);
+}
+
+TEST_F(AutoRun, draws_all_phases_on_one_time_line) {
+  auto stream = numbers([](int item) -> Result<int> { return item; });
+  const RunReport report = stream->run(team_, options(Trace::events)).report;
+  std::set<std::uint64_t> numbers_drawn;
+  for (const TraceEvent& event : report.events) {
+    numbers_drawn.insert(event.item);
+    EXPECT_LE(static_cast<double>(event.start_ns) * 1e-9, report.wall_s);
+  }
+  EXPECT_GT(*numbers_drawn.rbegin(), 5000U);  // beyond the first phases
+}
+
+}  // namespace
+}  // namespace millrace::stream
