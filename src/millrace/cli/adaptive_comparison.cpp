@@ -4,10 +4,12 @@
 #include "millrace/cli/bench_stream.h"
 #include "millrace/cli/busy_process.h"
 #include "millrace/image/adaptive_scheduler.h"
+#include "millrace/image/default_schedule.h"
 #include "millrace/image/parameter_timeline.h"
 #include "millrace/image/presets.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 namespace millrace::cli {
@@ -33,19 +35,26 @@ Result<double> time_batch(image::Executor& executor, const MemoryFrames& frames,
   return seconds(now_ns() - start) / count;
 }
 
-// The median of at least `least` batches and `enough` seconds, after one that warms up.
-Result<double> time_schedule(image::Executor& executor, const MemoryFrames& frames, int least,
-                             double enough) {
+// Seconds a frame. The median is what a schedule can do, the mean what it comes to on this machine.
+struct FrameTime {
+  double median = 0;
+  double mean = 0;
+};
+
+// Of at least `least` batches and `enough` seconds, after one that warms up.
+Result<FrameTime> time_schedule(image::Executor& executor, const MemoryFrames& frames, int least,
+                                double enough) {
   std::vector<double> times;
   double spent = 0;
   for (int i = -1; i < least || spent < enough; ++i) {
     const auto time = time_batch(executor, frames, i + 1);
-    if (!time) return time;
+    if (!time) return std::unexpected(time.error());
     if (i < 0) continue;
     times.push_back(*time);
     spent += *time * executor.in_use().frames_in_flight;
   }
-  return median(std::move(times));
+  const double mean = spent / static_cast<double>(times.size()) / executor.in_use().frames_in_flight;
+  return FrameTime{median(std::move(times)), mean};
 }
 
 struct Work {
@@ -68,10 +77,16 @@ image::ScheduleFreedom freedom_of(const machine::MachineReport& machine, int thr
   return freedom;
 }
 
+struct BestStatic {
+  image::Schedule schedule;
+  std::vector<CandidateTime> brief;
+  double default_share = 0;
+};
+
 // Every candidate a few frames; the better third more; the best twelve in turns, often.
-Result<std::pair<int, double>> best_static(image::Executor& executor, image::KernelLibrary& library,
-                                           const image::ScheduleSpace& space, const Work& work,
-                                           const MemoryFrames& frames) {
+Result<BestStatic> best_static(image::Executor& executor, image::KernelLibrary& library,
+                               const image::ScheduleSpace& space, const Work& work,
+                               const MemoryFrames& frames, const image::Schedule& default_schedule) {
   struct Timed {
     int candidate = 0;
     std::vector<double> times;
@@ -90,12 +105,15 @@ Result<std::pair<int, double>> best_static(image::Executor& executor, image::Ker
       if (Status used = executor.use(space.schedule(timed.candidate)); !used) return used;
       const auto time = time_schedule(executor, frames, least, enough);
       if (!time) return std::unexpected(time.error());
-      timed.times.push_back(*time);
+      timed.times.push_back(time->median);
     }
     std::ranges::sort(field, {}, [](const Timed& timed) { return median(timed.times); });
     return {};
   };
   if (Status done = time_all(1, 0); !done) return std::unexpected(done.error());
+  BestStatic result;
+  for (const Timed& timed : field)
+    result.brief.push_back({to_string(space.schedule(timed.candidate)), 1e3 * median(timed.times)});
   field.resize(std::max<std::size_t>(12, field.size() / 3));
   for (Timed& timed : field)
     timed.times.clear();  // one frame was for dropping the worst
@@ -106,7 +124,21 @@ Result<std::pair<int, double>> best_static(image::Executor& executor, image::Ker
   for (int round = 0; round < 9; ++round) {
     if (Status done = time_all(3, 0.02); !done) return std::unexpected(done.error());
   }
-  return std::pair{field.front().candidate, median(field.front().times)};
+  result.schedule = space.schedule(field.front().candidate);
+  std::vector<double> shares;
+  for (int round = 0; round < 9; ++round) {
+    std::array<double, 2> times{};
+    for (const std::size_t which : {0, 1}) {
+      if (Status used = executor.use(which == 0 ? result.schedule : default_schedule); !used)
+        return std::unexpected(used.error());
+      const auto time = time_schedule(executor, frames, 3, 0.02);
+      if (!time) return std::unexpected(time.error());
+      times[which] = time->median;
+    }
+    shares.push_back(times[0] / times[1]);
+  }
+  result.default_share = median(std::move(shares));
+  return result;
 }
 
 // One look at the others, and what the adaptive stream did since the one before.
@@ -115,10 +147,10 @@ struct Window {
   std::int64_t frames = 0;
   double seconds = 0;
   std::vector<double> frame_seconds;
-  double best = 0;  // seconds a frame
-  double sequential = 0;
+  FrameTime best;
+  FrameTime sequential;
 
-  [[nodiscard]] double share() const { return best / median(frame_seconds); }
+  [[nodiscard]] double share() const { return best.median / median(frame_seconds); }
 };
 
 // The adaptive stream with the others in between.
@@ -200,11 +232,11 @@ void judge(const std::vector<Window>& windows, std::size_t begin, std::size_t se
   for (std::size_t w = begin; w < windows.size(); ++w) {
     const Window& window = windows[w];
     if (w >= settled) shares.push_back(window.share());
-    best.push_back(window.best);
-    sequential.push_back(window.sequential);
+    best.push_back(window.best.median);
+    sequential.push_back(window.sequential.median);
     spent += window.seconds;
-    needed += window.best * static_cast<double>(window.frames);
-    sequential_needed += window.sequential * static_cast<double>(window.frames);
+    needed += window.best.mean * static_cast<double>(window.frames);
+    sequential_needed += window.sequential.mean * static_cast<double>(window.frames);
   }
   result.converged_share = median(shares);
   result.best_ms = 1e3 * median(best);
@@ -264,7 +296,7 @@ Result<double> second_run(BenchStream& adaptive, BenchStream& fixed, const Memor
     done = fixed.work([&](image::Executor& executor, image::KernelLibrary&) -> Status {
       if (Status used = executor.use(best); !used) return used;
       const auto time = time_schedule(executor, frames, 10, 0);
-      if (time) reference = *time;
+      if (time) reference = time->median;
       return time ? Status{} : Status{std::unexpected(time.error())};
     });
   }
@@ -297,9 +329,12 @@ Result<AdaptResult> compare_adaptive(const machine::MachineReport& machine, cons
                                    .isa = machine.isa};
   const auto find_best = [&](const Work& of) -> Status {
     return (*fixed)->work([&](image::Executor& executor, image::KernelLibrary& library) -> Status {
-      const auto best = best_static(executor, library, *space, of, *frames);
+      auto best = best_static(executor, library, *space, of, *frames,
+                              image::default_schedule(which.threads, machine.isa));
       if (!best) return std::unexpected(best.error());
-      result.best = space->schedule(best->first);
+      result.best = best->schedule;
+      result.brief = std::move(best->brief);
+      result.default_share = best->default_share;
       return {};
     });
   };
@@ -349,6 +384,9 @@ Result<AdaptResult> compare_adaptive(const machine::MachineReport& machine, cons
   judge(windows, begin, settled, result);
   result.incumbent = to_string(scheduler->incumbent());
   result.deciding_share = scheduler->overhead_seconds() / comparison.clock();
+  result.reckoned_loss = scheduler->tuner().seconds_lost() / comparison.clock();
+  result.trials = scheduler->tuner().record().count(tuning::EventKind::trial);
+  result.alarms = scheduler->tuner().record().count(tuning::EventKind::drift);
   options.profile = scheduler->profile();
   const auto share = second_run(**adaptive, **fixed, *frames, *work, options, result.best);
   if (!share) return std::unexpected(share.error());
@@ -357,6 +395,9 @@ Result<AdaptResult> compare_adaptive(const machine::MachineReport& machine, cons
 }
 
 nlohmann::ordered_json to_json(const AdaptCase& which, const AdaptResult& r) {
+  nlohmann::ordered_json brief = nlohmann::ordered_json::array();
+  for (const CandidateTime& candidate : r.brief)
+    brief.push_back({candidate.schedule, candidate.ms});
   return {{"pipeline", which.pipeline},
           {"width", which.width},
           {"height", which.height},
@@ -373,7 +414,12 @@ nlohmann::ordered_json to_json(const AdaptCase& which, const AdaptResult& r) {
           {"loss", r.loss},
           {"against_sequential", r.against_sequential},
           {"second_run_share", r.second_run_share},
-          {"deciding_share", r.deciding_share}};
+          {"deciding_share", r.deciding_share},
+          {"default_share", r.default_share},
+          {"reckoned_loss", r.reckoned_loss},
+          {"trials", r.trials},
+          {"alarms", r.alarms},
+          {"brief_ms", std::move(brief)}};
 }
 
 }  // namespace millrace::cli

@@ -4,6 +4,7 @@
 #include "millrace/image/default_schedule.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace millrace::image {
 namespace {
@@ -11,6 +12,10 @@ namespace {
 // The compiler takes time from the frames, from those of all schedules alike. Where it takes long, frames
 // measured beside it are better than none.
 constexpr double longest_distrust = 0.1;  // seconds
+
+// Shorter frames are observed several at a time: one alone tells more about the neighbours on the machine
+// than about the schedule, and switching takes as long as a few of them. Not where tails are what counts.
+constexpr double least_observed_seconds = 5e-4;
 
 constexpr int urgent_requests = 2;
 constexpr int profile_length = 32;  // schedules whose costs are remembered
@@ -32,16 +37,16 @@ std::vector<int> first_candidates(const ScheduleSpace& space, const ScheduleFree
     if (found && std::ranges::find(first, *found) == first.end()) first.push_back(*found);
   };
   // What starts without a compilation, then the same with its kernels fused.
-  for (Fusion fusion : {Fusion::none, Fusion::pointwise}) {
-    add(Structure::tiled, fusion, {128, 32}, in_flight);
-    add(Structure::sliding, fusion, {0, 16}, in_flight);
-  }
-  add(Structure::sequential, Fusion::pointwise, {0, 0}, in_flight);
+  add(Structure::tiled, Fusion::none, {256, 64}, in_flight);
+  add(Structure::tiled, Fusion::pointwise, {256, 64}, in_flight);
+  add(Structure::tiled, Fusion::pointwise, {0, 64}, in_flight);
   add(Structure::backward, Fusion::all, {0, 0}, in_flight);
   add(Structure::backward, Fusion::all, {256, 16}, in_flight);
-  add(Structure::backward_cached, Fusion::pointwise, {64, 64}, in_flight);
-  add(Structure::tiled, Fusion::pointwise, {64, 64}, in_flight);
-  if (!freedom.frames_in_flight) add(Structure::sliding, Fusion::pointwise, {0, 16}, threads);
+  add(Structure::sliding, Fusion::pointwise, {0, 32}, in_flight);
+  add(Structure::sequential, Fusion::pointwise, {0, 0}, in_flight);
+  add(Structure::tiled, Fusion::pointwise, {128, 128}, in_flight);
+  add(Structure::backward_cached, Fusion::pointwise, {256, 64}, in_flight);
+  if (!freedom.frames_in_flight) add(Structure::tiled, Fusion::pointwise, {256, 64}, threads);
   return first;
 }
 
@@ -75,6 +80,7 @@ Result<std::unique_ptr<AdaptiveScheduler>> AdaptiveScheduler::make(Executor& exe
   result->incumbent_ = all.schedule(result->candidate_);
   if (Status set = executor.set(plan, result->incumbent_); !set) return std::unexpected(set.error());
   result->trusted_at_ = seconds(now_ns());
+  if (options.objective.aim == tuning::Aim::throughput) result->least_observed_ = least_observed_seconds;
   return result;
 }
 
@@ -123,14 +129,17 @@ void AdaptiveScheduler::follow_builds() {
 }
 
 Result<int> AdaptiveScheduler::prepare() {
-  while (true) {
+  while (observation_.frames == 0) {
     const std::int64_t start = now_ns();
     if (!tuner_->wanted_builds().empty()) follow_builds();
     const tuning::Trial trial = tuner_->ask();
-    overhead_ns_ += now_ns() - start;
+    const std::int64_t asked = now_ns();
+    overhead_ns_ += asked - start;
     if (trial.candidate == candidate_) break;
     const Schedule schedule = space_->schedule(trial.candidate);
-    if (Status used = executor_.use(schedule); !used) {
+    Status used = executor_.use(schedule);
+    switching_ns_ += now_ns() - asked;
+    if (!used) {
       // The machine refuses what looked possible, such as a binding.
       if (trial.role == tuning::Role::incumbent) return std::unexpected(used.error());
       tuner_->unavailable(trial.candidate);
@@ -148,25 +157,34 @@ Status AdaptiveScheduler::run(std::span<const FrameTask> frames, double waited) 
   if (Status done = executor_.run(frames); !done) return done;
   const std::int64_t end = now_ns();
   // A stand-in, or the last few frames of a stream, tell nothing about the candidate.
-  if (!executor_.stand_in() && static_cast<int>(frames.size()) == executor_.in_use().frames_in_flight) {
-    const bool trusted = warm_ && (!library_.compiling() || seconds(end) - trusted_at_ > longest_distrust);
-    if (trusted) trusted_at_ = seconds(end);
-    tuner_->tell({.candidate = candidate_,
-                  .time = seconds(end),
-                  .frames = static_cast<int>(frames.size()),
-                  .seconds = seconds(end - start),
-                  .latency = waited + seconds(end - start),
-                  .trusted = trusted});
-    warm_ = true;
-    if (tuner_->incumbent() != candidate_ || !(incumbent_ == executor_.in_use()))
-      incumbent_ = space_->schedule(tuner_->incumbent());
-  }
+  if (!executor_.stand_in() && static_cast<int>(frames.size()) == executor_.in_use().frames_in_flight)
+    observe(static_cast<int>(frames.size()), start, end, waited);
   overhead_ns_ += now_ns() - end;
   return {};
 }
 
+void AdaptiveScheduler::observe(int frames, std::int64_t start, std::int64_t end, double waited) {
+  const double spent = seconds(end - start);
+  const bool trusted = warm_ && (!library_.compiling() || seconds(end) - trusted_at_ > longest_distrust);
+  if (trusted) trusted_at_ = seconds(end);
+  observation_.trusted = trusted && (observation_.frames == 0 || observation_.trusted);
+  observation_.frames += frames;
+  observation_.seconds += spent;
+  observation_.latency = std::max(observation_.latency, waited + spent);
+  // The first frame after a switch, which warms the caches, stands for itself.
+  if (warm_ && observation_.seconds < least_observed_) return;
+  warm_ = true;
+  observation_.candidate = candidate_;
+  observation_.time = seconds(end);
+  observation_.switching = seconds(std::exchange(switching_ns_, 0));
+  tuner_->tell(std::exchange(observation_, {.frames = 0}));
+  if (tuner_->incumbent() != candidate_ || !(incumbent_ == executor_.in_use()))
+    incumbent_ = space_->schedule(tuner_->incumbent());
+}
+
 void AdaptiveScheduler::update(const FramePlan& plan, bool different) {
   executor_.update(plan);
+  observation_ = {.frames = 0};
   if (different) tuner_->context_changed(seconds(now_ns()));
 }
 

@@ -51,6 +51,7 @@ class AdaptiveScheduler {
   [[nodiscard]] Result<bool> is_built(const KernelBuild& build);
   void start_ready();
   void follow_builds();
+  void observe(int frames, std::int64_t start, std::int64_t end, double waited);
 
   Executor& executor_;
   KernelLibrary& library_;
@@ -61,7 +62,10 @@ class AdaptiveScheduler {
   int candidate_ = -1;  // that the executor is set to
   bool warm_ = false;   // it has run a frame since it was switched to
   Schedule incumbent_;
-  double trusted_at_ = 0;  // when a frame last was worth trusting
+  double trusted_at_ = 0;                         // when a frame last was worth trusting
+  std::int64_t switching_ns_ = 0;                 // since the last observation
+  tuning::Observation observation_{.frames = 0};  // of the frames since then
+  double least_observed_ = 0;                     // seconds of frames that make an observation
   std::int64_t overhead_ns_ = 0;
 };
 

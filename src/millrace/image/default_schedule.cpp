@@ -5,7 +5,7 @@ namespace millrace::image {
 Schedule default_schedule(int threads, machine::Isa isa) {
   return {.structure = Structure::tiled,
           .fusion = Fusion::pointwise,
-          .tile = {128, 32},
+          .tile = {256, 64},
           .threads = threads,
           .isa = isa};
 }

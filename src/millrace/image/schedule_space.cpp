@@ -150,11 +150,10 @@ double guess(const Schedule& s, Size output, machine::Isa best) {
     if (s.fusion == Fusion::all) cost *= 1.4;
   }
   if (has_tiles(s.structure) && !(s.tile == Size{all, all})) {
-    // A halo of a pixel around each tile, the price of a call, and scratch that leaves the nearer cache.
+    // A halo of a pixel around each tile, and the price of a call.
     const double w = s.tile.width == all ? output.width : s.tile.width;
     const double h = s.tile.height == all ? output.height : s.tile.height;
-    cost *= (w + 2) * (h + 2) / (w * h) + 60 / (w * h);
-    if (s.structure != Structure::sliding && w * h > 32768) cost *= 1.1;
+    cost *= (w + 2) * (h + 2) / (w * h) + 1000 / (w * h);
   }
   if (s.isa != best) cost *= 1.2;
   return cost / std::pow(s.threads, 0.9);

@@ -7,12 +7,13 @@ namespace millrace::tuning {
 
 // What was measured of one frame, or of several that ran side by side as one batch.
 struct Observation {
-  int candidate = 0;    // what really ran
-  double time = 0;      // when the frames were finished: seconds on any clock that never goes back
-  int frames = 1;       // at least 1
-  double seconds = 0;   // wall time of all these frames together; more than 0
-  double latency = 0;   // longest time from frame in to frame out among them; 0: the same as `seconds`
-  bool trusted = true;  // false: the first frame after a switch, or measured while a compilation ran
+  int candidate = 0;     // what really ran
+  double time = 0;       // when the frames were finished: seconds on any clock that never goes back
+  int frames = 1;        // at least 1
+  double seconds = 0;    // wall time of all these frames together; more than 0
+  double latency = 0;    // longest time from frame in to frame out among them; 0: the same as `seconds`
+  bool trusted = true;   // false: the first frame after a switch, or measured while a compilation ran
+  double switching = 0;  // seconds that went by before these frames because the candidate had changed
 };
 
 enum class Aim {

@@ -6,7 +6,7 @@
 namespace millrace::tuning {
 
 struct BudgetOptions {
-  double opening_share = 0.25;  // of the time, in the first opening_seconds after the start or a change
+  double opening_share = 0.2;  // of the time, in the first opening_seconds after the start or a change
   double opening_seconds = 2;
   double steady_share = 0.01;  // of the time, later
 };
@@ -19,18 +19,15 @@ class TrialBudget {
  public:
   explicit TrialBudget(const BudgetOptions& options) : options_(options) {}
 
-  // The share of the opening for opening_seconds from now on, times `scale` in [0, 1].
-  // During a more generous opening the time is prolonged and the share stays.
+  // The share of the opening from now on, for `scale` in [0, 1] of its seconds, or longer if it was to last
+  // longer.
   void open(double time, double scale) {
-    const double share =
-        options_.steady_share + scale * std::max(0.0, options_.opening_share - options_.steady_share);
-    opening_share_ = opening(time) ? std::max(opening_share_, share) : share;
-    opening_end_ = time + options_.opening_seconds;
+    opening_end_ = std::max(opening_end_, time + scale * options_.opening_seconds);
   }
   // Time has passed. What is not spent is kept for up to one opening's worth.
   void advance(double from, double to) {
     const double opening = std::clamp(opening_end_ - from, 0.0, to - from);
-    credit_ += opening * opening_share_ + (to - from - opening) * options_.steady_share;
+    credit_ += opening * options_.opening_share + (to - from - opening) * options_.steady_share;
     credit_ = std::min(credit_, options_.opening_share * options_.opening_seconds);
   }
   void grant(double seconds) { credit_ += seconds; }
@@ -49,7 +46,6 @@ class TrialBudget {
  private:
   BudgetOptions options_;
   double opening_end_ = 0;
-  double opening_share_ = 0;
   double credit_ = 0;
   double spent_ = 0;
 };

@@ -24,9 +24,11 @@ constexpr double large_change = 0.15;
 constexpr double incumbents_share = 0.35;
 constexpr double full_grant_change = 0.3;  // log change from which on an alarm is granted the whole opening
 constexpr double context_deviation = 0.4;
-constexpr double alarm_memory = 20;  // seconds after which a fruitless alarm is forgotten
+constexpr double alarm_memory = 60;  // seconds after which a fruitless alarm is forgotten
+constexpr double fruitful_gain =
+    0.05;  // log ratio, beyond doubt, of a promotion that justifies the alarm before
 
-constexpr double reinvested_gain = 0.1;  // log ratio from which on a promotion is granted the whole opening
+constexpr double reinvested_gain = 0.25;  // log ratio from which on a promotion is granted the whole opening
 
 constexpr int profile_verifications = 3;
 constexpr double profile_deviation = 0.08;
@@ -153,6 +155,7 @@ void Tuner::tell(const Observation& observation) {
     budget_.advance(now_, observation.time);
     now_ = observation.time;
   }
+  if (observation.switching > 0) charge_switching(observation.switching);
   if (observation.candidate != asked.candidate) {
     noise_.interrupt();
     return;
@@ -167,6 +170,13 @@ void Tuner::tell(const Observation& observation) {
     tell_incumbent(observation, log_cost);
   }
   if (!race_) consider();
+}
+
+void Tuner::charge_switching(double seconds) {
+  constexpr double renewal = 0.1;
+  switching_seconds_ =
+      switching_seconds_ > 0 ? switching_seconds_ + renewal * (seconds - switching_seconds_) : seconds;
+  budget_.spend(seconds);
 }
 
 void Tuner::tell_incumbent(const Observation& observation, double log_cost) {
@@ -277,10 +287,12 @@ void Tuner::promote(double level, const Event& trial) {
   recent_.clear();
   detector_.reset();
   noise_.interrupt();
-  alarm_scale_ = 1;
+  // Of the gain, what is beyond doubt.
+  const double gain = std::max(0.0, -std::log(trial.high));
+  if (gain > fruitful_gain) alarm_scale_ = 1;
   verify_soon();
   // Where one step down was found there may be more: a part of what it saves goes into looking.
-  budget_.open(now_, std::min(1.0, -std::log(trial.ratio) / reinvested_gain));
+  budget_.open(now_, std::min(1.0, gain / reinvested_gain));
 }
 
 // A profile that misjudges two of the few that are verified, or whose incumbent is beaten clearly, is another

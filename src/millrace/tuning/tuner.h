@@ -146,6 +146,7 @@ class Tuner {
 
   void start();
   void start_clock(const Observation& observation);
+  void charge_switching(double seconds);
   void tell_incumbent(const Observation& observation, double log_cost);
   void tell_race(const Observation& observation, double log_cost);
   void conclude(Verdict verdict);
@@ -193,6 +194,7 @@ class Tuner {
   RecentCosts recent_;            // its last frames
   double incumbent_seconds_ = 0;  // its typical time for a frame
   bool returning_ = false;        // its next frame is the first after a challenger's
+  double switching_seconds_ = 0;  // typical, of one switch
   Event crowning_;                // why it is the incumbent
 
   std::optional<Race> race_;

@@ -59,7 +59,9 @@ void Tuner::begin_race() {
 
 Tuner::Choice Tuner::chosen(int candidate, Reason reason) const {
   const double excess = expected_excess(model_.mean(candidate) - level_, model_.deviation(candidate));
-  return {candidate, reason, incumbent_seconds_ * (switching_frames + frames_of_a_bad_trial * excess)};
+  // There and back.
+  return {candidate, reason,
+          2 * switching_seconds_ + incumbent_seconds_ * (switching_frames + frames_of_a_bad_trial * excess)};
 }
 
 Tuner::Choice Tuner::choose() {
