@@ -113,6 +113,9 @@ void PrintTo(const TableEntry& entry, std::ostream* out) {  // NOLINT(readabilit
 class PublishedTable : public testing::TestWithParam<TableEntry> {};
 
 TEST_P(PublishedTable, IsReproducedWithinOnePercentAtItsFrameSize) {
+#ifdef MILLRACE_SANITIZED
+  GTEST_SKIP() << "SKIPPED: long arithmetic, whose code shorter tests run through";
+#endif
   const Size size{1920, 1080};
   const PixelReads counted = count_pixel_reads(plan_of(table_pipeline(GetParam().preset), size), noise(size));
   ASSERT_EQ(counted.stages.size(), GetParam().rows.size());
@@ -198,6 +201,9 @@ INSTANTIATE_TEST_SUITE_P(SmallFrames, AnyPipeline,
 
 // The figure that shows what recomputing costs, counted one by one at its frame size: some 400 million reads.
 TEST(PixelReads, RecursionReadsTheSourceOfPipelineA162TimesPerPixel) {
+#ifdef MILLRACE_SANITIZED
+  GTEST_SKIP() << "SKIPPED: long arithmetic, whose code shorter tests run through";
+#endif
   const Size size{1920, 1080};
   const PlanePlan plan = plan_of(table_pipeline('A'), size);
   const ScalarImage source = noise(size);
