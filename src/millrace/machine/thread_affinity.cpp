@@ -21,10 +21,10 @@ std::string text_of(int error_number) { return std::generic_category().message(e
 
 }  // namespace
 
-Result<CpuSet> current_thread_affinity() {
+Result<CpuSet> thread_affinity(pid_t thread) {
   for (std::size_t bytes = first_guess_bytes; bytes <= last_guess_bytes; bytes *= 2) {
     std::vector<MaskWord> mask(bytes / sizeof(MaskWord));
-    if (sched_getaffinity(0, bytes, reinterpret_cast<cpu_set_t*>(mask.data())) == 0) {
+    if (sched_getaffinity(thread, bytes, reinterpret_cast<cpu_set_t*>(mask.data())) == 0) {
       CpuSet cpus;
       for (std::size_t cpu = 0; cpu < mask.size() * mask_bits; ++cpu)
         if ((mask[cpu / mask_bits] >> (cpu % mask_bits) & 1) != 0) cpus.insert(static_cast<int>(cpu));
@@ -32,10 +32,13 @@ Result<CpuSet> current_thread_affinity() {
     }
     if (errno != EINVAL) break;
   }
+  if (errno == ESRCH) return failure("thread {} is gone", thread);
   return failure("cannot read the thread's CPU affinity: {}", text_of(errno));
 }
 
-Result<CpuSet> bind_current_thread(const CpuSet& cpus) {
+Result<CpuSet> current_thread_affinity() { return thread_affinity(0); }
+
+Result<CpuSet> bind_thread(pid_t thread, const CpuSet& cpus) {
   if (cpus.empty()) return usage_error("cannot bind a thread to no CPU at all; name at least one");
   std::vector<MaskWord> mask(static_cast<std::size_t>(cpus.highest()) / mask_bits + 1);
   for (const int cpu : cpus) {
@@ -43,14 +46,17 @@ Result<CpuSet> bind_current_thread(const CpuSet& cpus) {
     mask[bit / mask_bits] |= MaskWord{1} << (bit % mask_bits);
   }
   const std::size_t bytes = mask.size() * sizeof(MaskWord);
-  if (sched_setaffinity(0, bytes, reinterpret_cast<const cpu_set_t*>(mask.data())) != 0) {
+  if (sched_setaffinity(thread, bytes, reinterpret_cast<const cpu_set_t*>(mask.data())) != 0) {
     if (errno == EINVAL)
       return usage_error("cannot bind a thread to CPU {}: not online or not in this process's cpuset",
                          cpus.to_string());
+    if (errno == ESRCH) return failure("thread {} is gone", thread);
     return failure("cannot bind a thread to CPU {}: {}", cpus.to_string(), text_of(errno));
   }
-  return current_thread_affinity();
+  return thread_affinity(thread);
 }
+
+Result<CpuSet> bind_current_thread(const CpuSet& cpus) { return bind_thread(0, cpus); }
 
 AffinityGuard::AffinityGuard() {
   if (auto mask = current_thread_affinity()) saved_ = std::move(*mask);

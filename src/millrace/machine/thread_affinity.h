@@ -6,11 +6,20 @@
 
 #include <optional>
 
+#include <sys/types.h>
+
 namespace millrace::machine {
 
 // The calling thread's affinity mask. Failure when the kernel refuses to tell (never seen in practice). Any
 // thread may call it at any time.
 [[nodiscard]] Result<CpuSet> current_thread_affinity();
+
+// The mask of any thread by its number, 0 the calling thread. Failure when it is gone.
+[[nodiscard]] Result<CpuSet> thread_affinity(pid_t thread);
+
+// As bind_current_thread(), for any thread of this user; 0 the calling thread. Failure when it is gone or may
+// not be changed.
+[[nodiscard]] Result<CpuSet> bind_thread(pid_t thread, const CpuSet& cpus);
 
 // Asks the kernel to run the calling thread on `cpus` alone and returns what it granted, read back after the
 // call: the kernel silently drops CPUs that are offline or outside the thread's cpuset. Usage error when

@@ -1,7 +1,9 @@
 #include "millrace/machine/thread_affinity.h"
 
+#include <future>
 #include <sched.h>
 #include <thread>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -38,6 +40,29 @@ TEST(ThreadAffinity, RefusesAnEmptySetAndAbsentCpusAndKeepsTheMask) {
     EXPECT_EQ(granted.error().kind, ErrorKind::usage);
     EXPECT_EQ(allowed(), before);
   }
+}
+
+TEST(ThreadAffinity, AnotherThreadIsBoundByItsNumber) {
+  const CpuSet before = allowed();
+  std::promise<pid_t> number;
+  std::promise<void> done;
+  std::jthread other([&] {
+    number.set_value(gettid());
+    done.get_future().wait();
+  });
+  const pid_t thread = number.get_future().get();
+  EXPECT_EQ(bind_thread(thread, before.first(1)), before.first(1));
+  EXPECT_EQ(thread_affinity(thread), before.first(1));
+  EXPECT_EQ(allowed(), before);
+  done.set_value();
+}
+
+TEST(ThreadAffinity, SaysThatAThreadIsGone) {
+  constexpr pid_t nobody = 1 << 24;  // numbers of threads end at 2^22
+  EXPECT_FALSE(thread_affinity(nobody));
+  const auto bound = bind_thread(nobody, allowed());
+  ASSERT_FALSE(bound);
+  EXPECT_NE(bound.error().message.find("gone"), std::string::npos);
 }
 
 TEST(AffinityGuard, RestoresTheMaskAtTheEndOfItsScope) {
