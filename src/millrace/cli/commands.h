@@ -14,6 +14,8 @@ namespace millrace::cli {
 using Action = std::function<Status()>;
 
 void add_run_command(CLI::App& app, Action& action);
+// pipe_signal_ignored: whether SIGPIPE was, when this process began; the program that is run inherits it.
+void add_exec_command(CLI::App& app, Action& action, bool pipe_signal_ignored);
 void add_machine_command(CLI::App& app, Action& action);
 void add_filters_command(CLI::App& app, Action& action);
 void add_profiles_command(CLI::App& app, Action& action);

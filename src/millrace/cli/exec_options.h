@@ -1,0 +1,37 @@
+// The options of `millrace exec`.
+#pragma once
+
+#include "millrace/base/result.h"
+#include "millrace/placement/run_program.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <sys/types.h>
+
+namespace millrace::cli {
+
+struct ExecOptions {
+  std::vector<std::string> command;
+  std::optional<pid_t> attach;
+  std::optional<std::string> policy;
+  std::optional<std::string> sched;
+  std::optional<double> slice_ms;
+  std::string birth = "auto";
+  std::string progress;
+  std::string progress_from = "stderr";
+  std::optional<int> learn;
+  bool profiles = true;
+  bool quiet = false;
+  std::string json;
+  bool pipe_signal_ignored = false;
+};
+
+void add_options(CLI::App& verb, ExecOptions& options);
+
+// Usage error for values that mean nothing. Reads rule files and loads policies.
+[[nodiscard]] Result<placement::RunSettings> to_settings(const ExecOptions& options);
+
+}  // namespace millrace::cli

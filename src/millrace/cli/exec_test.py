@@ -1,0 +1,91 @@
+"""What a user sees of `millrace exec`: exit codes, messages, streams, summary. Argument: the program."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+MILLRACE = ""
+
+
+class Exec(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="millrace-exec-test-")
+        self.environment = {**os.environ, "XDG_CACHE_HOME": self.folder.name, "XDG_RUNTIME_DIR": self.folder.name}
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def run_exec(self, *arguments, **options):
+        return subprocess.run([MILLRACE, "exec", *arguments], env=self.environment, text=True, timeout=120,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, **options)
+
+    def test_exit_code_and_streams_are_the_programs(self):
+        done = self.run_exec("--quiet", "--", "sh", "-c", "read x; echo out $x; echo err >&2; exit 9", input="in\n")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (9, "out in\n", "err\n"))
+
+    def test_end_by_a_signal_is_passed_on(self):
+        done = self.run_exec("--quiet", "--", "sh", "-c", "kill -TERM $$")
+        self.assertEqual(done.returncode, -signal.SIGTERM)
+
+    def test_missing_programs_end_as_in_a_shell(self):
+        done = self.run_exec("--quiet", "--", "there-is-no-such-program")
+        self.assertEqual(done.returncode, 127)
+        self.assertIn("there-is-no-such-program", done.stderr)
+
+    def test_arguments_of_the_program_are_left_alone(self):
+        done = self.run_exec("--quiet", "--", "echo", "--policy", "--", "--json", "-h", "a b")
+        self.assertEqual(done.stdout, "--policy -- --json -h a b\n")
+
+    def test_summary_goes_to_standard_error_and_json_to_its_file(self):
+        path = os.path.join(self.folder.name, "summary.json")
+        done = self.run_exec("--policy", "one-to-one", "--json", path, "--", "true")
+        self.assertIn("true: exit code 0", done.stderr)
+        self.assertEqual(done.stdout, "")
+        with open(path, encoding="utf-8") as file:
+            summary = json.load(file)
+        self.assertEqual(summary["exit"], 0)
+        self.assertEqual(summary["threads"]["births"], 1)
+
+    def test_the_program_finds_the_signals_it_would_have_found(self):
+        command = ["sh", "-c", "grep -E 'Sig(Blk|Ign)' /proc/self/status"]
+        without = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+        self.assertEqual(self.run_exec("--quiet", "--", *command).stdout, without)
+
+    def test_what_is_impossible_is_refused_before_anything_runs(self):
+        for arguments in (["--policy", "nonsense"], ["--sched", "idle"], ["--slice", "0"], ["--slice", "500"],
+                          ["--birth", "magic"], ["--progress", "([0-9"], ["--policy", "cpus=x"],
+                          ["--policy", "rules=/nonexistent"], ["--policy", "./nonexistent.so"], ["--learn", "2"],
+                          ["--policy", "auto", "--sched", "batch"], ["--progress", "x", "--progress-from", "1"]):
+            done = self.run_exec(*arguments, "--", "echo", "began")
+            self.assertEqual(done.returncode, 2, arguments)
+            self.assertEqual(done.stdout, "", arguments)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertEqual(self.run_exec().returncode, 2)
+        self.assertEqual(self.run_exec("--attach", "4194305").returncode, 2)
+
+    def test_learning_stores_what_it_finds(self):
+        done = self.run_exec("--learn", "30", "--", "sh", "-c", "exit 0")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("learnt: ", done.stderr)
+        failing = self.run_exec("--learn", "30", "--", "sh", "-c", "exit 3")
+        self.assertEqual(failing.returncode, 1)
+        self.assertIn("exit code 3", failing.stderr)
+
+    def test_rules_and_cpu_lists_place_threads(self):
+        cpu = max(os.sched_getaffinity(0))
+        rules = os.path.join(self.folder.name, "rules")
+        with open(rules, "w", encoding="ascii") as file:
+            file.write(f"other cpus={cpu}  # not main\n")
+        script = "import os,threading as t; x=t.Thread(target=lambda: print(*os.sched_getaffinity(0))); x.start(); x.join()"
+        for policy in (f"rules={rules}", f"cpus={cpu}"):
+            done = self.run_exec("--quiet", "--birth", "ptrace", "--policy", policy, "--", sys.executable, "-c", script)
+            self.assertEqual(done.stdout, f"{cpu}\n", policy)
+
+
+if __name__ == "__main__":
+    MILLRACE = sys.argv.pop(1)
+    unittest.main()

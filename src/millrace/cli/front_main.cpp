@@ -1,0 +1,56 @@
+// The `millrace` program as it is called. It holds the verb exec, which must cost its user no time, and
+// starts millrace-verbs, beside it, for all others: that one loads a compiler, for tens of milliseconds.
+#include "millrace/cli/commands.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace {
+
+using namespace millrace;
+
+int run_exec(int argc, char** argv) {
+  const bool pipe_signal_ignored = std::signal(SIGPIPE, SIG_IGN) == SIG_IGN;
+  CLI::App app;
+  app.name("millrace");
+  cli::Action action;
+  cli::add_exec_command(app, action, pipe_signal_ignored);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    fmt::print(stderr, "millrace: {}; see millrace exec --help\n", error.what());
+    return exit_code({ErrorKind::usage, ""});
+  }
+  const Status done = action();
+  if (done) return 0;
+  fmt::print(stderr, "millrace: {}\n", done.error().message);
+  return exit_code(done.error());
+}
+
+int start_verbs(char** argv) {
+  std::error_code error;
+  const std::filesystem::path verbs =
+      std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "millrace-verbs";
+  execv(verbs.c_str(), argv);
+  fmt::print(stderr, "millrace: cannot start {}: {}; it belongs beside this program\n", verbs.string(),
+             std::strerror(errno));  // NOLINT(concurrency-mt-unsafe): there is one thread
+  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2 || std::string_view(argv[1]) != "exec") return start_verbs(argv);
+  const int code = run_exec(argc, argv);
+  std::fflush(nullptr);
+  std::_Exit(code);
+}

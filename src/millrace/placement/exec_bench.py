@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""Compares programs under `millrace exec`, once it has learnt them, with the same programs as the kernel runs them.
+
+    exec_bench.py MILLRACE CLIPS [--programs a,b] [--pairs 9] [--learn 40] [--costs] [--testing FOLDER]
+
+MILLRACE is the program, CLIPS the folder with foreman_cif.264 and flower_720p.264. Each program is learnt first, in a
+profile database of its own; then runs with and without millrace take turns, and the median of the pairs' ratios of wall
+time (above 1: faster under millrace) is printed with its quartiles, and beside it, for x264 by root, the ratio to the
+same run under SCHED_RR. As root, everything else runs as the user nobody.
+
+--costs measures instead what a birth costs, by the programs of --testing, and the start of a program.
+"""
+
+import argparse
+import math
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+X264 = "x264 --preset superfast --tune zerolatency --threads 4 --lookahead-threads 4 --quiet --no-progress -o /dev/null"
+OPENMP = r"""
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+  enum { size = 3000000, steps = 150 };
+  float *a = calloc(size, sizeof(float)), *b = calloc(size, sizeof(float));
+  for (int i = 0; i < size; ++i) a[i] = (float)(i % 97);
+  for (int step = 0; step < steps; ++step) {
+#pragma omp parallel for num_threads(4)
+    for (int i = 1; i < size - 1; ++i) b[i] = 0.25f * a[i - 1] + 0.5f * a[i] + 0.25f * a[i + 1];
+    float* swap = a; a = b; b = swap;
+  }
+  printf("%f\n", a[size / 2]);
+  return 0;
+}
+"""
+
+
+def programs(work):
+    """Name -> command; the files of `work` are made by prepare()."""
+    cif, hd = f"{work}/foreman_cif.y4m", f"{work}/flower_720p.y4m"
+    return {
+        "x264-cif": f"{X264} {cif}",
+        "x264-720p": f"{X264} {hd}",
+        "x264-medium": f"x264 --preset fast --threads 3 --frames 120 --quiet --no-progress -o /dev/null {hd}",
+        "x265": f"x265 --preset ultrafast --frames 90 --log-level none --no-progress -o /dev/null {hd}",
+        "svt-av1": f"SvtAv1EncApp --preset 12 -n 120 --progress 0 -b /dev/null -i {hd}",
+        "dav1d": f"dav1d -q --threads 4 -i {work}/flower.ivf -o /dev/null --muxer null",
+        "ffmpeg-decode": f"ffmpeg -nostdin -v error -threads 4 -i {work}/flower_720p.264 -f null -",
+        "ffmpeg-filter": f"ffmpeg -nostdin -v error -filter_threads 4 -i {hd} -vf unsharp,hqdn3d -frames:v 100 -f null -",
+        "zstd": f"zstd -q -T4 -6 -f -o /dev/null {work}/flower.part",
+        "pigz": f"pigz -p 4 -6 -k -c {work}/flower.small",
+        "openmp": f"{work}/openmp",
+    }
+
+
+def check_call(command):
+    subprocess.run(command, shell=True, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def prepare(work, clips, names):
+    """Makes the inputs that are not there yet."""
+    made = [
+        ("foreman_cif.y4m", f"ffmpeg -v error -y -i {clips}/foreman_cif.264 -pix_fmt yuv420p {{}}"),
+        ("flower_720p.y4m", f"ffmpeg -v error -y -i {clips}/flower_720p.264 -pix_fmt yuv420p {{}}"),
+        ("flower_720p.264", f"cp {clips}/flower_720p.264 {{}}"),
+        ("flower.part", f"head -c 150000000 {work}/flower_720p.y4m >{{}}"),
+        ("flower.small", f"head -c 30000000 {work}/flower_720p.y4m >{{}}"),
+    ]
+    if "dav1d" in names:
+        made.append(("flower.ivf", f"SvtAv1EncApp --preset 12 -n 150 --progress 0 -i {work}/flower_720p.y4m -b {{}}"))
+    for name, command in made:
+        path = f"{work}/{name}"
+        if not os.path.exists(path):
+            check_call(command.format(path + ".new"))
+            os.rename(path + ".new", path)
+    if "openmp" in names and not os.path.exists(f"{work}/openmp"):
+        with open(f"{work}/openmp.c", "w", encoding="ascii") as source:
+            source.write(OPENMP)
+        check_call(f"gcc -O2 -fopenmp -o {work}/openmp {work}/openmp.c")
+
+
+def as_user(user):
+    """What makes a child run as `user`, where this is root."""
+    return {"user": user, "group": user, "extra_groups": []} if os.geteuid() == 0 else {}
+
+
+def seconds_of(command, environment, **options):
+    start = time.perf_counter()
+    subprocess.run(command, check=True, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL, **options)
+    return time.perf_counter() - start
+
+
+def quartiles(values):
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
+    return f"{middle:.3f} ({low:.3f} to {high:.3f})"
+
+
+def compare(millrace, name, command, options, environment):
+    """Learns a program, prints its line and returns the median ratio."""
+    words = command.split()
+    user = as_user("nobody")
+    learning = subprocess.run([millrace, "exec", "--learn", str(options.learn), "--", *words], env=environment,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                              text=True, check=False, **user)
+    lines = learning.stderr.strip().split("\n")
+    if learning.returncode != 0:
+        print(f"| {name} | could not be learnt: {lines[-1]} |")
+        return None
+    if options.verbose:
+        print("\n".join(line for line in lines if "%" in line), file=sys.stderr)
+    placed = [millrace, "exec", "--quiet", "--", *words]
+    realtime = ["chrt", "--rr", "1", *words] if "x264" in name and os.geteuid() == 0 else None
+    to_default, to_realtime = [], []
+    for pair in range(options.pairs):
+        first, second = (words, placed) if pair % 2 == 0 else (placed, words)
+        took = {}
+        for one in (first, second):
+            took[one is placed] = seconds_of(one, environment, **user)
+        to_default.append(took[False] / took[True])
+        if realtime:
+            to_realtime.append(seconds_of(realtime, environment) / took[True])
+    plan = lines[-1].removeprefix("learnt: ")
+    beside = quartiles(to_realtime) if to_realtime else ""
+    print(f"| {name} | {plan} | {quartiles(to_default)} | {beside} |", flush=True)
+    return statistics.median(to_default)
+
+
+def costs(millrace, testing, environment, pairs):
+    """Birth by each way, monitoring and start-up."""
+    user = as_user("nobody")
+
+    def births(way):
+        command = [f"{testing}/dynamic/short_threads", "3000"]
+        if way:
+            command = [millrace, "exec", "--quiet", "--policy", "one-to-one", "--birth", way, "--", *command]
+        return float(subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE, text=True,
+                                    **user).stdout.split()[0])
+
+    ways = {way: [] for way in (None, "ptrace", "shim")}
+    for _ in range(pairs):
+        for way, values in ways.items():
+            values.append(births(way))
+    print("microseconds to make a thread, median of 3000, median of the runs:")
+    bare = statistics.median(ways[None])
+    for way, values in ways.items():
+        middle = statistics.median(values)
+        print(f"  {way or 'without millrace':<17} {middle:6.1f}" + (f"  ({middle - bare:+.1f})" if way else ""))
+
+    # The CPU time of millrace alone: of this process's children that is neither the program nor its threads.
+    seconds = 5
+    command = [millrace, "exec", "--quiet", "--policy", "one-to-one", "--", f"{testing}/dynamic/threads", "100",
+               str(seconds)]
+    sleeper = [millrace, "exec", "--quiet", "--policy", "one-to-one", "--", f"{testing}/dynamic/threads", "100", "0"]
+    for label, words in (("100 threads", command), ("start and end alone", sleeper)):
+        child = subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, **user)
+        ticks = 0
+        while child.poll() is None:
+            try:
+                with open(f"/proc/{child.pid}/schedstat", encoding="ascii"):
+                    pass
+                ticks = sum(int(open(f"/proc/{child.pid}/task/{task}/schedstat", encoding="ascii").read().split()[0])
+                            for task in os.listdir(f"/proc/{child.pid}/task"))
+            except OSError:
+                pass
+            time.sleep(0.01)
+        print(f"CPU time of millrace, {label}: {ticks / 1e6:.1f} ms")
+    starts = {}
+    for label, words in (("true", ["true"]), ("millrace exec -- true", [millrace, "exec", "--quiet", "--", "true"])):
+        starts[label] = statistics.median(seconds_of(words, environment, **user) for _ in range(40))
+        print(f"{label}: {starts[label] * 1e3:.2f} ms")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("millrace")
+    parser.add_argument("clips")
+    parser.add_argument("--programs", default="")
+    parser.add_argument("--pairs", type=int, default=9)
+    parser.add_argument("--learn", type=int, default=40)
+    parser.add_argument("--work", default="/tmp/millrace-exec-bench")
+    parser.add_argument("--costs", action="store_true")
+    parser.add_argument("--testing", default="")
+    parser.add_argument("--verbose", action="store_true")
+    options = parser.parse_args()
+    os.makedirs(options.work, exist_ok=True)
+    millrace = os.path.abspath(options.millrace)
+    with tempfile.TemporaryDirectory(prefix="millrace-exec-") as profiles:
+        os.chmod(profiles, 0o777)
+        environment = {**os.environ, "XDG_CACHE_HOME": profiles}
+        environment.pop("XDG_RUNTIME_DIR", None)
+        if options.costs:
+            costs(millrace, options.testing, environment, options.pairs)
+            return
+        every = programs(options.work)
+        names = options.programs.split(",") if options.programs else list(every)
+        prepare(options.work, options.clips, names)
+        print("| program | learnt plan | against the default, median (quartiles) | against SCHED_RR by root |")
+        print("|---|---|---|---|")
+        ratios = []
+        for name in names:
+            if shutil.which(every[name].split()[0]) is None:
+                print(f"| {name} | not installed |")
+                continue
+            ratio = compare(millrace, name, every[name], options, environment)
+            if ratio:
+                ratios.append(ratio)
+        if ratios:
+            mean = math.exp(statistics.fmean(math.log(ratio) for ratio in ratios))
+            print(f"\n{len(ratios)} programs: geometric mean {mean:.3f}, least {min(ratios):.3f}")
+
+
+if __name__ == "__main__":
+    main()

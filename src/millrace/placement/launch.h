@@ -1,0 +1,62 @@
+// Launch: a program that waits, ready to run, until whoever follows it is ready too.
+#pragma once
+
+#include "millrace/base/result.h"
+
+#include <csignal>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace millrace::placement {
+
+// A file descriptor that is closed when its owner ends.
+class OwnedDescriptor {
+ public:
+  OwnedDescriptor() = default;
+  explicit OwnedDescriptor(int number) : number_(number) {}
+  OwnedDescriptor(OwnedDescriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  OwnedDescriptor& operator=(OwnedDescriptor&& other) noexcept;
+  ~OwnedDescriptor() { reset(); }
+  void reset();
+  [[nodiscard]] int number() const { return number_; }
+  [[nodiscard]] bool open() const { return number_ >= 0; }
+
+ private:
+  int number_ = -1;
+};
+
+// What the program finds when it begins.
+struct LaunchSettings {
+  std::vector<std::string> command;      // not empty; the first word is looked up as a shell does
+  std::vector<std::string> environment;  // "NAME=value", in addition to this process's
+  std::vector<std::pair<int, int>>
+      descriptors;                   // (number here, number there), in addition to all inheritable
+  sigset_t blocked_signals{};        // as this process had them before it changed them
+  bool pipe_signal_ignored = false;  // likewise
+};
+
+// A process that has not begun its program yet. Ended, without having run it, when this object is destroyed
+// before begin().
+class WaitingProgram {
+ public:
+  [[nodiscard]] static Result<WaitingProgram> make(const LaunchSettings& settings);
+  WaitingProgram(WaitingProgram&&) = default;
+
+  [[nodiscard]] pid_t process() const { return process_; }
+  // Lets it run. 0, or the error number for which the program could not be executed; the process then ends
+  // with the code that shells give (127 not found, 126 otherwise) and is to be waited for as any other.
+  [[nodiscard]] int begin();
+
+ private:
+  WaitingProgram(pid_t process, OwnedDescriptor go, OwnedDescriptor error)
+      : process_(process), go_(std::move(go)), error_(std::move(error)) {}
+
+  pid_t process_;
+  OwnedDescriptor go_;
+  OwnedDescriptor error_;
+};
+
+}  // namespace millrace::placement

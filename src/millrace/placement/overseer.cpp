@@ -1,0 +1,172 @@
+#include "millrace/placement/overseer.h"
+
+#include "millrace/base/clock.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::placement {
+namespace {
+
+constexpr double ns_for_second = 1e9;
+// How long a program is watched before it is decided what tells of its progress, and trials begin.
+constexpr double first_look = 0.3;
+// Slower than this, bytes come in lumps that say nothing within a window.
+constexpr double least_bytes_for_second = 1e6;
+
+std::int64_t to_ns(double seconds) { return static_cast<std::int64_t>(seconds * ns_for_second); }
+
+}  // namespace
+
+std::vector<Plan> candidate_plans(const machine::Topology& topology, const machine::CpuSet& allowed,
+                                  bool slices) {
+  constexpr std::int64_t long_slice_ns = 20'000'000;
+  std::vector<Plan> plans = {{.scheduling_class = machine::SchedulingClass::batch}};
+  if (slices) {
+    plans.push_back({.scheduling_class = machine::SchedulingClass::batch, .slice_ns = long_slice_ns});
+    plans.push_back({.slice_ns = long_slice_ns});
+  }
+  if (allowed.count() < 2) return plans;
+  plans.push_back({.masks = MaskPolicy::one_to_one});
+  plans.push_back({.masks = MaskPolicy::main_least_loaded});
+  // What the rest does follows from what cores share, which is not to be built on where it is made up.
+  const auto parts = [&allowed](const std::vector<machine::CpuSet>& sets) {
+    return std::ranges::count_if(sets, [&](const auto& set) { return set.intersects(allowed); });
+  };
+  std::vector<machine::CpuSet> llcs;
+  for (const int cpu : allowed) {
+    const machine::Cache* cache = topology.last_level_cache_of(cpu);
+    if (cache != nullptr && std::ranges::find(llcs, cache->cpus) == llcs.end()) llcs.push_back(cache->cpus);
+  }
+  const bool several_llcs = parts(llcs) > 1;
+  const bool shared_cores = parts(topology.cores()) < allowed.count();
+  if (several_llcs || shared_cores) plans.push_back({.masks = MaskPolicy::spread});
+  if (several_llcs) plans.push_back({.masks = MaskPolicy::llc});
+  if (several_llcs || shared_cores) plans.push_back({.masks = MaskPolicy::compact});
+  return plans;
+}
+
+Overseer::Overseer(ThreadRegister& threads, ReportReader* reports, const Plan& followed)
+    : threads_(&threads), reports_(reports), followed_(followed), next_ns_(now_ns()) {}
+
+void Overseer::try_plans(std::vector<Plan> candidates, const TrialOptions& options,
+                         std::optional<Plan> remembered) {
+  trials_.emplace(std::move(candidates), options, std::move(remembered));
+}
+
+Overseer::Reading Overseer::read_progress() {
+  Reading now{.time_ns = now_ns(), .times = threads_->observe()};
+  if (!trials_) return now;
+  const bool undecided = !source_;
+  if (reports_ != nullptr && (undecided || source_ == ProgressSource::reported)) {
+    now.total = reports_->total();
+    if (now.total) source_ = ProgressSource::reported;
+  }
+  if (source_ == ProgressSource::bytes || (undecided && !source_))
+    now.total = bytes_.total(threads_->processes());
+  if (source_ == ProgressSource::instructions) now.total = instructions_.total(threads_->threads());
+  return now;
+}
+
+// Once, after a first look. Reports that have not come by then are waited for, where they were asked for.
+void Overseer::choose_source(const Reading& now) {
+  if (source_ || reports_ != nullptr) return;
+  const double seconds = static_cast<double>(now.time_ns - first_->time_ns) / ns_for_second;
+  if (now.total && first_->total && (*now.total - *first_->total) / seconds >= least_bytes_for_second)
+    source_ = ProgressSource::bytes;
+  else if (instructions_.total(threads_->threads()))
+    source_ = ProgressSource::instructions;
+  else
+    source_ = ProgressSource::run_to_wait;
+}
+
+void Overseer::account(const Reading& now, bool changed) {
+  const std::int64_t migrations = threads_->migrations();
+  if (last_.time_ns != 0) {
+    Phase& phase = changed ? changed_ : untouched_;
+    phase.seconds += static_cast<double>(now.time_ns - last_.time_ns) / ns_for_second;
+    phase.times += now.times - last_.times;
+    phase.migrations += migrations - last_migrations_;
+  }
+  last_ = now;
+  last_migrations_ = migrations;
+}
+
+std::optional<double> Overseer::rate(const Reading& from, const Reading& to) const {
+  const double seconds = static_cast<double>(to.time_ns - from.time_ns) / ns_for_second;
+  const RunTimes times = to.times - from.times;
+  // A window in which nothing ran, as after Ctrl-Z, tells nothing; nor does one that lasted far too long.
+  if (times.run_ns <= 0 || seconds > 2 * window_.seconds) return std::nullopt;
+  if (source_ == ProgressSource::run_to_wait)
+    return static_cast<double>(times.run_ns) / static_cast<double>(times.run_ns + times.wait_ns);
+  if (!from.total || !to.total) return std::nullopt;
+  return (*to.total - *from.total) / seconds;
+}
+
+void Overseer::begin_window() {
+  window_ = trials_->ask();
+  // A plan that is the same as untouched for the threads there are needs no trial.
+  while (trials_->trying() && !window_.plan.untouched() &&
+         !threads_->changes_anything(policy_of(window_.plan))) {
+    trials_->skip();
+    window_ = trials_->ask();
+  }
+  if (window_.plan != followed_) {
+    followed_ = window_.plan;
+    threads_->set_policy(policy_of(followed_));
+  }
+  const std::int64_t now = now_ns();
+  window_end_ns_ = now + to_ns(window_.seconds);
+  step_ = Step::settling;
+  next_ns_ = now + to_ns(window_.settle);
+}
+
+void Overseer::end_window(const Reading& now) {
+  trials_->tell(rate(window_start_, now));
+  begin_window();
+}
+
+void Overseer::tick() {
+  const Reading now = read_progress();
+  account(now, !followed_.untouched());
+  next_ns_ = now.time_ns + observation_ns;
+  if (!trials_) return;
+  if (!first_) first_ = now;
+  switch (step_) {
+  case Step::waiting:
+    // One thread alone gains nothing from where it is.
+    if (now.time_ns - first_->time_ns < to_ns(first_look) || threads_->alive() < 2) return;
+    choose_source(now);
+    if (source_) begin_window();
+    return;
+  case Step::settling:
+    window_start_ = now;
+    step_ = Step::measuring;
+    next_ns_ = std::min(next_ns_, window_end_ns_);
+    return;
+  case Step::measuring:
+    if (now.time_ns < window_end_ns_) {
+      next_ns_ = std::min(next_ns_, window_end_ns_);
+      return;
+    }
+    end_window(now);
+  }
+}
+
+void Overseer::finish(Summary& summary) {
+  summary.untouched = untouched_;
+  summary.changed = changed_;
+  if (!trials_) {
+    summary.plan = followed_;
+    // A fixed policy that is no plan: the whole run is under it.
+    if (summary.threads.changes > 0 && followed_.untouched()) std::swap(summary.untouched, summary.changed);
+    return;
+  }
+  summary.progress = source_;
+  summary.events = trials_->events();
+  summary.plan = trials_->plan();
+  summary.learnt = trials_->concluded();
+  summary.gain = trials_->gain();
+}
+
+}  // namespace millrace::placement

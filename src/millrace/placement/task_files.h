@@ -1,0 +1,57 @@
+// What the kernel tells of threads and processes below /proc: parsed from text, and read.
+#pragma once
+
+#include "millrace/base/result.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace millrace::placement {
+
+// A line of /proc/PID/task/TID/schedstat.
+struct RunTimes {
+  std::int64_t run_ns = 0;   // on a CPU
+  std::int64_t wait_ns = 0;  // runnable, waiting for a CPU
+  std::int64_t turns = 0;    // how often it got one
+  RunTimes& operator+=(const RunTimes& other);
+  [[nodiscard]] friend RunTimes operator-(const RunTimes& a, const RunTimes& b) {
+    return {a.run_ns - b.run_ns, a.wait_ns - b.wait_ns, a.turns - b.turns};
+  }
+};
+[[nodiscard]] std::optional<RunTimes> parse_schedstat(std::string_view text);
+
+// Of /proc/PID/task/TID/stat.
+struct TaskStat {
+  std::string name;
+  char state = '?';
+  pid_t parent = 0;
+  std::uint64_t start_time = 0;  // clock ticks since boot
+};
+[[nodiscard]] std::optional<TaskStat> parse_task_stat(std::string_view text);
+
+// The value behind "NAME:" or "NAME   :" in files such as status, io and sched; nothing where it is missing
+// or no whole number.
+[[nodiscard]] std::optional<std::int64_t> parse_field(std::string_view text, std::string_view name);
+
+// Busy share of each CPU between two readings of /proc/stat, by CPU number; 0 for CPUs that are not in both.
+[[nodiscard]] std::vector<double> parse_load(std::string_view before, std::string_view after);
+
+// A small file as a whole; nothing where it cannot be read: the thread is gone, or is another user's.
+[[nodiscard]] std::optional<std::string> read_small_file(const std::string& path);
+
+[[nodiscard]] std::optional<TaskStat> read_task_stat(pid_t process, pid_t thread);
+// The threads of a process, in no order; empty when it is gone.
+[[nodiscard]] std::vector<pid_t> list_threads(pid_t process);
+// The processes that `process` made and that live; in no order.
+[[nodiscard]] std::vector<pid_t> list_children(pid_t process);
+// Bytes that a process (all threads, also ended ones) asked to read and write; nothing where not permitted.
+[[nodiscard]] std::optional<std::int64_t> transferred_bytes(pid_t process);
+// The process that traces this one; 0: none.
+[[nodiscard]] pid_t tracer_of(pid_t process);
+
+}  // namespace millrace::placement

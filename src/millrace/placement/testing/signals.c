@@ -1,0 +1,68 @@
+/* signals MODE: what a parent sees of a program's end and signals.
+ *   die N   ends by signal N
+ *   catch   prints "ready", waits for SIGTERM, says so and exits with 5
+ *   count   prints "ready", counts SIGUSR1 for a second, exits with the count
+ *   stop    stops itself, and exits with 6 when continued
+ *   nested  ends its thread of main while another thread goes on to exit with 8 */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t caught;
+
+static void note(int signal) {
+  (void)signal;
+  ++caught;
+}
+
+static void* outlive(void* argument) {
+  usleep(300000);
+  exit(8);
+  return argument;
+}
+
+int main(int count, char** arguments) {
+  const char* mode = count > 1 ? arguments[1] : "";
+  struct sigaction action;
+  memset(&action, 0, sizeof(action));
+  action.sa_handler = note;
+  if (strcmp(mode, "die") == 0) {
+    raise(atoi(arguments[2]));
+    return 1;
+  }
+  if (strcmp(mode, "catch") == 0) {
+    sigaction(SIGTERM, &action, NULL);
+    puts("ready");
+    fflush(stdout);
+    while (caught == 0)
+      usleep(1000);
+    puts("caught");
+    return 5;
+  }
+  if (strcmp(mode, "count") == 0) {
+    sigaction(SIGUSR1, &action, NULL);
+    puts("ready");
+    fflush(stdout);
+    struct timespec start, now;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    do {
+      usleep(1000);
+      clock_gettime(CLOCK_MONOTONIC, &now);
+    } while (now.tv_sec - start.tv_sec < 2);
+    return caught;
+  }
+  if (strcmp(mode, "stop") == 0) {
+    raise(SIGSTOP);
+    return 6;
+  }
+  if (strcmp(mode, "nested") == 0) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, outlive, NULL) != 0) return 3;
+    pthread_exit(NULL);
+  }
+  return 2;
+}
