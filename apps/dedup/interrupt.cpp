@@ -1,0 +1,36 @@
+#include "dedup/interrupt.h"
+
+#include <unistd.h>
+
+#include <sys/signalfd.h>
+
+namespace millrace::dedup {
+
+Interrupt::Interrupt() {
+  sigemptyset(&signals_);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+    sigaddset(&signals_, signal);
+  // Blocked here, and so in every thread made later: only the descriptor receives them.
+  pthread_sigmask(SIG_BLOCK, &signals_, &before_);
+  arrivals_ = Descriptor::owned(signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK));
+  watcher_ = std::jthread([this](const std::stop_token& end) { watch(end); });
+}
+
+Interrupt::~Interrupt() {
+  watcher_.request_stop();
+  watcher_.join();
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+void Interrupt::watch(const std::stop_token& end) {
+  const StoppableWait wait(end);
+  if (!wait.until_readable(arrivals_.get())) return;
+  signalfd_siginfo first{};
+  static_cast<void>(read(arrivals_.get(), &first, sizeof first));
+  requested_.request_stop();
+  // From now on the signals act as usual, on this thread.
+  pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
+  static_cast<void>(wait.until_readable(-1));
+}
+
+}  // namespace millrace::dedup

@@ -1,0 +1,251 @@
+// millrace-dedup: packs a stream without its duplicates, and restores it.
+#include "dedup/byte_progress.h"
+#include "dedup/input_file.h"
+#include "dedup/interrupt.h"
+#include "dedup/output_file.h"
+#include "dedup/summary.h"
+#include "millrace/machine/thread_affinity.h"
+#include "millrace/machine/usable_cpus.h"
+#include "millrace/pool/worker_pool.h"
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace {
+
+using namespace millrace;
+using namespace millrace::dedup;
+
+struct Arguments {
+  std::string input;
+  std::string output;
+  bool force = false;
+  std::string compression = "zstd";
+  std::optional<int> level;
+  std::size_t average_chunk = default_average_chunk;
+  std::string strategy = "auto";
+  int threads = 0;
+  int tokens = 0;
+  std::size_t memory = std::size_t{128} << 20;
+  std::string trace;
+  std::string json;
+  bool quiet = false;
+};
+
+using Action = std::function<Status()>;
+
+Result<stream::RunOptions> run_options(const Arguments& a, const Interrupt& interrupt) {
+  const auto strategy = stream::parse_strategy(a.strategy);
+  if (!strategy) return std::unexpected(strategy.error());
+  stream::RunOptions options{.strategy = *strategy,
+                             .threads = a.threads,
+                             .tokens = a.tokens,
+                             .byte_budget = a.memory,
+                             .trace = a.trace.empty() ? stream::Trace::summary : stream::Trace::events,
+                             .stop = interrupt.token()};
+  if (options.threads == 0) {
+    const auto cpus = machine::current_thread_affinity();
+    if (!cpus) return std::unexpected(cpus.error());
+    const auto usable = machine::usable_cpus(*cpus);
+    if (!usable) return std::unexpected(usable.error());
+    options.threads = usable->worker_limit;
+  }
+  return options;
+}
+
+// What the reports may go to, and what the data; not both to standard output.
+Status check_outputs(const Arguments& a) {
+  if (a.output == "-" && (a.json == "-" || a.trace == "-"))
+    return usage_error("standard output takes the data or a report, not both; give one of them a file");
+  if (a.json == "-" && a.trace == "-")
+    return usage_error("standard output takes one report; give --json or --trace a file");
+  return {};
+}
+
+// How a run went, and, where it went well, its reports.
+template <class Outcome>
+Status report(const Arguments& a, const Outcome& outcome, const std::string& text,
+              const nlohmann::ordered_json& json) {
+  if (outcome.status && !a.quiet) fmt::print(stderr, "{}", text);
+  if (!outcome.status) {
+    if (outcome.status.error().kind != ErrorKind::interrupted) return outcome.status;
+    return std::unexpected(Error{
+        ErrorKind::interrupted,
+        fmt::format(
+            "interrupted after {} of the stream{}", bytes_text(static_cast<double>(outcome.stream_bytes)),
+            a.output.empty() || a.output == "-" ? "" : fmt::format("; {} was not written", a.output))});
+  }
+  if (!a.trace.empty())
+    if (Status written = write_json(stream::chrome_trace(outcome.run), a.trace); !written) return written;
+  if (!a.json.empty())
+    if (Status written = write_json(json, a.json); !written) return written;
+  return {};
+}
+
+Status run_pack(const Arguments& a) {
+  const std::int64_t start = now_ns();
+  if (Status checked = check_outputs(a); !checked) return checked;
+  const auto method = parse_method(a.compression);
+  if (!method) return std::unexpected(method.error());
+  const auto compression = Compression::of(*method, a.level);
+  if (!compression) return std::unexpected(compression.error());
+  const auto chunks = ChunkSizes::around(a.average_chunk);
+  if (!chunks) return std::unexpected(chunks.error());
+  if (a.output == "-" && isatty(STDOUT_FILENO) == 1)
+    return usage_error("an archive is not for a terminal; give a file, or redirect standard output");
+
+  const Interrupt interrupt;
+  const auto run = run_options(a, interrupt);
+  if (!run) return std::unexpected(run.error());
+  const auto input = InputFile::open(a.input, interrupt.token());
+  if (!input) return std::unexpected(input.error());
+  if ((*input)->is_same_file(a.output))
+    return usage_error("{}: is both input and output; choose another output", a.output);
+  const auto output = OutputFile::open(a.output, a.force, interrupt.token());
+  if (!output) return std::unexpected(output.error());
+  const auto pool = pool::WorkerPool::create(run->threads);
+  if (!pool) return std::unexpected(pool.error());
+  auto team = (*pool)->team();
+
+  ByteProgress progress(!a.quiet, (*input)->size());
+  PackOutcome outcome = pack(**input, **output, team,
+                             {.compression = *compression,
+                              .chunks = *chunks,
+                              .run = *run,
+                              .source_waits = !(*input)->is_regular(),
+                              .sink_waits = (*output)->may_wait(),
+                              .progress = [&](std::uint64_t done) { progress.update(done); }});
+  if (outcome.status) outcome.status = (*output)->commit();
+  progress.clear();
+  const double elapsed = seconds(now_ns() - start);
+  return report(a, outcome, to_text(outcome, elapsed), to_json(outcome, elapsed));
+}
+
+// A sink for what is only checked.
+class Nowhere final : public ByteSink {
+ public:
+  Status write(std::span<const std::byte> /*bytes*/) override { return {}; }
+};
+
+// Restores to the output; to nowhere if there is none.
+Status run_unpack(const Arguments& a) {
+  const std::int64_t start = now_ns();
+  if (Status checked = check_outputs(a); !checked) return checked;
+  const Interrupt interrupt;
+  const auto run = run_options(a, interrupt);
+  if (!run) return std::unexpected(run.error());
+  const auto input = InputFile::open(a.input, interrupt.token());
+  if (!input) return std::unexpected(input.error());
+  std::unique_ptr<OutputFile> output;
+  if (!a.output.empty()) {
+    if ((*input)->is_same_file(a.output))
+      return usage_error("{}: is both input and output; choose another output", a.output);
+    auto opened = OutputFile::open(a.output, a.force, interrupt.token());
+    if (!opened) return std::unexpected(opened.error());
+    output = std::move(*opened);
+  }
+  const auto pool = pool::WorkerPool::create(run->threads);
+  if (!pool) return std::unexpected(pool.error());
+  auto team = (*pool)->team();
+
+  ByteProgress progress(!a.quiet, std::nullopt);
+  Nowhere nowhere;
+  UnpackOutcome outcome = unpack(**input, output ? static_cast<ByteSink&>(*output) : nowhere, team,
+                                 {.restored = output && output->can_read_back() ? output.get() : nullptr,
+                                  .archive = (*input)->is_regular() ? input->get() : nullptr,
+                                  .run = *run,
+                                  .source_waits = !(*input)->is_regular(),
+                                  .sink_waits = output && output->may_wait(),
+                                  .progress = [&](std::uint64_t done) { progress.update(done); }});
+  if (outcome.status && output) outcome.status = output->commit();
+  progress.clear();
+  const double elapsed = seconds(now_ns() - start);
+  return report(a, outcome, to_text(outcome, elapsed, output ? "restored" : "checked"),
+                to_json(outcome, elapsed, output ? "unpack" : "check"));
+}
+
+void add_run_options(CLI::App& verb, Arguments& a) {
+  verb.add_option("--strategy", a.strategy,
+                  "how the stages are run: stealing, pools, oversubscribed, collapsed, tbb, or auto");
+  verb.add_option("--threads", a.threads, "threads that compute; default: as many as this process may use")
+      ->check(CLI::Range(1, 256));
+  verb.add_option("--tokens", a.tokens,
+                  "parts of the stream in flight at most; default: what suits the strategy")
+      ->check(CLI::Range(1, 1 << 20));
+  verb.add_option("--memory", a.memory, "bytes of the stream in flight at most, as 128M")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(std::size_t{1} << 20, std::size_t{1} << 40));
+  verb.add_option("--trace", a.trace, "write what each thread did when to a file, in Chrome's trace format");
+  verb.add_option("--json", a.json, "write a report to a file, or - for standard output");
+  verb.add_flag("-q,--quiet", a.quiet, "no progress line and no summary");
+}
+
+void add_verbs(CLI::App& app, Arguments& a, Action& action) {
+  CLI::App* pack_verb = app.add_subcommand("pack", "Pack a file or pipe into an archive");
+  pack_verb->add_option("IN", a.input, "a file, or - for standard input")->required();
+  pack_verb->add_option("OUT", a.output, "the archive, or - for standard output")->required();
+  pack_verb->add_flag("--force", a.force, "replace OUT if it exists");
+  pack_verb->add_option("--compress", a.compression, "zstd (default), zlib or none");
+  pack_verb->add_option("--level", a.level, "1 to 19 for zstd (default 3), 1 to 9 for zlib (default 6)");
+  pack_verb
+      ->add_option("--chunk", a.average_chunk,
+                   "bytes of a chunk on average: 1K to 256K, a power of two; default 16K")
+      ->transform(CLI::AsSizeValue(false));
+  add_run_options(*pack_verb, a);
+  pack_verb->callback([&] { action = [&] { return run_pack(a); }; });
+
+  CLI::App* unpack_verb = app.add_subcommand("unpack", "Restore what was packed");
+  unpack_verb->add_option("IN", a.input, "the archive, or - for standard input")->required();
+  unpack_verb->add_option("OUT", a.output, "a file, or - for standard output")->required();
+  unpack_verb->add_flag("--force", a.force, "replace OUT if it exists");
+  add_run_options(*unpack_verb, a);
+  unpack_verb->callback([&] { action = [&] { return run_unpack(a); }; });
+
+  CLI::App* check_verb = app.add_subcommand("check", "Restore to nowhere: is the archive whole and sound?");
+  check_verb->add_option("IN", a.input, "the archive, or - for standard input")->required();
+  add_run_options(*check_verb, a);
+  check_verb->callback([&] { action = [&] { return run_unpack(a); }; });
+}
+
+int run_program(int argc, char** argv) {
+  // A reader that goes away is an error of the write, not the end of the process.
+  std::signal(SIGPIPE, SIG_IGN);
+  CLI::App app{"Packs a stream without its duplicates, and restores it bit for bit."};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "millrace-dedup 0.1.0");
+  Arguments arguments;
+  Action action;
+  add_verbs(app, arguments, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    fmt::print(stderr, "millrace-dedup: {}; see millrace-dedup --help\n", error.what());
+    return exit_code({ErrorKind::usage, ""});
+  }
+  if (const Status done = action(); !done) {
+    fmt::print(stderr, "millrace-dedup: {}\n", done.error().message);
+    return exit_code(done.error());
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run_program(argc, argv);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "millrace-dedup: {}\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,226 @@
+"""Runs the program as a user would and checks what it prints, writes and returns.
+
+usage: program_test.py MILLRACE_DEDUP
+"""
+
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM = sys.argv[1]
+
+
+def run(*words, **options):
+    return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, timeout=120, **options)
+
+
+class Program(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        part = random.Random(1).randbytes(3_000_000)
+        self.data = part + b"a line of text\n" * 100_000 + part
+        self.input = self.folder / "in"
+        self.input.write_bytes(self.data)
+        self.archive = self.folder / "archive"
+
+    def done(self, *words, **options):
+        done = run(*words, **options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
+    def refused(self, code, word, *words, **options):
+        """The program ends with the code and one line that holds the word."""
+        done = run(*words, **options)
+        text = done.stderr.decode()
+        self.assertEqual(done.returncode, code, text)
+        self.assertEqual(text.count("\n"), 1, text)
+        self.assertIn(word, text)
+
+    def names(self):
+        return sorted(path.name for path in self.folder.iterdir())
+
+    def test_files_are_packed_checked_and_restored(self):
+        self.done("pack", self.input, self.archive)
+        self.assertLess(self.archive.stat().st_size, 3_100_000)
+        self.done("check", self.archive)
+        self.done("unpack", self.archive, self.folder / "out")
+        self.assertEqual((self.folder / "out").read_bytes(), self.data)
+        self.assertEqual(self.names(), ["archive", "in", "out"])
+
+    def test_pipes_both_ways_carry_the_same_bytes_as_files(self):
+        self.done("pack", self.input, self.archive)
+        archive = self.done("pack", "-", "-", input=self.data).stdout
+        self.assertEqual(archive, self.archive.read_bytes())
+        self.assertEqual(self.done("unpack", "-", "-", input=archive).stdout, self.data)
+        self.assertEqual(self.done("unpack", self.archive, "-").stdout, self.data)
+        self.done("unpack", "-", self.folder / "out", input=archive)
+        self.assertEqual((self.folder / "out").read_bytes(), self.data)
+        self.done("check", "-", input=archive)
+
+    def test_strategies_threads_tokens_and_memory_change_no_byte(self):
+        archives = set()
+        for strategy in "stealing", "pools", "oversubscribed", "collapsed", "tbb", "auto":
+            for options in ("--threads", 1), ("--threads", 3, "--tokens", 2), ("--memory", "1M"):
+                archives.add(self.done("pack", self.input, "-", "--strategy", strategy, *options).stdout)
+        self.assertEqual(len(archives), 1)
+
+    def test_every_compression_is_restored(self):
+        sizes = {}
+        for options in ("--compress", "none"), ("--compress", "zlib", "--level", 1), ("--level", 9), ("--chunk", "1K"):
+            archive = self.done("pack", self.input, "-", *options).stdout
+            self.assertEqual(self.done("unpack", "-", "-", input=archive).stdout, self.data)
+            sizes[options[1]] = len(archive)
+        self.assertLess(sizes["zlib"], sizes["none"])
+
+    def test_an_empty_input_is_an_archive_too(self):
+        archive = self.done("pack", "-", "-", input=b"").stdout
+        self.assertEqual(self.done("unpack", "-", "-", input=archive).stdout, b"")
+
+    def test_the_report_says_what_was_done(self):
+        trace = self.folder / "trace"
+        done = self.done("pack", self.input, self.archive, "--json", "-", "--trace", trace, "-q")
+        report = json.loads(done.stdout)
+        self.assertEqual(done.stderr, b"")
+        self.assertEqual(report["stream_bytes"], len(self.data))
+        self.assertEqual(report["archive_bytes"], self.archive.stat().st_size)
+        self.assertGreater(report["duplicate_bytes"], 2_800_000)
+        stages = [stage["name"] for stage in report["run"]["stages"]]
+        self.assertEqual(stages, ["read", "refine", "digest", "deduplicate", "compress", "write"])
+        self.assertGreater(len(json.loads(trace.read_text())["traceEvents"]), 10)
+        report = json.loads(self.done("unpack", self.archive, self.folder / "out", "--json", "-").stdout)
+        self.assertEqual(report["stream_bytes"], len(self.data))
+        self.assertGreater(report["references"], 0)
+        self.assertEqual(report["verb"], "unpack")
+        self.assertEqual(json.loads(self.done("check", self.archive, "--json", "-").stdout)["verb"], "check")
+        summary = self.done("pack", self.input, "-").stderr.decode()
+        self.assertIn("duplicates", summary)
+        self.assertIn("compress", summary)
+
+    def test_nothing_is_overwritten_unless_forced(self):
+        self.archive.write_bytes(b"precious")
+        self.refused(2, "--force", "pack", self.input, self.archive)
+        self.assertEqual(self.archive.read_bytes(), b"precious")
+        self.done("pack", self.input, self.archive, "--force")
+        self.refused(2, "--force", "unpack", self.archive, self.input)
+        self.refused(2, "both input and output", "pack", self.input, self.input, "--force")
+        self.assertEqual(self.input.read_bytes(), self.data)
+
+    def test_bad_words_end_with_code_2_and_one_line(self):
+        self.refused(2, "tar", "pack", self.folder, self.archive)
+        self.refused(2, "no such file", "pack", self.folder / "missing", self.archive)
+        self.refused(2, "no folder", "pack", self.input, self.folder / "no" / "archive")
+        self.refused(2, "lzma", "pack", self.input, self.archive, "--compress", "lzma")
+        self.refused(2, "1 to 19", "pack", self.input, self.archive, "--level", "20")
+        self.refused(2, "compression", "pack", self.input, self.archive, "--compress", "none", "--level", "3")
+        self.refused(2, "power of two", "pack", self.input, self.archive, "--chunk", "1000")
+        self.refused(2, "stealing", "pack", self.input, self.archive, "--strategy", "magic")
+        self.refused(2, "threads", "pack", self.input, self.archive, "--threads", "0")
+        self.refused(2, "tokens", "pack", self.input, self.archive, "--tokens", "0")
+        self.refused(2, "memory", "pack", self.input, self.archive, "--memory", "5 apples")
+        self.refused(2, "standard output", "pack", self.input, "-", "--json", "-")
+        self.refused(2, "IN", "check")
+        self.assertEqual(self.names(), ["in"])
+
+    def test_what_is_no_sound_archive_leaves_nothing(self):
+        output = self.folder / "out"
+        self.refused(1, "no archive", "unpack", self.input, output)
+        self.refused(1, "too short", "unpack", "-", output, input=b"")
+        self.done("pack", self.input, self.archive)
+        packed = bytearray(self.archive.read_bytes())
+        self.archive.write_bytes(packed[:-1])
+        self.refused(1, "cut off at byte", "unpack", self.archive, output)
+        self.refused(1, "cut off at byte", "check", self.archive)
+        packed[2_000_000] ^= 4
+        self.archive.write_bytes(packed)
+        self.refused(1, "damaged at byte 32 (record 0)", "unpack", self.archive, output)
+        self.refused(1, "damaged at byte 32 (record 0)", "check", self.archive)
+        self.assertEqual(self.names(), ["archive", "in"])
+
+    def test_a_full_disk_is_one_error_and_leaves_nothing(self):
+        self.refused(1, "no space left", "pack", self.input, "/dev/full")
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([PROGRAM, "pack", self.input, "-"], stdout=full, stderr=subprocess.PIPE, timeout=60)
+        self.assertEqual((done.returncode, done.stderr.count(b"\n")), (1, 1), done.stderr)
+        small = self.folder / "small"
+        small.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1M", "none", small], capture_output=True)
+        if mounted.returncode != 0:
+            self.skipTest("SKIPPED: no file system can be mounted here; /dev/full was tried")
+        self.addCleanup(subprocess.run, ["umount", small], check=True)
+        self.refused(1, "no space left after", "pack", self.input, small / "archive")
+        self.done("pack", self.input, self.archive)
+        self.refused(1, "no space left after", "unpack", self.archive, small / "out")
+        self.refused(1, "temporary file", "check", "-", input=self.archive.read_bytes(),
+                     env=os.environ | {"TMPDIR": str(small)})
+        self.assertEqual(list(small.iterdir()), [])
+
+    def test_a_reader_that_goes_away_is_one_error(self):
+        with subprocess.Popen([PROGRAM, "pack", self.input, "-"], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as child:
+            child.stdout.close()
+            text = child.stderr.read().decode()
+            self.assertEqual(child.wait(timeout=60), 1)
+        self.assertEqual(text.count("\n"), 1, text)
+        self.assertIn("has ended", text)
+
+    def feeding(self, *words):
+        """A run whose standard input gives some data and then waits."""
+        child = subprocess.Popen([PROGRAM, *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.PIPE)
+        self.addCleanup(child.stderr.close)
+        self.addCleanup(child.stdin.close)
+        child.stdin.write(self.data)
+        child.stdin.flush()
+        return child
+
+    def test_an_interrupt_ends_promptly_and_leaves_nothing(self):
+        for number in signal.SIGINT, signal.SIGTERM:
+            child = self.feeding("pack", "-", self.archive)
+            started = time.monotonic()
+            while len(self.names()) < 2 and time.monotonic() < started + 30:
+                time.sleep(0.01)
+            child.send_signal(number)
+            self.assertEqual(child.wait(timeout=30), 130)
+            text = child.stderr.read().decode()
+            self.assertEqual(text.count("\n"), 1, text)
+            self.assertIn("interrupted after", text)
+            self.assertEqual(self.names(), ["in"])
+
+    def test_a_killed_run_leaves_nothing_under_the_name(self):
+        self.archive.write_bytes(b"precious")
+        child = self.feeding("pack", "-", self.archive, "--force")
+        started = time.monotonic()
+        while len(self.names()) < 3 and time.monotonic() < started + 30:
+            time.sleep(0.01)
+        child.kill()
+        child.wait(timeout=30)
+        self.assertEqual(self.archive.read_bytes(), b"precious")
+        # What it left is no obstacle to the next.
+        self.done("pack", self.input, self.archive, "--force")
+        self.done("check", self.archive)
+
+    def test_a_slow_reader_holds_the_memory_to_the_budget(self):
+        budget = 24 << 20
+        noise = self.folder / "noise"
+        noise.write_bytes(random.Random(2).randbytes(60_000_000))
+        with subprocess.Popen([PROGRAM, "pack", noise, "-", "--memory", str(budget), "-q"],
+                              stdout=subprocess.PIPE) as child:
+            time.sleep(1.5)  # everything that may be in flight is, as nobody reads
+            status = pathlib.Path(f"/proc/{child.pid}/status").read_text()
+            child.kill()
+        peak = int(status.split("VmHWM:")[1].split()[0]) * 1024
+        # The program itself, its libraries and what compression needs are not the stream's.
+        self.assertLess(peak, 1.2 * budget + (24 << 20))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
