@@ -1,0 +1,75 @@
+// Numbers and texts as bytes in memory, little end first, for files that any machine of that order can read.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace millrace::similar {
+
+static_assert(std::endian::native == std::endian::little, "numbers are copied as they are in memory");
+
+template <class T>
+concept Number = std::is_arithmetic_v<T>;
+
+class ByteWriter {
+ public:
+  template <Number T> void number(T value) {
+    const auto* first = reinterpret_cast<const std::byte*>(&value);
+    bytes_.insert(bytes_.end(), first, first + sizeof(T));
+  }
+  // Its length, then its bytes.
+  void text(std::string_view value) {
+    number(static_cast<std::uint32_t>(value.size()));
+    raw(std::as_bytes(std::span(value)));
+  }
+  void raw(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
+  [[nodiscard]] const std::vector<std::byte>& bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+// Reads what a ByteWriter wrote. Reading past the end gives zeros and empty texts, and is remembered.
+class ByteReader {
+ public:
+  explicit ByteReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  template <Number T> T number() {
+    T value{};
+    if (const auto bytes = raw(sizeof(T))) std::memcpy(&value, bytes->data(), sizeof(T));
+    return value;
+  }
+  std::string text() {
+    const auto bytes = raw(number<std::uint32_t>());
+    if (!bytes) return {};
+    return {reinterpret_cast<const char*>(bytes->data()), bytes->size()};
+  }
+  std::optional<std::span<const std::byte>> raw(std::size_t size) {
+    if (size > bytes_.size()) {
+      overrun_ = true;
+      bytes_ = {};
+      return std::nullopt;
+    }
+    const auto result = bytes_.first(size);
+    bytes_ = bytes_.subspan(size);
+    return result;
+  }
+  [[nodiscard]] std::size_t left() const { return bytes_.size(); }
+  // Whether everything was there, and nothing more.
+  [[nodiscard]] bool complete() const { return !overrun_ && bytes_.empty(); }
+  [[nodiscard]] bool overrun() const { return overrun_; }
+
+ private:
+  std::span<const std::byte> bytes_;
+  bool overrun_ = false;
+};
+
+}  // namespace millrace::similar

@@ -1,0 +1,29 @@
+// What the first bytes of an image file tell: its format, size and orientation.
+#pragma once
+
+#include "millrace/base/result.h"
+
+#include <cstddef>
+#include <span>
+
+namespace millrace::similar {
+
+enum class ImageFormat { jpeg, png };
+
+struct ImageHeader {
+  ImageFormat format = ImageFormat::jpeg;
+  int width = 0;   // as stored, before the orientation is applied
+  int height = 0;  //
+  // Exif's tag 0x0112, 1 to 8: how the stored raster is to be turned to be upright. 1, upright, where there
+  // is none.
+  int orientation = 1;
+};
+
+// More pixels than this are refused: a few hundred bytes can claim any size.
+inline constexpr long long most_pixels = 1LL << 28;
+
+// `file` is a whole file or its beginning. A failure says what is wrong without naming the file: "a WebP
+// image; ...", "empty", "damaged: ...".
+[[nodiscard]] Result<ImageHeader> read_image_header(std::span<const std::byte> file);
+
+}  // namespace millrace::similar

@@ -1,0 +1,33 @@
+#include "similar/index_command.h"
+#include "similar/query_command.h"
+
+#include <csignal>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+int main(int argc, char** argv) {
+  using namespace millrace;
+  // A reader that goes away is an error of the write, not the end of the process.
+  std::signal(SIGPIPE, SIG_IGN);
+
+  CLI::App app{"Finds images that look alike: index a folder once, then ask."};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "millrace-similar 0.1.0");
+  similar::Action action;
+  similar::add_index_command(app, action);
+  similar::add_query_command(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    fmt::print(stderr, "millrace-similar: {}; see millrace-similar --help\n", error.what());
+    return exit_code({ErrorKind::usage, ""});
+  }
+  const Result<int> done = action();
+  if (!done) {
+    fmt::print(stderr, "millrace-similar: {}\n", done.error().message);
+    return exit_code(done.error());
+  }
+  return *done;
+}

@@ -1,0 +1,76 @@
+// The stages that every image goes through, whether it is indexed or asked about: read, load, segment,
+// extract. Each is a function of what came before alone.
+#pragma once
+
+#include "millrace/base/result.h"
+#include "similar/image.h"
+#include "similar/image_header.h"
+#include "similar/image_list.h"
+#include "similar/region_features.h"
+#include "similar/segmentation.h"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace millrace::similar {
+
+// An image on its way: an item of a stream. A failure does not end the stream; it travels on in the image's
+// place, so that it is reported in order.
+template <class T> struct Job {
+  ImageFile file;
+  std::optional<T> value;
+  Error error;  // where there is no value
+
+  void set(Result<T> result) {
+    if (result)
+      value.emplace(std::move(*result));
+    else
+      error = std::move(result.error());
+  }
+};
+
+// The job with fn(value) in place of the value, fn returning U or Result<U>; a failure is passed on.
+template <class T, class Fn> [[nodiscard]] auto next_job(Job<T> job, Fn fn) {
+  using Returned = decltype(fn(std::move(*job.value)));
+  constexpr bool may_fail = requires { typename Returned::error_type; };
+  using U = typename std::conditional_t<may_fail, Returned, std::optional<Returned>>::value_type;
+  Job<U> next{.file = std::move(job.file), .value = std::nullopt, .error = std::move(job.error)};
+  if (!job.value) return next;
+  if constexpr (may_fail)
+    next.set(fn(std::move(*job.value)));
+  else
+    next.value.emplace(fn(std::move(*job.value)));
+  return next;
+}
+
+// The side of the square that images are resized to before they are segmented, in pixels, whatever their
+// shape.
+inline constexpr int analysed_side = 128;
+
+struct EncodedImage {
+  std::vector<std::byte> bytes;
+  ImageHeader header;
+};
+struct SegmentedImage {
+  Image image;
+  Segmentation segmentation;
+};
+
+// What a job occupies at most on its way through the stages, in bytes.
+[[nodiscard]] std::size_t working_bytes(const Job<EncodedImage>& job);
+
+// Reads the file and its header. Errors here and below name the file.
+[[nodiscard]] Job<EncodedImage> read_stage(ImageFile file);
+// Decodes, resizes and turns upright.
+[[nodiscard]] Job<Image> load_stage(Job<EncodedImage> job);
+[[nodiscard]] Job<SegmentedImage> segment_stage(Job<Image> job);
+[[nodiscard]] Job<std::vector<Region>> extract_stage(Job<SegmentedImage> job);
+
+// All of them, one after the other.
+[[nodiscard]] Result<std::vector<Region>> describe_file(const std::string& path);
+
+}  // namespace millrace::similar

@@ -1,0 +1,227 @@
+"""Runs millrace-similar as a user would and checks what it prints, writes and returns.
+
+usage: program_test.py MILLRACE_SIMILAR
+"""
+
+import json
+import os
+import pathlib
+import random
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import zlib
+
+PROGRAM = str(pathlib.Path(sys.argv[1]).resolve())
+
+
+def png(seed, width=96, height=72):
+    """A PNG file of a few coloured bars."""
+    rng = random.Random(seed)
+    bars = [bytes(rng.randrange(256) for _ in range(3)) for _ in range(6)]
+    rows = b""
+    for y in range(height):
+        row = b"".join(bars[(x * 3 // width) + 3 * (y * 2 // height)] for x in range(width))
+        rows += b"\0" + row
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+            + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+class Program(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.photos = self.folder / "photos"
+        self.photos.mkdir()
+        for seed in range(12):
+            (self.photos / f"{seed:02}.png").write_bytes(png(seed))
+
+    def run_program(self, *words, **options):
+        return subprocess.run([PROGRAM, *map(str, words)], cwd=self.folder, capture_output=True, timeout=120,
+                              **options)
+
+    def done(self, code, *words):
+        done = self.run_program(*words)
+        self.assertEqual(done.returncode, code, done.stderr.decode())
+        return done.stdout.decode()
+
+    def refused(self, code, word, *words):
+        """The program ends with the code and one line that holds the word."""
+        done = self.run_program(*words)
+        text = done.stderr.decode()
+        self.assertEqual(done.returncode, code, text)
+        self.assertEqual(text.count("\n"), 1, text)
+        self.assertIn(word, text)
+        self.assertEqual(done.stdout, b"")
+
+    def test_an_indexed_image_is_found_first(self):
+        self.done(0, "index", "photos")
+        lines = self.done(0, "query", "photos/03.png", "--top", "4").splitlines()
+        self.assertEqual(len(lines), 5)
+        self.assertEqual(lines[0], "photos/03.png")
+        self.assertEqual(lines[1], f"  0.0000  {self.photos.resolve() / '03.png'}")
+
+    def test_results_do_not_depend_on_how_the_work_is_divided(self):
+        self.done(0, "index", "photos")
+        index = (self.folder / "similar.index").read_bytes()
+        expected = self.done(0, "query", "photos")
+        for strategy in "pools", "oversubscribed", "collapsed", "stealing", "tbb", "auto":
+            for extra in ("--threads", "1"), ("--tokens", "2"), ("--memory", "1"):
+                words = ("--strategy", strategy, *extra)
+                self.done(0, "index", "photos", "-o", "again.index", "--anew", *words)
+                self.assertEqual((self.folder / "again.index").read_bytes(), index, words)
+                self.assertEqual(self.done(0, "query", "photos", *words), expected, words)
+
+    def test_an_index_is_kept_up_to_date(self):
+        self.done(0, "index", "photos")
+        (self.photos / "05.png").write_bytes(png(99, 100, 80))
+        (self.photos / "06.png").unlink()
+        (self.photos / "new.png").write_bytes(png(100))
+        report = json.loads(self.done(0, "index", "photos", "--json", "-"))
+        self.assertEqual((report["images"], report["reused"]), (12, 10))
+        kept = (self.folder / "similar.index").read_bytes()
+        self.done(0, "index", "photos", "--anew")
+        self.assertEqual((self.folder / "similar.index").read_bytes(), kept)
+
+    def test_unreadable_images_are_named_and_left_out(self):
+        (self.photos / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 and no more")
+        (self.photos / "empty.png").write_bytes(b"")
+        (self.photos / "notes.txt").write_bytes(b"no image")
+        done = self.run_program("index", "photos")
+        text = done.stderr.decode()
+        self.assertEqual(done.returncode, 3, text)
+        self.assertIn("'photos/broken.jpg' is damaged", text)
+        self.assertIn("'photos/empty.png' is empty", text)
+        self.assertIn("1 other files passed over", text)
+        self.assertIn("12 images", text)
+        done = self.run_program("query", "-q", "photos/empty.png", "photos/01.png", "absent.jpg")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("there is no file 'absent.jpg'", done.stderr.decode())
+        self.assertTrue(done.stdout.startswith(b"photos/01.png\n"))
+
+    def test_mistakes_are_one_clear_line(self):
+        (self.folder / "empty").mkdir()
+        self.refused(2, "there is no folder 'nowhere'", "index", "nowhere")
+        self.refused(2, "no images in 'empty'", "index", "empty")
+        self.refused(2, "is no folder", "index", "photos/01.png")
+        self.refused(2, "index DIR -o similar.index", "query", "photos")
+        self.refused(2, "stealing", "index", "photos", "--strategy", "magic")
+        self.refused(2, "--threads", "index", "photos", "--threads", "4096")
+        self.refused(2, "--help", "index")
+        self.refused(2, "--help", "query", "photos", "--top", "0")
+        self.refused(1, "cannot write", "index", "photos", "-o", "nowhere/index")
+        self.refused(2, "is there and no index", "index", "photos", "-o", "photos/01.png")
+        self.assertEqual((self.photos / "01.png").read_bytes(), png(1))
+
+    def test_an_index_is_not_replaced_by_that_of_another_folder(self):
+        self.done(0, "index", "photos")
+        other = self.folder / "other"
+        other.mkdir()
+        (other / "1.png").write_bytes(png(1))
+        self.refused(2, "--anew", "index", "other")
+        self.done(0, "index", "other", "--anew")
+
+    def test_a_damaged_index_is_noticed_and_made_again(self):
+        self.done(0, "index", "photos")
+        path = self.folder / "similar.index"
+        whole = path.read_bytes()
+        damaged = bytearray(whole)
+        damaged[len(whole) // 2] ^= 4
+        for spoilt in bytes(damaged), whole[:-1], whole[: len(whole) // 3]:
+            path.write_bytes(spoilt)
+            self.refused(1, "make it again", "query", "photos/01.png")
+            done = self.run_program("index", "photos")
+            self.assertEqual(done.returncode, 0)
+            self.assertIn("it is made again", done.stderr.decode())
+            self.assertEqual(path.read_bytes(), whole)
+
+    def interrupted(self, sent):
+        """Starts an index run, sends the signal once some images are done, gives the exit code."""
+        for seed in range(100, 160):
+            (self.photos / f"{seed}.png").write_bytes(png(seed, 900, 700))
+        journal = self.folder / "similar.index.journal"
+        process = subprocess.Popen([PROGRAM, "index", "photos", "--threads", "1"], cwd=self.folder,
+                                   stderr=subprocess.PIPE)
+        while process.poll() is None and not (journal.exists() and journal.stat().st_size > 8000):
+            time.sleep(0.002)
+        process.send_signal(sent)
+        text = process.communicate(timeout=60)[1].decode()
+        return process.returncode, text
+
+    def goes_on(self):
+        self.assertFalse((self.folder / "similar.index").exists())
+        done = self.run_program("index", "photos", "--json", "report.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("going on from an interrupted run", done.stderr.decode())
+        self.assertGreater(json.loads((self.folder / "report.json").read_text())["reused"], 5)
+        went_on = (self.folder / "similar.index").read_bytes()
+        self.done(0, "index", "photos", "--anew")
+        self.assertEqual((self.folder / "similar.index").read_bytes(), went_on)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()),
+                         ["photos", "report.json", "similar.index"])
+
+    def test_a_killed_run_is_gone_on_with(self):
+        code, _ = self.interrupted(signal.SIGKILL)
+        if code == 0:
+            self.skipTest("the run was faster than the signal")
+        self.goes_on()
+
+    def test_an_interrupted_run_says_what_it_keeps_and_is_gone_on_with(self):
+        code, text = self.interrupted(signal.SIGINT)
+        if code == 0:
+            self.skipTest("the run was faster than the signal")
+        self.assertEqual(code, 130, text)
+        self.assertIn("similar.index.journal keeps what is done", text)
+        self.goes_on()
+
+    def test_reports_are_json_and_html(self):
+        self.done(0, "index", "photos", "--json", "index.json", "--trace", "trace.json")
+        report = json.loads((self.folder / "index.json").read_text())
+        self.assertEqual(report["schema"], "millrace.similar.index")
+        self.assertEqual(report["run"]["stages"][0]["name"], "read")
+        self.assertTrue(json.loads((self.folder / "trace.json").read_text()))
+        text = self.done(0, "query", "photos/01.png", "photos/02.png",
+                         "--json", "-", "--html", "page.html", "--top", "2")
+        queries = json.loads(text)["queries"]
+        self.assertEqual([query["image"] for query in queries], ["photos/01.png", "photos/02.png"])
+        for query in queries:
+            self.assertEqual(len(query["answers"]), 2)
+            self.assertLess(query["answers"][0]["distance"], 1e-4)
+        page = (self.folder / "page.html").read_text()
+        self.assertTrue(page.startswith("<!DOCTYPE html>"))
+        self.assertGreaterEqual(page.count("data:image/jpeg;base64,"), 2)
+        self.assertNotIn("http", page)
+
+    def test_a_full_disk_is_named_and_leaves_no_index(self):
+        done = self.run_program("index", "photos", preexec_fn=lambda: limit_files(2000))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("cannot write", done.stderr.decode())
+        self.assertFalse((self.folder / "similar.index").exists())
+
+    def test_a_closed_standard_output_is_an_error(self):
+        self.done(0, "index", "photos")
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([PROGRAM, "query", "photos"], cwd=self.folder, stdout=full,
+                                  stderr=subprocess.PIPE, timeout=60)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("standard output cannot be written", done.stderr.decode())
+
+
+def limit_files(size):
+    """Writes beyond the size fail, as on a full disk."""
+    import resource
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,62 @@
+// Records: the frame that index files and journals are made of. A file is a mark of 16 letters that says what
+// it is, a version, and records, each with a checksum that also covers its place, so that a record that is
+// altered, cut, missing or moved is noticed.
+//
+//   mark      16 bytes
+//   version   u32
+//   records   kind u32, length u32, XXH3-64 of kind, length and payload, seeded by the offset of the record,
+//             u64; payload
+#pragma once
+
+#include "millrace/base/result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace millrace::similar {
+
+inline constexpr std::size_t mark_size = 16;
+inline constexpr std::size_t record_header_size = 16;
+inline constexpr std::size_t first_record_offset = mark_size + 4;
+
+// The beginning of a file. mark: 16 letters.
+[[nodiscard]] std::vector<std::byte> file_start(std::string_view mark, std::uint32_t version);
+
+// A record that is to be at `offset`. Payloads are below 4 GiB.
+[[nodiscard]] std::vector<std::byte> record_bytes(std::uint64_t offset, std::uint32_t kind,
+                                                  std::span<const std::byte> payload);
+
+struct Record {
+  std::uint64_t offset = 0;
+  std::uint32_t kind = 0;
+  std::span<const std::byte> payload;  // within the file's bytes
+};
+
+// Goes through the records of a file in memory.
+class RecordReader {
+ public:
+  // A failure says what is wrong without naming the file: `what` is no such file, another version, cut short.
+  [[nodiscard]] static Result<RecordReader> open(std::span<const std::byte> file, std::string_view mark,
+                                                 std::uint32_t version, std::string_view what);
+
+  // The next record, none at the end. A failure says what is wrong and at which byte.
+  [[nodiscard]] Result<std::optional<Record>> next();
+
+  // Up to where all records were sound.
+  [[nodiscard]] std::uint64_t offset() const { return offset_; }
+
+ private:
+  explicit RecordReader(std::span<const std::byte> file) : file_(file) {}
+
+  std::span<const std::byte> file_;
+  std::uint64_t offset_ = first_record_offset;
+};
+
+// Whether the bytes start with the mark, whatever follows.
+[[nodiscard]] bool has_mark(std::span<const std::byte> file, std::string_view mark);
+
+}  // namespace millrace::similar

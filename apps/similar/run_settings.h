@@ -1,0 +1,55 @@
+// What both commands are told about how to run, and what they tell about it.
+#pragma once
+
+#include "millrace/base/result.h"
+#include "millrace/pool/worker_pool.h"
+#include "millrace/stream/run_options.h"
+#include "millrace/stream/run_report.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json_fwd.hpp>
+
+namespace millrace::similar {
+
+// What a command does. Its Error becomes one line on standard error and the exit code; a value is an exit
+// code by itself.
+using Action = std::function<Result<int>()>;
+
+// The exit code of a command that did all but images that could not be read.
+inline constexpr int some_unreadable = 3;
+
+struct RunSettings {
+  std::string strategy = "auto";
+  int threads = 0;  // 0: as many as the process may use
+  int tokens = 0;
+  int memory_mib = 128;
+  std::string json;   // file or "-"; empty for none
+  std::string trace;  // file or "-"; empty for none
+  bool quiet = false;
+
+  void add_options(CLI::App& verb);
+};
+
+// The pool and the options that the settings ask for. Usage error for what this process may not have.
+struct RunMeans {
+  std::unique_ptr<pool::WorkerPool> pool;
+  stream::RunOptions options;
+};
+[[nodiscard]] Result<RunMeans> means_of(const RunSettings& settings);
+
+// "load 21 %, segment 15 %": each stage's share of the time spent in stages.
+[[nodiscard]] std::string stage_shares(const stream::RunReport& report);
+
+// Writes to a file, whole or not at all, or to standard output for "-".
+[[nodiscard]] Status write_text(const std::string& text, const std::string& path);
+// Indented by two.
+[[nodiscard]] Status write_json(const nlohmann::json& json, const std::string& path);
+// The JSON report and the trace, where the settings ask for them.
+[[nodiscard]] Status write_reports(const RunSettings& settings, const nlohmann::json& json,
+                                   const stream::RunReport& report);
+
+}  // namespace millrace::similar

@@ -1,0 +1,31 @@
+// Thumbnails: small pictures of images, made in parallel.
+#pragma once
+
+#include "millrace/base/result.h"
+#include "millrace/pool/team.h"
+#include "millrace/stream/run_options.h"
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace millrace::similar {
+
+struct Thumbnail {
+  int width = 0;
+  int height = 0;
+  std::vector<std::byte> jpeg;
+};
+
+// No side is longer, in pixels.
+inline constexpr int longest_thumbnail_side = 220;
+
+// By path. Images that cannot be read have none.
+using Thumbnails = std::map<std::string, Thumbnail>;
+
+// Failure only when the run was stopped or there is no memory.
+[[nodiscard]] Result<Thumbnails> make_thumbnails(const std::vector<std::string>& paths,
+                                                 const stream::RunOptions& options, pool::Team& team);
+
+}  // namespace millrace::similar
