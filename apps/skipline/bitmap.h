@@ -1,0 +1,51 @@
+// Bitmap: an image of two colours.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace millrace::skipline {
+
+using Word = std::uint64_t;
+inline constexpr int word_bits = 64;
+
+// A line of pixels: pixel x is bit 63 - x % 64 of word x / 64, 1 for black. Bits beyond the width are 0.
+using Line = std::span<const Word>;
+
+class Bitmap {
+ public:
+  // All white. width, height >= 1.
+  Bitmap(int width, int height)
+      : width_(width), height_(height),
+        stride_((static_cast<std::size_t>(width) + word_bits - 1) / word_bits),
+        words_(stride_ * static_cast<std::size_t>(height)) {}
+
+  [[nodiscard]] int width() const { return width_; }
+  [[nodiscard]] int height() const { return height_; }
+  [[nodiscard]] Line line(int y) const { return {&words_[stride_ * static_cast<std::size_t>(y)], stride_}; }
+  [[nodiscard]] std::span<Word> line(int y) {
+    return {&words_[stride_ * static_cast<std::size_t>(y)], stride_};
+  }
+
+  [[nodiscard]] bool is_black(int x, int y) const {
+    return (line(y)[static_cast<std::size_t>(x / word_bits)] >> (word_bits - 1 - x % word_bits) & 1) != 0;
+  }
+  void set_black(int x, int y) {
+    line(y)[static_cast<std::size_t>(x / word_bits)] |= Word{1} << (word_bits - 1 - x % word_bits);
+  }
+
+  // Its columns as lines.
+  [[nodiscard]] Bitmap transposed() const;
+
+  bool operator==(const Bitmap&) const = default;
+
+ private:
+  int width_;
+  int height_;
+  std::size_t stride_;
+  std::vector<Word> words_;
+};
+
+}  // namespace millrace::skipline

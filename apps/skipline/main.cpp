@@ -1,0 +1,151 @@
+// millrace-skipline: run-length coding with skipped lines for images of two colours.
+#include "millrace/base/clock.h"
+#include "skipline/pbm.h"
+#include "skipline/skipline_file.h"
+#include "skipline/whole_file.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace {
+
+using namespace millrace;
+using namespace millrace::skipline;
+
+constexpr int default_strips = 4;
+
+struct Options {
+  std::string input;
+  std::string output;
+  std::string variant = "basic";
+  Parameters parameters;
+  std::optional<int> threads;
+  bool columns = false;
+  int repeat = 1;
+  bool quiet = false;
+};
+
+// What is done `repeat` times, and how long each time took.
+template <class T> struct Repeated {
+  T result;
+  std::vector<double> milliseconds;
+};
+template <class T> Result<Repeated<T>> repeated(int repeat, const std::function<Result<T>()>& pass) {
+  std::vector<double> milliseconds;
+  for (;;) {
+    const std::int64_t start = now_ns();
+    Result<T> result = pass();
+    milliseconds.push_back(1e3 * seconds(now_ns() - start));
+    if (!result) return std::unexpected(std::move(result.error()));
+    if (static_cast<int>(milliseconds.size()) == repeat)
+      return Repeated<T>{std::move(*result), std::move(milliseconds)};
+  }
+}
+
+std::string times_text(std::vector<double> milliseconds) {
+  std::ranges::sort(milliseconds);
+  if (milliseconds.size() == 1) return fmt::format("{:.3f} ms", milliseconds.front());
+  return fmt::format("{:.3f} ms a pass (median of {}; {:.3f} to {:.3f})",
+                     milliseconds[milliseconds.size() / 2], milliseconds.size(), milliseconds.front(),
+                     milliseconds.back());
+}
+
+Status encode_file(const Options& options) {
+  Parameters parameters = options.parameters;
+  const auto variant = parse_variant(options.variant);
+  if (!variant) return std::unexpected(variant.error());
+  parameters.variant = *variant;
+  const auto bytes = read_file(options.input);
+  if (!bytes) return std::unexpected(bytes.error());
+  const auto image = read_pbm(*bytes);
+  if (!image) return failure("'{}' is {}", options.input, image.error().message);
+  const int lines = options.columns ? image->width() : image->height();
+  const int strips = options.threads.value_or(std::min(default_strips, lines));
+  const auto encoded = repeated<EncodedImage>(
+      options.repeat, [&] { return encode(*image, parameters, strips, options.columns); });
+  if (!encoded) return std::unexpected(encoded.error());
+  const auto file = file_of(encoded->result);
+  if (Status written = write_file(options.output, file); !written) return written;
+  if (!options.quiet) {
+    const std::size_t raw = write_pbm(*image).size();
+    fmt::print(stderr, "encoded {}x{} pixels in {} strips: {} bytes, 1/{:.2f} of raw PBM; {}\n",
+               image->width(), image->height(), strips, file.size(),
+               static_cast<double>(raw) / static_cast<double>(file.size()),
+               times_text(encoded->milliseconds));
+  }
+  return {};
+}
+
+Status decode_file(const Options& options) {
+  const auto bytes = read_file(options.input);
+  if (!bytes) return std::unexpected(bytes.error());
+  const auto encoded = read_skipline(*bytes);
+  if (!encoded) return failure("'{}' is {}", options.input, encoded.error().message);
+  const auto image = repeated<Bitmap>(options.repeat, [&] { return decode(*encoded); });
+  if (!image) return failure("'{}' is {}", options.input, image.error().message);
+  if (Status written = write_file(options.output, write_pbm(image->result)); !written) return written;
+  if (!options.quiet) {
+    fmt::print(stderr, "decoded {}x{} pixels from {} strips; {}\n", encoded->width, encoded->height,
+               encoded->strips.size(), times_text(image->milliseconds));
+  }
+  return {};
+}
+
+void add_common_options(CLI::App& verb, Options& options, const char* input, const char* output) {
+  verb.add_option("input", options.input, input)->required();
+  verb.add_option("output", options.output, output)->required();
+  verb.add_option("--repeat", options.repeat,
+                  "do it N times in memory, with new threads each time, and print the time of a pass")
+      ->check(CLI::Range(1, 1'000'000));
+  verb.add_flag("-q,--quiet", options.quiet, "no summary");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // A reader that goes away is an error of the write, not the end of the process.
+  std::signal(SIGPIPE, SIG_IGN);
+
+  CLI::App app{
+      "Stores images of two colours by runs of pixels, leaving out lines that are like the one before."};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "millrace-skipline 0.1.0");
+  Options options;
+  Parameters& parameters = options.parameters;
+  CLI::App* encoding = app.add_subcommand("encode", "Encode a PBM image");
+  add_common_options(*encoding, options, "a PBM image (P1 or P4), or - for standard input",
+                     "the encoded image, or - for standard output");
+  encoding->add_option("--variant", options.variant,
+                       "how the threshold moves: basic (the default), swing, tow");
+  encoding->add_option("--range", parameters.range, "pixels that the threshold is for; default: 7");
+  encoding->add_option("--threshold", parameters.threshold,
+                       "pixels among them that may differ in a skipped line; 0 for no loss; default: 3");
+  encoding->add_option("--skip", parameters.skipped, "lines skipped in a row at most; default: 15");
+  encoding->add_flag("!--no-vtl", parameters.vertical_lines,
+                     "also skip lines in which a vertical line begins or ends");
+  encoding->add_flag("--columns", options.columns, "go through columns instead of lines");
+  encoding->add_option("--threads", options.threads, "strips, each with a thread of its own; default: 4");
+  CLI::App* decoding = app.add_subcommand("decode", "Decode to a PBM image (P4), one thread for each strip");
+  add_common_options(*decoding, options, "an encoded image, or - for standard input",
+                     "the PBM image, or - for standard output");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    fmt::print(stderr, "millrace-skipline: {}; see millrace-skipline --help\n", error.what());
+    return exit_code({ErrorKind::usage, ""});
+  }
+  const Status done = encoding->parsed() ? encode_file(options) : decode_file(options);
+  if (done) return 0;
+  fmt::print(stderr, "millrace-skipline: {}\n", done.error().message);
+  return exit_code(done.error());
+}

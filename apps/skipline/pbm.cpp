@@ -1,0 +1,128 @@
+#include "skipline/pbm.h"
+
+#include <string>
+#include <string_view>
+
+namespace millrace::skipline {
+namespace {
+
+class Reader {
+ public:
+  explicit Reader(std::span<const std::byte> file)
+      : text_(reinterpret_cast<const char*>(file.data()), file.size()) {}
+
+  [[nodiscard]] std::size_t offset() const { return offset_; }
+  [[nodiscard]] bool at_end() const { return offset_ == text_.size(); }
+  [[nodiscard]] std::string_view rest() const { return text_.substr(offset_); }
+  char next() { return text_[offset_++]; }
+  bool take(std::string_view word) {
+    if (!rest().starts_with(word)) return false;
+    offset_ += word.size();
+    return true;
+  }
+
+  // White space, and comments from # to the end of the line.
+  void skip_space() {
+    while (!at_end()) {
+      if (text_[offset_] == '#') {
+        while (!at_end() && text_[offset_] != '\n')
+          ++offset_;
+      } else if (is_space(text_[offset_])) {
+        ++offset_;
+      } else {
+        return;
+      }
+    }
+  }
+  static bool is_space(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f';
+  }
+
+  // A side of the image; 0 if there is none within the limits.
+  int side() {
+    skip_space();
+    int value = 0;
+    bool is_number = false;
+    while (!at_end() && text_[offset_] >= '0' && text_[offset_] <= '9') {
+      is_number = true;
+      value = 10 * value + (next() - '0');
+      if (value > longest_side) return 0;
+    }
+    return is_number ? value : 0;
+  }
+
+ private:
+  std::string_view text_;
+  std::size_t offset_ = 0;
+};
+
+Status read_plain(Reader& reader, Bitmap& bitmap) {
+  for (int y = 0; y < bitmap.height(); ++y) {
+    for (int x = 0; x < bitmap.width(); ++x) {
+      reader.skip_space();
+      if (reader.at_end()) return failure("cut short in line {} of {}", y + 1, bitmap.height());
+      const char digit = reader.next();
+      if (digit != '0' && digit != '1') return failure("no 0 or 1 at byte {}", reader.offset() - 1);
+      if (digit == '1') bitmap.set_black(x, y);
+    }
+  }
+  return {};
+}
+
+Status read_raw(Reader& reader, Bitmap& bitmap) {
+  // One white space after the height, then the bytes.
+  if (reader.at_end() || !Reader::is_space(reader.next()))
+    return failure("no white space behind the height, at byte {}", reader.offset());
+  const std::size_t stride = (static_cast<std::size_t>(bitmap.width()) + 7) / 8;
+  const std::string_view bytes = reader.rest();
+  if (bytes.size() < stride * static_cast<std::size_t>(bitmap.height()))
+    return failure("cut short in line {} of {}", bytes.size() / stride + 1, bitmap.height());
+  const int used = bitmap.width() % word_bits;
+  const Word last = used == 0 ? ~Word{0} : ~(~Word{0} >> used);
+  for (int y = 0; y < bitmap.height(); ++y) {
+    const auto line = bitmap.line(y);
+    const char* in = bytes.data() + stride * static_cast<std::size_t>(y);
+    for (std::size_t i = 0; i < stride; ++i)
+      line[i / 8] |= Word{static_cast<unsigned char>(in[i])} << (56 - 8 * (i % 8));
+    line.back() &= last;
+  }
+  reader.take(bytes.substr(0, stride * static_cast<std::size_t>(bitmap.height())));
+  return {};
+}
+
+}  // namespace
+
+Result<Bitmap> read_pbm(std::span<const std::byte> file) {
+  Reader reader(file);
+  const bool plain = reader.take("P1");
+  if (!plain && !reader.take("P4")) return failure("no PBM image: it does not start with P1 or P4");
+  const int width = reader.side();
+  const int height = width == 0 ? 0 : reader.side();
+  if (width == 0 || height == 0)
+    return failure("without a size from 1 to {} at byte {}", longest_side, reader.offset());
+  if (static_cast<long long>(width) * height > most_pixels)
+    return failure("{}x{} pixels, more than {}", width, height, most_pixels);
+  // An image of nothing but a header is refused before there is memory for it.
+  if (reader.rest().size() < static_cast<std::size_t>(height))
+    return failure("cut short at byte {}", file.size());
+  Bitmap bitmap(width, height);
+  if (Status read = plain ? read_plain(reader, bitmap) : read_raw(reader, bitmap); !read)
+    return std::unexpected(read.error());
+  reader.skip_space();
+  if (!reader.at_end()) return failure("followed by something else at byte {}", reader.offset());
+  return bitmap;
+}
+
+std::vector<std::byte> write_pbm(const Bitmap& bitmap) {
+  const std::string header = fmt::format("P4\n{} {}\n", bitmap.width(), bitmap.height());
+  const auto start = std::as_bytes(std::span(header));
+  std::vector<std::byte> file(start.begin(), start.end());
+  const std::size_t stride = (static_cast<std::size_t>(bitmap.width()) + 7) / 8;
+  file.reserve(file.size() + stride * static_cast<std::size_t>(bitmap.height()));
+  for (int y = 0; y < bitmap.height(); ++y)
+    for (std::size_t i = 0; i < stride; ++i)
+      file.push_back(static_cast<std::byte>(bitmap.line(y)[i / 8] >> (56 - 8 * (i % 8))));
+  return file;
+}
+
+}  // namespace millrace::skipline

@@ -1,0 +1,115 @@
+"""Runs millrace-skipline as a user would and checks what it prints, writes and returns.
+
+usage: program_test.py MILLRACE_SKIPLINE
+"""
+
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = str(pathlib.Path(sys.argv[1]).resolve())
+
+
+def pbm(seed, width=200, height=150):
+    """A raw PBM image of boxes and strokes."""
+    rng = random.Random(seed)
+    rows = [[0] * width for _ in range(height)]
+    for _ in range(12):
+        left, top = rng.randrange(width), rng.randrange(height)
+        for y in range(top, min(height, top + rng.randrange(1, height // 2))):
+            for x in range(left, min(width, left + rng.choice([1, 2, 40]))):
+                rows[y][x] = 1
+    raw = bytearray(b"P4\n%d %d\n" % (width, height))
+    for row in rows:
+        bits = "".join(map(str, row)).ljust(-(-width // 8) * 8, "0")
+        raw += int(bits, 2).to_bytes(len(bits) // 8, "big")
+    return bytes(raw)
+
+
+class Program(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "in.pbm").write_bytes(pbm(1))
+
+    def run_program(self, *words, **options):
+        return subprocess.run([PROGRAM, *map(str, words)], cwd=self.folder, capture_output=True, timeout=120,
+                              **options)
+
+    def done(self, *words, **options):
+        done = self.run_program(*words, **options)
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        return done
+
+    def refused(self, code, word, *words):
+        """The program ends with the code and one line that holds the word, and leaves no output."""
+        done = self.run_program(*words)
+        text = done.stderr.decode()
+        self.assertEqual(done.returncode, code, text)
+        self.assertEqual(text.count("\n"), 1, text)
+        self.assertIn(word, text)
+        self.assertFalse((self.folder / "out").exists())
+        self.assertFalse((self.folder / "out.part").exists())
+
+    def test_threshold_0_gives_back_the_image(self):
+        for variant in "basic", "swing", "tow":
+            for extra in [], ["--columns"], ["--no-vtl"], ["--threads", "7"], ["--skip", "0"], ["--range", "1"]:
+                self.done("encode", "in.pbm", "e", "--threshold", "0", "--variant", variant, *extra)
+                self.done("decode", "e", "out.pbm")
+                self.assertEqual((self.folder / "out.pbm").read_bytes(), pbm(1), (variant, extra))
+
+    def test_pipes_both_ways(self):
+        encoded = self.done("encode", "-", "-", "--threshold", "0", input=pbm(2)).stdout
+        self.assertEqual(self.done("decode", "-", "-", input=encoded).stdout, pbm(2))
+
+    def test_a_higher_threshold_makes_smaller_files(self):
+        sizes = []
+        for threshold in 0, 1, 3, 7:
+            self.done("encode", "in.pbm", "e", "--threshold", threshold, "--no-vtl")
+            sizes.append((self.folder / "e").stat().st_size)
+        self.assertEqual(sizes, sorted(sizes, reverse=True))
+        self.assertLess(sizes[-1], sizes[0])
+
+    def test_repeat_prints_the_time_of_a_pass(self):
+        for words in ("encode", "in.pbm", "e"), ("decode", "e", "out.pbm"):
+            text = self.done(*words, "--repeat", "5").stderr.decode()
+            self.assertRegex(text, re.compile(r"[0-9.]+ ms a pass \(median of 5; "))
+            self.assertEqual(self.done(*words, "-q").stderr, b"")
+
+    def test_mistakes_are_one_clear_line(self):
+        (self.folder / "grey.pgm").write_bytes(b"P5\n2 2\n255\n....")
+        self.refused(2, "there is no file 'absent'", "encode", "absent", "out")
+        self.refused(1, "'grey.pgm' is no PBM image", "encode", "grey.pgm", "out")
+        self.refused(1, "'in.pbm' is no skipline file", "decode", "in.pbm", "out")
+        self.refused(2, "basic, swing or tow", "encode", "in.pbm", "out", "--variant", "slow")
+        self.refused(2, "threshold 8", "encode", "in.pbm", "out", "--threshold", "8")
+        self.refused(2, "range 0", "encode", "in.pbm", "out", "--range", "0", "--threshold", "0")
+        self.refused(2, "151 strips", "encode", "in.pbm", "out", "--threads", "151")
+        self.refused(2, "--help", "encode", "in.pbm")
+        self.refused(1, "cannot write 'nowhere/out'", "encode", "in.pbm", "nowhere/out")
+
+    def test_a_damaged_file_is_named_with_its_place(self):
+        self.done("encode", "in.pbm", "e", "--threads", "3")
+        whole = (self.folder / "e").read_bytes()
+        damaged = bytearray(whole)
+        damaged[-5] ^= 1
+        (self.folder / "e").write_bytes(damaged)
+        self.refused(1, "'e' is damaged in strip 2, bytes ", "decode", "e", "out")
+        (self.folder / "e").write_bytes(whole[:-5])
+        self.refused(1, f"'e' is cut short at byte {len(whole) - 5}", "decode", "e", "out")
+
+    def test_a_full_output_is_an_error(self):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([PROGRAM, "encode", "in.pbm", "-"], cwd=self.folder, stdout=full,
+                                  stderr=subprocess.PIPE, timeout=60)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("standard output cannot be written", done.stderr.decode())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

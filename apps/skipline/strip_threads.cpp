@@ -1,0 +1,34 @@
+#include "skipline/strip_threads.h"
+
+#include <exception>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace millrace::skipline {
+
+Status for_each_strip(int strips, const std::function<void(int strip)>& work) {
+  std::vector<std::string> errors(static_cast<std::size_t>(strips));
+  const auto run = [&](int strip) {
+    try {
+      work(strip);
+    } catch (const std::exception& error) {
+      errors[static_cast<std::size_t>(strip)] = error.what();
+    }
+  };
+  try {
+    std::vector<std::jthread> threads;  // joined by their destructors
+    threads.reserve(static_cast<std::size_t>(strips));
+    for (int strip = 0; strip < strips; ++strip)
+      threads.emplace_back(run, strip);
+  } catch (const std::system_error& error) {
+    return failure("the system refuses {} threads ({}); use fewer strips", strips, error.what());
+  }
+  for (int strip = 0; strip < strips; ++strip)
+    if (const std::string& error = errors[static_cast<std::size_t>(strip)]; !error.empty())
+      return failure("strip {}: {}", strip, error);
+  return {};
+}
+
+}  // namespace millrace::skipline
