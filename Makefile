@@ -5,7 +5,7 @@ CMAKE := .venv/bin/cmake
 PROGRAM := build/release/src/millrace/cli/millrace
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build demo test bench-image bench-adapt bench-tuning bench-model bench-pool lint clean
+.PHONY: help setup configure build demo test bench-image bench-adapt bench-tuning bench-model bench-pool bench-stream bench-exec lint clean
 
 help:
 	@echo 'make demo         set up, build, find the edges of a video: CLIP=path, or a generated one'
@@ -16,6 +16,8 @@ help:
 	@echo 'make bench-tuning compare the optimiser with its alternatives on simulated streams'
 	@echo 'make bench-model  the predictions beside the measurements of the paper on pipelines'
 	@echo 'make bench-pool   compare fork and join with OpenMP and oneTBB'
+	@echo 'make bench-stream compare the strategies of streams with oneTBB, and dedup with tar | zstd'
+	@echo 'make bench-exec   compare millrace exec with the kernel alone, over programs of Debian packages'
 	@echo 'make lint         clang-format and clang-tidy'
 	@echo 'make clean        remove build/ (what scripts/setup installed stays)'
 	@echo 'JOBS=n            build and test with n jobs instead of one for each processor'
@@ -61,6 +63,13 @@ bench-tuning: configure
 bench-pool: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target fork_join_compare
 	build/release/src/millrace/pool/fork_join_compare
+
+# FOLDER: photographs for the search; without it that part is left out.
+bench-stream: configure
+	@$(CMAKE) --build --preset release -j $(JOBS) --target stream_compare millrace-dedup $(if $(FOLDER),similar_compare)
+	build/release/src/millrace/stream/stream_compare
+	python3 apps/dedup/compare.py build/release/apps/dedup/millrace-dedup
+	$(if $(FOLDER),build/release/apps/similar/similar_compare $(FOLDER) 5)
 
 lint: build
 	@JOBS=$(JOBS) scripts/lint
