@@ -1,6 +1,7 @@
 # The commands of the README. What they need is installed by scripts/setup, once.
 JOBS ?= $(shell nproc)
 CLIP ?= test:640x480@200
+CLIPS ?= ../shared/clips
 CMAKE := .venv/bin/cmake
 PROGRAM := build/release/src/millrace/cli/millrace
 
@@ -70,6 +71,11 @@ bench-stream: configure
 	build/release/src/millrace/stream/stream_compare
 	python3 apps/dedup/compare.py build/release/apps/dedup/millrace-dedup
 	$(if $(FOLDER),build/release/apps/similar/similar_compare $(FOLDER) 5)
+
+# CLIPS: a folder with foreman_cif.264 and flower_720p.264. The programs: apt-get install x264 x265 svt-av1 dav1d zstd pigz
+bench-exec: configure
+	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace placement_testing
+	python3 src/millrace/placement/exec_bench.py $(PROGRAM) $(CLIPS) $(EXEC)
 
 lint: build
 	@JOBS=$(JOBS) scripts/lint

@@ -5,8 +5,9 @@
 
 namespace millrace::image {
 
-// Tiles small enough that a tile and its intermediates stay in a core's private cache, stages fused wherever
-// that computes nothing twice. A first choice by reasoning, not yet by measurement.
+// Tiles small enough that a tile and its intermediates stay in a core's private cache and large enough that a
+// call of a kernel costs little beside it, stages fused wherever that computes nothing twice. `millrace bench
+// adapt` prints how close it comes to the best (docs/benchmarks.md).
 // threads >= 1.
 [[nodiscard]] Schedule default_schedule(int threads, machine::Isa isa);
 
