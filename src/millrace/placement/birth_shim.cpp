@@ -87,18 +87,16 @@ machine::CpuSet read_mask(const millrace_birth_slot& slot) {
 
 }  // namespace
 
-Result<BirthShim> BirthShim::make(const std::filesystem::path& folder,
-                                  std::span<const machine::CpuSet> masks) {
-  auto library = write_library(folder);
+Result<BirthShim> BirthShim::make(const std::filesystem::path& path, std::span<const machine::CpuSet> masks) {
+  auto library = write_library(path.parent_path());
   if (!library) return std::unexpected(library.error());
-  std::filesystem::path path = folder / fmt::format("{}.board", getpid());
   const auto board = make_board(path);
   if (!board) return std::unexpected(board.error());
   (*board)->version = millrace_board_version;
   (*board)->size = sizeof(millrace_birth_board);
   for (std::size_t i = 0; i < std::min<std::size_t>(masks.size(), millrace_board_slots); ++i)
     write_mask(masks[i], (*board)->slots[i]);
-  return BirthShim(std::move(*library), std::move(path), *board);
+  return BirthShim(std::move(*library), path, *board);
 }
 
 BirthShim::BirthShim(BirthShim&& other) noexcept

@@ -24,10 +24,10 @@ struct ShimBirth {
 // Used by one thread at a time.
 class BirthShim {
  public:
-  // Writes the library (which is a part of this program) and an empty board into `folder`, which must not be
+  // Writes an empty board, and beside it the library, which is a part of this program; the folder must not be
   // mounted noexec. masks: for the first births, in order; CPUs below 1024. The library stays there for later
   // runs, the board is removed with the object.
-  [[nodiscard]] static Result<BirthShim> make(const std::filesystem::path& folder,
+  [[nodiscard]] static Result<BirthShim> make(const std::filesystem::path& board,
                                               std::span<const machine::CpuSet> masks);
   BirthShim(BirthShim&& other) noexcept;
   BirthShim& operator=(BirthShim&&) = delete;

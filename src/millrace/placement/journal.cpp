@@ -109,13 +109,14 @@ Outcome restore_attributes(pid_t thread, const Original& original) {
   return machine::change_scheduling(thread, change) ? Outcome::restored : Outcome::failed;
 }
 
-// The run that a journal's name tells of; nothing for names of other files.
+// The run that the name of a journal or board tells of; nothing for names of other files.
 std::optional<ProcessId> owner_of(const std::filesystem::path& path) {
   ProcessId id;
   char dash = 0;
   std::istringstream name(path.stem().string());
   name >> id.number >> dash >> id.start_time;
-  if (path.extension() != suffix || !name || dash != '-') return std::nullopt;
+  const bool ours = path.extension() == suffix || path.extension() == board_suffix;
+  if (!ours || !name || dash != '-') return std::nullopt;
   return id;
 }
 
@@ -240,6 +241,10 @@ Restored restore_left_behind(const std::filesystem::path& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     const auto owner = owner_of(entry.path());
     if (!owner || goes_on(*owner)) continue;
+    if (entry.path().extension() == board_suffix) {
+      unlink(entry.path().c_str());
+      continue;
+    }
     const Restored restored = restore_by_file(entry.path());
     sum.threads += restored.threads;
     sum.failed += restored.failed;

@@ -96,8 +96,11 @@ class Journal {
   JournalContent content_;
 };
 
-// Restores what runs have left that ended without doing so, and removes their journals; nothing is done for
-// runs that go on. Sums up.
+// A run's board (birth_shim.h) lies beside its journal, under the same name but for this.
+inline constexpr std::string_view board_suffix = ".board";
+
+// Restores what runs have left that ended without doing so, and removes their journals and boards; nothing is
+// done for runs that go on. Sums up.
 Restored restore_left_behind(const std::filesystem::path& folder);
 
 // Restores by one journal and removes it. Does nothing where there is none.

@@ -76,6 +76,10 @@ struct TestRun {
 class TestProcess {
  public:
   explicit TestProcess(RunSettings settings, const std::function<void()>& before = {}) {
+    constexpr std::size_t longest_name = 15;
+    if (!settings.command.empty())
+      program_name_ =
+          std::filesystem::path(settings.command.front()).filename().string().substr(0, longest_name);
     std::array<int, 2> ends{};
     if (pipe(ends.data()) != 0) std::abort();
     process_ = fork();
@@ -109,12 +113,14 @@ class TestProcess {
 
   [[nodiscard]] pid_t process() const { return process_; }
 
-  // The program's, once it is there; 0 when it does not come.
+  // The program's, once it runs; 0 when it does not come.
   [[nodiscard]] pid_t program() const {
     pid_t found = 0;
     std::ignore = eventually([&] {
-      const auto children = list_children(process_);
-      if (!children.empty()) found = children.front();
+      for (const pid_t child : list_children(process_)) {
+        const auto stat = read_task_stat(child, child);
+        if (stat && stat->name == program_name_) found = child;
+      }
       return found != 0;
     });
     return found;
@@ -164,6 +170,7 @@ class TestProcess {
       if (json["progress"] == name_of(source)) summary.progress = source;
   }
 
+  std::string program_name_;
   pid_t process_ = -1;
   int output_ = -1;
   bool open_ = true;

@@ -166,7 +166,8 @@ Status Run::prepare_threads() {
   }
   if (summary_.birth == BirthWay::shim) {
     const auto advance = topology_ ? masks_in_advance(policy, surroundings) : std::vector<CpuSet>();
-    auto shim = BirthShim::make(journal_.path().parent_path(), advance);
+    auto shim =
+        BirthShim::make(std::filesystem::path(journal_.path()).replace_extension(board_suffix), advance);
     if (shim) {
       for (const CpuSet& mask : advance)
         if (!mask.empty()) std::ignore = journal_.add_mask(mask);

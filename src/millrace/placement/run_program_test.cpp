@@ -13,6 +13,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 namespace millrace::placement {
@@ -39,6 +40,14 @@ std::string one_by_one(const CpuSet& cpus) {
   for (const int cpu : cpus)
     text += (text.empty() ? "" : ",") + std::to_string(cpu);
   return text;
+}
+
+void become_nobody() {
+  constexpr uid_t nobody = 65534;
+  if (setgid(nobody) != 0 || setuid(nobody) != 0) _exit(1);
+  // As after executing a program; else nobody may trace it.
+  prctl(PR_SET_DUMPABLE, 1);
+  unsetenv("XDG_RUNTIME_DIR");
 }
 
 std::string name_of_way(BirthWay way) { return std::string(name_of(way)); }
@@ -342,13 +351,9 @@ TEST(RunProgram, MasksStayWithinACpusetOfFewerCpus) {
 
 TEST(RunProgram, RealTimeThatIsNotPermittedIsRefusedBeforeTheProgramBegins) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root, to become somebody else";
-  constexpr uid_t nobody = 65534;
   RunSettings settings = fixed(MaskPolicy::none, BirthWay::any, {"/bin/echo", "began"});
   settings.scheduling_class = machine::SchedulingClass::rr;
-  TestProcess run(settings, [] {
-    if (setgid(nobody) != 0 || setuid(nobody) != 0) _exit(1);
-    unsetenv("XDG_RUNTIME_DIR");
-  });
+  TestProcess run(settings, become_nobody);
   const TestRun ended = run.finish();
   EXPECT_EQ(ended.status, 99);
   EXPECT_THAT(ended.output, testing::Not(HasSubstr("began")));
@@ -357,17 +362,13 @@ TEST(RunProgram, RealTimeThatIsNotPermittedIsRefusedBeforeTheProgramBegins) {
 
 TEST(RunProgram, EverythingElseWorksForAnybody) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root, to become somebody else";
-  constexpr uid_t nobody = 65534;
   // Class idle may not be left without privilege.
   const bool fair = machine::scheduling_attributes(0)->scheduling_class == machine::SchedulingClass::other;
   for (const BirthWay way : {BirthWay::ptrace, BirthWay::shim, BirthWay::polling}) {
     RunSettings settings =
         fixed(MaskPolicy::one_to_one, way, {testing_program("dynamic", "threads"), "2", "0.5"});
     if (fair) settings.scheduling_class = machine::SchedulingClass::batch;
-    TestProcess run(settings, [] {
-      if (setgid(nobody) != 0 || setuid(nobody) != 0) _exit(1);
-      unsetenv("XDG_RUNTIME_DIR");
-    });
+    TestProcess run(settings, become_nobody);
     const TestRun ended = run.finish();
     EXPECT_EQ(ended.status, 0) << ended.errors;
     EXPECT_EQ(ended.summary.birth, way) << ended.summary.birth_reason;
