@@ -1,6 +1,8 @@
 #include "millrace/placement/policy.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <utility>
 
 namespace millrace::placement {
@@ -11,13 +13,15 @@ using machine::CpuSet;
 // What is allowed of each core, in the order in which cores are taken: fast kinds first, then by number.
 std::vector<CpuSet> allowed_cores(const Surroundings& surroundings) {
   const machine::Topology& topology = *surroundings.topology;
-  std::vector<CpuSet> cores;
+  // The fastest kind in front, each in the order of the topology.
+  std::map<int, std::vector<CpuSet>, std::greater<>> of_kind;
   for (const CpuSet& core : topology.cores()) {
     const CpuSet usable = core & surroundings.allowed;
-    if (!usable.empty()) cores.push_back(usable);
+    if (!usable.empty()) of_kind[topology.core_kind_of(usable.lowest())].push_back(usable);
   }
-  std::ranges::stable_sort(cores, std::greater(),
-                           [&](const CpuSet& core) { return topology.core_kind_of(core.lowest()); });
+  std::vector<CpuSet> cores;
+  for (const auto& [kind, usable] : of_kind)
+    cores.insert(cores.end(), usable.begin(), usable.end());
   return cores;
 }
 
