@@ -1,6 +1,7 @@
 #include "similar/region_graph.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -18,6 +19,16 @@ constexpr std::size_t seed = 1;
 constexpr std::size_t first_capacity = 1024;
 // A level has about links_per_level times fewer regions than the one below.
 constexpr std::size_t most_levels = 32;
+// hnswlib keeps a number of 64 bits behind each vector and 132 bytes of links, aligned where the vector has
+// an odd number of elements; one more that is always 0 changes no distance.
+constexpr std::size_t dimensions = feature_count | 1;
+using Vector = std::array<float, dimensions>;
+
+Vector vector_of(const Features& features) {
+  Vector vector{};
+  std::ranges::copy(features, vector.begin());
+  return vector;
+}
 
 }  // namespace
 
@@ -32,7 +43,7 @@ struct RegionGraph::Graph {
     return level == 0 ? hnsw.get_linklist0(id) : hnsw.get_linklist(id, static_cast<int>(level));
   }
 
-  hnswlib::L2Space space{feature_count};
+  hnswlib::L2Space space{dimensions};
   hnswlib::HierarchicalNSW<float> hnsw;
 };
 
@@ -46,7 +57,7 @@ Status RegionGraph::add(const Features& features) {
   if (size() == most_regions) return failure("an index holds at most {} regions", most_regions);
   try {
     if (size() == hnsw.max_elements_) hnsw.resizeIndex(2 * size());
-    hnsw.addPoint(features.data(), size());
+    hnsw.addPoint(vector_of(features).data(), size());
   } catch (const std::exception& error) {
     return failure("cannot index a region: {}", error.what());
   }
@@ -57,7 +68,8 @@ std::size_t RegionGraph::size() const { return graph_->hnsw.cur_element_count; }
 
 std::vector<std::uint32_t> RegionGraph::nearest(const Features& features, std::size_t count) const {
   std::vector<std::uint32_t> found;
-  for (auto queue = graph_->hnsw.searchKnn(features.data(), count); !queue.empty(); queue.pop())
+  const Vector vector = vector_of(features);
+  for (auto queue = graph_->hnsw.searchKnn(vector.data(), count); !queue.empty(); queue.pop())
     found.push_back(static_cast<std::uint32_t>(queue.top().second));
   return found;
 }
@@ -99,7 +111,7 @@ Result<RegionGraph> RegionGraph::restored(std::span<const Features> features, st
       const auto id = static_cast<hnswlib::tableint>(i);
       const std::size_t upper = nodes[i].links.size() - 1;
       std::memset(hnsw.get_linklist0(id), 0, hnsw.size_data_per_element_);
-      std::memcpy(hnsw.getDataByInternalId(id), features[i].data(), sizeof(Features));
+      std::memcpy(hnsw.getDataByInternalId(id), vector_of(features[i]).data(), sizeof(Vector));
       hnsw.setExternalLabel(id, i);
       hnsw.label_lookup_[i] = id;
       hnsw.element_levels_[i] = static_cast<int>(upper);

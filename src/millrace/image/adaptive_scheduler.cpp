@@ -165,14 +165,14 @@ Status AdaptiveScheduler::run(std::span<const FrameTask> frames, double waited) 
 
 void AdaptiveScheduler::observe(int frames, std::int64_t start, std::int64_t end, double waited) {
   const double spent = seconds(end - start);
-  const bool trusted = warm_ && (!library_.compiling() || seconds(end) - trusted_at_ > longest_distrust);
-  if (trusted) trusted_at_ = seconds(end);
-  observation_.trusted = trusted && (observation_.frames == 0 || observation_.trusted);
+  disturbed_ = library_.compiling() || (observation_.frames > 0 && disturbed_);
   observation_.frames += frames;
   observation_.seconds += spent;
   observation_.latency = std::max(observation_.latency, waited + spent);
   // The first frame after a switch, which warms the caches, stands for itself.
   if (warm_ && observation_.seconds < least_observed_) return;
+  observation_.trusted = warm_ && (!disturbed_ || seconds(end) - trusted_at_ > longest_distrust);
+  if (observation_.trusted) trusted_at_ = seconds(end);
   warm_ = true;
   observation_.candidate = candidate_;
   observation_.time = seconds(end);

@@ -64,6 +64,7 @@ class AdaptiveScheduler {
   Schedule incumbent_;
   double trusted_at_ = 0;                         // when a frame last was worth trusting
   std::int64_t switching_ns_ = 0;                 // since the last observation
+  bool disturbed_ = false;                        // something was compiled during them
   tuning::Observation observation_{.frames = 0};  // of the frames since then
   double least_observed_ = 0;                     // seconds of frames that make an observation
   std::int64_t overhead_ns_ = 0;

@@ -14,6 +14,7 @@ same run under SCHED_RR. As root, everything else runs as the user nobody.
 import argparse
 import math
 import os
+import pwd
 import shutil
 import statistics
 import subprocess
@@ -86,7 +87,9 @@ def prepare(work, clips, names):
 
 def as_user(user):
     """What makes a child run as `user`, where this is root."""
-    return {"user": user, "group": user, "extra_groups": []} if os.geteuid() == 0 else {}
+    if os.geteuid() != 0:
+        return {}
+    return {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []}
 
 
 def seconds_of(command, environment, **options):
