@@ -47,7 +47,10 @@ std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t seed) {
 }
 
 void append(std::vector<std::byte>& out, std::span<const std::byte> bytes) {
-  out.insert(out.end(), bytes.begin(), bytes.end());
+  if (bytes.empty()) return;  // which may have no address
+  const std::size_t end = out.size();
+  out.resize(end + bytes.size());
+  std::memcpy(out.data() + end, bytes.data(), bytes.size());
 }
 template <class T> void append_value(std::vector<std::byte>& out, const T& value) {
   append(out, std::as_bytes(std::span(&value, 1)));

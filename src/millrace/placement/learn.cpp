@@ -107,7 +107,7 @@ const PlanSearch::Candidate* PlanSearch::chosen() const {
   double best_mean = least_gain;
   for (const Candidate& candidate : candidates_) {
     if (candidate.left) continue;
-    const GainEstimate gain = estimate_gain(candidate.log_ratios, Confidence::p95);
+    const GainEstimate gain = estimate_gain(candidate.log_ratios, Confidence::p99);
     if (gain.low <= 0 || gain.mean < best_mean) continue;
     best = &candidate;
     best_mean = gain.mean;
@@ -119,7 +119,7 @@ Plan PlanSearch::best() const { return chosen() == nullptr ? Plan() : chosen()->
 
 std::optional<GainEstimate> PlanSearch::gain() const {
   if (chosen() == nullptr) return std::nullopt;
-  return estimate_gain(chosen()->log_ratios, Confidence::p95);
+  return estimate_gain(chosen()->log_ratios, Confidence::p99);
 }
 
 Result<LearnReport> learn_program(const RunSettings& settings, int runs,
