@@ -20,8 +20,8 @@ namespace millrace::placement {
 // round, so that a drift of the machine hits all alike. The log ratio of the untouched run's time to a
 // candidate's within a round is one pair. After three rounds a candidate leaves whose 90 % interval lies
 // below nothing, or below the lower end of the best one's. At the end the one of the greatest mean gain is
-// chosen, where its 95 % interval lies above nothing and its mean above least_gain; else the program stays
-// untouched.
+// chosen, where its 99 % interval lies above nothing (there are several candidates) and its mean above
+// least_gain; else the program stays untouched.
 class PlanSearch {
  public:
   static constexpr double least_gain = 0.01;  // log ratio

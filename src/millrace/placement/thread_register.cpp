@@ -216,13 +216,15 @@ bool ThreadRegister::as_left(Thread& thread) const {
 }
 
 void ThreadRegister::give(Process& process, Thread& thread, const ThreadPlan& plan) {
-  const bool new_born = std::exchange(thread.new_born, false);
+  thread.new_born = false;
   thread.wanted = plan;
-  if (!new_born && !as_left(thread)) return leave_alone(process, thread);
+  if (!as_left(thread)) return leave_alone(process, thread);
 
   const CpuSet& mask = plan.mask.empty() ? thread.original.mask : plan.mask;
   if (mask != thread.last.mask) {
     if (!journal_->add_mask(mask)) return;
+    // Writing takes a while, and a thread that is not stopped may choose for itself meanwhile.
+    if (!as_left(thread)) return leave_alone(process, thread);
     auto granted = machine::bind_thread(thread.number, mask);
     if (granted) {
       ++counts_.changes;

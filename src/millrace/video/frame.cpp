@@ -42,7 +42,8 @@ std::ptrdiff_t plane_stride(const FrameFormat& format, int plane) {
 
 std::size_t frame_bytes(const FrameFormat& format) {
   // A row to spare: a bilinear read at the last row loads its lower neighbours, to weigh them with 0.
-  std::size_t bytes = overshoot + static_cast<std::size_t>(plane_stride(format, plane_count(format.chroma) - 1));
+  std::size_t bytes =
+      overshoot + static_cast<std::size_t>(plane_stride(format, plane_count(format.chroma) - 1));
   for (int plane = 0; plane < plane_count(format.chroma); ++plane)
     bytes += static_cast<std::size_t>(plane_stride(format, plane) * plane_height(format, plane));
   return bytes;
