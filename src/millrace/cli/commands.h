@@ -3,6 +3,7 @@
 #pragma once
 
 #include "millrace/base/result.h"
+#include "millrace/placement/ignored_signals.h"
 
 #include <functional>
 
@@ -14,8 +15,8 @@ namespace millrace::cli {
 using Action = std::function<Status()>;
 
 void add_run_command(CLI::App& app, Action& action);
-// pipe_signal_ignored: whether SIGPIPE was, when this process began; the program that is run inherits it.
-void add_exec_command(CLI::App& app, Action& action, bool pipe_signal_ignored);
+// ignored_signals: as this process found them when it began; the program that is run inherits them.
+void add_exec_command(CLI::App& app, Action& action, const placement::IgnoredSignals& ignored_signals);
 void add_machine_command(CLI::App& app, Action& action);
 void add_filters_command(CLI::App& app, Action& action);
 void add_profiles_command(CLI::App& app, Action& action);

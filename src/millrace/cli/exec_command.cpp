@@ -90,9 +90,9 @@ Status execute(const ExecOptions& options) {
 
 }  // namespace
 
-void add_exec_command(CLI::App& app, Action& action, bool pipe_signal_ignored) {
+void add_exec_command(CLI::App& app, Action& action, const placement::IgnoredSignals& ignored_signals) {
   auto options = std::make_shared<ExecOptions>();
-  options->pipe_signal_ignored = pipe_signal_ignored;
+  options->ignored_signals = ignored_signals;
   CLI::App* verb =
       app.add_subcommand("exec", "Run any program and place its threads: exec [options] -- PROGRAM ...");
   add_options(*verb, *options);

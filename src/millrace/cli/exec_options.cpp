@@ -122,7 +122,7 @@ Result<RunSettings> to_settings(const ExecOptions& options) {
     return usage_error("name a program after --, or a process by --attach: millrace exec -- x264 ...");
   settings.command = options.command;
   settings.attach = options.attach;
-  settings.pipe_signal_ignored = options.pipe_signal_ignored;
+  settings.ignored_signals = options.ignored_signals;
   // Class and slice by hand leave nothing for trials.
   const bool by_hand = options.sched || options.slice_ms;
   if (by_hand && options.policy == "auto")

@@ -26,7 +26,7 @@ struct ExecOptions {
   bool profiles = true;
   bool quiet = false;
   std::string json;
-  bool pipe_signal_ignored = false;
+  placement::IgnoredSignals ignored_signals;  // when this process began
 };
 
 void add_options(CLI::App& verb, ExecOptions& options);

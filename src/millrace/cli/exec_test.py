@@ -1,5 +1,6 @@
 """What a user sees of `millrace exec`: exit codes, messages, streams, summary. Argument: the program."""
 
+import ctypes
 import json
 import os
 import signal
@@ -54,6 +55,22 @@ class Exec(unittest.TestCase):
         command = ["sh", "-c", "grep -E 'Sig(Blk|Ign)' /proc/self/status"]
         without = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
         self.assertEqual(self.run_exec("--quiet", "--", *command).stdout, without)
+
+    def test_signals_that_the_c_library_keeps_for_itself_stay_ignored(self):
+        kept_by_the_library = (32, 33)
+
+        def ignore():
+            libc = ctypes.CDLL(None)
+            # rt_sigaction, by its number, as the library refuses these two; SIG_IGN is 1.
+            number = {"x86_64": 13, "aarch64": 134}[os.uname().machine]
+            action = (ctypes.c_ulong * 4)(1, 0, 0, 0)
+            for kept in kept_by_the_library:
+                libc.syscall(number, kept, ctypes.byref(action), None, 8)
+
+        for birth in ("ptrace", "shim", "poll"):
+            done = self.run_exec("--quiet", "--birth", birth, "--", "grep", "SigIgn", "/proc/self/status", preexec_fn=ignore)
+            ignored = int(done.stdout.split()[1], 16)
+            self.assertEqual([kept for kept in kept_by_the_library if not ignored >> (kept - 1) & 1], [], birth)
 
     def test_what_is_impossible_is_refused_before_anything_runs(self):
         for arguments in (["--policy", "nonsense"], ["--sched", "idle"], ["--slice", "0"], ["--slice", "500"],

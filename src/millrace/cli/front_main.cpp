@@ -18,11 +18,12 @@ namespace {
 using namespace millrace;
 
 int run_exec(int argc, char** argv) {
-  const bool pipe_signal_ignored = std::signal(SIGPIPE, SIG_IGN) == SIG_IGN;
+  const auto ignored_signals = placement::IgnoredSignals::now();
+  std::signal(SIGPIPE, SIG_IGN);
   CLI::App app;
   app.name("millrace");
   cli::Action action;
-  cli::add_exec_command(app, action, pipe_signal_ignored);
+  cli::add_exec_command(app, action, ignored_signals);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -12,8 +12,9 @@ namespace {
 using namespace millrace;
 
 int run_program(int argc, char** argv) {
+  const auto ignored_signals = placement::IgnoredSignals::now();
   // A reader that goes away is an error of the write, not the end of the process.
-  const bool pipe_signal_ignored = std::signal(SIGPIPE, SIG_IGN) == SIG_IGN;
+  std::signal(SIGPIPE, SIG_IGN);
 
   CLI::App app{
       "Runs filter pipelines on video, and other people's programs, as fast as this machine allows."};
@@ -21,7 +22,7 @@ int run_program(int argc, char** argv) {
   app.set_version_flag("--version", "millrace 0.1.0");
   cli::Action action;
   cli::add_run_command(app, action);
-  cli::add_exec_command(app, action, pipe_signal_ignored);
+  cli::add_exec_command(app, action, ignored_signals);
   cli::add_machine_command(app, action);
   cli::add_filters_command(app, action);
   cli::add_profiles_command(app, action);

@@ -59,7 +59,7 @@ Prepared prepare(const LaunchSettings& settings) {
   const int moved = fcntl(error, F_DUPFD_CLOEXEC, beyond);
   for (const auto& [here, there] : settings.descriptors)
     dup2(here, there);
-  if (!settings.pipe_signal_ignored) std::signal(SIGPIPE, SIG_DFL);
+  settings.ignored_signals.restore();
   sigprocmask(SIG_SETMASK, &settings.blocked_signals, nullptr);
   execvpe(prepared.arguments.front(), prepared.arguments.data(), prepared.environment.data());
   const int reason = errno;

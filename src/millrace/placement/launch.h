@@ -2,6 +2,7 @@
 #pragma once
 
 #include "millrace/base/result.h"
+#include "millrace/placement/ignored_signals.h"
 
 #include <csignal>
 #include <string>
@@ -33,9 +34,9 @@ struct LaunchSettings {
   std::vector<std::string> command;      // not empty; the first word is looked up as a shell does
   std::vector<std::string> environment;  // "NAME=value", in addition to this process's
   std::vector<std::pair<int, int>>
-      descriptors;                   // (number here, number there), in addition to all inheritable
-  sigset_t blocked_signals{};        // as this process had them before it changed them
-  bool pipe_signal_ignored = false;  // likewise
+      descriptors;                 // (number here, number there), in addition to all inheritable
+  sigset_t blocked_signals{};      // as this process had them before it changed them
+  IgnoredSignals ignored_signals;  // likewise
 };
 
 // A process that has not begun its program yet. Ended, without having run it, when this object is destroyed

@@ -211,7 +211,7 @@ Result<Summary> Run::launch() {
   if (auto ready = prepare_threads(); !ready) return std::unexpected(ready.error());
   LaunchSettings launch{.command = settings_.command,
                         .blocked_signals = settings_.blocked_signals,
-                        .pipe_signal_ignored = settings_.pipe_signal_ignored};
+                        .ignored_signals = settings_.ignored_signals};
   if (shim_) launch.environment = shim_->environment();
   if (tap_) launch.descriptors.push_back(tap_->for_program());
   auto waiting = WaitingProgram::make(launch);

@@ -3,6 +3,7 @@
 
 #include "millrace/base/result.h"
 #include "millrace/machine/topology.h"
+#include "millrace/placement/ignored_signals.h"
 #include "millrace/placement/plan_trials.h"
 #include "millrace/placement/policy.h"
 #include "millrace/placement/progress.h"
@@ -45,7 +46,7 @@ struct RunSettings {
   tuning::ProfileStore* profiles = nullptr;
   // As the process had them before it changed anything.
   sigset_t blocked_signals{};
-  bool pipe_signal_ignored = false;
+  IgnoredSignals ignored_signals;
 };
 
 // Runs until the program ends, or, attached, until SIGINT, SIGTERM or SIGHUP. Its signals, streams, terminal
