@@ -381,13 +381,19 @@ TEST(RunProgram, EverythingElseWorksForAnybody) {
 }
 
 TEST(RunProgram, NothingIsLeftBehind) {
-  const TestRun run =
-      run_to_end(fixed(MaskPolicy::one_to_one, BirthWay::shim, {testing_program("dynamic", "threads"), "2"}));
-  EXPECT_EQ(run.status, 0);
-  const auto folder = Journal::default_folder();
-  ASSERT_TRUE(folder);
-  for (const auto& entry : std::filesystem::directory_iterator(*folder))
+  // A folder of its own, as other tests may be running programs at this moment.
+  std::string runtime = "/tmp/millrace-test-XXXXXX";
+  ASSERT_NE(mkdtemp(runtime.data()), nullptr);
+  TestProcess process(
+      fixed(MaskPolicy::one_to_one, BirthWay::shim, {testing_program("dynamic", "threads"), "2"}),
+      [&runtime] { setenv("XDG_RUNTIME_DIR", runtime.c_str(), 1); });
+  const TestRun run = process.finish();
+  EXPECT_EQ(run.status, 0) << run.errors;
+  const std::filesystem::path folder = std::filesystem::path(runtime) / "millrace";
+  EXPECT_FALSE(std::filesystem::is_empty(folder));
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
     EXPECT_EQ(entry.path().extension(), ".so") << entry.path();  // kept for later runs
+  std::filesystem::remove_all(runtime);
 }
 
 }  // namespace
