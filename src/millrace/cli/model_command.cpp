@@ -1,17 +1,16 @@
 #include "millrace/cli/model_commands.h"
+#include "millrace/cli/model_plot.h"
 #include "millrace/cli/pipeline_source.h"
 #include "millrace/model/ferret_report.h"
 #include "millrace/model/in_quotes.h"
 #include "millrace/model/model_report.h"
 #include "millrace/model/plot.h"
+#include "millrace/model/recorded_calls.h"
 #include "millrace/model/recorded_run.h"
 
-#include <cerrno>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -24,6 +23,9 @@ namespace {
 struct ModelOptions {
   std::string pipeline;
   std::string from;
+  std::string trace;
+  std::string beside;
+  std::optional<int> cores;
   std::string threads = "1..16";
   std::vector<std::string> strategies;
   std::optional<int> tokens;
@@ -48,6 +50,7 @@ Result<model::ModelQuestion> question_of(const ModelOptions& options) {
   const auto cores = counts_of(options.threads);
   if (!cores) return std::unexpected(cores.error());
   model::ModelQuestion question{.cores = *cores,
+                                .machine_cores = options.cores,
                                 .tokens = options.tokens,
                                 .queue = options.queue,
                                 .sharing = options.sticky ? model::CoreSharing::sticky
@@ -65,14 +68,32 @@ Result<model::ModelQuestion> question_of(const ModelOptions& options) {
   return question;
 }
 
-Status write_plot(const std::string& path, const std::string& svg) {
-  std::FILE* file = std::fopen(path.c_str(), "wbe");
-  if (file == nullptr) return failure("cannot write {}: {}", path, std::generic_category().message(errno));
-  const bool written = std::fwrite(svg.data(), 1, svg.size(), file) == svg.size();
-  const bool closed = std::fclose(file) == 0;
-  if (!written || !closed)
-    return failure("cannot write all of {}: {}", path, std::generic_category().message(errno));
-  return {};
+Result<model::RecordedRun> read_run(const std::string& path) {
+  const auto text = read_text_file(path);
+  if (!text) return std::unexpected(text.error());
+  return model::parse_recorded_run(*text, path);
+}
+
+// The run, with its calls and the slowdown where options give them.
+Result<model::RecordedRun> recorded_run(const ModelOptions& options) {
+  auto run = read_run(options.from);
+  if (!run) return run;
+  if (!options.trace.empty()) {
+    const auto text = read_text_file(options.trace);
+    if (!text) return std::unexpected(text.error());
+    auto calls =
+        model::parse_recorded_calls(*text, options.trace, run->pipeline, run->items, run->busy_seconds);
+    if (!calls) return std::unexpected(calls.error());
+    run->pipeline.recorded = std::make_shared<const model::RecordedCalls>(std::move(*calls));
+  }
+  if (!options.beside.empty()) {
+    if (!options.cores) return usage_error("--beside needs --cores: how many were busy");
+    const auto beside = read_run(options.beside);
+    if (!beside) return std::unexpected(beside.error());
+    if (const Status set = model::set_slowdown(*run, *beside, *options.cores); !set)
+      return std::unexpected(set.error());
+  }
+  return run;
 }
 
 Status run_model(const ModelOptions& options) {
@@ -80,16 +101,17 @@ Status run_model(const ModelOptions& options) {
   if (options.pipeline.empty() == options.from.empty())
     return usage_error("give either a pipeline ('load serial 0.55ms; work 6ms', or a .toml file) or --from a "
                        "recorded run");
-  if (!options.plot.empty() && !options.plot.ends_with(".svg"))
-    return usage_error("--plot {} must end in .svg; other programs turn it into a png", options.plot);
+  if (options.from.empty() && !(options.trace.empty() && options.beside.empty()))
+    return usage_error("--trace and --beside belong to the recorded run that --from names");
+  if (!options.plot.empty()) {
+    if (const Status named = check_plot_name(options.plot); !named) return named;
+  }
   auto question = question_of(options);
   if (!question) return std::unexpected(question.error());
   model::Pipeline pipeline;
   std::vector<model::MeasuredTime> measured;
   if (!options.from.empty()) {
-    const auto text = read_text_file(options.from);
-    if (!text) return std::unexpected(text.error());
-    auto run = model::parse_recorded_run(*text, options.from);
+    auto run = recorded_run(options);
     if (!run) return std::unexpected(run.error());
     pipeline = std::move(run->pipeline);
     question->items = run->items;
@@ -127,13 +149,20 @@ void add_model_command(CLI::App& app, Action& action) {
   verb->add_option("pipeline", options->pipeline,
                    "stages divided by ';', such as 'load serial 0.55ms; rank 6ms cv 0.5', or a .toml file");
   verb->add_option("--from", options->from, "the report of a recorded run, instead of a pipeline");
+  verb->add_option("--trace", options->trace,
+                   "the trace of that run: simulate its items as they were instead of at random");
+  verb->add_option(
+      "--beside", options->beside,
+      "the report of the same run while all --cores were as busy: how they slow each other down");
+  verb->add_option("--cores", options->cores,
+                   "predict the stream runtime on so many cores: --threads, --tokens and --queue as its own");
   verb->add_option("--threads", options->threads,
                    "cores to predict for: 4, or 1,2,8, or 1..64 (doubled), or 1..8/1");
   verb->add_option("--strategy", options->strategies,
                    "pools, oversubscribed, collapsed, stealing (default: all)")
       ->delimiter(',');
   verb->add_option("--tokens", options->tokens,
-                   "items in flight when stealing (default: as many as suffice)");
+                   "items in flight when stealing, with --cores always (default: as many as suffice)");
   verb->add_option("--queue", options->queue, "items in front of each pool (default: as many as suffice)");
   verb->add_option("--items", options->items,
                    "items of the run (default: 100000, or those of the recorded run)");
@@ -141,7 +170,7 @@ void add_model_command(CLI::App& app, Action& action) {
   verb->add_flag("--sticky", options->sticky, "a scheduler that keeps every thread on one core");
   verb->add_flag("--formulas", options->formulas,
                  "by formulas alone: faster, without order, batches and queues' details");
-  verb->add_option("--plot", options->plot, "draw times against cores into this .svg file");
+  verb->add_option("--plot", options->plot, "draw times against cores into this .svg or .png file");
   verb->add_flag("--paper", options->paper, "the measurements of Navarro et al. 2009 beside the predictions");
   verb->add_flag("--json", options->json, "as JSON");
   verb->callback([&action, options] { action = [options] { return run_model(*options); }; });

@@ -15,6 +15,8 @@ Status check(const ModelQuestion& question) {
   for (const int cores : question.cores) {
     if (cores < 1 || cores > 1024) return usage_error("{} threads; give 1 to 1024", cores);
   }
+  if (question.machine_cores && (*question.machine_cores < 1 || *question.machine_cores > 1024))
+    return usage_error("{} cores; give 1 to 1024", *question.machine_cores);
   if (question.strategies.empty()) return usage_error("no strategy; give at least one");
   if (question.tokens && (*question.tokens < 1 || *question.tokens > 1'000'000))
     return usage_error("{} tokens; give 1 to 1000000", *question.tokens);
@@ -67,11 +69,24 @@ std::string why(const ModelReport& report) {
 }
 
 std::string threads_text(const Plan& plan) {
-  if (plan.strategy == Strategy::stealing) return std::to_string(plan.cores);
+  if (plan.strategy == Strategy::stealing) return std::to_string(plan.threads());
   std::string text;
   for (const Pool& pool : plan.pools)
     text += fmt::format("{}{}", text.empty() ? "" : "+", pool.threads);
   return text.size() <= 24 ? text : std::to_string(plan.threads());
+}
+
+Plan plan_for(const Pipeline& pipeline, Strategy strategy, int cores, const ModelQuestion& question) {
+  const bool steals = strategy == Strategy::stealing;
+  const int tokens = question.tokens && (steals || question.machine_cores) ? *question.tokens
+                     : steals ? sufficient_tokens(pipeline, cores)
+                              : 0;
+  const int queue = steals           ? 1
+                    : question.queue ? *question.queue
+                                     : sufficient_queue(pipeline, strategy, cores);
+  return question.machine_cores
+             ? make_runtime_plan(pipeline, strategy, cores, *question.machine_cores, queue, tokens)
+             : make_plan(pipeline, strategy, cores, queue, tokens);
 }
 
 }  // namespace
@@ -84,21 +99,15 @@ Result<ModelReport> answer(const Pipeline& pipeline, const ModelQuestion& questi
   ModelReport report{.pipeline = pipeline,
                      .items = question.items,
                      .sequential_seconds = items * total_demand(pipeline),
-                     .simulated = question.simulate};
+                     .simulated = question.simulate,
+                     .of_runtime = question.machine_cores.has_value()};
   if (const int serial = slowest_serial_stage(pipeline); serial >= 0) {
     report.slowest_serial = pipeline.stages[static_cast<std::size_t>(serial)].name;
     report.serial_seconds = items * demand[static_cast<std::size_t>(serial)];
   }
   for (const Strategy strategy : question.strategies) {
     for (const int cores : question.cores) {
-      const bool steals = strategy == Strategy::stealing;
-      const int tokens = !steals           ? 0
-                         : question.tokens ? *question.tokens
-                                           : sufficient_tokens(pipeline, cores);
-      const int queue = steals           ? 1
-                        : question.queue ? *question.queue
-                                         : sufficient_queue(pipeline, strategy, cores);
-      ModelRow row{.plan = make_plan(pipeline, strategy, cores, queue, tokens)};
+      ModelRow row{.asked = cores, .plan = plan_for(pipeline, strategy, cores, question)};
       row.plan.sharing = question.sharing;
       row.prediction = predict(pipeline, row.plan, question.items);
       if (question.simulate) {

@@ -18,9 +18,14 @@ namespace millrace::model {
 
 struct ModelQuestion {
   std::vector<int> cores;  // each from 1 to 1024, at least one
+  // Set for the stream runtime on a machine of so many cores, 1 to 1024: `cores` then are its option threads,
+  // and plans are those of make_runtime_plan().
+  std::optional<int> machine_cores;
   std::vector<Strategy> strategies{all_strategies.begin(), all_strategies.end()};
-  std::optional<int> tokens;  // when stealing; sized for each number of cores when not given
-  std::optional<int> queue;   // in front of each pool; sized as well
+  // When stealing, and of the stream runtime always; sized for each number of cores when stealing and not
+  // given.
+  std::optional<int> tokens;
+  std::optional<int> queue;  // in front of each pool; sized as well
   std::int64_t items = 100'000;
   CoreSharing sharing = CoreSharing::balanced;
   bool simulate = true;             // else by formulas alone
@@ -30,6 +35,7 @@ struct ModelQuestion {
 };
 
 struct ModelRow {
+  int asked = 1;  // of ModelQuestion::cores
   Plan plan;
   Prediction prediction;  // by simulation where asked for
   double speed_up = 0;    // over the sequential time
@@ -42,6 +48,7 @@ struct ModelReport {
   std::string slowest_serial;  // "" where there is none
   double serial_seconds = 0;   // its time for the whole run: no plan is faster
   bool simulated = false;
+  bool of_runtime = false;     // the question was about the stream runtime
   std::vector<ModelRow> rows;  // by strategy, then by cores
   std::size_t recommended = 0;
   std::string why;

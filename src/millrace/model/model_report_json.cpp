@@ -22,6 +22,7 @@ nlohmann::json to_json(const ModelReport& report) {
       pools.push_back(
           {{"first_stage", pool.first_stage}, {"last_stage", pool.last_stage}, {"threads", pool.threads}});
     nlohmann::json entry{{"strategy", to_string(row.plan.strategy)},
+                         {"asked", row.asked},
                          {"cores", row.plan.cores},
                          {"threads", row.plan.threads()},
                          {"pools", pools},
@@ -31,10 +32,8 @@ nlohmann::json to_json(const ModelReport& report) {
                          {"speed_up", row.speed_up},
                          {"efficiency", row.speed_up / row.plan.cores},
                          {"limit", row.prediction.limit}};
-    if (row.plan.strategy == Strategy::stealing)
-      entry["tokens"] = row.plan.tokens;
-    else
-      entry["queue"] = row.plan.queue;
+    if (row.plan.tokens > 0) entry["tokens"] = row.plan.tokens;
+    if (row.plan.strategy != Strategy::stealing) entry["queue"] = row.plan.queue;
     rows.push_back(std::move(entry));
   }
   return {{"schema", "millrace.model"},

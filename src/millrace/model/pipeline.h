@@ -4,6 +4,7 @@
 #include "millrace/base/result.h"
 #include "millrace/model/service_time.h"
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,8 +43,14 @@ struct Stage {
   [[nodiscard]] bool is_parallel() const { return kind == StageKind::parallel; }
 };
 
+struct RecordedCalls;
+
 struct Pipeline {
   std::vector<Stage> stages;
+  // The calls of a recorded run, if there are any: a simulation goes through these items one by one, again
+  // from the first when it needs more, and draws nothing at random but whom a thread steals from. The stages'
+  // own numbers then serve the formulas.
+  std::shared_ptr<const RecordedCalls> recorded = nullptr;
 };
 
 // Most stages that a pipeline may have.

@@ -66,8 +66,12 @@ std::optional<Strategy> strategy_of(std::string_view name) {
   return *found;
 }
 
+int Plan::usable_cores() const {
+  return strategy == Strategy::stealing && workers > 0 ? std::min(workers, cores) : cores;
+}
+
 int Plan::threads() const {
-  if (strategy == Strategy::stealing) return cores;
+  if (strategy == Strategy::stealing) return workers > 0 ? workers : cores;
   return std::accumulate(pools.begin(), pools.end(), 0,
                          [](int sum, const Pool& pool) { return sum + pool.threads; });
 }
@@ -86,10 +90,40 @@ Plan make_plan(const Pipeline& pipeline, Strategy strategy, int cores, int queue
   return plan;
 }
 
+Plan make_runtime_plan(const Pipeline& pipeline, Strategy strategy, int threads, int cores, int queue,
+                       int tokens) {
+  Plan plan{.strategy = strategy, .cores = cores, .queue = queue, .tokens = tokens};
+  if (strategy == Strategy::stealing) {
+    plan.workers = threads;
+    return plan;
+  }
+  const auto computes_in_parallel = [&](int stage) {
+    const Stage& one = pipeline.stages[static_cast<std::size_t>(stage)];
+    return one.is_parallel() && !one.waits;
+  };
+  std::vector<std::size_t> free;  // the pools whose threads are to be chosen
+  for (int s = 0; s < static_cast<int>(pipeline.stages.size()); ++s) {
+    if (strategy == Strategy::collapsed && s > 0 && computes_in_parallel(s) && computes_in_parallel(s - 1)) {
+      plan.pools.back().last_stage = s;
+      continue;
+    }
+    if (computes_in_parallel(s)) free.push_back(plan.pools.size());
+    plan.pools.push_back({.first_stage = s, .last_stage = s});
+  }
+  const auto parts = static_cast<int>(free.size());
+  for (int part = 0; part < parts; ++part) {
+    const int share = threads / parts + (part < threads % parts ? 1 : 0);
+    plan.pools[free[static_cast<std::size_t>(part)]].threads =
+        strategy == Strategy::oversubscribed ? threads : std::max(1, share);
+  }
+  return plan;
+}
+
 Result<SimulationResult> simulate(const Pipeline& pipeline, const Plan& plan,
                                   const SimulationOptions& options) {
   if (plan.strategy == Strategy::stealing)
-    return simulate_stealing(pipeline, {.threads = plan.cores, .tokens = plan.tokens}, options);
+    return simulate_stealing(
+        pipeline, {.threads = plan.threads(), .tokens = plan.tokens, .cores = plan.cores}, options);
   return simulate_pools(pipeline,
                         {.pools = plan.pools,
                          .queue = plan.queue,

@@ -29,8 +29,11 @@ struct Plan {
   std::vector<Pool> pools;  // empty when stealing
   int queue = 20;           // in front of each pool; without meaning when stealing
   int tokens = 0;           // stealing: at least 1; pools: 0 for as many as the queues take
+  int workers = 0;          // stealing: threads that share the cores; 0: one a core
   CoreSharing sharing = CoreSharing::balanced;
 
+  // Cores that its threads can keep busy at most.
+  [[nodiscard]] int usable_cores() const;
   // Threads in all.
   [[nodiscard]] int threads() const;
 };
@@ -38,6 +41,12 @@ struct Plan {
 // The plan of a strategy on so many cores (>= 1). The pipeline is valid; queue >= 1; tokens >= 1 for
 // stealing.
 [[nodiscard]] Plan make_plan(const Pipeline& pipeline, Strategy strategy, int cores, int queue, int tokens);
+
+// What the stream runtime does with its options of these names, where its threads share `cores` cores:
+// `pools` and `collapsed` divide the threads evenly among the stages (collapsed: groups of stages) that
+// compute in parallel, at least one each; all others have one thread of their own. All arguments >= 1.
+[[nodiscard]] Plan make_runtime_plan(const Pipeline& pipeline, Strategy strategy, int threads, int cores,
+                                     int queue, int tokens);
 
 // Simulates it.
 [[nodiscard]] Result<SimulationResult> simulate(const Pipeline& pipeline, const Plan& plan,

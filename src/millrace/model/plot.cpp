@@ -106,7 +106,7 @@ std::string draw_strategy(const ModelReport& report, Strategy strategy, const Ax
   std::string dots;
   for (const ModelRow& row : report.rows) {
     if (row.plan.strategy != strategy) continue;
-    const double at = x(row.plan.cores);
+    const double at = x(row.asked);
     const double point = y(row.prediction.point_seconds);
     line += fmt::format("{:.1f},{:.1f} ", at, point);
     upper += fmt::format("{:.1f},{:.1f} ", at, y(row.prediction.high_seconds));
@@ -128,9 +128,10 @@ std::string draw_strategy(const ModelReport& report, Strategy strategy, const Ax
 std::string plot_svg(const ModelReport& report, const std::vector<MeasuredTime>& measured) {
   std::set<int> cores;
   for (const ModelRow& row : report.rows)
-    cores.insert(row.plan.cores);
+    cores.insert(row.asked);
   for (const MeasuredTime& time : measured)
     cores.insert(time.cores);
+  const std::string_view unit = report.of_runtime ? "threads" : "cores";
   const auto [low, high] = time_range(report, measured);
   const Axis x(*cores.begin(), std::max(*cores.rbegin(), *cores.begin() + 1), left, right);
   const Axis y(low, high, bottom, top);
@@ -140,7 +141,7 @@ std::string plot_svg(const ModelReport& report, const std::vector<MeasuredTime>&
       "font-family=\"sans-serif\" font-size=\"12\" fill=\"#333\">\n"
       "<rect width=\"720\" height=\"440\" fill=\"white\"/>\n"
       "<clipPath id=\"plot\"><rect x=\"76\" y=\"44\" width=\"484\" height=\"344\"/></clipPath>\n";
-  svg += text_at(left, 26, "start", fmt::format("Predicted time of {} items against cores", report.items),
+  svg += text_at(left, 26, "start", fmt::format("Predicted time of {} items against {}", report.items, unit),
                  " font-size=\"15\"");
   for (const double tick : ticks(low, high)) {
     svg += fmt::format("<line x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#ddd\"/>\n", left,
@@ -155,7 +156,7 @@ std::string plot_svg(const ModelReport& report, const std::vector<MeasuredTime>&
     labelled = x(count);
     svg += text_at(x(count), bottom + 18, "middle", std::to_string(count));
   }
-  svg += text_at((left + right) / 2, bottom + 38, "middle", "cores");
+  svg += text_at((left + right) / 2, bottom + 38, "middle", unit);
   svg += "<g clip-path=\"url(#plot)\">\n";
   if (report.serial_seconds > 0) {
     svg += fmt::format("<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"#666\" "

@@ -60,7 +60,7 @@ Network network_of_pools(const Pipeline& pipeline, const Plan& plan) {
     const double work =
         std::accumulate(demand.begin() + pool.first_stage, demand.begin() + pool.last_stage + 1, 0.0);
     const Stage& first = pipeline.stages[static_cast<std::size_t>(pool.first_stage)];
-    const int servers = first.waits ? pool.threads : std::min(pool.threads, plan.cores);
+    const int servers = first.waits ? pool.threads : std::min(pool.threads, plan.usable_cores());
     network.stations.push_back(
         {.demand_seconds = work,
          .servers = static_cast<double>(servers),
@@ -77,7 +77,7 @@ Network network_of_pools(const Pipeline& pipeline, const Plan& plan) {
 Network network_of_stealing(const Pipeline& pipeline, const Plan& plan) {
   const auto demand = demands(pipeline);
   Network network{.tokens = std::min(plan.tokens, most_tokens)};
-  NetworkStation pooled{.servers = static_cast<double>(plan.cores)};
+  NetworkStation pooled{.servers = static_cast<double>(plan.usable_cores())};
   double slowed = 0;
   for (std::size_t i = 0; i < demand.size(); ++i) {
     if (pipeline.stages[i].is_parallel()) {
@@ -114,7 +114,7 @@ double settled_throughput(const Pipeline& pipeline, const Plan& plan, Network ne
   double rate = 0;
   for (int round = 0; round < 12; ++round) {
     const double previous = rate;
-    const double busy = std::min<double>(plan.cores, previous * core_seconds(pipeline, 1));
+    const double busy = std::min<double>(plan.usable_cores(), previous * core_seconds(pipeline, 1));
     for (NetworkStation& station : network.stations) {
       const double own = std::min(station.servers, previous * station.demand_seconds);
       station.busy_elsewhere = std::max(0.0, busy - own);
@@ -124,14 +124,15 @@ double settled_throughput(const Pipeline& pipeline, const Plan& plan, Network ne
       double in_serial = 0;
       for (std::size_t i = 0; i + 1 < network.stations.size(); ++i)
         in_serial += previous * network.stations[i].demand_seconds;
-      network.stations.back().servers = std::max(plan.cores - in_serial, 0.05 * plan.cores);
+      network.stations.back().servers = std::max(plan.usable_cores() - in_serial, 0.05 * plan.usable_cores());
     }
     rate = formula(network.stations, network.tokens);
     const double work =
-        core_seconds(pipeline, std::min<double>(plan.cores, rate * core_seconds(pipeline, 1)));
-    if (work > 0) rate = std::min(rate, plan.cores / work);
+        core_seconds(pipeline, std::min<double>(plan.usable_cores(), rate * core_seconds(pipeline, 1)));
+    if (work > 0) rate = std::min(rate, plan.usable_cores() / work);
     // Threads wait for a device too when they steal.
-    if (plan.strategy == Strategy::stealing) rate = std::min(rate, plan.cores / total_demand(pipeline));
+    if (plan.strategy == Strategy::stealing)
+      rate = std::min(rate, plan.usable_cores() / total_demand(pipeline));
     if (round > 0) rate = (rate + previous) / 2;
     if (std::abs(rate - previous) <= 1e-6 * rate) break;
   }
@@ -148,8 +149,8 @@ std::string limit_of(const Pipeline& pipeline, const Plan& plan, const Network& 
       limit = network.names[i];
     }
   }
-  const double busy = std::min<double>(plan.cores, rate * core_seconds(pipeline, 1));
-  const double cores_used = rate * core_seconds(pipeline, busy) / plan.cores;
+  const double busy = std::min<double>(plan.usable_cores(), rate * core_seconds(pipeline, 1));
+  const double cores_used = rate * core_seconds(pipeline, busy) / plan.usable_cores();
   if (cores_used >= greatest) {
     greatest = cores_used;
     limit = "cores";
@@ -218,17 +219,19 @@ template <class Seconds> int smallest_sufficient(int most, Seconds seconds) {
 
 }  // namespace
 
+int tokens_held_for_order(const Pipeline& pipeline, int threads) {
+  const bool ordered = std::ranges::any_of(pipeline.stages.begin() + 1, pipeline.stages.end(),
+                                           [](const Stage& s) { return s.kind == StageKind::ordered; });
+  if (!ordered || threads == 1) return 0;
+  const double longest = mean_variation(pipeline) * (1 + std::log(threads));
+  return static_cast<int>(std::ceil(threads * longest));
+}
+
 int sufficient_tokens(const Pipeline& pipeline, int threads) {
   const int tokens = smallest_sufficient(10 * threads + 20, [&](int count) {
     return predict(pipeline, make_plan(pipeline, Strategy::stealing, threads, 1, count), 1).point_seconds;
   });
-  const bool ordered = std::ranges::any_of(pipeline.stages.begin() + 1, pipeline.stages.end(),
-                                           [](const Stage& s) { return s.kind == StageKind::ordered; });
-  if (!ordered || threads == 1) return tokens;
-  // While the slowest of `threads` items holds up the order, the other threads finish as many as fit into the
-  // longest of so many exponential times: the harmonic number of `threads`, about 1 + ln, of each.
-  const double longest = mean_variation(pipeline) * (1 + std::log(threads));
-  return tokens + static_cast<int>(std::ceil(threads * longest));
+  return tokens + tokens_held_for_order(pipeline, threads);
 }
 
 int sufficient_queue(const Pipeline& pipeline, Strategy strategy, int cores) {

@@ -32,8 +32,13 @@ struct Prediction {
                                                        std::int64_t items, std::int64_t simulated, int runs,
                                                        std::uint64_t seed);
 
+// How many items are held up, when stealing, by those before them in the order of the stream; 0 where no
+// stage keeps the order. A rule of thumb: while the slowest of `threads` items holds up the order, the other
+// threads finish as many as fit into the longest of so many exponential times, whose mean is the harmonic
+// number of `threads`, about 1 + ln, of each.
+[[nodiscard]] int tokens_held_for_order(const Pipeline& pipeline, int threads);
 // The smallest number of tokens with which stealing on so many threads reaches 99 % of what it reaches with
-// any, by formulas; ordered stages get room for those that wait for their turn.
+// any, by formulas; ordered stages get room for those that are held up.
 [[nodiscard]] int sufficient_tokens(const Pipeline& pipeline, int threads);
 // The same for the queue in front of every pool.
 [[nodiscard]] int sufficient_queue(const Pipeline& pipeline, Strategy strategy, int cores);

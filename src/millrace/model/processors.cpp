@@ -17,7 +17,7 @@ constexpr auto later = [](const auto& a, const auto& b) {
 
 }  // namespace
 
-Processors::Processors(int groups, int cores_per_group) {
+Processors::Processors(int groups, int cores_per_group) : cores_(groups * cores_per_group) {
   groups_.assign(static_cast<std::size_t>(groups), {.cores = cores_per_group});
   groups_.push_back({.cores = unbounded});
   leaves_ = std::bit_ceil(groups_.size());

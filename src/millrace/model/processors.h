@@ -24,6 +24,7 @@ class Processors {
   [[nodiscard]] std::optional<int> next_done();
 
   [[nodiscard]] double now_seconds() const { return now_; }
+  [[nodiscard]] int cores() const { return cores_; }
   [[nodiscard]] int busy_cores() const { return busy_cores_; }
   // The time integral of busy_cores().
   [[nodiscard]] double busy_core_seconds() const { return busy_core_seconds_; }
@@ -54,6 +55,7 @@ class Processors {
   std::vector<double> tree_;
   std::size_t leaves_ = 1;
   double now_ = 0;
+  int cores_;
   int busy_cores_ = 0;
   double busy_core_seconds_ = 0;
   std::uint64_t started_ = 0;

@@ -64,7 +64,10 @@ std::optional<StageKind> kind_of(std::string_view name) {
 }  // namespace
 
 Result<RecordedRun> parse_recorded_run(std::string_view content, std::string_view file_name) {
-  const json root = json::parse(content, nullptr, false);
+  json root = json::parse(content, nullptr, false);
+  // A program's report has that of its stream within.
+  if (root.is_object() && text(root, "schema") != "millrace.stream.run" && root.contains("run"))
+    root = json(root["run"]);
   if (!root.is_object() || text(root, "schema") != "millrace.stream.run")
     return wrong(file_name, "not the report of a run (\"schema\": \"millrace.stream.run\")");
   const auto stages = root.find("stages");
@@ -107,10 +110,28 @@ Result<RecordedRun> parse_recorded_run(std::string_view content, std::string_vie
       arriving = std::max(0.0, arriving - *in) + (last || *in <= 0 ? *in : *out);
     }
     run.pipeline.stages.push_back(std::move(stage));
+    run.busy_seconds.push_back(number(entry, "busy_s").value_or(0));
   }
   if (const Status possible = check(run.pipeline); !possible)
     return usage_error("{}: {}", file_name, possible.error().message);
   return run;
+}
+
+Status set_slowdown(RecordedRun& run, const RecordedRun& beside, int busy_cores) {
+  if (busy_cores < 2)
+    return usage_error("a slowdown is between cores that are busy at once; give at least 2, not {}",
+                       busy_cores);
+  auto& stages = run.pipeline.stages;
+  const auto& others = beside.pipeline.stages;
+  if (!std::ranges::equal(stages, others, {}, &Stage::name, &Stage::name))
+    return usage_error("the run beside others has other stages; record both with the same program");
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    const double alone = stages[s].service.mean_seconds();
+    if (!(alone > 0)) continue;
+    const double longer = others[s].service.mean_seconds() / alone - 1;
+    stages[s].slowdown = std::clamp(longer / (busy_cores - 1), 0.0, 1.0);
+  }
+  return {};
 }
 
 }  // namespace millrace::model

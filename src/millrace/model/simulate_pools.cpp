@@ -110,7 +110,6 @@ class PoolsSimulation {
   void work(std::size_t t, const std::vector<int>& taken) {
     SimulatedThread& thread = threads_[t];
     const Pool& pool = pools_[thread.pool].pool;
-    const int busy = run_.processors.busy_cores() + 1;
     double cpu = 0;
     double waiting = 0;
     for (const int item : taken) {
@@ -118,12 +117,12 @@ class PoolsSimulation {
       for (int s = pool.first_stage; s <= pool.last_stage && parts > 0; ++s) {
         int next_parts = 0;
         for (int part = 0; part < parts; ++part) {
-          if (!may_skip(thread.pool) && run_.bypasses(s)) {
+          if (!may_skip(thread.pool) && run_.bypasses(s, item)) {
             ++next_parts;
             continue;
           }
-          (run_.stage(s).waits ? waiting : cpu) += run_.service(s, busy);
-          next_parts += run_.outputs(s);
+          (run_.stage(s).waits ? waiting : cpu) += run_.service(s, item);
+          next_parts += run_.outputs(s, item);
         }
         parts = next_parts;
       }
@@ -183,7 +182,8 @@ class PoolsSimulation {
       if (kept <= -2) {
         target = static_cast<std::size_t>(-2 - kept);
       } else {
-        while (target < pools_.size() && may_skip(target) && run_.bypasses(pools_[target].pool.first_stage))
+        while (target < pools_.size() && may_skip(target) &&
+               run_.bypasses(pools_[target].pool.first_stage, item))
           ++target;
       }
       if (target < pools_.size() && !has_room(target)) {

@@ -27,7 +27,11 @@ class StealingSimulation {
  public:
   StealingSimulation(const Pipeline& pipeline, const StealingSetting& setting,
                      const SimulationOptions& options)
-      : run_(pipeline, Processors(setting.threads, 1), options, 1), free_tokens_(setting.tokens),
+      : run_(pipeline,
+             setting.cores == 0 || setting.cores >= setting.threads ? Processors(setting.threads, 1)
+                                                                    : Processors(1, setting.cores),
+             options, 1),
+        shared_(setting.cores > 0 && setting.cores < setting.threads), free_tokens_(setting.tokens),
         workers_(static_cast<std::size_t>(setting.threads)), serial_(pipeline.stages.size()) {
     for (int token = setting.tokens; token-- > 0;)
       unused_tokens_.push_back(token);
@@ -69,11 +73,11 @@ class StealingSimulation {
     for (; task.stage < run_.stages(); ++task.stage) {
       const Stage& stage = run_.stage(task.stage);
       if (stage.is_parallel()) {
-        if (run_.bypasses(task.stage)) continue;
+        if (run_.bypasses(task.stage, task.item)) continue;
         serve(w, task);
         return true;
       }
-      if (stage.kind == StageKind::serial && run_.bypasses(task.stage)) continue;
+      if (stage.kind == StageKind::serial && run_.bypasses(task.stage, task.item)) continue;
       if (!enter_serial(task)) return false;
       serve(w, task);
       return true;
@@ -103,20 +107,20 @@ class StealingSimulation {
   void serve(std::size_t w, Task task) {
     workers_[w].current = task;
     const Stage& stage = run_.stage(task.stage);
-    const int busy = run_.processors.busy_cores() + 1;
     // An ordered stage passes by itself those that bypass it: they still have to keep their turn.
-    const bool passed_by = stage.kind == StageKind::ordered && task.stage > 0 && run_.bypasses(task.stage);
+    const bool passed_by =
+        stage.kind == StageKind::ordered && task.stage > 0 && run_.bypasses(task.stage, task.item);
     passes_by_[w] = passed_by;
-    const double seconds = passed_by ? 0 : run_.service(task.stage, busy);
+    const double seconds = passed_by ? 0 : run_.service(task.stage, task.item);
     if (stage.waits)
       run_.processors.wait(static_cast<int>(w), seconds);
     else
-      run_.processors.compute(static_cast<int>(w), static_cast<int>(w), seconds);
+      run_.processors.compute(static_cast<int>(w), shared_ ? 0 : static_cast<int>(w), seconds);
   }
 
   void finished(std::size_t w) {
     const Task done = workers_[w].current;
-    const int parts = passes_by_[w] ? 1 : run_.outputs(done.stage);
+    const int parts = passes_by_[w] ? 1 : run_.outputs(done.stage, done.item);
     const int token = run_.order.token(done.item);
     std::vector<int> others;
     for (int newest = done.item, part = 1; part < parts; ++part) {
@@ -235,6 +239,7 @@ class StealingSimulation {
   }
 
   SimulatedRun run_;
+  const bool shared_;  // by more threads than there are cores
   int free_tokens_;
   std::vector<int> unused_tokens_;
   std::vector<int> parts_of_token_;
@@ -255,6 +260,8 @@ Result<SimulationResult> simulate_stealing(const Pipeline& pipeline, const Steal
     return usage_error("{} items to simulate; give 1 to 1000000000", options.items);
   if (setting.threads < 1 || setting.threads > 65536)
     return usage_error("{} threads; give 1 to 65536", setting.threads);
+  if (setting.cores < 0 || setting.cores > 65536)
+    return usage_error("{} cores; give 1 to 65536, or 0 for one a thread", setting.cores);
   if (setting.tokens < 1 || setting.tokens > 10'000'000)
     return usage_error("{} tokens; give 1 to 10000000", setting.tokens);
   return StealingSimulation(pipeline, setting, options).simulate();

@@ -24,10 +24,12 @@ SimulatedRun::SimulatedRun(const Pipeline& pipeline, Processors cores, const Sim
       options_(options) {
   result.stages.resize(stages_.size());
   result.pools.resize(pools);
+  if (pipeline.recorded) replay_.emplace(*pipeline.recorded);
 }
 
 int SimulatedRun::make_item(int token) {
   count_inside();
+  if (replay_) replay_->begin(token, result.source_items);
   ++result.source_items;
   ++result.items_born;
   note_progress();
@@ -62,21 +64,26 @@ void SimulatedRun::count_inside() {
   counted_until_ = processors.now_seconds();
 }
 
-bool SimulatedRun::bypasses(int index) {
+bool SimulatedRun::bypasses(int index, int item) {
+  if (replay_) return replay_->bypasses(order.token(item), index);
   const double visits = stage(index).visits;
   return visits < 1 && random.uniform() > visits;
 }
 
-double SimulatedRun::service(int index, int busy) {
+double SimulatedRun::service(int index, int item) {
   const Stage& working = stage(index);
-  const double seconds = working.service.sample(random) * working.slowdown_factor(busy);
+  // Where threads share the cores, this one may make none more busy.
+  const int busy = std::min(processors.busy_cores() + 1, processors.cores());
+  const double alone = replay_ ? replay_->service(order.token(item), index) : working.service.sample(random);
+  const double seconds = alone * working.slowdown_factor(busy);
   StageTotals& totals = result.stages[static_cast<std::size_t>(index)];
   ++totals.items;
   totals.busy_seconds += seconds;
   return seconds;
 }
 
-int SimulatedRun::outputs(int index) {
+int SimulatedRun::outputs(int index, int item) {
+  if (replay_) return replay_->outputs(order.token(item), index);
   const double mean = stage(index).outputs;
   const double whole = std::floor(mean);
   const bool one_more = mean > whole && random.uniform() <= mean - whole;

@@ -4,9 +4,11 @@
 #include "millrace/model/item_order.h"
 #include "millrace/model/processors.h"
 #include "millrace/model/random.h"
+#include "millrace/model/replay.h"
 #include "millrace/model/simulation.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace millrace::model {
@@ -32,12 +34,13 @@ class SimulatedRun {
   // The item leaves: dropped inside, or `out` of the last stage.
   void remove(int item, bool out);
 
-  // Whether an item arriving at the stage goes past it.
-  [[nodiscard]] bool bypasses(int stage);
-  // Seconds that one item takes in the stage, were it to start now on `busy` cores; entered in the account.
-  [[nodiscard]] double service(int stage, int busy);
-  // How many items come out for one that the stage has worked on.
-  [[nodiscard]] int outputs(int stage);
+  // Whether the item, arriving at the stage, goes past it. To be asked once, and not of the source.
+  [[nodiscard]] bool bypasses(int stage, int item);
+  // Seconds that the item takes in the stage, were it to start now beside the cores that are busy; entered in
+  // the account.
+  [[nodiscard]] double service(int stage, int item);
+  // How many items come out for this one, which the stage has worked on.
+  [[nodiscard]] int outputs(int stage, int item);
   // Closes the account after the last event.
   [[nodiscard]] SimulationResult finish();
 
@@ -47,6 +50,7 @@ class SimulatedRun {
 
   const std::vector<Stage>& stages_;
   SimulationOptions options_;
+  std::optional<Replay> replay_;
   double counted_until_ = 0;
   double item_seconds_ = 0;  // time integral of the items inside
   double sojourn_total_ = 0;

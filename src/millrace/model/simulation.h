@@ -32,11 +32,12 @@ struct PoolsSetting {
   int tokens = 0;  // items of the source inside at once; 0: as many as the queues take
 };
 
-// Every thread has a core of its own, carries one item through stage after stage as long as it can, then
+// Every thread carries one item through stage after stage as long as it can, then
 // takes up what it left behind, last first, then steals the oldest of another thread.
 struct StealingSetting {
   int threads = 1;
   int tokens = 1;  // items of the source inside at once
+  int cores = 0;   // that the threads share evenly where there are fewer; 0: one a thread
 };
 
 struct SimulationOptions {

@@ -1,0 +1,18 @@
+// Writes the drawing of `millrace model` to a file.
+#pragma once
+
+#include "millrace/base/result.h"
+
+#include <string>
+
+namespace millrace::cli {
+
+// Whether plots can be written under this name: usage error unless it ends in .svg or .png.
+[[nodiscard]] Status check_plot_name(const std::string& path);
+
+// Writes an SVG picture as it is, or, where the name ends in .png, its pixels. Pixels come from FFmpeg's SVG
+// decoder, which is librsvg; failure that says so where FFmpeg was built without it, or where the file cannot
+// be written.
+[[nodiscard]] Status write_plot(const std::string& path, const std::string& svg);
+
+}  // namespace millrace::cli
