@@ -18,6 +18,7 @@ void RunSettings::add_options(CLI::App& verb) {
                   "default)");
   verb.add_option("--threads", threads, "worker threads; default: as many as this process may use")
       ->check(CLI::Range(1, 4096));
+  verb.add_flag("--oversubscribe", oversubscribe, "allow more threads than this process may use CPUs");
   verb.add_option("--tokens", tokens, "images in progress at most; default: by strategy and threads")
       ->check(CLI::Range(1, 1 << 20));
   verb.add_option("--memory", memory_mib, "MiB that images in progress may take; default: 128")
@@ -34,8 +35,9 @@ Result<RunMeans> means_of(const RunSettings& settings) {
   const auto machine = machine::inspect_machine();
   if (!machine) return std::unexpected(machine.error());
   const int limit = machine->usable.worker_limit;
-  if (settings.threads > limit)
-    return usage_error("--threads {} is more than the {} that affinity mask, cpuset and quota allow here",
+  if (settings.threads > limit && !settings.oversubscribe)
+    return usage_error("--threads {} is more than the {} that affinity mask, cpuset and quota allow here; "
+                       "give no more, or --oversubscribe",
                        settings.threads, limit);
   auto pool = pool::WorkerPool::create(settings.threads > 0 ? settings.threads : limit);
   if (!pool) return std::unexpected(pool.error());

@@ -24,7 +24,8 @@ inline constexpr int some_unreadable = 3;
 
 struct RunSettings {
   std::string strategy = "auto";
-  int threads = 0;  // 0: as many as the process may use
+  int threads = 0;             // 0: as many as the process may use
+  bool oversubscribe = false;  // let threads be more than that
   int tokens = 0;
   int memory_mib = 128;
   std::string json;   // file or "-"; empty for none

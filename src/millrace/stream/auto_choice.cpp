@@ -26,6 +26,12 @@ constexpr double longest_phase_s = 10;
 constexpr double least_gain = 0.03;    // that the model must promise, and the measurement show
 constexpr double renewed_gain = 0.12;  // of a plan that has been measured already
 constexpr double hopeless = 1.15;      // after one phase
+// How much slower than the model says a plan not yet measured is assumed to be, at most, where that in use
+// is: the end of a phase and what cores take from each other weigh on all plans alike.
+constexpr double common_shortfall = 1.15;
+// Each thread works on one item, finds another ready, and two may wait for their turn: where the times of
+// items differ so much that this is too little, the model says so.
+constexpr int least_tokens = 4;  // a thread
 // Of an item's time under the same plan, as a log ratio: the work or the machine changed.
 constexpr double large_change = 0.2;
 constexpr std::size_t trial_phases = 4;  // of the challenger
@@ -64,16 +70,17 @@ std::optional<model::Pipeline> modelled(const RunReport& report) {
 double predicted_item_seconds(const model::Pipeline& pipeline, const AutoPlan& plan, int queue_depth) {
   const auto strategy =
       plan.strategy == Strategy::collapsed ? model::Strategy::collapsed : model::Strategy::stealing;
-  const model::Plan modelled_plan =
-      model::make_plan(pipeline, strategy, plan.threads, queue_depth, plan.tokens);
+  // The formulas do not see order: items that wait for their turn hold tokens of which the others have no
+  // use.
+  const int usable = std::max(1, plan.tokens - model::tokens_held_for_order(pipeline, plan.threads));
+  const model::Plan modelled_plan = model::make_plan(pipeline, strategy, plan.threads, queue_depth, usable);
   return model::predict(pipeline, modelled_plan, modelled_items).point_seconds / modelled_items;
 }
 
 AutoChoice::AutoChoice(const AutoLimits& limits)
     : limits_(limits),
       incumbent_{.threads = limits.threads,
-                 .tokens = limits.tokens != 0 ? limits.tokens
-                                              : default_tokens(Strategy::stealing, limits.threads, 1, 1)},
+                 .tokens = limits.tokens != 0 ? limits.tokens : least_tokens * limits.threads},
       items_(first_items), phase_s_(first_phase_s) {}
 
 void AutoChoice::tell(const RunReport& phase, double at_s) {
@@ -109,9 +116,9 @@ void AutoChoice::look_for_better(const model::Pipeline& pipeline, double measure
   }
   if (decisions_.empty()) decide(PlanDecision::Kind::started, at_s, incumbent_, measured, 0);
   if (best == nullptr) {
-    last_for(phase_s_, measured);
-    phase_s_ = std::min(2 * phase_s_, longest_phase_s);
-    return;
+    // As long as all phases so far: however long the items take, few phases end.
+    phase_s_ = std::min(std::max(2 * phase_s_, at_s), longest_phase_s);
+    return last_for(phase_s_, measured);
   }
   trial_ = Trial{.plan = *best, .expected = best_expected, .incumbent = {measured}, .challenger = {}};
   last_for(trial_phase_s, best_expected);
@@ -141,12 +148,11 @@ void AutoChoice::tell_trial(double measured, double at_s) {
   last_for(trial_phase_s, last_measured_);
 }
 
-// Tokens: as many as the model has use for, in powers of two, and no fewer than the runtime's own number,
-// which allows for threads that the kernel has put aside.
+// Tokens: as many as the model has use for, in powers of two, beginning with the first plan's.
 std::vector<AutoPlan> AutoChoice::candidates(const model::Pipeline& pipeline) const {
   std::vector<AutoPlan> plans;
   for (const int threads : thread_counts(limits_.threads)) {
-    const int least = default_tokens(Strategy::stealing, threads, 1, 1);
+    const int least = least_tokens * threads;
     const auto useful =
         std::bit_ceil(static_cast<unsigned>(std::max(1, model::sufficient_tokens(pipeline, threads))));
     const int tokens = limits_.tokens != 0
@@ -154,16 +160,12 @@ std::vector<AutoPlan> AutoChoice::candidates(const model::Pipeline& pipeline) co
                            : std::clamp(static_cast<int>(std::min(useful, 1U << 20)), least, 64 * threads);
     plans.push_back({Strategy::stealing, threads, tokens});
   }
-  const int stages = static_cast<int>(pipeline.stages.size());
-  plans.push_back({Strategy::collapsed, limits_.threads,
-                   limits_.tokens != 0
-                       ? limits_.tokens
-                       : default_tokens(Strategy::collapsed, limits_.threads, stages, limits_.queue_depth)});
+  plans.push_back({Strategy::collapsed, limits_.threads, incumbent_.tokens});
   return plans;
 }
 
 // The model knows nothing of what the runtime itself takes; where a plan has been measured, it is corrected
-// by that.
+// by that; where not, by what may be common to it and the plan in use.
 double AutoChoice::expected(const model::Pipeline& pipeline, const AutoPlan& plan) const {
   const double predicted = predicted_item_seconds(pipeline, plan, limits_.queue_depth);
   auto known = std::ranges::find(known_, plan, &Known::plan);
@@ -172,7 +174,10 @@ double AutoChoice::expected(const model::Pipeline& pipeline, const AutoPlan& pla
       return one.plan.strategy == plan.strategy && one.plan.threads == plan.threads;
     });
   }
-  return known == known_.end() ? predicted : predicted * known->measured / known->predicted;
+  if (known != known_.end()) return predicted * known->measured / known->predicted;
+  const auto used = std::ranges::find(known_, incumbent_, &Known::plan);
+  if (used == known_.end()) return predicted;
+  return predicted * std::clamp(used->measured / used->predicted, 1.0, common_shortfall);
 }
 
 void AutoChoice::remember(const AutoPlan& plan, double predicted, double measured) {

@@ -4,6 +4,7 @@
 #include "millrace/stream/flow.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,13 +20,17 @@ namespace {
 using Kind = stream::Kind;
 using Decided = PlanDecision::Kind;
 
-// A source, a parallel stage and an ordered sink, with these mean service times.
-RunReport report_of(std::uint64_t items, double wall_s, const std::vector<double>& services) {
+// A source, a parallel stage and an ordered sink, with these mean service times; `long_share` of the calls
+// take all of the time.
+RunReport report_of(std::uint64_t items, double wall_s, const std::vector<double>& services,
+                    double long_share) {
   RunReport report{.wall_s = wall_s};
   const char* kinds[] = {"source", "parallel", "serial in order"};
   for (std::size_t i = 0; i < services.size(); ++i) {
     StageReport stage{.name = kinds[i], .kind = kinds[i], .items_in = items, .items_out = items};
-    stage.service_s.record(services[i], items);
+    const auto longer = static_cast<std::uint64_t>(std::ceil(long_share * static_cast<double>(items)));
+    stage.service_s.record(services[i] * static_cast<double>(items) / static_cast<double>(longer), longer);
+    if (items > longer) stage.service_s.record(1e-9, items - longer);
     stage.busy_s = stage.service_s.sum();
     report.stages.push_back(std::move(stage));
   }
@@ -36,6 +41,7 @@ struct SimulatedStream {
   std::vector<double> services{1e-6, 100e-6, 1e-6};
   std::function<double(const AutoPlan&, double at_s)> item_seconds;
   double noise = 0;
+  double long_share = 1;
 
   std::vector<PlanDecision> run(AutoChoice& choice, double seconds, std::vector<AutoPlan>* used = nullptr) {
     std::mt19937 random(7);
@@ -47,7 +53,7 @@ struct SimulatedStream {
                           std::exp(noise * normal(random));
       at_s += wall;
       if (used) used->push_back(phase.plan);
-      choice.tell(report_of(phase.items, wall, services), at_s);
+      choice.tell(report_of(phase.items, wall, services, long_share), at_s);
     }
     return choice.decisions();
   }
@@ -63,7 +69,44 @@ TEST(AutoChoice, stays_with_stealing_on_all_threads_where_that_is_as_fast_as_the
   AutoChoice choice({.threads = 4});
   SimulatedStream stream{.item_seconds = [](const AutoPlan& plan, double) { return 102e-6 / plan.threads; }};
   EXPECT_THAT(kinds_of(stream.run(choice, 20)), testing::ElementsAre(Decided::started));
-  EXPECT_EQ(choice.next().plan, (AutoPlan{Strategy::stealing, 4, 64}));
+  EXPECT_EQ(choice.next().plan, (AutoPlan{Strategy::stealing, 4, 16}));
+}
+
+TEST(AutoChoice, tries_nothing_where_it_falls_short_of_the_model_by_what_any_plan_might) {
+  AutoChoice choice({.threads = 4});
+  SimulatedStream stream{.item_seconds = [](const AutoPlan& plan, double) { return 112e-6 / plan.threads; }};
+  EXPECT_THAT(kinds_of(stream.run(choice, 20)), testing::ElementsAre(Decided::started));
+}
+
+TEST(AutoChoice, takes_more_tokens_where_items_that_differ_much_wait_for_their_turn) {
+  AutoChoice choice({.threads = 4});
+  SimulatedStream stream{.item_seconds = [](const AutoPlan& plan, double) {
+    return (plan.tokens < 32 ? 150e-6 : 102e-6) / plan.threads;
+  }};
+  stream.long_share = 0.02;
+  stream.run(choice, 20);
+  EXPECT_GE(choice.next().plan.tokens, 32);
+  EXPECT_EQ(choice.next().plan.threads, 4);
+}
+
+TEST(AutoChoice, holds_half_of_10_items_a_thread_where_that_suffices) {
+  for (const int threads : {1, 2, 4, 16}) {
+    AutoChoice choice({.threads = threads});
+    std::vector<AutoPlan> used;
+    SimulatedStream stream{
+        .item_seconds = [](const AutoPlan& plan, double) { return 102e-6 / plan.threads; }};
+    stream.run(choice, 20, &used);
+    EXPECT_LE(std::ranges::max(used, {}, &AutoPlan::tokens).tokens, 5 * threads);
+  }
+}
+
+TEST(AutoChoice, ends_few_phases_however_long_the_stream) {
+  AutoChoice choice({.threads = 2});
+  std::vector<AutoPlan> used;
+  SimulatedStream stream{.services = {1e-3, 100e-3, 1e-3},
+                         .item_seconds = [](const AutoPlan& plan, double) { return 102e-3 / plan.threads; }};
+  stream.run(choice, 60, &used);
+  EXPECT_LE(used.size(), 8U);
 }
 
 TEST(AutoChoice, adopts_fewer_threads_where_the_items_are_too_small_to_share) {
@@ -96,7 +139,7 @@ TEST(AutoChoice, rejects_what_only_the_model_prefers_and_seldom_asks_again) {
   AutoChoice choice({.threads = 2});
   SimulatedStream stream{.item_seconds = [](const AutoPlan&, double) { return 150e-6; }, .noise = 0.02};
   const auto decisions = stream.run(choice, 120);
-  EXPECT_EQ(choice.next().plan, (AutoPlan{Strategy::stealing, 2, 32}));
+  EXPECT_EQ(choice.next().plan, (AutoPlan{Strategy::stealing, 2, 8}));
   EXPECT_EQ(std::ranges::count(decisions, Decided::adopted, &PlanDecision::kind), 0);
   EXPECT_LE(std::ranges::count(decisions, Decided::rejected, &PlanDecision::kind), 8);
 }
