@@ -61,14 +61,17 @@ Status learn(const placement::RunSettings& settings, const ExecOptions& options)
       });
   if (!report) return std::unexpected(report.error());
   if (options.quiet) return {};
-  fmt::print(stderr, "after {} runs, faster than untouched by:\n", report->runs);
-  for (const auto& candidate : report->candidates) {
-    const auto gain = estimate_gain(candidate.log_ratios, placement::Confidence::p95);
+  const auto print = [](const std::vector<double>& log_ratios, const std::string& what) {
+    const auto gain = estimate_gain(log_ratios, placement::Confidence::p95);
     if (gain.pairs > 1)
-      fmt::print(stderr, "{:+8.1f} % ({:+.1f} to {:+.1f}, {} pairs)  {}{}\n", percent(gain.mean),
-                 percent(gain.low), percent(gain.high), gain.pairs, to_string(candidate.plan),
-                 candidate.left ? ", left the search" : "");
-  }
+      fmt::print(stderr, "{:+8.1f} % ({:+.1f} to {:+.1f}, {} pairs)  {}\n", percent(gain.mean),
+                 percent(gain.low), percent(gain.high), gain.pairs, what);
+  };
+  fmt::print(stderr, "after {} runs, faster than untouched by:\n", report->runs);
+  for (const auto& candidate : report->candidates)
+    print(candidate.log_ratios, to_string(candidate.plan));
+  for (const auto& candidate : report->candidates)
+    print(candidate.confirmation, to_string(candidate.plan) + ", against untouched alone: decides");
   fmt::print(stderr, "learnt: {}\n", to_string(report->plan));
   return {};
 }

@@ -85,10 +85,10 @@ class Exec(unittest.TestCase):
         self.assertEqual(self.run_exec("--attach", "4194305").returncode, 2)
 
     def test_learning_stores_what_it_finds(self):
-        done = self.run_exec("--learn", "30", "--", "sh", "-c", "exit 0")
+        done = self.run_exec("--learn", "40", "--", "sh", "-c", "exit 0")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("learnt: ", done.stderr)
-        failing = self.run_exec("--learn", "30", "--", "sh", "-c", "exit 3")
+        failing = self.run_exec("--learn", "40", "--", "sh", "-c", "exit 3")
         self.assertEqual(failing.returncode, 1)
         self.assertIn("exit code 3", failing.stderr)
 

@@ -21,6 +21,7 @@ enum {
 
 #define MILLRACE_BOARD_VARIABLE "MILLRACE_BIRTH_BOARD"
 
+/* Named as C names things. NOLINTBEGIN(readability-identifier-naming) */
 struct millrace_birth_slot {
   uint64_t mask[millrace_board_words];
   uint32_t has_mask;
@@ -36,6 +37,7 @@ struct millrace_birth_board {
   MILLRACE_ATOMIC(uint32_t) births;
   struct millrace_birth_slot slots[millrace_board_slots];
 };
+/* NOLINTEND(readability-identifier-naming) */
 
 #ifdef __cplusplus
 }

@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """Compares programs under `millrace exec`, once it has learnt them, with the same programs as the kernel runs them.
 
-    exec_bench.py MILLRACE CLIPS [--programs a,b] [--pairs 9] [--learn 40] [--costs] [--testing FOLDER]
+    exec_bench.py MILLRACE CLIPS [--programs a,b] [--pairs 9] [--learn 48] [--by-hand] [--costs] [--testing FOLDER]
 
 MILLRACE is the program, CLIPS the folder with foreman_cif.264 and flower_720p.264. Each program is learnt first, in a
 profile database of its own; then runs with and without millrace take turns, and the median of the pairs' ratios of wall
 time (above 1: faster under millrace) is printed with its quartiles, and beside it, for x264 by root, the ratio to the
-same run under SCHED_RR. As root, everything else runs as the user nobody.
+same run under SCHED_RR. As root, everything else runs as the user nobody. Inputs are made long enough for runs of a second or
+two: foreman_cif three times over, flower_720p once.
+
+--by-hand compares instead, without learning, options of millrace exec by their own names with the default; and SCHED_RR, as root:
+the rounds' mean ratio and twice its standard error, and the switches that were made.
 
 --costs measures instead what a birth costs, by the programs of --testing, and the start of a program.
 """
@@ -15,6 +19,8 @@ import argparse
 import math
 import os
 import pwd
+import random
+import resource
 import shutil
 import statistics
 import subprocess
@@ -27,7 +33,7 @@ OPENMP = r"""
 #include <stdio.h>
 #include <stdlib.h>
 int main(void) {
-  enum { size = 3000000, steps = 150 };
+  enum { size = 3000000, steps = 500 };
   float *a = calloc(size, sizeof(float)), *b = calloc(size, sizeof(float));
   for (int i = 0; i < size; ++i) a[i] = (float)(i % 97);
   for (int step = 0; step < steps; ++step) {
@@ -43,18 +49,18 @@ int main(void) {
 
 def programs(work):
     """Name -> command; the files of `work` are made by prepare()."""
-    cif, hd = f"{work}/foreman_cif.y4m", f"{work}/flower_720p.y4m"
+    cif, hd = f"{work}/foreman_cif_x3.y4m", f"{work}/flower_720p.y4m"
     return {
         "x264-cif": f"{X264} {cif}",
         "x264-720p": f"{X264} {hd}",
-        "x264-medium": f"x264 --preset fast --threads 3 --frames 120 --quiet --no-progress -o /dev/null {hd}",
-        "x265": f"x265 --preset ultrafast --frames 90 --log-level none --no-progress -o /dev/null {hd}",
+        "x264-fast": f"x264 --preset fast --threads 3 --frames 50 --quiet --no-progress -o /dev/null {hd}",
+        "x265": f"x265 --preset ultrafast --frames 80 --log-level none --no-progress -o /dev/null {hd}",
         "svt-av1": f"SvtAv1EncApp --preset 12 -n 120 --progress 0 -b /dev/null -i {hd}",
-        "dav1d": f"dav1d -q --threads 4 -i {work}/flower.ivf -o /dev/null --muxer null",
+        "dav1d": f"dav1d -q --threads 4 -i {work}/flower_x4.ivf -o /dev/null --muxer null",
         "ffmpeg-decode": f"ffmpeg -nostdin -v error -threads 4 -i {work}/flower_720p.264 -f null -",
         "ffmpeg-filter": f"ffmpeg -nostdin -v error -filter_threads 4 -i {hd} -vf unsharp,hqdn3d -frames:v 100 -f null -",
-        "zstd": f"zstd -q -T4 -6 -f -o /dev/null {work}/flower.part",
-        "pigz": f"pigz -p 4 -6 -k -c {work}/flower.small",
+        "zstd": f"zstd -q -T4 -6 -f -o /dev/null {work}/flower_90MB",
+        "pigz": f"pigz -p 4 -6 -k -c {work}/flower_30MB",
         "openmp": f"{work}/openmp",
     }
 
@@ -66,14 +72,19 @@ def check_call(command):
 def prepare(work, clips, names):
     """Makes the inputs that are not there yet."""
     made = [
-        ("foreman_cif.y4m", f"ffmpeg -v error -y -i {clips}/foreman_cif.264 -pix_fmt yuv420p {{}}"),
-        ("flower_720p.y4m", f"ffmpeg -v error -y -i {clips}/flower_720p.264 -pix_fmt yuv420p {{}}"),
+        ("foreman_cif.y4m", f"ffmpeg -v error -y -i {clips}/foreman_cif.264 -pix_fmt yuv420p -f yuv4mpegpipe {{}}"),
+        ("foreman_cif_x3.y4m",
+         f"ffmpeg -v error -y -stream_loop 2 -i {work}/foreman_cif.y4m -pix_fmt yuv420p -f yuv4mpegpipe {{}}"),
+        ("flower_720p.y4m", f"ffmpeg -v error -y -i {clips}/flower_720p.264 -pix_fmt yuv420p -f yuv4mpegpipe {{}}"),
         ("flower_720p.264", f"cp {clips}/flower_720p.264 {{}}"),
-        ("flower.part", f"head -c 150000000 {work}/flower_720p.y4m >{{}}"),
-        ("flower.small", f"head -c 30000000 {work}/flower_720p.y4m >{{}}"),
+        ("flower_90MB", f"head -c 90000000 {work}/flower_720p.y4m >{{}}"),
+        ("flower_30MB", f"head -c 30000000 {work}/flower_720p.y4m >{{}}"),
     ]
     if "dav1d" in names:
-        made.append(("flower.ivf", f"SvtAv1EncApp --preset 12 -n 150 --progress 0 -i {work}/flower_720p.y4m -b {{}}"))
+        made += [
+            ("flower.ivf", f"SvtAv1EncApp --preset 12 -n 150 --progress 0 -i {work}/flower_720p.y4m -b {{}}"),
+            ("flower_x4.ivf", f"ffmpeg -v error -y -stream_loop 3 -i {work}/flower.ivf -c copy -f ivf {{}}"),
+        ]
     for name, command in made:
         path = f"{work}/{name}"
         if not os.path.exists(path):
@@ -104,10 +115,21 @@ def quartiles(values):
     return f"{middle:.3f} ({low:.3f} to {high:.3f})"
 
 
+def others_running():
+    """How many other threads run or wait for a CPU: the least of some looks, as one that runs for a moment is no load."""
+    looks = []
+    for _ in range(20):
+        with open("/proc/loadavg", encoding="ascii") as averages:
+            looks.append(int(averages.read().split()[3].split("/")[0]) - 1)
+        time.sleep(0.01)
+    return min(looks)
+
+
 def compare(millrace, name, command, options, environment):
     """Learns a program, prints its line and returns the median ratio."""
     words = command.split()
     user = as_user("nobody")
+    others = others_running()
     learning = subprocess.run([millrace, "exec", "--learn", str(options.learn), "--", *words], env=environment,
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                               text=True, check=False, **user)
@@ -116,7 +138,7 @@ def compare(millrace, name, command, options, environment):
         print(f"| {name} | could not be learnt: {lines[-1]} |")
         return None
     if options.verbose:
-        print("\n".join(line for line in lines if "%" in line), file=sys.stderr)
+        print("\n".join(line for line in lines if "%" in line), file=sys.stderr, flush=True)
     placed = [millrace, "exec", "--quiet", "--", *words]
     realtime = ["chrt", "--rr", "1", *words] if "x264" in name and os.geteuid() == 0 else None
     to_default, to_realtime = [], []
@@ -130,8 +152,42 @@ def compare(millrace, name, command, options, environment):
             to_realtime.append(seconds_of(realtime, environment) / took[True])
     plan = lines[-1].removeprefix("learnt: ")
     beside = quartiles(to_realtime) if to_realtime else ""
+    others = max(others, others_running())
     print(f"| {name} | {plan} | {quartiles(to_default)} | {beside} |", flush=True)
+    if others:
+        print(f"{name}: {others} other threads were running before or after: repeat this", file=sys.stderr, flush=True)
     return statistics.median(to_default)
+
+
+BY_HAND = ("--sched batch", "--sched batch --slice 20", "--slice 20", "--policy one-to-one", "--policy cpus=0;1")
+
+
+def by_hand(millrace, name, command, options, environment):
+    """Prints a line for each of BY_HAND."""
+    words = command.split()
+    ways = {"default": words}
+    for extra in BY_HAND:
+        policy = [] if "--policy" in extra else ["--policy", "none"]
+        ways[extra] = [millrace, "exec", "--quiet", *policy, *extra.split(), "--", *words]
+    if os.geteuid() == 0:
+        ways["SCHED_RR by root"] = ["chrt", "--rr", "1", *words]
+    took = {way: [] for way in ways}
+    switches = {way: [] for way in ways}
+    order = list(ways)
+    for _ in range(options.pairs):
+        random.shuffle(order)
+        for way in order:
+            user = {} if way == "SCHED_RR by root" else as_user("nobody")
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            took[way].append(seconds_of(ways[way], environment, **user))
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            switches[way].append((after.ru_nvcsw - before.ru_nvcsw, after.ru_nivcsw - before.ru_nivcsw))
+    for way, seconds in took.items():
+        ratios = [math.log(a / b) for a, b in zip(took["default"], seconds)]
+        error = statistics.stdev(ratios) / math.sqrt(len(ratios))
+        voluntary, involuntary = (statistics.median(counts) for counts in zip(*switches[way]))
+        mean = math.exp(statistics.fmean(ratios))
+        print(f"| {name} | {way} | {mean:.3f} +- {2 * error:.3f} | {voluntary:.0f} | {involuntary:.0f} |", flush=True)
 
 
 def costs(millrace, testing, environment, pairs):
@@ -185,8 +241,9 @@ def main():
     parser.add_argument("clips")
     parser.add_argument("--programs", default="")
     parser.add_argument("--pairs", type=int, default=9)
-    parser.add_argument("--learn", type=int, default=40)
+    parser.add_argument("--learn", type=int, default=48)
     parser.add_argument("--work", default="/tmp/millrace-exec-bench")
+    parser.add_argument("--by-hand", action="store_true")
     parser.add_argument("--costs", action="store_true")
     parser.add_argument("--testing", default="")
     parser.add_argument("--verbose", action="store_true")
@@ -203,6 +260,11 @@ def main():
         every = programs(options.work)
         names = options.programs.split(",") if options.programs else list(every)
         prepare(options.work, options.clips, names)
+        if options.by_hand:
+            print("| program | how | against the default | voluntary switches | involuntary |\n|---|---|---|---|---|")
+            for name in names:
+                by_hand(millrace, name, every[name], options, environment)
+            return
         print("| program | learnt plan | against the default, median (quartiles) | against SCHED_RR by root |")
         print("|---|---|---|---|")
         ratios = []

@@ -16,7 +16,7 @@ namespace millrace::placement {
 namespace {
 
 constexpr int untouched = -1;
-constexpr int rounds_before_leaving = 3;
+constexpr int pairs_before_giving_up = 4;
 
 // xorshift64*, Vigna 2016: an order to run in needs no more.
 std::uint64_t next_random(std::uint64_t& state) {
@@ -52,30 +52,57 @@ class NoStreams {
 
 }  // namespace
 
+int PlanSearch::least_runs(std::size_t candidates) {
+  constexpr int runs_for_each = 4;
+  return runs_for_each * (static_cast<int>(candidates) + 1);
+}
+
 PlanSearch::PlanSearch(std::vector<Plan> candidates, int runs, std::uint64_t seed)
-    : runs_left_(runs), random_(seed | 1) {
-  for (Plan& plan : candidates)
-    candidates_.push_back({std::move(plan), {}, false});
+    : runs_left_(runs), search_runs_left_(runs / 2), random_(seed | 1) {
+  for (const Plan& plan : candidates)
+    candidates_.push_back({plan, {}, {}, false});
+  begin_stage();
+}
+
+std::vector<std::size_t> PlanSearch::remaining() const {
+  std::vector<std::size_t> indices;
+  for (std::size_t i = 0; i < candidates_.size(); ++i)
+    if (!candidates_[i].left) indices.push_back(i);
+  return indices;
+}
+
+// As many rounds as spread the runs of the first half evenly over the stages to come.
+void PlanSearch::begin_stage() {
+  const auto count = static_cast<int>(remaining().size());
+  ended_ = ended_ || count == 0;
+  confirming_ = count == 1;
+  int stages = 0;
+  for (int left = count; left > 1; left /= 2)
+    ++stages;
+  if (stages > 0)
+    rounds_left_ = std::max(
+        1, static_cast<int>(std::lround(static_cast<double>(search_runs_left_) / (stages * (count + 1)))));
 }
 
 void PlanSearch::begin_round() {
   times_.clear();
+  const bool untouched_was_first = !order_.empty() && order_.front() == untouched;
   order_ = {untouched};
-  for (std::size_t i = 0; i < candidates_.size(); ++i)
-    if (!candidates_[i].left) order_.push_back(static_cast<int>(i));
+  for (const std::size_t index : remaining())
+    order_.push_back(static_cast<int>(index));
+  if (confirming_) {
+    if (untouched_was_first) std::ranges::reverse(order_);
+    return;
+  }
   for (std::size_t i = order_.size() - 1; i > 0; --i)
     std::swap(order_[i], order_[next_random(random_) % (i + 1)]);
 }
 
 std::optional<Plan> PlanSearch::next() {
-  if (times_.size() == order_.size()) begin_round();
-  const bool nobody_left = order_.size() == 1;
+  if (!ended_ && times_.size() == order_.size()) begin_round();
   // A round is worth nothing unless it is completed.
-  const bool too_few = times_.empty() && runs_left_ < static_cast<int>(order_.size());
-  if (ended_ || nobody_left || too_few) {
-    ended_ = true;
-    return std::nullopt;
-  }
+  if (times_.empty() && runs_left_ < static_cast<int>(order_.size())) ended_ = true;
+  if (ended_) return std::nullopt;
   const int which = order_[times_.size()];
   return which == untouched ? Plan() : candidates_[static_cast<std::size_t>(which)].plan;
 }
@@ -89,37 +116,46 @@ void PlanSearch::tell(double seconds) {
 void PlanSearch::end_round() {
   const double reference =
       times_[static_cast<std::size_t>(std::ranges::find(order_, untouched) - order_.begin())];
-  for (std::size_t i = 0; i < order_.size(); ++i)
-    if (order_[i] != untouched)
-      candidates_[static_cast<std::size_t>(order_[i])].log_ratios.push_back(std::log(reference / times_[i]));
-  double best_low = 0;
-  for (const Candidate& candidate : candidates_)
-    if (!candidate.left && candidate.log_ratios.size() >= rounds_before_leaving)
-      best_low = std::max(best_low, estimate_gain(candidate.log_ratios, Confidence::p90).low);
-  for (Candidate& candidate : candidates_)
-    if (candidate.log_ratios.size() >= rounds_before_leaving &&
-        estimate_gain(candidate.log_ratios, Confidence::p90).high < best_low)
-      candidate.left = true;
+  for (std::size_t i = 0; i < order_.size(); ++i) {
+    if (order_[i] == untouched) continue;
+    Candidate& candidate = candidates_[static_cast<std::size_t>(order_[i])];
+    (confirming_ ? candidate.confirmation : candidate.log_ratios).push_back(std::log(reference / times_[i]));
+  }
+  if (confirming_) {
+    const GainEstimate gain = estimate_gain(candidates_[remaining().front()].confirmation, Confidence::p90);
+    ended_ = gain.pairs >= pairs_before_giving_up && gain.high < least_gain;
+    return;
+  }
+  search_runs_left_ -= static_cast<int>(order_.size());
+  if (--rounds_left_ == 0) end_stage();
+}
+
+// The worse half leaves; all do where even the best is no faster than untouched.
+void PlanSearch::end_stage() {
+  std::vector<std::size_t> ranked = remaining();
+  const auto mean = [this](std::size_t index) {
+    return estimate_gain(candidates_[index].log_ratios, Confidence::p90).mean;
+  };
+  std::ranges::sort(ranked, std::ranges::greater(), mean);
+  const std::size_t keep = mean(ranked.front()) > 0 ? ranked.size() / 2 : 0;
+  for (std::size_t i = keep; i < ranked.size(); ++i)
+    candidates_[ranked[i]].left = true;
+  begin_stage();
 }
 
 const PlanSearch::Candidate* PlanSearch::chosen() const {
-  const Candidate* best = nullptr;
-  double best_mean = least_gain;
   for (const Candidate& candidate : candidates_) {
-    if (candidate.left) continue;
-    const GainEstimate gain = estimate_gain(candidate.log_ratios, Confidence::p99);
-    if (gain.low <= 0 || gain.mean < best_mean) continue;
-    best = &candidate;
-    best_mean = gain.mean;
+    const GainEstimate gain = estimate_gain(candidate.confirmation, Confidence::p95);
+    if (gain.low > 0 && gain.mean >= least_gain) return &candidate;
   }
-  return best;
+  return nullptr;
 }
 
 Plan PlanSearch::best() const { return chosen() == nullptr ? Plan() : chosen()->plan; }
 
 std::optional<GainEstimate> PlanSearch::gain() const {
   if (chosen() == nullptr) return std::nullopt;
-  return estimate_gain(chosen()->log_ratios, Confidence::p99);
+  return estimate_gain(chosen()->confirmation, Confidence::p95);
 }
 
 Result<LearnReport> learn_program(const RunSettings& settings, int runs,
@@ -134,7 +170,7 @@ Result<LearnReport> learn_program(const RunSettings& settings, int runs,
   const tuning::ProfileKey key = program_key(*program, settings.command, *allowed, size_of_file);
 
   std::vector<Plan> candidates = candidate_plans(*topology, *allowed, machine::default_slice_ns() != 0);
-  const int least = rounds_before_leaving * (static_cast<int>(candidates.size()) + 1);
+  const int least = PlanSearch::least_runs(candidates.size());
   if (runs < least)
     return usage_error("{} runs are too few to compare {} candidates; here it takes {}, better twice as many",
                        runs, candidates.size(), least);
@@ -166,10 +202,12 @@ Result<LearnReport> learn_program(const RunSettings& settings, int runs,
   report.candidates = search.candidates();
   if (settings.profiles == nullptr) return report;
   tuning::Profile profile{.plan = to_string(report.plan)};
-  for (const PlanSearch::Candidate& candidate : report.candidates)
-    if (!candidate.log_ratios.empty())
+  for (const PlanSearch::Candidate& candidate : report.candidates) {
+    const auto& ratios = candidate.confirmation.empty() ? candidate.log_ratios : candidate.confirmation;
+    if (!ratios.empty())
       profile.costs.push_back(
-          {to_string(candidate.plan), std::exp(-estimate_gain(candidate.log_ratios, Confidence::p95).mean)});
+          {to_string(candidate.plan), std::exp(-estimate_gain(ratios, Confidence::p95).mean)});
+  }
   if (const auto saved = settings.profiles->save(key, profile); !saved) return std::unexpected(saved.error());
   return report;
 }

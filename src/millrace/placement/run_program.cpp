@@ -18,6 +18,7 @@
 #include <cerrno>
 #include <cmath>
 #include <poll.h>
+#include <set>
 #include <tuple>
 #include <unistd.h>
 
@@ -33,6 +34,9 @@ constexpr std::int64_t eager_polling_ns = 5'000'000;
 constexpr std::int64_t eager_time_ns = 1'000'000'000;
 // No plans are tried on programs that run no longer than this.
 constexpr std::int64_t short_program_ns = 200'000'000;
+// Nor on those whose plan is known, until it is nearly time to look whether it still holds: reading the
+// topology meanwhile would cost a program of a second or two one or two percent.
+constexpr std::int64_t known_program_ns = 3'000'000'000;
 // A signal that was sent to the whole process group reaches the program by itself within this time.
 constexpr std::int64_t group_signal_ns = 20'000'000;
 
@@ -105,6 +109,7 @@ class Run {
   std::optional<ReportReader> reports_;
   std::optional<OutputTap> tap_;
   std::optional<BirthShim> shim_;
+  std::set<pid_t> seen_once_;  // where there is a shim: threads that /proc has shown
   std::optional<ThreadRegister> threads_;
   std::optional<Overseer> overseer_;
 };
@@ -135,6 +140,16 @@ void Run::remember(const ProgramFile* program) {
     summary_.notes.push_back(profile.error().message);
   } else if (*profile) {
     remembered_ = parse_plan((*profile)->plan);
+    // Most of what is gained on an idle machine is lost beside others: threads of class batch wait where
+    // others would interrupt, threads with masks cannot step aside. What is found out now says nothing of an
+    // idle one either.
+    if (remembered_ && !remembered_->untouched() && others_are_running(allowed_)) {
+      summary_.notes.push_back(
+          fmt::format("other programs are running: what was learnt ({}) is not followed, nor anything stored",
+                      to_string(*remembered_)));
+      remembered_.reset();
+      key_.reset();
+    }
   }
 }
 
@@ -160,12 +175,14 @@ Status Run::prepare_threads() {
   const bool masks = settings_.policy ? settings_.masks != MasksNeed::nothing
                                       : remembered_ && remembered_->masks != MaskPolicy::none;
   if (masks) {
-    auto read = read_surroundings(allowed_, topology_, settings_.masks == MasksNeed::load);
+    const bool load = settings_.policy ? settings_.masks == MasksNeed::load
+                                       : remembered_->masks == MaskPolicy::main_least_loaded;
+    auto read = read_surroundings(allowed_, topology_, load);
     if (!read) return std::unexpected(read.error());
     surroundings = std::move(*read);
   }
   if (summary_.birth == BirthWay::shim) {
-    const auto advance = topology_ ? masks_in_advance(policy, surroundings) : std::vector<CpuSet>();
+    const auto advance = masks_in_advance(policy, surroundings);
     auto shim =
         BirthShim::make(std::filesystem::path(journal_.path()).replace_extension(board_suffix), advance);
     if (shim) {
@@ -271,8 +288,12 @@ void Run::poll_births() {
       threads_->thread_began(birth.thread, birth.process, 0, birth.mask);
   // Births of processes that are not known yet, and those that went past the shim.
   for (const pid_t process : threads_->processes()) {
-    for (const pid_t thread : list_threads(process))
+    for (const pid_t thread : list_threads(process)) {
+      // One that is seen for the first time may be about to take its mask by the shim; its birth would be
+      // counted in the wrong order.
+      if (shim_ && thread != process && seen_once_.insert(thread).second) continue;
       threads_->thread_began(thread, process, 0);
+    }
     for (const pid_t child : list_children(process))
       std::ignore = threads_->process_began(child, 0);
   }
@@ -324,7 +345,7 @@ void Run::oversee(Follower* follower, pid_t process) {
     }
     if (tap_) reports_->take(tap_->take());
     if (now < overseer_->next_ns()) continue;
-    if (trials_to_begin && now - begun_ns_ >= short_program_ns) {
+    if (trials_to_begin && now - begun_ns_ >= (remembered_ ? known_program_ns : short_program_ns)) {
       begin_trials();
       trials_to_begin = false;
     }

@@ -28,6 +28,19 @@ Result<Surroundings> read_surroundings(const machine::CpuSet& allowed,
   return surroundings;
 }
 
+bool others_are_running(const machine::CpuSet& allowed) {
+  constexpr int looks = 3;
+  constexpr int cpus_for_each = 4;
+  constexpr useconds_t pause_us = 1000;
+  for (int look = 0; look < looks; ++look) {
+    if (look > 0) usleep(pause_us);
+    const auto runnable = parse_runnable(read_small_file("/proc/loadavg").value_or(""));
+    // This thread is one of them.
+    if (!runnable || *runnable - 1 <= allowed.count() / cpus_for_each) return false;
+  }
+  return true;
+}
+
 std::vector<std::string> diagnostics(bool attributes_changed) {
   std::vector<std::string> notes;
   const auto first_word = [](const char* path) {

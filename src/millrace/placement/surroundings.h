@@ -16,6 +16,10 @@ namespace millrace::placement {
 [[nodiscard]] Result<Surroundings> read_surroundings(const machine::CpuSet& allowed,
                                                      std::optional<machine::Topology>& topology, bool load);
 
+// Whether others take the CPUs now: more threads than one for every four of `allowed`, in each of three looks
+// within two milliseconds, as a thread that runs for a moment is no load. Waits only while there are others.
+[[nodiscard]] bool others_are_running(const machine::CpuSet& allowed);
+
 // What a user should know of this system beside the run, one sentence each: other schedulers and tuners,
 // variables by which the program places itself, autogroups where class or slice were changed.
 [[nodiscard]] std::vector<std::string> diagnostics(bool attributes_changed);
