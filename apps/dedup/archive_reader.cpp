@@ -76,6 +76,7 @@ Result<std::optional<StoredRecord>> ArchiveReader::deliver(const DataHeader& hea
       return std::unexpected(copied.error());
   StoredRecord record{index_.size(), record_offset_, stream_size_, header, std::move(payload)};
   index_.push_back({stream_size_, record_offset_});
+  is_data_.push_back(true);
   stream_size_ += header.content_size;
   ++data_records_;
   return record;
@@ -86,14 +87,16 @@ Result<std::optional<StoredRecord>> ArchiveReader::deliver(const ReferenceHeader
   const auto target =
       std::ranges::lower_bound(index_, header.archive_offset, {}, &IndexEntry::archive_offset);
   if (target == index_.end() || target->archive_offset != header.archive_offset ||
-      target->stream_offset != header.stream_offset)
+      target->stream_offset != header.stream_offset ||
+      !is_data_[static_cast<std::size_t>(target - index_.begin())])
     return damaged_here(
-        fmt::format("it refers to byte {}, where no earlier record is", header.archive_offset));
+        fmt::format("it refers to byte {}, where no earlier data record is", header.archive_offset));
   const std::uint64_t target_end = target + 1 == index_.end() ? stream_size_ : (target + 1)->stream_offset;
   if (header.stream_offset + header.begin + header.length > target_end)
     return damaged_here("it refers to more bytes than the other record has");
   StoredRecord record{index_.size(), record_offset_, stream_size_, header, {}};
   index_.push_back({stream_size_, record_offset_});
+  is_data_.push_back(false);
   stream_size_ += header.length;
   return record;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dedup/archive_format.h"
-#include "dedup/byte_streams.h"
+#include "millrace/base/byte_stream.h"
 #include "millrace/base/result.h"
 
 #include <cstddef>
@@ -32,7 +32,7 @@ struct StoredRecord {
                                              std::uint64_t record, const std::string& what);
 
 // Reads forward only. What it delivers has passed its checks; whatever bytes come in, it holds no more than
-// one payload, a megabyte, and 16 bytes for every record. Used by one thread at a time.
+// one payload, a megabyte, and 17 bytes for every record. Used by one thread at a time.
 class ArchiveReader {
  public:
   // `source` outlives it. `copy`, if given, is called with the offset and the bytes of every data record,
@@ -76,6 +76,7 @@ class ArchiveReader {
   std::uint64_t stream_size_ = 0;
   std::uint64_t data_records_ = 0;
   std::vector<IndexEntry> index_;
+  std::vector<bool> is_data_;  // of the entry's record
   EndHeader end_;
 };
 

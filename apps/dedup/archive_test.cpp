@@ -1,5 +1,6 @@
 // Archives as files: what is restored from sound ones, and what from damaged ones.
 #include "dedup/archive_format.h"
+#include "dedup/archive_reader.h"
 #include "dedup/dedup_testing.h"
 #include "millrace/pool/serial_team.h"
 
@@ -19,7 +20,7 @@ struct Unpacked {
 };
 
 Unpacked unpacked(std::span<const std::byte> archive, References references) {
-  MemorySource source(archive);
+  PiecewiseSource source(archive);
   MemoryFile file(archive);
   MemoryFile output;
   pool::SerialTeam team;
@@ -31,7 +32,7 @@ Unpacked unpacked(std::span<const std::byte> archive, References references) {
 }
 
 Bytes packed(const Bytes& stream, const Compression& compression = {}) {
-  MemorySource source(stream);
+  PiecewiseSource source(stream);
   MemoryFile archive;
   pool::SerialTeam team;
   const PackOutcome outcome =
@@ -181,6 +182,30 @@ TEST(Archive, is_refused_with_records_left_out_or_exchanged) {
   }
 }
 
+// What references name can be read again by every way to resolve them, which a reference cannot.
+TEST(Archive, is_refused_with_a_reference_to_a_reference) {
+  const Bytes content = random_bytes(100, 1);
+  Bytes archive;
+  const auto append = [&archive](const auto& bytes) {
+    archive.insert(archive.end(), bytes.begin(), bytes.end());
+  };
+  append(encode({.largest_content = 1000, .average_chunk = 1024, .method = Method::zstd, .level = 3}));
+  const std::uint64_t data_at = archive.size();
+  append(encode(DataHeader{Method::stored, 100, 100, check_of(content)}, data_at));
+  append(content);
+  const std::uint64_t reference_at = archive.size();
+  append(encode(ReferenceHeader{100, 0, data_at, 0}, reference_at));
+  append(encode(ReferenceHeader{100, 0, reference_at, 100}, archive.size()));
+  PiecewiseSource source(archive);
+  ArchiveReader reader(source);
+  ASSERT_TRUE(reader.begin());
+  ASSERT_TRUE(reader.next());
+  ASSERT_TRUE(reader.next());
+  const auto third = reader.next();
+  ASSERT_FALSE(third);
+  EXPECT_NE(third.error().message.find("no earlier data record"), std::string::npos) << third.error().message;
+}
+
 // Data that a reference needs may be damaged where it has been read well before: on a failing disk.
 TEST(Archive, is_refused_where_only_the_second_reading_fails) {
   const Bytes part = random_bytes(5000, 1);
@@ -188,7 +213,7 @@ TEST(Archive, is_refused_where_only_the_second_reading_fails) {
   const Bytes archive = packed(stream);
   Bytes altered = archive;
   altered[ArchiveHeader::size + DataHeader::size + 100] ^= std::byte{1};
-  MemorySource source(archive);
+  PiecewiseSource source(archive);
   MemoryFile file(altered);
   MemoryFile output;
   pool::SerialTeam team;

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "dedup/archive_format.h"
-#include "dedup/byte_streams.h"
 #include "dedup/codec.h"
 #include "dedup/deduplicator.h"
+#include "millrace/base/byte_stream.h"
 #include "millrace/base/result.h"
 
 #include <cstddef>

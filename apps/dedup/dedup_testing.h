@@ -1,11 +1,11 @@
 // Streams to pack, and places for bytes in memory, for tests.
 #pragma once
 
-#include "dedup/byte_streams.h"
 #include "dedup/chunk_cutter.h"
 #include "dedup/gear_hash.h"
 #include "dedup/pack.h"
 #include "dedup/unpack.h"
+#include "millrace/base/byte_stream.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -22,9 +22,9 @@ namespace millrace::dedup {
 using Bytes = std::vector<std::byte>;
 
 // Gives what it holds in pieces of random length, as a pipe does.
-class MemorySource final : public ByteSource {
+class PiecewiseSource final : public ByteSource {
  public:
-  explicit MemorySource(std::span<const std::byte> bytes, std::size_t largest_piece = std::size_t{1} << 30)
+  explicit PiecewiseSource(std::span<const std::byte> bytes, std::size_t largest_piece = std::size_t{1} << 30)
       : bytes_(bytes), largest_piece_(largest_piece) {}
   Result<std::size_t> read(std::span<std::byte> destination) override {
     const std::size_t piece = std::min({destination.size(), bytes_.size(), 1 + random_() % largest_piece_});

@@ -16,7 +16,7 @@ struct Rebuilt {
 
 Rebuilt rebuild(const Bytes& stream, DedupCounts& counts) {
   const ChunkCutter cutter(small_chunks());
-  MemorySource source(stream);
+  PiecewiseSource source(stream);
   Fragmenter fragmenter(source, cutter, 30'000);
   Deduplicator deduplicator;
   Rebuilt rebuilt;

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "dedup/buffer_pool.h"
-#include "dedup/byte_streams.h"
 #include "dedup/chunk_cutter.h"
 #include "dedup/stream_hash.h"
+#include "millrace/base/byte_stream.h"
 
 #include <cstddef>
 #include <cstdint>

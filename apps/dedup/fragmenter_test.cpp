@@ -31,8 +31,8 @@ std::vector<Bytes> fragments_of(ByteSource& source, const ChunkCutter& cutter) {
 TEST(Fragmenter, divides_alike_however_the_bytes_come_in) {
   const ChunkCutter cutter(small_chunks());
   for (const NamedStream& stream : streams(200'000)) {
-    MemorySource whole(stream.bytes);
-    MemorySource pieces(stream.bytes, 700);
+    PiecewiseSource whole(stream.bytes);
+    PiecewiseSource pieces(stream.bytes, 700);
     const std::vector<Bytes> parts = fragments_of(whole, cutter);
     EXPECT_EQ(parts, fragments_of(pieces, cutter)) << stream.name;
     Bytes all;
@@ -49,7 +49,7 @@ TEST(Fragmenter, divides_alike_however_the_bytes_come_in) {
 TEST(Fragmenter, ends_fragments_where_the_content_has_a_mark) {
   const ChunkCutter cutter(small_chunks());
   const Bytes data = random_bytes(400'000, 1);
-  MemorySource source(data);
+  PiecewiseSource source(data);
   std::size_t end = 0;
   int marks = 0;
   const std::vector<Bytes> parts = fragments_of(source, cutter);

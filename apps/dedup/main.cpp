@@ -1,21 +1,29 @@
 // millrace-dedup: packs a stream without its duplicates, and restores it.
-#include "dedup/byte_progress.h"
-#include "dedup/input_file.h"
-#include "dedup/interrupt.h"
-#include "dedup/output_file.h"
 #include "dedup/summary.h"
+#include "millrace/base/byte_count.h"
+#include "millrace/base/clock.h"
+#include "millrace/base/input_file.h"
+#include "millrace/base/interrupt.h"
+#include "millrace/base/json_file.h"
+#include "millrace/base/output_file.h"
+#include "millrace/base/progress_line.h"
 #include "millrace/machine/thread_affinity.h"
 #include "millrace/machine/usable_cpus.h"
 #include "millrace/pool/worker_pool.h"
 
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <unistd.h>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -62,12 +70,42 @@ Result<stream::RunOptions> run_options(const Arguments& a, const Interrupt& inte
   return options;
 }
 
+Result<std::unique_ptr<InputFile>> open_input(const Arguments& a, const Interrupt& interrupt) {
+  return InputFile::open(a.input, {.directory = "pipe it in: tar cf - DIR | millrace-dedup pack - OUT"},
+                         interrupt.token());
+}
+
+Result<std::unique_ptr<OutputFile>> open_output(const Arguments& a, const Interrupt& interrupt) {
+  return OutputFile::open(a.output, {.replace = a.force, .replace_advice = "give --force to replace it"},
+                          interrupt.token());
+}
+
+// Shows how many of `total` bytes are done.
+std::function<void(std::uint64_t)> shown_by(ProgressLine& line, std::optional<std::uint64_t> total) {
+  return [&line, total](std::uint64_t done) { line.update(static_cast<std::int64_t>(done), total); };
+}
+
+// Devices and pipes take more than one.
+bool is_same_file(const std::string& a, const std::string& b) {
+  namespace fs = std::filesystem;
+  std::error_code missing;
+  return !a.empty() && a != "-" && (a == b || fs::equivalent(a, b, missing)) &&
+         !fs::is_other(fs::status(a, missing));
+}
+
 // What the reports may go to, and what the data; not both to standard output.
 Status check_outputs(const Arguments& a) {
   if (a.output == "-" && (a.json == "-" || a.trace == "-"))
     return usage_error("standard output takes the data or a report, not both; give one of them a file");
   if (a.json == "-" && a.trace == "-")
     return usage_error("standard output takes one report; give --json or --trace a file");
+  const std::array<std::pair<std::string_view, const std::string*>, 4> files{
+      {{"IN", &a.input}, {"OUT", &a.output}, {"--json", &a.json}, {"--trace", &a.trace}}};
+  for (std::size_t i = 2; i < files.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (is_same_file(*files[i].second, *files[j].second))
+        return usage_error("{}: is both {} and {}; give the report another file", *files[i].second,
+                           files[j].first, files[i].first);
   return {};
 }
 
@@ -106,24 +144,24 @@ Status run_pack(const Arguments& a) {
   const Interrupt interrupt;
   const auto run = run_options(a, interrupt);
   if (!run) return std::unexpected(run.error());
-  const auto input = InputFile::open(a.input, interrupt.token());
+  const auto input = open_input(a, interrupt);
   if (!input) return std::unexpected(input.error());
   if ((*input)->is_same_file(a.output))
     return usage_error("{}: is both input and output; choose another output", a.output);
-  const auto output = OutputFile::open(a.output, a.force, interrupt.token());
+  const auto output = open_output(a, interrupt);
   if (!output) return std::unexpected(output.error());
   const auto pool = pool::WorkerPool::create(run->threads);
   if (!pool) return std::unexpected(pool.error());
   auto team = (*pool)->team();
 
-  ByteProgress progress(!a.quiet, (*input)->size());
+  ProgressLine progress(!a.quiet, progress_in_bytes);
   PackOutcome outcome = pack(**input, **output, team,
                              {.compression = *compression,
                               .chunks = *chunks,
                               .run = *run,
                               .source_waits = !(*input)->is_regular(),
-                              .sink_waits = (*output)->may_wait(),
-                              .progress = [&](std::uint64_t done) { progress.update(done); }});
+                              .sink_waits = !(*output)->is_regular(),
+                              .progress = shown_by(progress, (*input)->remaining())});
   if (outcome.status) outcome.status = (*output)->commit();
   progress.clear();
   const double elapsed = seconds(now_ns() - start);
@@ -143,13 +181,13 @@ Status run_unpack(const Arguments& a) {
   const Interrupt interrupt;
   const auto run = run_options(a, interrupt);
   if (!run) return std::unexpected(run.error());
-  const auto input = InputFile::open(a.input, interrupt.token());
+  const auto input = open_input(a, interrupt);
   if (!input) return std::unexpected(input.error());
   std::unique_ptr<OutputFile> output;
   if (!a.output.empty()) {
     if ((*input)->is_same_file(a.output))
       return usage_error("{}: is both input and output; choose another output", a.output);
-    auto opened = OutputFile::open(a.output, a.force, interrupt.token());
+    auto opened = open_output(a, interrupt);
     if (!opened) return std::unexpected(opened.error());
     output = std::move(*opened);
   }
@@ -157,15 +195,15 @@ Status run_unpack(const Arguments& a) {
   if (!pool) return std::unexpected(pool.error());
   auto team = (*pool)->team();
 
-  ByteProgress progress(!a.quiet, std::nullopt);
+  ProgressLine progress(!a.quiet, progress_in_bytes);
   Nowhere nowhere;
   UnpackOutcome outcome = unpack(**input, output ? static_cast<ByteSink&>(*output) : nowhere, team,
                                  {.restored = output && output->can_read_back() ? output.get() : nullptr,
                                   .archive = (*input)->is_regular() ? input->get() : nullptr,
                                   .run = *run,
                                   .source_waits = !(*input)->is_regular(),
-                                  .sink_waits = output && output->may_wait(),
-                                  .progress = [&](std::uint64_t done) { progress.update(done); }});
+                                  .sink_waits = output && !output->is_regular(),
+                                  .progress = shown_by(progress, std::nullopt)});
   if (outcome.status && output) outcome.status = output->commit();
   progress.clear();
   const double elapsed = seconds(now_ns() - start);

@@ -1,10 +1,10 @@
 // pack: a stream of bytes to an archive.
 #pragma once
 
-#include "dedup/byte_streams.h"
 #include "dedup/chunk_cutter.h"
 #include "dedup/codec.h"
 #include "dedup/deduplicator.h"
+#include "millrace/base/byte_stream.h"
 #include "millrace/base/result.h"
 #include "millrace/pool/team.h"
 #include "millrace/stream/run_options.h"

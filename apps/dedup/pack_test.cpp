@@ -32,7 +32,7 @@ TEST_P(Runs, write_the_same_archive_with_any_threads_tokens_and_budget) {
   const Bytes stream = large_stream();
   MemoryFile expected;
   {
-    MemorySource source(stream);
+    PiecewiseSource source(stream);
     pool::SerialTeam team;
     ASSERT_TRUE(pack(source, expected, team, {.chunks = small_chunks()}).status);
   }
@@ -46,7 +46,7 @@ TEST_P(Runs, write_the_same_archive_with_any_threads_tokens_and_budget) {
                                    .tokens = tokens,
                                    .byte_budget = static_cast<std::size_t>(budget)};
       SCOPED_TRACE(fmt::format("{} threads, {} tokens, {} bytes", threads, tokens, budget));
-      MemorySource source(stream, 300'000);
+      PiecewiseSource source(stream, 300'000);
       MemoryFile archive;
       const PackOutcome packed = pack(
           source, archive, team,
@@ -55,7 +55,7 @@ TEST_P(Runs, write_the_same_archive_with_any_threads_tokens_and_budget) {
       EXPECT_TRUE(archive.bytes == expected.bytes);
       EXPECT_GT(packed.dedup.known_bytes, 4'000'000U);
 
-      MemorySource back(archive.bytes, 100'000);
+      PiecewiseSource back(archive.bytes, 100'000);
       MemoryFile restored;
       const UnpackOutcome outcome =
           unpack(back, restored, team, {.archive = &archive, .run = run, .sink_waits = threads == 2});
@@ -82,7 +82,7 @@ TEST_P(Runs, end_with_the_error_of_a_sink_that_is_full) {
   auto pool = pool::WorkerPool::create(2);
   auto team = (*pool)->team();
   for (const std::size_t room : {0U, 100U, 3'000'000U, 7'000'100U}) {
-    MemorySource source(stream);
+    PiecewiseSource source(stream);
     FullDisk disk(room);
     const PackOutcome outcome =
         pack(source, disk, team, {.chunks = small_chunks(), .run = {.strategy = GetParam()}});
@@ -125,7 +125,7 @@ TEST_P(Runs, hold_no_more_than_the_budget_and_one_fragment) {
   constexpr std::size_t budget = 10'000'000;
   auto pool = pool::WorkerPool::create(2);
   auto team = (*pool)->team();
-  MemorySource source(stream);
+  PiecewiseSource source(stream);
   MemoryFile archive;
   const PackOutcome outcome =
       pack(source, archive, team,

@@ -1,7 +1,7 @@
 // RecordStore: the content of data records out of their order, where references need it.
 #pragma once
 
-#include "dedup/byte_streams.h"
+#include "millrace/base/byte_stream.h"
 #include "millrace/base/result.h"
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 #include "dedup/summary.h"
 
-#include "dedup/byte_progress.h"
+#include "millrace/base/byte_count.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -86,20 +86,6 @@ nlohmann::ordered_json to_json(const UnpackOutcome& o, double seconds, const std
   json["referenced_bytes"] = o.referenced_bytes;
   json["run"] = o.run.to_json();
   return json;
-}
-
-Status write_json(const nlohmann::ordered_json& json, const std::string& path) {
-  const std::string text = json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-  if (path == "-") {
-    if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
-      return {};
-    return failure("the report cannot be written to standard output");
-  }
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) return failure("cannot write the report to '{}'; is its folder there and writable?", path);
-  return {};
 }
 
 }  // namespace millrace::dedup

@@ -3,7 +3,6 @@
 
 #include "dedup/pack.h"
 #include "dedup/unpack.h"
-#include "millrace/base/result.h"
 
 #include <string>
 
@@ -26,8 +25,5 @@ namespace millrace::dedup {
 [[nodiscard]] nlohmann::ordered_json to_json(const PackOutcome& outcome, double seconds);
 [[nodiscard]] nlohmann::ordered_json to_json(const UnpackOutcome& outcome, double seconds,
                                              const std::string& verb);
-
-// To a file, or to standard output for "-".
-[[nodiscard]] Status write_json(const nlohmann::ordered_json& json, const std::string& path);
 
 }  // namespace millrace::dedup

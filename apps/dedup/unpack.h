@@ -1,8 +1,8 @@
 // unpack: an archive to the stream that it was made of.
 #pragma once
 
-#include "dedup/byte_streams.h"
 #include "dedup/pack.h"
+#include "millrace/base/byte_stream.h"
 #include "millrace/base/result.h"
 #include "millrace/pool/team.h"
 #include "millrace/stream/run_options.h"
@@ -39,7 +39,7 @@ struct UnpackOutcome {
 
 // Writes the stream to `sink`. Whatever is written before a failure is the beginning of the right stream,
 // each record having passed its checks. Memory: the byte budget, 16 MiB of contents that references need, and
-// 16 bytes for every record.
+// 17 bytes for every record.
 [[nodiscard]] UnpackOutcome unpack(ByteSource& source, ByteSink& sink, pool::Team& team,
                                    const UnpackOptions& options);
 

@@ -16,12 +16,6 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 5> endings{".jpg", ".jpeg", ".jpe", ".jfif", ".png"};
 
-bool is_image_name(const fs::path& path) {
-  std::string ending = path.extension();
-  std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return std::tolower(c); });
-  return std::ranges::find(endings, ending) != endings.end();
-}
-
 ImageFile with_status(std::string path, std::string name) {
   struct stat status{};
   ImageFile file{.path = std::move(path), .name = std::move(name)};
@@ -52,6 +46,12 @@ bool walk(const fs::path& top, const fs::path& folder, ImageList& list) {
 }
 
 }  // namespace
+
+bool is_image_name(const std::string& path) {
+  std::string ending = fs::path(path).extension();
+  std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return std::tolower(c); });
+  return std::ranges::find(endings, ending) != endings.end();
+}
 
 Result<ImageList> images_in(const std::string& folder) {
   ImageList list;

@@ -22,9 +22,11 @@ struct ImageList {
   std::vector<std::string> unreadable_folders;
 };
 
-// The files in `folder` and the folders in it whose names end in .jpg, .jpeg, .jpe, .jfif or .png, in any
-// case, by name in the order of bytes. Links to folders are not followed. Usage error when it is no folder
-// that can be read, or has no images.
+// Whether it ends in .jpg, .jpeg, .jpe, .jfif or .png, in any case.
+[[nodiscard]] bool is_image_name(const std::string& path);
+
+// The files in `folder` and the folders in it that have names of images, by name in the order of bytes. Links
+// to folders are not followed. Usage error when it is no folder that can be read, or has no images.
 [[nodiscard]] Result<ImageList> images_in(const std::string& folder);
 
 // Those of the folders among `paths`, and the files among them whatever their names; in the order of `paths`.

@@ -1,10 +1,10 @@
 #include "similar/index_command.h"
 
+#include "millrace/base/interrupt.h"
 #include "millrace/base/progress_line.h"
-#include "similar/durable_file.h"
+#include "millrace/base/whole_file.h"
 #include "similar/index_file.h"
 #include "similar/index_run.h"
-#include "similar/stop_on_signal.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -30,7 +30,7 @@ void warn(const std::string& line) { fmt::print(stderr, "millrace-similar: {}\n"
 // The images of the index at settings.output, if it is to be used. One that is damaged is made again. Usage
 // error when the file is something else, or the index of another folder.
 Result<std::vector<IndexedImage>> known_images(const IndexSettings& settings, const std::string& folder) {
-  const auto bytes = read_file(settings.output);
+  const auto bytes = read_regular_file(settings.output);
   if (!bytes) return std::unexpected(bytes.error());
   if (!*bytes || (*bytes)->empty()) return {};
   if (!has_mark(**bytes, index_mark))
@@ -84,7 +84,7 @@ Result<int> index_folder(const IndexSettings& settings) {
   std::error_code error;
   const std::string folder = std::filesystem::canonical(settings.folder, error);
   if (error) return failure("cannot find '{}': {}", settings.folder, error.message());
-  const StopOnSignal stop;
+  const Interrupt interrupt;
   auto means = means_of(settings.run);
   if (!means) return std::unexpected(means.error());
   auto known = known_images(settings, folder);
@@ -99,10 +99,10 @@ Result<int> index_folder(const IndexSettings& settings) {
 
   for (const std::string& unreadable : list->unreadable_folders)
     warn(fmt::format("the folder '{}' cannot be read; its images are left out", unreadable));
-  ProgressLine progress(!settings.run.quiet);
+  ProgressLine progress(!settings.run.quiet, {.plural = "images"});
   const auto total = static_cast<std::int64_t>(list->files.size());
   std::vector<std::string> unreadable;
-  means->options.stop = stop.token();
+  means->options.stop = interrupt.token();
   pool::PoolTeam team = means->pool->team();
   const IndexOutcome outcome = run_index(
       {.folder = folder,
@@ -116,7 +116,7 @@ Result<int> index_folder(const IndexSettings& settings) {
              warn(reason.message + "; left out");
              unreadable.push_back(reason.message);
            },
-       .on_progress = [&](std::size_t done) { progress.update(static_cast<std::int64_t>(done), total, ""); }},
+       .on_progress = [&](std::size_t done) { progress.update(static_cast<std::int64_t>(done), total); }},
       team);
   progress.clear();
   if (!outcome.status && outcome.status.error().kind == ErrorKind::interrupted) {
@@ -132,7 +132,7 @@ Result<int> index_folder(const IndexSettings& settings) {
   }
 
   const std::vector<std::byte> bytes = index_bytes(outcome.index);
-  if (Status written = write_file(settings.output, bytes); !written) return std::unexpected(written.error());
+  if (Status written = write_whole(settings.output, bytes); !written) return std::unexpected(written.error());
   journal->remove();
   if (!settings.run.quiet)
     fmt::print(stderr, "{}", to_text(settings, outcome, bytes.size(), list->passed_over));

@@ -1,10 +1,12 @@
 #include "similar/journal.h"
 
-#include "similar/durable_file.h"
+#include "millrace/base/full_transfer.h"
+#include "millrace/base/system_reason.h"
+#include "millrace/base/whole_file.h"
 #include "similar/index_file.h"
 #include "similar/record_format.h"
 
-#include <cstring>
+#include <cerrno>
 #include <fcntl.h>
 #include <string_view>
 
@@ -44,17 +46,17 @@ Recovered recovered_from(std::span<const std::byte> file, const std::string& fol
 Result<Journal> Journal::open(const std::string& index_path, const std::string& folder) {
   const std::string path = index_path + ".journal";
   for (;;) {
-    Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-    if (!file.is_open()) return failure("cannot write '{}': {}", path, std::strerror(errno));
-    if (flock(file.number(), LOCK_EX | LOCK_NB) != 0) {
+    auto file = Descriptor::owned(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    if (!file.is_open()) return failure("cannot write '{}': {}", path, system_reason(errno));
+    if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno == EWOULDBLOCK)
         return failure("'{}' is being written by another run; wait for it", index_path);
-      return failure("cannot lock '{}': {}", path, std::strerror(errno));
+      return failure("cannot lock '{}': {}", path, system_reason(errno));
     }
     // The run before may have taken the file away between the two calls.
     struct stat ours{};
     struct stat named{};
-    if (fstat(file.number(), &ours) != 0) return failure("cannot read '{}': {}", path, std::strerror(errno));
+    if (fstat(file.get(), &ours) != 0) return failure("cannot read '{}': {}", path, system_reason(errno));
     if (stat(path.c_str(), &named) != 0 || named.st_ino != ours.st_ino || named.st_dev != ours.st_dev)
       continue;
     Journal journal(path, std::move(file));
@@ -64,7 +66,7 @@ Result<Journal> Journal::open(const std::string& index_path, const std::string& 
 }
 
 Status Journal::recover(const std::string& folder) {
-  const auto bytes = read_file(path_);
+  const auto bytes = read_regular_file(path_);
   if (!bytes) return std::unexpected(bytes.error());
   if (*bytes && !(*bytes)->empty() && !has_mark(**bytes, journal_mark) && (*bytes)->size() >= mark_size)
     return failure("'{}' is no journal of millrace-similar; move it away or name another index", path_);
@@ -72,14 +74,15 @@ Status Journal::recover(const std::string& folder) {
   if (*bytes) recovered = recovered_from(**bytes, folder);
   images_ = std::move(recovered.images);
   offset_ = recovered.offset;
-  if (ftruncate(file_.number(), static_cast<off_t>(offset_)) != 0 || lseek(file_.number(), 0, SEEK_END) < 0)
-    return failure("cannot write '{}': {}", path_, std::strerror(errno));
+  if (ftruncate(file_.get(), static_cast<off_t>(offset_)) != 0 || lseek(file_.get(), 0, SEEK_END) < 0)
+    return failure("cannot write '{}': {}", path_, system_reason(errno));
   if (offset_ > 0) return {};
   std::vector<std::byte> start = file_start(journal_mark, index_version);
   const auto record =
       record_bytes(start.size(), static_cast<std::uint32_t>(RecordKind::folder), folder_payload(folder));
   start.insert(start.end(), record.begin(), record.end());
-  if (!file_.write_all(start)) return failure("cannot write '{}': {}", path_, std::strerror(errno));
+  if (const int error = write_all(file_.get(), start).error; error != 0)
+    return failure("cannot write '{}': {}", path_, system_reason(error));
   offset_ = start.size();
   return {};
 }
@@ -87,7 +90,8 @@ Status Journal::recover(const std::string& folder) {
 Status Journal::append(const IndexedImage& image) {
   const auto record =
       record_bytes(offset_, static_cast<std::uint32_t>(RecordKind::image), image_payload(image));
-  if (!file_.write_all(record)) return failure("cannot write '{}': {}", path_, std::strerror(errno));
+  if (const int error = write_all(file_.get(), record).error; error != 0)
+    return failure("cannot write '{}': {}", path_, system_reason(error));
   offset_ += record.size();
   return {};
 }

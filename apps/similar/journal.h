@@ -1,8 +1,8 @@
 // Journal: what an index run has finished so far, so that a run that was interrupted need not begin anew.
 #pragma once
 
+#include "millrace/base/descriptor.h"
 #include "millrace/base/result.h"
-#include "similar/descriptor.h"
 #include "similar/image_index.h"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "similar/photo_stages.h"
 
-#include "similar/durable_file.h"
+#include "millrace/base/whole_file.h"
 #include "similar/image_decoder.h"
 #include "similar/resize.h"
 
@@ -9,7 +9,7 @@ namespace millrace::similar {
 namespace {
 
 Result<EncodedImage> read_image(const std::string& path) {
-  auto bytes = read_file(path);
+  auto bytes = read_regular_file(path);
   if (!bytes) return std::unexpected(bytes.error());
   if (!*bytes) return failure("there is no file '{}'", path);
   auto header = read_image_header(**bytes);

@@ -34,7 +34,7 @@ class Photographs : public testing::Test {
   template <class Change> std::size_t found_first(Change change) {
     std::size_t found = 0;
     for (std::size_t i = 0; i < asked; ++i) {
-      const auto bytes = read_file(files[i].path);
+      const auto bytes = read_regular_file(files[i].path);
       const auto image = decode_image(**bytes, *read_image_header(**bytes), 1 << 20);
       write_jpeg(change(*image), workspace / "asked.jpg");
       const auto regions = describe_file(workspace / "asked.jpg");

@@ -118,6 +118,8 @@ class Program(unittest.TestCase):
         self.refused(2, "--threads", "index", "photos", "--threads", "4096")
         self.refused(2, "--help", "index")
         self.refused(2, "--help", "query", "photos", "--top", "0")
+        for option in "--html", "--json", "--trace":
+            self.refused(2, "name of an image", "query", option, "photos/01.png", "photos/02.png")
         self.refused(1, "cannot write", "index", "photos", "-o", "nowhere/index")
         self.refused(2, "is there and no index", "index", "photos", "-o", "photos/01.png")
         self.assertEqual((self.photos / "01.png").read_bytes(), png(1))
@@ -213,7 +215,7 @@ class Program(unittest.TestCase):
             done = subprocess.run([PROGRAM, "query", "photos"], cwd=self.folder, stdout=full,
                                   stderr=subprocess.PIPE, timeout=60)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("standard output cannot be written", done.stderr.decode())
+        self.assertIn("standard output: no space left", done.stderr.decode())
 
 
 def limit_files(size):

@@ -1,13 +1,13 @@
 #include "similar/query_command.h"
 
+#include "millrace/base/interrupt.h"
 #include "millrace/base/progress_line.h"
-#include "similar/durable_file.h"
+#include "millrace/base/whole_file.h"
 #include "similar/html_page.h"
 #include "similar/index_command.h"
 #include "similar/index_file.h"
 #include "similar/query_report.h"
 #include "similar/query_run.h"
-#include "similar/stop_on_signal.h"
 #include "similar/thumbnails.h"
 
 #include <cstdio>
@@ -29,7 +29,7 @@ struct QuerySettings {
 };
 
 Result<ImageIndex> load_index(const std::string& path) {
-  const auto bytes = read_file(path);
+  const auto bytes = read_regular_file(path);
   if (!bytes) return std::unexpected(bytes.error());
   if (!*bytes)
     return usage_error("there is no index '{}'; make one with: millrace-similar index DIR -o {}", path, path);
@@ -52,7 +52,7 @@ Status write_page(const QuerySettings& settings, const std::vector<QueryAnswer>&
   }
   const auto thumbnails = make_thumbnails({paths.begin(), paths.end()}, options, team);
   if (!thumbnails) return std::unexpected(thumbnails.error());
-  return write_text(html_page(answers, index, *thumbnails), settings.html);
+  return write_whole(settings.html, html_page(answers, index, *thumbnails));
 }
 
 nlohmann::json report_json(const QuerySettings& settings, const ImageIndex& index,
@@ -67,21 +67,22 @@ nlohmann::json report_json(const QuerySettings& settings, const ImageIndex& inde
 }
 
 Result<int> query(const QuerySettings& settings) {
+  if (Status checked = check_report_name(settings.html); !checked) return std::unexpected(checked.error());
   const auto index = load_index(settings.index);
   if (!index) return std::unexpected(index.error());
   auto list = images_of(settings.images);
   if (!list) return std::unexpected(list.error());
-  const StopOnSignal stop;
+  const Interrupt interrupt;
   auto means = means_of(settings.run);
   if (!means) return std::unexpected(means.error());
-  means->options.stop = stop.token();
+  means->options.stop = interrupt.token();
   for (const std::string& folder : list->unreadable_folders)
     fmt::print(stderr, "millrace-similar: the folder '{}' cannot be read; its images are left out\n", folder);
 
   // Whoever asks for a report on standard output wants nothing else there.
   const bool text = settings.run.json != "-" && settings.html != "-";
   const bool keep = !settings.run.json.empty() || !settings.html.empty();
-  ProgressLine progress(!settings.run.quiet);
+  ProgressLine progress(!settings.run.quiet, {.plural = "images"});
   const auto total = static_cast<std::int64_t>(list->files.size());
   std::int64_t done = 0;
   std::size_t unreadable = 0;
@@ -98,9 +99,9 @@ Result<int> query(const QuerySettings& settings) {
                      ++unreadable;
                      fmt::print(stderr, "millrace-similar: {}; left out\n", answer.answers.error().message);
                    } else if (text) {
-                     if (Status written = write_text(to_text(answer, *index), "-"); !written) return written;
+                     if (Status written = write_whole("-", to_text(answer, *index)); !written) return written;
                    }
-                   progress.update(++done, total, "");
+                   progress.update(++done, total);
                    if (keep) answers.push_back(std::move(answer));
                    return {};
                  }},

@@ -1,11 +1,10 @@
 #include "similar/run_settings.h"
 
+#include "millrace/base/json_file.h"
 #include "millrace/machine/machine_report.h"
-#include "similar/durable_file.h"
+#include "similar/image_list.h"
 
-#include <cstdio>
 #include <numeric>
-#include <span>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -30,6 +29,8 @@ void RunSettings::add_options(CLI::App& verb) {
 }
 
 Result<RunMeans> means_of(const RunSettings& settings) {
+  for (const std::string& report : {settings.json, settings.trace})
+    if (Status checked = check_report_name(report); !checked) return std::unexpected(checked.error());
   const auto strategy = stream::parse_strategy(settings.strategy);
   if (!strategy) return std::unexpected(strategy.error());
   const auto machine = machine::inspect_machine();
@@ -49,6 +50,11 @@ Result<RunMeans> means_of(const RunSettings& settings) {
   return RunMeans{std::move(*pool), std::move(options)};
 }
 
+Status check_report_name(const std::string& path) {
+  if (!is_image_name(path)) return {};
+  return usage_error("'{}' is the name of an image, and a report would replace it; name another file", path);
+}
+
 std::string stage_shares(const stream::RunReport& report) {
   const double all = std::accumulate(report.stages.begin(), report.stages.end(), 0.0,
                                      [](double sum, const auto& stage) { return sum + stage.busy_s; });
@@ -57,18 +63,6 @@ std::string stage_shares(const stream::RunReport& report) {
     text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", stage.name,
                         all > 0 ? 100 * stage.busy_s / all : 0.0);
   return text;
-}
-
-Status write_text(const std::string& text, const std::string& path) {
-  if (path != "-") return write_file(path, std::as_bytes(std::span(text)));
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-    return failure("standard output cannot be written");
-  return {};
-}
-
-Status write_json(const nlohmann::json& json, const std::string& path) {
-  // File names are bytes; what is not UTF-8 in them is replaced.
-  return write_text(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n", path);
 }
 
 Status write_reports(const RunSettings& settings, const nlohmann::json& json,

@@ -35,6 +35,10 @@ struct RunSettings {
   void add_options(CLI::App& verb);
 };
 
+// Usage error for a report that would take the place of an image, as when the name behind an option was
+// forgotten and the next word is taken for it.
+[[nodiscard]] Status check_report_name(const std::string& path);
+
 // The pool and the options that the settings ask for. Usage error for what this process may not have.
 struct RunMeans {
   std::unique_ptr<pool::WorkerPool> pool;
@@ -45,10 +49,6 @@ struct RunMeans {
 // "load 21 %, segment 15 %": each stage's share of the time spent in stages.
 [[nodiscard]] std::string stage_shares(const stream::RunReport& report);
 
-// Writes to a file, whole or not at all, or to standard output for "-".
-[[nodiscard]] Status write_text(const std::string& text, const std::string& path);
-// Indented by two.
-[[nodiscard]] Status write_json(const nlohmann::json& json, const std::string& path);
 // The JSON report and the trace, where the settings ask for them.
 [[nodiscard]] Status write_reports(const RunSettings& settings, const nlohmann::json& json,
                                    const stream::RunReport& report);

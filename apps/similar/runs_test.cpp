@@ -27,10 +27,10 @@ class Runs : public testing::Test {
     for (unsigned i = 0; i < scenes; ++i)
       write_jpeg(scene(i), folder / fmt::format("{}{:02}.jpg", i % 3 == 0 ? "deeper/" : "", i));
     const std::string text = "no picture";
-    ASSERT_TRUE(write_file(folder / "05a.jpg", std::as_bytes(std::span(text))));
-    ASSERT_TRUE(write_file(folder / "notes.txt", std::as_bytes(std::span(text))));
-    const auto jpeg = read_file(folder / "04.jpg");
-    ASSERT_TRUE(write_file(folder / "cut.png", std::span(**jpeg).first((*jpeg)->size() / 2)));
+    ASSERT_TRUE(write_whole(folder / "05a.jpg", std::as_bytes(std::span(text))));
+    ASSERT_TRUE(write_whole(folder / "notes.txt", std::as_bytes(std::span(text))));
+    const auto jpeg = read_regular_file(folder / "04.jpg");
+    ASSERT_TRUE(write_whole(folder / "cut.png", std::span(**jpeg).first((*jpeg)->size() / 2)));
   }
 
   IndexOutcome index(const stream::RunOptions& options = {}, std::vector<IndexedImage> known = {},

@@ -7,8 +7,8 @@
 // about; the image itself is left out of the answers. Recall@1: how many images have one of their own
 // variants as their first answer. Last, the other way round: each variant is asked about in an index of the
 // images alone, and recall@1 is how many have their own image first.
+#include "millrace/base/whole_file.h"
 #include "millrace/pool/worker_pool.h"
-#include "similar/durable_file.h"
 #include "similar/image_decoder.h"
 #include "similar/index_run.h"
 #include "similar/query_run.h"
@@ -99,7 +99,7 @@ Name name_of(const std::string& path) {
 int make_variants(const std::string& from, const fs::path& images, const fs::path& all) {
   int count = 0;
   for (const similar::ImageFile& file : value_or_stop(similar::images_in(from)).files) {
-    const auto bytes = value_or_stop(similar::read_file(file.path));
+    const auto bytes = value_or_stop(read_regular_file(file.path));
     const auto header = bytes ? similar::read_image_header(*bytes) : Result<similar::ImageHeader>();
     if (!bytes || !header) continue;
     auto decoded = similar::decode_image(*bytes, *header, 1 << 20);
@@ -107,7 +107,7 @@ int make_variants(const std::string& from, const fs::path& images, const fs::pat
     const Image image = similar::upright(std::move(*decoded), header->orientation);
     const auto write = [&](const Image& picture, const fs::path& path) {
       const auto jpeg = value_or_stop(similar::encode_jpeg(picture, 90));
-      if (Status written = similar::write_file(path, jpeg); !written) stop(written.error());
+      if (Status written = write_whole(path, jpeg); !written) stop(written.error());
     };
     write(image, images / text_of({count, 0}));
     fs::copy_file(images / text_of({count, 0}), all / text_of({count, 0}));

@@ -1,12 +1,13 @@
-// What the tests of this room share: pictures made by rule, folders that go away, and the photographs where
+// What the tests of this room share: pictures made by rule, and the photographs where
 // they are at hand.
 #pragma once
 
-#include "similar/durable_file.h"
+#include "millrace/base/shared_data_testing.h"
+#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/base/whole_file.h"
 #include "similar/image.h"
 #include "similar/image_decoder.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <random>
@@ -15,27 +16,6 @@
 #include <gtest/gtest.h>
 
 namespace millrace::similar {
-
-// A folder of its own for a test, removed with all that is in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = std::filesystem::temp_directory_path() / "similar_test_XXXXXX";
-    if (mkdtemp(name.data()) != nullptr) path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
 
 // A background and a few ellipses of one colour each, with a little noise; the same for the same seed.
 inline Image scene(unsigned seed, int width = 160, int height = 120) {
@@ -75,17 +55,13 @@ inline Image scene(unsigned seed, int width = 160, int height = 120) {
 inline void write_jpeg(const Image& image, const std::string& path) {
   const auto jpeg = encode_jpeg(image, 90);
   ASSERT_TRUE(jpeg);
-  ASSERT_TRUE(write_file(path, *jpeg));
+  ASSERT_TRUE(write_whole(path, *jpeg));
 }
 
 // The 200 photographs, where they are.
 inline std::optional<std::filesystem::path> photographs() {
-  const char* shared = std::getenv("MILLRACE_SHARED");
-  const std::filesystem::path root = shared != nullptr
-                                         ? std::filesystem::path(shared)
-                                         : std::filesystem::path(MILLRACE_SOURCE_DIR) / "../shared";
   std::error_code error;
-  const auto folder = root / "images" / "bsds500-test";
+  const auto folder = shared_data() / "images" / "bsds500-test";
   return std::filesystem::is_directory(folder, error) ? std::optional(folder) : std::nullopt;
 }
 

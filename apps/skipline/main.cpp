@@ -1,8 +1,8 @@
 // millrace-skipline: run-length coding with skipped lines for images of two colours.
 #include "millrace/base/clock.h"
+#include "millrace/base/whole_file.h"
 #include "skipline/pbm.h"
 #include "skipline/skipline_file.h"
-#include "skipline/whole_file.h"
 
 #include <algorithm>
 #include <csignal>
@@ -59,6 +59,12 @@ std::string times_text(std::vector<double> milliseconds) {
                      milliseconds.back());
 }
 
+Result<std::vector<std::byte>> read_file(const std::string& path) {
+  const auto file = InputFile::open(path);
+  if (!file) return std::unexpected(file.error());
+  return read_whole(**file);
+}
+
 Status encode_file(const Options& options) {
   Parameters parameters = options.parameters;
   const auto variant = parse_variant(options.variant);
@@ -74,7 +80,7 @@ Status encode_file(const Options& options) {
       options.repeat, [&] { return encode(*image, parameters, strips, options.columns); });
   if (!encoded) return std::unexpected(encoded.error());
   const auto file = file_of(encoded->result);
-  if (Status written = write_file(options.output, file); !written) return written;
+  if (Status written = write_whole(options.output, file); !written) return written;
   if (!options.quiet) {
     const std::size_t raw = write_pbm(*image).size();
     fmt::print(stderr, "encoded {}x{} pixels in {} strips: {} bytes, 1/{:.2f} of raw PBM; {}\n",
@@ -92,7 +98,7 @@ Status decode_file(const Options& options) {
   if (!encoded) return failure("'{}' is {}", options.input, encoded.error().message);
   const auto image = repeated<Bitmap>(options.repeat, [&] { return decode(*encoded); });
   if (!image) return failure("'{}' is {}", options.input, image.error().message);
-  if (Status written = write_file(options.output, write_pbm(image->result)); !written) return written;
+  if (Status written = write_whole(options.output, write_pbm(image->result)); !written) return written;
   if (!options.quiet) {
     fmt::print(stderr, "decoded {}x{} pixels from {} strips; {}\n", encoded->width, encoded->height,
                encoded->strips.size(), times_text(image->milliseconds));

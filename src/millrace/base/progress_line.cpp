@@ -1,9 +1,9 @@
 #include "millrace/base/progress_line.h"
 
+#include "millrace/base/byte_count.h"
 #include "millrace/base/clock.h"
 
 #include <cstdio>
-#include <string>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -12,6 +12,7 @@ namespace millrace {
 namespace {
 
 constexpr std::int64_t update_interval_ns = 200'000'000;
+constexpr std::string_view erase_line = "\r\x1b[K";
 
 std::string duration(double seconds) {
   const auto whole = static_cast<std::int64_t>(seconds + 0.5);
@@ -21,8 +22,26 @@ std::string duration(double seconds) {
 
 }  // namespace
 
-ProgressLine::ProgressLine(bool enabled)
-    : enabled_(enabled && isatty(STDERR_FILENO) == 1), start_ns_(now_ns()) {}
+std::string progress_text(std::int64_t done, std::optional<std::int64_t> total, double seconds,
+                          const ProgressUnit& unit) {
+  const auto amount = [&unit](double count) {
+    return unit.bytes ? bytes_text(count) : fmt::format("{:.0f}", count);
+  };
+  const auto now = static_cast<double>(done);
+  const auto whole = static_cast<double>(total.value_or(0));
+  std::string text = amount(now);
+  if (whole > 0) text += "/" + amount(whole);
+  if (!unit.bytes) text += fmt::format(" {}", unit.plural);
+  if (seconds <= 0) return text;
+  const double rate = now / seconds;
+  text +=
+      unit.bytes ? fmt::format("  {}/s", bytes_text(rate)) : fmt::format("  {:.1f} {}/s", rate, unit.plural);
+  if (whole > now && rate > 0) text += fmt::format("  {} left", duration((whole - now) / rate));
+  return text;
+}
+
+ProgressLine::ProgressLine(bool enabled, const ProgressUnit& unit)
+    : enabled_(enabled && isatty(STDERR_FILENO) == 1), unit_(unit), start_ns_(now_ns()) {}
 
 ProgressLine::~ProgressLine() { clear(); }
 
@@ -32,22 +51,16 @@ void ProgressLine::update(std::int64_t done, std::optional<std::int64_t> total, 
   if (now - last_ns_ < update_interval_ns) return;
   last_ns_ = now;
   shown_ = true;
-  const double rate = static_cast<double>(done) / seconds(now - start_ns_);
-  std::string line = fmt::format("\r\x1b[K{}", done);
-  if (total && *total > 0) line += fmt::format("/{}", *total);
-  line += fmt::format(" frames  {:.1f} fps", rate);
-  if (total && *total > done && rate > 0)
-    line += fmt::format("  {} left", duration(static_cast<double>(*total - done) / rate));
-  line += fmt::format("  {}", note);
-  std::fputs(line.c_str(), stderr);
-  std::fflush(stderr);
+  const std::string text = progress_text(done, total, seconds(now - start_ns_), unit_);
+  fmt::print(stderr, "{}{}{}{}", erase_line, text, note.empty() ? "" : "  ", note);
+  static_cast<void>(std::fflush(stderr));
 }
 
 void ProgressLine::clear() {
   if (!shown_) return;
-  std::fputs("\r\x1b[K", stderr);
-  std::fflush(stderr);
   shown_ = false;
+  fmt::print(stderr, "{}", erase_line);
+  static_cast<void>(std::fflush(stderr));
 }
 
 }  // namespace millrace

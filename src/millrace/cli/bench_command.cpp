@@ -1,4 +1,5 @@
 #include "millrace/base/clock.h"
+#include "millrace/base/json_file.h"
 #include "millrace/cli/adaptive_comparison.h"
 #include "millrace/cli/commands.h"
 #include "millrace/cli/run_report.h"

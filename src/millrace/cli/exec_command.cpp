@@ -1,3 +1,4 @@
+#include "millrace/base/json_file.h"
 #include "millrace/cli/commands.h"
 #include "millrace/cli/exec_options.h"
 #include "millrace/placement/learn.h"
@@ -7,7 +8,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <memory>
 
 #include <fmt/format.h>
@@ -17,13 +17,6 @@
 
 namespace millrace::cli {
 namespace {
-
-Status write_json(const nlohmann::json& json, const std::string& path) {
-  std::ofstream file(path);
-  file << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  if (!file.flush()) return failure("cannot write '{}'", path);
-  return {};
-}
 
 // Ends this process as the program ended: with its exit code, or by the same signal, of which nobody wants a
 // second core.

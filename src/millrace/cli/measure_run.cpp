@@ -1,4 +1,5 @@
 #include "millrace/base/clock.h"
+#include "millrace/base/json_file.h"
 #include "millrace/cli/frame_views.h"
 #include "millrace/cli/stream_run.h"
 #include "millrace/image/pixel_reads_report.h"

@@ -1,4 +1,5 @@
 #include "millrace/base/clock.h"
+#include "millrace/base/json_file.h"
 #include "millrace/cli/commands.h"
 #include "millrace/cli/stream_run.h"
 #include "millrace/image/presets.h"
@@ -19,7 +20,7 @@ Status run(const RunOptions& options) {
   const auto schedule = schedule_of(options, machine->usable.worker_limit);
   if (!schedule) return std::unexpected(schedule.error());
 
-  Interrupt interrupt;
+  const Interrupt interrupt;
   auto pool = pool::WorkerPool::create(schedule->threads);
   if (!pool) return std::unexpected(pool.error());
   image::KernelLibraryOptions library_options;

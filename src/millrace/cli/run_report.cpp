@@ -1,8 +1,6 @@
 #include "millrace/cli/run_report.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <fstream>
 #include <numeric>
 
 #include <sys/resource.h>
@@ -94,25 +92,6 @@ nlohmann::ordered_json to_json(const RunReport& r, const machine::MachineReport&
   if (!r.decisions.is_null()) json["decisions"] = r.decisions;
   json["machine"] = machine::to_json(machine);
   return json;
-}
-
-Status write_json(const nlohmann::ordered_json& json, const std::string& path) {
-  const std::string text = json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-  if (path == "-") {
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-      return failure("the report cannot be written to standard output");
-    }
-    return {};
-  }
-  const std::string part = path + ".part";
-  std::ofstream file(part, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file || std::rename(part.c_str(), path.c_str()) != 0) {
-    static_cast<void>(std::remove(part.c_str()));
-    return failure("cannot write the report to '{}'; is its folder there and writable?", path);
-  }
-  return {};
 }
 
 }  // namespace millrace::cli

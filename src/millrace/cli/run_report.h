@@ -44,7 +44,4 @@ struct RunReport {
 // The largest resident set of this process so far.
 [[nodiscard]] std::int64_t peak_rss_bytes();
 
-// Writes JSON to a file, or to standard output for "-". A file appears whole or not at all.
-[[nodiscard]] Status write_json(const nlohmann::ordered_json& json, const std::string& path);
-
 }  // namespace millrace::cli

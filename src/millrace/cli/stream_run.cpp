@@ -10,6 +10,10 @@
 #include "millrace/video/overlapped_reader.h"
 #include "millrace/video/overlapped_writer.h"
 
+#include <functional>
+#include <optional>
+#include <stop_token>
+
 namespace millrace::cli {
 namespace {
 
@@ -41,12 +45,11 @@ class Input {
     if (!first && (*reader)->format() != reader_->format()) {
       return failure("'{}' changed its format between two passes", context_.options.input);
     }
-    context_.interrupt.disarm();
+    on_interrupt_.reset();
     reader_ = std::move(*reader);
-    context_.interrupt.on_interrupt([this] { reader_->cancel(); });
+    on_interrupt_.emplace(context_.interrupt.token(), [this] { reader_->cancel(); });
     return {};
   }
-  ~Input() { context_.interrupt.disarm(); }
 
   [[nodiscard]] const video::FrameFormat& format() const { return reader_->format(); }
 
@@ -76,6 +79,8 @@ class Input {
  private:
   const RunContext& context_;
   std::unique_ptr<video::FrameReader> reader_;
+  // Ends a read() that waits; no longer there when the reader goes.
+  std::optional<std::stop_callback<std::function<void()>>> on_interrupt_;
   std::int64_t delivered_ = 0;
   int pass_ = 0;
 };
@@ -133,7 +138,7 @@ Status stream_run(const RunContext& context, RunReport& report) {
     writer = std::make_unique<video::OverlappedWriter>(std::move(*opened));
   }
   video::FramePool outputs(plan->output);
-  ProgressLine progress(!options.quiet);
+  ProgressLine progress(!options.quiet, {.plural = "frames"});
   const auto total = input.total();
 
   const std::int64_t loop_start = now_ns();

@@ -1,7 +1,7 @@
 // The main loop of `millrace run`: frames from a reader through the executor to a writer.
 #pragma once
 
-#include "millrace/cli/interrupt.h"
+#include "millrace/base/interrupt.h"
 #include "millrace/cli/run_options.h"
 #include "millrace/cli/run_report.h"
 #include "millrace/image/executor.h"
@@ -18,7 +18,7 @@ struct RunContext {
   const machine::MachineReport& machine;
   image::Executor& executor;
   image::KernelLibrary& library;
-  Interrupt& interrupt;
+  const Interrupt& interrupt;
   std::int64_t start_ns;  // of the process
 };
 

@@ -1,6 +1,6 @@
 #include "millrace/image/kernel_cache.h"
 
-#include "millrace/video/descriptor.h"
+#include "millrace/base/descriptor.h"
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,6 @@ namespace millrace::image {
 namespace {
 
 namespace fs = std::filesystem;
-using video::Descriptor;
 
 constexpr std::string_view kernel_suffix = ".kernel";
 constexpr std::string_view unfinished_prefix = ".unfinished-";

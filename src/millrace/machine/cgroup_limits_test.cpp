@@ -1,6 +1,8 @@
 #include "millrace/machine/cgroup_limits.h"
 
-#include <cstdlib>
+#include "millrace/base/temporary_folder_testing.h"
+
+#include <filesystem>
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -24,12 +26,6 @@ constexpr const char* v2_mounts = "22 1 8:1 / / rw - ext4 /dev/root rw\n"
 // A made-up root folder with /proc and /sys files.
 class CgroupLimitsTest : public testing::Test {
  protected:
-  CgroupLimitsTest() {
-    std::string name = (fs::temp_directory_path() / "millrace-cgroup-XXXXXX").string();
-    root_ = mkdtemp(name.data());
-  }
-  ~CgroupLimitsTest() override { fs::remove_all(root_); }
-
   void write(const std::string& path, const std::string& content) const {
     fs::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path) << content;
@@ -40,7 +36,8 @@ class CgroupLimitsTest : public testing::Test {
   }
   [[nodiscard]] CgroupLimits read() const { return read_cgroup_limits(root_); }
 
-  fs::path root_;
+  TemporaryFolder folder_;
+  fs::path root_ = folder_.path();
 };
 
 TEST_F(CgroupLimitsTest, WithoutAnyFileThereIsNoLimit) {

@@ -1,5 +1,7 @@
 #include "millrace/machine/hardware_counters.h"
 
+#include "millrace/base/descriptor.h"
+
 #include <cerrno>
 #include <cstdint>
 #include <system_error>
@@ -12,21 +14,7 @@
 namespace millrace::machine {
 namespace {
 
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int number) : number_(number) {}
-  ~FileDescriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  [[nodiscard]] int number() const { return number_; }
-
- private:
-  int number_;
-};
-
-FileDescriptor open_instruction_counter() {
+Descriptor open_instruction_counter() {
   perf_event_attr attributes{};
   attributes.size = sizeof(attributes);
   attributes.type = PERF_TYPE_HARDWARE;
@@ -35,7 +23,7 @@ FileDescriptor open_instruction_counter() {
   attributes.exclude_hv = 1;
   constexpr int this_thread = 0;
   constexpr int any_cpu = -1;
-  return FileDescriptor(static_cast<int>(
+  return Descriptor::owned(static_cast<int>(
       syscall(SYS_perf_event_open, &attributes, this_thread, any_cpu, -1, PERF_FLAG_FD_CLOEXEC)));
 }
 
@@ -60,12 +48,12 @@ std::string reason_of(int error_number) {
 }  // namespace
 
 CounterAvailability probe_hardware_counters() {
-  const FileDescriptor counter = open_instruction_counter();
-  if (counter.number() < 0) return {false, reason_of(errno)};
+  const Descriptor counter = open_instruction_counter();
+  if (counter.get() < 0) return {false, reason_of(errno)};
   std::uint64_t before = 0;
   std::uint64_t after = 0;
   for (std::uint64_t* count : {&before, &after})
-    if (read(counter.number(), count, sizeof(*count)) != sizeof(*count))
+    if (read(counter.get(), count, sizeof(*count)) != sizeof(*count))
       return {false, "the instruction counter opens but cannot be read"};
   // Some hypervisors accept the event and then count nothing, not even the way from one read to the next.
   if (after <= before) return {false, "the instruction counter opens but does not count"};

@@ -1,9 +1,9 @@
+#include "millrace/base/temporary_folder_testing.h"
 #include "millrace/machine/test_machines.h"
 #include "millrace/machine/thread_affinity.h"
 #include "millrace/machine/topology.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <hwloc.h>
@@ -18,22 +18,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
-
-// A folder that is gone after the test.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "millrace-topology-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] std::string file(const char* name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 // What must hold for any machine whatever.
 void expect_consistent(const Topology& topology) {
@@ -97,7 +81,7 @@ TEST(Topology, ReadingTheLiveMachineLeavesTheAffinityAlone) {
 
 TEST(Topology, ExportedXmlReadsBackAsTheSameMachine) {
   const TemporaryFolder folder;
-  const std::string path = folder.file("machine.xml");
+  const std::string path = (folder / "machine.xml");
   hwloc_topology_t hwloc = nullptr;
   ASSERT_EQ(hwloc_topology_init(&hwloc), 0);
   hwloc_topology_set_icache_types_filter(hwloc, HWLOC_TYPE_FILTER_KEEP_ALL);
@@ -118,7 +102,7 @@ TEST(Topology, ExportedXmlReadsBackAsTheSameMachine) {
 // Exports a description with what Linux says of its processor, as `lstopo` would write it on such a machine.
 std::string exported(const TemporaryFolder& folder, const char* description,
                      std::initializer_list<std::pair<const char*, const char*>> infos) {
-  const std::string path = folder.file("described.xml");
+  const std::string path = (folder / "described.xml");
   hwloc_topology_t hwloc = nullptr;
   EXPECT_EQ(hwloc_topology_init(&hwloc), 0);
   hwloc_topology_set_icache_types_filter(hwloc, HWLOC_TYPE_FILTER_KEEP_ALL);
@@ -256,7 +240,7 @@ class DamagedXml : public testing::TestWithParam<const char*> {};
 
 TEST_P(DamagedXml, IsAUsageErrorThatNamesTheFile) {
   const TemporaryFolder folder;
-  const std::string path = folder.file("damaged.xml");
+  const std::string path = (folder / "damaged.xml");
   std::ofstream(path) << GetParam();
   const auto topology = Topology::from_xml(path);
   ASSERT_FALSE(topology);

@@ -1,6 +1,9 @@
 #include "millrace/placement/birth_shim.h"
 
-#include "millrace/placement/launch.h"
+#include "millrace/base/descriptor.h"
+#include "millrace/base/full_transfer.h"
+#include "millrace/base/pending_file.h"
+#include "millrace/base/system_reason.h"
 
 #include <algorithm>
 #include <array>
@@ -8,8 +11,8 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <new>
+#include <span>
 #include <string_view>
-#include <system_error>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -34,15 +37,13 @@ asm(".pushsection .rodata\n"
 namespace millrace::placement {
 namespace {
 
-std::string text_of(int error_number) { return std::generic_category().message(error_number); }
-
 std::string_view library() {
   return {millrace_birth_library_begin,
           static_cast<std::size_t>(millrace_birth_library_end - millrace_birth_library_begin)};
 }
 
-// Under a name of its content, so that another version's runs keep theirs; written aside and renamed, so that
-// nobody loads half of it.
+// Under a name of its content, so that another version's runs keep theirs; named when it is
+// complete, so that nobody loads half of it.
 Result<std::filesystem::path> write_library(const std::filesystem::path& folder) {
   std::uint64_t digest = 14695981039346656037U;  // FNV-1a
   for (const char byte : library())
@@ -51,22 +52,23 @@ Result<std::filesystem::path> write_library(const std::filesystem::path& folder)
   struct stat status{};
   if (stat(path.c_str(), &status) == 0 && static_cast<std::size_t>(status.st_size) == library().size())
     return path;
-  const std::filesystem::path aside = folder / fmt::format("birth-{}.part", getpid());
-  const OwnedDescriptor file(open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRWXU));
-  const bool written = file.open() && write(file.number(), library().data(), library().size()) ==
-                                          static_cast<ssize_t>(library().size());
-  if (!written || rename(aside.c_str(), path.c_str()) != 0)
-    return failure("cannot write {}: {}", path.string(), text_of(errno));
+  auto file = PendingFile::create(path);
+  int error = file ? 0 : file.error();
+  if (error == 0) error = write_all(file->get(), std::as_bytes(std::span(library()))).error;
+  if (error == 0 && fchmod(file->get(), S_IRWXU) != 0) error = errno;
+  if (error == 0) error = file->publish(true);
+  if (error != 0) return failure("cannot write {}: {}", path.string(), system_reason(error));
   return path;
 }
 
 Result<millrace_birth_board*> make_board(const std::filesystem::path& path) {
-  const OwnedDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  if (!file.open() || ftruncate(file.number(), sizeof(millrace_birth_board)) != 0)
-    return failure("cannot write {}: {}", path.string(), text_of(errno));
+  const auto file =
+      Descriptor::owned(open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (!file.is_open() || ftruncate(file.get(), sizeof(millrace_birth_board)) != 0)
+    return failure("cannot write {}: {}", path.string(), system_reason(errno));
   void* start =
-      mmap(nullptr, sizeof(millrace_birth_board), PROT_READ | PROT_WRITE, MAP_SHARED, file.number(), 0);
-  if (start == MAP_FAILED) return failure("cannot map {}: {}", path.string(), text_of(errno));
+      mmap(nullptr, sizeof(millrace_birth_board), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (start == MAP_FAILED) return failure("cannot map {}: {}", path.string(), system_reason(errno));
   return new (start) millrace_birth_board();
 }
 

@@ -31,7 +31,8 @@ std::optional<ProgramEnd> wait_for(pid_t process) {
 }  // namespace
 
 Follower::Follower(ThreadRegister& threads)
-    : threads_(&threads), tracer_(threads), ended_(eventfd(0, EFD_CLOEXEC)), end_(end_promise_.get_future()) {
+    : threads_(&threads), tracer_(threads), ended_(Descriptor::owned(eventfd(0, EFD_CLOEXEC))),
+      end_(end_promise_.get_future()) {
   tracer_.on_terminal_stop(stop_with_the_terminal);
 }
 
@@ -42,7 +43,7 @@ Follower::~Follower() {
 void Follower::follow(pid_t process, bool traced) {
   end_promise_.set_value(traced ? tracer_.run() : wait_for(process));
   const std::uint64_t one = 1;
-  std::ignore = write(ended_.number(), &one, sizeof(one));
+  std::ignore = write(ended_.get(), &one, sizeof(one));
 }
 
 Result<Launched> Follower::launch(WaitingProgram& program, bool trace) {

@@ -37,7 +37,7 @@ class Follower {
   Status attach(pid_t process);
 
   // Readable once the program has ended.
-  [[nodiscard]] int end_descriptor() const { return ended_.number(); }
+  [[nodiscard]] int end_descriptor() const { return ended_.get(); }
   // After that. Nothing when the end could not be waited for.
   [[nodiscard]] std::optional<ProgramEnd> end() { return end_.get(); }
   // Ends following; the program goes on.
@@ -50,7 +50,7 @@ class Follower {
 
   ThreadRegister* threads_;
   Tracer tracer_;
-  OwnedDescriptor ended_;
+  Descriptor ended_;
   std::promise<std::optional<ProgramEnd>> end_promise_;
   std::future<std::optional<ProgramEnd>> end_;
   bool traced_ = false;

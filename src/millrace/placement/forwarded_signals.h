@@ -1,7 +1,7 @@
 // ForwardedSignals: signals to this process that are for the program it runs.
 #pragma once
 
-#include "millrace/placement/launch.h"
+#include "millrace/base/descriptor.h"
 
 #include <csignal>
 #include <optional>
@@ -23,23 +23,23 @@ class ForwardedSignals {
     for (const int signal : forwarded_signals)
       sigaddset(&signals, signal);
     pthread_sigmask(SIG_BLOCK, &signals, &before_);
-    file_ = OwnedDescriptor(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+    file_ = Descriptor::owned(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   }
   ~ForwardedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
   ForwardedSignals(const ForwardedSignals&) = delete;
   ForwardedSignals& operator=(const ForwardedSignals&) = delete;
 
   // Readable when there is one.
-  [[nodiscard]] int descriptor() const { return file_.number(); }
+  [[nodiscard]] int descriptor() const { return file_.get(); }
   [[nodiscard]] std::optional<signalfd_siginfo> take() {
     signalfd_siginfo info{};
-    if (read(file_.number(), &info, sizeof(info)) != sizeof(info)) return std::nullopt;
+    if (read(file_.get(), &info, sizeof(info)) != sizeof(info)) return std::nullopt;
     return info;
   }
 
  private:
   sigset_t before_{};
-  OwnedDescriptor file_;
+  Descriptor file_;
 };
 
 }  // namespace millrace::placement

@@ -1,13 +1,12 @@
 #include "millrace/placement/guardian.h"
 
+#include "millrace/base/pipe.h"
+#include "millrace/base/system_reason.h"
 #include "millrace/machine/scheduling_attributes.h"
 #include "millrace/placement/journal.h"
 
-#include <array>
 #include <cerrno>
 #include <csignal>
-#include <fcntl.h>
-#include <system_error>
 #include <tuple>
 #include <unistd.h>
 
@@ -45,28 +44,25 @@ void keep_only(int descriptor) {
 Guardian::~Guardian() {
   const char word = 1;
   // Fails only when the guardian is gone.
-  if (alive_.open()) std::ignore = write(alive_.number(), &word, 1);
+  if (alive_.is_open()) std::ignore = write(alive_.get(), &word, 1);
 }
 
 Result<Guardian> Guardian::start(const std::filesystem::path& journal) {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0)
-    return failure("cannot make a pipe: {}", std::generic_category().message(errno));
-  OwnedDescriptor read_end(ends[0]);
-  OwnedDescriptor write_end(ends[1]);
+  auto pipe = make_pipe();
+  if (!pipe) return std::unexpected(pipe.error());
   // Known from now on: the guardian must not have to make a thread.
   std::ignore = machine::default_slice_ns();
   const pid_t between = fork();
-  if (between < 0) return failure("cannot make a process: {}", std::generic_category().message(errno));
+  if (between < 0) return failure("cannot make a process: {}", system_reason(errno));
   if (between == 0) {
     // The child of a child belongs to nobody who would have to wait for it.
-    write_end.reset();
-    if (fork() == 0) guard(read_end.number(), journal);
+    pipe->write_end.close();
+    if (fork() == 0) guard(pipe->read_end.get(), journal);
     _exit(0);
   }
   while (waitpid(between, nullptr, 0) < 0 && errno == EINTR) {
   }
-  return Guardian(std::move(write_end));
+  return Guardian(std::move(pipe->write_end));
 }
 
 }  // namespace millrace::placement

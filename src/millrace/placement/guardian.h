@@ -1,8 +1,8 @@
 // Guardian: a small process that restores the threads of a program when millrace was killed before it could.
 #pragma once
 
+#include "millrace/base/descriptor.h"
 #include "millrace/base/result.h"
-#include "millrace/placement/launch.h"
 
 #include <filesystem>
 
@@ -21,10 +21,10 @@ class Guardian {
   ~Guardian();
 
  private:
-  explicit Guardian(OwnedDescriptor alive) : alive_(std::move(alive)) {}
+  explicit Guardian(Descriptor alive) : alive_(std::move(alive)) {}
 
   // The guardian reads the other end: a word dismisses it, the end without one is this process's end.
-  OwnedDescriptor alive_;
+  Descriptor alive_;
 };
 
 }  // namespace millrace::placement

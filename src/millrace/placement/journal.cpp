@@ -1,5 +1,6 @@
 #include "millrace/placement/journal.h"
 
+#include "millrace/base/system_reason.h"
 #include "millrace/machine/thread_affinity.h"
 #include "millrace/placement/task_files.h"
 
@@ -9,7 +10,6 @@
 #include <fcntl.h>
 #include <optional>
 #include <sstream>
-#include <system_error>
 #include <tuple>
 #include <unistd.h>
 
@@ -23,8 +23,6 @@ using machine::CpuSet;
 
 constexpr std::string_view suffix = ".journal";
 constexpr std::string_view end_of_line = ";";  // a line without it was not written as a whole
-
-std::string text_of(int error_number) { return std::generic_category().message(error_number); }
 
 // "-" for the empty set, so that every field is one word.
 std::string word_of(const CpuSet& mask) { return mask.empty() ? "-" : mask.to_string(); }
@@ -169,7 +167,7 @@ Result<std::filesystem::path> Journal::default_folder() {
           ? std::filesystem::path(runtime) / "millrace"
           : std::filesystem::path(fmt::format("/tmp/millrace-{}", geteuid()));
   if (mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST)
-    return failure("cannot make {}: {}", folder.string(), text_of(errno));
+    return failure("cannot make {}: {}", folder.string(), system_reason(errno));
   struct stat status{};
   if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid())
     return failure("{} is not a folder of this user; remove it, or set XDG_RUNTIME_DIR", folder.string());
@@ -180,25 +178,20 @@ Result<Journal> Journal::begin(const std::filesystem::path& folder) {
   const auto own = read_task_stat(getpid(), getpid());
   if (!own) return failure("cannot read /proc/self/task; is /proc mounted?");
   std::filesystem::path path = folder / fmt::format("{}-{}{}", getpid(), own->start_time, suffix);
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, S_IRUSR | S_IWUSR);
-  if (file < 0) return failure("cannot write {}: {}", path.string(), text_of(errno));
-  return Journal(std::move(path), file);
+  auto file = Descriptor::owned(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (!file.is_open()) return failure("cannot write {}: {}", path.string(), system_reason(errno));
+  return Journal(std::move(path), std::move(file));
 }
 
-Journal::Journal(Journal&& other) noexcept
-    : path_(std::exchange(other.path_, {})), file_(std::exchange(other.file_, -1)),
-      content_(std::move(other.content_)) {}
-
 Journal::~Journal() {
-  if (file_ < 0) return;
-  close(file_);
-  unlink(path_.c_str());
+  if (file_.is_open()) unlink(path_.c_str());
 }
 
 Status Journal::write_line(const std::string& line) {
   const std::string whole = line + std::string(end_of_line) + "\n";
-  if (write(file_, whole.data(), whole.size()) == static_cast<ssize_t>(whole.size())) return {};
-  return failure("cannot write {}: {}", path_.string(), text_of(errno));
+  if (write(file_.get(), whole.data(), whole.size()) == static_cast<ssize_t>(whole.size())) return {};
+  return failure("cannot write {}: {}", path_.string(), system_reason(errno));
 }
 
 Status Journal::add_process(const ProcessId& process, const Original& original) {

@@ -1,6 +1,7 @@
 // Journal: what a run has changed, on disk before it is changed, so that anybody can undo it.
 #pragma once
 
+#include "millrace/base/descriptor.h"
 #include "millrace/base/result.h"
 #include "millrace/machine/cpu_set.h"
 #include "millrace/machine/scheduling_attributes.h"
@@ -73,7 +74,7 @@ class Journal {
   [[nodiscard]] static Result<std::filesystem::path> default_folder();
   // Begins an empty journal named after this process.
   [[nodiscard]] static Result<Journal> begin(const std::filesystem::path& folder);
-  Journal(Journal&& other) noexcept;
+  Journal(Journal&&) noexcept = default;
   Journal& operator=(Journal&&) = delete;
   // Removes the file.
   ~Journal();
@@ -88,11 +89,11 @@ class Journal {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
  private:
-  Journal(std::filesystem::path path, int file) : path_(std::move(path)), file_(file) {}
+  Journal(std::filesystem::path path, Descriptor file) : path_(std::move(path)), file_(std::move(file)) {}
   Status write_line(const std::string& line);
 
   std::filesystem::path path_;
-  int file_;
+  Descriptor file_;
   JournalContent content_;
 };
 

@@ -1,8 +1,9 @@
+#include "millrace/base/temporary_folder_testing.h"
 #include "millrace/machine/thread_affinity.h"
 #include "millrace/placement/journal.h"
 #include "millrace/placement/task_files.h"
 
-#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <unistd.h>
 
@@ -16,13 +17,8 @@ using machine::CpuSet;
 
 class JournalTest : public testing::Test {
  protected:
-  JournalTest() {
-    char name[] = "/tmp/millrace-journal-XXXXXX";
-    folder_ = mkdtemp(name);
-  }
-  ~JournalTest() override { std::filesystem::remove_all(folder_); }
-
-  std::filesystem::path folder_;
+  TemporaryFolder own_;
+  std::filesystem::path folder_ = own_.path();
 };
 
 const Original original{{0, 1, 5}, machine::SchedulingClass::other, -3, 0, 0};

@@ -1,10 +1,11 @@
 #include "millrace/placement/launch.h"
 
-#include <array>
+#include "millrace/base/pipe.h"
+#include "millrace/base/system_reason.h"
+
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <system_error>
 #include <unistd.h>
 
 namespace millrace::placement {
@@ -12,18 +13,6 @@ namespace {
 
 constexpr int not_found = 127;
 constexpr int not_executable = 126;
-
-struct Pipe {
-  OwnedDescriptor read_end;
-  OwnedDescriptor write_end;
-};
-
-Result<Pipe> make_pipe() {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0)
-    return failure("cannot make a pipe: {}", std::generic_category().message(errno));
-  return Pipe{OwnedDescriptor(ends[0]), OwnedDescriptor(ends[1])};
-}
 
 // Everything that the new process needs, made before it exists: it may allocate nothing.
 struct Prepared {
@@ -70,42 +59,29 @@ Prepared prepare(const LaunchSettings& settings) {
 
 }  // namespace
 
-OwnedDescriptor& OwnedDescriptor::operator=(OwnedDescriptor&& other) noexcept {
-  if (this != &other) {
-    reset();
-    number_ = std::exchange(other.number_, -1);
-  }
-  return *this;
-}
-
-void OwnedDescriptor::reset() {
-  if (number_ >= 0) close(number_);
-  number_ = -1;
-}
-
 Result<WaitingProgram> WaitingProgram::make(const LaunchSettings& settings) {
   auto go = make_pipe();
   auto error = make_pipe();
   if (!go || !error) return std::unexpected(go ? error.error() : go.error());
   const Prepared prepared = prepare(settings);
   const pid_t process = fork();
-  if (process < 0) return failure("cannot make a process: {}", std::generic_category().message(errno));
+  if (process < 0) return failure("cannot make a process: {}", system_reason(errno));
   if (process == 0) {
-    close(go->write_end.number());
-    run_program(settings, prepared, go->read_end.number(), error->write_end.number());
+    close(go->write_end.get());
+    run_program(settings, prepared, go->read_end.get(), error->write_end.get());
   }
   return WaitingProgram(process, std::move(go->write_end), std::move(error->read_end));
 }
 
 int WaitingProgram::begin() {
   const char word = 1;
-  if (write(go_.number(), &word, 1) != 1) return errno;
-  go_.reset();
+  if (write(go_.get(), &word, 1) != 1) return errno;
+  go_.close();
   int reason = 0;
   ssize_t size = 0;
-  while ((size = read(error_.number(), &reason, sizeof(reason))) < 0 && errno == EINTR) {
+  while ((size = read(error_.get(), &reason, sizeof(reason))) < 0 && errno == EINTR) {
   }
-  error_.reset();
+  error_.close();
   return size == sizeof(reason) ? reason : 0;
 }
 

@@ -1,6 +1,7 @@
 // Launch: a program that waits, ready to run, until whoever follows it is ready too.
 #pragma once
 
+#include "millrace/base/descriptor.h"
 #include "millrace/base/result.h"
 #include "millrace/placement/ignored_signals.h"
 
@@ -12,22 +13,6 @@
 #include <sys/types.h>
 
 namespace millrace::placement {
-
-// A file descriptor that is closed when its owner ends.
-class OwnedDescriptor {
- public:
-  OwnedDescriptor() = default;
-  explicit OwnedDescriptor(int number) : number_(number) {}
-  OwnedDescriptor(OwnedDescriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  OwnedDescriptor& operator=(OwnedDescriptor&& other) noexcept;
-  ~OwnedDescriptor() { reset(); }
-  void reset();
-  [[nodiscard]] int number() const { return number_; }
-  [[nodiscard]] bool open() const { return number_ >= 0; }
-
- private:
-  int number_ = -1;
-};
 
 // What the program finds when it begins.
 struct LaunchSettings {
@@ -52,12 +37,12 @@ class WaitingProgram {
   [[nodiscard]] int begin();
 
  private:
-  WaitingProgram(pid_t process, OwnedDescriptor go, OwnedDescriptor error)
+  WaitingProgram(pid_t process, Descriptor go, Descriptor error)
       : process_(process), go_(std::move(go)), error_(std::move(error)) {}
 
   pid_t process_;
-  OwnedDescriptor go_;
-  OwnedDescriptor error_;
+  Descriptor go_;
+  Descriptor error_;
 };
 
 }  // namespace millrace::placement

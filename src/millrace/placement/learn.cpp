@@ -1,7 +1,6 @@
 #include "millrace/placement/learn.h"
 
 #include "millrace/machine/thread_affinity.h"
-#include "millrace/placement/launch.h"
 #include "millrace/placement/overseer.h"
 #include "millrace/placement/program_file.h"
 #include "millrace/placement/program_key.h"
@@ -30,10 +29,10 @@ std::uint64_t next_random(std::uint64_t& state) {
 class NoStreams {
  public:
   NoStreams() {
-    const OwnedDescriptor nowhere(open("/dev/null", O_RDWR | O_CLOEXEC));
+    const auto nowhere = Descriptor::owned(open("/dev/null", O_RDWR | O_CLOEXEC));
     for (int stream = 0; stream < streams; ++stream) {
       kept_[stream] = fcntl(stream, F_DUPFD_CLOEXEC, streams);
-      dup2(nowhere.number(), stream);
+      dup2(nowhere.get(), stream);
     }
   }
   ~NoStreams() {

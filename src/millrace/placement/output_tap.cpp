@@ -1,6 +1,9 @@
 #include "millrace/placement/output_tap.h"
 
 #include "millrace/base/clock.h"
+#include "millrace/base/full_transfer.h"
+#include "millrace/base/pipe.h"
+#include "millrace/base/system_reason.h"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +12,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
+#include <span>
 #include <string_view>
-#include <system_error>
 #include <termios.h>
 #include <unistd.h>
 
@@ -23,23 +26,12 @@ namespace {
 
 constexpr std::size_t piece = 65536;
 
-struct Ends {
-  OwnedDescriptor read_end;
-  OwnedDescriptor write_end;
-};
-
 std::unexpected<Error> cannot(std::string_view what) {
-  return failure("cannot {}: {}", what, std::generic_category().message(errno));
-}
-
-Result<Ends> make_pipe() {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return cannot("make a pipe");
-  return Ends{OwnedDescriptor(ends[0]), OwnedDescriptor(ends[1])};
+  return failure("cannot {}: {}", what, system_reason(errno));
 }
 
 // What is written to its write end comes out of its read end unchanged: the real terminal treats it.
-Result<Ends> make_terminal(int like) {
+Result<Pipe> make_terminal(int like) {
   termios settings{};
   winsize size{};
   tcgetattr(like, &settings);
@@ -50,17 +42,7 @@ Result<Ends> make_terminal(int like) {
   if (openpty(&master, &slave, nullptr, &settings, &size) != 0) return cannot("make a pseudo-terminal");
   fcntl(master, F_SETFD, FD_CLOEXEC);
   fcntl(slave, F_SETFD, FD_CLOEXEC);
-  return Ends{OwnedDescriptor(master), OwnedDescriptor(slave)};
-}
-
-bool write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t size = write(file, text.data(), text.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(size));
-  }
-  return true;
+  return Pipe{Descriptor::owned(master), Descriptor::owned(slave)};
 }
 
 // In the process between: from `in` to `out`, with a copy to `copy` as far as it takes it. A reader that is
@@ -80,7 +62,8 @@ bool write_all(int file, std::string_view text) {
     if (size < 0 && errno == EINTR) continue;
     // A pseudo-terminal ends with EIO.
     if (size <= 0) _exit(0);
-    if (!write_all(1, {text.data(), static_cast<std::size_t>(size)})) _exit(0);
+    if (write_all(1, std::as_bytes(std::span(text).first(static_cast<std::size_t>(size)))).error != 0)
+      _exit(0);
     [[maybe_unused]] const ssize_t copied = write(2, text.data(), static_cast<std::size_t>(size));
   }
 }
@@ -98,19 +81,19 @@ Result<OutputTap> OutputTap::on_stream(int stream) {
     if (fork() != 0) _exit(0);
     setpgid(0, 0);
     std::signal(SIGTTOU, SIG_IGN);
-    ends->write_end.reset();
-    pass_on(ends->read_end.number(), stream, copy->write_end.number());
+    ends->write_end.close();
+    pass_on(ends->read_end.get(), stream, copy->write_end.get());
   }
   while (waitpid(between, nullptr, 0) < 0 && errno == EINTR) {
   }
-  fcntl(copy->read_end.number(), F_SETFL, O_NONBLOCK);
+  fcntl(copy->read_end.get(), F_SETFL, O_NONBLOCK);
   return OutputTap(std::move(ends->write_end), std::move(copy->read_end), stream);
 }
 
 Result<OutputTap> OutputTap::on_new_descriptor(int descriptor) {
   auto ends = make_pipe();
   if (!ends) return std::unexpected(ends.error());
-  fcntl(ends->read_end.number(), F_SETFL, O_NONBLOCK);
+  fcntl(ends->read_end.get(), F_SETFL, O_NONBLOCK);
   return OutputTap(std::move(ends->write_end), std::move(ends->read_end), descriptor);
 }
 
@@ -118,7 +101,7 @@ std::string OutputTap::take() {
   std::string all;
   std::array<char, 4096> text;
   ssize_t size = 0;
-  while ((size = read(copy_.number(), text.data(), text.size())) > 0)
+  while ((size = read(copy_.get(), text.data(), text.size())) > 0)
     all.append(text.data(), static_cast<std::size_t>(size));
   return all;
 }
@@ -128,9 +111,9 @@ void OutputTap::finish(double seconds) {
   std::array<char, 4096> text;
   while (true) {
     const std::int64_t left_ms = (until - now_ns()) / 1'000'000;
-    pollfd ready{.fd = copy_.number(), .events = POLLIN, .revents = 0};
+    pollfd ready{.fd = copy_.get(), .events = POLLIN, .revents = 0};
     if (left_ms <= 0 || poll(&ready, 1, static_cast<int>(left_ms)) == 0) return;
-    if (read(copy_.number(), text.data(), text.size()) == 0) return;
+    if (read(copy_.get(), text.data(), text.size()) == 0) return;
   }
 }
 

@@ -1,10 +1,11 @@
 // OutputTap: reads along what a program writes to one of its streams.
 #pragma once
 
+#include "millrace/base/descriptor.h"
 #include "millrace/base/result.h"
-#include "millrace/placement/launch.h"
 
 #include <string>
+#include <utility>
 
 #include <sys/types.h>
 
@@ -23,9 +24,9 @@ class OutputTap {
   [[nodiscard]] static Result<OutputTap> on_new_descriptor(int descriptor);
 
   // For LaunchSettings::descriptors.
-  [[nodiscard]] std::pair<int, int> for_program() const { return {program_end_.number(), descriptor_}; }
+  [[nodiscard]] std::pair<int, int> for_program() const { return {program_end_.get(), descriptor_}; }
   // The program has its end now: this process gives its own up.
-  void launched() { program_end_.reset(); }
+  void launched() { program_end_.close(); }
   // What was written since the last call; "" when nothing was.
   [[nodiscard]] std::string take();
   // Waits until all that the program wrote is passed on: until nobody holds the program's end, at most
@@ -33,11 +34,11 @@ class OutputTap {
   void finish(double seconds);
 
  private:
-  OutputTap(OwnedDescriptor program_end, OwnedDescriptor copy, int descriptor)
+  OutputTap(Descriptor program_end, Descriptor copy, int descriptor)
       : program_end_(std::move(program_end)), copy_(std::move(copy)), descriptor_(descriptor) {}
 
-  OwnedDescriptor program_end_;
-  OwnedDescriptor copy_;
+  Descriptor program_end_;
+  Descriptor copy_;
   int descriptor_;
 };
 

@@ -22,7 +22,7 @@ class InputBridge {
   explicit InputBridge(std::unique_ptr<InputFile> file) : file_(std::move(file)) {
     auto* buffer = static_cast<unsigned char*>(av_malloc(io_buffer_bytes));
     io_.reset(avio_alloc_context(buffer, io_buffer_bytes, 0, this, &read, nullptr,
-                                 file_->seekable() ? &seek : nullptr));
+                                 file_->is_regular() ? &seek : nullptr));
   }
 
   [[nodiscard]] AVIOContext* io() { return io_.get(); }
@@ -135,7 +135,7 @@ class FfmpegReader final : public FrameReader {
   }
 
   [[nodiscard]] Status look_at_start() {
-    if (!bridge_->file().seekable()) return {};
+    if (!bridge_->file().is_regular()) return {};
     std::array<std::byte, 64> start{};
     const Result<std::size_t> count = bridge_->file().read(start);
     if (!count) return std::unexpected(count.error());

@@ -1,7 +1,7 @@
 // Reads whatever the FFmpeg libraries read.
 #pragma once
 
-#include "millrace/video/input_file.h"
+#include "millrace/base/input_file.h"
 #include "millrace/video/reader.h"
 
 #include <memory>

@@ -21,7 +21,7 @@ class OutputBridge {
   explicit OutputBridge(std::unique_ptr<OutputFile> file) : file_(std::move(file)) {
     auto* buffer = static_cast<unsigned char*>(av_malloc(io_buffer_bytes));
     io_.reset(avio_alloc_context(buffer, io_buffer_bytes, 1, this, nullptr, &write,
-                                 file_->seekable() ? &seek : nullptr));
+                                 file_->is_regular() ? &seek : nullptr));
   }
 
   [[nodiscard]] AVIOContext* io() { return io_.get(); }
@@ -80,7 +80,7 @@ class FfmpegWriter final : public FrameWriter {
         ticks_(ticks_per_frame(format)) {}
 
   [[nodiscard]] Status open(const EncoderChoice& choice, const WriterOptions& options) {
-    if (choice.container == Container::mp4 && !bridge_->file().seekable())
+    if (choice.container == Container::mp4 && !bridge_->file().is_regular())
       return usage_error("{}: .mp4 cannot be written to a pipe or device; use .mkv or .y4m", name());
     AVFormatContext* context = nullptr;
     avformat_alloc_output_context2(&context, nullptr, choice.container == Container::mp4 ? "mp4" : "matroska",

@@ -1,7 +1,7 @@
 // Encodes into .mp4 and .mkv by the FFmpeg libraries.
 #pragma once
 
-#include "millrace/video/output_file.h"
+#include "millrace/base/output_file.h"
 #include "millrace/video/writer.h"
 
 #include <memory>

@@ -1,6 +1,6 @@
+#include "millrace/base/input_file.h"
+#include "millrace/base/output_file.h"
 #include "millrace/video/frame_pool.h"
-#include "millrace/video/input_file.h"
-#include "millrace/video/output_file.h"
 #include "millrace/video/overlapped_reader.h"
 #include "millrace/video/overlapped_writer.h"
 #include "millrace/video/video_testing.h"
@@ -163,7 +163,7 @@ TEST(OverlappedReader, IsDestroyedAtOnceWhenFullOrWaitingForInput) {
   ASSERT_EQ(write(ends[1], start.data(), start.size()), static_cast<ssize_t>(start.size()));
   {
     auto source = std::make_unique<InputFile>(Descriptor::owned(ends[0]), "the pipe");
-    OverlappedReader reader(*open_y4m_reader(std::move(source), "the pipe", {}));
+    OverlappedReader reader(*open_y4m_reader(std::move(source), {}));
     EXPECT_TRUE(reader.next());
   }
   close(ends[1]);
@@ -175,7 +175,7 @@ TEST(OverlappedReader, DeliversTheInterruptionWhenCancelled) {
   const std::string start = "YUV4MPEG2 W2 H1 Cmono\n";
   ASSERT_EQ(write(ends[1], start.data(), start.size()), static_cast<ssize_t>(start.size()));
   auto source = std::make_unique<InputFile>(Descriptor::owned(ends[0]), "the pipe");
-  OverlappedReader reader(*open_y4m_reader(std::move(source), "the pipe", {}));
+  OverlappedReader reader(*open_y4m_reader(std::move(source), {}));
   std::thread canceller([&] { reader.cancel(); });
   const auto frame = reader.next();
   canceller.join();

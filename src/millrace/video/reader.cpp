@@ -1,7 +1,7 @@
 #include "millrace/video/reader.h"
 
+#include "millrace/base/input_file.h"
 #include "millrace/video/ffmpeg_reader.h"
-#include "millrace/video/input_file.h"
 #include "millrace/video/test_source.h"
 #include "millrace/video/y4m_reader.h"
 
@@ -11,11 +11,14 @@ Result<std::unique_ptr<FrameReader>> open_reader(std::string_view input, const R
   if (options.decoder_threads < 1)
     return usage_error("decoder threads: {} is too few; 1 is the least", options.decoder_threads);
   if (input.empty()) return usage_error("the input has no name; give a video file, '-' or test:WIDTHxHEIGHT");
-  if (input == "-") return open_y4m_reader(InputFile::standard_input(), "standard input", options);
+  if (input == "-") return open_y4m_reader(InputFile::standard_input(), options);
   if (input.starts_with(test_source_prefix)) return open_test_source(input, options);
-  Result<std::unique_ptr<InputFile>> file = InputFile::open(input);
+  Result<std::unique_ptr<InputFile>> file = InputFile::open(
+      input, {.missing = "give a video file, '-' for y4m on standard input, or test:WIDTHxHEIGHT",
+              .directory = "give a video file inside it"});
   if (!file) return std::unexpected(std::move(file.error()));
-  if (input.ends_with(".y4m")) return open_y4m_reader(*std::move(file), std::string(input), options);
+  if ((*file)->size() == 0) return failure("{}: is empty; give a file that contains video", input);
+  if (input.ends_with(".y4m")) return open_y4m_reader(*std::move(file), options);
   return open_ffmpeg_reader(*std::move(file), options);
 }
 

@@ -1,6 +1,8 @@
 // What the tests of this room share: comparison of frames, formats to go through, files that clean up.
 #pragma once
 
+#include "millrace/base/shared_data_testing.h"
+#include "millrace/base/temporary_folder_testing.h"
 #include "millrace/video/reader.h"
 #include "millrace/video/writer.h"
 
@@ -71,29 +73,6 @@ inline Status write_all(const std::string& output, const std::vector<Frame>& fra
   return (*writer)->finish();
 }
 
-// A folder of this test's own, removed with all in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "millrace_video_XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-
-  [[nodiscard]] std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-  [[nodiscard]] std::size_t entries() const {
-    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path_), {}));
-  }
-
- private:
-  std::filesystem::path path_;
-};
-
 inline std::vector<char> file_bytes(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -105,11 +84,7 @@ inline void write_file(const std::string& path, const std::vector<char>& bytes) 
 
 // A real clip; empty when the shared data is not on this machine.
 inline std::string clip(const std::string& name) {
-  const char* shared = std::getenv("MILLRACE_SHARED");
-  const std::filesystem::path folder = shared != nullptr
-                                           ? std::filesystem::path(shared)
-                                           : std::filesystem::path(MILLRACE_SOURCE_DIR) / "../shared";
-  const std::filesystem::path path = folder / "clips" / name;
+  const std::filesystem::path path = shared_data() / "clips" / name;
   return std::filesystem::exists(path) ? path.string() : std::string();
 }
 

@@ -1,7 +1,7 @@
 #include "millrace/video/writer.h"
 
+#include "millrace/base/output_file.h"
 #include "millrace/video/ffmpeg_writer.h"
-#include "millrace/video/output_file.h"
 #include "millrace/video/y4m_writer.h"
 
 namespace millrace::video {
@@ -54,7 +54,8 @@ Result<std::unique_ptr<FrameWriter>> open_writer(std::string_view output, const 
     choice = *chosen;
   }
   if (output == "-") return open_y4m_writer(OutputFile::standard_output(), format);
-  Result<std::unique_ptr<OutputFile>> file = OutputFile::open(output, options.overwrite);
+  Result<std::unique_ptr<OutputFile>> file =
+      OutputFile::open(output, {.replace = options.overwrite, .durable = false});
   if (!file) return std::unexpected(std::move(file.error()));
   if (y4m) return open_y4m_writer(*std::move(file), format);
   return open_ffmpeg_writer(*std::move(file), format, choice, options);

@@ -151,8 +151,9 @@ class Y4mReader final : public FrameReader {
 
 }  // namespace
 
-Result<std::unique_ptr<FrameReader>> open_y4m_reader(std::unique_ptr<ByteSource> source, std::string name,
+Result<std::unique_ptr<FrameReader>> open_y4m_reader(std::unique_ptr<ByteSource> source,
                                                      const ReaderOptions& options) {
+  const std::string name = source->name();
   BufferedSource buffered(std::move(source));
   const Result<std::optional<std::string>> line = buffered.read_line();
   if (!line) return std::unexpected(line.error());
@@ -166,7 +167,7 @@ Result<std::unique_ptr<FrameReader>> open_y4m_reader(std::unique_ptr<ByteSource>
   if (frame_bytes(*format) > options.max_frame_bytes)
     return failure("{}: a frame of {} takes {} MiB, more than the limit of {} MiB; use a smaller video", name,
                    to_string(*format), frame_bytes(*format) >> 20, options.max_frame_bytes >> 20);
-  return std::make_unique<Y4mReader>(std::move(buffered), std::move(name), *format);
+  return std::make_unique<Y4mReader>(std::move(buffered), name, *format);
 }
 
 }  // namespace millrace::video

@@ -16,7 +16,7 @@ using namespace millrace::video::testing;
 
 Delivered read_bytes(const std::string& bytes) {
   auto source = std::make_unique<MemorySource>(std::as_bytes(std::span(bytes)));
-  auto reader = open_y4m_reader(std::move(source), "memory", {});
+  auto reader = open_y4m_reader(std::move(source), {});
   if (!reader) return {{}, reader.error()};
   return read_all(**reader);
 }
@@ -182,8 +182,7 @@ TEST(Y4mReader, NamesTheFrameThatIsCutOrDamaged) {
 
 TEST(Y4mReader, SaysTheSameAgainAfterAnError) {
   const std::string bytes = "YUV4MPEG2 W2 H1 Cmono\nFRAME\na";
-  auto reader =
-      open_y4m_reader(std::make_unique<MemorySource>(std::as_bytes(std::span(bytes))), "memory", {});
+  auto reader = open_y4m_reader(std::make_unique<MemorySource>(std::as_bytes(std::span(bytes))), {});
   ASSERT_TRUE(reader);
   const auto first = (*reader)->next();
   const auto second = (*reader)->next();

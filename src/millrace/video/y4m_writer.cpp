@@ -45,7 +45,7 @@ class Y4mWriter final : public FrameWriter {
   }
 
   [[nodiscard]] Status finish() override {
-    if (failed_ && file_->seekable()) {
+    if (failed_ && file_->is_regular()) {
       if (Status cut = file_->truncate(whole_); !cut) return cut;
     }
     return file_->commit();

@@ -1,7 +1,7 @@
 // Writes y4m to a file or pipe.
 #pragma once
 
-#include "millrace/video/output_file.h"
+#include "millrace/base/output_file.h"
 #include "millrace/video/writer.h"
 
 #include <memory>

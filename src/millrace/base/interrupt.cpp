@@ -1,15 +1,25 @@
-#include "dedup/interrupt.h"
+#include "millrace/base/interrupt.h"
+
+#include "millrace/base/stoppable_wait.h"
 
 #include <unistd.h>
 
 #include <sys/signalfd.h>
 
-namespace millrace::dedup {
+namespace millrace {
+namespace {
+
+bool is_ignored(int signal) {
+  struct sigaction action{};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
 
 Interrupt::Interrupt() {
   sigemptyset(&signals_);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP})
-    sigaddset(&signals_, signal);
+    if (!is_ignored(signal)) sigaddset(&signals_, signal);
   // Blocked here, and so in every thread made later: only the descriptor receives them.
   pthread_sigmask(SIG_BLOCK, &signals_, &before_);
   arrivals_ = Descriptor::owned(signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -33,4 +43,4 @@ void Interrupt::watch(const std::stop_token& end) {
   static_cast<void>(wait.until_readable(-1));
 }
 
-}  // namespace millrace::dedup
+}  // namespace millrace

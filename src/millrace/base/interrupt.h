@@ -1,16 +1,17 @@
 // Interrupt: Ctrl-C as a request that the work answers.
 #pragma once
 
-#include "dedup/descriptor.h"
+#include "millrace/base/descriptor.h"
 
 #include <csignal>
 #include <stop_token>
 #include <thread>
 
-namespace millrace::dedup {
+namespace millrace {
 
-// Takes SIGINT, SIGTERM and SIGHUP for the process while it lives; make it before any other thread. The first
-// signal asks for the stop; a second one ends the process at once.
+// Takes SIGINT, SIGTERM and SIGHUP for the process while it lives, except those that are ignored (as under
+// nohup); make it before any other thread, as threads inherit which signals are blocked. The first signal
+// asks for the stop; a second one ends the process at once.
 class Interrupt {
  public:
   Interrupt();
@@ -18,7 +19,9 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
+  // What a std::stop_callback on it calls runs on a thread of its own; it must not wait for long.
   [[nodiscard]] std::stop_token token() const { return requested_.get_token(); }
+  [[nodiscard]] bool requested() const { return requested_.stop_requested(); }
 
  private:
   void watch(const std::stop_token& end);
@@ -30,4 +33,4 @@ class Interrupt {
   std::jthread watcher_;
 };
 
-}  // namespace millrace::dedup
+}  // namespace millrace

@@ -1,0 +1,79 @@
+// Where bytes come from and go to: files, pipes, and memory.
+#pragma once
+
+#include "millrace/base/result.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace millrace {
+
+// Read by one thread at a time; cancel() from any.
+class ByteSource {
+ public:
+  ByteSource() = default;
+  ByteSource(const ByteSource&) = delete;
+  ByteSource& operator=(const ByteSource&) = delete;
+  virtual ~ByteSource() = default;
+
+  // Fills a part of the destination, which is not empty, and returns how much; 0 only at the end.
+  [[nodiscard]] virtual Result<std::size_t> read(std::span<std::byte> destination) = 0;
+  // Bytes left to read, where that is known.
+  [[nodiscard]] virtual std::optional<std::uint64_t> remaining() const { return std::nullopt; }
+  // A read() that waits for data, and every later one, fails as interrupted.
+  virtual void cancel() {}
+  // For messages.
+  [[nodiscard]] virtual const std::string& name() const = 0;
+};
+
+// Written by one thread at a time.
+class ByteSink {
+ public:
+  ByteSink() = default;
+  ByteSink(const ByteSink&) = delete;
+  ByteSink& operator=(const ByteSink&) = delete;
+  virtual ~ByteSink() = default;
+
+  // All of it.
+  [[nodiscard]] virtual Status write(std::span<const std::byte> bytes) = 0;
+};
+
+// What was written, or will be read, at any place. Thread-safe.
+class RandomBytes {
+ public:
+  RandomBytes() = default;
+  RandomBytes(const RandomBytes&) = delete;
+  RandomBytes& operator=(const RandomBytes&) = delete;
+  virtual ~RandomBytes() = default;
+
+  // Fills `destination` from `offset` on; failure if there is less.
+  [[nodiscard]] virtual Status read_at(std::uint64_t offset, std::span<std::byte> destination) = 0;
+};
+
+// Reads memory that somebody else owns and keeps.
+class MemorySource final : public ByteSource {
+ public:
+  explicit MemorySource(std::span<const std::byte> bytes, std::string name = "memory")
+      : bytes_(bytes), name_(std::move(name)) {}
+
+  [[nodiscard]] Result<std::size_t> read(std::span<std::byte> destination) override {
+    const std::size_t count = std::min(destination.size(), bytes_.size());
+    if (count > 0) std::memcpy(destination.data(), bytes_.data(), count);
+    bytes_ = bytes_.subspan(count);
+    return count;
+  }
+  [[nodiscard]] std::optional<std::uint64_t> remaining() const override { return bytes_.size(); }
+  [[nodiscard]] const std::string& name() const override { return name_; }
+
+ private:
+  std::span<const std::byte> bytes_;
+  std::string name_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,120 @@
+#include "millrace/base/interrupt.h"
+#include "millrace/base/pipe.h"
+
+#include <csignal>
+#include <functional>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+namespace millrace {
+namespace {
+
+constexpr char ready = 'r';
+constexpr char asked = 'a';
+
+// A process that does something with an Interrupt, apart from the test's own signals.
+class Child {
+ public:
+  // `work` gets the descriptor to tell this process something by.
+  explicit Child(const std::function<void(int)>& work) : told_(*make_pipe()) {
+    process_ = fork();
+    if (process_ != 0) return;
+    alarm(60);
+    work(told_.write_end.get());
+    _exit(0);
+  }
+  ~Child() {
+    if (process_ > 0) static_cast<void>(end());
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  // The next word from the child; 0 where it has ended without one.
+  [[nodiscard]] char heard() {
+    told_.write_end.close();
+    char word = 0;
+    return read(told_.read_end.get(), &word, 1) == 1 ? word : '\0';
+  }
+  void send(int signal) const { kill(process_, signal); }
+  // Waits for it; of waitpid().
+  [[nodiscard]] int end() {
+    int status = -1;
+    waitpid(process_, &status, 0);
+    process_ = 0;
+    return status;
+  }
+
+ private:
+  Pipe told_;
+  pid_t process_ = 0;
+};
+
+void tell(int descriptor, char word) {
+  if (write(descriptor, &word, 1) != 1) _exit(99);
+}
+
+void wait_for_ever() {
+  for (;;)
+    pause();
+}
+
+class Interrupts : public testing::TestWithParam<int> {};
+
+TEST_P(Interrupts, AskForAStopFirstAndEndTheProcessThen) {
+  Child child([](int descriptor) {
+    const Interrupt interrupt;
+    const std::stop_callback on_stop(interrupt.token(), [&] { tell(descriptor, asked); });
+    tell(descriptor, ready);
+    wait_for_ever();
+  });
+  ASSERT_EQ(child.heard(), ready);
+  child.send(GetParam());
+  EXPECT_EQ(child.heard(), asked);
+  child.send(GetParam());
+  const int status = child.end();
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), GetParam());
+}
+
+TEST_P(Interrupts, ThatWereIgnoredStayIgnored) {
+  Child child([](int descriptor) {
+    std::signal(GetParam(), SIG_IGN);
+    const Interrupt interrupt;
+    tell(descriptor, ready);
+    // Blocked ones would reach the interrupt although they are ignored.
+    sigset_t blocked;
+    pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+    tell(descriptor, sigismember(&blocked, GetParam()) == 1 ? 'b' : 'f');
+  });
+  ASSERT_EQ(child.heard(), ready);
+  EXPECT_EQ(child.heard(), 'f');
+}
+
+TEST_P(Interrupts, ActAsUsualAfterwards) {
+  Child child([](int descriptor) {
+    {
+      const Interrupt interrupt;
+    }
+    tell(descriptor, ready);
+    wait_for_ever();
+  });
+  ASSERT_EQ(child.heard(), ready);
+  child.send(GetParam());
+  const int status = child.end();
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, Interrupts, testing::Values(SIGINT, SIGTERM, SIGHUP),
+                         [](const auto& test) { return std::string(sigabbrev_np(test.param)); });
+
+TEST(Interrupt, RequestsNothingByItself) {
+  const Interrupt interrupt;
+  EXPECT_FALSE(interrupt.requested());
+  EXPECT_TRUE(interrupt.token().stop_possible());
+}
+
+}  // namespace
+}  // namespace millrace

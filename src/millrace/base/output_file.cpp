@@ -1,0 +1,199 @@
+#include "millrace/base/output_file.h"
+
+#include "millrace/base/full_transfer.h"
+#include "millrace/base/system_reason.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <fcntl.h>
+#include <filesystem>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+#include <sys/stat.h>
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Keeps the SIGPIPE of this thread's writes from the process: blocked while it lives, and consumed at the end
+// unless one was pending before.
+class SigpipeGuard {
+ public:
+  SigpipeGuard() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  SigpipeGuard(const SigpipeGuard&) = delete;
+  SigpipeGuard& operator=(const SigpipeGuard&) = delete;
+  ~SigpipeGuard() {
+    if (!was_pending_) {
+      const timespec now{};
+      while (sigtimedwait(&pipe_, nullptr, &now) < 0 && errno == EINTR) {
+      }
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+  bool was_pending_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<OutputFile>> OutputFile::open(std::string_view path, const OutputOptions& options,
+                                                     const std::stop_token& stop) {
+  if (path == "-") return standard_output(stop);
+  const std::string name(path);
+  std::error_code error;
+  // A link is followed, so that commit() replaces what it points to.
+  fs::path target = fs::weakly_canonical(fs::path(name), error);
+  if (error) target = name;
+  const fs::file_status status = fs::status(target, error);
+  const bool exists = fs::exists(status);
+  if (!exists && fs::is_symlink(fs::symlink_status(target, error)))
+    return usage_error("{}: is a link to a file that does not exist; give that file's name", name);
+  if (fs::is_directory(status)) return usage_error("{}: is a directory; give the name of a file", name);
+  if (exists && !fs::is_regular_file(status)) {
+    auto in_place = Descriptor::owned(::open(target.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!in_place.is_open())
+      return usage_error("{}: cannot be opened for writing ({}); choose another output", name,
+                         system_reason(errno));
+    return std::make_unique<OutputFile>(std::move(in_place), name, stop);
+  }
+  if (exists && !options.replace)
+    return usage_error("{}: exists already; choose another name, or {}", name, options.replace_advice);
+  if (exists && access(target.c_str(), W_OK) != 0)
+    return usage_error("{}: cannot be replaced ({}); choose another output", name, system_reason(errno));
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  if (!fs::is_directory(folder, error))
+    return usage_error("{}: there is no folder {}; create it or choose another output", name,
+                       folder.string());
+  auto pending = PendingFile::create(target);
+  if (!pending)
+    return usage_error("{}: cannot be written in {} ({}); choose another output", name, folder.string(),
+                       system_reason(pending.error()));
+  auto file = std::make_unique<OutputFile>(Descriptor::borrowed(pending->get()), name, stop);
+  file->pending_.emplace(*std::move(pending));
+  file->target_ = target;
+  file->replace_ = options.replace;
+  file->durable_ = options.durable;
+  struct stat existing{};
+  if (exists && stat(target.c_str(), &existing) == 0 &&
+      fchmod(file->descriptor_.get(), existing.st_mode & 07777) != 0)
+    return failure("{}: its permissions cannot be kept ({}); choose another output", name,
+                   system_reason(errno));
+  return file;
+}
+
+std::unique_ptr<OutputFile> OutputFile::standard_output(const std::stop_token& stop) {
+  return std::make_unique<OutputFile>(Descriptor::borrowed(STDOUT_FILENO), "standard output", stop);
+}
+
+Result<std::unique_ptr<OutputFile>> OutputFile::temporary(const std::stop_token& stop) {
+  const char* const wanted = std::getenv("TMPDIR");
+  const std::string folder = wanted != nullptr && *wanted != '\0' ? wanted : "/tmp";
+  auto file = PendingFile::create(fs::path(folder) / "millrace");
+  if (!file)
+    return failure("no temporary file can be made in {} ({}); set TMPDIR to another folder", folder,
+                   system_reason(file.error()));
+  return std::make_unique<OutputFile>((*std::move(file)).without_name(), "the temporary file in " + folder,
+                                      stop);
+}
+
+OutputFile::OutputFile(Descriptor descriptor, std::string name, const std::stop_token& stop)
+    : descriptor_(std::move(descriptor)), name_(std::move(name)), regular_(descriptor_.is_regular_file()),
+      wait_(stop) {
+  // A redirected standard output need not stand at its beginning.
+  if (regular_)
+    position_ = static_cast<std::uint64_t>(std::max<off_t>(0, lseek(descriptor_.get(), 0, SEEK_CUR)));
+}
+
+Status OutputFile::write(std::span<const std::byte> bytes) {
+  if (regular_) {
+    const Transfer done = write_all(descriptor_.get(), bytes);
+    position_ += done.bytes;
+    if (done.bytes < bytes.size()) return write_failed(done.error, position_);
+    return {};
+  }
+  const SigpipeGuard guard;
+  while (!bytes.empty()) {
+    if (!wait_.until_writable(descriptor_.get()))
+      return std::unexpected(Error{ErrorKind::interrupted, name_ + ": writing was stopped"});
+    // What a pipe that poll(2) calls writable takes without waiting, so that only the line above ever waits.
+    const std::size_t part = std::min<std::size_t>(bytes.size(), PIPE_BUF);
+    const ssize_t count = ::write(descriptor_.get(), bytes.data(), part);
+    if (count < 0) {
+      if (errno == EINTR || errno == EAGAIN) continue;
+      return write_failed(errno, position_);
+    }
+    position_ += static_cast<std::uint64_t>(count);
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+  return {};
+}
+
+Status OutputFile::seek(std::uint64_t position) {
+  if (!regular_ || lseek(descriptor_.get(), static_cast<off_t>(position), SEEK_SET) < 0)
+    return failure("{}: cannot be repositioned", name_);
+  position_ = position;
+  return {};
+}
+
+Status OutputFile::truncate(std::uint64_t size) {
+  if (!regular_ || ftruncate(descriptor_.get(), static_cast<off_t>(size)) < 0)
+    return failure("{}: cannot be cut to {} bytes", name_, size);
+  return seek(size);
+}
+
+Status OutputFile::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
+  const Transfer done = write_all_at(descriptor_.get(), offset, bytes);
+  if (done.bytes < bytes.size()) return write_failed(done.error, offset + done.bytes);
+  return {};
+}
+
+Status OutputFile::read_at(std::uint64_t offset, std::span<std::byte> destination) {
+  const Transfer done = read_all_at(descriptor_.get(), offset, destination);
+  if (done.bytes == destination.size()) return {};
+  return failure("{}: reading back at byte {} failed ({})", name_, offset + done.bytes,
+                 done.error != 0 ? system_reason(done.error) : "the file ends there");
+}
+
+std::unexpected<Error> OutputFile::write_failed(int error, std::uint64_t written) const {
+  if (error == EPIPE)
+    return failure("{}: the program that reads it has ended; nothing more can be written", name_);
+  if (error == ENOSPC || error == EDQUOT)
+    return failure("{}: no space left after {} bytes; free some or choose another place", name_, written);
+  return failure("{}: writing failed after {} bytes ({})", name_, written, system_reason(error));
+}
+
+Status OutputFile::commit() {
+  if (!pending_) return {};
+  if (durable_ && fsync(descriptor_.get()) != 0) return write_failed(errno, position_);
+  if (const int error = pending_->publish(replace_); error != 0)
+    return failure("{}: the finished file cannot be moved there ({})", name_, system_reason(error));
+  descriptor_.close();
+  pending_.reset();
+  if (durable_) {
+    // So that the name outlives a crash of the machine too. Some file systems cannot flush folders; the file
+    // is whole all the same.
+    const auto folder = Descriptor::owned(
+        ::open(fs::path(target_).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (folder.is_open()) static_cast<void>(fsync(folder.get()));
+  }
+  return {};
+}
+
+}  // namespace millrace

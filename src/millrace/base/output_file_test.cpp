@@ -1,0 +1,190 @@
+#include "millrace/base/output_file.h"
+#include "millrace/base/pipe.h"
+#include "millrace/base/temporary_folder_testing.h"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+namespace millrace {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+class OutputFileTest : public testing::Test {
+ protected:
+  [[nodiscard]] static std::unique_ptr<OutputFile> opened(const std::string& path,
+                                                          const OutputOptions& options = {}) {
+    auto file = OutputFile::open(path, options);
+    EXPECT_TRUE(file) << file.error().message;
+    return *std::move(file);
+  }
+  // The message with which opening is refused, as a mistake of the user.
+  [[nodiscard]] static std::string refusal(const std::string& path, const OutputOptions& options = {}) {
+    const auto file = OutputFile::open(path, options);
+    EXPECT_FALSE(file);
+    EXPECT_EQ(file.error().kind, ErrorKind::usage);
+    return file.error().message;
+  }
+
+  TemporaryFolder folder_;
+  std::string path_ = folder_ / "out";
+};
+
+TEST_F(OutputFileTest, HasItsNameOnlyWhenCommitted) {
+  {
+    const auto file = opened(path_);
+    ASSERT_TRUE(file->write(bytes_of("lost")));
+    EXPECT_FALSE(std::filesystem::exists(path_));
+  }
+  EXPECT_EQ(folder_.entries(), 0U);
+  const auto file = opened(path_);
+  ASSERT_TRUE(file->write(bytes_of("kept")));
+  EXPECT_TRUE(file->can_read_back());
+  ASSERT_TRUE(file->commit());
+  EXPECT_FALSE(file->can_read_back());
+  EXPECT_EQ(content_of(path_), "kept");
+  EXPECT_EQ(folder_.entries(), 1U);
+}
+
+TEST_F(OutputFileTest, ReplacesAnotherOnlyWhereItMay) {
+  make_file(path_, "before");
+  EXPECT_THAT(refusal(path_, {.replace_advice = "give --force"}), HasSubstr("give --force"));
+  const auto file = opened(path_, {.replace = true});
+  EXPECT_EQ(content_of(path_), "before");
+  ASSERT_TRUE(file->commit());
+  EXPECT_EQ(content_of(path_), "");
+}
+
+TEST_F(OutputFileTest, KeepsOneThatCameMeanwhile) {
+  const auto file = opened(path_);
+  make_file(path_, "meanwhile");
+  EXPECT_FALSE(file->commit());
+  EXPECT_EQ(content_of(path_), "meanwhile");
+}
+
+TEST_F(OutputFileTest, KeepsThePermissionsOfWhatItReplaces) {
+  make_file(path_, "before");
+  ASSERT_EQ(chmod(path_.c_str(), 0604), 0);
+  ASSERT_TRUE(opened(path_, {.replace = true})->commit());
+  struct stat status{};
+  ASSERT_EQ(stat(path_.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777U, 0604U);
+}
+
+TEST_F(OutputFileTest, FollowsLinks) {
+  make_file(path_, "before");
+  const std::string link = folder_ / "link";
+  std::filesystem::create_symlink("out", link);
+  const auto file = opened(link, {.replace = true});
+  ASSERT_TRUE(file->write(bytes_of("after")));
+  ASSERT_TRUE(file->commit());
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(content_of(path_), "after");
+  std::filesystem::remove(path_);
+  EXPECT_THAT(refusal(link, {.replace = true}), HasSubstr("link to a file that does not exist"));
+}
+
+TEST_F(OutputFileTest, IsRefusedWhereThereCanBeNone) {
+  EXPECT_THAT(refusal(folder_.path(), {.replace = true}), HasSubstr("is a directory"));
+  EXPECT_THAT(refusal(folder_ / "none/out"), AllOf(HasSubstr("no folder"), Not(HasSubstr("\n"))));
+}
+
+TEST_F(OutputFileTest, WritesDevicesAndNamedPipesInPlace) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  std::string got;
+  std::thread reader([&] { got = content_of(path_); });
+  {
+    const auto file = opened(path_);
+    EXPECT_FALSE(file->is_regular());
+    EXPECT_TRUE(file->write(bytes_of("through the pipe")));
+    EXPECT_TRUE(file->commit());
+  }
+  reader.join();
+  EXPECT_EQ(got, "through the pipe");
+  EXPECT_TRUE(std::filesystem::is_fifo(path_));
+}
+
+TEST_F(OutputFileTest, SaysHowMuchAFullDeviceTook) {
+  const Status written = opened("/dev/full")->write(bytes_of("x"));
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().kind, ErrorKind::failure);
+  EXPECT_EQ(written.error().message,
+            "/dev/full: no space left after 0 bytes; free some or choose another place");
+}
+
+TEST_F(OutputFileTest, IsWrittenAndReadAtAnyPlace) {
+  const auto file = opened(path_);
+  ASSERT_TRUE(file->write(bytes_of("0123456789")));
+  EXPECT_EQ(file->position(), 10U);
+  ASSERT_TRUE(file->seek(2));
+  ASSERT_TRUE(file->write(bytes_of("ab")));
+  ASSERT_TRUE(file->write_at(12, bytes_of("z")));
+  EXPECT_EQ(file->position(), 4U);
+  std::array<std::byte, 4> back{};
+  ASSERT_TRUE(file->read_at(1, back));
+  EXPECT_TRUE(std::ranges::equal(back, bytes_of("1ab4")));
+  EXPECT_FALSE(file->read_at(10, back));
+  ASSERT_TRUE(file->truncate(5));
+  ASSERT_TRUE(file->commit());
+  EXPECT_EQ(content_of(path_), "01ab4");
+}
+
+TEST_F(OutputFileTest, OfATemporaryKindHasNoName) {
+  const auto file = OutputFile::temporary();
+  ASSERT_TRUE(file) << file.error().message;
+  ASSERT_TRUE((*file)->write_at(5000, bytes_of("far out")));
+  std::array<std::byte, 7> back{};
+  ASSERT_TRUE((*file)->read_at(5000, back));
+  EXPECT_TRUE(std::ranges::equal(back, bytes_of("far out")));
+  EXPECT_FALSE((*file)->read_at(5001, back));
+}
+
+TEST_F(OutputFileTest, EndsItsWaitForAPipeWhenStoppedOrCancelled) {
+  const std::vector<std::byte> more_than_a_pipe_takes(std::size_t{4} << 20);
+  for (const bool by_token : {true, false}) {
+    auto pipe = make_pipe();
+    ASSERT_TRUE(pipe);
+    std::stop_source stop;
+    OutputFile file(std::move(pipe->write_end), "the pipe", stop.get_token());
+    std::thread later([&] {
+      if (by_token)
+        stop.request_stop();
+      else
+        file.cancel();
+    });
+    EXPECT_EQ(file.write(more_than_a_pipe_takes).error().kind, ErrorKind::interrupted);
+    later.join();
+    EXPECT_EQ(file.write(bytes_of("x")).error().kind, ErrorKind::interrupted);
+  }
+}
+
+TEST_F(OutputFileTest, ReportsAReaderThatWentAwayWithoutASignal) {
+  auto pipe = make_pipe();
+  ASSERT_TRUE(pipe);
+  OutputFile file(std::move(pipe->write_end), "the pipe");
+  pipe->read_end.close();
+  const Status written = file.write(bytes_of("x"));
+  ASSERT_FALSE(written);
+  EXPECT_THAT(written.error().message, AllOf(HasSubstr("the pipe"), HasSubstr("has ended")));
+  sigset_t pending;
+  sigpending(&pending);
+  EXPECT_EQ(sigismember(&pending, SIGPIPE), 0);
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,16 @@
+// Where tests find the data that is not part of the sources.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace millrace {
+
+// Need not exist.
+inline std::filesystem::path shared_data() {
+  const char* const shared = std::getenv("MILLRACE_SHARED");
+  return shared != nullptr ? std::filesystem::path(shared)
+                           : std::filesystem::path(MILLRACE_SOURCE_DIR) / "../shared";
+}
+
+}  // namespace millrace

@@ -1,0 +1,34 @@
+#include "millrace/base/stoppable_wait.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <poll.h>
+#include <unistd.h>
+
+#include <sys/eventfd.h>
+
+namespace millrace {
+
+// Without an event (out of descriptors) waits cannot be stopped, all else works: poll(2) passes over negative
+// descriptors.
+StoppableWait::StoppableWait(const std::stop_token& stop)
+    : event_(Descriptor::owned(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))),
+      on_stop_(stop, [this] { this->stop(); }) {}
+
+void StoppableWait::stop() const {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(event_.get(), &one, sizeof one);
+}
+
+bool StoppableWait::until_readable(int descriptor) const { return until(descriptor, POLLIN); }
+bool StoppableWait::until_writable(int descriptor) const { return until(descriptor, POLLOUT); }
+
+bool StoppableWait::until(int descriptor, short events) const {
+  std::array<pollfd, 2> waited{{{descriptor, events, 0}, {event_.get(), POLLIN, 0}}};
+  while (poll(waited.data(), waited.size(), -1) < 0 && errno == EINTR) {
+  }
+  return waited[1].revents == 0;
+}
+
+}  // namespace millrace

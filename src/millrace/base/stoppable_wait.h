@@ -1,0 +1,33 @@
+// StoppableWait: waiting for a descriptor until told to stop.
+#pragma once
+
+#include "millrace/base/descriptor.h"
+
+#include <functional>
+#include <stop_token>
+
+namespace millrace {
+
+// Ends its waits, those under way and all later ones, when the token is asked to stop or stop() is called.
+// Thread-safe.
+class StoppableWait {
+ public:
+  explicit StoppableWait(const std::stop_token& stop = {});
+  StoppableWait(const StoppableWait&) = delete;
+  StoppableWait& operator=(const StoppableWait&) = delete;
+
+  void stop() const;
+
+  // True once the descriptor can be read (written), has failed or was closed at the other end; false once
+  // stopped. A negative descriptor is waited for until stopped.
+  [[nodiscard]] bool until_readable(int descriptor) const;
+  [[nodiscard]] bool until_writable(int descriptor) const;
+
+ private:
+  [[nodiscard]] bool until(int descriptor, short events) const;
+
+  Descriptor event_;
+  std::stop_callback<std::function<void()>> on_stop_;
+};
+
+}  // namespace millrace

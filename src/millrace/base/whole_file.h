@@ -1,0 +1,30 @@
+// Files read and written as a whole.
+#pragma once
+
+#include "millrace/base/input_file.h"
+#include "millrace/base/output_file.h"
+#include "millrace/base/result.h"
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace {
+
+// All that is left of it.
+[[nodiscard]] Result<std::vector<std::byte>> read_whole(InputFile& file);
+
+// The whole file; none where there is no such file. Failure that names the file for any other reason, a
+// folder or pipe included.
+[[nodiscard]] Result<std::optional<std::vector<std::byte>>> read_regular_file(const std::string& path);
+
+// To a file, as a whole or not at all, or to standard output for "-". Errors as of OutputFile.
+[[nodiscard]] Status write_whole(std::string_view path, std::span<const std::byte> bytes,
+                                 const OutputOptions& options = {.replace = true});
+[[nodiscard]] Status write_whole(std::string_view path, std::string_view text,
+                                 const OutputOptions& options = {.replace = true});
+
+}  // namespace millrace
