@@ -6,11 +6,6 @@
 #include <utility>
 
 namespace millrace::dedup {
-namespace {
-
-constexpr std::size_t read_ahead = std::size_t{1} << 18;
-
-}  // namespace
 
 std::uint32_t StoredRecord::content_size() const {
   const auto* data = std::get_if<DataHeader>(&header);
@@ -23,8 +18,9 @@ std::unexpected<Error> damaged(const std::string& name, std::uint64_t offset, st
                  record, what);
 }
 
-ArchiveReader::ArchiveReader(ByteSource& source, Copy copy)
-    : source_(&source), copy_(std::move(copy)), ahead_(read_ahead) {}
+ArchiveReader::ArchiveReader(ByteSource& source, Copy copy, std::size_t read_ahead)
+    : source_(&source), copy_(std::move(copy)), read_ahead_(read_ahead),
+      ahead_(std::make_unique_for_overwrite<std::byte[]>(read_ahead)) {}
 
 Result<ArchiveHeader> ArchiveReader::begin() {
   std::vector<std::byte> bytes;
@@ -136,7 +132,7 @@ Status ArchiveReader::check_end(std::uint64_t index_offset) {
 Status ArchiveReader::read(std::vector<std::byte>& bytes, std::size_t count) {
   while (count != 0) {
     if (ahead_begin_ == ahead_end_) {
-      const Result<std::size_t> got = source_->read(ahead_);
+      const Result<std::size_t> got = source_->read({ahead_.get(), read_ahead_});
       if (!got) return std::unexpected(got.error());
       if (*got == 0) {
         cut_off_ = true;
@@ -148,8 +144,8 @@ Status ArchiveReader::read(std::vector<std::byte>& bytes, std::size_t count) {
       ahead_end_ = *got;
     }
     const std::size_t part = std::min(count, ahead_end_ - ahead_begin_);
-    const auto from = ahead_.begin() + static_cast<std::ptrdiff_t>(ahead_begin_);
-    bytes.insert(bytes.end(), from, from + static_cast<std::ptrdiff_t>(part));
+    const std::byte* const from = ahead_.get() + ahead_begin_;
+    bytes.insert(bytes.end(), from, from + part);
     ahead_begin_ += part;
     offset_ += part;
     count -= part;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <variant>
@@ -37,8 +38,9 @@ class ArchiveReader {
  public:
   // `source` outlives it. `copy`, if given, is called with the offset and the bytes of every data record,
   // header and payload, before it is delivered.
+  // `read_ahead`: bytes asked of the source at once, at least 1.
   using Copy = std::function<Status(std::uint64_t offset, std::span<const std::byte> bytes)>;
-  explicit ArchiveReader(ByteSource& source, Copy copy = {});
+  explicit ArchiveReader(ByteSource& source, Copy copy = {}, std::size_t read_ahead = std::size_t{1} << 18);
 
   // Once, first. Failure if the source holds no archive.
   [[nodiscard]] Result<ArchiveHeader> begin();
@@ -67,7 +69,8 @@ class ArchiveReader {
   std::uint32_t largest_content_ = 0;
   bool cut_off_ = false;  // the source ended before the archive did
   // What was read ahead.
-  std::vector<std::byte> ahead_;
+  std::size_t read_ahead_;
+  std::unique_ptr<std::byte[]> ahead_;
   std::size_t ahead_begin_ = 0;
   std::size_t ahead_end_ = 0;
 

@@ -93,7 +93,8 @@ template <class OnPart>
 bool restored(const Bytes& archive, bool from_archive, MemoryFile& output, const OnPart& on_part) {
   MemorySource source(archive);
   MemoryFile file(archive);
-  ArchiveReader reader(source);
+  constexpr std::size_t read_ahead = 50;  // so that records begin and end anywhere in it
+  ArchiveReader reader(source, {}, read_ahead);
   const auto header = reader.begin();
   if (!header) return false;
   Restorer restorer(source.name(), header->largest_content, from_archive ? nullptr : &output, &file, output);
