@@ -15,7 +15,7 @@ help:
 	@echo 'make bench-image  compare the structures with OpenCV and Halide autoschedulers; COMPARE=options'
 	@echo 'make bench-adapt  compare the adaptive scheduler with the best static schedule; ADAPT=options'
 	@echo 'make bench-tuning compare the optimiser with its alternatives on simulated streams'
-	@echo 'make bench-model  the predictions beside the measurements of the paper on pipelines'
+	@echo 'make bench-model  predictions beside the measurements of the paper on pipelines, and of dedup and similar here'
 	@echo 'make bench-pool   compare fork and join with OpenMP and oneTBB'
 	@echo 'make bench-stream compare the strategies of streams with oneTBB, and dedup with tar | zstd'
 	@echo 'make bench-exec   compare millrace exec with the kernel alone, over programs of Debian packages'
@@ -53,9 +53,13 @@ bench-adapt: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
 	$(PROGRAM) bench adapt $(ADAPT)
 
+# FOLDER: photographs; without it millrace-similar is left out.
 bench-model: configure
-	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
+	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace model_bench auto_compare millrace-dedup $(if $(FOLDER),millrace-similar)
 	$(PROGRAM) model --paper
+	build/release/src/millrace/model/model_bench
+	build/release/src/millrace/stream/auto_compare
+	python3 src/millrace/model/programs_compare.py --keep build/model-runs --millrace $(PROGRAM) --dedup build/release/apps/dedup/millrace-dedup $(if $(FOLDER),--similar build/release/apps/similar/millrace-similar --images $(FOLDER))
 
 bench-tuning: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target tuning_compare

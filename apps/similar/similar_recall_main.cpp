@@ -107,7 +107,7 @@ int make_variants(const std::string& from, const fs::path& images, const fs::pat
     const Image image = similar::upright(std::move(*decoded), header->orientation);
     const auto write = [&](const Image& picture, const fs::path& path) {
       const auto jpeg = value_or_stop(similar::encode_jpeg(picture, 90));
-      if (Status written = write_whole(path, jpeg); !written) stop(written.error());
+      if (Status written = write_whole(path.string(), jpeg); !written) stop(written.error());
     };
     write(image, images / text_of({count, 0}));
     fs::copy_file(images / text_of({count, 0}), all / text_of({count, 0}));

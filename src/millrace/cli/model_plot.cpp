@@ -1,12 +1,10 @@
 #include "millrace/cli/model_plot.h"
 
+#include "millrace/base/whole_file.h"
 #include "millrace/video/ffmpeg_handles.h"
 
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <span>
-#include <system_error>
 
 namespace millrace::cli {
 namespace {
@@ -83,16 +81,6 @@ Result<std::string> png_of(const std::string& svg) {
   std::string png(bytes.size(), '\0');
   std::memcpy(png.data(), bytes.data(), bytes.size());
   return png;
-}
-
-Status write_whole(const std::string& path, const std::string& bytes) {
-  std::FILE* file = std::fopen(path.c_str(), "wbe");
-  if (file == nullptr) return failure("cannot write {}: {}", path, std::generic_category().message(errno));
-  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-  const bool closed = std::fclose(file) == 0;
-  if (!written || !closed)
-    return failure("cannot write all of {}: {}", path, std::generic_category().message(errno));
-  return {};
 }
 
 }  // namespace
