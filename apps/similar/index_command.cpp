@@ -79,6 +79,8 @@ std::string to_text(const IndexSettings& settings, const IndexOutcome& outcome, 
 }
 
 Result<int> index_folder(const IndexSettings& settings) {
+  if (Status checked = check_reports({settings.run.json, settings.run.trace}); !checked)
+    return std::unexpected(checked.error());
   auto list = images_in(settings.folder);
   if (!list) return std::unexpected(list.error());
   std::error_code error;

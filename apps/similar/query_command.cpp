@@ -67,7 +67,8 @@ nlohmann::json report_json(const QuerySettings& settings, const ImageIndex& inde
 }
 
 Result<int> query(const QuerySettings& settings) {
-  if (Status checked = check_report_name(settings.html); !checked) return std::unexpected(checked.error());
+  if (Status checked = check_reports({settings.html, settings.run.json, settings.run.trace}); !checked)
+    return std::unexpected(checked.error());
   const auto index = load_index(settings.index);
   if (!index) return std::unexpected(index.error());
   auto list = images_of(settings.images);

@@ -29,8 +29,6 @@ void RunSettings::add_options(CLI::App& verb) {
 }
 
 Result<RunMeans> means_of(const RunSettings& settings) {
-  for (const std::string& report : {settings.json, settings.trace})
-    if (Status checked = check_report_name(report); !checked) return std::unexpected(checked.error());
   const auto strategy = stream::parse_strategy(settings.strategy);
   if (!strategy) return std::unexpected(strategy.error());
   const auto machine = machine::inspect_machine();
@@ -50,9 +48,12 @@ Result<RunMeans> means_of(const RunSettings& settings) {
   return RunMeans{std::move(*pool), std::move(options)};
 }
 
-Status check_report_name(const std::string& path) {
-  if (!is_image_name(path)) return {};
-  return usage_error("'{}' is the name of an image, and a report would replace it; name another file", path);
+Status check_reports(std::initializer_list<std::string> paths) {
+  for (const std::string& path : paths)
+    if (is_image_name(path))
+      return usage_error("'{}' is the name of an image, and a report would replace it; name another file",
+                         path);
+  return {};
 }
 
 std::string stage_shares(const stream::RunReport& report) {

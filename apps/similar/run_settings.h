@@ -7,6 +7,7 @@
 #include "millrace/stream/run_report.h"
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 
@@ -37,7 +38,7 @@ struct RunSettings {
 
 // Usage error for a report that would take the place of an image, as when the name behind an option was
 // forgotten and the next word is taken for it.
-[[nodiscard]] Status check_report_name(const std::string& path);
+[[nodiscard]] Status check_reports(std::initializer_list<std::string> paths);
 
 // The pool and the options that the settings ask for. Usage error for what this process may not have.
 struct RunMeans {

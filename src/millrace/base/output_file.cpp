@@ -58,21 +58,22 @@ Result<std::unique_ptr<OutputFile>> OutputFile::open(std::string_view path, cons
   if (path == "-") return standard_output(stop);
   const std::string name(path);
   std::error_code error;
-  // A link is followed, so that commit() replaces what it points to.
-  fs::path target = fs::weakly_canonical(fs::path(name), error);
-  if (error) target = name;
-  const fs::file_status status = fs::status(target, error);
+  const fs::file_status status = fs::status(name, error);
   const bool exists = fs::exists(status);
-  if (!exists && fs::is_symlink(fs::symlink_status(target, error)))
-    return usage_error("{}: is a link to a file that does not exist; give that file's name", name);
   if (fs::is_directory(status)) return usage_error("{}: is a directory; give the name of a file", name);
   if (exists && !fs::is_regular_file(status)) {
-    auto in_place = Descriptor::owned(::open(target.c_str(), O_WRONLY | O_CLOEXEC));
+    // By this name: what a link of /proc leads to, such as that of /dev/stdout, may have no other.
+    auto in_place = Descriptor::owned(::open(name.c_str(), O_WRONLY | O_CLOEXEC));
     if (!in_place.is_open())
       return usage_error("{}: cannot be opened for writing ({}); choose another output", name,
                          system_reason(errno));
     return std::make_unique<OutputFile>(std::move(in_place), name, stop);
   }
+  // A link is followed, so that commit() replaces what it points to.
+  fs::path target = fs::weakly_canonical(fs::path(name), error);
+  if (error) target = name;
+  if (!exists && fs::is_symlink(fs::symlink_status(target, error)))
+    return usage_error("{}: is a link to a file that does not exist; give that file's name", name);
   if (exists && !options.replace)
     return usage_error("{}: exists already; choose another name, or {}", name, options.replace_advice);
   if (exists && access(target.c_str(), W_OK) != 0)

@@ -119,6 +119,18 @@ TEST_F(OutputFileTest, WritesDevicesAndNamedPipesInPlace) {
   EXPECT_TRUE(std::filesystem::is_fifo(path_));
 }
 
+TEST_F(OutputFileTest, WritesToThePipeThatALinkOfProcLeadsTo) {
+  auto pipe = make_pipe();
+  ASSERT_TRUE(pipe);
+  // As /dev/stdout is one where standard output is a pipe.
+  std::filesystem::create_symlink("/proc/self/fd/" + std::to_string(pipe->write_end.get()), path_);
+  ASSERT_TRUE(opened(path_)->write(bytes_of("x")));
+  char got = 0;
+  EXPECT_EQ(read(pipe->read_end.get(), &got, 1), 1);
+  EXPECT_EQ(got, 'x');
+  EXPECT_TRUE(std::filesystem::is_symlink(path_));
+}
+
 TEST_F(OutputFileTest, SaysHowMuchAFullDeviceTook) {
   const Status written = opened("/dev/full")->write(bytes_of("x"));
   ASSERT_FALSE(written);

@@ -107,7 +107,7 @@ class Model(unittest.TestCase):
     def test_a_plot_of_another_kind_or_place_is_refused(self):
         self.refused(".svg or .png", "a 1ms", "--plot", "plot.gif")
         done = run("a 1ms", "--formulas", "--plot", self.folder / "no" / "plot.png")
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, 2)
         self.assertIn("no/plot.png", done.stderr.decode())
 
     def test_a_recorded_run_by_one_thread_is_predicted_to_take_what_it_took(self):
