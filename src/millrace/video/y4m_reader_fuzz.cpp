@@ -8,7 +8,7 @@
 // NOLINTNEXTLINE(readability-identifier-naming): the name libFuzzer calls
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace millrace::video;
-  auto source = std::make_unique<MemorySource>(std::as_bytes(std::span(data, size)));
+  auto source = std::make_unique<millrace::MemorySource>(std::as_bytes(std::span(data, size)));
   const auto reader = open_y4m_reader(std::move(source), {.max_frame_bytes = std::size_t{64} << 20});
   if (!reader) return 0;
   std::uint64_t delivered = 0;
