@@ -1,3 +1,4 @@
+#include "millrace/base/temporary_folder_testing.h"
 #include "millrace/image/kernel_cache.h"
 #include "millrace/image/kernel_testing.h"
 
@@ -19,7 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using machine::Isa;
-using testing::ScratchFolder;
 using Object = std::vector<std::byte>;
 
 Object random_object(std::size_t bytes, unsigned seed = 1) {
@@ -46,7 +46,7 @@ mode_t mode_of(const fs::path& path) {
 class KernelCaches : public ::testing::Test {
  protected:
   const std::string key_ = "blur(i0);sobel_x(0)";
-  const ScratchFolder scratch_;
+  const TemporaryFolder scratch_;
   const fs::path folder_ = scratch_.path() / "cache" / "kernels";
   const KernelCache cache_{folder_, "this build"};
 };

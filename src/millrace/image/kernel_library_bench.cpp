@@ -1,5 +1,6 @@
 // What a fused kernel costs until it can be run: compiled as an object, compiled by Halide's own means, and
 // found in the cache of an earlier run.
+#include "millrace/base/temporary_folder_testing.h"
 #include "millrace/image/compiled_kernel.h"
 #include "millrace/image/kernel_library.h"
 #include "millrace/image/kernel_testing.h"
@@ -42,7 +43,7 @@ void loading_an_object(benchmark::State& state) {
 }
 
 void finding_in_the_cache(benchmark::State& state) {
-  const testing::ScratchFolder folder;
+  const TemporaryFolder folder;
   const KernelLibraryOptions options{.cache = KernelCache(folder.path() / "kernels")};
   {
     KernelLibrary library(options);
@@ -56,7 +57,7 @@ void finding_in_the_cache(benchmark::State& state) {
 }
 
 void looking_for_what_is_not_in_the_cache(benchmark::State& state) {
-  const testing::ScratchFolder folder;
+  const TemporaryFolder folder;
   const KernelLibraryOptions options{.cache = KernelCache(folder.path())};
   for (auto _ : state) {
     KernelLibrary library(options);

@@ -1,3 +1,4 @@
+#include "millrace/base/temporary_folder_testing.h"
 #include "millrace/image/kernel_library.h"
 #include "millrace/image/kernel_testing.h"
 
@@ -17,7 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::chain;
-using testing::ScratchFolder;
 
 constexpr machine::Isa isa = machine::Isa::baseline;
 
@@ -34,7 +34,7 @@ class KernelLibraries : public ::testing::Test {
     ASSERT_TRUE(kernel) << kernel.error().message;
   }
 
-  const ScratchFolder scratch_;
+  const TemporaryFolder scratch_;
 };
 
 // Objects are what is kept, so these tests need them.

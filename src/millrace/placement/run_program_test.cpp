@@ -1,3 +1,4 @@
+#include "millrace/base/temporary_folder_testing.h"
 #include "millrace/machine/thread_affinity.h"
 #include "millrace/placement/journal.h"
 #include "millrace/placement/program_testing.h"
@@ -382,18 +383,16 @@ TEST(RunProgram, EverythingElseWorksForAnybody) {
 
 TEST(RunProgram, NothingIsLeftBehind) {
   // A folder of its own, as other tests may be running programs at this moment.
-  std::string runtime = "/tmp/millrace-test-XXXXXX";
-  ASSERT_NE(mkdtemp(runtime.data()), nullptr);
+  const TemporaryFolder runtime;
   TestProcess process(
       fixed(MaskPolicy::one_to_one, BirthWay::shim, {testing_program("dynamic", "threads"), "2"}),
-      [&runtime] { setenv("XDG_RUNTIME_DIR", runtime.c_str(), 1); });
+      [&runtime] { setenv("XDG_RUNTIME_DIR", runtime.path().c_str(), 1); });
   const TestRun run = process.finish();
   EXPECT_EQ(run.status, 0) << run.errors;
-  const std::filesystem::path folder = std::filesystem::path(runtime) / "millrace";
+  const std::filesystem::path folder = runtime.path() / "millrace";
   EXPECT_FALSE(std::filesystem::is_empty(folder));
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     EXPECT_EQ(entry.path().extension(), ".so") << entry.path();  // kept for later runs
-  std::filesystem::remove_all(runtime);
 }
 
 }  // namespace
