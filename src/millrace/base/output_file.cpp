@@ -91,9 +91,7 @@ Result<std::unique_ptr<OutputFile>> OutputFile::open(std::string_view path, cons
   file->target_ = target;
   file->replace_ = options.replace;
   file->durable_ = options.durable;
-  struct stat existing{};
-  if (exists && stat(target.c_str(), &existing) == 0 &&
-      fchmod(file->descriptor_.get(), existing.st_mode & 07777) != 0)
+  if (exists && fchmod(file->descriptor_.get(), static_cast<mode_t>(status.permissions())) != 0)
     return failure("{}: its permissions cannot be kept ({}); choose another output", name,
                    system_reason(errno));
   return file;

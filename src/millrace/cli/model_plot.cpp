@@ -3,8 +3,10 @@
 #include "millrace/base/whole_file.h"
 #include "millrace/video/ffmpeg_handles.h"
 
+#include <cstddef>
 #include <cstring>
 #include <span>
+#include <vector>
 
 namespace millrace::cli {
 namespace {
@@ -57,7 +59,7 @@ Result<FfmpegPtr<AVFrame>> opaque(const AVFrame& frame) {
   return result;
 }
 
-Result<std::string> png_of(const std::string& svg) {
+Result<std::vector<std::byte>> png_of(const std::string& svg) {
   video::silence_ffmpeg();
   const auto picture = drawn(svg);
   if (!picture) return std::unexpected(picture.error());
@@ -78,9 +80,7 @@ Result<std::string> png_of(const std::string& svg) {
   if (code >= 0) code = avcodec_receive_packet(context.get(), packet.get());
   if (code < 0) return cannot("encode", code);
   const auto bytes = std::as_bytes(std::span(packet->data, static_cast<std::size_t>(packet->size)));
-  std::string png(bytes.size(), '\0');
-  std::memcpy(png.data(), bytes.data(), bytes.size());
-  return png;
+  return std::vector<std::byte>(bytes.begin(), bytes.end());
 }
 
 }  // namespace
