@@ -1,8 +1,9 @@
 #include "millrace/cli/busy_process.h"
 
+#include "millrace/base/system_reason.h"
+
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <unistd.h>
 
 #include <sys/prctl.h>
@@ -13,7 +14,7 @@ namespace millrace::cli {
 Result<BusyProcess> BusyProcess::start() {
   const pid_t parent = getpid();
   const pid_t pid = fork();
-  if (pid < 0) return failure("cannot start a process to load a core: {}", std::strerror(errno));
+  if (pid < 0) return failure("cannot start a process to load a core: {}", system_reason(errno));
   if (pid == 0) {
     // Ends with its parent, however that ends.
     prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -1,5 +1,7 @@
 #include "millrace/image/elf_object.h"
 
+#include "millrace/base/system_reason.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -165,7 +167,7 @@ class ElfLoader {
 
   Status map() {
     void* const memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return failure("no memory for an ELF object: {}", std::strerror(errno));
+    if (memory == MAP_FAILED) return failure("no memory for an ELF object: {}", system_reason(errno));
     object_ = ElfObject(static_cast<std::byte*>(memory), bytes_);
     for (const Section& section : sections_) {
       if (!section.loaded || section.header.sh_type == SHT_NOBITS) continue;
@@ -280,7 +282,7 @@ class ElfLoader {
   Status protect() {
     if (mprotect(at(0), data_, PROT_READ | PROT_EXEC) != 0 ||
         mprotect(at(data_), bytes_ - data_, PROT_READ) != 0)
-      return failure("cannot make an ELF object executable: {}", std::strerror(errno));
+      return failure("cannot make an ELF object executable: {}", system_reason(errno));
     return {};
   }
 

@@ -1,10 +1,10 @@
 #include "millrace/machine/hardware_counters.h"
 
 #include "millrace/base/descriptor.h"
+#include "millrace/base/system_reason.h"
 
 #include <cerrno>
 #include <cstdint>
-#include <system_error>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -41,7 +41,7 @@ std::string reason_of(int error_number) {
   case ENOSYS:
     return "the kernel was built without performance events, or a sandbox hides them";
   default:
-    return fmt::format("perf_event_open: {}", std::generic_category().message(error_number));
+    return fmt::format("perf_event_open: {}", system_reason(error_number));
   }
 }
 

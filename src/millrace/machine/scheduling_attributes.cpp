@@ -1,9 +1,10 @@
 #include "millrace/machine/scheduling_attributes.h"
 
+#include "millrace/base/system_reason.h"
+
 #include <array>
 #include <cerrno>
 #include <sched.h>
-#include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -49,13 +50,11 @@ bool is_realtime(SchedulingClass scheduling_class) {
   return scheduling_class == SchedulingClass::fifo || scheduling_class == SchedulingClass::rr;
 }
 
-std::string text_of(int error_number) { return std::generic_category().message(error_number); }
-
 Result<KernelAttributes> read_attributes(pid_t thread) {
   KernelAttributes attributes;
   if (syscall(SYS_sched_getattr, thread, &attributes, sizeof(attributes), 0) == 0) return attributes;
   if (errno == ESRCH) return failure("thread {} is gone", thread);
-  return failure("cannot read how thread {} is scheduled: {}", thread, text_of(errno));
+  return failure("cannot read how thread {} is scheduled: {}", thread, system_reason(errno));
 }
 
 SchedulingAttributes from_kernel(const KernelAttributes& attributes) {
@@ -77,7 +76,8 @@ std::unexpected<Error> refused(pid_t thread, SchedulingClass wanted, int error_n
     return usage_error("not permitted to change how thread {} is scheduled: it belongs to another user, or "
                        "leaving its class needs CAP_SYS_NICE",
                        thread);
-  return failure("cannot set class {} for thread {}: {}", name_of(wanted), thread, text_of(error_number));
+  return failure("cannot set class {} for thread {}: {}", name_of(wanted), thread,
+                 system_reason(error_number));
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 #include "millrace/machine/thread_affinity.h"
 
+#include "millrace/base/system_reason.h"
+
 #include <cerrno>
 #include <sched.h>
-#include <system_error>
 #include <tuple>
 #include <vector>
 
@@ -16,8 +17,6 @@ constexpr std::size_t last_guess_bytes = CpuSet::limit / 8;
 
 using MaskWord = unsigned long;
 constexpr std::size_t mask_bits = sizeof(MaskWord) * 8;
-
-std::string text_of(int error_number) { return std::generic_category().message(error_number); }
 
 }  // namespace
 
@@ -33,7 +32,7 @@ Result<CpuSet> thread_affinity(pid_t thread) {
     if (errno != EINVAL) break;
   }
   if (errno == ESRCH) return failure("thread {} is gone", thread);
-  return failure("cannot read the thread's CPU affinity: {}", text_of(errno));
+  return failure("cannot read the thread's CPU affinity: {}", system_reason(errno));
 }
 
 Result<CpuSet> current_thread_affinity() { return thread_affinity(0); }
@@ -51,7 +50,7 @@ Result<CpuSet> bind_thread(pid_t thread, const CpuSet& cpus) {
       return usage_error("cannot bind a thread to CPU {}: not online or not in this process's cpuset",
                          cpus.to_string());
     if (errno == ESRCH) return failure("thread {} is gone", thread);
-    return failure("cannot bind a thread to CPU {}: {}", cpus.to_string(), text_of(errno));
+    return failure("cannot bind a thread to CPU {}: {}", cpus.to_string(), system_reason(errno));
   }
   return thread_affinity(thread);
 }

@@ -1,4 +1,5 @@
 // Where a Topology comes from: hwloc, asked about this machine, a file or a description.
+#include "millrace/base/system_reason.h"
 #include "millrace/machine/hypervisor.h"
 #include "millrace/machine/topology.h"
 
@@ -9,7 +10,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <sys/utsname.h>
@@ -27,11 +27,9 @@ struct FreeBitmap {
 };
 using Bitmap = std::unique_ptr<hwloc_bitmap_s, FreeBitmap>;
 
-std::string text_of(int error_number) { return std::generic_category().message(error_number); }
-
 Result<HwlocTopology> make_empty() {
   hwloc_topology_t topology = nullptr;
-  if (hwloc_topology_init(&topology) != 0) return failure("hwloc cannot start: {}", text_of(errno));
+  if (hwloc_topology_init(&topology) != 0) return failure("hwloc cannot start: {}", system_reason(errno));
   // The PUs of a module of AMD family 15h are known by the instruction cache they share; hwloc leaves it out
   // unless asked for. PUs outside this process's cpuset belong to the machine all the same.
   hwloc_topology_set_icache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_ALL);
@@ -173,7 +171,7 @@ Result<Topology> Topology::live() {
   if (!hwloc) return std::unexpected(hwloc.error());
   const hwloc_topology_t topology = hwloc->get();
   if (hwloc_topology_load(topology) != 0)
-    return failure("cannot read this machine's topology: {}", text_of(errno));
+    return failure("cannot read this machine's topology: {}", system_reason(errno));
   // hwloc lets the environment (HWLOC_XMLFILE, HWLOC_SYNTHETIC) put another machine in place of this one.
   if (hwloc_topology_is_thissystem(topology) == 0) return Topology(parts_of(topology, TopologySource::xml));
 
@@ -192,7 +190,7 @@ Result<Topology> Topology::from_xml(const std::string& path) {
   const hwloc_topology_t topology = hwloc->get();
   errno = 0;
   if (hwloc_topology_set_xml(topology, path.c_str()) != 0) {
-    if (errno == ENOENT || errno == EACCES) return usage_error("{}: {}", path, text_of(errno));
+    if (errno == ENOENT || errno == EACCES) return usage_error("{}: {}", path, system_reason(errno));
     return usage_error("{}: not an hwloc XML file; write one with `lstopo machine.xml`", path);
   }
   if (hwloc_topology_load(topology) != 0)

@@ -1,6 +1,7 @@
 #include "millrace/placement/run_program.h"
 
 #include "millrace/base/clock.h"
+#include "millrace/base/system_reason.h"
 #include "millrace/machine/thread_affinity.h"
 #include "millrace/placement/birth_shim.h"
 #include "millrace/placement/follower.h"
@@ -245,7 +246,7 @@ Result<Summary> Run::launch() {
   summary_.startup_ms = static_cast<double>(launched->time_ns - begun_ns_) / 1e6;
   if (launched->exec_error != 0)
     fmt::print(stderr, "millrace: cannot run '{}': {}\n", settings_.command.front(),
-               std::generic_category().message(launched->exec_error));
+               system_reason(launched->exec_error));
   begun_ns_ = launched->time_ns;
   oversee(&follower, waiting->process());
   return finish(&follower);

@@ -1,11 +1,11 @@
 #include "millrace/placement/tracer.h"
 
 #include "millrace/base/clock.h"
+#include "millrace/base/system_reason.h"
 #include "millrace/placement/task_files.h"
 
 #include <cerrno>
 #include <csignal>
-#include <system_error>
 #include <unistd.h>
 
 #include <sys/ptrace.h>
@@ -41,7 +41,7 @@ Status Tracer::seize(pid_t thread) {
   if (other != 0) return failure("process {} traces it already", other);
   return failure("ptrace is not permitted: {} (another user's process, kernel.yama.ptrace_scope, or a "
                  "container without it)",
-                 std::generic_category().message(reason));
+                 system_reason(reason));
 }
 
 Status Tracer::follow(pid_t process) {
