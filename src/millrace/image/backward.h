@@ -9,15 +9,25 @@ namespace millrace::image {
 
 class BackwardRunner final : public StructureRunner {
  public:
-  // Each plane of `groups` must be a single group; with `store`, one that stores its stages.
-  BackwardRunner(std::shared_ptr<const FrameGroups> groups, int workers, Size block, bool store);
+  // Each plane of `groups` is a single group, or the groups of backward_store; each reads the source alone.
+  BackwardRunner(std::shared_ptr<const FrameGroups> groups, int workers, Size block);
   [[nodiscard]] std::size_t bytes() const override;
 
+  // What was written of a stage of a plane's plan; no pixels where the structure writes none, or it is the
+  // output. Pixels that the output did not need are undefined.
+  [[nodiscard]] PixelView written(std::size_t plane, int stage) const;
+
  private:
+  // The intermediates that a group writes.
+  struct Buffers {
+    PlaneBuffer output;  // of the last group none: the frame is
+    std::vector<PlaneBuffer> stored;
+  };
+
   Status run_frame(const FrameTask& frame, pool::Team& team) override;
 
   Size block_;
-  std::vector<std::vector<PlaneBuffer>> stored_;  // for each plane, a buffer for each stored stage
+  std::vector<std::vector<Buffers>> buffers_;  // of each plane, of each group
 };
 
 }  // namespace millrace::image

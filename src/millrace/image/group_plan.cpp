@@ -5,21 +5,22 @@
 namespace millrace::image {
 namespace {
 
-// The stages whose pixel at the output's place is read there: those that reach the output without a geometric
-// stage. Conversions are no stages of the pipeline.
-std::vector<int> stored_stages(const Group& group) {
-  std::vector<bool> aligned(group.planned.size(), true);
-  for (std::size_t s = group.planned.size(); s-- > 0;) {
-    for (int input : group.spec.stages[s].inputs) {
-      if (input >= 0 && (!aligned[s] || group.planned[s].filter->geometric))
-        aligned[static_cast<std::size_t>(input)] = false;
+// What each group writes beside its output: its aligned stages, unless a later group writes them.
+void store_stages(GroupPlan& plan) {
+  std::vector<bool> written(plan.plan.stages.size());
+  for (std::size_t g = plan.groups.size(); g-- > 0;) {
+    Group& group = plan.groups[g];
+    written[static_cast<std::size_t>(group.stages.back())] = true;
+    for (int stage : aligned_stages(plan.plan, group.stages)) {
+      // Conversions are no stages of the pipeline.
+      if (written[static_cast<std::size_t>(stage)] ||
+          plan.plan.stages[static_cast<std::size_t>(stage)].node < 0)
+        continue;
+      written[static_cast<std::size_t>(stage)] = true;
+      group.spec.stored.push_back(
+          static_cast<int>(std::ranges::find(group.stages, stage) - group.stages.begin()));
     }
   }
-  std::vector<int> stored;
-  for (std::size_t s = 0; s + 1 < group.planned.size(); ++s) {
-    if (aligned[s] && group.planned[s].node >= 0) stored.push_back(static_cast<int>(s));
-  }
-  return stored;
 }
 
 // Whether a gather of the group decides where one of its stencils reads.
@@ -104,11 +105,11 @@ GroupPlan make_group_plan(const PlanePlan& plan, const Grouping& grouping, bool 
       group.planned.push_back(stage);
     }
     group.spec.buffers = static_cast<int>(external.size());
-    if (stored) group.spec.stored = stored_stages(group);
     find_inner_columns(group);
     group_of[static_cast<std::size_t>(members.back())] = static_cast<int>(result.groups.size());
     result.groups.push_back(std::move(group));
   }
+  if (stored) store_stages(result);
   return result;
 }
 

@@ -49,8 +49,8 @@ struct GroupPlan {
   [[nodiscard]] bool ready() const;  // every group has its kernel
 };
 
-// Groups without their kernels. `stored`: stages that reach the output without a geometric stage are also
-// outputs of their group (backward_store); what lies before a geometric stage is not stored yet.
+// Groups without their kernels. `stored`: for backward_store, from storing_groups(); every stage is written
+// to a buffer by one of the groups.
 [[nodiscard]] GroupPlan make_group_plan(const PlanePlan& plan, const Grouping& grouping, bool stored = false);
 
 // Fills in the kernels that are there and requests those that are not. Returns whether all are there; the

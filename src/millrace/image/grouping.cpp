@@ -71,6 +71,21 @@ int inlined_stages(const PlanePlan& plan, const std::vector<int>& group) {
   return sum;
 }
 
+// A stage and all that leads to it.
+std::vector<int> all_before(const PlanePlan& plan, int last) {
+  std::vector<bool> needed(plan.stages.size());
+  needed[static_cast<std::size_t>(last)] = true;
+  std::vector<int> group;
+  for (int s = last; s >= 0; --s) {
+    if (!needed[static_cast<std::size_t>(s)]) continue;
+    group.insert(group.begin(), s);
+    for (int input : plan.stages[static_cast<std::size_t>(s)].inputs) {
+      if (input >= 0) needed[static_cast<std::size_t>(input)] = true;
+    }
+  }
+  return group;
+}
+
 bool fits(const PlanePlan& plan, const std::vector<int>& group) {
   return static_cast<int>(group.size()) <= max_kernel_stages &&
          external_inputs(plan, group) <= max_kernel_buffers &&
@@ -117,6 +132,39 @@ Grouping group_stages(const PlanePlan& plan, Fusion fusion) {
     group_of[static_cast<std::size_t>(s)] = target;
   }
   std::ranges::sort(groups, {}, [](const std::vector<int>& group) { return group.back(); });
+  return groups;
+}
+
+std::vector<int> aligned_stages(const PlanePlan& plan, const std::vector<int>& group) {
+  std::vector<bool> aligned(plan.stages.size(), true);
+  std::vector<int> result;
+  for (std::size_t i = group.size(); i-- > 0;) {
+    const auto member = static_cast<std::size_t>(group[i]);
+    if (aligned[member] && group[i] != group.back()) result.insert(result.begin(), group[i]);
+    for (int input : plan.stages[member].inputs) {
+      if (input >= 0 && (!aligned[member] || plan.stages[member].filter->geometric))
+        aligned[static_cast<std::size_t>(input)] = false;
+    }
+  }
+  return result;
+}
+
+Grouping storing_groups(const PlanePlan& plan) {
+  std::vector<bool> written(plan.stages.size());
+  Grouping groups;
+  for (int last = static_cast<int>(plan.stages.size()); last-- > 0;) {
+    // Conversions are no stages of the pipeline, but its end may be one.
+    const bool is_output = groups.empty();
+    if (written[static_cast<std::size_t>(last)] ||
+        (!is_output && plan.stages[static_cast<std::size_t>(last)].node < 0))
+      continue;
+    const std::vector<int> group = all_before(plan, last);
+    written[static_cast<std::size_t>(last)] = true;
+    for (int stage : aligned_stages(plan, group))
+      written[static_cast<std::size_t>(stage)] = true;
+    groups.push_back(group);
+  }
+  std::ranges::reverse(groups);
   return groups;
 }
 

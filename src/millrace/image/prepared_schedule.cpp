@@ -21,6 +21,7 @@ StageReports::key_type key_of(std::size_t plane, const Group& group) {
 }  // namespace
 
 Grouping grouping_of(const PlanePlan& plan, const Schedule& schedule) {
+  if (schedule.structure == Structure::backward_store) return storing_groups(plan);
   return group_stages(plan, is_one_kernel(schedule.structure) ? Fusion::all : schedule.fusion);
 }
 

@@ -15,7 +15,7 @@
 
 namespace millrace::image {
 
-// Whether a structure exists only as one kernel for the whole pipeline.
+// Whether the output of a structure comes from one kernel for the whole pipeline.
 [[nodiscard]] constexpr bool is_one_kernel(Structure structure) {
   return structure == Structure::backward || structure == Structure::backward_store;
 }

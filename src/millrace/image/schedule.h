@@ -23,8 +23,7 @@ enum class Structure {
   // Pro: no intermediate memory. Con: work grows with the product of all neighbourhoods.
   backward,
   // The same, and each intermediate is also written to its frame buffer, never read back: separates the cost
-  // of
-  // storing from the gain of locality. Intermediates before a geometric stage are not written yet.
+  // of storing from the gain of locality. What lies before a geometric stage is computed once more for that.
   backward_store,
   // Demand-driven with a buffer for each stage, computed granule by granule at most once (give or take a
   // race).

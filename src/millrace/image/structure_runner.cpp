@@ -117,8 +117,7 @@ std::unique_ptr<StructureRunner> make_runner(const Schedule& schedule,
     return std::make_unique<SequentialRunner>(std::move(groups), workers);
   case Structure::backward:
   case Structure::backward_store:
-    return std::make_unique<BackwardRunner>(std::move(groups), workers, schedule.tile,
-                                            schedule.structure == Structure::backward_store);
+    return std::make_unique<BackwardRunner>(std::move(groups), workers, schedule.tile);
   case Structure::backward_cached:
     return std::make_unique<BackwardCachedRunner>(std::move(groups), workers, schedule.tile);
   case Structure::tiled:
