@@ -20,8 +20,16 @@ constexpr double least_observed_seconds = 5e-4;
 constexpr int urgent_requests = 2;
 constexpr int profile_length = 32;  // schedules whose costs are remembered
 
+bool is_pointwise(const FramePlan& plan) {
+  return std::ranges::all_of(plan.planes, [](const PlanePlan& plane) {
+    return std::ranges::all_of(
+        plane.stages, [](const PlannedStage& stage) { return stage.filter->access == Access::pointwise; });
+  });
+}
+
 // Of each structure the setting that most often was its best, so that none is overlooked because of its tile.
-std::vector<int> first_candidates(const ScheduleSpace& space, const ScheduleFreedom& freedom) {
+std::vector<int> first_candidates(const ScheduleSpace& space, const FramePlan& plan,
+                                  const ScheduleFreedom& freedom) {
   const int threads = freedom.threads.value_or(freedom.max_threads);
   const int in_flight = freedom.frames_in_flight.value_or(1);
   const machine::Isa isa = freedom.isas.front();
@@ -38,6 +46,9 @@ std::vector<int> first_candidates(const ScheduleSpace& space, const ScheduleFree
   };
   // What starts without a compilation, then the same with its kernels fused.
   add(Structure::tiled, Fusion::none, {256, 64}, in_flight);
+  // One kernel that reads and writes each pixel once has nothing to keep in a cache, and tiles only cost
+  // calls.
+  if (is_pointwise(plan)) add(Structure::sequential, Fusion::pointwise, {0, 0}, in_flight);
   add(Structure::tiled, Fusion::pointwise, {256, 64}, in_flight);
   add(Structure::tiled, Fusion::pointwise, {0, 64}, in_flight);
   add(Structure::backward, Fusion::all, {0, 0}, in_flight);
@@ -66,7 +77,7 @@ Result<std::unique_ptr<AdaptiveScheduler>> AdaptiveScheduler::make(Executor& exe
 
   tuning::TunerOptions tuner_options{.objective = options.objective,
                                      .seed = options.seed,
-                                     .first = first_candidates(all, options.freedom),
+                                     .first = first_candidates(all, plan, options.freedom),
                                      .prior = all.prior(),
                                      .build = all.build_of(),
                                      .resources = all.threads()};
