@@ -270,15 +270,13 @@ Result<image::Pipeline> disturbed(const image::Pipeline& pipeline) {
   return usage_error("the pipeline has no rotate whose angle could change");
 }
 
-// The first ten frames of a run that starts from the profile, against the best schedule right after.
-Result<double> second_run(BenchStream& adaptive, BenchStream& fixed, const MemoryFrames& frames,
-                          const Work& work, const image::AdaptiveOptions& options,
-                          const image::Schedule& best) {
-  double own = 0;
-  Status done = adaptive.work([&](image::Executor& executor, image::KernelLibrary& library) -> Status {
+// Seconds a frame of the first ten of a run that starts from the profile.
+Result<double> first_frames(BenchStream& stream, const MemoryFrames& frames, const Work& work,
+                            const image::AdaptiveOptions& options) {
+  std::vector<double> times;
+  Status done = stream.work([&](image::Executor& executor, image::KernelLibrary& library) -> Status {
     auto scheduler = image::AdaptiveScheduler::make(executor, library, work.plan, options);
     if (!scheduler) return std::unexpected(scheduler.error());
-    std::vector<double> times;
     std::int64_t frame = 0;
     while (frame < 10) {
       const std::int64_t start = now_ns();
@@ -288,20 +286,31 @@ Result<double> second_run(BenchStream& adaptive, BenchStream& fixed, const Memor
       frame += *count;
       times.push_back(seconds(now_ns() - start) / *count);
     }
-    own = median(times);
     return {};
   });
-  double reference = 0;
-  if (done) {
-    done = fixed.work([&](image::Executor& executor, image::KernelLibrary&) -> Status {
-      if (Status used = executor.use(best); !used) return used;
-      const auto time = time_schedule(executor, frames, 10, 0);
-      if (time) reference = time->median;
-      return time ? Status{} : Status{std::unexpected(time.error())};
-    });
-  }
   if (!done) return std::unexpected(done.error());
-  return reference / own;
+  return median(std::move(times));
+}
+
+// They against ten of the best schedule right after; the median of several such runs, as ten frames alone
+// tell more about the neighbours on the machine.
+Result<double> second_run(BenchStream& adaptive, BenchStream& fixed, const MemoryFrames& frames,
+                          const Work& work, const image::AdaptiveOptions& options,
+                          const image::Schedule& best) {
+  constexpr int runs = 9;
+  std::vector<double> shares;
+  for (int run = 0; run < runs; ++run) {
+    const auto own = first_frames(adaptive, frames, work, options);
+    if (!own) return own;
+    const Status done = fixed.work([&](image::Executor& executor, image::KernelLibrary&) -> Status {
+      if (Status used = executor.use(best); !used) return used;
+      const auto reference = time_schedule(executor, frames, 10, 0);
+      if (reference) shares.push_back(reference->median / *own);
+      return reference ? Status{} : Status{std::unexpected(reference.error())};
+    });
+    if (!done) return std::unexpected(done.error());
+  }
+  return median(std::move(shares));
 }
 
 }  // namespace
