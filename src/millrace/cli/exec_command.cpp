@@ -60,7 +60,10 @@ Status learn(const placement::RunSettings& settings, const ExecOptions& options)
       fmt::print(stderr, "{:+8.1f} % ({:+.1f} to {:+.1f}, {} pairs)  {}\n", percent(gain.mean),
                  percent(gain.low), percent(gain.high), gain.pairs, what);
   };
-  fmt::print(stderr, "after {} runs, faster than untouched by:\n", report->runs);
+  for (const auto& plan : report->left_out)
+    fmt::print(stderr, "left out, as its threads would get what they have: {}\n", to_string(plan));
+  if (!report->candidates.empty())
+    fmt::print(stderr, "after {} runs, faster than untouched by:\n", report->runs);
   for (const auto& candidate : report->candidates)
     print(candidate.log_ratios, to_string(candidate.plan));
   for (const auto& candidate : report->candidates)

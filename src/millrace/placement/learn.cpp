@@ -1,7 +1,7 @@
 #include "millrace/placement/learn.h"
 
 #include "millrace/machine/thread_affinity.h"
-#include "millrace/placement/overseer.h"
+#include "millrace/placement/candidates.h"
 #include "millrace/placement/program_file.h"
 #include "millrace/placement/program_key.h"
 #include "millrace/placement/surroundings.h"
@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fcntl.h>
+#include <iterator>
 #include <unistd.h>
 
 namespace millrace::placement {
@@ -48,6 +49,16 @@ class NoStreams {
   static constexpr int streams = 3;
   int kept_[streams] = {};
 };
+
+Result<Summary> run_quietly(RunSettings settings, const Plan& plan) {
+  settings.policy = policy_of(plan);
+  settings.masks = plan.masks == MaskPolicy::none                ? MasksNeed::nothing
+                   : plan.masks == MaskPolicy::main_least_loaded ? MasksNeed::load
+                                                                 : MasksNeed::topology;
+  settings.progress = {};
+  const NoStreams quiet;
+  return run_program(settings);
+}
 
 }  // namespace
 
@@ -168,33 +179,38 @@ Result<LearnReport> learn_program(const RunSettings& settings, int runs,
   if (!surroundings) return std::unexpected(surroundings.error());
   const tuning::ProfileKey key = program_key(*program, settings.command, *allowed, size_of_file);
 
-  std::vector<Plan> candidates = candidate_plans(*topology, *allowed, machine::default_slice_ns() != 0);
-  const int least = PlanSearch::least_runs(candidates.size());
+  const std::vector<Plan> candidates = candidate_plans(*topology, *allowed, machine::default_slice_ns() != 0);
+  const int least = PlanSearch::least_runs(candidates.size()) + 1;
   if (runs < least)
     return usage_error("{} runs are too few to compare {} candidates; here it takes {}, better twice as many",
                        runs, candidates.size(), least);
-  PlanSearch search(std::move(candidates), runs, static_cast<std::uint64_t>(getpid()));
   LearnReport report;
-  while (const auto plan = search.next()) {
-    RunSettings one = settings;
-    one.policy = policy_of(*plan);
-    one.masks = plan->masks == MaskPolicy::none                ? MasksNeed::nothing
-                : plan->masks == MaskPolicy::main_least_loaded ? MasksNeed::load
-                                                               : MasksNeed::topology;
-    one.progress = {};
-    const auto ran = [&one] {
-      const NoStreams quiet;
-      return run_program(one);
-    }();
-    if (!ran) return std::unexpected(ran.error());
+  const auto run_under = [&](const Plan& plan) -> Result<Summary> {
+    auto ran = run_quietly(settings, plan);
+    if (!ran) return ran;
     if (ran->status != 0)
       return failure(
           "run {} of '{}' ended with exit code {}; without its standard streams it must run as with "
           "them",
           report.runs + 1, settings.command.front(), shell_code(ran->status));
     ++report.runs;
+    if (on_run) on_run(plan, ran->seconds);
+    return ran;
+  };
+  // It also reads the files that the others find in memory; so its time is compared with none.
+  const auto first = run_under(Plan());
+  if (!first) return std::unexpected(first.error());
+  const auto own = machine::scheduling_attributes(0);
+  if (!own) return std::unexpected(own.error());
+  std::vector<Plan> differing = plans_that_differ(candidates, *surroundings, *own, first->threads.crowds);
+  std::ranges::copy_if(candidates, std::back_inserter(report.left_out), [&](const Plan& plan) {
+    return std::ranges::find(differing, plan) == differing.end();
+  });
+  PlanSearch search(std::move(differing), runs - 1, static_cast<std::uint64_t>(getpid()));
+  while (const auto plan = search.next()) {
+    const auto ran = run_under(*plan);
+    if (!ran) return std::unexpected(ran.error());
     search.tell(ran->seconds);
-    if (on_run) on_run(*plan, ran->seconds);
   }
   report.plan = search.best();
   report.gain = search.gain();

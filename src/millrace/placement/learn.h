@@ -75,11 +75,13 @@ struct LearnReport {
   std::optional<GainEstimate> gain;
   int runs = 0;
   std::vector<PlanSearch::Candidate> candidates;
+  std::vector<Plan> left_out;  // as the program's threads would notice nothing: see plans_that_differ()
 };
 
 // Runs `settings.command` up to `runs` times, without its standard streams (a program cannot be asked twice
-// for what it reads there), and stores the plan for runs to come. on_run: told of each run's plan and
-// seconds. Failure when a run fails: exit code other than 0; usage error for fewer than least_runs().
+// for what it reads there), and stores the plan for runs to come. The first run shows which candidates its
+// threads would notice. on_run: told of each run's plan and seconds. Failure when a run fails: exit code
+// other than 0; usage error for fewer than least_runs() of all candidates of this machine and the first.
 [[nodiscard]] Result<LearnReport> learn_program(const RunSettings& settings, int runs,
                                                 const std::function<void(const Plan&, double)>& on_run);
 

@@ -18,34 +18,6 @@ std::int64_t to_ns(double seconds) { return static_cast<std::int64_t>(seconds * 
 
 }  // namespace
 
-std::vector<Plan> candidate_plans(const machine::Topology& topology, const machine::CpuSet& allowed,
-                                  bool slices) {
-  constexpr std::int64_t long_slice_ns = 20'000'000;
-  std::vector<Plan> plans = {{.scheduling_class = machine::SchedulingClass::batch}};
-  if (slices) {
-    plans.push_back({.scheduling_class = machine::SchedulingClass::batch, .slice_ns = long_slice_ns});
-    plans.push_back({.slice_ns = long_slice_ns});
-  }
-  if (allowed.count() < 2) return plans;
-  plans.push_back({.masks = MaskPolicy::one_to_one});
-  plans.push_back({.masks = MaskPolicy::main_least_loaded});
-  // What the rest does follows from what cores share, which is not to be built on where it is made up.
-  const auto parts = [&allowed](const std::vector<machine::CpuSet>& sets) {
-    return std::ranges::count_if(sets, [&](const auto& set) { return set.intersects(allowed); });
-  };
-  std::vector<machine::CpuSet> llcs;
-  for (const int cpu : allowed) {
-    const machine::Cache* cache = topology.last_level_cache_of(cpu);
-    if (cache != nullptr && std::ranges::find(llcs, cache->cpus) == llcs.end()) llcs.push_back(cache->cpus);
-  }
-  const bool several_llcs = parts(llcs) > 1;
-  const bool shared_cores = parts(topology.cores()) < allowed.count();
-  if (several_llcs || shared_cores) plans.push_back({.masks = MaskPolicy::spread});
-  if (several_llcs) plans.push_back({.masks = MaskPolicy::llc});
-  if (several_llcs || shared_cores) plans.push_back({.masks = MaskPolicy::compact});
-  return plans;
-}
-
 Overseer::Overseer(ThreadRegister& threads, ReportReader* reports, const Plan& followed)
     : threads_(&threads), reports_(reports), followed_(followed), next_ns_(now_ns()) {}
 

@@ -1,7 +1,6 @@
 // Overseer: watches a program's progress while it runs, and changes what its threads follow.
 #pragma once
 
-#include "millrace/machine/topology.h"
 #include "millrace/placement/plan_trials.h"
 #include "millrace/placement/progress.h"
 #include "millrace/placement/summary.h"
@@ -13,11 +12,6 @@
 #include <vector>
 
 namespace millrace::placement {
-
-// Candidates that are worth a trial without privilege on a machine: the class batch, long slices, and the
-// mask policies that differ on `allowed`. The most promising in front.
-[[nodiscard]] std::vector<Plan> candidate_plans(const machine::Topology& topology,
-                                                const machine::CpuSet& allowed, bool slices);
 
 // Called whenever next_ns() has come; never waits. Used by one thread.
 class Overseer {

@@ -68,7 +68,8 @@ struct TestRun {
   int status = 0;  // the shell's code of the process that ran run_program(), which ends as the command does
   std::string output;  // standard output of it and of the program
   std::string errors;  // standard error
-  Summary summary;     // births, processes, changes, refused, way of birth and its reason, progress
+  Summary summary;     // seconds, births, processes, changes, refused, crowds, way of birth and its reason,
+                       // progress
 };
 
 // A process that calls run_program(settings) and ends with the program's shell code, or with 99 after writing
@@ -163,6 +164,9 @@ class TestProcess {
     summary.threads.processes = threads["processes"];
     summary.threads.changes = threads["changes"];
     summary.threads.refused = threads["refused"];
+    for (const auto& crowd : threads["crowds"])
+      summary.threads.crowds.push_back({crowd["processes"], crowd["threads"], crowd["seconds"]});
+    summary.seconds = json["seconds"];
     summary.birth = parse_birth_way(json["birth"]["way"].get<std::string>()).value();
     summary.birth_reason = json["birth"]["reason"];
     for (const auto source : {ProgressSource::reported, ProgressSource::bytes, ProgressSource::instructions,

@@ -4,6 +4,7 @@
 #include "millrace/base/system_reason.h"
 #include "millrace/machine/thread_affinity.h"
 #include "millrace/placement/birth_shim.h"
+#include "millrace/placement/candidates.h"
 #include "millrace/placement/follower.h"
 #include "millrace/placement/forwarded_signals.h"
 #include "millrace/placement/guardian.h"

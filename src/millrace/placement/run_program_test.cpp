@@ -102,6 +102,20 @@ TEST_P(EveryWay, ThreadsThatOutnumberPusAreFreeToGoWhereTheyLike) {
   }
 }
 
+TEST_P(EveryWay, CrowdsTellHowManyThreadsThereWereAndHowLong) {
+  const TestRun run = run_to_end(fixed(MaskPolicy::none, way(), {program("threads"), "4", "0.5"}));
+  double all = 0;
+  double five = 0;
+  for (const Crowd& crowd : run.summary.threads.crowds) {
+    EXPECT_EQ(crowd.processes, 1);
+    EXPECT_LE(crowd.threads, 5);
+    all += crowd.seconds;
+    if (crowd.threads == 5) five += crowd.seconds;
+  }
+  EXPECT_GE(five, 0.4);
+  EXPECT_LE(all, run.summary.seconds + 0.1);
+}
+
 TEST_P(EveryWay, ThousandThreadsRunThrough) {
   const TestRun run = run_to_end(fixed(MaskPolicy::one_to_one, way(), {program("threads"), "1000", "0.3"}));
   EXPECT_EQ(run.status, 0);

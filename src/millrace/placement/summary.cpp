@@ -118,6 +118,10 @@ nlohmann::json to_json(const Summary& summary) {
                       {"plan", to_string(event.plan)},
                       {"text", to_string(event)},
                       {"gain", gain_json(event.gain)}});
+  nlohmann::json crowds = nlohmann::json::array();
+  for (const Crowd& crowd : summary.threads.crowds)
+    crowds.push_back(
+        {{"processes", crowd.processes}, {"threads", crowd.threads}, {"seconds", crowd.seconds}});
   nlohmann::json json = {
       {"program", summary.program},
       {"exit", shell_code(summary.status)},
@@ -133,7 +137,8 @@ nlohmann::json to_json(const Summary& summary) {
         {"most_alive", summary.threads.most_alive},
         {"changes", summary.threads.changes},
         {"refused", summary.threads.refused},
-        {"left_alone", summary.threads.left_alone}}},
+        {"left_alone", summary.threads.left_alone},
+        {"crowds", crowds}}},
       {"restored", {{"threads", summary.restored.threads}, {"failed", summary.restored.failed}}},
       {"untouched", phase_json(summary.untouched)},
       {"changed", phase_json(summary.changed)},

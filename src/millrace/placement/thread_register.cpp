@@ -22,6 +22,7 @@ using machine::CpuSet;
 constexpr int most_open_files = 256;
 constexpr int observations_between_checks = 10;
 constexpr std::size_t migrations_read_at_once = 2;
+constexpr double ns_for_second = 1e9;
 
 bool same_but_nice(const Original& a, const Original& b) {
   return a.mask == b.mask && a.scheduling_class == b.scheduling_class && a.slice_ns == b.slice_ns;
@@ -43,6 +44,13 @@ ThreadRegister::Thread* ThreadRegister::find(pid_t thread) {
     if (const auto found = process.threads.find(thread); found != process.threads.end())
       return &found->second;
   return nullptr;
+}
+
+// To be called before `alive_` or the processes change.
+void ThreadRegister::count_crowd() {
+  const std::int64_t now = now_ns();
+  if (alive_ > 0) crowd_ns_[{static_cast<int>(processes_.size()), alive_}] += now - crowd_since_ns_;
+  crowd_since_ns_ = now;
 }
 
 void ThreadRegister::add(Process& process, Thread thread) {
@@ -79,6 +87,7 @@ Status ThreadRegister::process_began(pid_t number, pid_t maker) {
     process.original = parent->original;
   if (auto written = journal_->add_process(process.id, process.original); !written) return written;
   ++counts_.processes;
+  count_crowd();
   Process& added = processes_.emplace(number, std::move(process)).first->second;
   add(added, {.number = number, .main = true, .name = stat->name, .original = added.original, .last = *now});
   follow_policy();
@@ -93,6 +102,7 @@ void ThreadRegister::process_executed(pid_t number, pid_t former) {
   const auto survivor = process.threads.find(former);
   if (survivor == process.threads.end()) return;
   const bool alone = process.left_alone.contains(former);
+  count_crowd();
   Thread thread = std::move(survivor->second);
   process.threads.erase(survivor);
   --alive_;
@@ -144,6 +154,7 @@ void ThreadRegister::thread_began(pid_t number, pid_t owner, pid_t maker, const 
   if (alone) thread.original = *now;
   if (!same_but_nice(thread.original, process.original))
     if (const auto written = journal_->add_thread(process.id, number, thread.original); !written) return;
+  count_crowd();
   add(process, std::move(thread));
   if (alone) leave_alone(process, process.threads.at(number));
   follow_policy();
@@ -154,6 +165,7 @@ void ThreadRegister::thread_ended(pid_t number) {
   for (auto process = processes_.begin(); process != processes_.end(); ++process) {
     const auto thread = process->second.threads.find(number);
     if (thread == process->second.threads.end()) continue;
+    count_crowd();
     forget(process->second, thread);
     if (process->second.threads.empty()) processes_.erase(process);
     return;
@@ -311,6 +323,7 @@ RunTimes ThreadRegister::observe() {
         read_small_file(fmt::format("/proc/{}/task/{}/sched", process->id.number, thread->number));
     if (text) thread->migrations = parse_field(*text, "se.nr_migrations").value_or(thread->migrations);
   }
+  if (!gone.empty()) count_crowd();
   for (const auto& [number, id] : gone) {
     const auto process = processes_.find(number);
     forget(process->second, process->second.threads.find(id));
@@ -350,7 +363,12 @@ Restored ThreadRegister::restore() {
 
 RegisterCounts ThreadRegister::counts() const {
   const std::scoped_lock lock(mutex_);
-  return counts_;
+  RegisterCounts counts = counts_;
+  auto crowd_ns = crowd_ns_;
+  if (alive_ > 0) crowd_ns[{static_cast<int>(processes_.size()), alive_}] += now_ns() - crowd_since_ns_;
+  for (const auto& [crowd, ns] : crowd_ns)
+    counts.crowds.push_back({crowd.first, crowd.second, static_cast<double>(ns) / ns_for_second});
+  return counts;
 }
 
 int ThreadRegister::alive() const {

@@ -1,6 +1,7 @@
 // ThreadRegister: the threads of a program, what each had, what each was given, and the policy they follow.
 #pragma once
 
+#include "millrace/placement/candidates.h"
 #include "millrace/placement/journal.h"
 #include "millrace/placement/policy.h"
 #include "millrace/placement/task_files.h"
@@ -10,6 +11,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace millrace::placement {
@@ -23,6 +25,7 @@ struct RegisterCounts {
   int refused = 0;     // that the kernel did not grant
   std::string first_refusal;
   std::set<std::string> left_alone;  // names of threads that look after their own mask or class
+  std::vector<Crowd> crowds;         // how many there were at once, and how long
 };
 
 // Told of births and ends by whoever watches the program, it keeps each thread as the policy says. Every
@@ -105,6 +108,7 @@ class ThreadRegister {
   };
 
   [[nodiscard]] Thread* find(pid_t thread);
+  void count_crowd();
   void add(Process& process, Thread thread);
   void forget(Process& process, std::map<pid_t, Thread>::iterator thread);
   [[nodiscard]] std::vector<ThreadPlan> plans_by(const Policy& policy, std::vector<Thread*>& threads);
@@ -125,6 +129,8 @@ class ThreadRegister {
   std::int64_t ended_migrations_ = 0;
   RegisterCounts counts_;
   int alive_ = 0;
+  std::map<std::pair<int, int>, std::int64_t> crowd_ns_;  // by processes and threads
+  std::int64_t crowd_since_ns_ = 0;
   int next_thread_ = 0;
   int next_process_ = 0;
   int open_files_ = 0;
