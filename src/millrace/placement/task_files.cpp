@@ -126,16 +126,6 @@ std::vector<double> parse_load(std::string_view before, std::string_view after) 
   return load;
 }
 
-std::optional<int> parse_runnable(std::string_view loadavg) {
-  constexpr int averages = 3;
-  for (int i = 0; i < averages; ++i)
-    take_word(loadavg);
-  const std::string_view counts = take_word(loadavg);  // runnable/all
-  const std::size_t slash = counts.find('/');
-  if (slash == std::string_view::npos) return std::nullopt;
-  return to_number<int>(counts.substr(0, slash));
-}
-
 std::optional<std::string> read_small_file(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return std::nullopt;

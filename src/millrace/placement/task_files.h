@@ -41,10 +41,6 @@ struct TaskStat {
 // Busy share of each CPU between two readings of /proc/stat, by CPU number; 0 for CPUs that are not in both.
 [[nodiscard]] std::vector<double> parse_load(std::string_view before, std::string_view after);
 
-// How many threads run or wait for a CPU in the whole system, the reader included: of /proc/loadavg. Nothing
-// where the text is another.
-[[nodiscard]] std::optional<int> parse_runnable(std::string_view loadavg);
-
 // A small file as a whole; nothing where it cannot be read: the thread is gone, or is another user's.
 [[nodiscard]] std::optional<std::string> read_small_file(const std::string& path);
 

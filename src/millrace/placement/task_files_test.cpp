@@ -65,15 +65,6 @@ TEST(TaskFiles, LoadIsTheBusyShareBetweenTwoReadings) {
   EXPECT_TRUE(parse_load("", "").empty());
 }
 
-TEST(TaskFiles, RunnableThreadsAreReadFromTheLoadAverages) {
-  EXPECT_EQ(parse_runnable("0.20 0.18 0.12 3/80 11206\n"), 3);
-  EXPECT_EQ(parse_runnable("12.00 9.50 1.02 117/4711 99\n"), 117);
-  for (const char* damaged : {"", "0.20 0.18 0.12", "0.20 0.18 0.12 3 11206", "0.20 0.18 0.12 x/80 11206"})
-    EXPECT_EQ(parse_runnable(damaged), std::nullopt) << damaged;
-  // This thread runs.
-  EXPECT_GE(parse_runnable(read_small_file("/proc/loadavg").value()).value(), 1);
-}
-
 TEST(TaskFiles, OwnThreadsAreListedAndRead) {
   std::promise<pid_t> number;
   std::promise<void> done;
