@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """Compares programs under `millrace exec`, once it has learnt them, with the same programs as the kernel runs them.
 
-    exec_bench.py MILLRACE CLIPS [--programs a,b] [--pairs 9] [--learn 48] [--by-hand] [--costs] [--testing FOLDER]
+    exec_bench.py MILLRACE CLIPS [--programs a,b] [--pairs 9] [--learn 48] [--results FILE] [--by-hand] [--costs]
+                  [--testing FOLDER]
 
 MILLRACE is the program, CLIPS the folder with foreman_cif.264 and flower_720p.264. Each program is learnt first, in a
 profile database of its own; then runs with and without millrace take turns, and the median of the pairs' ratios of wall
 time (above 1: faster under millrace) is printed with its quartiles, and beside it, for x264 by root, the ratio to the
 same run under SCHED_RR. As root, everything else runs as the user nobody. Inputs are made long enough for runs of a second or
 two: foreman_cif three times over, flower_720p once.
+
+--results keeps each program's median in FILE, and takes the geometric mean over all that are there: so that programs can be
+measured one by one, or one of them again.
 
 --by-hand compares instead, without learning, options of millrace exec by their own names with the default; and SCHED_RR, as root:
 the rounds' mean ratio and twice its standard error, and the switches that were made.
@@ -16,6 +20,7 @@ the rounds' mean ratio and twice its standard error, and the switches that were 
 """
 
 import argparse
+import json
 import math
 import os
 import pwd
@@ -242,6 +247,7 @@ def main():
     parser.add_argument("--programs", default="")
     parser.add_argument("--pairs", type=int, default=9)
     parser.add_argument("--learn", type=int, default=48)
+    parser.add_argument("--results", default="")
     parser.add_argument("--work", default="/tmp/millrace-exec-bench")
     parser.add_argument("--by-hand", action="store_true")
     parser.add_argument("--costs", action="store_true")
@@ -267,17 +273,25 @@ def main():
             return
         print("| program | learnt plan | against the default, median (quartiles) | against SCHED_RR by root |")
         print("|---|---|---|---|")
-        ratios = []
+        ratios = {}
+        if options.results and os.path.exists(options.results):
+            with open(options.results, encoding="ascii") as file:
+                ratios = json.load(file)
         for name in names:
             if shutil.which(every[name].split()[0]) is None:
                 print(f"| {name} | not installed |")
                 continue
             ratio = compare(millrace, name, every[name], options, environment)
-            if ratio:
-                ratios.append(ratio)
+            if not ratio:
+                continue
+            ratios[name] = ratio
+            if options.results:
+                with open(options.results, "w", encoding="ascii") as file:
+                    json.dump(ratios, file)
         if ratios:
-            mean = math.exp(statistics.fmean(math.log(ratio) for ratio in ratios))
-            print(f"\n{len(ratios)} programs: geometric mean {mean:.3f}, least {min(ratios):.3f}")
+            mean = math.exp(statistics.fmean(math.log(ratio) for ratio in ratios.values()))
+            least = min(ratios, key=ratios.get)
+            print(f"\n{len(ratios)} programs: geometric mean {mean:.3f}, least {ratios[least]:.3f} ({least})")
 
 
 if __name__ == "__main__":
