@@ -129,17 +129,27 @@ class StealingSimulation {
       ++parts_of_token_[static_cast<std::size_t>(token)];
     }
     if (parts == 0) run_.remove(done.item, false);
-    // The successor at the serial stage first, then this item's other parts: thieves take the oldest.
     if (!run_.stage(done.stage).is_parallel()) leave_serial(w, done.stage);
-    admit_in_turn(w);
+    admit_in_turn();
     for (std::size_t i = others.size(); i-- > 0;)
       spawn(w, {others[i], done.stage + 1});
-    if (parts == 0) {
-      release(w, token);
-      find_work(w);
-    } else {
-      run_task(w, {done.item, done.stage + 1});
+    const bool goes_on = parts > 0 && admitted_.empty();
+    if (parts > 0 && !goes_on) {
+      const Task next{done.item, done.stage + 1};
+      if (next.stage < run_.stages())
+        spawn(w, next);
+      else
+        begin(w, next);  // it leaves at once
     }
+    // Whose turn it has become comes before this item's own next stage, and thieves take the oldest: no
+    // serial stage stands still while somebody waits for it.
+    for (; !admitted_.empty(); admitted_.pop_back())
+      spawn(w, admitted_.back(), true);
+    if (parts == 0) release(w, token);
+    if (goes_on)
+      run_task(w, {done.item, done.stage + 1});
+    else
+      find_work(w);
   }
 
   void leave_serial(std::size_t w, int stage) {
@@ -148,14 +158,14 @@ class StealingSimulation {
     if (stage == 0) {
       offer_source(w);
     } else if (!serial.waiting.empty()) {
-      admit(w, serial.waiting.front(), stage);
+      admit(serial.waiting.front(), stage);
       serial.waiting.pop_front();
     }
   }
 
   // Whoever's turn it has become at an ordered stage that is free: because the one before has passed, or was
   // dropped or bypassed.
-  void admit_in_turn(std::size_t w) {
+  void admit_in_turn() {
     for (int stage = 1; stage < run_.stages(); ++stage) {
       if (run_.stage(stage).kind != StageKind::ordered || serial_[static_cast<std::size_t>(stage)].occupied)
         continue;
@@ -163,14 +173,14 @@ class StealingSimulation {
       if (item == ItemOrder::none || run_.order.waits_at(item) != stage) continue;
       run_.order.set_waits_at(item, ItemOrder::none);
       run_.order.pass(stage);
-      admit(w, item, stage);
+      admit(item, stage);
     }
   }
 
   // The waiting item holds the serial stage from now on; a ready task will serve it.
-  void admit(std::size_t w, int item, int stage) {
+  void admit(int item, int stage) {
     serial_[static_cast<std::size_t>(stage)].occupied = true;
-    spawn(w, {item, stage}, true);
+    admitted_.push_back({item, stage});
   }
 
   // The source can make an item: one task for it becomes ready.
@@ -245,6 +255,7 @@ class StealingSimulation {
   std::vector<int> parts_of_token_;
   std::vector<Worker> workers_;
   std::vector<SerialStage> serial_;
+  std::vector<Task> admitted_;       // by the task that is just done, not yet ready
   std::vector<bool> passes_by_;      // per worker: its item goes past the ordered stage it holds
   std::vector<std::size_t> idle_;    // the last to go idle is woken first
   std::vector<std::size_t> loaded_;  // workers with something ready

@@ -224,6 +224,18 @@ TEST(Simulation, OfAnOrderedTailHoldsTokensBack) {
   EXPECT_NEAR(roomy->seconds, fast->seconds, 0.03 * fast->seconds);
 }
 
+TEST(Simulation, OfStealingKeepsASerialStageAtWorkWhileItemsWaitForIt) {
+  // Half of the work is in a stage in order: two threads are enough only if one of them always is in it.
+  for (const char* kind : {"ordered", "serial"}) {
+    const Pipeline given =
+        pipeline(std::string("source 2us cv 0; before 100us cv 0.3; narrow 150us cv 0.2 ") + kind +
+                 "; after 48us cv 0.3; sink ordered 1us cv 0");
+    const auto result = simulate_stealing(given, {.threads = 2, .tokens = 8}, {.items = 20'000});
+    ASSERT_TRUE(result);
+    EXPECT_LE(result->seconds, 1.02 * 20'000 * total_demand(given) / 2) << kind;
+  }
+}
+
 TEST(Simulation, OfWaitingForADeviceLeavesTheCoreToOthers) {
   const Pipeline waits = pipeline("a 1ms cv 0 waits; b 1ms cv 0");
   const Pipeline computes = pipeline("a 1ms cv 0; b 1ms cv 0");

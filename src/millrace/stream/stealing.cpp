@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace millrace::stream {
@@ -80,6 +81,10 @@ class StealingRun {
           token = nullptr;
         } else {
           token = engine_.step(token, context, everything);
+          // Whoever's turn it has become goes first: a serial stage that stands still holds up all behind it,
+          // while this token's next stage can be done by others at once.
+          if (token && !context.ready.empty() && !engine_.stage_of(*token).options.blocking)
+            own.push(std::exchange(token, nullptr));
           hand_out(context, own);
         }
         if (!token) token = own.pop();
