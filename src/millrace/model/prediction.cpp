@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
+#include <ranges>
 
 #include <fmt/format.h>
 
@@ -202,42 +204,62 @@ Result<Prediction> predict_by_simulation(const Pipeline& pipeline, const Plan& p
 
 namespace {
 
-// The smallest value from 1 on whose time is within 1 % of that with `most`; the time falls with the value.
-template <class Seconds> int smallest_sufficient(int most, Seconds seconds) {
-  const double enough = seconds(most) / 0.99;
-  int low = 1;
-  int high = most;
-  while (low < high) {
-    const int middle = (low + high) / 2;
-    if (seconds(middle) <= enough)
-      high = middle;
-    else
-      low = middle + 1;
+// "Reaches what it reaches with any number" means so much of it.
+constexpr double sufficient = 0.99;
+
+// The smallest value from `low` to `high` that is enough; all above it are, and `high` is.
+template <class Enough> int smallest(int low, int high, const Enough& enough) {
+  const auto values = std::views::iota(low, high);
+  return low + static_cast<int>(std::ranges::partition_point(values, std::not_fn(enough)) - values.begin());
+}
+
+double formula_item_seconds(const Pipeline& pipeline, int threads, int tokens) {
+  return predict(pipeline, make_plan(pipeline, Strategy::stealing, threads, 1, tokens), 1).point_seconds;
+}
+
+// The threads, or the slowest serial stage, at work all the time.
+double busy_item_seconds(const Pipeline& pipeline, int threads) {
+  const auto demand = demands(pipeline);
+  double work = 0;
+  double serial = 0;
+  for (std::size_t i = 0; i < demand.size(); ++i) {
+    const double seconds = demand[i] * pipeline.stages[i].slowdown_factor(threads);
+    work += seconds;
+    if (!pipeline.stages[i].is_parallel()) serial = std::max(serial, seconds);
   }
-  return low;
+  return std::max(work / threads, serial);
 }
 
 }  // namespace
 
-int tokens_held_for_order(const Pipeline& pipeline, int threads) {
-  const bool ordered = std::ranges::any_of(pipeline.stages.begin() + 1, pipeline.stages.end(),
-                                           [](const Stage& s) { return s.kind == StageKind::ordered; });
-  if (!ordered || threads == 1) return 0;
-  const double longest = mean_variation(pipeline) * (1 + std::log(threads));
-  return static_cast<int>(std::ceil(threads * longest));
+double item_seconds(const Pipeline& pipeline, const OrderedTail& tail, const Plan& plan) {
+  const double by_formulas = predict(pipeline, plan, 1).point_seconds;
+  if (plan.tokens == 0) return by_formulas;
+  const int threads = plan.usable_cores();
+  return std::max(by_formulas, busy_item_seconds(pipeline, threads) * tail.slowdown(threads, plan.tokens));
+}
+
+int sufficient_tokens(const Pipeline& pipeline, const OrderedTail& tail, int threads) {
+  const int most = 10 * threads + 20;
+  const double busy = busy_item_seconds(pipeline, threads);
+  const double enough = std::max(formula_item_seconds(pipeline, threads, most), busy) / sufficient;
+  const int by_formulas = smallest(
+      1, most, [&](int tokens) { return formula_item_seconds(pipeline, threads, tokens) <= enough; });
+  return tail.sufficient_tokens(threads, enough / busy, by_formulas);
 }
 
 int sufficient_tokens(const Pipeline& pipeline, int threads) {
-  const int tokens = smallest_sufficient(10 * threads + 20, [&](int count) {
-    return predict(pipeline, make_plan(pipeline, Strategy::stealing, threads, 1, count), 1).point_seconds;
-  });
-  return tokens + tokens_held_for_order(pipeline, threads);
+  const int items = std::max(8192, 64 * threads);
+  return sufficient_tokens(pipeline, OrderedTail(pipeline, items), threads);
 }
 
 int sufficient_queue(const Pipeline& pipeline, Strategy strategy, int cores) {
-  return smallest_sufficient(200, [&](int queue) {
+  constexpr int most = 200;
+  const auto seconds = [&](int queue) {
     return predict(pipeline, make_plan(pipeline, strategy, cores, queue, 0), 1).point_seconds;
-  });
+  };
+  const double enough = seconds(most) / sufficient;
+  return smallest(1, most, [&](int queue) { return seconds(queue) <= enough; });
 }
 
 }  // namespace millrace::model

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "millrace/base/result.h"
+#include "millrace/model/ordered_tail.h"
 #include "millrace/model/pipeline.h"
 #include "millrace/model/plan.h"
 
@@ -32,13 +33,13 @@ struct Prediction {
                                                        std::int64_t items, std::int64_t simulated, int runs,
                                                        std::uint64_t seed);
 
-// How many items are held up, when stealing, by those before them in the order of the stream; 0 where no
-// stage keeps the order. A rule of thumb: while the slowest of `threads` items holds up the order, the other
-// threads finish as many as fit into the longest of so many exponential times, whose mean is the harmonic
-// number of `threads`, about 1 + ln, of each.
-[[nodiscard]] int tokens_held_for_order(const Pipeline& pipeline, int threads);
+// Seconds of an item in the long run: by formulas, and by what the order leaves the plan's tokens to do.
+// `tail`: of this pipeline.
+[[nodiscard]] double item_seconds(const Pipeline& pipeline, const OrderedTail& tail, const Plan& plan);
+
 // The smallest number of tokens with which stealing on so many threads reaches 99 % of what it reaches with
-// any, by formulas; ordered stages get room for those that are held up.
+// any, by item_seconds().
+[[nodiscard]] int sufficient_tokens(const Pipeline& pipeline, const OrderedTail& tail, int threads);
 [[nodiscard]] int sufficient_tokens(const Pipeline& pipeline, int threads);
 // The same for the queue in front of every pool.
 [[nodiscard]] int sufficient_queue(const Pipeline& pipeline, Strategy strategy, int cores);

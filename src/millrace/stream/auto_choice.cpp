@@ -26,22 +26,42 @@ constexpr double longest_phase_s = 10;
 constexpr double least_gain = 0.03;    // that the model must promise, and the measurement show
 constexpr double renewed_gain = 0.12;  // of a plan that has been measured already
 constexpr double hopeless = 1.15;      // after one phase
+constexpr double clear_gain = 0.06;    // after two, of plans whose phases are comparable
 // How much slower than the model says a plan not yet measured is assumed to be, at most, where that in use
 // is: the end of a phase and what cores take from each other weigh on all plans alike.
 constexpr double common_shortfall = 1.15;
 // Each thread works on one item, finds another ready, and two may wait for their turn: where the times of
-// items differ so much that this is too little, the model says so.
+// items differ so much that this is too little, the model says so, or else the threads that starve.
 constexpr int least_tokens = 4;  // a thread
+constexpr int most_tokens = 64;
+constexpr int growth_of_tokens = 4;  // where only the threads say so
 // Of an item's time under the same plan, as a log ratio: the work or the machine changed.
 constexpr double large_change = 0.2;
 constexpr std::size_t trial_phases = 4;  // of the challenger
-constexpr std::int64_t modelled_items = 100'000;
+// Enough to see what one item in fifty does, and done in a millisecond or two: nobody works meanwhile.
+constexpr int modelled_items = 2048;
 constexpr std::size_t most_decisions = 200;
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::ranges::nth_element(values, middle);
   return *middle;
+}
+
+// In all stages, of one item.
+double work_seconds(const RunReport& phase, double items) {
+  double sum = 0;
+  for (const StageReport& stage : phase.stages)
+    sum += stage.busy_s;
+  return sum / items;
+}
+
+// In the serial stage that takes longest; no plan is faster.
+double serial_seconds(const RunReport& phase, double items) {
+  double most = 0;
+  for (const StageReport& stage : phase.stages)
+    if (stage.kind != kind_name(Kind::parallel)) most = std::max(most, stage.busy_s);
+  return most / items;
 }
 
 std::set<int> thread_counts(int most) {
@@ -67,14 +87,11 @@ std::optional<model::Pipeline> modelled(const RunReport& report) {
   return std::move(run->pipeline);
 }
 
-double predicted_item_seconds(const model::Pipeline& pipeline, const AutoPlan& plan, int queue_depth) {
-  const auto strategy =
-      plan.strategy == Strategy::collapsed ? model::Strategy::collapsed : model::Strategy::stealing;
-  // The formulas do not see order: items that wait for their turn hold tokens of which the others have no
-  // use.
-  const int usable = std::max(1, plan.tokens - model::tokens_held_for_order(pipeline, plan.threads));
-  const model::Plan modelled_plan = model::make_plan(pipeline, strategy, plan.threads, queue_depth, usable);
-  return model::predict(pipeline, modelled_plan, modelled_items).point_seconds / modelled_items;
+double starved_for_tokens(const RunReport& phase) {
+  if (phase.stages.empty() || !(phase.wall_s > 0) || phase.threads < 1) return 0;
+  if (phase.peak_bytes >= phase.byte_budget) return 0;  // it may have been bytes that shut the source
+  const double shut_s = std::min(phase.stages.front().blocked_s, phase.wall_s);
+  return std::min(phase.idle_s / phase.threads, shut_s) / phase.wall_s;
 }
 
 AutoChoice::AutoChoice(const AutoLimits& limits)
@@ -84,59 +101,94 @@ AutoChoice::AutoChoice(const AutoLimits& limits)
       items_(first_items), phase_s_(first_phase_s) {}
 
 void AutoChoice::tell(const RunReport& phase, double at_s) {
-  const auto items = phase.stages.empty() ? 0 : phase.stages.front().items_in;
-  if (items == 0 || !(phase.wall_s > 0)) return;
-  const double measured = phase.wall_s / static_cast<double>(items);
+  const auto items = phase.stages.empty() ? 0 : static_cast<double>(phase.stages.front().items_in);
+  if (!(items > 0) || !(phase.wall_s > 0)) return;
+  const double measured = phase.wall_s / items;
   const AutoPlan plan = next().plan;
   if (phase.wall_s < least_phase_s) return last_for(trial_phase_s, measured);
-  const auto pipeline = modelled(phase);
+  auto pipeline = modelled(phase);
   if (!pipeline) return last_for(longest_phase_s, measured);
-  remember(plan, predicted_item_seconds(*pipeline, plan, limits_.queue_depth), measured);
-  if (trial_) return tell_trial(measured, at_s);
+  model::OrderedTail tail(*pipeline, std::max(modelled_items, 64 * limits_.threads));
+  const Seen seen{.pipeline = std::move(*pipeline),
+                  .tail = std::move(tail),
+                  .item_s = measured,
+                  .item_with_tokens_s =
+                      std::max(measured * (1 - starved_for_tokens(phase)), serial_seconds(phase, items)),
+                  .work_s = work_seconds(phase, items)};
+  remember(plan, predicted(seen, plan), measured);
+  if (trial_) return tell_trial(seen, at_s);
 
   if (last_measured_ > 0 && std::abs(std::log(measured / last_measured_)) > large_change) {
     decide(PlanDecision::Kind::changed, at_s, incumbent_, measured, last_measured_);
     phase_s_ = first_phase_s;
   }
   last_measured_ = measured;
-  look_for_better(*pipeline, measured, at_s);
+  look_for_better(seen, at_s);
 }
 
-void AutoChoice::look_for_better(const model::Pipeline& pipeline, double measured, double at_s) {
-  const AutoPlan* best = nullptr;
-  double best_expected = measured;
-  const std::vector<AutoPlan> plans = candidates(pipeline);
-  for (const AutoPlan& plan : plans) {
-    if (plan == incumbent_) continue;
-    const bool tried = std::ranges::find(known_, plan, &Known::plan) != known_.end();
-    const double seconds = expected(pipeline, plan);
-    if (seconds > measured * (1 - (tried ? renewed_gain : least_gain)) || seconds >= best_expected) continue;
-    best = &plan;
+void AutoChoice::look_for_better(const Seen& seen, double at_s) {
+  std::optional<AutoPlan> best;
+  double best_expected = seen.item_s;
+  for (const AutoPlan& plan : candidates(seen)) {
+    const double seconds = expected(seen, plan);
+    if (!worth_a_trial(seen, plan, seconds) || seconds >= best_expected) continue;
+    best = plan;
     best_expected = seconds;
   }
-  if (decisions_.empty()) decide(PlanDecision::Kind::started, at_s, incumbent_, measured, 0);
-  if (best == nullptr) {
+  if (!best) {
+    best = with_more_tokens();
+    best_expected = seen.item_with_tokens_s;
+    if (best && !worth_a_trial(seen, *best, best_expected)) best.reset();
+  }
+  if (decisions_.empty()) decide(PlanDecision::Kind::started, at_s, incumbent_, seen.item_s, 0);
+  if (!best) {
     // As long as all phases so far: however long the items take, few phases end.
     phase_s_ = std::min(std::max(2 * phase_s_, at_s), longest_phase_s);
-    return last_for(phase_s_, measured);
+    return last_for(phase_s_, seen.item_s);
   }
-  trial_ = Trial{.plan = *best, .expected = best_expected, .incumbent = {measured}, .challenger = {}};
+  const bool only_tokens_differ =
+      best->strategy == incumbent_.strategy && best->threads == incumbent_.threads;
+  trial_ = Trial{.plan = *best,
+                 .work_s = only_tokens_differ ? seen.work_s : 0,
+                 .incumbent = {seen.item_s},
+                 .challenger = {}};
   last_for(trial_phase_s, best_expected);
 }
 
-void AutoChoice::tell_trial(double measured, double at_s) {
+bool AutoChoice::worth_a_trial(const Seen& seen, const AutoPlan& plan, double seconds) const {
+  if (plan == incumbent_) return false;
+  const bool tried = std::ranges::find(known_, plan, &Known::plan) != known_.end();
+  return seconds <= seen.item_s * (1 - (tried ? renewed_gain : least_gain));
+}
+
+// What the model does not see, items that come in bursts or differ together, the threads show.
+std::optional<AutoPlan> AutoChoice::with_more_tokens() const {
+  const int most = most_tokens * incumbent_.threads;
+  if (limits_.tokens != 0 || incumbent_.tokens >= most) return std::nullopt;
+  return AutoPlan{.strategy = incumbent_.strategy,
+                  .threads = incumbent_.threads,
+                  .tokens = std::min(growth_of_tokens * incumbent_.tokens, most)};
+}
+
+void AutoChoice::tell_trial(const Seen& seen, double at_s) {
   Trial& trial = *trial_;
-  (trial.challengers_turn ? trial.challenger : trial.incumbent).push_back(measured);
+  const double comparable =
+      trial.work_s > 0 && seen.work_s > 0 ? seen.item_s * trial.work_s / seen.work_s : seen.item_s;
+  (trial.challengers_turn ? trial.challenger : trial.incumbent).push_back(comparable);
   const double challenger = median(trial.challenger);
   const double incumbent = median(trial.incumbent);
-  const bool over = trial.challenger.size() == trial_phases ||
+  const double slowest_challenger = std::ranges::max(trial.challenger);
+  const double fastest_incumbent = std::ranges::min(trial.incumbent);
+  const bool clear = trial.work_s > 0 && trial.challengers_turn && trial.challenger.size() >= 2 &&
+                     slowest_challenger < fastest_incumbent * (1 - clear_gain);
+  const bool over = trial.challenger.size() == trial_phases || clear ||
                     (trial.challengers_turn && challenger > hopeless * incumbent);
   if (!over) {
     trial.challengers_turn = !trial.challengers_turn;
     return last_for(trial_phase_s, trial.challengers_turn ? challenger : incumbent);
   }
   // By chance alone none of four overlaps with any of four others once in 35 trials.
-  const bool apart = std::ranges::max(trial.challenger) < std::ranges::min(trial.incumbent);
+  const bool apart = slowest_challenger < fastest_incumbent;
   const bool better = apart && challenger < incumbent * (1 - least_gain);
   decide(better ? PlanDecision::Kind::adopted : PlanDecision::Kind::rejected, at_s, trial.plan, challenger,
          incumbent);
@@ -149,35 +201,50 @@ void AutoChoice::tell_trial(double measured, double at_s) {
 }
 
 // Tokens: as many as the model has use for, in powers of two, beginning with the first plan's.
-std::vector<AutoPlan> AutoChoice::candidates(const model::Pipeline& pipeline) const {
+std::vector<AutoPlan> AutoChoice::candidates(const Seen& seen) const {
   std::vector<AutoPlan> plans;
   for (const int threads : thread_counts(limits_.threads)) {
-    const int least = least_tokens * threads;
-    const auto useful =
-        std::bit_ceil(static_cast<unsigned>(std::max(1, model::sufficient_tokens(pipeline, threads))));
-    const int tokens = limits_.tokens != 0
-                           ? limits_.tokens
-                           : std::clamp(static_cast<int>(std::min(useful, 1U << 20)), least, 64 * threads);
-    plans.push_back({Strategy::stealing, threads, tokens});
+    AutoPlan plan{Strategy::stealing, threads, limits_.tokens};
+    // Even with any number of tokens, which take longer to find.
+    const double least_s = model::total_demand(seen.pipeline) / threads * correction(plan);
+    if (threads < incumbent_.threads && least_s > seen.item_s * (1 - least_gain)) continue;
+    if (plan.tokens == 0) {
+      const auto useful =
+          std::bit_ceil(static_cast<unsigned>(model::sufficient_tokens(seen.pipeline, seen.tail, threads)));
+      plan.tokens = std::clamp(static_cast<int>(std::min(useful, 1U << 20)), least_tokens * threads,
+                               most_tokens * threads);
+    }
+    plans.push_back(plan);
   }
   plans.push_back({Strategy::collapsed, limits_.threads, incumbent_.tokens});
   return plans;
 }
 
+double AutoChoice::predicted(const Seen& seen, const AutoPlan& plan) const {
+  const auto strategy =
+      plan.strategy == Strategy::collapsed ? model::Strategy::collapsed : model::Strategy::stealing;
+  return model::item_seconds(
+      seen.pipeline, seen.tail,
+      model::make_plan(seen.pipeline, strategy, plan.threads, limits_.queue_depth, plan.tokens));
+}
+
+double AutoChoice::expected(const Seen& seen, const AutoPlan& plan) const {
+  return predicted(seen, plan) * correction(plan);
+}
+
 // The model knows nothing of what the runtime itself takes; where a plan has been measured, it is corrected
 // by that; where not, by what may be common to it and the plan in use.
-double AutoChoice::expected(const model::Pipeline& pipeline, const AutoPlan& plan) const {
-  const double predicted = predicted_item_seconds(pipeline, plan, limits_.queue_depth);
+double AutoChoice::correction(const AutoPlan& plan) const {
   auto known = std::ranges::find(known_, plan, &Known::plan);
   if (known == known_.end()) {
     known = std::ranges::find_if(known_, [&](const Known& one) {
       return one.plan.strategy == plan.strategy && one.plan.threads == plan.threads;
     });
   }
-  if (known != known_.end()) return predicted * known->measured / known->predicted;
+  if (known != known_.end()) return known->measured / known->predicted;
   const auto used = std::ranges::find(known_, incumbent_, &Known::plan);
-  if (used == known_.end()) return predicted;
-  return predicted * std::clamp(used->measured / used->predicted, 1.0, common_shortfall);
+  if (used == known_.end()) return 1;
+  return std::clamp(used->measured / used->predicted, 1.0, common_shortfall);
 }
 
 void AutoChoice::remember(const AutoPlan& plan, double predicted, double measured) {
@@ -204,9 +271,9 @@ std::string AutoChoice::reason() const {
   if (decisions_.empty()) return "the stream ended before anything could be compared";
   const auto adopted = count(PlanDecision::Kind::adopted);
   const auto rejected = count(PlanDecision::Kind::rejected);
-  if (adopted + rejected == 0) return "the model promises no other plan a gain of 3 %";
+  if (adopted + rejected == 0) return "no other plan promises a gain of 3 %";
   if (adopted == 0)
-    return fmt::format("{} other plan{} that the model preferred took longer or gained under 3 %", rejected,
+    return fmt::format("{} other plan{} that promised more took longer or gained under 3 %", rejected,
                        rejected == 1 ? "" : "s");
   const auto last = std::ranges::find(decisions_.rbegin(), decisions_.rend(), PlanDecision::Kind::adopted,
                                       &PlanDecision::kind);

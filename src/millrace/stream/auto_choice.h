@@ -2,6 +2,7 @@
 // Pure: it is told what each phase of the run measured and asked for the next. See README.md.
 #pragma once
 
+#include "millrace/model/ordered_tail.h"
 #include "millrace/model/pipeline.h"
 #include "millrace/stream/run_options.h"
 #include "millrace/stream/run_report.h"
@@ -35,9 +36,9 @@ struct AutoLimits {
 // line of stages.
 [[nodiscard]] std::optional<model::Pipeline> modelled(const RunReport& report);
 
-// Seconds that the model says an item takes in the long run.
-[[nodiscard]] double predicted_item_seconds(const model::Pipeline& pipeline, const AutoPlan& plan,
-                                            int queue_depth);
+// What share of the threads' time more tokens could have put to use: that in which threads had nothing to do
+// while the source was shut, hence whatever was in flight was at work elsewhere or waited for its turn.
+[[nodiscard]] double starved_for_tokens(const RunReport& phase);
 
 class AutoChoice {
  public:
@@ -63,21 +64,35 @@ class AutoChoice {
     double predicted = 0;  // seconds an item
     double measured = 0;
   };
-  // Phases of the incumbent and of the plan that the model prefers, in turns.
+  // What the phase that was looked at last says.
+  struct Seen {
+    model::Pipeline pipeline;
+    model::OrderedTail tail;
+    double item_s = 0;              // measured
+    double item_with_tokens_s = 0;  // at least, with any number of tokens
+    double work_s = 0;              // of an item, in all stages
+  };
+  // Phases of the incumbent and of the plan that is thought better, in turns.
   struct Trial {
     AutoPlan plan;
-    double expected = 0;
+    // Of an item, where the two differ in tokens only: the same work then is the same time in the stages, and
+    // phases whose items happen to be longer are made comparable by it. 0 where they differ in more.
+    double work_s = 0;
     std::vector<double> incumbent;  // seconds an item
     std::vector<double> challenger;
     bool challengers_turn = true;
   };
 
   [[nodiscard]] AutoPlan trial_plan() const { return trial_->challengers_turn ? trial_->plan : incumbent_; }
-  void tell_trial(double measured, double at_s);
-  void look_for_better(const model::Pipeline& pipeline, double measured, double at_s);
+  void tell_trial(const Seen& seen, double at_s);
+  void look_for_better(const Seen& seen, double at_s);
   void remember(const AutoPlan& plan, double predicted, double measured);
-  [[nodiscard]] std::vector<AutoPlan> candidates(const model::Pipeline& pipeline) const;
-  [[nodiscard]] double expected(const model::Pipeline& pipeline, const AutoPlan& plan) const;
+  [[nodiscard]] std::vector<AutoPlan> candidates(const Seen& seen) const;
+  [[nodiscard]] double predicted(const Seen& seen, const AutoPlan& plan) const;
+  [[nodiscard]] double expected(const Seen& seen, const AutoPlan& plan) const;
+  [[nodiscard]] double correction(const AutoPlan& plan) const;
+  [[nodiscard]] std::optional<AutoPlan> with_more_tokens() const;
+  [[nodiscard]] bool worth_a_trial(const Seen& seen, const AutoPlan& plan, double seconds) const;
   void decide(PlanDecision::Kind kind, double at_s, const AutoPlan& plan, double item_s, double against_s);
   // The next phase is to last about so long.
   void last_for(double phase_s, double measured);

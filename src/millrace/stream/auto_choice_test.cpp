@@ -1,4 +1,6 @@
 // What `auto` decides, told by a simulated stream, and that phases cannot be seen from outside.
+#include "millrace/model/plan.h"
+#include "millrace/model/recorded_calls.h"
 #include "millrace/pool/worker_pool.h"
 #include "millrace/stream/auto_choice.h"
 #include "millrace/stream/flow.h"
@@ -10,6 +12,7 @@
 #include <memory>
 #include <random>
 #include <set>
+#include <tuple>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,7 +27,7 @@ using Decided = PlanDecision::Kind;
 // take all of the time.
 RunReport report_of(std::uint64_t items, double wall_s, const std::vector<double>& services,
                     double long_share) {
-  RunReport report{.wall_s = wall_s};
+  RunReport report{.byte_budget = 1, .wall_s = wall_s};
   const char* kinds[] = {"source", "parallel", "serial in order"};
   for (std::size_t i = 0; i < services.size(); ++i) {
     StageReport stage{.name = kinds[i], .kind = kinds[i], .items_in = items, .items_out = items};
@@ -186,6 +189,207 @@ TEST_P(AutoChoiceOfRandomStreams, keeps_its_limits_and_ends_with_what_was_measur
     best = std::min(best, time);
   const AutoPlan last = used.back();
   EXPECT_LE((speed[{last.strategy, last.threads}]), best * 1.1);
+}
+
+// Streams of which the simulation knows every item.
+struct KnownItems {
+  const char* name;
+  model::Pipeline (*make)(std::mt19937& random);
+};
+constexpr int known_items = 12'000;
+
+using model::StageCalls;
+using model::StageKind;
+
+// A pipeline of these stages, all items of which `draw` gives: the calls of each stage.
+model::Pipeline recorded_pipeline(const std::vector<StageKind>& kinds,
+                                  const std::function<std::vector<StageCalls>()>& draw) {
+  model::Pipeline pipeline;
+  model::RecordedCalls calls;
+  for (const StageKind kind : kinds)
+    pipeline.stages.push_back({.name = "stage", .kind = kind, .service = model::ServiceTime::constant(1e-6)});
+  for (int i = 0; i < known_items; ++i)
+    calls.items.push_back(draw());
+  pipeline.recorded = std::make_shared<const model::RecordedCalls>(std::move(calls));
+  return pipeline;
+}
+
+double between(std::mt19937& random, double least_us, double most_us) {
+  return std::uniform_real_distribution(least_us * 1e-6, most_us * 1e-6)(random);
+}
+
+StageCalls calls(std::size_t count, const std::function<double()>& seconds) {
+  StageCalls made;
+  std::generate_n(std::back_inserter(made.seconds), count, seconds);
+  made.outputs.assign(count, 1);
+  return made;
+}
+StageCalls call(double seconds) {
+  return calls(1, [=] { return seconds; });
+}
+
+// The three of auto_compare.
+constexpr KnownItems known_streams[] = {
+    {"unbalanced",
+     [](std::mt19937& random) {
+       return recorded_pipeline({StageKind::serial, StageKind::parallel, StageKind::parallel,
+                                 StageKind::parallel, StageKind::ordered},
+                                [&] {
+                                  return std::vector{call(1e-6), call(between(random, 5, 15)),
+                                                     call(random() % 50 == 0 ? 3e-3 : 1e-4),
+                                                     call(between(random, 20, 60)), call(2e-6)};
+                                });
+     }},
+    {"bursty",
+     [](std::mt19937& random) {
+       return recorded_pipeline(
+           {StageKind::serial, StageKind::parallel, StageKind::parallel, StageKind::ordered}, [&] {
+             const auto drawn = random() % 100;
+             const std::size_t parts = drawn < 5 ? 60 : drawn < 60 ? 1 : 0;
+             StageCalls split = call(20e-6);
+             split.outputs = {static_cast<int>(parts)};
+             return std::vector{call(2e-6), split, calls(parts, [&] { return between(random, 20, 60); }),
+                                calls(parts, [] { return 1e-6; })};
+           });
+     }},
+    {"serial",
+     [](std::mt19937& random) {
+       return recorded_pipeline({StageKind::serial, StageKind::parallel, StageKind::ordered,
+                                 StageKind::parallel, StageKind::ordered},
+                                [&] {
+                                  return std::vector{call(2e-6), call(between(random, 50, 150)),
+                                                     call(between(random, 100, 200)),
+                                                     call(between(random, 20, 80)), call(2e-6)};
+                                });
+     }},
+};
+
+// The items from `first` on, so many, by this plan: what the runtime would report.
+RunReport simulated_report(const model::Pipeline& stream, std::size_t first, std::size_t items,
+                           const AutoPlan& plan) {
+  model::Pipeline part = stream;
+  const auto& all = stream.recorded->items;
+  model::RecordedCalls calls{.items = {all.begin() + static_cast<std::ptrdiff_t>(first),
+                                       all.begin() + static_cast<std::ptrdiff_t>(first + items)}};
+  const bool stealing = plan.strategy == Strategy::stealing;
+  RunReport report{
+      .strategy = plan.strategy, .threads = plan.threads, .tokens = plan.tokens, .byte_budget = 1};
+  for (std::size_t s = 0; s < part.stages.size(); ++s) {
+    const StageKind kind = part.stages[s].kind;
+    const char* name = s == 0 ? "source" : kind == StageKind::parallel ? "parallel" : "serial in order";
+    StageReport stage{.name = name, .kind = name};
+    for (const auto& item : calls.items) {
+      stage.items_in += item[s].seconds.size();
+      for (const int outputs : item[s].outputs)
+        stage.items_out += static_cast<std::uint64_t>(outputs);
+      for (const double seconds : item[s].seconds)
+        stage.service_s.record(seconds, 1);
+    }
+    stage.busy_s = stage.service_s.sum();
+    report.stages.push_back(std::move(stage));
+  }
+  part.recorded = std::make_shared<const model::RecordedCalls>(std::move(calls));
+  const auto result = model::simulate(
+      part,
+      model::make_runtime_plan(part, stealing ? model::Strategy::stealing : model::Strategy::collapsed,
+                               plan.threads, plan.threads, 20, plan.tokens),
+      {.items = static_cast<std::int64_t>(items)});
+  report.wall_s = result->seconds;
+  if (stealing) {
+    report.idle_s = result->pools.front().starved_seconds;
+    // The simulation's threads never starve beside an open source, but in the end.
+    report.stages.front().blocked_s = report.idle_s / std::max(1, plan.threads - 1);
+  }
+  return report;
+}
+
+class AutoChoiceOfKnownItems : public testing::TestWithParam<std::tuple<KnownItems, int>> {};
+INSTANTIATE_TEST_SUITE_P(streams, AutoChoiceOfKnownItems,
+                         testing::Combine(testing::ValuesIn(known_streams), testing::Values(2, 4, 8)),
+                         [](const auto& tested) {
+                           return fmt::format("{}_on_{}", std::get<0>(tested.param).name,
+                                              std::get<1>(tested.param));
+                         });
+
+TEST_P(AutoChoiceOfKnownItems, ends_with_tokens_that_reach_97_percent_of_the_best_and_no_more_than_useful) {
+  const auto& [stream, threads] = GetParam();
+  std::mt19937 random(3);
+  const model::Pipeline items = stream.make(random);
+  double best = 1e9;
+  std::map<int, double> seconds;  // by tokens a thread
+  for (const int tokens : {1, 2, 4, 5, 8, 16, 32, 64}) {
+    seconds[tokens] =
+        simulated_report(items, 0, known_items, {Strategy::stealing, threads, tokens * threads}).wall_s;
+    best = std::min(best, seconds[tokens]);
+  }
+  AutoChoice choice({.threads = threads});
+  double at_s = 0;
+  std::size_t done = 0;
+  int most_tokens = 0;
+  for (std::size_t first = 0; done < 10 * known_items;) {
+    const AutoChoice::Phase phase = choice.next();
+    const std::size_t count = std::min<std::size_t>(phase.items, known_items - first);
+    const RunReport report = simulated_report(items, first, count, phase.plan);
+    first = (first + count) % known_items;
+    done += count;
+    at_s += report.wall_s;
+    most_tokens = std::max(most_tokens, phase.plan.tokens);
+    choice.tell(report, at_s);
+  }
+  const double chosen = simulated_report(items, 0, known_items, choice.next().plan).wall_s;
+  EXPECT_GE(best / chosen, 0.97) << to_string(choice.next().plan);
+  // The stream as a whole, with all that was tried.
+  EXPECT_GE(best * 10 / at_s, 0.95) << to_string(choice.next().plan);
+  if (seconds[5] <= best / 0.99) {
+    EXPECT_LE(most_tokens, 5 * threads);
+  }
+}
+
+TEST(AutoChoice, takes_more_tokens_where_threads_starve_beside_a_shut_source_though_no_model_sees_why) {
+  AutoChoice choice({.threads = 4});
+  AutoPlan last;
+  double at_s = 0;
+  while (at_s < 10) {
+    const AutoChoice::Phase phase = choice.next();
+    const bool starved = phase.plan.tokens < 64;
+    const double wall = static_cast<double>(phase.items) * (starved ? 35e-6 : 26e-6);
+    at_s += wall;
+    RunReport report = report_of(phase.items, wall, {1e-6, 100e-6, 1e-6}, 1);
+    report.threads = phase.plan.threads;
+    report.idle_s = starved ? wall : 0;  // a quarter of four threads
+    report.stages.front().blocked_s = starved ? wall / 2 : 0;
+    choice.tell(report, at_s);
+  }
+  EXPECT_EQ(choice.next().plan, (AutoPlan{Strategy::stealing, 4, 64}));
+}
+
+TEST(StarvedForTokens, is_the_share_of_idle_threads_while_the_source_was_shut) {
+  RunReport phase{.threads = 4, .byte_budget = 100, .peak_bytes = 10, .wall_s = 2, .idle_s = 2};
+  phase.stages.emplace_back();
+  EXPECT_EQ(starved_for_tokens(phase), 0);  // nothing to make: the source was open
+  phase.stages.front().blocked_s = 1;
+  EXPECT_DOUBLE_EQ(starved_for_tokens(phase), 0.25);
+  phase.stages.front().blocked_s = 0.2;
+  EXPECT_DOUBLE_EQ(starved_for_tokens(phase), 0.1);
+  phase.peak_bytes = 100;
+  EXPECT_EQ(starved_for_tokens(phase), 0);  // bytes, not tokens, shut the source
+}
+
+TEST(AutoChoice, asks_for_no_more_tokens_where_a_serial_stage_is_never_idle) {
+  AutoChoice choice({.threads = 4});
+  double at_s = 0;
+  while (at_s < 5) {
+    const AutoChoice::Phase phase = choice.next();
+    const double wall = static_cast<double>(phase.items) * 101e-6;
+    at_s += wall;
+    RunReport report = report_of(phase.items, wall, {1e-6, 100e-6, 100e-6}, 1);
+    report.threads = phase.plan.threads;
+    report.idle_s = 2 * wall;
+    report.stages.front().blocked_s = wall;
+    choice.tell(report, at_s);
+  }
+  EXPECT_EQ(choice.next().plan, (AutoPlan{Strategy::stealing, 4, 16}));
+  EXPECT_THAT(kinds_of(choice.decisions()), testing::ElementsAre(Decided::started));
 }
 
 class AutoRun : public testing::Test {

@@ -51,7 +51,7 @@ struct TraceEvent {
 struct PlanDecision {
   enum class Kind {
     started,   // with this plan
-    adopted,   // a plan that the model preferred and the measurement confirmed
+    adopted,   // a plan that promised more and the measurement confirmed
     rejected,  // one that the measurement did not confirm
     changed,   // the plan in use began to take another time: the work or the machine is not what it was
   };
