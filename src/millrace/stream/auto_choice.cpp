@@ -233,18 +233,19 @@ double AutoChoice::expected(const Seen& seen, const AutoPlan& plan) const {
 }
 
 // The model knows nothing of what the runtime itself takes; where a plan has been measured, it is corrected
-// by that; where not, by what may be common to it and the plan in use.
+// by that; where not, by what may be common to it and the plan in use: all, where they differ in tokens only.
 double AutoChoice::correction(const AutoPlan& plan) const {
-  auto known = std::ranges::find(known_, plan, &Known::plan);
-  if (known == known_.end()) {
-    known = std::ranges::find_if(known_, [&](const Known& one) {
-      return one.plan.strategy == plan.strategy && one.plan.threads == plan.threads;
-    });
-  }
-  if (known != known_.end()) return known->measured / known->predicted;
+  const auto ratio = [](const Known& one) { return one.measured / one.predicted; };
+  const auto same_threads = [&](const AutoPlan& one) {
+    return one.strategy == plan.strategy && one.threads == plan.threads;
+  };
+  if (const auto known = std::ranges::find(known_, plan, &Known::plan); known != known_.end())
+    return ratio(*known);
   const auto used = std::ranges::find(known_, incumbent_, &Known::plan);
-  if (used == known_.end()) return 1;
-  return std::clamp(used->measured / used->predicted, 1.0, common_shortfall);
+  if (used != known_.end() && same_threads(incumbent_)) return ratio(*used);
+  if (const auto known = std::ranges::find_if(known_, same_threads, &Known::plan); known != known_.end())
+    return ratio(*known);
+  return used == known_.end() ? 1 : std::clamp(ratio(*used), 1.0, common_shortfall);
 }
 
 void AutoChoice::remember(const AutoPlan& plan, double predicted, double measured) {

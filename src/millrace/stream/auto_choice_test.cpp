@@ -103,6 +103,22 @@ TEST(AutoChoice, holds_half_of_10_items_a_thread_where_that_suffices) {
   }
 }
 
+TEST(AutoChoice, tries_no_other_tokens_where_the_model_sees_no_gain_though_the_machine_becomes_slower) {
+  AutoChoice choice({.threads = 4});
+  std::vector<AutoPlan> used_later;
+  SimulatedStream stream;
+  stream.long_share = 0.02;
+  // Then the items differ less, so fewer tokens would do, but are no gain.
+  stream.item_seconds = [&](const AutoPlan& plan, double at_s) {
+    if (at_s > 10) stream.long_share = 0.1;
+    if (at_s > 12) used_later.push_back(plan);
+    return (plan.tokens < 32 ? 150e-6 : at_s < 10 ? 102e-6 : 118e-6) / plan.threads;
+  };
+  stream.run(choice, 60);
+  ASSERT_GE(choice.next().plan.tokens, 32);
+  EXPECT_THAT(used_later, testing::Each(choice.next().plan));
+}
+
 TEST(AutoChoice, ends_few_phases_however_long_the_stream) {
   AutoChoice choice({.threads = 2});
   std::vector<AutoPlan> used;
