@@ -68,7 +68,11 @@ Status learn(const placement::RunSettings& settings, const ExecOptions& options)
     print(candidate.log_ratios, to_string(candidate.plan));
   for (const auto& candidate : report->candidates)
     print(candidate.confirmation, to_string(candidate.plan) + ", against untouched alone: decides");
-  fmt::print(stderr, "learnt: {}\n", to_string(report->plan));
+  if (placement::disturbed(report->runs, report->beside_others))
+    fmt::print(stderr, "learnt: nothing, as others took the CPUs before {} of {} runs\n",
+               report->beside_others, report->runs);
+  else
+    fmt::print(stderr, "learnt: {}\n", to_string(report->plan));
   return {};
 }
 

@@ -87,7 +87,8 @@ class Exec(unittest.TestCase):
     def test_learning_stores_what_it_finds(self):
         done = self.run_exec("--learn", "40", "--", "sh", "-c", "exit 0")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("learnt: untouched", done.stderr)
+        # Other tests may take the CPUs.
+        self.assertRegex(done.stderr, "learnt: (untouched|nothing, as others)")
         # A thread that is alone notices nothing: one run shows it.
         self.assertIn("left out, as its threads would get what they have: class batch\n", done.stderr)
         self.assertEqual(done.stderr.count(" s  untouched"), 1, done.stderr)

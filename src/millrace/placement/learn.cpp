@@ -168,6 +168,11 @@ std::optional<GainEstimate> PlanSearch::gain() const {
   return estimate_gain(chosen()->confirmation, Confidence::p95);
 }
 
+bool disturbed(int runs, int beside_others) {
+  constexpr int runs_for_each = 4;
+  return beside_others * runs_for_each > runs;
+}
+
 Result<LearnReport> learn_program(const RunSettings& settings, int runs,
                                   const std::function<void(const Plan&, double)>& on_run) {
   const auto program = inspect_program(settings.command.front());
@@ -186,6 +191,7 @@ Result<LearnReport> learn_program(const RunSettings& settings, int runs,
                        runs, candidates.size(), least);
   LearnReport report;
   const auto run_under = [&](const Plan& plan) -> Result<Summary> {
+    if (others_are_running(*allowed)) ++report.beside_others;
     auto ran = run_quietly(settings, plan);
     if (!ran) return ran;
     if (ran->status != 0)
@@ -212,9 +218,10 @@ Result<LearnReport> learn_program(const RunSettings& settings, int runs,
     if (!ran) return std::unexpected(ran.error());
     search.tell(ran->seconds);
   }
+  report.candidates = search.candidates();
+  if (disturbed(report.runs, report.beside_others)) return report;
   report.plan = search.best();
   report.gain = search.gain();
-  report.candidates = search.candidates();
   if (settings.profiles == nullptr) return report;
   tuning::Profile profile{.plan = to_string(report.plan)};
   for (const PlanSearch::Candidate& candidate : report.candidates) {

@@ -70,18 +70,24 @@ class PlanSearch {
   bool ended_ = false;
 };
 
+// Whether more than a quarter of the runs were beside other programs: such a plan would be one for a busy
+// machine, and is followed on an idle one only.
+[[nodiscard]] bool disturbed(int runs, int beside_others);
+
 struct LearnReport {
   Plan plan;
   std::optional<GainEstimate> gain;
   int runs = 0;
   std::vector<PlanSearch::Candidate> candidates;
+  int beside_others = 0;       // runs before which others took the CPUs
   std::vector<Plan> left_out;  // as the program's threads would notice nothing: see plans_that_differ()
 };
 
 // Runs `settings.command` up to `runs` times, without its standard streams (a program cannot be asked twice
-// for what it reads there), and stores the plan for runs to come. The first run shows which candidates its
-// threads would notice. on_run: told of each run's plan and seconds. Failure when a run fails: exit code
-// other than 0; usage error for fewer than least_runs() of all candidates of this machine and the first.
+// for what it reads there), and stores the plan for runs to come, unless they were disturbed. The first run
+// shows which candidates its threads would notice. on_run: told of each run's plan and seconds. Failure when
+// a run fails: exit code other than 0; usage error for fewer than least_runs() of all candidates of this
+// machine and the first.
 [[nodiscard]] Result<LearnReport> learn_program(const RunSettings& settings, int runs,
                                                 const std::function<void(const Plan&, double)>& on_run);
 

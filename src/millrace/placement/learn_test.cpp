@@ -117,5 +117,12 @@ TEST(PlanSearch, RunsNothingThatItCannotCompare) {
   EXPECT_TRUE(found.plan.untouched());
 }
 
+TEST(Learning, IsDisturbedWhereMoreThanAQuarterOfTheRunsAreBesideOthers) {
+  EXPECT_FALSE(disturbed(1, 0));
+  EXPECT_TRUE(disturbed(1, 1));
+  EXPECT_FALSE(disturbed(40, 10));
+  EXPECT_TRUE(disturbed(40, 11));
+}
+
 }  // namespace
 }  // namespace millrace::placement
