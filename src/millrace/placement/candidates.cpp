@@ -1,6 +1,7 @@
 #include "millrace/placement/candidates.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <utility>
@@ -26,6 +27,7 @@ struct Effect {
 // Main threads in front, the others dealt out to the processes: who made whom is not known any more.
 std::vector<ThreadView> threads_of(const Crowd& crowd) {
   std::vector<ThreadView> threads;
+  threads.reserve(static_cast<std::size_t>(crowd.threads));
   for (int number = 0; number < crowd.threads; ++number)
     threads.push_back({.number = number,
                        .process = number % crowd.processes,
@@ -44,8 +46,10 @@ Effect effect_of(const Plan& plan, const Surroundings& surroundings, const machi
   for (const Crowd& crowd : crowds) {
     // Main threads without others are bound nowhere (ThreadRegister).
     const MaskPolicy policy = crowd.threads > crowd.processes ? plan.masks : MaskPolicy::none;
-    for (CpuSet& mask : masks_of(policy, surroundings, threads_of(crowd)))
-      effect.masks.push_back(mask.empty() ? surroundings.allowed : std::move(mask));
+    for (CpuSet& mask : masks_of(policy, surroundings, threads_of(crowd))) {
+      if (mask.empty()) mask = surroundings.allowed;
+      effect.masks.push_back(std::move(mask));
+    }
   }
   return effect;
 }

@@ -69,6 +69,18 @@ void ask(int cpu, Answers& answers) {
   answers.ended(bound);
 }
 
+// One thread for each of `cpus`, or as many as the system lets this user have.
+std::vector<std::jthread> ask_each(const std::vector<int>& cpus, Answers& answers) {
+  std::vector<std::jthread> probes;
+  try {
+    for (const int cpu : cpus)
+      probes.emplace_back([&answers, cpu] { ask(cpu, answers); });
+  } catch (const std::system_error&) {
+    return probes;
+  }
+  return probes;
+}
+
 }  // namespace
 
 Result<Surroundings> read_surroundings(const machine::CpuSet& allowed,
@@ -98,6 +110,7 @@ std::vector<int> cpus_to_ask(const machine::CpuSet& allowed, int most) {
   const std::vector<int> cpus = allowed.to_vector();
   const std::size_t count = std::min(cpus.size(), static_cast<std::size_t>(most));
   std::vector<int> asked;
+  asked.reserve(count);
   for (std::size_t i = 0; i < count; ++i)
     asked.push_back(cpus[i * cpus.size() / count]);
   return asked;
@@ -107,13 +120,7 @@ bool others_are_running(const machine::CpuSet& allowed) {
   constexpr int most_asked = 8;
   constexpr std::chrono::milliseconds patience(2);
   Answers answers;
-  std::vector<std::jthread> probes;
-  try {
-    for (const int cpu : cpus_to_ask(allowed, most_asked))
-      probes.emplace_back([&answers, cpu] { ask(cpu, answers); });
-  } catch (const std::system_error&) {
-    // No more threads: those that were made tell what they can.
-  }
+  const std::vector<std::jthread> probes = ask_each(cpus_to_ask(allowed, most_asked), answers);
   const auto asked = static_cast<int>(probes.size());
   const int silent = asked - answers.wait_for(asked, patience);
   // Those that still wait need not do so for a CPU that is taken.
