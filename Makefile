@@ -6,7 +6,7 @@ CMAKE := .venv/bin/cmake
 PROGRAM := build/release/src/millrace/cli/millrace
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build demo test bench-image bench-adapt bench-tuning bench-model bench-pool bench-stream bench-exec lint clean
+.PHONY: help setup configure build demo test bench-image bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec lint clean
 
 help:
 	@echo 'make demo         set up, build, find the edges of a video: CLIP=path, or a generated one'
@@ -17,6 +17,7 @@ help:
 	@echo 'make bench-tuning compare the optimiser with its alternatives on simulated streams'
 	@echo 'make bench-model  predictions beside the measurements of the paper on pipelines, and of dedup and similar here'
 	@echo 'make bench-pool   compare fork and join with OpenMP and oneTBB'
+	@echo 'make bench-run    how soon millrace run writes its first frame, and its memory; RUN=options'
 	@echo 'make bench-stream compare the strategies of streams with oneTBB, and dedup with tar | zstd'
 	@echo 'make bench-exec   compare millrace exec with the kernel alone, over programs of Debian packages'
 	@echo 'make lint         clang-format and clang-tidy'
@@ -68,6 +69,10 @@ bench-tuning: configure
 bench-pool: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target fork_join_compare
 	build/release/src/millrace/pool/fork_join_compare
+
+bench-run: configure
+	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
+	python3 src/millrace/cli/run_bench.py $(PROGRAM) $(RUN)
 
 # FOLDER: photographs for the search; without it that part is left out.
 bench-stream: configure
