@@ -363,7 +363,6 @@ TEST_P(AutoChoiceOfKnownItems, ends_with_tokens_that_reach_97_percent_of_the_bes
 
 TEST(AutoChoice, takes_more_tokens_where_threads_starve_beside_a_shut_source_though_no_model_sees_why) {
   AutoChoice choice({.threads = 4});
-  AutoPlan last;
   double at_s = 0;
   while (at_s < 10) {
     const AutoChoice::Phase phase = choice.next();
