@@ -1,6 +1,5 @@
-#include "millrace/machine/cgroup_limits.h"
-
 #include "millrace/base/temporary_folder_testing.h"
+#include "millrace/machine/cgroup_limits.h"
 
 #include <filesystem>
 #include <fstream>
