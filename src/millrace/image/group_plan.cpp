@@ -5,24 +5,6 @@
 namespace millrace::image {
 namespace {
 
-// What each group writes beside its output: its aligned stages, unless a later group writes them.
-void store_stages(GroupPlan& plan) {
-  std::vector<bool> written(plan.plan.stages.size());
-  for (std::size_t g = plan.groups.size(); g-- > 0;) {
-    Group& group = plan.groups[g];
-    written[static_cast<std::size_t>(group.stages.back())] = true;
-    for (int stage : aligned_stages(plan.plan, group.stages)) {
-      // Conversions are no stages of the pipeline.
-      if (written[static_cast<std::size_t>(stage)] ||
-          plan.plan.stages[static_cast<std::size_t>(stage)].node < 0)
-        continue;
-      written[static_cast<std::size_t>(stage)] = true;
-      group.spec.stored.push_back(
-          static_cast<int>(std::ranges::find(group.stages, stage) - group.stages.begin()));
-    }
-  }
-}
-
 // Whether a gather of the group decides where one of its stencils reads.
 bool gather_moves_stencil(const Group& group) {
   std::vector<bool> moved(group.planned.size(), false);
@@ -72,7 +54,7 @@ bool GroupPlan::ready() const {
   return std::ranges::all_of(groups, [](const Group& group) { return group.kernel != nullptr; });
 }
 
-GroupPlan make_group_plan(const PlanePlan& plan, const Grouping& grouping, bool stored) {
+GroupPlan make_group_plan(const PlanePlan& plan, const Grouping& grouping, const Grouping& stored) {
   GroupPlan result{.plan = plan, .groups = {}};
   std::vector<int> group_of(plan.stages.size(), Group::source);
   for (const std::vector<int>& members : grouping) {
@@ -105,11 +87,14 @@ GroupPlan make_group_plan(const PlanePlan& plan, const Grouping& grouping, bool 
       group.planned.push_back(stage);
     }
     group.spec.buffers = static_cast<int>(external.size());
+    if (!stored.empty()) {
+      for (int stage : stored[result.groups.size()])
+        group.spec.stored.push_back(static_cast<int>(std::ranges::find(members, stage) - members.begin()));
+    }
     find_inner_columns(group);
     group_of[static_cast<std::size_t>(members.back())] = static_cast<int>(result.groups.size());
     result.groups.push_back(std::move(group));
   }
-  if (stored) store_stages(result);
   return result;
 }
 

@@ -49,9 +49,10 @@ struct GroupPlan {
   [[nodiscard]] bool ready() const;  // every group has its kernel
 };
 
-// Groups without their kernels. `stored`: for backward_store, from storing_groups(); every stage is written
-// to a buffer by one of the groups.
-[[nodiscard]] GroupPlan make_group_plan(const PlanePlan& plan, const Grouping& grouping, bool stored = false);
+// Groups without their kernels. stored: for each group the stages it writes beside its output; empty where
+// none does.
+[[nodiscard]] GroupPlan make_group_plan(const PlanePlan& plan, const Grouping& grouping,
+                                        const Grouping& stored = {});
 
 // Fills in the kernels that are there and requests those that are not. Returns whether all are there; the
 // Error of one that cannot be compiled.

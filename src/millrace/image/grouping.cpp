@@ -3,6 +3,7 @@
 #include "millrace/image/kernel.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <set>
 
@@ -86,6 +87,22 @@ std::vector<int> all_before(const PlanePlan& plan, int last) {
   return group;
 }
 
+// The stages of a group that reach its output without a geometric stage, the output itself left out: their
+// pixel at the output's place is read there.
+std::vector<int> aligned_stages(const PlanePlan& plan, const std::vector<int>& group) {
+  std::vector<bool> aligned(plan.stages.size(), true);
+  std::vector<int> result;
+  for (std::size_t i = group.size(); i-- > 0;) {
+    const auto member = static_cast<std::size_t>(group[i]);
+    if (aligned[member] && group[i] != group.back()) result.insert(result.begin(), group[i]);
+    for (int input : plan.stages[member].inputs) {
+      if (input >= 0 && (!aligned[member] || plan.stages[member].filter->geometric))
+        aligned[static_cast<std::size_t>(input)] = false;
+    }
+  }
+  return result;
+}
+
 bool fits(const PlanePlan& plan, const std::vector<int>& group) {
   return static_cast<int>(group.size()) <= max_kernel_stages &&
          external_inputs(plan, group) <= max_kernel_buffers &&
@@ -135,37 +152,27 @@ Grouping group_stages(const PlanePlan& plan, Fusion fusion) {
   return groups;
 }
 
-std::vector<int> aligned_stages(const PlanePlan& plan, const std::vector<int>& group) {
-  std::vector<bool> aligned(plan.stages.size(), true);
-  std::vector<int> result;
-  for (std::size_t i = group.size(); i-- > 0;) {
-    const auto member = static_cast<std::size_t>(group[i]);
-    if (aligned[member] && group[i] != group.back()) result.insert(result.begin(), group[i]);
-    for (int input : plan.stages[member].inputs) {
-      if (input >= 0 && (!aligned[member] || plan.stages[member].filter->geometric))
-        aligned[static_cast<std::size_t>(input)] = false;
-    }
-  }
-  return result;
-}
-
-Grouping storing_groups(const PlanePlan& plan) {
+StoringGroups storing_groups(const PlanePlan& plan) {
   std::vector<bool> written(plan.stages.size());
-  Grouping groups;
+  // Conversions are no stages of the pipeline.
+  const auto to_be_written = [&](int stage) {
+    const auto s = static_cast<std::size_t>(stage);
+    return !written[s] && plan.stages[s].node >= 0;
+  };
+  StoringGroups result;
   for (int last = static_cast<int>(plan.stages.size()); last-- > 0;) {
-    // Conversions are no stages of the pipeline, but its end may be one.
-    const bool is_output = groups.empty();
-    if (written[static_cast<std::size_t>(last)] ||
-        (!is_output && plan.stages[static_cast<std::size_t>(last)].node < 0))
-      continue;
-    const std::vector<int> group = all_before(plan, last);
+    const bool is_output = result.groups.empty();
+    if (!is_output && !to_be_written(last)) continue;
     written[static_cast<std::size_t>(last)] = true;
-    for (int stage : aligned_stages(plan, group))
+    const std::vector<int>& group = result.groups.emplace_back(all_before(plan, last));
+    std::vector<int>& stored = result.stored.emplace_back(aligned_stages(plan, group));
+    std::erase_if(stored, std::not_fn(to_be_written));
+    for (int stage : stored)
       written[static_cast<std::size_t>(stage)] = true;
-    groups.push_back(group);
   }
-  std::ranges::reverse(groups);
-  return groups;
+  std::ranges::reverse(result.groups);
+  std::ranges::reverse(result.stored);
+  return result;
 }
 
 bool fits_one_kernel(const PlanePlan& plan) {

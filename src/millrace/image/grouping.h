@@ -18,11 +18,12 @@ using Grouping = std::vector<std::vector<int>>;
 // The groups of backward_store: the last one is the whole pipeline, the others are all that leads to a stage
 // before a geometric one. A kernel writes where its output's pixel lies; what a geometric stage reads lies
 // elsewhere, and is written to its buffer by a kernel of its own. Every group reads the source alone.
-[[nodiscard]] Grouping storing_groups(const PlanePlan& plan);
+struct StoringGroups {
+  Grouping groups;
+  Grouping stored;  // by each group, beside its output; every stage but conversions is written once
+};
 
-// The stages of a group that reach its output without a geometric stage, the output itself left out: their
-// pixel at the output's place is read there.
-[[nodiscard]] std::vector<int> aligned_stages(const PlanePlan& plan, const std::vector<int>& group);
+[[nodiscard]] StoringGroups storing_groups(const PlanePlan& plan);
 
 // The largest kernel that is worth compiling, in stages written out, a gather counting as four. Preset A is
 // 22 and takes about a second, three blurs in a row are 1 + 9 + 81 and take six; four blurs would be 820 and

@@ -20,13 +20,13 @@ StageReports::key_type key_of(std::size_t plane, const Group& group) {
 
 }  // namespace
 
-Grouping grouping_of(const PlanePlan& plan, const Schedule& schedule) {
-  if (schedule.structure == Structure::backward_store) return storing_groups(plan);
-  return group_stages(plan, is_one_kernel(schedule.structure) ? Fusion::all : schedule.fusion);
-}
-
 GroupPlan group_plan_of(const PlanePlan& plan, const Schedule& schedule) {
-  return make_group_plan(plan, grouping_of(plan, schedule), schedule.structure == Structure::backward_store);
+  if (schedule.structure == Structure::backward_store) {
+    const StoringGroups storing = storing_groups(plan);
+    return make_group_plan(plan, storing.groups, storing.stored);
+  }
+  return make_group_plan(
+      plan, group_stages(plan, is_one_kernel(schedule.structure) ? Fusion::all : schedule.fusion));
 }
 
 PreparedSchedule::PreparedSchedule(const FramePlan& plan, const Schedule& schedule)

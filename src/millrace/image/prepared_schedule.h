@@ -20,9 +20,8 @@ namespace millrace::image {
   return structure == Structure::backward || structure == Structure::backward_store;
 }
 
-// How a schedule groups the stages of a plane. Two schedules of equal grouping need the same kernels, but for
-// what backward_store stores.
-[[nodiscard]] Grouping grouping_of(const PlanePlan& plan, const Schedule& schedule);
+// How a schedule groups the stages of a plane, without kernels. Two schedules of equal grouping need the same
+// ones, but for what backward_store stores.
 [[nodiscard]] GroupPlan group_plan_of(const PlanePlan& plan, const Schedule& schedule);
 
 // First its kernels are found, then its memory is made, then it runs. Moved, not copied.
