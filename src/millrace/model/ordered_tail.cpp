@@ -19,13 +19,6 @@ constexpr std::int64_t many_calls = 16;
 // More parts than this are no longer counted.
 constexpr double most_parts = 1e12;
 
-// A whole number with this mean, as SimulatedRun::outputs makes it.
-std::int64_t whole(double mean, Random& random) {
-  const double counted = std::min(mean, most_parts);
-  const double least = std::floor(counted);
-  return static_cast<std::int64_t>(least) + (counted > least && random.uniform() <= counted - least ? 1 : 0);
-}
-
 double calls_seconds(const ServiceTime& service, std::int64_t calls, Random& random) {
   if (calls > many_calls) {
     const auto n = static_cast<double>(calls);
@@ -43,9 +36,10 @@ std::vector<double> drawn_seconds(const Pipeline& pipeline, Random& random) {
   std::int64_t arriving = 1;
   for (const Stage& stage : pipeline.stages) {
     const std::int64_t calls =
-        stage.visits < 1 ? whole(static_cast<double>(arriving) * stage.visits, random) : arriving;
+        stage.visits < 1 ? random.whole(std::min(most_parts, static_cast<double>(arriving) * stage.visits))
+                         : arriving;
     seconds.push_back(calls_seconds(stage.service, calls, random));
-    arriving += whole(static_cast<double>(calls) * stage.outputs, random) - calls;
+    arriving += random.whole(std::min(most_parts, static_cast<double>(calls) * stage.outputs)) - calls;
   }
   return seconds;
 }

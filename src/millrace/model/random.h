@@ -30,6 +30,12 @@ class Random {
     const double radius = std::sqrt(-2 * std::log(uniform()));
     return radius * std::cos(2 * std::numbers::pi * uniform());
   }
+  // One of the two whole numbers next to a mean of 0 to 2^62, which is their mean in the long run; the mean
+  // itself, and no number drawn, where it is whole.
+  [[nodiscard]] std::int64_t whole(double mean) {
+    const double least = std::floor(mean);
+    return static_cast<std::int64_t>(least) + (mean > least && uniform() <= mean - least ? 1 : 0);
+  }
 
  private:
   std::uint64_t state_;

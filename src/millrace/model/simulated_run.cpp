@@ -84,10 +84,7 @@ double SimulatedRun::service(int index, int item) {
 
 int SimulatedRun::outputs(int index, int item) {
   if (replay_) return replay_->outputs(order.token(item), index);
-  const double mean = stage(index).outputs;
-  const double whole = std::floor(mean);
-  const bool one_more = mean > whole && random.uniform() <= mean - whole;
-  return static_cast<int>(whole) + (one_more ? 1 : 0);
+  return static_cast<int>(random.whole(stage(index).outputs));
 }
 
 SimulationResult SimulatedRun::finish() {
