@@ -39,9 +39,7 @@ Status set_policy(const std::string& name, RunSettings& settings) {
   if (name == "auto") return {};
   if (const auto masks = placement::parse_mask_policy(name)) {
     settings.policy = placement::policy_of({.masks = *masks});
-    settings.masks = *masks == placement::MaskPolicy::none                ? MasksNeed::nothing
-                     : *masks == placement::MaskPolicy::main_least_loaded ? MasksNeed::load
-                                                                          : MasksNeed::topology;
+    settings.masks = placement::need_of(*masks);
     return {};
   }
   if (name.starts_with(list_prefix)) {

@@ -52,9 +52,7 @@ class NoStreams {
 
 Result<Summary> run_quietly(RunSettings settings, const Plan& plan) {
   settings.policy = policy_of(plan);
-  settings.masks = plan.masks == MaskPolicy::none                ? MasksNeed::nothing
-                   : plan.masks == MaskPolicy::main_least_loaded ? MasksNeed::load
-                                                                 : MasksNeed::topology;
+  settings.masks = need_of(plan.masks);
   settings.progress = {};
   const NoStreams quiet;
   return run_program(settings);

@@ -29,6 +29,17 @@ struct ProgressSettings {
 // What a policy wants to know of the machine: reading it delays the program's start.
 enum class MasksNeed { nothing, topology, load };
 
+[[nodiscard]] constexpr MasksNeed need_of(MaskPolicy masks) {
+  switch (masks) {
+  case MaskPolicy::none:
+    return MasksNeed::nothing;
+  case MaskPolicy::main_least_loaded:
+    return MasksNeed::load;
+  default:
+    return MasksNeed::topology;
+  }
+}
+
 struct RunSettings {
   std::vector<std::string> command;  // empty: attach
   std::optional<pid_t> attach;

@@ -22,7 +22,6 @@ using machine::CpuSet;
 constexpr int most_open_files = 256;
 constexpr int observations_between_checks = 10;
 constexpr std::size_t migrations_read_at_once = 2;
-constexpr double ns_for_second = 1e9;
 
 bool same_but_nice(const Original& a, const Original& b) {
   return a.mask == b.mask && a.scheduling_class == b.scheduling_class && a.slice_ns == b.slice_ns;
@@ -367,7 +366,7 @@ RegisterCounts ThreadRegister::counts() const {
   auto crowd_ns = crowd_ns_;
   if (alive_ > 0) crowd_ns[{static_cast<int>(processes_.size()), alive_}] += now_ns() - crowd_since_ns_;
   for (const auto& [crowd, ns] : crowd_ns)
-    counts.crowds.push_back({crowd.first, crowd.second, static_cast<double>(ns) / ns_for_second});
+    counts.crowds.push_back({crowd.first, crowd.second, seconds(ns)});
   return counts;
 }
 
