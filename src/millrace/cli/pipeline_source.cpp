@@ -1,5 +1,6 @@
 #include "millrace/cli/pipeline_source.h"
 
+#include "millrace/base/system_reason.h"
 #include "millrace/model/duration_text.h"
 #include "millrace/model/in_quotes.h"
 #include "millrace/model/pipeline_text.h"
@@ -11,7 +12,6 @@
 #include <memory>
 #include <optional>
 #include <string_view>
-#include <system_error>
 
 namespace millrace::cli {
 namespace {
@@ -23,8 +23,7 @@ struct CloseFile {
 };
 
 std::unexpected<Error> cannot_read(const std::string& path, int error_number) {
-  return usage_error("cannot read {}: {}", path,
-                     std::error_code(error_number, std::generic_category()).message());
+  return usage_error("cannot read {}: {}", path, system_reason(error_number));
 }
 
 std::unexpected<Error> no_count(std::string_view text) {

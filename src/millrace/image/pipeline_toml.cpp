@@ -1,5 +1,6 @@
 #include "millrace/image/pipeline_toml.h"
 
+#include "millrace/base/system_reason.h"
 #include "millrace/image/arguments.h"
 #include "millrace/image/nearest_name.h"
 #include "millrace/image/quoted.h"
@@ -13,7 +14,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -233,8 +233,7 @@ struct CloseFile {
 };
 
 std::unexpected<Error> cannot_read(const std::string& path, int error_number) {
-  return usage_error("cannot read the pipeline file {}: {}", path,
-                     std::error_code(error_number, std::generic_category()).message());
+  return usage_error("cannot read the pipeline file {}: {}", path, system_reason(error_number));
 }
 
 }  // namespace

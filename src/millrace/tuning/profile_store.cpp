@@ -1,8 +1,9 @@
 #include "millrace/tuning/profile_store.h"
 
+#include "millrace/base/system_reason.h"
+
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <unistd.h>
@@ -179,7 +180,7 @@ bool ProfileStore::replace_damaged() {
   }
   warning_ = fmt::format(
       "the profiles in '{}' are damaged and cannot be moved aside: {}; delete the file. Going on without",
-      path_.string(), std::strerror(errno));
+      path_.string(), system_reason(errno));
   return false;
 }
 
