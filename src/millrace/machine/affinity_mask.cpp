@@ -1,0 +1,48 @@
+#include "millrace/machine/affinity_mask.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <sched.h>
+
+namespace millrace::machine {
+
+AffinityMask to_mask(const CpuSet& cpus, std::size_t words) {
+  const std::size_t needed = cpus.empty() ? 0 : static_cast<std::size_t>(cpus.highest()) / mask_bits + 1;
+  AffinityMask mask(std::max(words, needed));
+  for (const int cpu : cpus) {
+    const auto bit = static_cast<std::size_t>(cpu);
+    mask[bit / mask_bits] |= MaskWord{1} << (bit % mask_bits);
+  }
+  return mask;
+}
+
+CpuSet to_cpu_set(const AffinityMask& mask) {
+  CpuSet cpus;
+  for (std::size_t cpu = 0; cpu < mask.size() * mask_bits; ++cpu)
+    if ((mask[cpu / mask_bits] >> (cpu % mask_bits) & 1) != 0) cpus.insert(static_cast<int>(cpu));
+  return cpus;
+}
+
+bool read_mask(pid_t thread, AffinityMask& mask) {
+  return sched_getaffinity(thread, mask.size() * sizeof(MaskWord),
+                           reinterpret_cast<cpu_set_t*>(mask.data())) == 0;
+}
+
+bool write_mask(pid_t thread, const AffinityMask& mask) {
+  return sched_setaffinity(thread, mask.size() * sizeof(MaskWord),
+                           reinterpret_cast<const cpu_set_t*>(mask.data())) == 0;
+}
+
+AffinityMask mask_of_thread(pid_t thread) {
+  // The kernel refuses with EINVAL while the buffer is smaller than its own mask, whose size it does not
+  // tell; so the buffer is doubled until it fits. 1024 CPUs, glibc's cpu_set_t, is the first guess.
+  constexpr std::size_t first_guess_bits = 1024;
+  for (std::size_t bits = first_guess_bits; bits <= CpuSet::limit; bits *= 2) {
+    AffinityMask mask(bits / mask_bits);
+    if (read_mask(thread, mask)) return mask;
+    if (errno != EINVAL) break;
+  }
+  return {};
+}
+
+}  // namespace millrace::machine
