@@ -8,6 +8,7 @@
 #include <optional>
 #include <pthread.h>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 namespace millrace::pool {
@@ -41,7 +42,7 @@ Result<std::unique_ptr<WorkerPool>> WorkerPool::create(int workers, std::span<co
     }
     worker.thread_id = worker.thread.get_id();
     // For people who look at threads in top or perf; a refusal harms nobody.
-    static_cast<void>(pthread_setname_np(worker.thread.native_handle(), fmt::format("worker-{}", i).c_str()));
+    std::ignore = pthread_setname_np(worker.thread.native_handle(), fmt::format("worker-{}", i).c_str());
   }
   if (Status bound = pool->rebind(bindings); !bound) return std::unexpected(bound.error());
   return pool;
@@ -58,29 +59,12 @@ WorkerPool::~WorkerPool() {
 PoolTeam WorkerPool::team() { return {*this, 0, size()}; }
 
 void WorkerPool::serve(Worker& worker) {
-  int jobs_beside_leader = 0;
   for (;;) {
-    const int shared_cpu = worker.mailbox.shared_cpu();
-    jobs_beside_leader = shared_cpu < 0 ? 0 : jobs_beside_leader + 1;
-    if (jobs_beside_leader == patience_beside_leader) {
-      step_aside(worker, shared_cpu);
-      jobs_beside_leader = 0;
-    }
-    const Job job = worker.mailbox.receive(worker.linger_ns.load(std::memory_order_relaxed));
+    const Job job = worker.mailbox.receive(worker.linger_ns.load(std::memory_order_relaxed), worker.serving);
     if (!job.work) return;
     worker.first_led = job.first_led;
     worker.mailbox.finish(caught_from([&] { job.work(job.rank); }));
   }
-}
-
-void WorkerPool::step_aside(const Worker& worker, int cpu) {
-  if (worker.linger_ns.load(std::memory_order_relaxed) == 0) return;
-  const CpuSet others = worker.allowed - CpuSet{cpu};
-  if (others.empty()) return;
-  // The kernel moves the thread at the first call and leaves it there at the second. If the first fails
-  // nothing has changed; if the second did, the worker would be bound more narrowly than was granted, which
-  // harms speed alone.
-  if (machine::bind_current_thread(others)) static_cast<void>(machine::bind_current_thread(worker.allowed));
 }
 
 Result<std::vector<CpuSet>> WorkerPool::bind_all(std::span<const CpuSet> sets) {
@@ -88,10 +72,12 @@ Result<std::vector<CpuSet>> WorkerPool::bind_all(std::span<const CpuSet> sets) {
   std::vector<std::optional<Error>> errors(sets.size());
   const Status done = team().run([&](int rank) {
     const auto i = static_cast<std::size_t>(rank);
-    if (auto mask = machine::bind_current_thread(sets[i]))
-      granted[i] = workers_[i].allowed = std::move(*mask);
-    else
+    if (auto mask = machine::bind_current_thread(sets[i])) {
+      workers_[i].serving = workers_[i].leading = SleepApart(*mask);
+      granted[i] = std::move(*mask);
+    } else {
       errors[i] = std::move(mask.error());
+    }
   });
   if (!done) return std::unexpected(done.error());
   for (std::size_t i = 0; i < errors.size(); ++i)
@@ -114,7 +100,7 @@ Status WorkerPool::rebind(std::span<const CpuSet> bindings) {
   auto granted = bind_all(wanted);
   if (!granted) {
     // What was granted before can be granted again; if not, the first error is still the one to tell.
-    if (!granted_.empty()) static_cast<void>(bind_all(granted_));
+    if (!granted_.empty()) std::ignore = bind_all(granted_);
     return std::unexpected(std::move(granted.error()));
   }
   granted_ = std::move(*granted);
@@ -159,7 +145,7 @@ Status PoolTeam::fork_join(int begin, int end, FunctionRef<void(int rank)> work,
   const std::int64_t linger = self.linger_ns.load(std::memory_order_relaxed);
   for (int rank = begin; rank < own_rank; ++rank) {
     Mailbox& mailbox = leader_of(team_of(rank)).mailbox;
-    mailbox.await_done(linger);
+    mailbox.await_done(linger, self.leading);
     failed.add(rank, mailbox.take_error());
   }
   failed.add(own_rank, std::move(own));

@@ -6,6 +6,7 @@
 #include "millrace/machine/cpu_set.h"
 #include "millrace/machine/thread_affinity.h"
 #include "millrace/pool/mailbox.h"
+#include "millrace/pool/sleep_apart.h"
 #include "millrace/pool/team.h"
 
 #include <atomic>
@@ -30,11 +31,6 @@ class WorkerPool {
   // How long idle workers and waiting leaders poll. A sleep and wake-up take about 5 to 50 us, a longer
   // linger burns the CPU of others (design, invariant 6).
   static constexpr std::int64_t linger_ns = 10'000;
-
-  // After how many jobs in a row on its leader's CPU a worker moves itself to another. A kernel whose CPUs
-  // are all busy with other programs wakes a worker beside its leader, where the two take turns, and sees
-  // nothing to balance.
-  static constexpr int patience_beside_leader = 32;
 
   // Makes a pool of `workers` >= 1. `bindings` as in rebind(). Usage error when workers < 1 or when a binding
   // is impossible, failure when the system refuses a thread; nothing is left behind then.
@@ -68,7 +64,8 @@ class WorkerPool {
     // The rest is read-mostly, or the worker's own.
     std::thread::id thread_id;
     int first_led = 0;                        // touched by the worker's own thread only
-    machine::CpuSet allowed;                  // the same: what was granted to it
+    SleepApart serving;                       // the same: how it sleeps while it waits for a job,
+    SleepApart leading;                       // and for those that it leads
     std::atomic<std::int64_t> linger_ns = 0;  // relaxed: a tuning value, publishes nothing
     std::thread thread;                       // empty for the last worker
   };
@@ -76,8 +73,6 @@ class WorkerPool {
   explicit WorkerPool(int workers);
 
   void serve(Worker& worker);
-  // Moves the calling worker off `cpu` if it may run elsewhere and was not told to share.
-  static void step_aside(const Worker& worker, int cpu);
   // Binds every worker to its set and returns what was granted.
   [[nodiscard]] Result<std::vector<machine::CpuSet>> bind_all(std::span<const machine::CpuSet> sets);
 
