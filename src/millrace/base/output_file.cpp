@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <csignal>
 #include <cstdlib>
@@ -51,23 +52,39 @@ class SigpipeGuard {
   bool was_pending_ = false;
 };
 
+// Opens what is there already and is no regular file.
+Result<Descriptor> open_in_place(const std::string& name, bool named_pipe, const std::stop_token& stop) {
+  // Opening a named pipe waits for its reader, which nothing but a signal ends; so it is tried again and
+  // again.
+  constexpr std::chrono::milliseconds between_tries{20};
+  const StoppableWait wait(stop);
+  for (;;) {
+    // By this name: what a link of /proc leads to, such as that of /dev/stdout, may have no other.
+    auto file = Descriptor::owned(::open(name.c_str(), O_WRONLY | O_CLOEXEC | (named_pipe ? O_NONBLOCK : 0)));
+    if (file.is_open()) return file;
+    if (!named_pipe || errno != ENXIO)
+      return usage_error("{}: cannot be opened for writing ({}); choose another output", name,
+                         system_reason(errno));
+    if (!wait.for_time(between_tries))
+      return std::unexpected(Error{ErrorKind::interrupted, name + ": waiting for its reader was stopped"});
+  }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<OutputFile>> OutputFile::open(std::string_view path, const OutputOptions& options,
                                                      const std::stop_token& stop) {
-  if (path == "-") return standard_output(stop);
+  const std::stop_token writing_stop = options.stop_ends_writes ? stop : std::stop_token();
+  if (path == "-") return standard_output(writing_stop);
   const std::string name(path);
   std::error_code error;
   const fs::file_status status = fs::status(name, error);
   const bool exists = fs::exists(status);
   if (fs::is_directory(status)) return usage_error("{}: is a directory; give the name of a file", name);
   if (exists && !fs::is_regular_file(status)) {
-    // By this name: what a link of /proc leads to, such as that of /dev/stdout, may have no other.
-    auto in_place = Descriptor::owned(::open(name.c_str(), O_WRONLY | O_CLOEXEC));
-    if (!in_place.is_open())
-      return usage_error("{}: cannot be opened for writing ({}); choose another output", name,
-                         system_reason(errno));
-    return std::make_unique<OutputFile>(std::move(in_place), name, stop);
+    auto in_place = open_in_place(name, fs::is_fifo(status), stop);
+    if (!in_place) return std::unexpected(std::move(in_place.error()));
+    return std::make_unique<OutputFile>(*std::move(in_place), name, writing_stop);
   }
   // A link is followed, so that commit() replaces what it points to.
   fs::path target = fs::weakly_canonical(fs::path(name), error);
@@ -86,7 +103,7 @@ Result<std::unique_ptr<OutputFile>> OutputFile::open(std::string_view path, cons
   if (!pending)
     return usage_error("{}: cannot be written in {} ({}); choose another output", name, folder.string(),
                        system_reason(pending.error()));
-  auto file = std::make_unique<OutputFile>(Descriptor::borrowed(pending->get()), name, stop);
+  auto file = std::make_unique<OutputFile>(Descriptor::borrowed(pending->get()), name, writing_stop);
   file->pending_.emplace(*std::move(pending));
   file->target_ = target;
   file->replace_ = options.replace;

@@ -24,6 +24,8 @@ struct OutputOptions {
   bool durable = true;
   // The way out that the message names where a file exists and is not to be replaced.
   std::string_view replace_advice = "allow overwriting";
+  // Whether the stop ends writes too, or only the wait for the reader of a named pipe.
+  bool stop_ends_writes = true;
 };
 
 // A regular file is a PendingFile until commit(), without which nothing of it is left. Devices and named
@@ -31,8 +33,9 @@ struct OutputOptions {
 // write that waits for a pipe's reader, and all later ones to it, as interrupted.
 class OutputFile final : public ByteSink, public RandomBytes {
  public:
-  // `path`: "-" for standard output. A link is followed. A named pipe is opened when it has a reader. Usage
-  // errors: a directory, no such folder, not permitted, exists (unless it may be replaced).
+  // `path`: "-" for standard output. A link is followed. A named pipe is opened when it has a reader; a
+  // stop ends that wait as interrupted. Usage errors: a directory, no such folder, not permitted, exists
+  // (unless it may be replaced).
   [[nodiscard]] static Result<std::unique_ptr<OutputFile>>
   open(std::string_view path, const OutputOptions& options = {}, const std::stop_token& stop = {});
   [[nodiscard]] static std::unique_ptr<OutputFile> standard_output(const std::stop_token& stop = {});

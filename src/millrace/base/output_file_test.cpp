@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -117,6 +119,46 @@ TEST_F(OutputFileTest, WritesDevicesAndNamedPipesInPlace) {
   reader.join();
   EXPECT_EQ(got, "through the pipe");
   EXPECT_TRUE(std::filesystem::is_fifo(path_));
+}
+
+TEST_F(OutputFileTest, WaitsForTheReaderOfANamedPipeUntilStopped) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  std::string got;
+  std::thread reader([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    got = content_of(path_);
+  });
+  EXPECT_TRUE(opened(path_)->write(bytes_of("late")));
+  reader.join();
+  EXPECT_EQ(got, "late");
+
+  std::stop_source stop;
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    stop.request_stop();
+  });
+  const auto nobody = OutputFile::open(path_, {}, stop.get_token());
+  ASSERT_FALSE(nobody);
+  EXPECT_EQ(nobody.error().kind, ErrorKind::interrupted);
+  EXPECT_THAT(nobody.error().message, HasSubstr(path_));
+  later.join();
+}
+
+TEST_F(OutputFileTest, AStopEndsWritesUnlessToldOtherwise) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  for (const bool ends_writes : {true, false}) {
+    std::string got;
+    std::thread reader([&] { got = content_of(path_); });
+    std::stop_source stop;
+    {
+      const auto file = OutputFile::open(path_, {.stop_ends_writes = ends_writes}, stop.get_token());
+      ASSERT_TRUE(file);
+      stop.request_stop();
+      EXPECT_EQ((*file)->write(bytes_of("rest")).has_value(), !ends_writes);
+    }
+    reader.join();
+    EXPECT_EQ(got, ends_writes ? "" : "rest");
+  }
 }
 
 TEST_F(OutputFileTest, WritesToThePipeThatALinkOfProcLeadsTo) {

@@ -21,12 +21,15 @@ void StoppableWait::stop() const {
   [[maybe_unused]] const ssize_t written = write(event_.get(), &one, sizeof one);
 }
 
-bool StoppableWait::until_readable(int descriptor) const { return until(descriptor, POLLIN); }
-bool StoppableWait::until_writable(int descriptor) const { return until(descriptor, POLLOUT); }
+bool StoppableWait::until_readable(int descriptor) const { return until(descriptor, POLLIN, -1); }
+bool StoppableWait::until_writable(int descriptor) const { return until(descriptor, POLLOUT, -1); }
+bool StoppableWait::for_time(std::chrono::milliseconds time) const {
+  return until(-1, 0, static_cast<int>(time.count()));
+}
 
-bool StoppableWait::until(int descriptor, short events) const {
+bool StoppableWait::until(int descriptor, short events, int timeout_ms) const {
   std::array<pollfd, 2> waited{{{descriptor, events, 0}, {event_.get(), POLLIN, 0}}};
-  while (poll(waited.data(), waited.size(), -1) < 0 && errno == EINTR) {
+  while (poll(waited.data(), waited.size(), timeout_ms) < 0 && errno == EINTR) {
   }
   return waited[1].revents == 0;
 }

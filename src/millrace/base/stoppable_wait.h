@@ -3,6 +3,7 @@
 
 #include "millrace/base/descriptor.h"
 
+#include <chrono>
 #include <functional>
 #include <stop_token>
 
@@ -23,8 +24,11 @@ class StoppableWait {
   [[nodiscard]] bool until_readable(int descriptor) const;
   [[nodiscard]] bool until_writable(int descriptor) const;
 
+  // True once the time is over, false once stopped.
+  [[nodiscard]] bool for_time(std::chrono::milliseconds time) const;
+
  private:
-  [[nodiscard]] bool until(int descriptor, short events) const;
+  [[nodiscard]] bool until(int descriptor, short events, int timeout_ms) const;
 
   Descriptor event_;
   std::stop_callback<std::function<void()>> on_stop_;

@@ -178,6 +178,21 @@ class Program(unittest.TestCase):
         again = run("run", "crop(1)", str(output))
         self.assertEqual(again.returncode, 0, again.stderr)
 
+    def test_an_interrupt_ends_the_wait_for_a_pipe(self):
+        fifo = self.folder / "pipe"
+        y4m_fifo = self.folder / "pipe.y4m"
+        for path in fifo, y4m_fifo:
+            os.mkfifo(path)
+        for arguments in ([str(fifo)], [str(y4m_fifo)], ["-"], ["test:64x64@5", "-o", str(y4m_fifo)],
+                          [str(y4m_fifo), "--measure"]):
+            with self.subTest(arguments=arguments):
+                with subprocess.Popen([MILLRACE, "run", "blur", *arguments], stdin=subprocess.PIPE,
+                                      stderr=subprocess.PIPE) as child:
+                    time.sleep(0.5)
+                    child.send_signal(signal.SIGINT)
+                    self.assertEqual(child.wait(timeout=60), 130)
+                    self.assertEqual(child.stderr.read().count(b"\n"), 1)
+
     def test_machine_and_filters_print_text_and_json(self):
         for verb in "machine", "filters":
             self.assertTrue(run(verb).stdout)

@@ -47,8 +47,10 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--small", default="test:352x288@60")
     parser.add_argument("--large", default="test:1920x1080@60")
-    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--runs", type=int, default=9, help="of the first frame; at least 2")
     options = parser.parse_args()
+    if options.runs < 2:
+        parser.error(f"--runs {options.runs}: the first finds nothing compiled, so the rest takes at least one more")
     with tempfile.TemporaryDirectory(prefix="millrace-run-bench-") as cache:
         environment = {**os.environ, "XDG_CACHE_HOME": cache}
         times = [first_frame_seconds(options.program, options.small, environment) for _ in range(options.runs)]

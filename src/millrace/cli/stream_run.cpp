@@ -20,8 +20,8 @@ namespace {
 constexpr std::string_view pipe_name = "-";
 
 Result<std::unique_ptr<video::FrameReader>> open_overlapped(const RunContext& context) {
-  auto reader =
-      video::open_reader(context.options.input, {.decoder_threads = context.options.decoder_threads});
+  auto reader = video::open_reader(context.options.input, {.decoder_threads = context.options.decoder_threads,
+                                                           .stop = context.interrupt.token()});
   if (!reader) return std::unexpected(reader.error());
   return std::make_unique<video::OverlappedReader>(std::move(*reader));
 }
@@ -106,8 +106,9 @@ Status stream_run(const RunContext& context, RunReport& report) {
   const RunOptions& options = context.options;
   if (options.loop > 1 && options.input == pipe_name)
     return usage_error("--loop cannot read standard input twice");
-  const auto writer_options = writer_options_of(options);
+  auto writer_options = writer_options_of(options);
   if (!writer_options) return std::unexpected(writer_options.error());
+  writer_options->stop = context.interrupt.token();
 
   Input input(context);
   if (Status opened = input.open(); !opened) return opened;

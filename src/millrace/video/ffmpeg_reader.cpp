@@ -124,8 +124,10 @@ class FfmpegReader final : public FrameReader {
                                         ffmpeg_message(opened));
     container_.reset(context);
     elementary_ = is_elementary_stream(*context);
-    if (!elementary_ && avformat_find_stream_info(context, nullptr) < 0)
+    if (!elementary_ && avformat_find_stream_info(context, nullptr) < 0) {
+      if (bridge_->error()) return std::unexpected(*bridge_->error());
       return failure("{}: its streams cannot be made out; it is damaged or not a video", name_);
+    }
     const int index = av_find_best_stream(context, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
     if (index < 0) return failure("{}: has no video stream; give a file with video in it", name_);
     for (unsigned each = 0; each < context->nb_streams; ++each)

@@ -11,11 +11,13 @@ Result<std::unique_ptr<FrameReader>> open_reader(std::string_view input, const R
   if (options.decoder_threads < 1)
     return usage_error("decoder threads: {} is too few; 1 is the least", options.decoder_threads);
   if (input.empty()) return usage_error("the input has no name; give a video file, '-' or test:WIDTHxHEIGHT");
-  if (input == "-") return open_y4m_reader(InputFile::standard_input(), options);
+  if (input == "-") return open_y4m_reader(InputFile::standard_input(options.stop), options);
   if (input.starts_with(test_source_prefix)) return open_test_source(input, options);
-  Result<std::unique_ptr<InputFile>> file = InputFile::open(
-      input, {.missing = "give a video file, '-' for y4m on standard input, or test:WIDTHxHEIGHT",
-              .directory = "give a video file inside it"});
+  Result<std::unique_ptr<InputFile>> file =
+      InputFile::open(input,
+                      {.missing = "give a video file, '-' for y4m on standard input, or test:WIDTHxHEIGHT",
+                       .directory = "give a video file inside it"},
+                      options.stop);
   if (!file) return std::unexpected(std::move(file.error()));
   if ((*file)->size() == 0) return failure("{}: is empty; give a file that contains video", input);
   if (input.ends_with(".y4m")) return open_y4m_reader(*std::move(file), options);

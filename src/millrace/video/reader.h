@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string_view>
 
 namespace millrace::video {
@@ -16,6 +17,8 @@ struct ReaderOptions {
   int decoder_threads = 1;
   // Larger frames are refused, so that a damaged header cannot take all memory.
   std::size_t max_frame_bytes = std::size_t{1} << 30;
+  // Makes waiting for a pipe fail as interrupted, while opening and later, as cancel() does.
+  std::stop_token stop;
 };
 
 // Delivers frames in order, with index 0, 1, 2, ... and all of one format. Frames come from a pool:

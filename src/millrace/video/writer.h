@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,8 @@ struct WriterOptions {
   int encoder_threads = 1;
   int crf = 18;  // of H.264, 0 to 51: constant quality, smaller is better; 18 looks like the original
   std::string preset = "veryfast";  // of libx264: size against time
+  // Makes opening a named pipe that nobody reads fail as interrupted; without effect on what is written.
+  std::stop_token stop;
 };
 
 // Takes frames of one format in order. One thread at a time; cancel() from any.
