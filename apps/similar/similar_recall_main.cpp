@@ -7,6 +7,7 @@
 // about; the image itself is left out of the answers. Recall@1: how many images have one of their own
 // variants as their first answer. Last, the other way round: each variant is asked about in an index of the
 // images alone, and recall@1 is how many have their own image first.
+#include "millrace/base/temporary_folder_testing.h"
 #include "millrace/base/whole_file.h"
 #include "millrace/pool/worker_pool.h"
 #include "similar/image_decoder.h"
@@ -63,26 +64,6 @@ const std::vector<Variant>& variants() {
   };
   return all;
 }
-
-// A folder that goes away with the program.
-class Workspace {
- public:
-  Workspace() {
-    std::string name = fs::temp_directory_path() / "similar_recall_XXXXXX";
-    if (mkdtemp(name.data()) == nullptr) stop({.message = "cannot make a temporary folder"});
-    path_ = name;
-  }
-  ~Workspace() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Workspace(const Workspace&) = delete;
-  Workspace& operator=(const Workspace&) = delete;
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 // "<number of the image>-<number of the variant, 0 the image itself>.jpg"
 struct Name {
@@ -151,7 +132,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: similar_recall FOLDER (of images)\n");
     return 2;
   }
-  const Workspace workspace;
+  const TemporaryFolder workspace;
   const fs::path images = workspace.path() / "images";
   const fs::path all = workspace.path() / "all";
   fs::create_directory(images);

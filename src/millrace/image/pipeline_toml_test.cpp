@@ -1,10 +1,10 @@
+#include "millrace/base/temporary_folder_testing.h"
 #include "millrace/image/pipeline_language.h"
 #include "millrace/image/pipeline_testing.h"
 #include "millrace/image/pipeline_toml.h"
 #include "millrace/image/presets.h"
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -202,24 +202,13 @@ TEST(PipelineToml, RefusesTooManyStages) {
 
 class PipelineFile : public ::testing::Test {
  protected:
-  // A name per test, so that tests may run at the same time.
-  PipelineFile()
-      : folder_(
-            std::filesystem::path(::testing::TempDir()) /
-            (std::string("millrace_") + ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
-    std::filesystem::create_directories(folder_);
-  }
-  ~PipelineFile() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
   std::string write(std::string_view text) const {
-    const auto path = folder_ / "pipeline.toml";
-    std::ofstream(path, std::ios::binary) << text;
-    return path.string();
+    const std::string path = folder_ / "pipeline.toml";
+    make_file(path, text);
+    return path;
   }
 
-  std::filesystem::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(PipelineFile, IsLoadedByItsEnding) {
@@ -234,8 +223,8 @@ TEST_F(PipelineFile, IsNamedInErrors) {
 }
 
 TEST_F(PipelineFile, ThatCannotBeReadIsAUsageError) {
-  const std::string missing = (folder_ / "missing.toml").string();
-  const std::string a_folder = (folder_ / "folder.toml").string();
+  const std::string missing = folder_ / "missing.toml";
+  const std::string a_folder = folder_ / "folder.toml";
   std::filesystem::create_directory(a_folder);
   for (const auto& [path, why] :
        {std::pair{missing, "No such file or directory"}, std::pair{a_folder, "Is a directory"}}) {

@@ -1,3 +1,4 @@
+#include "millrace/base/temporary_folder_testing.h"
 #include "millrace/machine/thread_affinity.h"
 #include "millrace/placement/program_testing.h"
 
@@ -7,6 +8,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -29,38 +31,35 @@ struct GoCase {
 class GoProgram : public testing::TestWithParam<GoCase> {
  protected:
   static void SetUpTestSuite() {
-    std::string folder = "/tmp/millrace-go-XXXXXX";
-    if (std::system("go version >/dev/null 2>&1") != 0 || mkdtemp(folder.data()) == nullptr) return;
-    folder_ = folder;
-    std::filesystem::copy_file(MILLRACE_TESTING_SOURCES "/go_threads.go", folder_ / "threads.go");
+    if (std::system("go version >/dev/null 2>&1") != 0) return;
+    folder_.emplace();
+    std::filesystem::copy_file(MILLRACE_TESTING_SOURCES "/go_threads.go", *folder_ / "threads.go");
     // Whatever imports "C" is linked with libc and makes its threads through it.
-    std::ofstream(folder_ / "cgo.go") << "package main\n\nimport \"C\"\n";
+    make_file(*folder_ / "cgo.go", "package main\n\nimport \"C\"\n");
     build("static", "CGO_ENABLED=0", "threads.go");
     build("cgo", "CGO_ENABLED=1", "threads.go cgo.go");
   }
-  static void TearDownTestSuite() {
-    if (!folder_.empty()) std::filesystem::remove_all(folder_);
-  }
+  static void TearDownTestSuite() { folder_.reset(); }
 
   // Nothing where it could not be built.
   [[nodiscard]] static std::optional<std::string> program() {
-    const std::filesystem::path path = folder_ / GetParam().kind;
-    if (folder_.empty() || !std::filesystem::exists(path)) return std::nullopt;
-    return path.string();
+    if (!folder_) return std::nullopt;
+    std::string path = *folder_ / GetParam().kind;
+    return std::filesystem::exists(path) ? std::optional(std::move(path)) : std::nullopt;
   }
 
  private:
   static void build(const std::string& kind, const std::string& environment, const std::string& files) {
     // A cache of its own where there is no home to keep one.
-    const std::string cache = std::getenv("HOME") == nullptr ? "GOCACHE=" + (folder_ / "cache").string() : "";
+    const std::string cache = std::getenv("HOME") == nullptr ? "GOCACHE=" + (*folder_ / "cache") : "";
     const std::string command =
         fmt::format("cd {} && env {} {} GOFLAGS= GO111MODULE=off GOTOOLCHAIN=local go build -o {} {} >&2",
-                    folder_.string(), environment, cache, kind, files);
+                    folder_->path().string(), environment, cache, kind, files);
     // What it did not build is not there.
     std::ignore = std::system(command.c_str());
   }
 
-  static inline std::filesystem::path folder_;
+  static inline std::optional<TemporaryFolder> folder_;
 };
 
 TEST_P(GoProgram, HasItsThreadsPlacedAndEndsAsItWould) {

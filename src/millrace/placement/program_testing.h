@@ -1,6 +1,7 @@
 // For tests: runs run_program() in a process of its own, as the command does, and says what came of it.
 #pragma once
 
+#include "millrace/base/eventually_testing.h"
 #include "millrace/placement/run_program.h"
 #include "millrace/placement/task_files.h"
 
@@ -30,16 +31,6 @@ namespace millrace::placement {
 // Of kind "dynamic" or "static".
 [[nodiscard]] inline std::string testing_program(const std::string& kind, const std::string& name) {
   return std::string(MILLRACE_TESTING_PROGRAMS) + "/" + kind + "/" + name;
-}
-
-// Polls until `condition` holds, for ten seconds.
-[[nodiscard]] inline bool eventually(const std::function<bool()>& condition) {
-  constexpr useconds_t pause_us = 5000;
-  for (int i = 0; i < 2000; ++i) {
-    if (condition()) return true;
-    usleep(pause_us);
-  }
-  return false;
 }
 
 // A file that anybody may write, removed at the end.

@@ -1,26 +1,15 @@
+#include "millrace/base/eventually_testing.h"
 #include "millrace/pool/worker_pool.h"
 #include "millrace/stream/flow.h"
 
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include <gtest/gtest.h>
 
 namespace millrace::stream {
 namespace {
-
-// Whether it came true while the test still has patience.
-template <class Condition> bool comes_true(const Condition& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
 
 TEST(Stealing, serves_a_stage_in_order_before_it_goes_on_where_a_token_waits_for_its_turn) {
   const std::unique_ptr<pool::WorkerPool> workers = std::move(*pool::WorkerPool::create(2));
@@ -40,14 +29,14 @@ TEST(Stealing, serves_a_stage_in_order_before_it_goes_on_where_a_token_waits_for
                      // Its worker has left item 1 in front of the narrow stage; the other has to choose
                      // alone.
                      second_waits = true;
-                     EXPECT_TRUE(comes_true([&] { return begun_first != -1; }));
+                     EXPECT_TRUE(eventually([&] { return begun_first != -1; }));
                    }
                    return item;
                  })
           .stage(Kind::serial_in_order, "narrow",
                  [&](int item) {
                    if (item == 0) {
-                     EXPECT_TRUE(comes_true([&] { return second_waits.load(); }));
+                     EXPECT_TRUE(eventually([&] { return second_waits.load(); }));
                    }
                    if (item == 1) begins(item);
                    return item;

@@ -1,3 +1,4 @@
+#include "millrace/base/temporary_folder_testing.h"
 #include "millrace/tuning/profile_store.h"
 
 #include <csignal>
@@ -17,13 +18,6 @@ using ::testing::HasSubstr;
 
 class ProfileStoreTest : public ::testing::Test {
  protected:
-  ProfileStoreTest() {
-    std::string pattern = ::testing::TempDir() + "profilesXXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
-    path_ = folder_ / "cache" / "profiles.db";
-  }
-  ~ProfileStoreTest() override { fs::remove_all(folder_); }
-
   static ProfileKey key(int i) { return {{"graph", "blur \"5\", sobel"}, {"number", std::to_string(i)}}; }
   static Profile profile(int i) {
     Profile profile{.plan = "structure=tiled,threads=" + std::to_string(i)};
@@ -52,8 +46,8 @@ class ProfileStoreTest : public ::testing::Test {
     return child;
   }
 
-  fs::path folder_;
-  fs::path path_;
+  TemporaryFolder folder_;
+  fs::path path_ = folder_.path() / "cache" / "profiles.db";
 };
 
 TEST_F(ProfileStoreTest, KeepsProfilesFromOneRunToTheNext) {
@@ -223,7 +217,7 @@ TEST_F(ProfileStoreTest, AProfileOfAnotherVersionIsIgnoredListedAndReplaced) {
 
 TEST_F(ProfileStoreTest, WithoutAPlaceToWriteItWarnsOnceAndKeepsNothing) {
   std::ofstream(folder_ / "file") << "in the way of a directory";
-  ProfileStore store = ProfileStore::open(folder_ / "file" / "profiles.db");
+  ProfileStore store = ProfileStore::open(folder_ / "file/profiles.db");
   EXPECT_THAT(store.warning(), HasSubstr("going on without"));
   EXPECT_FALSE(store.usable());
   EXPECT_TRUE(store.save(key(1), profile(1)));
