@@ -1,5 +1,7 @@
 #include "similar/image_list.h"
 
+#include "millrace/base/clock.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -21,7 +23,7 @@ ImageFile with_status(std::string path, std::string name) {
   ImageFile file{.path = std::move(path), .name = std::move(name)};
   if (stat(file.path.c_str(), &status) == 0) {
     file.bytes = static_cast<std::uint64_t>(status.st_size);
-    file.modified_ns = std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+    file.modified_ns = nanoseconds(status.st_mtim);
   }
   return file;
 }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 
 namespace millrace {
 
@@ -15,6 +16,16 @@ namespace millrace {
 
 [[nodiscard]] constexpr double seconds(std::int64_t nanoseconds) {
   return static_cast<double>(nanoseconds) * 1e-9;
+}
+
+// Rounded towards zero.
+[[nodiscard]] constexpr std::int64_t nanoseconds(double seconds) {
+  return static_cast<std::int64_t>(seconds * 1e9);
+}
+
+// Of a time that the system tells.
+[[nodiscard]] constexpr std::int64_t nanoseconds(const timespec& time) {
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
 }  // namespace millrace

@@ -107,7 +107,7 @@ std::string OutputTap::take() {
 }
 
 void OutputTap::finish(double seconds) {
-  const std::int64_t until = now_ns() + static_cast<std::int64_t>(seconds * 1e9);
+  const std::int64_t until = now_ns() + nanoseconds(seconds);
   std::array<char, 4096> text;
   while (true) {
     const std::int64_t left_ms = (until - now_ns()) / 1'000'000;

@@ -8,13 +8,10 @@
 namespace millrace::placement {
 namespace {
 
-constexpr double ns_for_second = 1e9;
 // How long a program is watched before it is decided what tells of its progress, and trials begin.
 constexpr double first_look = 0.3;
 // Slower than this, bytes come in lumps that say nothing within a window.
 constexpr double least_bytes_for_second = 1e6;
-
-std::int64_t to_ns(double seconds) { return static_cast<std::int64_t>(seconds * ns_for_second); }
 
 }  // namespace
 
@@ -43,8 +40,8 @@ Overseer::Reading Overseer::read_progress() {
 // Once, after a first look. Reports that have not come by then are waited for, where they were asked for.
 void Overseer::choose_source(const Reading& now) {
   if (source_ || reports_ != nullptr) return;
-  const double seconds = static_cast<double>(now.time_ns - first_->time_ns) / ns_for_second;
-  if (now.total && first_->total && (*now.total - *first_->total) / seconds >= least_bytes_for_second)
+  const double passed = seconds(now.time_ns - first_->time_ns);
+  if (now.total && first_->total && (*now.total - *first_->total) / passed >= least_bytes_for_second)
     source_ = ProgressSource::bytes;
   else if (instructions_.total(threads_->threads()))
     source_ = ProgressSource::instructions;
@@ -56,7 +53,7 @@ void Overseer::account(const Reading& now, bool changed) {
   const std::int64_t migrations = threads_->migrations();
   if (last_.time_ns != 0) {
     Phase& phase = changed ? changed_ : untouched_;
-    phase.seconds += static_cast<double>(now.time_ns - last_.time_ns) / ns_for_second;
+    phase.seconds += seconds(now.time_ns - last_.time_ns);
     phase.times += now.times - last_.times;
     phase.migrations += migrations - last_migrations_;
   }
@@ -65,14 +62,14 @@ void Overseer::account(const Reading& now, bool changed) {
 }
 
 std::optional<double> Overseer::rate(const Reading& from, const Reading& to) const {
-  const double seconds = static_cast<double>(to.time_ns - from.time_ns) / ns_for_second;
+  const double passed = seconds(to.time_ns - from.time_ns);
   const RunTimes times = to.times - from.times;
   // A window in which nothing ran, as after Ctrl-Z, tells nothing; nor does one that lasted far too long.
-  if (times.run_ns <= 0 || seconds > 2 * window_.seconds) return std::nullopt;
+  if (times.run_ns <= 0 || passed > 2 * window_.seconds) return std::nullopt;
   if (source_ == ProgressSource::run_to_wait)
     return static_cast<double>(times.run_ns) / static_cast<double>(times.run_ns + times.wait_ns);
   if (!from.total || !to.total) return std::nullopt;
-  return (*to.total - *from.total) / seconds;
+  return (*to.total - *from.total) / passed;
 }
 
 void Overseer::begin_window() {
@@ -88,9 +85,9 @@ void Overseer::begin_window() {
     threads_->set_policy(policy_of(followed_));
   }
   const std::int64_t now = now_ns();
-  window_end_ns_ = now + to_ns(window_.seconds);
+  window_end_ns_ = now + nanoseconds(window_.seconds);
   step_ = Step::settling;
-  next_ns_ = now + to_ns(window_.settle);
+  next_ns_ = now + nanoseconds(window_.settle);
 }
 
 void Overseer::end_window(const Reading& now) {
@@ -107,7 +104,7 @@ void Overseer::tick() {
   switch (step_) {
   case Step::waiting:
     // One thread alone gains nothing from where it is.
-    if (now.time_ns - first_->time_ns < to_ns(first_look) || threads_->alive() < 2) return;
+    if (now.time_ns - first_->time_ns < nanoseconds(first_look) || threads_->alive() < 2) return;
     choose_source(now);
     if (source_) begin_window();
     return;

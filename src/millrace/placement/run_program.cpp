@@ -356,7 +356,7 @@ void Run::oversee(Follower* follower, pid_t process) {
 }
 
 Summary Run::finish(Follower* follower) {
-  summary_.seconds = static_cast<double>(now_ns() - begun_ns_) / 1e9;
+  summary_.seconds = seconds(now_ns() - begun_ns_);
   if (const auto end = follower == nullptr ? std::nullopt : follower->end()) {
     const auto seconds = [](const timeval& time) {
       return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;

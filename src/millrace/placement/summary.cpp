@@ -1,5 +1,7 @@
 #include "millrace/placement/summary.h"
 
+#include "millrace/base/clock.h"
+
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -21,8 +23,6 @@ constexpr std::array<std::pair<BirthWay, std::string_view>, 5> ways = {{
     {BirthWay::none, "none"},
 }};
 
-constexpr double ns = 1e-9;
-
 double for_each_second(double value, double seconds) { return seconds > 0 ? value / seconds : 0; }
 
 std::string ended(int status) {
@@ -33,8 +33,8 @@ std::string ended(int status) {
 }
 
 std::string phase_text(std::string_view name, const Phase& phase) {
-  const double run = static_cast<double>(phase.times.run_ns) * ns;
-  const double wait = static_cast<double>(phase.times.wait_ns) * ns;
+  const double run = seconds(phase.times.run_ns);
+  const double wait = seconds(phase.times.wait_ns);
   return fmt::format(
       "  {:<10} {:.2f} s: {:.2f} CPUs busy, {:.2f} threads waiting for one, {:.0f} switches/s, "
       "{:.0f} migrations/s\n",
@@ -45,8 +45,8 @@ std::string phase_text(std::string_view name, const Phase& phase) {
 
 nlohmann::json phase_json(const Phase& phase) {
   return {{"seconds", phase.seconds},
-          {"run_seconds", static_cast<double>(phase.times.run_ns) * ns},
-          {"wait_seconds", static_cast<double>(phase.times.wait_ns) * ns},
+          {"run_seconds", seconds(phase.times.run_ns)},
+          {"wait_seconds", seconds(phase.times.wait_ns)},
           {"switches", phase.times.turns},
           {"migrations", phase.migrations}};
 }

@@ -29,7 +29,7 @@ SleepApart::Usage SleepApart::usage() {
   getrusage(RUSAGE_THREAD, &used);
   timespec cpu{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-  return {used.ru_nivcsw, std::int64_t{cpu.tv_sec} * 1'000'000'000 + cpu.tv_nsec, now_ns()};
+  return {used.ru_nivcsw, nanoseconds(cpu), now_ns()};
 }
 
 bool SleepApart::preempted_since(const Usage& before) {

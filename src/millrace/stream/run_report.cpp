@@ -1,5 +1,7 @@
 #include "millrace/stream/run_report.h"
 
+#include "millrace/base/clock.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -127,7 +129,7 @@ void RunReport::append(const RunReport& phase) {
     return;
   }
   for (TraceEvent event : phase.events) {
-    event.start_ns += static_cast<std::int64_t>(wall_s * 1e9);
+    event.start_ns += nanoseconds(wall_s);
     events.push_back(event);
   }
   events_dropped += phase.events_dropped;
