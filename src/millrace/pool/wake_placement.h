@@ -21,6 +21,9 @@ class WakePlacement {
   // awake after 5 us on bare metal and 20 to 200 where the hypervisor has to be asked; time slices are 1 to
   // 4 ms long.
   static constexpr std::int64_t slow_ns = 500'000;
+  // A single one, of which a hypervisor that is busy itself makes one in a hundred, is outweighed by so many
+  // that are not slow.
+  static constexpr int slow_weight = 8;
   // So much more evidence is needed each time that another program was met, up to the most.
   static constexpr int hold_factor = 4;
   static constexpr int most_hold = 1024;
@@ -43,6 +46,7 @@ class WakePlacement {
   int pulled_ = 0;  // times that it was pulled since it last slept apart
   int hold_ = 1;    // how often the usual evidence it takes
   int alone_ = 0;   // sleeps apart in a row without meeting another program
+  int slow_ = 0;    // slow wake-ups among them, weighted, less those outweighed
 };
 
 }  // namespace millrace::pool

@@ -55,11 +55,13 @@ TEST(WakePlacementTest, meetings_with_sleeps_elsewhere_between_them_do_not_count
   }
 }
 
-// The two ways of meeting another program: it ran when the thread was woken, or it took the CPU away later.
+// The two ways of meeting another program: it ran when the thread was woken, twice, or it took the CPU away
+// later.
 class WakePlacementBesideAnotherProgramTest : public testing::TestWithParam<bool> {
  protected:
   void meet_another() {
-    EXPECT_TRUE(sleep_once(placement_, false, false, GetParam() ? slow_ns : quick_ns));
+    for (int i = 0; i < 2; ++i)
+      EXPECT_TRUE(sleep_once(placement_, false, false, GetParam() ? slow_ns : quick_ns));
     if (!GetParam()) placement_.preempted();
   }
 
@@ -94,6 +96,21 @@ TEST_P(WakePlacementBesideAnotherProgramTest, is_forgotten_after_many_sleeps_alo
 
 INSTANTIATE_TEST_SUITE_P(Ways, WakePlacementBesideAnotherProgramTest, testing::Bool(),
                          [](const auto& way) { return way.param ? "when_woken" : "later"; });
+
+TEST(WakePlacementTest, slow_wake_ups_with_many_between_them_that_are_not_change_nothing) {
+  WakePlacement placement;
+  EXPECT_FALSE(sleep_once(placement, false, true));
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_TRUE(sleep_once(placement, false, false, slow_ns));
+    for (int k = 0; k < WakePlacement::slow_weight; ++k)
+      EXPECT_TRUE(sleep_once(placement, false, false));
+  }
+  EXPECT_TRUE(sleep_once(placement, false, false, slow_ns));
+  for (int k = 1; k < WakePlacement::slow_weight; ++k)
+    EXPECT_TRUE(sleep_once(placement, false, false));
+  EXPECT_TRUE(sleep_once(placement, false, false, slow_ns));
+  EXPECT_FALSE(sleep_once(placement, false, false));
+}
 
 TEST(WakePlacementTest, a_wake_up_whose_time_is_unknown_says_nothing_of_speed) {
   WakePlacement placement;
