@@ -20,7 +20,7 @@ Overseer::Overseer(ThreadRegister& threads, ReportReader* reports, const Plan& f
 
 void Overseer::try_plans(std::vector<Plan> candidates, const TrialOptions& options,
                          std::optional<Plan> remembered) {
-  trials_.emplace(std::move(candidates), options, std::move(remembered));
+  trials_.emplace(std::move(candidates), options, remembered);
 }
 
 Overseer::Reading Overseer::read_progress() {
