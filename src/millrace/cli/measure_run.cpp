@@ -4,7 +4,6 @@
 #include "millrace/cli/stream_run.h"
 #include "millrace/image/pixel_reads_report.h"
 #include "millrace/image/plane_buffer.h"
-#include "millrace/video/reader.h"
 
 namespace millrace::cli {
 namespace {
@@ -53,8 +52,7 @@ MeasuredFrame preloaded(const video::Frame& frame, const image::FramePlan& plan)
 Status measure_run(const RunContext& context, RunReport& report) {
   if (context.options.output != "null")
     return usage_error("--measure times computation alone and writes nothing; leave out -o");
-  auto reader = video::open_reader(context.options.input, {.decoder_threads = context.options.decoder_threads,
-                                                           .stop = context.interrupt.token()});
+  auto reader = open_input(context);
   if (!reader) return std::unexpected(reader.error());
   const auto plan =
       image::plan_frame(context.pipeline, (*reader)->format(), context.planes, image::Samples::floats);
@@ -98,8 +96,7 @@ Status measure_run(const RunContext& context, RunReport& report) {
 }
 
 Status count_run(const RunContext& context) {
-  auto reader = video::open_reader(context.options.input, {.decoder_threads = context.options.decoder_threads,
-                                                           .stop = context.interrupt.token()});
+  auto reader = open_input(context);
   if (!reader) return std::unexpected(reader.error());
   auto frame = (*reader)->next();
   if (!frame) return std::unexpected(frame.error());

@@ -10,9 +10,7 @@
 #include "millrace/video/overlapped_reader.h"
 #include "millrace/video/overlapped_writer.h"
 
-#include <functional>
 #include <optional>
-#include <stop_token>
 
 namespace millrace::cli {
 namespace {
@@ -20,8 +18,7 @@ namespace {
 constexpr std::string_view pipe_name = "-";
 
 Result<std::unique_ptr<video::FrameReader>> open_overlapped(const RunContext& context) {
-  auto reader = video::open_reader(context.options.input, {.decoder_threads = context.options.decoder_threads,
-                                                           .stop = context.interrupt.token()});
+  auto reader = open_input(context);
   if (!reader) return std::unexpected(reader.error());
   return std::make_unique<video::OverlappedReader>(std::move(*reader));
 }
@@ -45,9 +42,7 @@ class Input {
     if (!first && (*reader)->format() != reader_->format()) {
       return failure("'{}' changed its format between two passes", context_.options.input);
     }
-    on_interrupt_.reset();
     reader_ = std::move(*reader);
-    on_interrupt_.emplace(context_.interrupt.token(), [this] { reader_->cancel(); });
     return {};
   }
 
@@ -79,8 +74,6 @@ class Input {
  private:
   const RunContext& context_;
   std::unique_ptr<video::FrameReader> reader_;
-  // Ends a read() that waits; no longer there when the reader goes.
-  std::optional<std::stop_callback<std::function<void()>>> on_interrupt_;
   std::int64_t delivered_ = 0;
   int pass_ = 0;
 };
@@ -101,6 +94,11 @@ Status check_sizes(const RunContext& context, const image::ParameterTimeline& ti
 }
 
 }  // namespace
+
+Result<std::unique_ptr<video::FrameReader>> open_input(const RunContext& context) {
+  return video::open_reader(context.options.input, {.decoder_threads = context.options.decoder_threads,
+                                                    .stop = context.interrupt.token()});
+}
 
 Status stream_run(const RunContext& context, RunReport& report) {
   const RunOptions& options = context.options;

@@ -6,6 +6,9 @@
 #include "millrace/cli/run_report.h"
 #include "millrace/image/executor.h"
 #include "millrace/image/pipeline.h"
+#include "millrace/video/reader.h"
+
+#include <memory>
 
 namespace millrace::cli {
 
@@ -21,6 +24,9 @@ struct RunContext {
   const Interrupt& interrupt;
   std::int64_t start_ns;  // of the process
 };
+
+// Its input; an interrupt ends every wait for it.
+[[nodiscard]] Result<std::unique_ptr<video::FrameReader>> open_input(const RunContext& context);
 
 // Fills in `report`, also where it fails: then the output is valid up to the frame that the Error names.
 [[nodiscard]] Status stream_run(const RunContext& context, RunReport& report);
