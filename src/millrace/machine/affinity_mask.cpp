@@ -7,19 +7,17 @@
 namespace millrace::machine {
 
 AffinityMask to_mask(const CpuSet& cpus, std::size_t words) {
-  const std::size_t needed = cpus.empty() ? 0 : static_cast<std::size_t>(cpus.highest()) / mask_bits + 1;
+  const std::size_t needed = cpus.empty() ? 0 : word_of(cpus.highest()) + 1;
   AffinityMask mask(std::max(words, needed));
-  for (const int cpu : cpus) {
-    const auto bit = static_cast<std::size_t>(cpu);
-    mask[bit / mask_bits] |= MaskWord{1} << (bit % mask_bits);
-  }
+  for (const int cpu : cpus)
+    mask[word_of(cpu)] |= bit_of(cpu);
   return mask;
 }
 
 CpuSet to_cpu_set(const AffinityMask& mask) {
   CpuSet cpus;
-  for (std::size_t cpu = 0; cpu < mask.size() * mask_bits; ++cpu)
-    if ((mask[cpu / mask_bits] >> (cpu % mask_bits) & 1) != 0) cpus.insert(static_cast<int>(cpu));
+  for (int cpu = 0; word_of(cpu) < mask.size(); ++cpu)
+    if ((mask[word_of(cpu)] & bit_of(cpu)) != 0) cpus.insert(cpu);
   return cpus;
 }
 

@@ -14,6 +14,12 @@ using MaskWord = unsigned long;
 inline constexpr std::size_t mask_bits = sizeof(MaskWord) * 8;
 using AffinityMask = std::vector<MaskWord>;
 
+// The word and the bit of a CPU >= 0.
+[[nodiscard]] constexpr std::size_t word_of(int cpu) { return static_cast<std::size_t>(cpu) / mask_bits; }
+[[nodiscard]] constexpr MaskWord bit_of(int cpu) {
+  return MaskWord{1} << (static_cast<std::size_t>(cpu) % mask_bits);
+}
+
 // As many words as `cpus` needs, and at least `words`.
 [[nodiscard]] AffinityMask to_mask(const CpuSet& cpus, std::size_t words = 0);
 [[nodiscard]] CpuSet to_cpu_set(const AffinityMask& mask);

@@ -1,16 +1,9 @@
 #include "millrace/machine/narrowed_affinity.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <tuple>
 
 namespace millrace::machine {
-namespace {
-
-MaskWord bit_of(int cpu) { return MaskWord{1} << (static_cast<std::size_t>(cpu) % mask_bits); }
-std::size_t word_of(int cpu) { return static_cast<std::size_t>(cpu) / mask_bits; }
-
-}  // namespace
 
 NarrowedAffinity::NarrowedAffinity(const CpuSet& whole)
     : whole_(to_mask(whole, mask_of_thread(0).size())), narrowed_(whole_.size()), now_(whole_.size()),
