@@ -77,7 +77,7 @@ double quantile(std::vector<double>& values, double q) {
 double cpu_seconds(clockid_t clock) {
   timespec time{};
   clock_gettime(clock, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  return seconds(nanoseconds(time));
 }
 
 // Returns when the process has used less than a tenth of a millisecond in 5.

@@ -57,7 +57,7 @@ std::map<int, std::int64_t> sleeps_of_workers() {
 double process_cpu_seconds() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  return seconds(nanoseconds(time));
 }
 
 // Long enough for every worker to have fallen asleep, on a machine that is busy with other things too.

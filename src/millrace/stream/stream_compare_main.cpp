@@ -40,7 +40,7 @@ using Item = std::uint64_t;
 double cpu_seconds() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  return seconds(nanoseconds(time));
 }
 
 // Returns when the process has used less than a tenth of a millisecond in 5.

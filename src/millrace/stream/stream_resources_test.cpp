@@ -1,4 +1,5 @@
 // What a run may hold: bytes, tokens, threads, and the processor while it waits.
+#include "millrace/base/clock.h"
 #include "millrace/pool/serial_team.h"
 #include "millrace/pool/worker_pool.h"
 #include "millrace/stream/flow.h"
@@ -20,7 +21,7 @@ namespace {
 double process_cpu_seconds() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  return seconds(nanoseconds(time));
 }
 
 class Resources : public testing::TestWithParam<Strategy> {
