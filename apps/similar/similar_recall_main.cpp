@@ -133,6 +133,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const TemporaryFolder workspace;
+  if (workspace.path().empty()) stop({.message = "cannot make a temporary folder"});
   const fs::path images = workspace.path() / "images";
   const fs::path all = workspace.path() / "all";
   fs::create_directory(images);

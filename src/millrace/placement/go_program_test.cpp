@@ -32,7 +32,7 @@ class GoProgram : public testing::TestWithParam<GoCase> {
  protected:
   static void SetUpTestSuite() {
     if (std::system("go version >/dev/null 2>&1") != 0) return;
-    folder_.emplace();
+    if (folder_.emplace().path().empty()) return folder_.reset();
     std::filesystem::copy_file(MILLRACE_TESTING_SOURCES "/go_threads.go", *folder_ / "threads.go");
     // Whatever imports "C" is linked with libc and makes its threads through it.
     make_file(*folder_ / "cgo.go", "package main\n\nimport \"C\"\n");
