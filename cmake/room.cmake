@@ -1,13 +1,17 @@
-# millrace_room(name [DEPENDS target...] [TEST_DEPENDS target...] [BENCH_DEPENDS target...])
+# millrace_room(name [SHELVES folder...] [DEPENDS target...] [TEST_DEPENDS target...] [BENCH_DEPENDS target...])
 #
-# Declares the room in the current folder by its file names alone:
+# Declares the room in the current folder, and in those of its shelves, by its file names alone:
 #   *_test.cpp   -> one test program <name>_test, its cases registered with CTest; under a sanitizer in four shards
 #   *_bench.cpp  -> one Google Benchmark program <name>_bench
 #   *_fuzz.cpp   -> one libFuzzer program each (MILLRACE_FUZZERS), run for a bounded time as a test
 #   other *.cpp  -> the library millrace_<name>
 function(millrace_room name)
-  cmake_parse_arguments(ROOM "" "" "DEPENDS;TEST_DEPENDS;BENCH_DEPENDS" ${ARGN})
-  file(GLOB all CONFIGURE_DEPENDS *.cpp)
+  cmake_parse_arguments(ROOM "" "" "SHELVES;DEPENDS;TEST_DEPENDS;BENCH_DEPENDS" ${ARGN})
+  set(patterns *.cpp)
+  foreach(shelf IN LISTS ROOM_SHELVES)
+    list(APPEND patterns ${shelf}/*.cpp)
+  endforeach()
+  file(GLOB all CONFIGURE_DEPENDS ${patterns})
   set(tests ${all})
   set(benches ${all})
   set(fuzzers ${all})
