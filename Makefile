@@ -72,7 +72,7 @@ bench-pool: configure
 
 bench-run: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
-	python3 src/millrace/cli/run_bench.py $(PROGRAM) $(RUN)
+	python3 src/millrace/cli/run/run_bench.py $(PROGRAM) $(RUN)
 
 # FOLDER: photographs for the search; without it that part is left out.
 bench-stream: configure

@@ -1,6 +1,6 @@
 // The `millrace` program as it is called. It holds the verb exec, which must cost its user no time, and
 // starts millrace-verbs, beside it, for all others: that one loads a compiler, for tens of milliseconds.
-#include "millrace/cli/commands.h"
+#include "millrace/cli/exec/exec_command.h"
 
 #include <cerrno>
 #include <csignal>

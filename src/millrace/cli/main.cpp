@@ -1,5 +1,11 @@
-#include "millrace/cli/commands.h"
-#include "millrace/cli/model_commands.h"
+#include "millrace/cli/bench/bench_command.h"
+#include "millrace/cli/exec/exec_command.h"
+#include "millrace/cli/filters/filters_command.h"
+#include "millrace/cli/machine/machine_command.h"
+#include "millrace/cli/model/model_command.h"
+#include "millrace/cli/profiles/profiles_command.h"
+#include "millrace/cli/run/run_command.h"
+#include "millrace/cli/simulate/simulate_command.h"
 
 #include <csignal>
 #include <cstdio>

@@ -1,7 +1,7 @@
 #include "millrace/image/compare/autoscheduled.h"
 
-#include "millrace/image/filter_expression.h"
-#include "millrace/image/kernel_builder.h"
+#include "millrace/image/kernel/halide/filter_expression.h"
+#include "millrace/image/kernel/halide/kernel_builder.h"
 
 namespace millrace::image {
 
@@ -9,11 +9,11 @@ using Halide::Expr;
 using Halide::Func;
 using Halide::Var;
 
-Result<Autoscheduled> Autoscheduled::compile(const PlanePlan& plan, const std::string& scheduler, int threads,
-                                             std::size_t cache_bytes) {
+Result<Autoscheduled> Autoscheduled::compile(const PlaneLayout& layout, const std::string& scheduler,
+                                             int threads, std::size_t cache_bytes) {
   Autoscheduled result;
-  result.source_ = plan.source.size;
-  result.destination_ = plan.output().output.size;
+  result.source_ = layout.source.size;
+  result.destination_ = layout.output().output.size;
   const Halide::Target target = kernel_target(machine::best_isa());
   try {
     const Var x("x");
@@ -26,7 +26,7 @@ Result<Autoscheduled> Autoscheduled::compile(const PlanePlan& plan, const std::s
     source(x, y) = result.input_(x, y);
 
     std::vector<Func> stages;
-    for (const PlannedStage& stage : plan.stages) {
+    for (const StageLayout& stage : layout.stages) {
       StageSymbols symbols{.width = stage.input.size.width,
                            .height = stage.input.size.height,
                            .interior = 0,

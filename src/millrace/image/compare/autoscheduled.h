@@ -2,7 +2,7 @@
 #pragma once
 
 #include "millrace/base/result.h"
-#include "millrace/image/plan.h"
+#include "millrace/image/layout/frame_layout.h"
 
 #include <Halide.h>
 #include <string>
@@ -14,7 +14,7 @@ namespace millrace::image {
 // Uses Halide's threads; their number is the environment variable HL_NUM_THREADS at the first run.
 class Autoscheduled {
  public:
-  [[nodiscard]] static Result<Autoscheduled> compile(const PlanePlan& plan, const std::string& scheduler,
+  [[nodiscard]] static Result<Autoscheduled> compile(const PlaneLayout& layout, const std::string& scheduler,
                                                      int threads, std::size_t cache_bytes);
 
   // Not to be called from two threads at once.

@@ -3,9 +3,9 @@
 // last_error().
 #include "millrace/base/clock.h"
 #include "millrace/image/compare/autoscheduled.h"
-#include "millrace/image/executor.h"
-#include "millrace/image/plane_buffer.h"
-#include "millrace/image/presets.h"
+#include "millrace/image/execute/executor.h"
+#include "millrace/image/execute/plane_buffer.h"
+#include "millrace/image/pipeline/presets.h"
 
 #include <cstring>
 
@@ -23,11 +23,11 @@ template <class T> bool failed(const Result<T>& result) {
   return !result;
 }
 
-Result<image::FramePlan> plan_of(const char* pipeline, int width, int height) {
+Result<image::FrameLayout> layout_of(const char* pipeline, int width, int height) {
   auto loaded = image::load_pipeline(pipeline);
   if (!loaded) return std::unexpected(loaded.error());
-  return image::plan_frame(*loaded, {.width = width, .height = height, .chroma = video::Chroma::gray},
-                           image::Planes::all, image::Samples::floats);
+  return image::lay_out_frame(*loaded, {.width = width, .height = height, .chroma = video::Chroma::gray},
+                              image::Planes::all, image::Samples::floats);
 }
 
 // One pipeline on a picture in memory, in whichever structure.
@@ -35,7 +35,7 @@ struct Ours {
   machine::Topology topology;
   std::unique_ptr<pool::WorkerPool> pool;
   image::KernelLibrary library;
-  image::FramePlan plan;
+  image::FrameLayout layout;
   image::PlaneBuffer source;
   image::PlaneBuffer destination;
   image::FrameTask task;
@@ -55,19 +55,19 @@ extern "C" {
 const char* last_error() { return error_text().c_str(); }
 
 void output_size(const char* pipeline, int width, int height, int* out_width, int* out_height) {
-  const auto plan = plan_of(pipeline, width, height);
-  *out_width = failed(plan) ? 0 : plan->output.width;
-  *out_height = plan ? plan->output.height : 0;
+  const auto layout = layout_of(pipeline, width, height);
+  *out_width = failed(layout) ? 0 : layout->output.width;
+  *out_height = layout ? layout->output.height : 0;
 }
 
 Ours* ours_open(const char* pipeline, int width, int height, int threads, const float* pixels) {
-  auto plan = plan_of(pipeline, width, height);
+  auto layout = layout_of(pipeline, width, height);
   auto topology = machine::Topology::live();
   auto pool = pool::WorkerPool::create(threads);
-  if (failed(plan) || failed(topology) || failed(pool)) return nullptr;
-  const image::Size output = plan->planes[0].output().output.size;
+  if (failed(layout) || failed(topology) || failed(pool)) return nullptr;
+  const image::Size output = layout->planes[0].output().output.size;
   auto ours = std::make_unique<Ours>(std::move(*topology), std::move(*pool));
-  ours->plan = std::move(*plan);
+  ours->layout = std::move(*layout);
   ours->source = image::PlaneBuffer({width, height}, image::ElementType::f32);
   ours->destination = image::PlaneBuffer(output, image::ElementType::f32);
   ours->task = {{ours->source.view()}, {ours->destination.view()}};
@@ -85,11 +85,11 @@ int ours_set(Ours* ours, const char* structure, const char* fusion, const char* 
   const auto parsed_fusion = image::parse_fusion(fusion);
   const auto parsed_tile = image::parse_tile(tile);
   if (failed(parsed_structure) || failed(parsed_fusion) || failed(parsed_tile)) return 0;
-  if (failed(ours->executor->set(ours->plan, {.structure = *parsed_structure,
-                                              .fusion = *parsed_fusion,
-                                              .tile = *parsed_tile,
-                                              .threads = threads,
-                                              .isa = machine::best_isa()})))
+  if (failed(ours->executor->set(ours->layout, {.structure = *parsed_structure,
+                                                .fusion = *parsed_fusion,
+                                                .tile = *parsed_tile,
+                                                .threads = threads,
+                                                .isa = machine::best_isa()})))
     return 0;
   return failed(ours->executor->await_kernels()) ? 0 : 1;
 }
@@ -115,13 +115,13 @@ void ours_close(Ours* ours) { delete ours; }
 
 Halides* halide_open(const char* pipeline, int width, int height, const char* scheduler, int threads,
                      long cache_bytes, const float* pixels) {
-  const auto plan = plan_of(pipeline, width, height);
-  if (failed(plan)) return nullptr;
-  auto compiled = image::Autoscheduled::compile(plan->planes[0], scheduler, threads, cache_bytes);
+  const auto layout = layout_of(pipeline, width, height);
+  if (failed(layout)) return nullptr;
+  auto compiled = image::Autoscheduled::compile(layout->planes[0], scheduler, threads, cache_bytes);
   if (failed(compiled)) return nullptr;
   const std::size_t size = std::size_t(width) * height;
   return new Halides{.source = std::vector<float>(pixels, pixels + size),
-                     .destination = std::vector<float>(plan->planes[0].output().output.size.pixels()),
+                     .destination = std::vector<float>(layout->planes[0].output().output.size.pixels()),
                      .pipeline = std::move(*compiled)};
 }
 

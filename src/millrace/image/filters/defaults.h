@@ -1,8 +1,8 @@
 // What most filters share: the output has the input's size, and there are no coefficients.
 #pragma once
 
-#include "millrace/image/algebra.h"
-#include "millrace/image/filter.h"
+#include "millrace/image/filter/algebra.h"
+#include "millrace/image/filter/filter.h"
 
 namespace millrace::image::filters {
 

@@ -1,0 +1,434 @@
+#include "millrace/cli/bench/adaptive_comparison.h"
+
+#include "millrace/base/clock.h"
+#include "millrace/cli/bench/bench_stream.h"
+#include "millrace/cli/bench/busy_process.h"
+#include "millrace/image/adapt/adaptive_scheduler.h"
+#include "millrace/image/layout/default_schedule.h"
+#include "millrace/image/pipeline/parameter_timeline.h"
+#include "millrace/image/pipeline/presets.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace millrace::cli {
+namespace {
+
+constexpr double window_seconds = 0.25;     // of the adaptive stream between two looks at the others
+constexpr double reference_seconds = 0.03;  // of each of the others at every look
+constexpr int least_reference_frames = 3;
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::ranges::sort(values);
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+// Seconds a frame of one batch of the schedule in use.
+Result<double> time_batch(image::Executor& executor, const MemoryFrames& frames, std::int64_t first) {
+  const int count = executor.in_use().frames_in_flight;
+  const auto tasks = frames.next(first, count);
+  const std::int64_t start = now_ns();
+  if (Status done = executor.run(tasks); !done) return std::unexpected(done.error());
+  return seconds(now_ns() - start) / count;
+}
+
+// Seconds a frame. The median is what a schedule can do, the mean what it comes to on this machine.
+struct FrameTime {
+  double median = 0;
+  double mean = 0;
+};
+
+// Of at least `least` batches and `enough` seconds, after one that warms up.
+Result<FrameTime> time_schedule(image::Executor& executor, const MemoryFrames& frames, int least,
+                                double enough) {
+  std::vector<double> times;
+  double spent = 0;
+  for (int i = -1; i < least || spent < enough; ++i) {
+    const auto time = time_batch(executor, frames, i + 1);
+    if (!time) return std::unexpected(time.error());
+    if (i < 0) continue;
+    times.push_back(*time);
+    spent += *time * executor.in_use().frames_in_flight;
+  }
+  const double mean = spent / static_cast<double>(times.size()) / executor.in_use().frames_in_flight;
+  return FrameTime{median(std::move(times)), mean};
+}
+
+struct Work {
+  image::Pipeline pipeline;
+  image::FrameLayout layout;
+};
+
+Result<Work> work_of(const image::Pipeline& pipeline, const AdaptCase& which) {
+  auto layout = image::lay_out_frame(pipeline, {.width = which.width, .height = which.height});
+  if (!layout) return std::unexpected(layout.error());
+  return Work{pipeline, std::move(*layout)};
+}
+
+image::ScheduleFreedom freedom_of(const machine::MachineReport& machine, int threads) {
+  image::ScheduleFreedom freedom{.max_threads = threads, .isas = {machine.isa}};
+  for (machine::Isa isa : machine::all_isas()) {
+    if (isa > machine::Isa::baseline && isa < machine.isa) freedom.isas.insert(freedom.isas.begin() + 1, isa);
+  }
+  if (threads > 1) freedom.affinities.push_back(machine::AffinityArrangement::pinned);
+  return freedom;
+}
+
+struct BestStatic {
+  image::Schedule schedule;
+  std::vector<CandidateTime> brief;
+  double default_share = 0;
+};
+
+// Every candidate a few frames; the better third more; the best twelve in turns, often.
+Result<BestStatic> best_static(image::Executor& executor, image::KernelLibrary& library,
+                               const image::ScheduleSpace& space, const Work& work,
+                               const MemoryFrames& frames, const image::Schedule& default_schedule) {
+  struct Timed {
+    int candidate = 0;
+    std::vector<double> times;
+  };
+  for (const image::KernelBuild& build : space.builds()) {
+    for (const image::KernelSpec& spec : build.specs) {
+      if (auto kernel = library.wait(spec, build.isa); !kernel) return std::unexpected(kernel.error());
+    }
+  }
+  if (Status set = executor.set(work.layout, space.schedule(0)); !set) return std::unexpected(set.error());
+  std::vector<Timed> field;
+  for (int c = 0; c < space.size(); ++c)
+    field.push_back({c, {}});
+  const auto time_all = [&](int least, double enough) -> Status {
+    for (Timed& timed : field) {
+      if (Status used = executor.use(space.schedule(timed.candidate)); !used) return used;
+      const auto time = time_schedule(executor, frames, least, enough);
+      if (!time) return std::unexpected(time.error());
+      timed.times.push_back(time->median);
+    }
+    std::ranges::sort(field, {}, [](const Timed& timed) { return median(timed.times); });
+    return {};
+  };
+  if (Status done = time_all(1, 0); !done) return std::unexpected(done.error());
+  BestStatic result;
+  for (const Timed& timed : field)
+    result.brief.push_back({to_string(space.schedule(timed.candidate)), 1e3 * median(timed.times)});
+  field.resize(std::max<std::size_t>(12, field.size() / 3));
+  for (Timed& timed : field)
+    timed.times.clear();  // one frame was for dropping the worst
+  if (Status done = time_all(3, 0.002); !done) return std::unexpected(done.error());
+  field.resize(std::min<std::size_t>(12, field.size()));
+  for (Timed& timed : field)
+    timed.times.clear();
+  for (int round = 0; round < 9; ++round) {
+    if (Status done = time_all(3, 0.02); !done) return std::unexpected(done.error());
+  }
+  result.schedule = space.schedule(field.front().candidate);
+  std::vector<double> shares;
+  for (int round = 0; round < 9; ++round) {
+    std::array<double, 2> times{};
+    for (const std::size_t which : {0, 1}) {
+      if (Status used = executor.use(which == 0 ? result.schedule : default_schedule); !used)
+        return std::unexpected(used.error());
+      const auto time = time_schedule(executor, frames, 3, 0.02);
+      if (!time) return std::unexpected(time.error());
+      times[which] = time->median;
+    }
+    shares.push_back(times[0] / times[1]);
+  }
+  result.default_share = median(std::move(shares));
+  return result;
+}
+
+// One look at the others, and what the adaptive stream did since the one before.
+struct Window {
+  double end = 0;  // seconds of the adaptive stream
+  std::int64_t frames = 0;
+  double seconds = 0;
+  std::vector<double> frame_seconds;
+  FrameTime best;
+  FrameTime sequential;
+
+  [[nodiscard]] double share() const { return best.median / median(frame_seconds); }
+};
+
+// The adaptive stream with the others in between.
+class Comparison {
+ public:
+  Comparison(const MemoryFrames& frames, BenchStream& adaptive, BenchStream& fixed)
+      : frames_(frames), adaptive_(adaptive), fixed_(fixed) {}
+
+  // Until the adaptive stream has run for `seconds` more. With best and sequential of `space`.
+  Status run(image::AdaptiveScheduler& scheduler, const image::Schedule& best,
+             const image::Schedule& sequential, double seconds) {
+    const double until = clock_ + seconds;
+    while (clock_ < until) {
+      Window window;
+      if (Status done = adaptive_.work(
+              [&](image::Executor&, image::KernelLibrary&) { return run_window(scheduler, window); });
+          !done)
+        return done;
+      if (Status done = fixed_.work([&](image::Executor& executor, image::KernelLibrary&) {
+            return look(executor, best, sequential, window);
+          });
+          !done)
+        return done;
+      windows_.push_back(std::move(window));
+    }
+    return {};
+  }
+
+  [[nodiscard]] const std::vector<Window>& windows() const { return windows_; }
+  [[nodiscard]] double clock() const { return clock_; }
+
+ private:
+  Status run_window(image::AdaptiveScheduler& scheduler, Window& window) {
+    while (window.seconds < window_seconds) {
+      const std::int64_t start = now_ns();
+      const auto count = scheduler.prepare();
+      if (!count) return std::unexpected(count.error());
+      const auto tasks = frames_.next(frame_, *count);
+      frame_ += *count;
+      if (Status done = scheduler.run(tasks); !done) return done;
+      const double spent = seconds(now_ns() - start);
+      window.seconds += spent;
+      window.frames += *count;
+      window.frame_seconds.push_back(spent / *count);
+      clock_ += spent;
+    }
+    window.end = clock_;
+    return {};
+  }
+
+  Status look(image::Executor& executor, const image::Schedule& best, const image::Schedule& sequential,
+              Window& window) const {
+    for (const auto& [schedule, time] :
+         {std::pair{&best, &window.best}, std::pair{&sequential, &window.sequential}}) {
+      if (Status used = executor.use(*schedule); !used) return used;
+      const auto measured = time_schedule(executor, frames_, least_reference_frames, reference_seconds);
+      if (!measured) return std::unexpected(measured.error());
+      *time = *measured;
+    }
+    return {};
+  }
+
+  const MemoryFrames& frames_;
+  BenchStream& adaptive_;
+  BenchStream& fixed_;
+  std::vector<Window> windows_;
+  double clock_ = 0;
+  std::int64_t frame_ = 0;
+};
+
+// What the windows from `begin` on say; `settled`: from which of them on the search should be over.
+void judge(const std::vector<Window>& windows, std::size_t begin, std::size_t settled, AdaptResult& result) {
+  std::vector<double> shares;
+  std::vector<double> best;
+  std::vector<double> sequential;
+  double spent = 0;
+  double needed = 0;
+  double sequential_needed = 0;
+  for (std::size_t w = begin; w < windows.size(); ++w) {
+    const Window& window = windows[w];
+    if (w >= settled) shares.push_back(window.share());
+    best.push_back(window.best.median);
+    sequential.push_back(window.sequential.median);
+    spent += window.seconds;
+    needed += window.best.mean * static_cast<double>(window.frames);
+    sequential_needed += window.sequential.mean * static_cast<double>(window.frames);
+  }
+  result.converged_share = median(shares);
+  result.best_ms = 1e3 * median(best);
+  result.sequential_ms = 1e3 * median(sequential);
+  result.loss = (spent - needed) / spent;
+  result.against_sequential = sequential_needed / spent;
+
+  const double start = begin == 0 ? 0 : windows[begin - 1].end;
+  for (std::size_t w = begin; w < windows.size(); ++w) {
+    result.frames_to_5 += windows[w].frames;
+    // One window may be lucky.
+    const std::size_t end = std::min(w + 3, windows.size());
+    std::vector<double> these;
+    for (std::size_t i = w; i < end; ++i)
+      these.push_back(windows[i].share());
+    if (windows[w].share() < 0.95 || median(these) < 0.95) continue;
+    // Within the window it is not known when.
+    result.seconds_to_5 = windows[w].end - start;
+    return;
+  }
+  result.frames_to_5 = 0;
+}
+
+Result<image::Pipeline> disturbed(const image::Pipeline& pipeline) {
+  image::Pipeline changed = pipeline;
+  for (image::Node& node : changed.nodes) {
+    if (node.filter->name != "rotate") continue;
+    node.values[0] = node.values[0] == 60 ? 6 : 60;
+    return changed;
+  }
+  return usage_error("the pipeline has no rotate whose angle could change");
+}
+
+// Seconds a frame of the first ten of a run that starts from the profile.
+Result<double> first_frames(BenchStream& stream, const MemoryFrames& frames, const Work& work,
+                            const image::AdaptiveOptions& options) {
+  std::vector<double> times;
+  Status done = stream.work([&](image::Executor& executor, image::KernelLibrary& library) -> Status {
+    auto scheduler = image::AdaptiveScheduler::make(executor, library, work.layout, options);
+    if (!scheduler) return std::unexpected(scheduler.error());
+    std::int64_t frame = 0;
+    while (frame < 10) {
+      const std::int64_t start = now_ns();
+      const auto count = (*scheduler)->prepare();
+      if (!count) return std::unexpected(count.error());
+      if (Status ran = (*scheduler)->run(frames.next(frame, *count)); !ran) return ran;
+      frame += *count;
+      times.push_back(seconds(now_ns() - start) / *count);
+    }
+    return {};
+  });
+  if (!done) return std::unexpected(done.error());
+  return median(std::move(times));
+}
+
+// They against ten of the best schedule right after; the median of several such runs, as ten frames alone
+// tell more about the neighbours on the machine.
+Result<double> second_run(BenchStream& adaptive, BenchStream& fixed, const MemoryFrames& frames,
+                          const Work& work, const image::AdaptiveOptions& options,
+                          const image::Schedule& best) {
+  constexpr int runs = 9;
+  std::vector<double> shares;
+  for (int run = 0; run < runs; ++run) {
+    const auto own = first_frames(adaptive, frames, work, options);
+    if (!own) return own;
+    const Status done = fixed.work([&](image::Executor& executor, image::KernelLibrary&) -> Status {
+      if (Status used = executor.use(best); !used) return used;
+      const auto reference = time_schedule(executor, frames, 10, 0);
+      if (reference) shares.push_back(reference->median / *own);
+      return reference ? Status{} : Status{std::unexpected(reference.error())};
+    });
+    if (!done) return std::unexpected(done.error());
+  }
+  return median(std::move(shares));
+}
+
+}  // namespace
+
+Result<AdaptResult> compare_adaptive(const machine::MachineReport& machine, const AdaptCase& which) {
+  const auto pipeline = image::load_pipeline(which.pipeline);
+  if (!pipeline) return std::unexpected(pipeline.error());
+  auto work = work_of(*pipeline, which);
+  if (!work) return std::unexpected(work.error());
+  const auto frames = MemoryFrames::make(work->layout.input, work->layout.output);
+  if (!frames) return std::unexpected(frames.error());
+  const image::ScheduleFreedom freedom = freedom_of(machine, which.threads);
+  const auto space = image::ScheduleSpace::make(work->layout, freedom);
+  if (!space) return std::unexpected(space.error());
+  auto adaptive = BenchStream::start(machine, which.threads);
+  if (!adaptive) return std::unexpected(adaptive.error());
+  auto fixed = BenchStream::start(machine, which.threads);
+  if (!fixed) return std::unexpected(fixed.error());
+
+  AdaptResult result{.candidates = space->size()};
+  const image::Schedule sequential{.structure = image::Structure::sequential,
+                                   .fusion = image::Fusion::none,
+                                   .tile = {0, 0},
+                                   .threads = which.threads,
+                                   .isa = machine.isa};
+  const auto find_best = [&](const Work& of) -> Status {
+    return (*fixed)->work([&](image::Executor& executor, image::KernelLibrary& library) -> Status {
+      auto best = best_static(executor, library, *space, of, *frames,
+                              image::default_schedule(which.threads, machine.isa));
+      if (!best) return std::unexpected(best.error());
+      result.best = best->schedule;
+      result.brief = std::move(best->brief);
+      result.default_share = best->default_share;
+      return {};
+    });
+  };
+  if (Status found = find_best(*work); !found) return std::unexpected(found.error());
+
+  image::AdaptiveOptions options{
+      .objective = {}, .freedom = freedom, .seed = which.seed, .profile = std::nullopt};
+  std::unique_ptr<image::AdaptiveScheduler> scheduler;
+  Status made = (*adaptive)->work([&](image::Executor& executor, image::KernelLibrary& library) -> Status {
+    auto started = image::AdaptiveScheduler::make(executor, library, work->layout, options);
+    if (!started) return std::unexpected(started.error());
+    scheduler = std::move(*started);
+    return {};
+  });
+  if (!made) return std::unexpected(made.error());
+
+  Comparison comparison(*frames, **adaptive, **fixed);
+  if (Status done = comparison.run(*scheduler, result.best, sequential, which.seconds); !done)
+    return std::unexpected(done.error());
+  std::size_t begin = 0;
+  std::optional<BusyProcess> busy;
+  if (which.disturbance != Disturbance::none) {
+    begin = comparison.windows().size();
+    if (which.disturbance == Disturbance::angle) {
+      const auto changed = disturbed(*pipeline);
+      if (!changed) return std::unexpected(changed.error());
+      auto changed_work = work_of(*changed, which);
+      if (!changed_work) return std::unexpected(changed_work.error());
+      work = std::move(changed_work);
+      Status updated = (*adaptive)->work([&](image::Executor&, image::KernelLibrary&) -> Status {
+        scheduler->update(work->layout, image::differs_for_schedules(*pipeline, *changed));
+        return {};
+      });
+      if (!updated) return std::unexpected(updated.error());
+    } else {
+      auto started = BusyProcess::start();
+      if (!started) return std::unexpected(started.error());
+      busy.emplace(std::move(*started));
+    }
+    if (Status found = find_best(*work); !found) return std::unexpected(found.error());
+    if (Status done = comparison.run(*scheduler, result.best, sequential, which.seconds); !done)
+      return std::unexpected(done.error());
+  }
+  const std::vector<Window>& windows = comparison.windows();
+  const std::size_t count = windows.size() - begin;
+  const std::size_t settled = begin + (begin == 0 ? count / 2 : count - count / 3);
+  judge(windows, begin, settled, result);
+  result.incumbent = to_string(scheduler->incumbent());
+  result.deciding_share = scheduler->overhead_seconds() / comparison.clock();
+  result.reckoned_loss = scheduler->tuner().seconds_lost() / comparison.clock();
+  result.trials = scheduler->tuner().record().count(tuning::EventKind::trial);
+  result.alarms = scheduler->tuner().record().count(tuning::EventKind::drift);
+  options.profile = scheduler->profile();
+  const auto share = second_run(**adaptive, **fixed, *frames, *work, options, result.best);
+  if (!share) return std::unexpected(share.error());
+  result.second_run_share = *share;
+  return result;
+}
+
+nlohmann::ordered_json to_json(const AdaptCase& which, const AdaptResult& r) {
+  nlohmann::ordered_json brief = nlohmann::ordered_json::array();
+  for (const CandidateTime& candidate : r.brief)
+    brief.push_back({candidate.schedule, candidate.ms});
+  return {{"pipeline", which.pipeline},
+          {"width", which.width},
+          {"height", which.height},
+          {"threads", which.threads},
+          {"seconds", which.seconds},
+          {"candidates", r.candidates},
+          {"best", to_string(r.best)},
+          {"best_ms", r.best_ms},
+          {"sequential_ms", r.sequential_ms},
+          {"incumbent", r.incumbent},
+          {"converged_share", r.converged_share},
+          {"seconds_to_5_percent", r.seconds_to_5},
+          {"frames_to_5_percent", r.frames_to_5},
+          {"loss", r.loss},
+          {"against_sequential", r.against_sequential},
+          {"second_run_share", r.second_run_share},
+          {"deciding_share", r.deciding_share},
+          {"default_share", r.default_share},
+          {"reckoned_loss", r.reckoned_loss},
+          {"trials", r.trials},
+          {"alarms", r.alarms},
+          {"brief_ms", std::move(brief)}};
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,117 @@
+#include "millrace/cli/bench/bench_command.h"
+
+#include "millrace/base/clock.h"
+#include "millrace/base/json_file.h"
+#include "millrace/cli/bench/adaptive_comparison.h"
+#include "millrace/cli/run/run_report.h"
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace millrace::cli {
+namespace {
+
+struct BenchOptions {
+  std::vector<std::string> pipelines{"@A", "@B", "@C", "@D", "@E", "@F", "@G"};
+  std::vector<std::string> sizes{"352x288", "1920x1080"};
+  std::vector<int> threads{1, 2};
+  double seconds = 10;
+  std::string disturbance = "none";
+  std::uint64_t seed = 1;
+  std::string json;
+};
+
+Result<Disturbance> disturbance_of(const std::string& name) {
+  if (name == "none") return Disturbance::none;
+  if (name == "angle") return Disturbance::angle;
+  if (name == "load") return Disturbance::load;
+  return usage_error("unknown disturbance '{}'; use none, angle or load", name);
+}
+
+void print_heading() {
+  fmt::print("{:<10} {:>9} {:>2}  {:>8} {:>6} {:>6} {:>7} {:>7} {:>6} {:>6} {:>7} {:>6}  {}\n", "pipeline",
+             "size", "th", "best ms", "deflt", "share", "5% in s", "frames", "loss", "x seq", "2nd run",
+             "decide", "best static schedule");
+}
+
+void print_row(const AdaptCase& which, const AdaptResult& r) {
+  fmt::print("{:<10} {:>9} {:>2}  {:>8.3f} {:>5.1f}% {:>5.1f}% {:>7.2f} {:>7} {:>5.1f}% {:>6.2f} {:>6.1f}% "
+             "{:>5.2f}%  {}\n",
+             which.pipeline, fmt::format("{}x{}", which.width, which.height), which.threads, r.best_ms,
+             100 * r.default_share, 100 * r.converged_share, r.seconds_to_5, r.frames_to_5, 100 * r.loss,
+             r.against_sequential, 100 * r.second_run_share, 100 * r.deciding_share, to_string(r.best));
+  std::fflush(stdout);
+}
+
+Status bench(const BenchOptions& options) {
+  const auto disturbance = disturbance_of(options.disturbance);
+  if (!disturbance) return std::unexpected(disturbance.error());
+  const auto machine = machine::inspect_machine();
+  if (!machine) return std::unexpected(machine.error());
+  std::vector<AdaptCase> cases;
+  for (const std::string& size : options.sizes) {
+    const auto parsed = image::parse_tile(size);
+    if (!parsed || parsed->width == 0 || parsed->height == 0)
+      return usage_error("size '{}' is not WIDTHxHEIGHT, such as 1920x1080", size);
+    for (const std::string& pipeline : options.pipelines) {
+      for (int threads : options.threads) {
+        if (threads > machine->usable.worker_limit) {
+          return usage_error("{} threads are more than the {} that may be used here", threads,
+                             machine->usable.worker_limit);
+        }
+        cases.push_back({.pipeline = pipeline,
+                         .width = parsed->width,
+                         .height = parsed->height,
+                         .threads = threads,
+                         .seconds = options.seconds,
+                         .seed = options.seed,
+                         .disturbance = *disturbance});
+      }
+    }
+  }
+  print_heading();
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  double log_sum = 0;
+  for (const AdaptCase& which : cases) {
+    const auto result = compare_adaptive(*machine, which);
+    if (!result) return std::unexpected(result.error());
+    print_row(which, *result);
+    rows.push_back(to_json(which, *result));
+    log_sum += std::log(result->against_sequential);
+  }
+  fmt::print("geometric mean against sequential: {:.2f}x\n",
+             std::exp(log_sum / static_cast<double>(cases.size())));
+  return options.json.empty() ? Status{} : write_json(rows, options.json);
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand("bench", "Measure millrace itself on this machine");
+  verb->require_subcommand(1);
+  CLI::App* adapt = verb->add_subcommand(
+      "adapt", "Compare the adaptive scheduler with the best static schedule, frames in memory");
+  adapt->footer(
+      "deflt: throughput of the schedule used where nothing is known, of the best static schedule's;\n"
+      "share: adaptive throughput after convergence, of the best static schedule's\n"
+      "5% in s, frames: until within 5 % of it (-1: never); loss: share of the run's time lost to not\n"
+      "having known it; x seq: throughput over the paper's sequential structure; 2nd run: share in the\n"
+      "first 10 frames from the profile; decide: share of time spent on deciding");
+  auto options = std::make_shared<BenchOptions>();
+  BenchOptions& o = *options;
+  adapt->add_option("--pipelines", o.pipelines, "pipelines or presets")->delimiter(';');
+  adapt->add_option("--sizes", o.sizes, "frame sizes, WIDTHxHEIGHT")->delimiter(',');
+  adapt->add_option("--threads", o.threads, "thread budgets")->delimiter(',')->check(CLI::Range(1, 4096));
+  adapt->add_option("--seconds", o.seconds, "of each adaptive run")->check(CLI::PositiveNumber);
+  adapt->add_option(
+      "--disturbance", o.disturbance,
+      "in the middle: none, angle (rotate goes to 60 degrees), load (another process takes a core)");
+  adapt->add_option("--seed", o.seed, "of the search's random choices");
+  adapt->add_option("--json", o.json, "write the rows to a file, or - for standard output");
+  adapt->callback([&action, options] { action = [options] { return bench(*options); }; });
+}
+
+}  // namespace millrace::cli

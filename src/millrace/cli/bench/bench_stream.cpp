@@ -1,0 +1,92 @@
+#include "millrace/cli/bench/bench_stream.h"
+
+#include "millrace/cli/run/frame_views.h"
+#include "millrace/video/reader.h"
+
+namespace millrace::cli {
+namespace {
+
+// More than a schedule takes side by side, few enough to stay where frames of a real stream would be.
+constexpr int frames_in_memory = 8;
+
+}  // namespace
+
+Result<MemoryFrames> MemoryFrames::make(const video::FrameFormat& input, const video::FrameFormat& output) {
+  auto reader = video::open_reader(fmt::format("test:{}x{}@{}", input.width, input.height, frames_in_memory));
+  if (!reader) return std::unexpected(reader.error());
+  MemoryFrames frames;
+  frames.outputs_ = std::make_unique<video::FramePool>(output);
+  for (int f = 0; f < frames_in_memory; ++f) {
+    auto before = (*reader)->next();
+    if (!before) return std::unexpected(before.error());
+    auto after = frames.outputs_->acquire();
+    if (!after) return std::unexpected(after.error());
+    frames.before_.push_back(std::move(**before));
+    frames.after_.push_back(std::move(*after));
+  }
+  for (int f = 0; f < frames_in_memory; ++f) {
+    const auto i = static_cast<std::size_t>(f);
+    frames.tasks_.push_back({views_of(frames.before_[i]), views_of(frames.after_[i])});
+  }
+  return frames;
+}
+
+std::vector<image::FrameTask> MemoryFrames::next(std::int64_t frame, int count) const {
+  std::vector<image::FrameTask> tasks;
+  for (int i = 0; i < count; ++i)
+    tasks.push_back(tasks_[static_cast<std::size_t>(frame + i) % tasks_.size()]);
+  return tasks;
+}
+
+BenchStream::BenchStream(const machine::MachineReport& machine, int threads)
+    : machine_(machine), thread_([this, threads] { serve(threads); }) {}
+
+Result<std::unique_ptr<BenchStream>> BenchStream::start(const machine::MachineReport& machine, int threads) {
+  std::unique_ptr<BenchStream> stream(new BenchStream(machine, threads));
+  std::unique_lock lock(stream->mutex_);
+  stream->changed_.wait(lock, [&] { return stream->started_; });
+  if (!stream->result_) return std::unexpected(stream->result_.error());
+  return stream;
+}
+
+BenchStream::~BenchStream() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void BenchStream::serve(int threads) {
+  auto pool = pool::WorkerPool::create(threads);
+  image::KernelLibrary library;
+  std::unique_lock lock(mutex_);
+  started_ = true;
+  if (!pool) result_ = std::unexpected(pool.error());
+  changed_.notify_all();
+  if (!pool) return;
+  image::Executor executor(**pool, library, machine_.topology, machine_.usable.cpus);
+  executor.time_stages_every(0);
+  while (true) {
+    changed_.wait(lock, [&] { return stopping_ || job_ != nullptr; });
+    if (job_ == nullptr) return;
+    const auto* job = job_;
+    lock.unlock();
+    Status done = (*job)(executor, library);
+    lock.lock();
+    result_ = std::move(done);
+    job_ = nullptr;
+    changed_.notify_all();
+  }
+}
+
+Status BenchStream::work(const std::function<Status(image::Executor&, image::KernelLibrary&)>& job) {
+  std::unique_lock lock(mutex_);
+  job_ = &job;
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return job_ == nullptr; });
+  return result_;
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,64 @@
+// A stream of frames in memory on a thread of its own, for comparing schedules without reading and writing.
+#pragma once
+
+#include "millrace/base/result.h"
+#include "millrace/image/execute/executor.h"
+#include "millrace/machine/machine_report.h"
+#include "millrace/video/frame.h"
+#include "millrace/video/frame_pool.h"
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace millrace::cli {
+
+// Frames of the generated test source, as a video of this size would bring them, and room for the results.
+class MemoryFrames {
+ public:
+  [[nodiscard]] static Result<MemoryFrames> make(const video::FrameFormat& input,
+                                                 const video::FrameFormat& output);
+
+  [[nodiscard]] const std::vector<image::FrameTask>& tasks() const { return tasks_; }
+  // `count` tasks from the given frame of the endless stream on.
+  [[nodiscard]] std::vector<image::FrameTask> next(std::int64_t frame, int count) const;
+
+ private:
+  std::unique_ptr<video::FramePool> outputs_;
+  std::vector<video::Frame> before_;
+  std::vector<video::Frame> after_;
+  std::vector<image::FrameTask> tasks_;
+};
+
+// A pool, a library and an executor on a thread that owns them, so that the affinity of one stream leaves the
+// others alone. Only one stream works at a time: work() waits for the end of what it is given.
+class BenchStream {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<BenchStream>> start(const machine::MachineReport& machine,
+                                                                  int threads);
+  ~BenchStream();
+  BenchStream(const BenchStream&) = delete;
+  BenchStream& operator=(const BenchStream&) = delete;
+
+  // Calls `job` on the stream's thread and returns what it returns.
+  [[nodiscard]] Status work(const std::function<Status(image::Executor&, image::KernelLibrary&)>& job);
+
+ private:
+  BenchStream(const machine::MachineReport& machine, int threads);
+  void serve(int threads);
+
+  const machine::MachineReport& machine_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  const std::function<Status(image::Executor&, image::KernelLibrary&)>* job_ = nullptr;
+  Status result_;
+  bool started_ = false;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace millrace::cli

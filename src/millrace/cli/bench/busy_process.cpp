@@ -1,0 +1,34 @@
+#include "millrace/cli/bench/busy_process.h"
+
+#include "millrace/base/system_reason.h"
+
+#include <cerrno>
+#include <csignal>
+#include <unistd.h>
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+namespace millrace::cli {
+
+Result<BusyProcess> BusyProcess::start() {
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid < 0) return failure("cannot start a process to load a core: {}", system_reason(errno));
+  if (pid == 0) {
+    // Ends with its parent, however that ends.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(0);
+    while (true)
+      asm volatile("");  // NOLINT(hicpp-no-assembler): a loop that does nothing may be assumed to end
+  }
+  return BusyProcess(pid);
+}
+
+BusyProcess::~BusyProcess() {
+  if (pid_ < 0) return;
+  kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+}
+
+}  // namespace millrace::cli

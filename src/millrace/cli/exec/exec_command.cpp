@@ -1,0 +1,106 @@
+#include "millrace/cli/exec/exec_command.h"
+
+#include "millrace/base/json_file.h"
+#include "millrace/cli/exec/exec_options.h"
+#include "millrace/placement/learn.h"
+#include "millrace/placement/run_program.h"
+
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+namespace millrace::cli {
+namespace {
+
+// Ends this process as the program ended: with its exit code, or by the same signal, of which nobody wants a
+// second core.
+[[noreturn]] void end_as(int status) {
+  std::fflush(nullptr);
+  if (WIFSIGNALED(status)) {
+    const rlimit no_core{.rlim_cur = 0, .rlim_max = 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    std::signal(WTERMSIG(status), SIG_DFL);
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_UNBLOCK, &all, nullptr);
+    std::raise(WTERMSIG(status));
+  }
+  // Without the destructors of static objects, as main() does.
+  std::_Exit(placement::shell_code(status));
+}
+
+Status run(const placement::RunSettings& settings, const ExecOptions& options) {
+  const auto summary = placement::run_program(settings);
+  if (!summary) return std::unexpected(summary.error());
+  if (!options.quiet) fmt::print(stderr, "{}", placement::to_text(*summary));
+  if (!options.json.empty())
+    if (const auto written = write_json(placement::to_json(*summary), options.json); !written)
+      fmt::print(stderr, "millrace: {}\n", written.error().message);
+  end_as(summary->status);
+}
+
+double percent(double log_ratio) { return 100 * (std::exp(log_ratio) - 1); }
+
+Status learn(const placement::RunSettings& settings, const ExecOptions& options) {
+  const auto report = placement::learn_program(
+      settings, *options.learn, [&options](const placement::Plan& plan, double seconds) {
+        if (!options.quiet) fmt::print(stderr, "{:8.3f} s  {}\n", seconds, to_string(plan));
+      });
+  if (!report) return std::unexpected(report.error());
+  if (options.quiet) return {};
+  const auto print = [](const std::vector<double>& log_ratios, const std::string& what) {
+    const auto gain = estimate_gain(log_ratios, placement::Confidence::p95);
+    if (gain.pairs > 1)
+      fmt::print(stderr, "{:+8.1f} % ({:+.1f} to {:+.1f}, {} pairs)  {}\n", percent(gain.mean),
+                 percent(gain.low), percent(gain.high), gain.pairs, what);
+  };
+  for (const auto& plan : report->left_out)
+    fmt::print(stderr, "left out, as its threads would get what they have: {}\n", to_string(plan));
+  if (!report->candidates.empty())
+    fmt::print(stderr, "after {} runs, faster than untouched by:\n", report->runs);
+  for (const auto& candidate : report->candidates)
+    print(candidate.log_ratios, to_string(candidate.plan));
+  for (const auto& candidate : report->candidates)
+    print(candidate.confirmation, to_string(candidate.plan) + ", against untouched alone: decides");
+  if (placement::disturbed(report->runs, report->beside_others))
+    fmt::print(stderr, "learnt: nothing, as others took the CPUs before {} of {} runs\n",
+               report->beside_others, report->runs);
+  else
+    fmt::print(stderr, "learnt: {}\n", to_string(report->plan));
+  return {};
+}
+
+Status execute(const ExecOptions& options) {
+  auto settings = to_settings(options);
+  if (!settings) return std::unexpected(settings.error());
+  tuning::ProfileStore store;
+  if (options.profiles && !settings->policy) {
+    const auto path = tuning::default_profile_path();
+    if (path) {
+      store = tuning::ProfileStore::open(*path);
+      if (!store.warning().empty() && !options.quiet) fmt::print(stderr, "millrace: {}\n", store.warning());
+      settings->profiles = &store;
+    }
+  }
+  return options.learn ? learn(*settings, options) : run(*settings, options);
+}
+
+}  // namespace
+
+void add_exec_command(CLI::App& app, Action& action, const placement::IgnoredSignals& ignored_signals) {
+  auto options = std::make_shared<ExecOptions>();
+  options->ignored_signals = ignored_signals;
+  CLI::App* verb =
+      app.add_subcommand("exec", "Run any program and place its threads: exec [options] -- PROGRAM ...");
+  add_options(*verb, *options);
+  verb->callback([&action, options] { action = [options] { return execute(*options); }; });
+}
+
+}  // namespace millrace::cli

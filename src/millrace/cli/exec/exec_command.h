@@ -1,0 +1,11 @@
+#pragma once
+
+#include "millrace/cli/command/command.h"
+#include "millrace/placement/ignored_signals.h"
+
+namespace millrace::cli {
+
+// ignored_signals: as this process found them when it began; the program that is run inherits them.
+void add_exec_command(CLI::App& app, Action& action, const placement::IgnoredSignals& ignored_signals);
+
+}  // namespace millrace::cli

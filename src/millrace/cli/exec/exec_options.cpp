@@ -1,0 +1,155 @@
+#include "millrace/cli/exec/exec_options.h"
+
+#include "millrace/placement/plug_in.h"
+#include "millrace/placement/rule_file.h"
+
+#include <charconv>
+#include <cmath>
+#include <csignal>
+#include <string_view>
+
+namespace millrace::cli {
+namespace {
+
+using placement::MasksNeed;
+using placement::RunSettings;
+
+constexpr std::string_view list_prefix = "cpus=";
+constexpr std::string_view rules_prefix = "rules=";
+
+// "0-3" or "0;1;2-3".
+Result<placement::Policy> parse_cpu_lists(std::string_view text) {
+  std::vector<machine::CpuSet> lists;
+  while (true) {
+    const std::string_view part = text.substr(0, text.find(';'));
+    auto list = machine::CpuSet::parse(part);
+    if (!list || list->empty())
+      return usage_error(
+          "--policy cpus=: '{}' is no list of CPUs such as 0-3,8; lists for one thread each in "
+          "turn are separated by ';'",
+          part);
+    lists.push_back(std::move(*list));
+    if (part.size() == text.size()) return placement::cpu_list_policy(std::move(lists));
+    text.remove_prefix(part.size() + 1);
+  }
+}
+
+Status set_policy(const std::string& name, RunSettings& settings) {
+  settings.policy_name = name;
+  if (name == "auto") return {};
+  if (const auto masks = placement::parse_mask_policy(name)) {
+    settings.policy = placement::policy_of({.masks = *masks});
+    settings.masks = placement::need_of(*masks);
+    return {};
+  }
+  if (name.starts_with(list_prefix)) {
+    auto policy = parse_cpu_lists(std::string_view(name).substr(list_prefix.size()));
+    if (!policy) return std::unexpected(policy.error());
+    settings.policy = std::move(*policy);
+    settings.masks = MasksNeed::nothing;
+    return {};
+  }
+  if (name.starts_with(rules_prefix)) {
+    auto rules = placement::read_rule_file(name.substr(rules_prefix.size()));
+    if (!rules) return std::unexpected(rules.error());
+    settings.policy = placement::rule_policy(std::move(*rules));
+    settings.masks = MasksNeed::nothing;
+    return {};
+  }
+  if (name.ends_with(".so")) {
+    auto policy = placement::load_plug_in(name.find('/') == std::string::npos ? "./" + name : name);
+    if (!policy) return std::unexpected(policy.error());
+    settings.policy = std::move(*policy);
+    settings.masks = MasksNeed::load;
+    return {};
+  }
+  return usage_error(
+      "unknown policy '{}'; there are auto, none, one-to-one, main-least-loaded, spread, compact, "
+      "llc, cpus=LIST, rules=FILE, and shared objects (FILE.so)",
+      name);
+}
+
+Status set_progress(const ExecOptions& options, RunSettings& settings) {
+  if (options.progress.empty()) return {};
+  settings.progress.pattern = options.progress;
+  if (options.progress_from == "stdout") {
+    settings.progress.stream = placement::ReportStream::output;
+  } else if (options.progress_from == "stderr") {
+    settings.progress.stream = placement::ReportStream::error;
+  } else {
+    const std::string& text = options.progress_from;
+    int number = -1;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size() || number < 3 || number > 1000)
+      return usage_error("--progress-from wants stdout, stderr or a descriptor from 3 to 1000, not '{}'",
+                         text);
+    settings.progress.stream = placement::ReportStream::descriptor;
+    settings.progress.descriptor = number;
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_options(CLI::App& verb, ExecOptions& options) {
+  verb.add_option("command", options.command, "after --: the program and its arguments");
+  verb.add_option(
+      "--policy", options.policy,
+      "auto (default), none, one-to-one, main-least-loaded, spread, compact, llc, cpus=LIST[;LIST], "
+      "rules=FILE, FILE.so");
+  verb.add_option("--sched", options.sched, "scheduling class of all threads: other, batch, rr, fifo");
+  verb.add_option("--slice", options.slice_ms,
+                  "time slice in milliseconds, 0.1 to 100 (Linux 6.12 and newer)");
+  verb.add_option("--birth", options.birth, "how births are seen: auto, ptrace, shim, poll");
+  verb.add_option("--attach", options.attach, "place the threads of a running process instead")
+      ->type_name("PID");
+  verb.add_option("--progress", options.progress, "pattern whose number in the output tells of progress")
+      ->type_name("REGEX");
+  verb.add_option("--progress-from", options.progress_from,
+                  "stdout, stderr (default), or a descriptor's number");
+  verb.add_option("--learn", options.learn, "run the program so many times to learn its plan")
+      ->type_name("N");
+  verb.add_flag("!--no-profile", options.profiles, "neither use what was learnt nor keep what is");
+  verb.add_flag("--quiet", options.quiet, "no summary");
+  verb.add_option("--json", options.json, "write the summary there")->type_name("FILE");
+}
+
+Result<RunSettings> to_settings(const ExecOptions& options) {
+  RunSettings settings;
+  if (options.command.empty() == !options.attach)
+    return usage_error("name a program after --, or a process by --attach: millrace exec -- x264 ...");
+  settings.command = options.command;
+  settings.attach = options.attach;
+  settings.ignored_signals = options.ignored_signals;
+  // Class and slice by hand leave nothing for trials.
+  const bool by_hand = options.sched || options.slice_ms;
+  if (by_hand && options.policy == "auto")
+    return usage_error(
+        "--policy auto finds class and slice itself; leave out --sched and --slice, or name a policy");
+  if (auto set = set_policy(options.policy.value_or(by_hand ? "none" : "auto"), settings); !set)
+    return std::unexpected(set.error());
+  if (options.sched) {
+    settings.scheduling_class = machine::parse_scheduling_class(*options.sched);
+    if (!settings.scheduling_class || *settings.scheduling_class == machine::SchedulingClass::idle)
+      return usage_error("--sched wants other, batch, rr or fifo, not '{}'", *options.sched);
+  }
+  if (options.slice_ms) {
+    constexpr double ns_for_ms = 1e6;
+    const double ns = *options.slice_ms * ns_for_ms;
+    if (!(ns >= static_cast<double>(machine::shortest_slice_ns)) ||
+        ns > static_cast<double>(machine::longest_slice_ns))
+      return usage_error("--slice wants 0.1 to 100 milliseconds, not {}", *options.slice_ms);
+    settings.slice_ns = static_cast<std::int64_t>(std::llround(ns));
+  }
+  const auto way = placement::parse_birth_way(options.birth);
+  if (!way || *way == placement::BirthWay::none)
+    return usage_error("--birth wants auto, ptrace, shim or poll, not '{}'", options.birth);
+  settings.birth = *way;
+  if (auto set = set_progress(options, settings); !set) return std::unexpected(set.error());
+  if (options.learn && (*options.learn < 1 || settings.policy || settings.attach))
+    return usage_error("--learn wants a number of runs of a program, under the policy auto");
+  sigprocmask(SIG_SETMASK, nullptr, &settings.blocked_signals);
+  return settings;
+}
+
+}  // namespace millrace::cli

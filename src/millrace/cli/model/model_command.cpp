@@ -1,0 +1,180 @@
+#include "millrace/cli/model/model_command.h"
+
+#include "millrace/cli/model/model_plot.h"
+#include "millrace/cli/model/pipeline_source.h"
+#include "millrace/model/ferret_report.h"
+#include "millrace/model/in_quotes.h"
+#include "millrace/model/model_report.h"
+#include "millrace/model/plot.h"
+#include "millrace/model/recorded_calls.h"
+#include "millrace/model/recorded_run.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace millrace::cli {
+namespace {
+
+struct ModelOptions {
+  std::string pipeline;
+  std::string from;
+  std::string trace;
+  std::string beside;
+  std::optional<int> cores;
+  std::string threads = "1..16";
+  std::vector<std::string> strategies;
+  std::optional<int> tokens;
+  std::optional<int> queue;
+  std::optional<std::int64_t> items;
+  std::uint64_t seed = 1;
+  std::string plot;
+  bool sticky = false;
+  bool formulas = false;
+  bool paper = false;
+  bool json = false;
+};
+
+Status print_paper() {
+  const auto predictions = model::predict_ferret();
+  if (!predictions) return std::unexpected(predictions.error());
+  fmt::print("{}", model::to_text(*predictions, model::paper_sizing()));
+  return {};
+}
+
+Result<model::ModelQuestion> question_of(const ModelOptions& options) {
+  const auto cores = counts_of(options.threads);
+  if (!cores) return std::unexpected(cores.error());
+  model::ModelQuestion question{.cores = *cores,
+                                .machine_cores = options.cores,
+                                .tokens = options.tokens,
+                                .queue = options.queue,
+                                .sharing = options.sticky ? model::CoreSharing::sticky
+                                                          : model::CoreSharing::balanced,
+                                .simulate = !options.formulas,
+                                .seed = options.seed};
+  if (!options.strategies.empty()) question.strategies.clear();
+  for (const std::string& name : options.strategies) {
+    const auto strategy = model::strategy_of(name);
+    if (!strategy)
+      return usage_error("{} is no strategy; use pools, oversubscribed, collapsed or stealing",
+                         model::in_quotes(name));
+    question.strategies.push_back(*strategy);
+  }
+  return question;
+}
+
+Result<model::RecordedRun> read_run(const std::string& path) {
+  const auto text = read_text_file(path);
+  if (!text) return std::unexpected(text.error());
+  return model::parse_recorded_run(*text, path);
+}
+
+// The run, with its calls and the slowdown where options give them.
+Result<model::RecordedRun> recorded_run(const ModelOptions& options) {
+  auto run = read_run(options.from);
+  if (!run) return run;
+  if (!options.trace.empty()) {
+    const auto text = read_text_file(options.trace);
+    if (!text) return std::unexpected(text.error());
+    auto calls =
+        model::parse_recorded_calls(*text, options.trace, run->pipeline, run->items, run->busy_seconds);
+    if (!calls) return std::unexpected(calls.error());
+    run->pipeline.recorded = std::make_shared<const model::RecordedCalls>(std::move(*calls));
+  }
+  if (!options.beside.empty()) {
+    if (!options.cores) return usage_error("--beside needs --cores: how many were busy");
+    const auto beside = read_run(options.beside);
+    if (!beside) return std::unexpected(beside.error());
+    if (const Status set = model::set_slowdown(*run, *beside, *options.cores); !set)
+      return std::unexpected(set.error());
+  }
+  return run;
+}
+
+Status run_model(const ModelOptions& options) {
+  if (options.paper) return print_paper();
+  if (options.pipeline.empty() == options.from.empty())
+    return usage_error("give either a pipeline ('load serial 0.55ms; work 6ms', or a .toml file) or --from a "
+                       "recorded run");
+  if (options.from.empty() && !(options.trace.empty() && options.beside.empty()))
+    return usage_error("--trace and --beside belong to the recorded run that --from names");
+  if (!options.plot.empty()) {
+    if (const Status named = check_plot_name(options.plot); !named) return named;
+  }
+  auto question = question_of(options);
+  if (!question) return std::unexpected(question.error());
+  model::Pipeline pipeline;
+  std::vector<model::MeasuredTime> measured;
+  if (!options.from.empty()) {
+    auto run = recorded_run(options);
+    if (!run) return std::unexpected(run.error());
+    pipeline = std::move(run->pipeline);
+    question->items = run->items;
+    if (run->threads > 0 && run->wall_seconds > 0)
+      measured.push_back({run->strategy, run->threads, run->wall_seconds});
+  } else {
+    auto given = pipeline_of(options.pipeline);
+    if (!given) return std::unexpected(given.error());
+    pipeline = std::move(*given);
+  }
+  if (options.items) {
+    // A time measured for other items does not belong into the picture.
+    if (*options.items != question->items) measured.clear();
+    question->items = *options.items;
+  }
+  const auto report = model::answer(pipeline, *question);
+  if (!report) return std::unexpected(report.error());
+  if (!options.plot.empty()) {
+    if (const Status drawn = write_plot(options.plot, model::plot_svg(*report, measured)); !drawn)
+      return drawn;
+  }
+  if (options.json)
+    fmt::print("{}\n", model::to_json(*report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  else
+    fmt::print("{}", model::to_text(*report));
+  return {};
+}
+
+}  // namespace
+
+void add_model_command(CLI::App& app, Action& action) {
+  CLI::App* verb =
+      app.add_subcommand("model", "Predict how fast a pipeline of stages runs, and what to run it with");
+  auto options = std::make_shared<ModelOptions>();
+  verb->add_option("pipeline", options->pipeline,
+                   "stages divided by ';', such as 'load serial 0.55ms; rank 6ms cv 0.5', or a .toml file");
+  verb->add_option("--from", options->from, "the report of a recorded run, instead of a pipeline");
+  verb->add_option("--trace", options->trace,
+                   "the trace of that run: simulate its items as they were instead of at random");
+  verb->add_option(
+      "--beside", options->beside,
+      "the report of the same run while all --cores were as busy: how they slow each other down");
+  verb->add_option("--cores", options->cores,
+                   "predict the stream runtime on so many cores: --threads, --tokens and --queue as its own");
+  verb->add_option("--threads", options->threads,
+                   "cores to predict for: 4, or 1,2,8, or 1..64 (doubled), or 1..8/1");
+  verb->add_option("--strategy", options->strategies,
+                   "pools, oversubscribed, collapsed, stealing (default: all)")
+      ->delimiter(',');
+  verb->add_option("--tokens", options->tokens,
+                   "items in flight when stealing, with --cores always (default: as many as suffice)");
+  verb->add_option("--queue", options->queue, "items in front of each pool (default: as many as suffice)");
+  verb->add_option("--items", options->items,
+                   "items of the run (default: 100000, or those of the recorded run)");
+  verb->add_option("--seed", options->seed, "of the simulations");
+  verb->add_flag("--sticky", options->sticky, "a scheduler that keeps every thread on one core");
+  verb->add_flag("--formulas", options->formulas,
+                 "by formulas alone: faster, without order, batches and queues' details");
+  verb->add_option("--plot", options->plot, "draw times against cores into this .svg or .png file");
+  verb->add_flag("--paper", options->paper, "the measurements of Navarro et al. 2009 beside the predictions");
+  verb->add_flag("--json", options->json, "as JSON");
+  verb->callback([&action, options] { action = [options] { return run_model(*options); }; });
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,88 @@
+#include "millrace/cli/profiles/profiles_command.h"
+
+#include "millrace/tuning/profile_store.h"
+
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace millrace::cli {
+namespace {
+
+Result<tuning::ProfileStore> open_store() {
+  const auto path = tuning::default_profile_path();
+  if (!path) return std::unexpected(path.error());
+  tuning::ProfileStore store = tuning::ProfileStore::open(*path);
+  if (!store.usable()) return failure("{}", store.warning());
+  if (!store.warning().empty()) fmt::print(stderr, "millrace: {}\n", store.warning());
+  return store;
+}
+
+std::string key_text(const tuning::ProfileKey& key) {
+  std::string text;
+  for (const auto& [name, value] : key)
+    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", name, value);
+  return text;
+}
+
+Status list() {
+  auto store = open_store();
+  if (!store) return std::unexpected(store.error());
+  const auto profiles = store->list();
+  if (!profiles) return std::unexpected(profiles.error());
+  for (const tuning::StoredProfile& stored : *profiles) {
+    fmt::print("{:>4}  {}  {}\n", stored.id, stored.saved_at, key_text(stored.key));
+    fmt::print("      {}\n", stored.profile ? stored.profile->plan : stored.profile.error().message);
+  }
+  if (profiles->empty()) fmt::print("no profiles yet\n");
+  return {};
+}
+
+Status show(std::int64_t id) {
+  auto store = open_store();
+  if (!store) return std::unexpected(store.error());
+  const auto profiles = store->list();
+  if (!profiles) return std::unexpected(profiles.error());
+  for (const tuning::StoredProfile& stored : *profiles) {
+    if (stored.id != id) continue;
+    for (const auto& [name, value] : stored.key)
+      fmt::print("{:<12} {}\n", name, value);
+    fmt::print("{:<12} {}\n", "saved", stored.saved_at);
+    if (!stored.profile) return std::unexpected(stored.profile.error());
+    fmt::print("{:<12} {}\n\ncost relative to it:\n", "plan", stored.profile->plan);
+    for (const auto& [candidate, ratio] : stored.profile->costs)
+      fmt::print("{:>8.3f}x  {}\n", ratio, candidate);
+    return {};
+  }
+  return usage_error("there is no profile {}; millrace profiles list shows which there are", id);
+}
+
+Status clear(std::optional<std::int64_t> id) {
+  auto store = open_store();
+  if (!store) return std::unexpected(store.error());
+  const auto gone = store->clear(id);
+  if (!gone) return std::unexpected(gone.error());
+  if (id && *gone == 0)
+    return usage_error("there is no profile {}; millrace profiles list shows which there are", *id);
+  fmt::print("{} profile{} cleared\n", *gone, *gone == 1 ? "" : "s");
+  return {};
+}
+
+}  // namespace
+
+void add_profiles_command(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand("profiles", "What earlier runs learnt on this machine");
+  verb->require_subcommand(1);
+  verb->add_subcommand("list", "List the profiles, the latest first")->callback([&action] { action = list; });
+  auto id = std::make_shared<std::int64_t>(0);
+  CLI::App* one = verb->add_subcommand("show", "Show one profile");
+  one->add_option("id", *id, "its number in the list")->required();
+  one->callback([&action, id] { action = [id] { return show(*id); }; });
+  auto which = std::make_shared<std::optional<std::int64_t>>();
+  CLI::App* some = verb->add_subcommand("clear", "Forget one profile, or all");
+  some->add_option("id", *which, "its number in the list; default: all");
+  some->callback([&action, which] { action = [which] { return clear(*which); }; });
+}
+
+}  // namespace millrace::cli

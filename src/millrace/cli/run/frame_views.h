@@ -1,0 +1,19 @@
+// Frames of video as the views that the executor takes.
+#pragma once
+
+#include "millrace/image/execute/structure_runner.h"
+#include "millrace/video/frame.h"
+
+namespace millrace::cli {
+
+[[nodiscard]] inline std::vector<image::PixelView> views_of(const video::Frame& frame) {
+  const auto type = frame.format().bits > 8 ? image::ElementType::u16 : image::ElementType::u8;
+  std::vector<image::PixelView> views;
+  for (int p = 0; p < frame.planes(); ++p) {
+    const video::PlaneView plane = frame.plane(p);
+    views.push_back({plane.data, plane.stride, image::whole({plane.width, plane.height}), type});
+  }
+  return views;
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,121 @@
+#include "millrace/cli/run/run_command.h"
+
+#include "millrace/base/clock.h"
+#include "millrace/base/json_file.h"
+#include "millrace/cli/run/stream_run.h"
+#include "millrace/image/pipeline/presets.h"
+
+#include <fmt/format.h>
+
+namespace millrace::cli {
+namespace {
+
+Status run(const RunOptions& options) {
+  const std::int64_t start = now_ns();
+  const auto pipeline = image::load_pipeline(options.pipeline);
+  if (!pipeline) return std::unexpected(pipeline.error());
+  const auto planes = planes_of(options);
+  if (!planes) return std::unexpected(planes.error());
+  const auto machine = machine::inspect_machine();
+  if (!machine) return std::unexpected(machine.error());
+  const auto schedule = schedule_of(options, machine->usable.worker_limit);
+  if (!schedule) return std::unexpected(schedule.error());
+
+  const Interrupt interrupt;
+  auto pool = pool::WorkerPool::create(schedule->threads);
+  if (!pool) return std::unexpected(pool.error());
+  image::KernelLibraryOptions library_options;
+  if (!options.no_profile) library_options.cache = image::KernelCache(image::default_kernel_cache_folder());
+  auto library = std::make_unique<image::KernelLibrary>(std::move(library_options));
+  image::Executor executor(**pool, *library, machine->topology, machine->usable.cpus);
+  const RunContext context{options,  *pipeline, *planes,   *schedule, *machine,
+                           executor, *library,  interrupt, start};
+  if (options.count) return count_run(context);  // compiles nothing
+
+  RunReport report{.pipeline = image::to_string(*pipeline),
+                   .input = options.input,
+                   .output = options.output,
+                   .schedule = *schedule};
+  const Status outcome = options.measure ? measure_run(context, report) : stream_run(context, report);
+  if (report.decisions.is_null()) report.schedule = executor.in_use();
+  report.stand_in_frames = executor.stand_in_frames();
+  report.compute_seconds = executor.compute_seconds();
+  report.compile_seconds = library->compile_seconds();
+  report.intermediate_bytes = executor.bytes();
+  report.stages = executor.stages();
+  report.peak_rss_bytes = peak_rss_bytes();
+  if (report.frames > 0) {
+    if (!options.quiet) fmt::print(stderr, "{}", to_text(report));
+    if (!options.json.empty()) {
+      if (Status written = write_json(to_json(report, *machine), options.json); !written && outcome)
+        return written;
+    }
+  }
+  // A compilation cannot be cancelled, and the process, which ends now, need not wait for it.
+  if (library->compiling()) static_cast<void>(library.release());
+  return outcome;
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand("run", "Run a filter pipeline over a video");
+  auto options = std::make_shared<RunOptions>();
+  RunOptions& o = *options;
+  verb->add_option("pipeline", o.pipeline, "pipeline language, a preset @A to @G, or a .toml file")
+      ->required();
+  verb->add_option("input", o.input,
+                   "a video file, - for y4m on standard input, or test:WIDTHxHEIGHT[@FRAMES]")
+      ->required();
+  verb->add_option("-o,--output", o.output, "NAME.y4m, NAME.mp4, NAME.mkv, - for y4m, or null (the default)");
+  verb->add_option(
+      "--structure", o.structure,
+      "sequential, backward, backward-store, backward-cached, tiled, sliding; where neither this nor "
+      "--tile is given, the best schedule is found while the run goes on");
+  verb->add_option("--fusion", o.fusion, "which stages become one kernel: none, pointwise, stencil, all");
+  verb->add_option("--tile", o.tile,
+                   "WIDTHxHEIGHT of a tile (of a granule for backward-cached); 0 for all of a side");
+  verb->add_option("--threads", o.threads, "worker threads; default: as many as this process may use")
+      ->check(CLI::Range(1, 4096));
+  verb->add_option("--frames-in-flight", o.frames_in_flight, "whole frames side by side")
+      ->check(CLI::Range(1, 4096));
+  verb->add_option("--affinity", o.affinity, "free, pinned, io-same, io-diff, module-diff");
+  verb->add_option("--isa", o.isa, "baseline, sse41, avx2, avx512; default: the best there is");
+  verb->add_flag("--fresh-threads", o.fresh_threads,
+                 "make the threads anew for every stage (the classical baseline)");
+  verb->add_option("--objective", o.objective,
+                   "what best means: throughput (default for files) or latency (default for pipes: the 99th "
+                   "percentile of the time from frame in to frame out)");
+  verb->add_option("--deadline", o.deadline_ms,
+                   "MS in which a frame must be done: the fewest threads that keep it are best")
+      ->check(CLI::PositiveNumber);
+  verb->add_flag("--explain", o.explain, "print what was tried, what it measured, what was chosen and why");
+  verb->add_flag("--no-profile", o.no_profile,
+                 "neither use nor keep what runs learn, nor the kernels they compile");
+  verb->add_option("--seed", o.seed, "of the search's random choices");
+  verb->add_option(
+          "--at", o.changes,
+          "FRAME:STAGE.PARAMETER=VALUE changes a parameter from that frame on; FRAME..FRAME in equal "
+          "steps; may be repeated")
+      ->take_all();
+  verb->add_option("--planes", o.planes, "all, or luma: chroma passes through the geometric filters only");
+  verb->add_option("--frames", o.frames, "stop after so many frames")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  verb->add_option("--loop", o.loop, "read the input so many times")->check(CLI::Range(1, 1 << 30));
+  verb->add_flag("--count", o.count,
+                 "count the pixels each stage reads, in the first frame's luma, instead of running");
+  verb->add_flag("--measure", o.measure, "time computation alone, on frames preloaded in memory as floats");
+  verb->add_option("--repeat", o.repeat, "how often --measure processes its frames")
+      ->check(CLI::Range(1, 1 << 20));
+  verb->add_option("--json", o.json, "write a report to a file, or - for standard output");
+  verb->add_option("--codec", o.codec, "h264 or ffv1; default: by the output's name");
+  verb->add_option("--crf", o.crf, "quality of H.264, smaller is better")->check(CLI::Range(0, 51));
+  verb->add_option("--decoder-threads", o.decoder_threads, "threads of the decoder")
+      ->check(CLI::Range(1, 256));
+  verb->add_option("--encoder-threads", o.encoder_threads, "threads of the encoder")
+      ->check(CLI::Range(1, 256));
+  verb->add_flag("-q,--quiet", o.quiet, "no progress line and no summary");
+  verb->callback([&action, options] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,121 @@
+#include "millrace/cli/run/run_options.h"
+
+#include "millrace/image/layout/default_schedule.h"
+
+namespace millrace::cli {
+
+Result<image::Schedule> schedule_of(const RunOptions& options, int worker_limit) {
+  machine::Isa isa = machine::best_isa();
+  if (!options.isa.empty()) {
+    const auto named = machine::parse_isa(options.isa);
+    if (!named) return std::unexpected(named.error());
+    if (!machine::can_run(*named)) {
+      return usage_error("this processor cannot run {}; {} is its best", options.isa, machine::name_of(isa));
+    }
+    isa = *named;
+  }
+  if (options.threads > worker_limit) {
+    return usage_error("--threads {} is more than the {} that affinity mask, cpuset and quota allow here "
+                       "(millrace machine shows why)",
+                       options.threads, worker_limit);
+  }
+  image::Schedule schedule =
+      image::default_schedule(options.threads > 0 ? options.threads : worker_limit, isa);
+  if (!options.structure.empty()) {
+    const auto structure = image::parse_structure(options.structure);
+    if (!structure) return std::unexpected(structure.error());
+    schedule.structure = *structure;
+  }
+  if (!options.fusion.empty()) {
+    const auto fusion = image::parse_fusion(options.fusion);
+    if (!fusion) return std::unexpected(fusion.error());
+    schedule.fusion = *fusion;
+  }
+  if (!options.tile.empty()) {
+    const auto tile = image::parse_tile(options.tile);
+    if (!tile) return std::unexpected(tile.error());
+    schedule.tile = *tile;
+  } else if (schedule.structure == image::Structure::sliding) {
+    schedule.tile.width = 0;  // whole rows are what a sliding window is for
+  }
+  if (!options.affinity.empty()) {
+    const auto affinity = machine::parse_affinity_arrangement(options.affinity);
+    if (!affinity) return std::unexpected(affinity.error());
+    schedule.affinity = *affinity;
+  }
+  schedule.frames_in_flight = std::max(1, options.frames_in_flight);
+  schedule.fresh_threads = options.fresh_threads;
+  return schedule;
+}
+
+bool is_adaptive(const RunOptions& options) {
+  return options.structure.empty() && options.tile.empty() && !options.fresh_threads && !options.measure &&
+         !options.count;
+}
+
+namespace {
+
+Result<tuning::Objective> objective_of(const RunOptions& options) {
+  if (options.deadline_ms) {
+    if (!options.objective.empty() && options.objective != "deadline")
+      return usage_error("--deadline is an objective of its own; leave out --objective {}",
+                         options.objective);
+    return tuning::Objective{.aim = tuning::Aim::deadline, .deadline = *options.deadline_ms * 1e-3};
+  }
+  // Whoever reads from a pipe or writes to one waits for each frame.
+  const bool piped = options.input == "-" || options.output == "-";
+  if (options.objective == "latency" || (options.objective.empty() && piped))
+    return tuning::Objective{.aim = tuning::Aim::latency};
+  if (options.objective.empty() || options.objective == "throughput") return tuning::Objective{};
+  if (options.objective == "deadline") return usage_error("give the deadline itself: --deadline MS");
+  return usage_error("unknown objective '{}'; use throughput or latency, or give --deadline MS",
+                     options.objective);
+}
+
+}  // namespace
+
+Result<image::AdaptiveOptions> adaptive_options_of(const RunOptions& options, int worker_limit) {
+  // The words that are given mean what they mean in a fixed schedule.
+  const auto fixed = schedule_of(options, worker_limit);
+  if (!fixed) return std::unexpected(fixed.error());
+  const auto objective = objective_of(options);
+  if (!objective) return std::unexpected(objective.error());
+
+  image::ScheduleFreedom freedom{.max_threads = fixed->threads, .isas = {fixed->isa}};
+  if (options.isa.empty()) {
+    // A narrower one gathers faster on some processors.
+    for (machine::Isa isa : machine::all_isas()) {
+      if (isa > machine::Isa::baseline && isa < fixed->isa)
+        freedom.isas.insert(freedom.isas.begin() + 1, isa);
+    }
+  }
+  if (!options.affinity.empty())
+    freedom.affinities = {fixed->affinity};
+  else if (fixed->threads > 1)
+    freedom.affinities.push_back(machine::AffinityArrangement::pinned);
+  if (!options.fusion.empty()) freedom.fusion = fixed->fusion;
+  if (options.threads > 0) freedom.threads = options.threads;
+  if (options.frames_in_flight > 0) freedom.frames_in_flight = options.frames_in_flight;
+  return image::AdaptiveOptions{
+      .objective = *objective, .freedom = std::move(freedom), .seed = options.seed, .profile = std::nullopt};
+}
+
+Result<image::Planes> planes_of(const RunOptions& options) {
+  if (options.planes == "all") return image::Planes::all;
+  if (options.planes == "luma") return image::Planes::luma;
+  return usage_error("unknown planes '{}'; use all or luma", options.planes);
+}
+
+Result<video::WriterOptions> writer_options_of(const RunOptions& options) {
+  video::WriterOptions writer{.crf = options.crf};
+  writer.encoder_threads = options.encoder_threads;
+  if (options.codec == "h264")
+    writer.codec = video::VideoCodec::h264;
+  else if (options.codec == "ffv1")
+    writer.codec = video::VideoCodec::ffv1;
+  else if (!options.codec.empty())
+    return usage_error("unknown codec '{}'; use h264 or ffv1", options.codec);
+  return writer;
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,64 @@
+// What the user asked `millrace run` for.
+#pragma once
+
+#include "millrace/image/adapt/adaptive_scheduler.h"
+#include "millrace/image/layout/frame_layout.h"
+#include "millrace/image/layout/schedule.h"
+#include "millrace/video/writer.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace millrace::cli {
+
+struct RunOptions {
+  std::string pipeline;
+  std::string input;
+  std::string output = "null";
+  std::string json;  // where the report goes: a path, "-" for standard output, empty for nowhere
+
+  // Words of the schedule. With a structure or a tile it is fixed, and what is not given comes from the
+  // default schedule; without, it is found while the run goes on, within what is given.
+  std::string structure;
+  std::string fusion;
+  std::string tile;
+  std::string affinity;
+  std::string isa;
+  int threads = 0;           // 0: as many as may be used
+  int frames_in_flight = 0;  // 0: one, or as many as turn out best
+  bool fresh_threads = false;
+
+  // Of the search for the best schedule.
+  std::string objective;  // "throughput", "latency"; empty: by the input
+  std::optional<double> deadline_ms;
+  bool explain = false;
+  bool no_profile = false;
+  std::uint64_t seed = 1;
+
+  std::vector<std::string> changes;  // --at
+  std::string planes = "all";
+  std::optional<std::int64_t> frames;
+  int loop = 1;
+  bool count = false;
+  bool measure = false;
+  int repeat = 10;
+  bool quiet = false;
+
+  std::string codec;
+  int crf = 18;
+  int decoder_threads = 1;
+  int encoder_threads = 1;
+};
+
+// The schedule that the words mean. threads: how many may be used. Usage error where a word means nothing.
+[[nodiscard]] Result<image::Schedule> schedule_of(const RunOptions& options, int worker_limit);
+// Whether the schedule is to be found while the run goes on.
+[[nodiscard]] bool is_adaptive(const RunOptions& options);
+// What it is to be found within. Usage error as for schedule_of.
+[[nodiscard]] Result<image::AdaptiveOptions> adaptive_options_of(const RunOptions& options, int worker_limit);
+[[nodiscard]] Result<image::Planes> planes_of(const RunOptions& options);
+[[nodiscard]] Result<video::WriterOptions> writer_options_of(const RunOptions& options);
+
+}  // namespace millrace::cli

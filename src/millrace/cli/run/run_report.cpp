@@ -1,0 +1,97 @@
+#include "millrace/cli/run/run_report.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <sys/resource.h>
+
+namespace millrace::cli {
+namespace {
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+}  // namespace
+
+std::int64_t peak_rss_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return std::int64_t{usage.ru_maxrss} * 1024;
+}
+
+std::string to_text(const RunReport& r) {
+  std::string text;
+  if (r.measured_ms.empty()) {
+    text += fmt::format("{} frames of {} in {:.2f} s: {:.1f} fps, {:.2f} ms a frame computing\n", r.frames,
+                        video::to_string(r.input_format), r.wall_seconds, r.fps(),
+                        r.frames > 0 ? 1e3 * r.compute_seconds / static_cast<double>(r.frames) : 0.0);
+  } else {
+    const auto [least, most] = std::ranges::minmax(r.measured_ms);
+    text += fmt::format(
+        "{} frames of {}, in memory, {} times: {:.3f} ms a frame (median; {:.3f} to {:.3f})\n", r.frames,
+        video::to_string(r.input_format), r.measured_ms.size(), median(r.measured_ms), least, most);
+  }
+  text += r.explanation;
+  text += fmt::format("schedule: {}", to_string(r.schedule));
+  if (!r.decisions.is_null()) {
+    text += fmt::format(", found in {} trials{}", r.decisions["trials"].get<std::int64_t>(),
+                        r.from_profile ? " from a profile" : "");
+  }
+  if (r.stand_in_frames > 0)
+    text += fmt::format(" (the first {} frames unfused, while kernels were compiled)", r.stand_in_frames);
+  text += '\n';
+  if (r.output != "null" && r.measured_ms.empty()) {
+    text += fmt::format("wrote {} ({})\n", r.output == "-" ? "standard output" : r.output,
+                        video::to_string(r.output_format));
+  }
+  return text;
+}
+
+nlohmann::ordered_json to_json(const RunReport& r, const machine::MachineReport& machine) {
+  nlohmann::ordered_json stages = nlohmann::ordered_json::array();
+  for (const image::StageReport& stage : r.stages) {
+    stages.push_back({{"stages", stage.stages},
+                      {"plane", stage.plane},
+                      {"frames", stage.frames},
+                      {"cpu_ms_per_frame", 1e3 * stage.seconds_per_frame()},
+                      {"pixels_computed", stage.pixels_computed},
+                      {"pixels_required", stage.pixels_required}});
+  }
+  const image::Schedule& s = r.schedule;
+  nlohmann::ordered_json json{{"pipeline", r.pipeline},
+                              {"input", r.input},
+                              {"output", r.output},
+                              {"input_format", video::to_string(r.input_format)},
+                              {"output_format", video::to_string(r.output_format)},
+                              {"frames", r.frames},
+                              {"stand_in_frames", r.stand_in_frames},
+                              {"wall_seconds", r.wall_seconds},
+                              {"compute_seconds", r.compute_seconds},
+                              {"fps", r.fps()},
+                              {"first_frame_seconds", r.first_frame_seconds},
+                              {"compile_seconds", r.compile_seconds},
+                              {"intermediate_bytes", r.intermediate_bytes},
+                              {"peak_rss_bytes", r.peak_rss_bytes},
+                              {"schedule",
+                               {{"structure", image::name_of(s.structure)},
+                                {"fusion", image::name_of(s.fusion)},
+                                {"tile", fmt::format("{}x{}", s.tile.width, s.tile.height)},
+                                {"threads", s.threads},
+                                {"frames_in_flight", s.frames_in_flight},
+                                {"affinity", machine::name_of(s.affinity)},
+                                {"isa", machine::name_of(s.isa)},
+                                {"fresh_threads", s.fresh_threads}}},
+                              {"stages", stages}};
+  if (!r.measured_ms.empty()) {
+    json["measured_ms_per_frame"] = r.measured_ms;
+    json["median_ms_per_frame"] = median(r.measured_ms);
+  }
+  if (!r.decisions.is_null()) json["decisions"] = r.decisions;
+  json["machine"] = machine::to_json(machine);
+  return json;
+}
+
+}  // namespace millrace::cli

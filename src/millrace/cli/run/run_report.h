@@ -1,0 +1,47 @@
+// What a run did, for people and for programs.
+#pragma once
+
+#include "millrace/image/execute/executor.h"
+#include "millrace/machine/machine_report.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace millrace::cli {
+
+struct RunReport {
+  std::string pipeline;
+  std::string input;
+  std::string output;
+  video::FrameFormat input_format;
+  video::FrameFormat output_format;
+  image::Schedule schedule;
+  std::int64_t frames = 0;
+  std::int64_t stand_in_frames = 0;  // frames processed unfused while kernels were compiled
+  double wall_seconds = 0;
+  double compute_seconds = 0;  // of it spent processing frames; reading and writing overlap the rest
+  double first_frame_seconds = 0;
+  double compile_seconds = 0;
+  std::size_t intermediate_bytes = 0;
+  std::int64_t peak_rss_bytes = 0;
+  std::vector<image::StageReport> stages;
+  bool from_profile = false;
+  nlohmann::ordered_json decisions;  // of the search for the schedule; null where it was fixed
+  std::string explanation;           // the same for people, where asked for
+  std::vector<double> measured_ms;   // --measure: milliseconds a frame, one for each repetition
+
+  [[nodiscard]] double fps() const {
+    return wall_seconds > 0 ? static_cast<double>(frames) / wall_seconds : 0;
+  }
+};
+
+[[nodiscard]] std::string to_text(const RunReport& report);
+[[nodiscard]] nlohmann::ordered_json to_json(const RunReport& report, const machine::MachineReport& machine);
+
+// The largest resident set of this process so far.
+[[nodiscard]] std::int64_t peak_rss_bytes();
+
+}  // namespace millrace::cli

@@ -1,0 +1,208 @@
+#include "millrace/image/adapt/adaptive_scheduler.h"
+
+#include "millrace/base/clock.h"
+#include "millrace/image/layout/default_schedule.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::image {
+namespace {
+
+// The compiler takes time from the frames, from those of all schedules alike. Where it takes long, frames
+// measured beside it are better than none.
+constexpr double longest_distrust = 0.1;  // seconds
+
+// Shorter frames are observed several at a time: one alone tells more about the neighbours on the machine
+// than about the schedule, and switching takes as long as a few of them. Not where tails are what counts.
+constexpr double least_observed_seconds = 5e-4;
+
+constexpr int urgent_requests = 2;
+constexpr int profile_length = 32;  // schedules whose costs are remembered
+
+bool is_pointwise(const FrameLayout& layout) {
+  return std::ranges::all_of(layout.planes, [](const PlaneLayout& plane) {
+    return std::ranges::all_of(
+        plane.stages, [](const StageLayout& stage) { return stage.filter->access == Access::pointwise; });
+  });
+}
+
+// Of each structure the setting that most often was its best, so that none is overlooked because of its tile.
+std::vector<int> first_candidates(const ScheduleSpace& space, const FrameLayout& layout,
+                                  const ScheduleFreedom& freedom) {
+  const int threads = freedom.threads.value_or(freedom.max_threads);
+  const int in_flight = freedom.frames_in_flight.value_or(1);
+  const machine::Isa isa = freedom.isas.front();
+  std::vector<int> first;
+  const auto add = [&](Structure structure, Fusion fusion, Size tile, int frames_in_flight) {
+    const auto found = space.find({.structure = structure,
+                                   .fusion = fusion,
+                                   .tile = tile,
+                                   .threads = threads,
+                                   .frames_in_flight = frames_in_flight,
+                                   .affinity = freedom.affinities.front(),
+                                   .isa = isa});
+    if (found && std::ranges::find(first, *found) == first.end()) first.push_back(*found);
+  };
+  // What starts without a compilation, then the same with its kernels fused.
+  add(Structure::tiled, Fusion::none, {256, 64}, in_flight);
+  // One kernel that reads and writes each pixel once has nothing to keep in a cache, and tiles only cost
+  // calls.
+  if (is_pointwise(layout)) add(Structure::sequential, Fusion::pointwise, {0, 0}, in_flight);
+  add(Structure::tiled, Fusion::pointwise, {256, 64}, in_flight);
+  add(Structure::tiled, Fusion::pointwise, {0, 64}, in_flight);
+  add(Structure::backward, Fusion::all, {0, 0}, in_flight);
+  add(Structure::backward, Fusion::all, {256, 16}, in_flight);
+  add(Structure::sliding, Fusion::pointwise, {0, 32}, in_flight);
+  add(Structure::sequential, Fusion::pointwise, {0, 0}, in_flight);
+  add(Structure::tiled, Fusion::pointwise, {128, 128}, in_flight);
+  add(Structure::backward_cached, Fusion::pointwise, {256, 64}, in_flight);
+  if (!freedom.frames_in_flight) add(Structure::tiled, Fusion::pointwise, {256, 64}, threads);
+  return first;
+}
+
+}  // namespace
+
+AdaptiveScheduler::AdaptiveScheduler(Executor& executor, KernelLibrary& library)
+    : executor_(executor), library_(library) {}
+
+Result<std::unique_ptr<AdaptiveScheduler>> AdaptiveScheduler::make(Executor& executor, KernelLibrary& library,
+                                                                   const FrameLayout& layout,
+                                                                   AdaptiveOptions options) {
+  auto space = ScheduleSpace::make(layout, options.freedom);
+  if (!space) return std::unexpected(space.error());
+  std::unique_ptr<AdaptiveScheduler> result(new AdaptiveScheduler(executor, library));
+  result->space_ = std::make_unique<ScheduleSpace>(std::move(*space));
+  const ScheduleSpace& all = *result->space_;
+
+  tuning::TunerOptions tuner_options{.objective = options.objective,
+                                     .seed = options.seed,
+                                     .first = first_candidates(all, layout, options.freedom),
+                                     .prior = all.prior(),
+                                     .build = all.build_of(),
+                                     .resources = all.threads()};
+  if (options.profile) tuner_options.remembered = tuning::from_profile(*options.profile, all.space());
+  auto tuner = tuning::Tuner::make(all.space(), std::move(tuner_options));
+  if (!tuner) return std::unexpected(tuner.error());
+  result->tuner_.emplace(std::move(*tuner));
+
+  result->start_ready();
+  result->candidate_ = result->tuner_->ask().candidate;
+  result->incumbent_ = all.schedule(result->candidate_);
+  if (Status set = executor.set(layout, result->incumbent_); !set) return std::unexpected(set.error());
+  result->trusted_at_ = seconds(now_ns());
+  if (options.objective.aim == tuning::Aim::throughput) result->least_observed_ = least_observed_seconds;
+  return result;
+}
+
+Result<bool> AdaptiveScheduler::is_built(const KernelBuild& build) {
+  bool there = true;
+  for (const KernelSpec& spec : build.specs) {
+    const auto found = library_.find(spec, build.isa);
+    if (!found) return std::unexpected(found.error());
+    there = there && *found != nullptr;
+  }
+  return there;
+}
+
+// What an earlier run left compiled can be used from the first frame on.
+void AdaptiveScheduler::start_ready() {
+  std::vector<bool> seen(space_->builds().size(), false);
+  for (int c = 0; c < space_->size(); ++c) {
+    const int build = space_->build_of()[static_cast<std::size_t>(c)];
+    if (build < 0 || seen[static_cast<std::size_t>(build)]) continue;
+    seen[static_cast<std::size_t>(build)] = true;
+    if (const auto built = is_built(space_->builds()[static_cast<std::size_t>(build)]); built && *built)
+      tuner_->ready(c);
+  }
+}
+
+void AdaptiveScheduler::follow_builds() {
+  // A copy: ready() and unavailable() change the list.
+  const auto wanted = tuner_->wanted_builds();
+  const std::vector<int> candidates(wanted.begin(), wanted.end());
+  for (int candidate : candidates) {
+    const auto number = space_->build_of()[static_cast<std::size_t>(candidate)];
+    const KernelBuild& build = space_->builds()[static_cast<std::size_t>(number)];
+    const auto built = is_built(build);
+    if (!built) {
+      tuner_->unavailable(candidate);
+    } else if (*built) {
+      tuner_->ready(candidate);
+    } else if (number != requested_) {
+      // The first fused kernels gain most, and a run whose cores are all busy would hardly ever get them.
+      const Urgency urgency = requests_++ < urgent_requests ? Urgency::urgent : Urgency::background;
+      for (const KernelSpec& spec : build.specs)
+        library_.request(spec, build.isa, urgency);
+      requested_ = number;
+    }
+  }
+}
+
+Result<int> AdaptiveScheduler::prepare() {
+  while (observation_.frames == 0) {
+    const std::int64_t start = now_ns();
+    if (!tuner_->wanted_builds().empty()) follow_builds();
+    const tuning::Trial trial = tuner_->ask();
+    const std::int64_t asked = now_ns();
+    overhead_ns_ += asked - start;
+    if (trial.candidate == candidate_) break;
+    const Schedule schedule = space_->schedule(trial.candidate);
+    Status used = executor_.use(schedule);
+    switching_ns_ += now_ns() - asked;
+    if (!used) {
+      // The machine refuses what looked possible, such as a binding.
+      if (trial.role == tuning::Role::incumbent) return std::unexpected(used.error());
+      tuner_->unavailable(trial.candidate);
+      continue;
+    }
+    candidate_ = trial.candidate;
+    warm_ = false;
+    break;
+  }
+  return executor_.in_use().frames_in_flight;
+}
+
+Status AdaptiveScheduler::run(std::span<const FrameTask> frames, double waited) {
+  const std::int64_t start = now_ns();
+  if (Status done = executor_.run(frames); !done) return done;
+  const std::int64_t end = now_ns();
+  // A stand-in, or the last few frames of a stream, tell nothing about the candidate.
+  if (!executor_.stand_in() && static_cast<int>(frames.size()) == executor_.in_use().frames_in_flight)
+    observe(static_cast<int>(frames.size()), start, end, waited);
+  overhead_ns_ += now_ns() - end;
+  return {};
+}
+
+void AdaptiveScheduler::observe(int frames, std::int64_t start, std::int64_t end, double waited) {
+  const double spent = seconds(end - start);
+  disturbed_ = library_.compiling() || (observation_.frames > 0 && disturbed_);
+  observation_.frames += frames;
+  observation_.seconds += spent;
+  observation_.latency = std::max(observation_.latency, waited + spent);
+  // The first frame after a switch, which warms the caches, stands for itself.
+  if (warm_ && observation_.seconds < least_observed_) return;
+  observation_.trusted = warm_ && (!disturbed_ || seconds(end) - trusted_at_ > longest_distrust);
+  if (observation_.trusted) trusted_at_ = seconds(end);
+  warm_ = true;
+  observation_.candidate = candidate_;
+  observation_.time = seconds(end);
+  observation_.switching = seconds(std::exchange(switching_ns_, 0));
+  tuner_->tell(std::exchange(observation_, {.frames = 0}));
+  if (tuner_->incumbent() != candidate_ || !(incumbent_ == executor_.in_use()))
+    incumbent_ = space_->schedule(tuner_->incumbent());
+}
+
+void AdaptiveScheduler::update(const FrameLayout& layout, bool different) {
+  executor_.update(layout);
+  observation_ = {.frames = 0};
+  if (different) tuner_->context_changed(seconds(now_ns()));
+}
+
+tuning::Profile AdaptiveScheduler::profile() const {
+  return tuning::to_profile(tuner_->remember(profile_length), space_->space());
+}
+
+double AdaptiveScheduler::overhead_seconds() const { return seconds(overhead_ns_); }
+
+}  // namespace millrace::image

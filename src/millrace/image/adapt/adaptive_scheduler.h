@@ -1,0 +1,73 @@
+// Finds the best schedule while the frames flow, keeps it, and changes it when it stops being the best: the
+// loop of observing, modelling, deciding and acting for filter pipelines.
+#pragma once
+
+#include "millrace/image/adapt/schedule_space.h"
+#include "millrace/image/execute/executor.h"
+#include "millrace/tuning/profile.h"
+#include "millrace/tuning/tuner.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+namespace millrace::image {
+
+struct AdaptiveOptions {
+  tuning::Objective objective;
+  ScheduleFreedom freedom;
+  std::uint64_t seed = 1;
+  std::optional<tuning::Profile> profile;  // what earlier runs learnt
+};
+
+// Drives an executor. Used by the thread that owns the executor.
+class AdaptiveScheduler {
+ public:
+  // Sets the first schedule: the profile's, else the default. Executor and library must outlive the result.
+  [[nodiscard]] static Result<std::unique_ptr<AdaptiveScheduler>>
+  make(Executor& executor, KernelLibrary& library, const FrameLayout& layout, AdaptiveOptions options);
+
+  // Puts in place what is to run next and returns how many frames it takes side by side.
+  [[nodiscard]] Result<int> prepare();
+
+  // Runs 1 to prepare() frames. waited: seconds since the oldest of them came in, which count as latency.
+  [[nodiscard]] Status run(std::span<const FrameTask> frames, double waited = 0);
+
+  // Other values of parameters from the next frame on, see Executor::update. `different`: so different that
+  // another schedule may be the best now.
+  void update(const FrameLayout& layout, bool different);
+
+  [[nodiscard]] const tuning::Tuner& tuner() const { return *tuner_; }
+  [[nodiscard]] const ScheduleSpace& space() const { return *space_; }
+  [[nodiscard]] const Schedule& incumbent() const { return incumbent_; }
+  [[nodiscard]] tuning::Profile profile() const;
+  // Seconds spent on deciding, apart from running frames and switching.
+  [[nodiscard]] double overhead_seconds() const;
+
+ private:
+  AdaptiveScheduler(Executor& executor, KernelLibrary& library);
+
+  [[nodiscard]] Result<bool> is_built(const KernelBuild& build);
+  void start_ready();
+  void follow_builds();
+  void observe(int frames, std::int64_t start, std::int64_t end, double waited);
+
+  Executor& executor_;
+  KernelLibrary& library_;
+  std::unique_ptr<ScheduleSpace> space_;
+  std::optional<tuning::Tuner> tuner_;
+  int requested_ = -1;  // the build that was last asked of the library
+  int requests_ = 0;
+  int candidate_ = -1;  // that the executor is set to
+  bool warm_ = false;   // it has run a frame since it was switched to
+  Schedule incumbent_;
+  double trusted_at_ = 0;                         // when a frame last was worth trusting
+  std::int64_t switching_ns_ = 0;                 // since the last observation
+  bool disturbed_ = false;                        // something was compiled during them
+  tuning::Observation observation_{.frames = 0};  // of the frames since then
+  double least_observed_ = 0;                     // seconds of frames that make an observation
+  std::int64_t overhead_ns_ = 0;
+};
+
+}  // namespace millrace::image

@@ -1,0 +1,262 @@
+#include "millrace/image/adapt/adaptive_scheduler.h"
+#include "millrace/image/execute/plane_buffer.h"
+#include "millrace/image/pipeline/presets.h"
+#include "millrace/image/reference/reference_testing.h"
+
+#include <cstring>
+#include <set>
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+namespace millrace::image {
+namespace {
+
+constexpr int workers = 2;
+
+// A stream of a few gray frames of floats, over and over, and what must come of them.
+class Adaptive : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto topology = machine::Topology::live();
+    ASSERT_TRUE(topology) << topology.error().message;
+    topology_.emplace(std::move(*topology));
+    auto pool = pool::WorkerPool::create(workers);
+    ASSERT_TRUE(pool) << pool.error().message;
+    pool_ = std::move(*pool);
+    executor_.emplace(*pool_, library_, *topology_, topology_->cpus());
+  }
+
+  [[nodiscard]] static FrameLayout layout_of(const Pipeline& pipeline) {
+    return *lay_out_frame(pipeline, {.width = 96, .height = 70, .chroma = video::Chroma::gray}, Planes::all,
+                          Samples::floats);
+  }
+
+  void use(const char* pipeline) {
+    pipeline_ = *load_pipeline(pipeline);
+    layout_ = layout_of(pipeline_);
+    source_ = PlaneBuffer({96, 70}, ElementType::f32);
+    picture_ = {.size = {96, 70}, .pixels = {}};
+    for (int i = 0; i < 96 * 70; ++i)
+      picture_.pixels.push_back(static_cast<float>((i * 7919) % 251) / 250.0F);
+    const PixelView view = source_.view();
+    for (int y = 0; y < 70; ++y)
+      std::memcpy(view.at(0, y), &picture_.pixels[static_cast<std::size_t>(y) * 96], 96 * sizeof(float));
+    for (PlaneBuffer& destination : destinations_)
+      destination = PlaneBuffer(layout_.planes[0].output().output.size, ElementType::f32);
+    expected_ = scalar_reference(layout_.planes[0], picture_);
+  }
+
+  [[nodiscard]] AdaptiveOptions options() const {
+    ScheduleFreedom freedom{.max_threads = workers, .isas = {machine::best_isa()}};
+    return {.objective = {}, .freedom = freedom, .seed = 3, .profile = std::nullopt};
+  }
+
+  [[nodiscard]] std::unique_ptr<AdaptiveScheduler> start(AdaptiveOptions options) {
+    auto scheduler = AdaptiveScheduler::make(*executor_, library_, layout_, std::move(options));
+    EXPECT_TRUE(scheduler) << scheduler.error().message;
+    return scheduler ? std::move(*scheduler) : nullptr;
+  }
+
+  // Runs what the scheduler wants to run next and compares it with the reference.
+  void run_and_compare(AdaptiveScheduler& scheduler) {
+    const auto count = scheduler.prepare();
+    ASSERT_TRUE(count) << count.error().message;
+    std::vector<FrameTask> tasks;
+    for (int f = 0; f < *count; ++f) {
+      const PixelView target = destinations_[static_cast<std::size_t>(f)].view();
+      std::memset(target.data, 0xa5, static_cast<std::size_t>(target.stride) * target.covers.height());
+      tasks.push_back({{source_.view()}, {target}});
+    }
+    const Status done = scheduler.run(tasks);
+    ASSERT_TRUE(done) << done.error().message;
+    frames_ += *count;
+    for (const FrameTask& task : tasks) {
+      const PixelView& view = task.destinations[0];
+      for (int y = 0; y < expected_.size.height; ++y) {
+        ASSERT_EQ(std::memcmp(view.at(0, y),
+                              &expected_.pixels[static_cast<std::size_t>(y) * expected_.size.width],
+                              static_cast<std::size_t>(expected_.size.width) * sizeof(float)),
+                  0)
+            << "row " << y << ", " << to_string(executor_->in_use());
+      }
+    }
+  }
+
+  std::optional<machine::Topology> topology_;
+  std::unique_ptr<pool::WorkerPool> pool_;
+  KernelLibrary library_;
+  std::optional<Executor> executor_;
+  Pipeline pipeline_;
+  FrameLayout layout_;
+  ScalarImage picture_;
+  ScalarImage expected_;
+  PlaneBuffer source_;
+  PlaneBuffer destinations_[workers];
+  std::int64_t frames_ = 0;
+};
+
+TEST_F(Adaptive, noPixelShowsWhatWasTriedAndWhen) {
+  for (const char* pipeline : {"@A", "@B", "@E"}) {
+    use(pipeline);
+    const auto scheduler = start(options());
+    ASSERT_TRUE(scheduler);
+    // How many frames pass between two trials is a matter of time.
+    const auto trials = [&] { return scheduler->tuner().record().count(tuning::EventKind::trial); };
+    for (int i = 0; i < 20'000 && trials() < 10 && !HasFatalFailure(); ++i)
+      run_and_compare(*scheduler);
+    EXPECT_GT(trials(), 0) << pipeline;
+  }
+}
+
+TEST_F(Adaptive, valuesChangeWithTheirFrameWhateverIsBeingTried) {
+  use("rotate(6) | blur");
+  const auto scheduler = start(options());
+  ASSERT_TRUE(scheduler);
+  for (int step = 0; step < 30 && !HasFatalFailure(); ++step) {
+    Pipeline changed = pipeline_;
+    changed.nodes[0].values[0] = 6 + 9.0 * step;
+    layout_ = layout_of(changed);
+    expected_ = scalar_reference(layout_.planes[0], picture_);
+    scheduler->update(layout_, step % 5 == 0);
+    for (int i = 0; i < 10 && !HasFatalFailure(); ++i)
+      run_and_compare(*scheduler);
+  }
+}
+
+TEST_F(Adaptive, aProfileIsUsedFromTheFirstFrameOn) {
+  use("@A");
+  AdaptiveOptions with = options();
+  const Schedule wanted{.structure = Structure::sequential,
+                        .fusion = Fusion::none,
+                        .tile = {0, 0},
+                        .threads = 1,
+                        .isa = machine::best_isa()};
+  const auto space = ScheduleSpace::make(layout_, with.freedom);
+  ASSERT_TRUE(space);
+  const auto candidate = space->find(wanted);
+  ASSERT_TRUE(candidate);
+  with.profile = tuning::Profile{.plan = space->space().name_of(*candidate), .costs = {}};
+  const auto scheduler = start(with);
+  ASSERT_TRUE(scheduler);
+  EXPECT_EQ(executor_->in_use(), wanted);
+  run_and_compare(*scheduler);
+}
+
+TEST_F(Adaptive, whatOneRunLearntIsTheStartOfTheNext) {
+  use("@D");
+  tuning::Profile learnt;
+  {
+    const auto scheduler = start(options());
+    ASSERT_TRUE(scheduler);
+    for (int i = 0; i < 400 && !HasFatalFailure(); ++i)
+      run_and_compare(*scheduler);
+    learnt = scheduler->profile();
+    EXPECT_EQ(learnt.plan, scheduler->space().space().name_of(scheduler->tuner().incumbent()));
+  }
+  AdaptiveOptions with = options();
+  with.profile = learnt;
+  const auto second = start(with);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->space().space().name_of(second->tuner().incumbent()), learnt.plan);
+}
+
+std::int64_t resident_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return std::int64_t{usage.ru_maxrss} * 1024;
+}
+
+// Over the whole space in a random order, as no search would.
+TEST_F(Adaptive, twoThousandSwitchesLeaveNoTraceInMemoryOrPixels) {
+  use("@B");
+  ScheduleFreedom freedom{.max_threads = workers, .isas = {machine::best_isa()}};
+  const auto space = ScheduleSpace::make(layout_, freedom);
+  ASSERT_TRUE(space);
+  for (const KernelBuild& build : space->builds()) {
+    for (const KernelSpec& spec : build.specs)
+      ASSERT_TRUE(library_.wait(spec, build.isa));
+  }
+  ASSERT_TRUE(executor_->set(layout_, space->schedule(0)));
+  std::int64_t settled = 0;
+  std::size_t most = 0;
+  unsigned random = 1;
+  for (int i = 0; i < 2000; ++i) {
+    random = random * 1664525U + 1013904223U;
+    const Schedule schedule =
+        space->schedule(static_cast<int>((random >> 8) % static_cast<unsigned>(space->size())));
+    ASSERT_TRUE(executor_->use(schedule));
+    ASSERT_FALSE(executor_->stand_in());
+    std::vector<FrameTask> tasks;
+    for (int f = 0; f < schedule.frames_in_flight; ++f)
+      tasks.push_back({{source_.view()}, {destinations_[f].view()}});
+    ASSERT_TRUE(executor_->run(tasks));
+    const PixelView view = tasks.back().destinations[0];
+    for (int y = 0; y < expected_.size.height; ++y) {
+      ASSERT_EQ(std::memcmp(view.at(0, y),
+                            &expected_.pixels[static_cast<std::size_t>(y) * expected_.size.width],
+                            static_cast<std::size_t>(expected_.size.width) * sizeof(float)),
+                0)
+          << to_string(schedule);
+    }
+    most = std::max(most, executor_->bytes());
+    if (i == 500) settled = resident_bytes();
+  }
+  EXPECT_LT(most, std::size_t{4} << 20);
+#ifndef MILLRACE_SANITIZED  // which keeps what was freed
+  EXPECT_LT(resident_bytes() - settled, 8 << 20);
+#else
+  static_cast<void>(settled);
+#endif
+}
+
+TEST(ScheduleSpace, everyCandidateIsASchedulePossibleHereAndNoTwoAreAlike) {
+  for (const char* text : {"@A", "@B", "@D", "blur", "rotate(30)"}) {
+    const auto layout = lay_out_frame(*load_pipeline(text), {.width = 352, .height = 288});
+    for (int threads : {1, 2, 3, 16, 64}) {
+      const auto space =
+          ScheduleSpace::make(*layout, {.max_threads = threads, .isas = {machine::best_isa()}});
+      ASSERT_TRUE(space) << text << ", " << threads << ": " << space.error().message;
+      std::set<std::string> seen;
+      for (int c = 0; c < space->size(); ++c) {
+        const Schedule s = space->schedule(c);
+        EXPECT_LE(s.threads, threads);
+        EXPECT_LE(s.frames_in_flight, s.threads);
+        EXPECT_EQ(space->find(s), c);
+        EXPECT_TRUE(seen.insert(to_string(s)).second) << to_string(s);
+        EXPECT_TRUE(PreparedSchedule::make(*layout, s)) << to_string(s);
+      }
+      const std::vector<double> prior = space->prior();
+      EXPECT_TRUE(std::ranges::all_of(prior, [](double cost) { return cost > 0; }));
+    }
+  }
+}
+
+TEST(ScheduleSpace, whatTheUserFixedStaysFixed) {
+  const auto layout = lay_out_frame(*load_pipeline("@B"), {.width = 352, .height = 288});
+  for (Fusion fusion : all_fusions()) {
+    const auto space = ScheduleSpace::make(*layout, {.max_threads = 4,
+                                                     .isas = {machine::best_isa()},
+                                                     .fusion = fusion,
+                                                     .threads = 3,
+                                                     .frames_in_flight = 2});
+    ASSERT_TRUE(space) << name_of(fusion);
+    for (int c = 0; c < space->size(); ++c) {
+      EXPECT_EQ(space->schedule(c).fusion, fusion);
+      EXPECT_EQ(space->schedule(c).threads, 3);
+      EXPECT_EQ(space->schedule(c).frames_in_flight, 2);
+    }
+  }
+}
+
+TEST(ScheduleSpace, candidatesThatNeedTheSameKernelsShareABuild) {
+  const auto layout = lay_out_frame(*load_pipeline("@A"), {.width = 352, .height = 288});
+  const auto space = ScheduleSpace::make(*layout, {.max_threads = 2, .isas = {machine::best_isa()}});
+  ASSERT_TRUE(space);
+  for (int c = 0; c < space->size(); ++c)
+    EXPECT_EQ(space->build_of()[static_cast<std::size_t>(c)] < 0, space->schedule(c).fusion == Fusion::none);
+  EXPECT_LE(space->builds().size(), 4U);  // three fusions, and what backward-store stores
+}
+
+}  // namespace
+}  // namespace millrace::image

@@ -1,0 +1,264 @@
+#include "millrace/image/adapt/schedule_space.h"
+
+#include "millrace/image/execute/prepared_schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace millrace::image {
+namespace {
+
+constexpr int all = 0;  // of a side
+
+constexpr int tile_widths[] = {64, 128, 256, 512, all};
+constexpr int tile_heights[] = {4, 8, 16, 32, 64, 128, all};
+
+bool has_tiles(Structure structure) { return structure != Structure::sequential; }
+
+// What tells whether two fusions differ, and what a structure makes of the pipeline.
+struct Groups {
+  std::vector<Grouping> of_plane;
+  bool gathers = false;  // in a group of its own or not
+  bool one_kernel = true;
+
+  static Groups of(const FrameLayout& layout, Fusion fusion) {
+    Groups groups;
+    for (const PlaneLayout& plane : layout.planes) {
+      groups.of_plane.push_back(group_stages(plane, fusion));
+      groups.one_kernel = groups.one_kernel && groups.of_plane.back().size() == 1;
+      for (const StageLayout& stage : plane.stages)
+        groups.gathers = groups.gathers || stage.filter->access == Access::gather;
+    }
+    return groups;
+  }
+};
+
+// Rules of what makes sense for one pipeline and frame size.
+class Rules {
+ public:
+  Rules(const FrameLayout& layout, std::span<const Fusion> fusions) {
+    for (Fusion fusion : fusions)
+      groups_.emplace(fusion, Groups::of(layout, fusion));
+    fits_one_kernel_ = std::ranges::all_of(layout.planes, fits_one_kernel);
+    output_ = layout.planes[0].output().output.size;
+  }
+
+  [[nodiscard]] bool valid(const Schedule& s) const {
+    if (s.frames_in_flight > s.threads) return false;
+    if (s.threads == 1 && s.affinity != machine::AffinityArrangement::free) return false;
+    return valid_fusion(s) && valid_tile(s);
+  }
+
+ private:
+  // The least fusion stands for all that group alike.
+  [[nodiscard]] bool valid_fusion(const Schedule& s) const {
+    if (is_one_kernel(s.structure)) return fits_one_kernel_ && s.fusion == Fusion::all;
+    for (const auto& [fusion, groups] : groups_) {
+      if (fusion >= s.fusion) break;
+      if (groups.of_plane == groups_.at(s.fusion).of_plane) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool valid_tile(const Schedule& s) const {
+    const Groups& groups = groups_.at(s.fusion);
+    const auto [w, h] = s.tile;
+    if (w >= output_.width || h >= output_.height) return false;
+    switch (s.structure) {
+    case Structure::sequential:
+      return w == all && h == all;
+    case Structure::backward:
+    case Structure::backward_store:
+      // Blocks matter where a gather has an interior; else a band is one call.
+      if (!groups.gathers) return w == all && h == all;
+      return w != all && h != all && h >= 16 && h <= 64;
+    case Structure::backward_cached:
+      return !groups.one_kernel && w != all && h != all && h >= 8;
+    case Structure::tiled:
+      return h != all && h >= 8;
+    case Structure::sliding:
+      return !groups.one_kernel && (w == all || w >= 256) && h != all && h <= 32;
+    }
+    return false;
+  }
+
+  std::map<Fusion, Groups> groups_;
+  bool fits_one_kernel_ = true;
+  Size output_;
+};
+
+// Few enough that the combinations stay a space one can search.
+std::vector<int> thread_counts(int most) {
+  std::set<int> counts{1, most};
+  if (most <= 4)
+    counts.insert({std::min(2, most), std::min(3, most)});
+  else
+    counts.insert({most / 4, most / 2, most - most / 4});
+  return {counts.begin(), counts.end()};
+}
+
+std::vector<int> in_flight_counts(int threads, int most) {
+  std::vector<int> counts;
+  for (int f : std::set<int>{1, std::min(2, threads), (threads + 1) / 2, threads}) {
+    if (f <= most) counts.push_back(f);
+  }
+  return counts;
+}
+
+template <class T, class Name>
+tuning::Knob knob(const char* name, const std::vector<T>& values, bool ordinal, Name&& name_of_value) {
+  tuning::Knob result{.name = name, .values = {}, .ordinal = ordinal};
+  for (const T& value : values)
+    result.values.emplace_back(name_of_value(value));
+  return result;
+}
+
+template <class T> std::optional<int> index_of(const std::vector<T>& values, const T& value) {
+  const auto found = std::ranges::find(values, value);
+  if (found == values.end()) return std::nullopt;
+  return static_cast<int>(found - values.begin());
+}
+
+// Relative costs as they were on the machines seen so far: a place to start from, nothing to rely on.
+double guess(const Schedule& s, Size output, machine::Isa best) {
+  double cost = 1;
+  switch (s.structure) {
+  case Structure::sequential:
+    cost = 1.3;
+    break;
+  case Structure::backward:
+    cost = 1.5;
+    break;
+  case Structure::backward_store:
+    cost = 3;
+    break;
+  case Structure::backward_cached:
+    cost = 1.15;
+    break;
+  case Structure::tiled:
+  case Structure::sliding:
+    cost = 1;
+    break;
+  }
+  if (!is_one_kernel(s.structure)) {
+    if (s.fusion == Fusion::none) cost *= 1.25;
+    if (s.fusion == Fusion::stencil) cost *= 1.1;
+    if (s.fusion == Fusion::all) cost *= 1.4;
+  }
+  if (has_tiles(s.structure) && !(s.tile == Size{all, all})) {
+    // A halo of a pixel around each tile, and the price of a call.
+    const double w = s.tile.width == all ? output.width : s.tile.width;
+    const double h = s.tile.height == all ? output.height : s.tile.height;
+    cost *= (w + 2) * (h + 2) / (w * h) + 1000 / (w * h);
+  }
+  if (s.isa != best) cost *= 1.2;
+  return cost / std::pow(s.threads, 0.9);
+}
+
+}  // namespace
+
+Result<ScheduleSpace> ScheduleSpace::make(const FrameLayout& layout, const ScheduleFreedom& freedom) {
+  ScheduleSpace result;
+  KnobValues& values = result.knobs_;
+  values.structures = all_structures();
+  values.fusions = freedom.fusion ? std::vector{*freedom.fusion} : all_fusions();
+  values.widths.assign(std::begin(tile_widths), std::end(tile_widths));
+  values.heights.assign(std::begin(tile_heights), std::end(tile_heights));
+  values.threads = freedom.threads ? std::vector{*freedom.threads} : thread_counts(freedom.max_threads);
+  if (freedom.frames_in_flight) {
+    values.in_flight = {*freedom.frames_in_flight};
+  } else {
+    values.in_flight = in_flight_counts(values.threads.back(), freedom.max_frames_in_flight);
+  }
+  values.affinities = freedom.affinities;
+  values.isas = freedom.isas;
+  result.output_ = layout.planes[0].output().output.size;
+
+  const Rules rules(layout, values.fusions);
+  auto space = tuning::Space::make(
+      {knob("structure", values.structures, false, [](Structure s) { return name_of(s); }),
+       knob("fusion", values.fusions, true, [](Fusion f) { return name_of(f); }),
+       knob("tile_width", values.widths, true,
+            [](int w) { return w == all ? std::string("all") : std::to_string(w); }),
+       knob("tile_height", values.heights, true,
+            [](int h) { return h == all ? std::string("all") : std::to_string(h); }),
+       knob("threads", values.threads, true, [](int t) { return std::to_string(t); }),
+       knob("frames_in_flight", values.in_flight, true, [](int f) { return std::to_string(f); }),
+       knob("affinity", values.affinities, false,
+            [](machine::AffinityArrangement a) { return machine::name_of(a); }),
+       knob("isa", values.isas, false, [](machine::Isa i) { return machine::name_of(i); })},
+      [&](std::span<const int> indices) { return rules.valid(values.schedule(indices)); },
+      [values](std::span<const int> indices) { return to_string(values.schedule(indices)); });
+  if (!space) return std::unexpected(space.error());
+  result.space_ = std::make_unique<tuning::Space>(std::move(*space));
+
+  std::map<std::tuple<Fusion, bool, machine::Isa>, int> known;
+  for (int c = 0; c < result.size(); ++c) {
+    const Schedule s = result.schedule(c);
+    if (s.fusion == Fusion::none) {
+      result.build_of_.push_back(-1);
+      continue;
+    }
+    const auto [build, fresh] = known.try_emplace({s.fusion, s.structure == Structure::backward_store, s.isa},
+                                                  static_cast<int>(result.builds_.size()));
+    if (fresh) {
+      KernelBuild& added = result.builds_.emplace_back();
+      added.isa = s.isa;
+      for (const PlaneLayout& plane : layout.planes) {
+        for (const Group& group : group_layout_of(plane, s).groups)
+          added.specs.push_back(group.spec);
+      }
+    }
+    result.build_of_.push_back(build->second);
+  }
+  return result;
+}
+
+Schedule ScheduleSpace::KnobValues::schedule(std::span<const int> indices) const {
+  const auto at = [&](const auto& values, std::size_t knob) {
+    return values[static_cast<std::size_t>(indices[knob])];
+  };
+  return {.structure = at(structures, 0),
+          .fusion = at(fusions, 1),
+          .tile = {at(widths, 2), at(heights, 3)},
+          .threads = at(threads, 4),
+          .frames_in_flight = at(in_flight, 5),
+          .affinity = at(affinities, 6),
+          .isa = at(isas, 7)};
+}
+
+Schedule ScheduleSpace::schedule(int candidate) const { return knobs_.schedule(space_->values(candidate)); }
+
+std::optional<int> ScheduleSpace::find(const Schedule& schedule) const {
+  const std::optional<int> indices[] = {
+      index_of(knobs_.structures, schedule.structure), index_of(knobs_.fusions, schedule.fusion),
+      index_of(knobs_.widths, schedule.tile.width),    index_of(knobs_.heights, schedule.tile.height),
+      index_of(knobs_.threads, schedule.threads),      index_of(knobs_.in_flight, schedule.frames_in_flight),
+      index_of(knobs_.affinities, schedule.affinity),  index_of(knobs_.isas, schedule.isa)};
+  std::vector<int> values;
+  for (const auto& index : indices) {
+    if (!index) return std::nullopt;
+    values.push_back(*index);
+  }
+  return space_->find(values);
+}
+
+std::vector<double> ScheduleSpace::prior() const {
+  std::vector<double> costs;
+  for (int c = 0; c < size(); ++c)
+    costs.push_back(guess(schedule(c), output_, knobs_.isas.front()));
+  return costs;
+}
+
+std::vector<double> ScheduleSpace::threads() const {
+  std::vector<double> counts;
+  for (int c = 0; c < size(); ++c)
+    counts.push_back(schedule(c).threads);
+  return counts;
+}
+
+}  // namespace millrace::image

@@ -1,0 +1,191 @@
+#include "millrace/image/execute/executor.h"
+
+#include "millrace/base/clock.h"
+#include "millrace/pool/fresh_threads.h"
+
+#include <algorithm>
+
+namespace millrace::image {
+namespace {
+
+// What runs until the kernels of a schedule are compiled: the same work from kernels that are built in.
+Schedule stand_in_for(Schedule schedule) {
+  schedule.fusion = Fusion::none;
+  if (is_one_kernel(schedule.structure)) schedule.structure = Structure::tiled;
+  return schedule;
+}
+
+}  // namespace
+
+Executor::Executor(pool::WorkerPool& pool, KernelLibrary& library, const machine::Topology& topology,
+                   const machine::CpuSet& usable)
+    : pool_(pool), library_(library), topology_(topology), usable_(usable) {}
+
+Executor::~Executor() {
+  if (bound_ != machine::AffinityArrangement::free) static_cast<void>(pool_.rebind({}));
+}
+
+Status Executor::check(const Schedule& schedule) const {
+  if (schedule.threads < 1 || schedule.threads > pool_.size()) {
+    return usage_error("{} threads asked for, but 1 to {} may be used here", schedule.threads, pool_.size());
+  }
+  if (schedule.frames_in_flight < 1 || schedule.frames_in_flight > schedule.threads) {
+    return usage_error("{} frames in flight need as many threads, but there {} {}; use 1 to {}",
+                       schedule.frames_in_flight, schedule.threads == 1 ? "is" : "are", schedule.threads,
+                       schedule.threads);
+  }
+  return {};
+}
+
+Status Executor::set(const FrameLayout& layout, const Schedule& schedule) {
+  if (Status possible = check(schedule); !possible) return possible;
+  auto prepared = PreparedSchedule::make(layout, schedule);
+  if (!prepared) return std::unexpected(prepared.error());
+  const auto ready = prepared->find_kernels(library_);
+  if (!ready) return std::unexpected(ready.error());
+  std::optional<PreparedSchedule> pending;
+  if (!*ready) {
+    pending = std::move(*prepared);
+    prepared = PreparedSchedule::make(layout, stand_in_for(schedule));
+    if (!prepared) return std::unexpected(prepared.error());
+    const auto built_in = prepared->find_kernels(library_);
+    if (!built_in) return std::unexpected(built_in.error());
+    if (!*built_in) return failure("this program has no kernels for {}", machine::name_of(schedule.isa));
+  }
+  // Nothing fails from here on: the schedule before stays in use until its successor is complete.
+  if (Status bound = bind(schedule); !bound) return bound;
+  while (!kept_.empty())
+    drop_oldest();
+  layout_ = layout;
+  pending_ = std::move(pending);
+  install(std::move(*prepared));
+  return {};
+}
+
+Status Executor::use(const Schedule& schedule) {
+  if (!pending_ && schedule == in_use_) return {};
+  if (Status possible = check(schedule); !possible) return possible;
+  const auto known = std::ranges::find(kept_, schedule, &PreparedSchedule::schedule);
+  if (known != kept_.end()) {
+    if (Status bound = bind(schedule); !bound) return bound;
+    pending_.reset();
+    kept_.splice(kept_.begin(), kept_, known);
+    in_use_ = schedule;
+    ++switches_;
+    return {};
+  }
+  auto prepared = PreparedSchedule::make(layout_, schedule);
+  if (!prepared) return std::unexpected(prepared.error());
+  const auto ready = prepared->find_kernels(library_);
+  if (!ready) return std::unexpected(ready.error());
+  if (!*ready) return set(FrameLayout(layout_), schedule);
+  if (Status bound = bind(schedule); !bound) return bound;
+  pending_.reset();
+  install(std::move(*prepared));
+  return {};
+}
+
+void Executor::install(PreparedSchedule prepared) {
+  while (kept_.size() >= most_kept)
+    drop_oldest();
+  prepared.make_runners();
+  in_use_ = prepared.schedule();
+  kept_.push_front(std::move(prepared));
+  ++switches_;
+}
+
+void Executor::drop_oldest() {
+  kept_.back().add_reports(retired_);
+  kept_.pop_back();
+}
+
+void Executor::update(const FrameLayout& layout) {
+  layout_ = layout;
+  for (PreparedSchedule& prepared : kept_)
+    prepared.update(layout);
+  if (pending_) pending_->update(layout);
+}
+
+Status Executor::bind(const Schedule& schedule) {
+  if (schedule.affinity == bound_ &&
+      (bound_ == machine::AffinityArrangement::free || schedule.threads == bound_threads_))
+    return {};
+  if (schedule.affinity == machine::AffinityArrangement::free) {
+    if (Status freed = pool_.rebind({}); !freed) return freed;
+    io_cpus_ = {};
+  } else {
+    auto masks =
+        machine::arrange(topology_, usable_, {.arrangement = schedule.affinity, .workers = schedule.threads});
+    if (!masks) return std::unexpected(masks.error());
+    std::vector<machine::CpuSet> bindings(static_cast<std::size_t>(pool_.size() - schedule.threads));
+    bindings.insert(bindings.end(), masks->workers.begin(), masks->workers.end());
+    if (Status bound = pool_.rebind(bindings); !bound) return bound;
+    io_cpus_ = masks->io;
+  }
+  bound_ = schedule.affinity;
+  bound_threads_ = schedule.threads;
+  return {};
+}
+
+Status Executor::await_kernels() {
+  if (!pending_) return {};
+  if (Status there = pending_->await_kernels(library_); !there) return there;
+  install(std::move(*pending_));
+  pending_.reset();
+  return {};
+}
+
+Status Executor::run(std::span<const FrameTask> frames) {
+  if (pending_) {
+    const auto ready = pending_->find_kernels(library_);
+    if (!ready) return std::unexpected(ready.error());
+    if (*ready) {
+      install(std::move(*pending_));
+      pending_.reset();
+    } else {
+      stand_in_frames_ += static_cast<std::int64_t>(frames.size());
+    }
+  }
+  const bool timed = time_every_ > 0 && runs_ % time_every_ == 0;
+  ++runs_;
+  const int threads = in_use_.threads;
+  const std::int64_t start = now_ns();
+  Status done;
+  if (in_use_.fresh_threads) {
+    pool::FreshThreads fresh(threads);
+    done = kept_.front().run(frames, fresh, timed);
+  } else {
+    pool::PoolTeam team = pool_.team().last(threads);
+    done = kept_.front().run(frames, team, timed);
+  }
+  compute_ns_ += now_ns() - start;
+  return done;
+}
+
+double Executor::compute_seconds() const { return seconds(compute_ns_); }
+
+std::vector<StageReport> Executor::stages() const {
+  StageReports sums = retired_;
+  for (const PreparedSchedule& prepared : kept_)
+    prepared.add_reports(sums);
+  // In the order of what runs now, what was used before behind it.
+  std::vector<StageReport> reports;
+  if (!kept_.empty()) {
+    for (const auto& key : kept_.front().report_keys()) {
+      auto node = sums.extract(key);
+      if (!node.empty()) reports.push_back(node.mapped());
+    }
+  }
+  for (auto& [key, report] : sums)
+    reports.push_back(report);
+  return reports;
+}
+
+std::size_t Executor::bytes() const {
+  std::size_t sum = 0;
+  for (const PreparedSchedule& prepared : kept_)
+    sum += prepared.bytes();
+  return sum;
+}
+
+}  // namespace millrace::image

@@ -1,0 +1,102 @@
+// The executor: processes frames by a schedule, and changes the schedule between two frames.
+#pragma once
+
+#include "millrace/image/execute/prepared_schedule.h"
+#include "millrace/image/execute/stage_report.h"
+#include "millrace/image/kernel/kernel_library.h"
+#include "millrace/image/layout/frame_layout.h"
+#include "millrace/image/layout/schedule.h"
+#include "millrace/machine/topology.h"
+#include "millrace/pool/worker_pool.h"
+
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace millrace::image {
+
+// One for each stream of frames. Used by one thread, the one that made the pool; the pool's workers do the
+// work.
+class Executor {
+ public:
+  // Pool, library and the values behind the machine must outlive the executor. The machine is asked for the
+  // masks of an affinity arrangement.
+  Executor(pool::WorkerPool& pool, KernelLibrary& library, const machine::Topology& topology,
+           const machine::CpuSet& usable);
+  // Frees the workers from any binding.
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  // Sets what is computed and how, from the next frame on. Kernels that have to be compiled first are
+  // compiled in the background; until they are there, a stand-in runs: the same stages, not fused, and
+  // `tiled` in the place of the backward structures that exist only as one kernel. Usage error where the
+  // schedule is impossible, and what was set before stays in use: more threads than the pool has, more frames
+  // in flight than threads, too many stages for one kernel, too few PUs.
+  [[nodiscard]] Status set(const FrameLayout& layout, const Schedule& schedule);
+
+  // Changes the schedule only. The last few schedules keep their memory, so that going back costs next to
+  // nothing.
+  [[nodiscard]] Status use(const Schedule& schedule);
+
+  // Changes the numbers only, from the next frame on: a layout of the same pipeline, frame format and sizes
+  // with other values of parameters. Costs some microseconds, never a compilation.
+  void update(const FrameLayout& layout);
+
+  // Waits until the schedule itself is in use. An Error where a kernel cannot be compiled.
+  [[nodiscard]] Status await_kernels();
+
+  // Processes 1 to frames_in_flight frames side by side.
+  [[nodiscard]] Status run(std::span<const FrameTask> frames);
+
+  // What runs now: the schedule set, or its stand-in.
+  [[nodiscard]] const Schedule& in_use() const { return in_use_; }
+  [[nodiscard]] bool stand_in() const { return pending_.has_value(); }
+  [[nodiscard]] std::int64_t stand_in_frames() const { return stand_in_frames_; }
+  [[nodiscard]] std::int64_t switches() const { return switches_; }
+
+  // Where the thread that reads and writes frames belongs under the affinity in use; empty where that is
+  // anywhere.
+  [[nodiscard]] const machine::CpuSet& io_cpus() const { return io_cpus_; }
+
+  // Seconds spent in run(), and the work of each stage so far under all schedules used.
+  [[nodiscard]] double compute_seconds() const;
+  [[nodiscard]] std::vector<StageReport> stages() const;
+  // Memory for intermediates, of all schedules that keep theirs.
+  [[nodiscard]] std::size_t bytes() const;
+
+  // Every n-th call of run() is timed stage by stage; 0: none, 1: all.
+  void time_stages_every(int n) { time_every_ = n; }
+
+ private:
+  // The incumbent, its challenger and the challenger before it: what a search goes back and forth between.
+  static constexpr std::size_t most_kept = 3;
+
+  [[nodiscard]] Status check(const Schedule& schedule) const;
+  [[nodiscard]] Status bind(const Schedule& schedule);
+  // Makes a schedule whose kernels are all there what runs.
+  void install(PreparedSchedule prepared);
+  void drop_oldest();
+
+  pool::WorkerPool& pool_;
+  KernelLibrary& library_;
+  const machine::Topology& topology_;
+  const machine::CpuSet usable_;
+  FrameLayout layout_;
+  Schedule in_use_;
+  std::list<PreparedSchedule> kept_;  // the one in use in front, then by last use
+  std::optional<PreparedSchedule> pending_;
+  machine::AffinityArrangement bound_ = machine::AffinityArrangement::free;
+  int bound_threads_ = 0;
+  machine::CpuSet io_cpus_;
+  StageReports retired_;
+  std::int64_t compute_ns_ = 0;
+  std::int64_t runs_ = 0;
+  std::int64_t stand_in_frames_ = 0;
+  std::int64_t switches_ = 0;
+  int time_every_ = 16;
+};
+
+}  // namespace millrace::image

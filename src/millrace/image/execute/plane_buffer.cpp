@@ -1,0 +1,64 @@
+#include "millrace/image/execute/plane_buffer.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include <sys/mman.h>
+
+namespace millrace::image {
+namespace {
+
+constexpr std::size_t cache_line = 64;
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+std::size_t rounded(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+// Zeroed, so that pixels outside what was written are finite. Large planes ask for huge pages: a rotation
+// walks across more rows than the processor remembers small pages.
+std::byte* allocate(std::size_t bytes) {
+  const std::size_t alignment = bytes >= huge_page ? huge_page : cache_line;
+  const std::size_t size = rounded(bytes, alignment);
+  void* memory = std::aligned_alloc(alignment, size);
+  if (memory == nullptr) throw std::bad_alloc();
+  if (alignment == huge_page) madvise(memory, size, MADV_HUGEPAGE);
+  std::memset(memory, 0, size);
+  return static_cast<std::byte*>(memory);
+}
+
+std::ptrdiff_t stride_for(int width, ElementType type) {
+  const std::size_t lines =
+      rounded((static_cast<std::size_t>(width) + 1) * bytes_of(type), cache_line) / cache_line;
+  return static_cast<std::ptrdiff_t>((lines | 1) * cache_line);
+}
+
+}  // namespace
+
+PlaneBuffer::PlaneBuffer(Size size, ElementType type)
+    : size_(size), type_(type), stride_(stride_for(size.width, type)),
+      bytes_(static_cast<std::size_t>(stride_) * (size.height + 1)), pixels_(allocate(bytes_)) {}
+
+PixelView PlaneBuffer::view(const Rect& covers) const { return {pixels_.get(), stride_, covers, type_}; }
+
+void PlaneBuffer::Free::operator()(std::byte* memory) const { std::free(memory); }
+
+void Scratch::Free::operator()(std::byte* memory) const { std::free(memory); }
+
+std::size_t Scratch::bytes_for(const Rect& covers, ElementType type) {
+  return static_cast<std::size_t>(stride_for(covers.width(), type)) * (covers.height() + 1);
+}
+
+void Scratch::reserve(std::size_t bytes) {
+  if (bytes <= capacity_) return;
+  // Growing in steps of half again keeps the number of allocations small while tiles differ a little.
+  capacity_ = rounded(bytes + bytes / 2, cache_line);
+  memory_.reset(allocate(capacity_));
+}
+
+PixelView Scratch::take(const Rect& covers, ElementType type) {
+  const PixelView view{memory_.get() + used_, stride_for(covers.width(), type), covers, type};
+  used_ += bytes_for(covers, type);
+  return view;
+}
+
+}  // namespace millrace::image

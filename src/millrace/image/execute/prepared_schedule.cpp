@@ -1,0 +1,143 @@
+#include "millrace/image/execute/prepared_schedule.h"
+
+#include <fmt/format.h>
+
+namespace millrace::image {
+namespace {
+
+std::string label(const Group& group) {
+  std::string text;
+  for (const StageLayout& stage : group.layouts) {
+    if (!text.empty()) text += '+';
+    text += stage.filter->name;
+  }
+  return text;
+}
+
+StageReports::key_type key_of(std::size_t plane, const Group& group) {
+  return {static_cast<int>(plane), fmt::format("{}:{}", group.layouts.back().node, label(group))};
+}
+
+}  // namespace
+
+GroupLayout group_layout_of(const PlaneLayout& layout, const Schedule& schedule) {
+  if (schedule.structure == Structure::backward_store) {
+    const StoringGroups storing = storing_groups(layout);
+    return lay_out_groups(layout, storing.groups, storing.stored);
+  }
+  return lay_out_groups(
+      layout, group_stages(layout, is_one_kernel(schedule.structure) ? Fusion::all : schedule.fusion));
+}
+
+PreparedSchedule::PreparedSchedule(const FrameLayout& layout, const Schedule& schedule)
+    : schedule_(schedule), groups_(std::make_shared<FrameGroups>()) {
+  for (const PlaneLayout& plane : layout.planes)
+    groups_->push_back(group_layout_of(plane, schedule));
+}
+
+Result<PreparedSchedule> PreparedSchedule::make(const FrameLayout& layout, const Schedule& schedule) {
+  for (const PlaneLayout& plane : layout.planes) {
+    if (is_one_kernel(schedule.structure) && !fits_one_kernel(plane)) {
+      return usage_error(
+          "{} makes one kernel of the whole pipeline, which is too large to compile for this one "
+          "({} stages with the conversions at its ends, each repeated wherever a pixel of it is read); "
+          "use another structure",
+          name_of(schedule.structure), plane.stages.size());
+    }
+  }
+  return PreparedSchedule(layout, schedule);
+}
+
+Result<bool> PreparedSchedule::find_kernels(KernelLibrary& library) {
+  bool all = true;
+  for (GroupLayout& plane : *groups_) {
+    const auto found = image::find_kernels(plane, library, schedule_.isa);
+    if (!found) return found;
+    all = all && *found;
+  }
+  return all;
+}
+
+Status PreparedSchedule::await_kernels(KernelLibrary& library) {
+  for (GroupLayout& plane : *groups_) {
+    for (Group& group : plane.groups) {
+      auto kernel = library.wait(group.spec, schedule_.isa);
+      if (!kernel) return std::unexpected(kernel.error());
+      group.kernel = *kernel;
+    }
+  }
+  return {};
+}
+
+void PreparedSchedule::make_runners() {
+  const int most = (schedule_.threads + schedule_.frames_in_flight - 1) / schedule_.frames_in_flight;
+  for (int f = 0; f < schedule_.frames_in_flight; ++f) {
+    // A lone frame at the end of a stream gets all the threads.
+    runners_.push_back(make_runner(schedule_, groups_, f == 0 ? schedule_.threads : most));
+  }
+}
+
+void PreparedSchedule::update(const FrameLayout& layout) {
+  for (std::size_t p = 0; p < layout.planes.size(); ++p) {
+    GroupLayout updated = group_layout_of(layout.planes[p], schedule_);
+    for (std::size_t g = 0; g < updated.groups.size(); ++g)
+      updated.groups[g].kernel = (*groups_)[p].groups[g].kernel;
+    (*groups_)[p] = std::move(updated);
+  }
+}
+
+Status PreparedSchedule::run(std::span<const FrameTask> frames, pool::Team& team, bool timed) {
+  frames_ += static_cast<std::int64_t>(frames.size());
+  if (frames.size() == 1) return runners_[0]->run(frames[0], team, timed);
+  std::vector<Status> results(frames.size());
+  Status done = team.run_teams(static_cast<int>(frames.size()), [&](int part, pool::Team& part_of_team) {
+    const auto f = static_cast<std::size_t>(part);
+    results[f] = runners_[f]->run(frames[f], part_of_team, timed);
+  });
+  for (const Status& result : results) {
+    if (done && !result) done = result;
+  }
+  return done;
+}
+
+void PreparedSchedule::add_reports(StageReports& sums) const {
+  if (frames_ == 0) return;
+  std::vector<std::vector<std::vector<GroupCounters>>> counters;  // of each runner, plane, group
+  for (const auto& runner : runners_)
+    counters.push_back(runner->counters());
+  for (std::size_t p = 0; p < groups_->size(); ++p) {
+    const GroupLayout& plane = (*groups_)[p];
+    const std::vector<Rect> regions = required_regions(plane.layout, whole(plane.output().size()));
+    for (std::size_t g = 0; g < plane.groups.size(); ++g) {
+      const Group& group = plane.groups[g];
+      StageReport& sum = sums[key_of(p, group)];
+      sum.stages = label(group);
+      sum.plane = static_cast<int>(p);
+      sum.frames += frames_;
+      sum.pixels_required += regions[static_cast<std::size_t>(group.stages.back())].pixels() * frames_;
+      for (const auto& of_runner : counters) {
+        sum.pixels_computed += of_runner[p][g].pixels;
+        sum.timed_ns += of_runner[p][g].ns;
+        sum.timed_pixels += of_runner[p][g].timed_pixels;
+      }
+    }
+  }
+}
+
+std::vector<StageReports::key_type> PreparedSchedule::report_keys() const {
+  std::vector<StageReports::key_type> keys;
+  for (std::size_t p = 0; p < groups_->size(); ++p) {
+    for (const Group& group : (*groups_)[p].groups)
+      keys.push_back(key_of(p, group));
+  }
+  return keys;
+}
+
+std::size_t PreparedSchedule::bytes() const {
+  std::size_t sum = 0;
+  for (const auto& runner : runners_)
+    sum += runner->bytes();
+  return sum;
+}
+
+}  // namespace millrace::image

@@ -1,0 +1,131 @@
+#include "millrace/image/execute/structure_runner.h"
+
+#include "millrace/base/clock.h"
+#include "millrace/image/execute/backward.h"
+#include "millrace/image/execute/backward_cached.h"
+#include "millrace/image/execute/sequential.h"
+#include "millrace/image/execute/sliding.h"
+#include "millrace/image/execute/tiled.h"
+#include "millrace/pool/contiguous_part.h"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+namespace millrace::image {
+namespace {
+
+// What a kernel is given for a buffer of which it needs nothing, because every pixel it computes comes from
+// outside the frame: it reads without looking, so there must be something to read.
+PixelView nothing_needed(ElementType type) {
+  alignas(64) static constinit std::array<std::byte, 128> zeros{};
+  return {zeros.data(), 64, {0, 0, 1, 1}, type};
+}
+
+}  // namespace
+
+StructureRunner::StructureRunner(std::shared_ptr<const FrameGroups> groups, int workers)
+    : groups_(std::move(groups)), workers_(static_cast<std::size_t>(workers)) {
+  for (WorkerCounters& worker : workers_) {
+    for (const GroupLayout& layout : *groups_)
+      worker.of_plane.emplace_back(layout.groups.size());
+  }
+}
+
+std::vector<std::vector<GroupCounters>> StructureRunner::counters() const {
+  std::vector<std::vector<GroupCounters>> sum = workers_[0].of_plane;
+  for (std::size_t w = 1; w < workers_.size(); ++w) {
+    for (std::size_t p = 0; p < sum.size(); ++p) {
+      for (std::size_t g = 0; g < sum[p].size(); ++g) {
+        const GroupCounters& more = workers_[w].of_plane[p][g];
+        sum[p][g].pixels += more.pixels;
+        sum[p][g].ns += more.ns;
+        sum[p][g].timed_pixels += more.timed_pixels;
+      }
+    }
+  }
+  return sum;
+}
+
+void StructureRunner::compute(int worker, std::size_t plane_index, std::size_t group_index,
+                              std::span<const PixelView> inputs, const PixelView& output,
+                              const GroupReads& reads, std::span<const PixelView> stored) {
+  if (output.covers.empty()) return;
+  const Group& group = plane(plane_index).groups[group_index];
+  GroupCounters& counters = workers_[static_cast<std::size_t>(worker)].of_plane[plane_index][group_index];
+  const std::int64_t start = timed_ ? now_ns() : 0;
+
+  std::array<PixelView, max_kernel_buffers> given;
+  for (std::size_t b = 0; b < inputs.size(); ++b) {
+    given[b] = inputs[b].covers.empty() ? nothing_needed(inputs[b].type) : inputs[b];
+  }
+  const auto run_columns = [&](int begin, int end, Interior interior) {
+    if (begin >= end) return;
+    const Rect part{begin, output.covers.y0, end, output.covers.y1};
+    std::array<PixelView, max_kernel_stages> stored_parts;
+    for (std::size_t i = 0; i < stored.size(); ++i)
+      stored_parts[i] = stored[i].part(part);
+    if (!group.kernel->run({given.data(), inputs.size()}, group.arguments, interior, output.part(part),
+                           {stored_parts.data(), stored.size()})) {
+      throw std::logic_error(fmt::format("the kernel {} refused its buffers", group.spec.key()));
+    }
+  };
+  const auto [x0, y0, x1, y1] = output.covers;
+  if (group.has_inner_columns) {
+    const int inner_begin = std::clamp(group.inner_begin, x0, x1);
+    const int inner_end = std::clamp(group.inner_end, inner_begin, x1);
+    const bool gathers = reads.interior.gathers;
+    run_columns(x0, inner_begin, {.gathers = gathers, .columns = false});
+    run_columns(inner_begin, inner_end, {.gathers = gathers, .columns = true});
+    run_columns(inner_end, x1, {.gathers = gathers, .columns = false});
+  } else {
+    run_columns(x0, x1, reads.interior);
+  }
+
+  counters.pixels += output.covers.pixels();
+  if (timed_) {
+    counters.ns += now_ns() - start;
+    counters.timed_pixels += output.covers.pixels();
+  }
+}
+
+void StructureRunner::compute(int worker, std::size_t plane_index, std::size_t group_index,
+                              std::span<const PixelView> inputs, const PixelView& output, Size block,
+                              std::span<const PixelView> stored) {
+  const Group& group = plane(plane_index).groups[group_index];
+  if (!group.gathers()) block = {};
+  for_blocks(output.covers, block, [&](const Rect& rect) {
+    std::array<PixelView, max_kernel_stages> stored_parts;
+    for (std::size_t i = 0; i < stored.size(); ++i)
+      stored_parts[i] = stored[i].part(rect);
+    compute(worker, plane_index, group_index, inputs, output.part(rect), group.reads(rect),
+            std::span<const PixelView>(stored_parts.data(), stored.size()));
+  });
+}
+
+Rect band_of(const Rect& area, int parts, int part) {
+  const pool::Part rows = pool::contiguous_part(area.height(), parts, part);
+  return {area.x0, area.y0 + static_cast<int>(rows.begin), area.x1, area.y0 + static_cast<int>(rows.end)};
+}
+
+std::unique_ptr<StructureRunner> make_runner(const Schedule& schedule,
+                                             std::shared_ptr<const FrameGroups> groups, int workers) {
+  switch (schedule.structure) {
+  case Structure::sequential:
+    return std::make_unique<SequentialRunner>(std::move(groups), workers);
+  case Structure::backward:
+  case Structure::backward_store:
+    return std::make_unique<BackwardRunner>(std::move(groups), workers, schedule.tile);
+  case Structure::backward_cached:
+    return std::make_unique<BackwardCachedRunner>(std::move(groups), workers, schedule.tile);
+  case Structure::tiled:
+    return std::make_unique<TiledRunner>(std::move(groups), workers, schedule.tile);
+  case Structure::sliding:
+    return std::make_unique<SlidingRunner>(std::move(groups), workers, schedule.tile);
+  }
+  return nullptr;
+}
+
+}  // namespace millrace::image

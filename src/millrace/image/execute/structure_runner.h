@@ -1,0 +1,96 @@
+// How a structure executes one frame. One runner holds the intermediate memory for one frame in flight.
+#pragma once
+
+#include "millrace/base/result.h"
+#include "millrace/image/execute/group_layout.h"
+#include "millrace/image/layout/schedule.h"
+#include "millrace/pool/team.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace millrace::image {
+
+// The planes of one frame before and after; each view covers its whole plane.
+struct FrameTask {
+  std::vector<PixelView> sources;
+  std::vector<PixelView> destinations;
+};
+
+// What a worker did for one group, since the runner was made.
+struct GroupCounters {
+  std::int64_t pixels = 0;  // computed
+  std::int64_t ns = 0;      // in timed frames
+  std::int64_t timed_pixels = 0;
+};
+
+// The grouped planes of a frame: shared by the runners of all frames in flight, and immutable.
+using FrameGroups = std::vector<GroupLayout>;
+
+class StructureRunner {
+ public:
+  virtual ~StructureRunner() = default;
+  StructureRunner(const StructureRunner&) = delete;
+  StructureRunner& operator=(const StructureRunner&) = delete;
+
+  // Processes one frame on the team, which must not be larger than the runner was made for. `timed`: also
+  // measure the time of each group, which costs two readings of the clock for each kernel call.
+  [[nodiscard]] Status run(const FrameTask& frame, pool::Team& team, bool timed) {
+    timed_ = timed;
+    return run_frame(frame, team);
+  }
+
+  // Sums over all workers: for each plane, for each group. Not while a frame is being processed.
+  [[nodiscard]] std::vector<std::vector<GroupCounters>> counters() const;
+  // Memory for intermediates.
+  [[nodiscard]] virtual std::size_t bytes() const = 0;
+
+ protected:
+  StructureRunner(std::shared_ptr<const FrameGroups> groups, int workers);
+
+  [[nodiscard]] virtual Status run_frame(const FrameTask& frame, pool::Team& team) = 0;
+
+  [[nodiscard]] const GroupLayout& plane(std::size_t p) const { return (*groups_)[p]; }
+  [[nodiscard]] std::size_t planes() const { return groups_->size(); }
+
+  // Computes output.covers of one group on the calling worker. inputs: a view for each buffer, covering the
+  // demand. A gathering group is computed in blocks, so that most of them touch no edge and stay in the
+  // cache. Throws std::logic_error where the kernel refuses (the team turns it into an Error).
+  void compute(int worker, std::size_t plane, std::size_t group, std::span<const PixelView> inputs,
+               const PixelView& output, const GroupReads& reads, std::span<const PixelView> stored = {});
+  void compute(int worker, std::size_t plane, std::size_t group, std::span<const PixelView> inputs,
+               const PixelView& output, Size block, std::span<const PixelView> stored = {});
+
+ private:
+  // Counters of one worker, on cache lines of their own.
+  struct alignas(128) WorkerCounters {
+    std::vector<std::vector<GroupCounters>> of_plane;
+  };
+
+  std::shared_ptr<const FrameGroups> groups_;
+  std::vector<WorkerCounters> workers_;
+  bool timed_ = false;
+};
+
+// The runner of the schedule's structure, for frames of these groups, on teams of up to `workers`.
+[[nodiscard]] std::unique_ptr<StructureRunner>
+make_runner(const Schedule& schedule, std::shared_ptr<const FrameGroups> groups, int workers);
+
+// Calls fn(rect) for blocks of at most the given size that cover `area`, row by row. A side of 0 means all of
+// it.
+template <class Fn> void for_blocks(const Rect& area, Size block, Fn&& fn) {
+  const int width = block.width > 0 ? block.width : area.width();
+  const int height = block.height > 0 ? block.height : area.height();
+  for (int y = area.y0; y < area.y1; y += height) {
+    for (int x = area.x0; x < area.x1; x += width) {
+      fn(Rect{x, y, std::min(x + width, area.x1), std::min(y + height, area.y1)});
+    }
+  }
+}
+
+// The rows of an area that belong to one of `parts` equal bands, in order.
+[[nodiscard]] Rect band_of(const Rect& area, int parts, int part);
+
+}  // namespace millrace::image

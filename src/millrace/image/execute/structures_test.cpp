@@ -1,0 +1,416 @@
+// Every schedule gives the bits of the scalar reference.
+#include "millrace/image/execute/executor.h"
+#include "millrace/image/execute/plane_buffer.h"
+#include "millrace/image/filters/named_filters.h"
+#include "millrace/image/pipeline/presets.h"
+#include "millrace/image/reference/scalar_reference.h"
+#include "millrace/machine/usable_cpus.h"
+
+#include <cstring>
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace millrace::image {
+namespace {
+
+// Memory and reference of one frame, with every sample random, so that no pixel can be right by chance.
+struct TestFrame {
+  FrameLayout layout;
+  std::vector<PlaneBuffer> sources;
+  std::vector<PlaneBuffer> destinations;
+  std::vector<ScalarImage> expected;
+  FrameTask task;
+
+  TestFrame(const FrameLayout& frame_plan, unsigned seed) : layout(frame_plan) {
+    std::mt19937 random(seed);
+    for (const PlaneLayout& plane : layout.planes) {
+      const Size size = plane.source.size;
+      ScalarImage image{.size = size, .pixels = std::vector<float>(static_cast<std::size_t>(size.pixels()))};
+      PlaneBuffer& source = sources.emplace_back(size, plane.source_type);
+      const int codes = 1 << layout.input.bits;
+      for (int y = 0; y < size.height; ++y) {
+        for (int x = 0; x < size.width; ++x) {
+          const auto code = static_cast<float>(random() % static_cast<unsigned>(codes));
+          float& value = image.pixels[image.index(x, y)];
+          switch (plane.source_type) {
+          case ElementType::u8:
+            source.view().pixel<std::uint8_t>(x, y) = static_cast<std::uint8_t>(code);
+            value = code;
+            break;
+          case ElementType::u16:
+            source.view().pixel<std::uint16_t>(x, y) = static_cast<std::uint16_t>(code);
+            value = code;
+            break;
+          case ElementType::f32:
+            value = code / static_cast<float>(codes - 1);
+            source.view().pixel<float>(x, y) = value;
+            break;
+          }
+        }
+      }
+      expected.push_back(scalar_reference(plane, image));
+      destinations.emplace_back(plane.output().output.size, plane.output_type());
+    }
+    for (const PlaneBuffer& source : sources)
+      task.sources.push_back(source.view());
+    for (const PlaneBuffer& destination : destinations)
+      task.destinations.push_back(destination.view());
+  }
+
+  void clear() {
+    for (const PixelView& view : task.destinations) {
+      for (int y = view.covers.y0; y < view.covers.y1; ++y) {
+        std::memset(view.at(0, y), 0xa5, static_cast<std::size_t>(view.covers.width()) * bytes_of(view.type));
+      }
+    }
+  }
+
+  // The first pixel that differs from the reference, as text; empty where none does.
+  [[nodiscard]] std::string difference() const {
+    for (std::size_t p = 0; p < expected.size(); ++p) {
+      const PixelView& view = task.destinations[p];
+      for (int y = 0; y < expected[p].size.height; ++y) {
+        for (int x = 0; x < expected[p].size.width; ++x) {
+          const float wanted = expected[p].at(x, y);
+          float got = 0;
+          switch (view.type) {
+          case ElementType::u8:
+            got = view.pixel<std::uint8_t>(x, y);
+            break;
+          case ElementType::u16:
+            got = view.pixel<std::uint16_t>(x, y);
+            break;
+          case ElementType::f32:
+            got = view.pixel<float>(x, y);
+            break;
+          }
+          if (std::memcmp(&wanted, &got, sizeof(float)) != 0) {
+            return fmt::format("plane {} ({}, {}): {} instead of {}", p, x, y, got, wanted);
+          }
+        }
+      }
+    }
+    return {};
+  }
+};
+
+constexpr int workers = 3;
+
+class Structures : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto topology = machine::Topology::live();
+    ASSERT_TRUE(topology) << topology.error().message;
+    topology_.emplace(std::move(*topology));
+    auto pool = pool::WorkerPool::create(workers);
+    ASSERT_TRUE(pool) << pool.error().message;
+    pool_ = std::move(*pool);
+  }
+
+  // Processes the frames by the schedule and compares them.
+  void expect_reference(TestFrame& frame, const Schedule& schedule) {
+    SCOPED_TRACE(fmt::format("{} on {}", to_string(schedule), video::to_string(frame.layout.input)));
+    Executor executor(*pool_, library_, *topology_, topology_->cpus());
+    executor.time_stages_every(1);
+    if (const Status set = executor.set(frame.layout, schedule); !set) FAIL() << set.error().message;
+    if (const Status ready = executor.await_kernels(); !ready) FAIL() << ready.error().message;
+    // Twice, because what a frame leaves behind must not show in the next one.
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      frame.clear();
+      if (const Status done = executor.run({&frame.task, 1}); !done) FAIL() << done.error().message;
+      ASSERT_EQ(frame.difference(), "");
+    }
+  }
+
+  std::optional<machine::Topology> topology_;
+  std::unique_ptr<pool::WorkerPool> pool_;
+  KernelLibrary library_;
+};
+
+std::vector<machine::Isa> isas_here() {
+#ifdef MILLRACE_SANITIZED
+  return {machine::best_isa()};  // kernels are not instrumented: what is looked for is in the executor
+#else
+  std::vector<machine::Isa> isas;
+  for (machine::Isa isa : machine::all_isas()) {
+    if (machine::can_run(isa)) isas.push_back(isa);
+  }
+  return isas;
+#endif
+}
+
+// Every tile for the widest instruction set. For the others, and under a sanitizer, the tiles take turns:
+// each meets every structure, fusion and size over the pipelines.
+bool every_tile(machine::Isa isa) {
+#ifdef MILLRACE_SANITIZED
+  static_cast<void>(isa);
+  return false;
+#else
+  return isa == machine::best_isa();
+#endif
+}
+
+// Presets, and graphs they do not cover: gathers on gathers, fan-outs of gathers, crop first, single stages.
+const char* const pipelines[] = {"@A",
+                                 "@B",
+                                 "@C",
+                                 "@D",
+                                 "@E",
+                                 "@F",
+                                 "@G",
+                                 "rotate(200) | undistort(0.3, -0.2) | blur",
+                                 "[rotate(10) | blur, undistort(-0.4)] | magnitude | crop(0.7)",
+                                 "crop(0.5) | blur | blur | rotate(-95)",
+                                 "threshold(0.4, keep=below)"};
+
+class EveryPipeline : public Structures,
+                      public testing::WithParamInterface<std::tuple<const char*, machine::Isa>> {};
+
+TEST_P(EveryPipeline, hasTheBitsOfTheReferenceInEverySchedule) {
+  const auto [text, isa] = GetParam();
+  const auto pipeline = load_pipeline(text);
+  ASSERT_TRUE(pipeline) << pipeline.error().message;
+
+  const Size sizes[] = {{1, 1}, {1, 9}, {13, 1}, {2, 2}, {17, 33}, {64, 48}, {131, 70}};
+  const Size tiles[] = {{128, 32}, {16, 8}, {5, 3}, {0, 0}, {0, 4}, {24, 0}};
+  auto seed =
+      static_cast<unsigned>(std::string_view(text).size());  // so that pipelines start with different tiles
+  for (const Size size : sizes) {
+    const video::FrameFormat format{
+        .width = size.width, .height = size.height, .chroma = video::Chroma::gray};
+    const auto layout = lay_out_frame(*pipeline, format, Planes::all, Samples::floats);
+    if (!layout) continue;  // crop leaves nothing of the smallest
+    TestFrame frame(*layout, ++seed);
+    for (Structure structure : all_structures()) {
+      for (Fusion fusion : all_fusions()) {
+        const bool one_kernel = structure == Structure::backward || structure == Structure::backward_store;
+        if (one_kernel && (fusion != Fusion::all || !fits_one_kernel(layout->planes[0]))) continue;
+        for (int threads : {1, workers}) {
+          for (std::size_t t = 0; t < (every_tile(isa) ? std::size(tiles) : 1); ++t) {
+            const Size tile = tiles[seed++ % std::size(tiles)];
+            expect_reference(
+                frame,
+                {.structure = structure, .fusion = fusion, .tile = tile, .threads = threads, .isa = isa});
+            if (HasFatalFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Image, EveryPipeline,
+                         testing::Combine(testing::ValuesIn(pipelines), testing::ValuesIn(isas_here())),
+                         [](const auto& instance) {
+                           const auto index = instance.index / isas_here().size();
+                           return fmt::format("pipeline{}_{}", index,
+                                              machine::name_of(std::get<1>(instance.param)));
+                         });
+
+class EveryFormat : public Structures, public testing::WithParamInterface<std::tuple<video::Chroma, int>> {};
+
+// Code values in, code values out, through the conversions at the ends, odd chroma included.
+TEST_P(EveryFormat, hasTheBitsOfTheReferenceInEveryStructure) {
+  const auto [chroma, bits] = GetParam();
+  for (const char* text : {"@B", "blur | threshold(0.3) | crop(0.7)"}) {
+    const auto pipeline = load_pipeline(text);
+    ASSERT_TRUE(pipeline);
+    for (const Planes planes : {Planes::all, Planes::luma}) {
+      const video::FrameFormat format{.width = 37, .height = 29, .chroma = chroma, .bits = bits};
+      const auto layout = lay_out_frame(*pipeline, format, planes);
+      ASSERT_TRUE(layout) << layout.error().message;
+      TestFrame frame(*layout, 7);
+      for (Structure structure : all_structures()) {
+        for (Fusion fusion : {Fusion::none, Fusion::pointwise}) {
+          const bool one_kernel = structure == Structure::backward || structure == Structure::backward_store;
+          if (one_kernel && chroma != video::Chroma::c420) continue;  // compiling dominates this test
+          expect_reference(frame, {.structure = structure,
+                                   .fusion = fusion,
+                                   .tile = {16, 8},
+                                   .threads = 2,
+                                   .isa = machine::best_isa()});
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Image, EveryFormat,
+                         testing::Combine(testing::Values(video::Chroma::gray, video::Chroma::c420,
+                                                          video::Chroma::c422, video::Chroma::c444),
+                                          testing::Values(8, 10, 16)));
+
+TEST_F(Structures, onePixelGranulesHaveTheBitsOfTheReference) {
+  const auto layout =
+      lay_out_frame(*load_pipeline("@A"), {.width = 19, .height = 11, .chroma = video::Chroma::gray},
+                    Planes::all, Samples::floats);
+  TestFrame frame(*layout, 3);
+  for (Fusion fusion : {Fusion::none, Fusion::pointwise}) {
+    expect_reference(frame, {.structure = Structure::backward_cached,
+                             .fusion = fusion,
+                             .tile = {1, 1},
+                             .threads = 2,
+                             .isa = machine::best_isa()});
+  }
+}
+
+TEST_F(Structures, framesInFlightAreEachProcessedWhole) {
+  const auto layout = lay_out_frame(*load_pipeline("@B"), {.width = 64, .height = 40}, Planes::all);
+  ASSERT_TRUE(layout);
+  for (Structure structure : all_structures()) {
+    for (int in_flight = 1; in_flight <= workers; ++in_flight) {
+      Executor executor(*pool_, library_, *topology_, topology_->cpus());
+      ASSERT_TRUE(executor.set(*layout, {.structure = structure,
+                                         .tile = {16, 16},
+                                         .threads = workers,
+                                         .frames_in_flight = in_flight,
+                                         .isa = machine::best_isa()}));
+      ASSERT_TRUE(executor.await_kernels());
+      // Fewer frames than may be in flight is what the end of a stream looks like.
+      for (int count = in_flight; count >= 1; --count) {
+        std::vector<TestFrame> frames;
+        std::vector<FrameTask> tasks;
+        for (int f = 0; f < count; ++f) {
+          frames.emplace_back(*layout, static_cast<unsigned>(f));
+          frames.back().clear();
+        }
+        for (const TestFrame& frame : frames)
+          tasks.push_back(frame.task);
+        ASSERT_TRUE(executor.run(tasks));
+        for (const TestFrame& frame : frames)
+          EXPECT_EQ(frame.difference(), "") << name_of(structure);
+      }
+    }
+  }
+}
+
+TEST_F(Structures, aStandInRunsUntilTheFusedKernelsAreThere) {
+  const auto layout =
+      lay_out_frame(*load_pipeline("blur | sobel_x"), {.width = 40, .height = 30}, Planes::all);
+  TestFrame frame(*layout, 5);
+  Executor executor(*pool_, library_, *topology_, topology_->cpus());
+  const Schedule wanted{.structure = Structure::backward, .threads = 2, .isa = machine::best_isa()};
+  ASSERT_TRUE(executor.set(*layout, wanted));
+  EXPECT_TRUE(executor.stand_in());
+  ASSERT_TRUE(executor.run({&frame.task, 1}));
+  EXPECT_EQ(frame.difference(), "");
+  ASSERT_TRUE(executor.await_kernels());
+  EXPECT_FALSE(executor.stand_in());
+  EXPECT_EQ(executor.in_use(), wanted);
+  frame.clear();
+  ASSERT_TRUE(executor.run({&frame.task, 1}));
+  EXPECT_EQ(frame.difference(), "");
+}
+
+TEST_F(Structures, aScheduleWhoseKernelCannotBeCompiledLeavesTheOneBeforeInUse) {
+  const auto layout =
+      lay_out_frame(*load_pipeline("blur"), {.width = 40, .height = 30, .chroma = video::Chroma::gray});
+  TestFrame frame(*layout, 5);
+  Executor executor(*pool_, library_, *topology_, topology_->cpus());
+  const Schedule good{.structure = Structure::sequential, .threads = 2, .isa = machine::best_isa()};
+  ASSERT_TRUE(executor.set(*layout, good));
+  ASSERT_TRUE(executor.await_kernels());
+
+  // The compiler knows no such filter. Its name makes the kernel's key that of the pipeline as one kernel.
+  Filter unknown = *find_filter("blur");
+  unknown.name = "load8(i0);blur(0);store8";
+  const KernelSpec broken{.stages = {{.filter = &unknown, .inputs = {1}}}, .buffers = 0, .stored = {}};
+  ASSERT_FALSE(library_.wait(broken, machine::best_isa()));
+
+  const Status refused =
+      executor.set(*layout, {.structure = Structure::backward, .threads = 1, .isa = machine::best_isa()});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("cannot compile"), std::string::npos) << refused.error().message;
+  EXPECT_EQ(executor.in_use(), good);
+  EXPECT_FALSE(executor.stand_in());
+  ASSERT_TRUE(executor.run({&frame.task, 1}));
+  EXPECT_EQ(frame.difference(), "");
+}
+
+TEST_F(Structures, threadsMadeAnewForEveryStageGiveTheSameBits) {
+  const auto layout = lay_out_frame(*load_pipeline("@A"), {.width = 50, .height = 31}, Planes::all);
+  TestFrame frame(*layout, 9);
+  expect_reference(frame, {.structure = Structure::sequential,
+                           .fusion = Fusion::none,
+                           .threads = workers,
+                           .isa = machine::best_isa(),
+                           .fresh_threads = true});
+}
+
+TEST_F(Structures, sequentialComputesEveryPixelOfEveryStageOnce) {
+  const auto layout =
+      lay_out_frame(*load_pipeline("@B"), {.width = 100, .height = 60, .chroma = video::Chroma::gray},
+                    Planes::all, Samples::floats);
+  TestFrame frame(*layout, 2);
+  Executor executor(*pool_, library_, *topology_, topology_->cpus());
+  ASSERT_TRUE(executor.set(*layout, {.structure = Structure::sequential,
+                                     .fusion = Fusion::none,
+                                     .threads = 2,
+                                     .isa = machine::best_isa()}));
+  for (int f = 0; f < 3; ++f)
+    ASSERT_TRUE(executor.run({&frame.task, 1}));
+  const auto stages = executor.stages();
+  ASSERT_EQ(stages.size(), 3U);
+  EXPECT_EQ(stages[0].pixels_computed, 3 * 100 * 60);
+  EXPECT_EQ(stages[1].pixels_computed, 3 * 100 * 60);
+  EXPECT_EQ(stages[2].pixels_computed, 3 * 80 * 48);
+  EXPECT_LT(stages[0].pixels_required, stages[0].pixels_computed);
+}
+
+TEST_F(Structures, backwardCachedComputesNoPixelTwiceWithOneWorker) {
+  const auto layout =
+      lay_out_frame(*load_pipeline("@A"), {.width = 96, .height = 64, .chroma = video::Chroma::gray},
+                    Planes::all, Samples::floats);
+  TestFrame frame(*layout, 2);
+  Executor executor(*pool_, library_, *topology_, topology_->cpus());
+  ASSERT_TRUE(executor.set(*layout, {.structure = Structure::backward_cached,
+                                     .fusion = Fusion::none,
+                                     .tile = {16, 16},
+                                     .threads = 1,
+                                     .isa = machine::best_isa()}));
+  ASSERT_TRUE(executor.run({&frame.task, 1}));
+  for (const StageReport& stage : executor.stages())
+    EXPECT_EQ(stage.pixels_computed, 96 * 64) << stage.stages;
+}
+
+TEST_F(Structures, slidingComputesNoRowTwiceWithinABand) {
+  const auto layout =
+      lay_out_frame(*load_pipeline("blur | blur | blur"),
+                    {.width = 96, .height = 64, .chroma = video::Chroma::gray}, Planes::all, Samples::floats);
+  TestFrame frame(*layout, 2);
+  Executor executor(*pool_, library_, *topology_, topology_->cpus());
+  ASSERT_TRUE(executor.set(*layout, {.structure = Structure::sliding,
+                                     .fusion = Fusion::none,
+                                     .tile = {0, 5},
+                                     .threads = 1,
+                                     .isa = machine::best_isa()}));
+  ASSERT_TRUE(executor.run({&frame.task, 1}));
+  for (const StageReport& stage : executor.stages())
+    EXPECT_EQ(stage.pixels_computed, 96 * 64) << stage.stages;
+}
+
+TEST_F(Structures, impossibleSchedulesAreRefusedInOneLine) {
+  const auto layout = lay_out_frame(*load_pipeline("@A"), {.width = 16, .height = 16}, Planes::all);
+  Executor executor(*pool_, library_, *topology_, topology_->cpus());
+  const Status too_many = executor.set(*layout, {.threads = workers + 1, .isa = machine::best_isa()});
+  ASSERT_FALSE(too_many);
+  EXPECT_EQ(too_many.error().kind, ErrorKind::usage);
+  const Status in_flight =
+      executor.set(*layout, {.threads = 1, .frames_in_flight = 2, .isa = machine::best_isa()});
+  ASSERT_FALSE(in_flight);
+  EXPECT_EQ(in_flight.error().message.find('\n'), std::string::npos);
+
+  std::string long_chain = "blur";
+  for (int i = 0; i < 20; ++i)
+    long_chain += " | blur";
+  const auto long_plan = lay_out_frame(*load_pipeline(long_chain), {.width = 16, .height = 16}, Planes::all);
+  const Status too_long =
+      executor.set(*long_plan, {.structure = Structure::backward, .threads = 1, .isa = machine::best_isa()});
+  ASSERT_FALSE(too_long);
+  EXPECT_EQ(too_long.error().kind, ErrorKind::usage);
+}
+
+}  // namespace
+}  // namespace millrace::image

@@ -1,0 +1,128 @@
+#include "millrace/image/filter/arguments.h"
+
+#include "millrace/base/nearest_name.h"
+#include "millrace/base/quoted.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <memory>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace millrace::image {
+namespace {
+
+std::vector<std::string_view> parameter_names(const Filter& filter) {
+  std::vector<std::string_view> names;
+  names.reserve(filter.parameters.size());
+  for (const Parameter& parameter : filter.parameters)
+    names.push_back(parameter.name);
+  return names;
+}
+
+// Decimal with optional sign and exponent, whatever the locale; none where it is anything else or does not
+// fit.
+std::optional<double> parse_number(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  double value = 0;
+  const char* const begin = std::to_address(text.begin());
+  const char* const end = std::to_address(text.end());
+  const auto [stop, error] = std::from_chars(begin, end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+Arguments::Arguments(const Filter& filter) : filter_(&filter), values_(filter.parameters.size()) {}
+
+Result<std::size_t> Arguments::find(std::string_view name) const {
+  const std::vector<std::string_view> names = parameter_names(*filter_);
+  const auto found = std::ranges::find(names, name);
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  if (names.empty()) return usage_error("{} takes no parameters, so not {}", filter_->name, quoted(name));
+  return usage_error("{} has no parameter {}{} (it takes {})", filter_->name, quoted(name),
+                     did_you_mean(name, names), fmt::join(names, ", "));
+}
+
+Status Arguments::check_position(std::size_t index) const {
+  const std::size_t count = values_.size();
+  if (index < count) return {};
+  if (count == 0) return usage_error("{} takes no parameters; leave the parentheses empty", filter_->name);
+  return usage_error("{} takes {} parameter{} ({}), not {}", filter_->name, count, count == 1 ? "" : "s",
+                     fmt::join(parameter_names(*filter_), ", "), index + 1);
+}
+
+Status Arguments::set_number(std::size_t index, double value, std::string_view written) {
+  const Parameter& parameter = filter_->parameters[index];
+  const bool fits = parameter.type != ParameterType::choice && std::isfinite(value) &&
+                    value >= parameter.minimum && value <= parameter.maximum &&
+                    (parameter.type != ParameterType::integer || value == std::trunc(value));
+  if (!fits) return std::unexpected(wrong_value(index, written));
+  return set(index, value == 0 ? 0.0 : value);  // -0 is 0, so that equal pipelines have one spelling
+}
+
+Status Arguments::set_choice(std::size_t index, std::string_view name) {
+  const Parameter& parameter = filter_->parameters[index];
+  const auto found = std::ranges::find(parameter.choices, name);
+  if (parameter.type != ParameterType::choice || found == parameter.choices.end()) {
+    Error error = wrong_value(index, name);
+    error.message += did_you_mean(name, parameter.choices);
+    return std::unexpected(std::move(error));
+  }
+  return set(index, static_cast<double>(found - parameter.choices.begin()));
+}
+
+Status Arguments::set_text(std::size_t index, std::string_view text) {
+  if (filter_->parameters[index].type == ParameterType::choice) return set_choice(index, text);
+  const std::optional<double> value = parse_number(text);
+  if (!value) return std::unexpected(wrong_value(index, text));
+  return set_number(index, *value, text);
+}
+
+Error Arguments::wrong_value(std::size_t index, std::string_view written) const {
+  const Parameter& parameter = filter_->parameters[index];
+  return {ErrorKind::usage, fmt::format("{}: {} must be {}, not {}", filter_->name, parameter.name,
+                                        expectation(parameter), quoted(written))};
+}
+
+Result<ParameterValues> Arguments::complete() const {
+  ParameterValues complete;
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    const Parameter& parameter = filter_->parameters[i];
+    if (!values_[i] && parameter.required) {
+      return usage_error("{}: {} is missing ({}); it must be {}", filter_->name, parameter.name,
+                         parameter.summary, expectation(parameter));
+    }
+    complete.push_back(values_[i].value_or(parameter.fallback));
+  }
+  return complete;
+}
+
+Status Arguments::set(std::size_t index, double value) {
+  if (values_[index]) {
+    return usage_error("{}: {} is given twice; keep one of them", filter_->name,
+                       filter_->parameters[index].name);
+  }
+  values_[index] = value;
+  return {};
+}
+
+std::string expectation(const Parameter& parameter) {
+  if (parameter.type == ParameterType::choice) return fmt::format("{}", fmt::join(parameter.choices, " or "));
+  // Many a parameter is named after its unit: "degrees must be a number from -360 to 360" says it once.
+  const bool say_unit = !parameter.unit.empty() && parameter.unit != parameter.name;
+  return fmt::format("a {} from {} to {}{}{}",
+                     parameter.type == ParameterType::integer ? "whole number" : "number", parameter.minimum,
+                     parameter.maximum, say_unit ? " " : "", say_unit ? parameter.unit : "");
+}
+
+std::string written_value(const Parameter& parameter, double value) {
+  if (parameter.type == ParameterType::choice)
+    return std::string(parameter.choices[static_cast<std::size_t>(value)]);
+  return fmt::format("{}", value);
+}
+
+}  // namespace millrace::image

@@ -1,0 +1,89 @@
+// What a filter is: a name, typed parameters, the size of what it makes, the input it needs for a region of
+// output, and its arithmetic. A filter is one struct in filters/, written once as a template over an algebra
+// (see algebra.h), from which come the kernels of every instruction set, fused kernels, the scalar reference
+// and the counter of pixel reads. docs/extending.md walks through one.
+#pragma once
+
+#include "millrace/base/result.h"
+#include "millrace/image/filter/geometry.h"
+
+#include <array>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace::image {
+
+enum class ParameterType { real, integer, choice };
+
+// One parameter of a filter, with the range that the pipeline language enforces.
+struct Parameter {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view unit;  // "degrees", "levels", ...; empty for a plain number
+  ParameterType type = ParameterType::real;
+  double minimum = 0;
+  double maximum = 1;
+  bool required = true;
+  double fallback = 0;                    // the value where it is not given
+  std::vector<std::string_view> choices;  // names of the values 0, 1, ... of a choice
+};
+
+// Values in the order of the filter's parameters; a choice is its index.
+using ParameterValues = std::vector<double>;
+
+// A plane as a filter sees it. The planes of a frame are images of their own; `step` relates them.
+struct PlaneGeometry {
+  Size size;       // of this plane
+  Size luma;       // of the luma plane of the same frame
+  int step_x = 1;  // luma samples for each sample of this plane: 1 or 2
+  int step_y = 1;
+  int frame_step_x = 1;  // luma samples for each chroma sample of the frame: what `crop` keeps whole
+  int frame_step_y = 1;
+  float fill = 0.0F;  // the value outside the frame: 0 for luma, 0.5 for chroma
+
+  bool operator==(const PlaneGeometry&) const = default;
+};
+
+// Numbers a kernel needs besides pixels, derived from parameters and geometry once for each frame size, in
+// the precision the arithmetic uses. What each means is the filter's own affair.
+inline constexpr int max_coefficients = 8;
+using Coefficients = std::array<float, max_coefficients>;
+
+// How an output pixel relates to the input: decides what may be fused without computing anything twice.
+enum class Access {
+  pointwise,  // the pixel at the same place, or at a constant offset
+  stencil,    // a constant neighbourhood
+  gather,     // places that depend on where the pixel is
+};
+
+enum class ElementType { u8, u16, f32 };
+[[nodiscard]] int bytes_of(ElementType type);
+
+class ScalarAlgebra;
+
+// A filter with its type erased. Every function is pure and safe to call from any thread.
+struct Filter {
+  std::string_view name;
+  std::string_view summary;
+  int inputs = 1;
+  Access access = Access::pointwise;
+  bool geometric = false;  // moves pixels: applied to chroma even where only luma is filtered
+  ElementType input_type = ElementType::f32;
+  ElementType output_type = ElementType::f32;
+  std::vector<Parameter> parameters;
+
+  // Geometry of the output plane; an error where the plane is too small for the filter.
+  Result<PlaneGeometry> (*output)(const PlaneGeometry& input, const ParameterValues& values) = nullptr;
+  Coefficients (*coefficients)(const PlaneGeometry& input, const ParameterValues& values) = nullptr;
+  // The input pixels that the given output pixels read, before they are clamped to the frame: a superset.
+  // Where it lies inside the frame, no output pixel touches an edge.
+  Rect (*footprint)(const Rect& output, const PlaneGeometry& input,
+                    const Coefficients& coefficients) = nullptr;
+  // The value of one pixel; reads go through the algebra.
+  float (*pixel)(ScalarAlgebra& algebra, int x, int y) = nullptr;
+};
+
+}  // namespace millrace::image

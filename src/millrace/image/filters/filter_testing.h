@@ -1,0 +1,48 @@
+// One filter at a time over whole images, for the tests of filters.
+#pragma once
+
+#include "millrace/image/filter/algebra.h"
+#include "millrace/image/filters/named_filters.h"
+#include "millrace/image/reference/reference_testing.h"
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace millrace::image {
+
+class Images final : public PixelSource {
+ public:
+  explicit Images(std::vector<ScalarImage> inputs) : inputs_(std::move(inputs)) {}
+  float read(int input, int x, int y) override {
+    return inputs_.at(static_cast<std::size_t>(input)).at(x, y);
+  }
+
+ private:
+  std::vector<ScalarImage> inputs_;
+};
+
+// One filter over whole images, on a plane of the given geometry.
+inline ScalarImage apply_filter(const Filter& filter, const ParameterValues& values,
+                                const std::vector<ScalarImage>& inputs, const PlaneGeometry& geometry) {
+  Images source(inputs);
+  const Coefficients coefficients = filter.coefficients(geometry, values);
+  ScalarAlgebra algebra(source, geometry, coefficients);
+  ScalarImage result{.size = filter.output(geometry, values).value().size, .pixels = {}};
+  for (int y = 0; y < result.size.height; ++y) {
+    for (int x = 0; x < result.size.width; ++x)
+      result.pixels.push_back(filter.pixel(algebra, x, y));
+  }
+  return result;
+}
+
+inline ScalarImage apply_filter(std::string_view name, const ParameterValues& values,
+                                const ScalarImage& input) {
+  return apply_filter(*find_filter(name), values, {input}, gray(input.size));
+}
+
+// Every size at which something is special: nothing around, one row or column, odd, more than a vector.
+inline const std::vector<Size> telling_sizes{{1, 1}, {1, 9},   {9, 1},   {2, 1},  {2, 2},
+                                             {3, 3}, {17, 33}, {64, 36}, {101, 7}};
+
+}  // namespace millrace::image

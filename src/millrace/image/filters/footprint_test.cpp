@@ -1,0 +1,244 @@
+// What filters declare of the pixels they read (footprint, interior) against what the scalar evaluator really
+// reads, for random parameters, sizes and rectangles. Executors cut their work by these declarations alone.
+#include "millrace/image/filter/algebra.h"
+#include "millrace/image/filters/all_filters.h"
+#include "millrace/image/filters/named_filters.h"
+#include "millrace/image/reference/reference_testing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace millrace::image {
+namespace {
+
+// A picture of any size that takes no memory, and what has been read of it.
+class WatchedPicture final : public PixelSource {
+ public:
+  explicit WatchedPicture(Size size) : size_(size) {}
+
+  float read(int input, int x, int y) override {
+    read_ = bounding(read_, {x, y, x + 1, y + 1});
+    // Any mixture of the coordinates will do; results are compared, so it must depend on all of them.
+    const auto mixed = static_cast<std::uint32_t>(x) * 2654435761U ^
+                       static_cast<std::uint32_t>(y) * 2246822519U ^
+                       static_cast<std::uint32_t>(input) * 3266489917U;
+    return static_cast<float>(mixed >> 8U) * 0x1p-24F;
+  }
+
+  [[nodiscard]] const Rect& read_rect() const { return read_; }
+  [[nodiscard]] bool stayed_inside() const { return whole(size_).contains(read_); }
+
+ private:
+  Size size_;
+  Rect read_;
+};
+
+// What a kernel may do in the interior: no clamping, no test for the frame.
+class InteriorAlgebra : public ScalarAlgebra {
+ public:
+  using ScalarAlgebra::ScalarAlgebra;
+
+  [[nodiscard]] static int replicate_x(int x) { return x; }
+  [[nodiscard]] static int replicate_y(int y) { return y; }
+  [[nodiscard]] int clamp_x(int /*k*/, int x) const { return x; }
+  [[nodiscard]] int clamp_y(int /*k*/, int y) const { return y; }
+  [[nodiscard]] Neighbours<float> neighbours(int k, int x, int y) {
+    return {input(k, x, y), input(k, x + 1, y), input(k, x, y + 1), input(k, x + 1, y + 1)};
+  }
+  [[nodiscard]] bool interior() const { return true; }
+};
+
+struct Subject {
+  std::string name;
+  float (*interior_pixel)(InteriorAlgebra& algebra, int x, int y);
+};
+
+// How GoogleTest prints a subject.
+void PrintTo(const Subject& subject, std::ostream* out) {  // NOLINT(readability-identifier-naming)
+  *out << subject.name;
+}
+
+template <class F> float interior_pixel(InteriorAlgebra& algebra, int x, int y) {
+  return F::pixel(algebra, x, y);
+}
+
+std::vector<Subject> every_filter() {
+  std::vector<Subject> subjects;
+  NamedFilters::visit(
+      [&]<class F>() { subjects.push_back({std::string(F::about().name), &interior_pixel<F>}); });
+  return subjects;
+}
+
+class Footprint : public testing::TestWithParam<Subject> {
+ protected:
+  int integer(int low, int high) { return std::uniform_int_distribution(low, high)(generator_); }
+  double real(double low, double high) { return std::uniform_real_distribution(low, high)(generator_); }
+
+  // Anything in the range of each parameter, and often its limits or a small whole number.
+  ParameterValues any_values(const Filter& filter) {
+    ParameterValues values;
+    for (const Parameter& parameter : filter.parameters) {
+      double value = real(parameter.minimum, parameter.maximum);
+      if (integer(0, 3) == 0) value = integer(0, 1) == 0 ? parameter.minimum : parameter.maximum;
+      if (integer(0, 3) == 0)
+        value = std::clamp(double(integer(-3, 3)) * 30, parameter.minimum, parameter.maximum);
+      if (integer(0, 3) == 0) value *= 0.1;
+      if (parameter.type != ParameterType::real) value = std::round(value);
+      values.push_back(std::clamp(value, parameter.minimum, parameter.maximum));
+    }
+    return values;
+  }
+
+  // From one pixel to the largest frame that is accepted.
+  Size any_size() {
+    const auto length = [&] {
+      switch (integer(0, 5)) {
+      case 0:
+        return 1;
+      case 1:
+        return integer(1, 5);
+      case 2:
+        return integer(1000, video::max_dimension);
+      default:
+        return integer(1, 200);
+      }
+    };
+    return {length(), length()};
+  }
+
+  // Small enough to be evaluated, anywhere, the corners of the frame included.
+  Rect any_rect(Size size) {
+    const int width = std::min(integer(1, 24), size.width);
+    const int height = std::min(integer(1, 24), size.height);
+    const auto place = [&](int room) {
+      return integer(0, 3) == 0 ? (integer(0, 1) == 0 ? 0 : room) : integer(0, room);
+    };
+    const int x = place(size.width - width);
+    const int y = place(size.height - height);
+    return {x, y, x + width, y + height};
+  }
+
+  // A stage with its filter, on a random plane; crops that leave nothing are drawn again.
+  StageLayout any_stage() {
+    const Filter& filter = *find_filter(GetParam().name);
+    for (;;) {
+      const ParameterValues values = any_values(filter);
+      const PlaneGeometry geometry = gray(any_size());
+      const auto output = filter.output(geometry, values);
+      if (!output) continue;
+      return {.filter = &filter,
+              .node = 0,
+              .inputs = std::vector<int>(static_cast<std::size_t>(filter.inputs), StageLayout::source),
+              .input = geometry,
+              .output = *output,
+              .coefficients = filter.coefficients(geometry, values)};
+    }
+  }
+
+  static std::string describe(const StageLayout& stage, const Rect& rect) {
+    std::string text = fmt::format("{} with", stage.filter->name);
+    for (float coefficient : stage.coefficients)
+      text += fmt::format(" {}", coefficient);
+    return text + fmt::format(" on {}x{}, [{},{})x[{},{})", stage.input.size.width, stage.input.size.height,
+                              rect.x0, rect.x1, rect.y0, rect.y1);
+  }
+
+  static constexpr int rounds = 3000;
+  std::mt19937 generator_{20240229};
+};
+
+TEST_P(Footprint, HoldsEveryPixelThatIsRead) {
+  for (int round = 0; round < rounds; ++round) {
+    const StageLayout stage = any_stage();
+    const Rect rect = any_rect(stage.output.size);
+    WatchedPicture picture(stage.input.size);
+    ScalarAlgebra algebra(picture, stage.input, stage.coefficients);
+    for (int y = rect.y0; y < rect.y1; ++y) {
+      for (int x = rect.x0; x < rect.x1; ++x)
+        static_cast<void>(stage.filter->pixel(algebra, x, y));
+    }
+    ASSERT_TRUE(picture.stayed_inside()) << describe(stage, rect);
+    ASSERT_TRUE(stage.required(rect).contains(picture.read_rect())) << describe(stage, rect);
+    ASSERT_TRUE(whole(stage.input.size).contains(stage.required(rect))) << describe(stage, rect);
+  }
+}
+
+TEST_P(Footprint, InteriorNeedsNoClampingAndGivesTheSameBits) {
+  int interiors = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const StageLayout stage = any_stage();
+    const Rect rect = any_rect(stage.output.size);
+    if (!stage.interior(rect)) continue;
+    ++interiors;
+    WatchedPicture picture(stage.input.size);
+    ScalarAlgebra careful(picture, stage.input, stage.coefficients);
+    InteriorAlgebra bold(picture, stage.input, stage.coefficients);
+    for (int y = rect.y0; y < rect.y1; ++y) {
+      for (int x = rect.x0; x < rect.x1; ++x) {
+        ASSERT_EQ(GetParam().interior_pixel(bold, x, y), stage.filter->pixel(careful, x, y))
+            << describe(stage, rect);
+      }
+    }
+    ASSERT_TRUE(picture.stayed_inside()) << describe(stage, rect);
+  }
+  EXPECT_GT(interiors, rounds / 20) << "too few rectangles lie in the interior to show anything";
+}
+
+// Two pixels on each side for rounding; of a lens, parameters as real ones have them, and what a bound of its
+// slope gives away.
+TEST_P(Footprint, IsHardlyLargerThanWhatIsRead) {
+  constexpr int margin = 4;
+  int interiors = 0;
+  for (int round = 0; round < rounds; ++round) {
+    StageLayout stage = any_stage();
+    double slack = 1;
+    if (stage.filter->name == "undistort") {
+      stage.coefficients = stage.filter->coefficients(stage.input, {real(-0.2, 0.2), real(-0.05, 0.05)});
+      slack = 1.1;
+    }
+    const Rect rect = any_rect(stage.output.size);
+    if (!stage.interior(rect)) continue;
+    ++interiors;
+    WatchedPicture picture(stage.input.size);
+    ScalarAlgebra algebra(picture, stage.input, stage.coefficients);
+    for (int y = rect.y0; y < rect.y1; ++y) {
+      for (int x = rect.x0; x < rect.x1; ++x)
+        static_cast<void>(stage.filter->pixel(algebra, x, y));
+    }
+    const Rect declared = stage.required(rect);
+    const Rect read = picture.read_rect();
+    ASSERT_LE(declared.width(), read.width() * slack + margin) << describe(stage, rect);
+    ASSERT_LE(declared.height(), read.height() * slack + margin) << describe(stage, rect);
+  }
+  EXPECT_GT(interiors, rounds / 20) << "too few rectangles lie in the interior to show anything";
+}
+
+// Executors rely on it when they compute a larger rectangle than they were asked for.
+TEST_P(Footprint, OfAPartLiesInThatOfTheWhole) {
+  for (int round = 0; round < rounds; ++round) {
+    const StageLayout stage = any_stage();
+    const Rect rect = any_rect(stage.output.size);
+    const int x = integer(rect.x0, rect.x1 - 1);
+    const int y = integer(rect.y0, rect.y1 - 1);
+    const Rect part{x, y, integer(x + 1, rect.x1), integer(y + 1, rect.y1)};
+    ASSERT_TRUE(stage.required(rect).contains(stage.required(part))) << describe(stage, rect);
+    ASSERT_TRUE(!stage.interior(rect) || stage.interior(part)) << describe(stage, part);
+  }
+}
+
+TEST_P(Footprint, OfNothingIsNothing) {
+  for (int round = 0; round < 100; ++round) {
+    EXPECT_TRUE(any_stage().required({5, 5, 5, 9}).empty());
+    EXPECT_TRUE(any_stage().required({}).empty());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Filters, Footprint, testing::ValuesIn(every_filter()),
+                         [](const auto& instance) { return instance.param.name; });
+
+}  // namespace
+}  // namespace millrace::image

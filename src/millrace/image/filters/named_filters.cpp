@@ -1,0 +1,55 @@
+#include "millrace/image/filters/named_filters.h"
+
+#include "millrace/image/filter/algebra.h"
+#include "millrace/image/filters/all_filters.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace millrace::image {
+namespace {
+
+template <class F> float scalar_pixel(ScalarAlgebra& algebra, int x, int y) {
+  return F::pixel(algebra, x, y);
+}
+
+template <class F> Filter erased() {
+  Filter filter = F::about();
+  filter.access = F::access;
+  filter.output = &F::output;
+  filter.coefficients = &F::coefficients;
+  filter.footprint = &F::footprint;
+  filter.pixel = &scalar_pixel<F>;
+  return filter;
+}
+
+}  // namespace
+
+std::span<const Filter> all_filters() {
+  static const std::vector<Filter> filters = [] {
+    std::vector<Filter> all;
+    NamedFilters::visit([&]<class F>() { all.push_back(erased<F>()); });
+    std::ranges::sort(all, {}, &Filter::name);
+    return all;
+  }();
+  return filters;
+}
+
+const Filter* find_filter(std::string_view name) {
+  const auto found = std::ranges::find(all_filters(), name, &Filter::name);
+  return found == all_filters().end() ? nullptr : &*found;
+}
+
+const Filter& load_filter(ElementType type) {
+  static const Filter load8 = erased<filters::Load8>();
+  static const Filter load16 = erased<filters::Load16>();
+  return type == ElementType::u8 ? load8 : load16;
+}
+
+const Filter& store_filter(ElementType type) {
+  static const Filter store8 = erased<filters::Store8>();
+  static const Filter store16 = erased<filters::Store16>();
+  return type == ElementType::u8 ? store8 : store16;
+}
+
+}  // namespace millrace::image

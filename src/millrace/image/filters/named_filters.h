@@ -1,0 +1,21 @@
+// The filters of this program, as values.
+#pragma once
+
+#include "millrace/image/filter/filter.h"
+#include "millrace/image/filters/named_filters.h"
+
+#include <span>
+#include <string_view>
+
+namespace millrace::image {
+
+// All filters a pipeline may name, sorted by name.
+[[nodiscard]] std::span<const Filter> all_filters();
+// nullptr where there is none.
+[[nodiscard]] const Filter* find_filter(std::string_view name);
+
+// The conversions at the ends of a graph: code values to [0,1] and back. Not named in pipelines.
+[[nodiscard]] const Filter& load_filter(ElementType type);
+[[nodiscard]] const Filter& store_filter(ElementType type);
+
+}  // namespace millrace::image

@@ -1,0 +1,42 @@
+#include "millrace/image/kernel/built_in_kernels.h"
+
+namespace millrace::image {
+namespace {
+
+struct BuiltInKernel {
+  std::string_view filter;
+  machine::Isa isa;
+  int (*function)(void** arguments);
+};
+
+}  // namespace
+}  // namespace millrace::image
+
+#include "kernel_table.inc"
+
+namespace millrace::image {
+namespace {
+
+class AheadOfTimeKernel final : public Kernel {
+ public:
+  AheadOfTimeKernel(const Filter& filter, int (*function)(void**))
+      : Kernel(single_stage(filter)), function_(function) {}
+
+ private:
+  int invoke(std::span<void*> arguments) const override { return function_(arguments.data()); }
+
+  int (*function_)(void** arguments);
+};
+
+}  // namespace
+
+std::shared_ptr<const Kernel> built_in_kernel(const Filter& filter, machine::Isa isa) {
+  for (const BuiltInKernel& kernel : built_in_kernels) {
+    if (kernel.filter == filter.name && kernel.isa == isa) {
+      return std::make_shared<AheadOfTimeKernel>(filter, kernel.function);
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace millrace::image

@@ -1,0 +1,19 @@
+// The arithmetic of a filter as a Halide expression.
+#pragma once
+
+#include "millrace/image/filter/filter.h"
+#include "millrace/image/kernel/halide/halide_algebra.h"
+
+#include <Halide.h>
+
+namespace millrace::image {
+
+// The pixel (x, y) of the filter's output. Throws std::out_of_range for a filter that is not of this program.
+[[nodiscard]] Halide::Expr filter_expression(const Filter& filter, HalideAlgebra& algebra,
+                                             const Halide::Expr& x, const Halide::Expr& y);
+
+// A stage whose pixels are computed where they are needed, as the input of `consumer`. It may be asked for
+// any pixel of its own frame, which is the consumer's input plane.
+[[nodiscard]] InputSymbols whole_frame_input(const Halide::Func& producer, const StageSymbols& consumer);
+
+}  // namespace millrace::image

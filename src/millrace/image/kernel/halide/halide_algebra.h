@@ -1,0 +1,98 @@
+// The algebra that builds Halide expressions; algebra.h says what each operation means.
+#pragma once
+
+#include "millrace/image/filter/algebra.h"
+#include "millrace/image/filter/filter.h"
+
+#include <Halide.h>
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace millrace::image {
+
+// The numbers of one stage, as parameters of the compiled kernel.
+struct StageSymbols {
+  Halide::Expr width;
+  Halide::Expr height;
+  // Of all stages of the kernel together, see Interior in kernel.h.
+  Halide::Expr interior;       // nonzero: no gathering stage reads outside its frame
+  Halide::Expr inner_columns;  // nonzero: no stencil reaches past the first or last column
+  Halide::Expr fill;
+  std::vector<Halide::Expr> coefficients;
+};
+
+// The values given, or the same ones computed for a row beforehand; see `source` in algebra.h.
+using Keep = std::function<std::vector<Halide::Expr>(const std::vector<Halide::Expr>&)>;
+
+// One input of a stage: how to read it, and the coordinates at which that is allowed.
+struct InputSymbols {
+  std::function<Halide::Expr(Halide::Expr, Halide::Expr)> read;
+  // May keep the address that they share.
+  std::function<Neighbours<Halide::Expr>(Halide::Expr, Halide::Expr, const Keep&)> read_neighbours;
+  Halide::Expr min_x, max_x, min_y, max_y;
+};
+
+class HalideAlgebra {
+ public:
+  using Float = Halide::Expr;
+  using Int = Halide::Expr;
+  using Bool = Halide::Expr;
+
+  HalideAlgebra(
+      const StageSymbols& stage, const std::vector<InputSymbols>& inputs,
+      Keep keep = [](const std::vector<Halide::Expr>& values) { return values; })
+      : stage_(stage), inputs_(inputs), keep_(std::move(keep)) {}
+
+  [[nodiscard]] Float coefficient(int i) const { return stage_.coefficients[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] Int integer_coefficient(int i) const { return Halide::cast<int>(coefficient(i)); }
+  [[nodiscard]] Float fill() const { return stage_.fill; }
+  [[nodiscard]] Int width() const { return stage_.width; }
+  [[nodiscard]] Int height() const { return stage_.height; }
+  [[nodiscard]] Float input(int k, const Int& x, const Int& y) const { return of(k).read(x, y); }
+  // A clamped column number costs a vector of reads from anywhere, a clamped row number next to nothing.
+  [[nodiscard]] Int replicate_x(const Int& x) const {
+    const Int last = stage_.width - 1;
+    return Halide::select(stage_.inner_columns != 0, Halide::unsafe_promise_clamped(x, 0, last),
+                          Halide::clamp(x, 0, last));
+  }
+  [[nodiscard]] Int replicate_y(const Int& y) const { return Halide::clamp(y, 0, stage_.height - 1); }
+  [[nodiscard]] Int clamp_x(int k, const Int& x) const { return Halide::clamp(x, of(k).min_x, of(k).max_x); }
+  [[nodiscard]] Int clamp_y(int k, const Int& y) const { return Halide::clamp(y, of(k).min_y, of(k).max_y); }
+  // Without the promise Halide bounds a gather's coordinates itself, too widely to fit the buffer of a tile.
+  [[nodiscard]] Int promise_x(int k, const Int& x) const {
+    return Halide::unsafe_promise_clamped(x, of(k).min_x, of(k).max_x);
+  }
+  [[nodiscard]] Int promise_y(int k, const Int& y) const {
+    return Halide::unsafe_promise_clamped(y, of(k).min_y, of(k).max_y);
+  }
+  [[nodiscard]] Neighbours<Float> neighbours(int k, const Int& x, const Int& y) const {
+    return of(k).read_neighbours(x, y, keep_);
+  }
+  [[nodiscard]] Place<Float> source(const Float& x, const Float& y) const {
+    const std::vector<Float> kept = keep_({x, y});
+    return {kept[0], kept[1]};
+  }
+  [[nodiscard]] Bool interior() const { return stage_.interior != 0; }
+  template <class Then, class Else>
+  [[nodiscard]] Float when(const Bool& condition, Then&& then, Else&& otherwise) const {
+    return Halide::select(condition, then(), otherwise());
+  }
+  [[nodiscard]] static Float to_float(const Int& v) { return Halide::cast<float>(v); }
+  [[nodiscard]] static Int floor_int(const Float& v) { return Halide::cast<int>(Halide::floor(v)); }
+  [[nodiscard]] static Float floor(const Float& v) { return Halide::floor(v); }
+  [[nodiscard]] static Float rint(const Float& v) { return Halide::round(v); }
+  [[nodiscard]] static Float sqrt(const Float& v) { return Halide::sqrt(v); }
+  [[nodiscard]] static Float clamp(const Float& v, float low, float high) {
+    return Halide::clamp(v, low, high);
+  }
+
+ private:
+  [[nodiscard]] const InputSymbols& of(int k) const { return inputs_[static_cast<std::size_t>(k)]; }
+
+  const StageSymbols& stage_;
+  const std::vector<InputSymbols>& inputs_;
+  Keep keep_;
+};
+
+}  // namespace millrace::image

@@ -1,0 +1,237 @@
+#include "millrace/image/kernel/halide/kernel_builder.h"
+
+#include "millrace/image/kernel/halide/filter_expression.h"
+#include "millrace/image/kernel/halide/paired_loads.h"
+
+#include <optional>
+
+namespace millrace::image {
+namespace {
+
+using Halide::Expr;
+using Halide::Func;
+using Halide::ImageParam;
+using Halide::Param;
+using Halide::Var;
+
+Halide::Type halide_type(ElementType type) {
+  switch (type) {
+  case ElementType::u8:
+    return Halide::UInt(8);
+  case ElementType::u16:
+    return Halide::UInt(16);
+  case ElementType::f32:
+    return Halide::Float(32);
+  }
+  return Halide::Float(32);
+}
+
+// A buffer as parameters of the kernel; see kernel_builder.h.
+struct BufferParameters {
+  ImageParam plane;
+  std::vector<ImageParam> corners;  // four if it is gathered from
+};
+
+BufferParameters buffer_parameters(const KernelSpec& spec, int buffer, BuiltKernel& built) {
+  const Halide::Type type = halide_type(spec.buffer_type(buffer));
+  BufferParameters result{.plane = ImageParam(type, 2, fmt::format("in{}", buffer)), .corners = {}};
+  built.arguments.emplace_back(result.plane);
+  if (!spec.gathered(buffer)) return result;
+  for (int corner = 0; corner < 4; ++corner) {
+    ImageParam& now = result.corners.emplace_back(type, 1, fmt::format("in{}_{}", buffer, corner));
+    now.dim(0).set_min(0);
+    if (corner > 0) now.dim(0).set_extent(result.corners[0].dim(0).extent());
+    built.arguments.emplace_back(now);
+  }
+  return result;
+}
+
+InputSymbols buffer_input(const BufferParameters& buffer) {
+  const ImageParam& plane = buffer.plane;
+  const std::vector<ImageParam>& corners = buffer.corners;
+  return {.read = [=](const Expr& x, const Expr& y) { return Halide::cast<float>(plane(x, y)); },
+          .read_neighbours = [=](const Expr& x, const Expr& y, const Keep& keep) -> Neighbours<Expr> {
+            const Expr address = (y - plane.dim(1).min()) * plane.dim(1).stride() + (x - plane.dim(0).min());
+            // As a float, since the compiler clamps integers that it loads to read with.
+            const Expr kept = Halide::reinterpret<int>(keep({Halide::reinterpret<float>(address)})[0]);
+            const Expr i = Halide::unsafe_promise_clamped(kept, 0, corners[0].dim(0).max());
+            const auto corner = [&](std::size_t c) { return Halide::cast<float>(corners[c](i)); };
+            return {corner(0), corner(1), corner(2), corner(3)};
+          },
+          .min_x = plane.dim(0).min(),
+          .max_x = plane.dim(0).max(),
+          .min_y = plane.dim(1).min(),
+          .max_y = plane.dim(1).max()};
+}
+
+// Which stages are read at one constant distance from the output's pixel and nowhere else: a row of the
+// output needs no more of them than a row of its own length.
+std::vector<bool> read_in_place(const KernelSpec& spec) {
+  // The last stage that moved the pixels on the way to the output; equal places are those of equal movers.
+  constexpr int nobody = -1;
+  constexpr int many = -2;
+  std::vector<std::optional<int>> mover(spec.stages.size());
+  const auto read = [&](int stage, int by) {
+    auto& known = mover.at(static_cast<std::size_t>(stage));
+    known = known.value_or(by) == by ? by : many;
+  };
+  read(static_cast<int>(spec.stages.size()) - 1, nobody);
+  for (int stored : spec.stored)
+    read(stored, nobody);
+  for (int s = static_cast<int>(spec.stages.size()) - 1; s >= 0; --s) {
+    const KernelStage& stage = spec.stages[static_cast<std::size_t>(s)];
+    const int own = mover[static_cast<std::size_t>(s)].value_or(many);
+    const bool spread = own == many || stage.filter->access != Access::pointwise;
+    for (int input : stage.inputs) {
+      if (input >= 0) read(input, spread ? many : stage.filter->geometric ? s : own);
+    }
+  }
+  std::vector<bool> in_place;
+  in_place.reserve(mover.size());
+  for (const std::optional<int>& by : mover)
+    in_place.push_back(by.has_value() && *by != many);
+  return in_place;
+}
+
+// A vector loop for each case that matters, and a scalar one that does everything else: columns at the edges,
+// rectangles narrower than a vector. Each is written out once. The last vector of a row is shifted to end
+// with the row, so nothing is left over; and no loop is split into edges and a middle, since the caller does
+// that: with every inlined stencil the compiler would otherwise write out the stages three times as often.
+void schedule_rows(Func& output, const Var& x, const KernelSpec& spec, int lanes, const Expr& interior,
+                   const Expr& inner_columns) {
+  const bool gathers = spec.has(Access::gather);
+  Expr vectors = output.output_buffers()[0].dim(0).extent() >= lanes;
+  if (spec.has(Access::stencil)) vectors = vectors && inner_columns != 0;
+  const auto add_vector_loop = [&](const Expr& condition) {
+    output.specialize(condition)
+        .vectorize(x, lanes, Halide::TailStrategy::ShiftInwards)
+        .never_partition_all();
+  };
+  if (gathers) {
+    add_vector_loop(vectors && interior == 1);
+    add_vector_loop(vectors && interior == 0);
+    // Apart here too: both sides of a condition within a loop are read, and the interior's from anywhere.
+    output.specialize(interior == 1).never_partition_all();
+    output.specialize(interior == 0).never_partition_all();
+    output.specialize_fail("interior is 0 or 1");
+  } else {
+    add_vector_loop(vectors);
+  }
+  output.never_partition_all();
+}
+
+}  // namespace
+
+BuiltKernel build_kernel(const KernelSpec& spec, const Halide::Target& target) {
+  const Var x("x");
+  const Var y("y");
+  BuiltKernel built;
+
+  std::vector<BufferParameters> buffers;
+  buffers.reserve(static_cast<std::size_t>(spec.buffers));
+  for (int b = 0; b < spec.buffers; ++b)
+    buffers.push_back(buffer_parameters(spec, b, built));
+
+  const Param<int> interior("interior");
+  const Param<int> inner_columns("inner_columns");
+  built.arguments.emplace_back(interior);
+  built.arguments.emplace_back(inner_columns);
+  std::vector<Func> stages;
+  std::vector<StageSymbols> symbols;
+  std::vector<bool> keeps = read_in_place(spec);
+  // Without SSE4.1 rounding is a call of a function, and what is kept is rounded once more.
+  if (target.arch == Halide::Target::X86 && !target.has_feature(Halide::Target::SSE41))
+    keeps.assign(keeps.size(), false);
+  std::vector<Func> kept;
+  const Keep keep_for_row = [&](const std::vector<Expr>& values) {
+    Func f(fmt::format("kept_{}", kept.size()));
+    f(x, y) = Halide::Tuple(values);
+    kept.push_back(f);
+    return values.size() == 1 ? std::vector<Expr>{f(x, y)} : Halide::Tuple(f(x, y)).as_vector();
+  };
+  const Keep keep_nothing = [](const std::vector<Expr>& values) { return values; };
+  for (const KernelStage& stage : spec.stages) {
+    const auto s = stages.size();
+    const Param<int> width(fmt::format("w{}", s));
+    const Param<int> height(fmt::format("h{}", s));
+    const Param<float> fill(fmt::format("fill{}", s));
+    for (const Halide::Argument& argument : std::vector<Halide::Argument>{width, height, fill}) {
+      built.arguments.push_back(argument);
+    }
+    StageSymbols now{width, height, interior, inner_columns, fill, {}};
+    for (int c = 0; c < max_coefficients; ++c) {
+      const Param<float> coefficient(fmt::format("c{}_{}", s, c));
+      built.arguments.emplace_back(coefficient);
+      now.coefficients.emplace_back(coefficient);
+    }
+
+    std::vector<InputSymbols> inputs;
+    for (int input : stage.inputs) {
+      if (input >= 0) {
+        inputs.push_back(whole_frame_input(stages.at(static_cast<std::size_t>(input)), now));
+      } else {
+        inputs.push_back(buffer_input(buffers.at(static_cast<std::size_t>(-1 - input))));
+      }
+    }
+    HalideAlgebra algebra(now, inputs, keeps[s] ? keep_for_row : keep_nothing);
+    Func f(fmt::format("{}_{}", std::string(stage.filter->name), s));
+    Expr value = filter_expression(*stage.filter, algebra, x, y);
+    if (stage.filter->output_type != ElementType::f32)
+      value = Halide::cast(halide_type(stage.filter->output_type), value);
+    f(x, y) = value;
+    stages.push_back(f);
+    symbols.push_back(std::move(now));
+  }
+
+  Func output = stages.back();
+  if (!spec.stored.empty()) {
+    std::vector<Expr> values{output(x, y)};
+    for (int s : spec.stored)
+      values.push_back(stages[static_cast<std::size_t>(s)](x, y));
+    output = Func("stored_output");
+    output(x, y) = Halide::Tuple(values);
+  }
+
+  for (auto& buffer : output.output_buffers())
+    buffer.dim(0).set_stride(1);  // rows are contiguous
+  const int lanes = target.natural_vector_size<float>();
+  schedule_rows(output, x, spec, lanes, interior, inner_columns);
+  for (Func& f : kept)
+    f.compute_at(output, y)
+        .bound_storage(x, max_gather_columns)
+        .store_in(Halide::MemoryType::Stack)
+        .vectorize(x, lanes)
+        .never_partition_all();
+  built.pipeline = Halide::Pipeline(output);
+  std::vector<AdjacentViews> adjacent;
+  for (const BufferParameters& buffer : buffers) {
+    for (std::size_t c = 0; c < buffer.corners.size(); c += 2)
+      adjacent.push_back({.left = buffer.corners[c].name(), .right = buffer.corners[c + 1].name()});
+  }
+  pair_loads(built.pipeline, adjacent);
+  return built;
+}
+
+Halide::Target kernel_target(machine::Isa isa) {
+  const Halide::Target host = Halide::get_host_target();
+  Halide::Target target(host.os, host.arch, host.bits);
+  if (target.arch == Halide::Target::X86) {
+    if (isa >= machine::Isa::sse41) target.set_feature(Halide::Target::SSE41);
+    if (isa >= machine::Isa::avx2)
+      target.set_features({Halide::Target::AVX, Halide::Target::AVX2, Halide::Target::F16C});
+    if (isa >= machine::Isa::avx512)
+      target.set_features({Halide::Target::AVX512, Halide::Target::AVX512_Skylake, Halide::Target::FMA});
+  }
+  target.set_feature(Halide::Target::StrictFloat);
+#ifdef MILLRACE_SANITIZED
+  return target;  // a defect of a caller shows as an error instead of a stray write
+#else
+  return without_checks(target);
+#endif
+}
+
+Halide::Target without_checks(const Halide::Target& target) {
+  return target.with_feature(Halide::Target::NoAsserts).with_feature(Halide::Target::NoBoundsQuery);
+}
+
+}  // namespace millrace::image

@@ -1,0 +1,76 @@
+// A compiled kernel: computes any rectangle of its output from buffers that cover what that needs.
+#pragma once
+
+#include "millrace/base/result.h"
+#include "millrace/image/kernel/kernel_spec.h"
+#include "millrace/image/layout/grouping.h"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace millrace::image {
+
+// Pixels of one plane in memory, not owned: those of `covers`, row by row.
+struct PixelView {
+  std::byte* data = nullptr;  // of the pixel (covers.x0, covers.y0)
+  std::ptrdiff_t stride = 0;  // bytes from one row to the next, a multiple of the element size
+  Rect covers;
+  ElementType type = ElementType::f32;
+
+  [[nodiscard]] std::byte* at(int x, int y) const {
+    return data + (y - covers.y0) * stride + std::ptrdiff_t{x - covers.x0} * bytes_of(type);
+  }
+  template <class T> [[nodiscard]] T& pixel(int x, int y) const { return *reinterpret_cast<T*>(at(x, y)); }
+  [[nodiscard]] PixelView part(const Rect& rect) const { return {at(rect.x0, rect.y0), stride, rect, type}; }
+};
+
+// The numbers of one stage of a kernel for one plane.
+struct StageArguments {
+  int width = 0;  // of the stage's input plane
+  int height = 0;
+  float fill = 0;
+  Coefficients coefficients{};
+};
+
+// What a call may take for granted, for all stages of a kernel. False is always right, and slower.
+struct Interior {
+  bool gathers = false;  // no gathering stage reads outside its frame
+  bool columns = false;  // no stencil reaches past the first or last column of its frame
+};
+
+// Immutable and safe to call from any number of threads at once.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+
+  // Computes output.covers. inputs: one view for each buffer, covering what the rectangle needs; a gathered
+  // buffer must be readable one pixel further to the right and one row further down, see kernel_builder.h.
+  // stored: one view for each stored stage, with the output's rectangle. Anything else is a defect of the
+  // caller, and what happens then is undefined: only the kernels built into a sanitizer build check their
+  // arguments, and return false.
+  [[nodiscard]] bool run(std::span<const PixelView> inputs, std::span<const StageArguments> stages,
+                         Interior interior, const PixelView& output,
+                         std::span<const PixelView> stored = {}) const;
+
+  [[nodiscard]] const KernelSpec& spec() const { return spec_; }
+
+ protected:
+  explicit Kernel(KernelSpec spec);
+
+ private:
+  [[nodiscard]] bool run_columns(std::span<const PixelView> inputs, std::span<const StageArguments> stages,
+                                 Interior interior, const PixelView& output,
+                                 std::span<const PixelView> stored) const;
+  // arguments: one pointer each, in the order of kernel_builder.h.
+  [[nodiscard]] virtual int invoke(std::span<void*> arguments) const = 0;
+
+  KernelSpec spec_;
+  bool gathers_ = false;
+  std::vector<bool> gathered_;
+};
+
+}  // namespace millrace::image

@@ -1,0 +1,203 @@
+#include "millrace/image/kernel/kernel_cache.h"
+
+#include "millrace/base/descriptor.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <string_view>
+#include <unistd.h>
+#include <utility>
+#include <xxhash.h>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+namespace millrace::image {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kernel_suffix = ".kernel";
+constexpr std::string_view unfinished_prefix = ".unfinished-";
+constexpr std::uint32_t format_version = 1;
+constexpr std::size_t most_file_bytes = std::size_t{16} << 20;
+
+// What a file starts with; the full key and the object follow. In the byte order of the machine, which is
+// that of the code. The checksum covers all that comes behind it: it finds damage, it keeps out nobody.
+struct Header {
+  std::array<char, 8> magic{'m', 'i', 'l', 'l', 'k', 'e', 'r', 'n'};
+  std::uint32_t version = format_version;
+  std::uint32_t key_bytes = 0;
+  std::uint64_t object_bytes = 0;
+  std::uint64_t checksum = 0;
+};
+static_assert(sizeof(Header) == 32);
+
+std::uint64_t checksum_of(std::span<const std::byte> bytes) {
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+// Of this user, and of nobody else's making.
+bool is_trusted(const struct stat& status) {
+  return status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+// The folder, if what is in it can be trusted.
+Descriptor open_folder(const fs::path& folder) {
+  Descriptor opened = Descriptor::owned(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct stat status{};
+  if (opened.get() < 0 || fstat(opened.get(), &status) != 0 || !is_trusted(status)) return {};
+  return opened;
+}
+
+std::vector<std::byte> read_all(int file, std::size_t bytes) {
+  std::vector<std::byte> content(bytes);
+  std::size_t done = 0;
+  while (done < bytes) {
+    const ssize_t got = read(file, content.data() + done, bytes - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  content.resize(done);
+  return content;
+}
+
+bool write_all(int file, std::span<const std::byte> content) {
+  while (!content.empty()) {
+    const ssize_t written = write(file, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    content = content.subspan(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+std::vector<std::byte> pack(const std::string& key, std::span<const std::byte> object) {
+  Header header;
+  header.key_bytes = static_cast<std::uint32_t>(key.size());
+  header.object_bytes = object.size();
+  std::vector<std::byte> content(sizeof(header));
+  const auto key_bytes = std::as_bytes(std::span(key));
+  content.insert(content.end(), key_bytes.begin(), key_bytes.end());
+  content.insert(content.end(), object.begin(), object.end());
+  header.checksum = checksum_of(std::span<const std::byte>(content).subspan(sizeof(header)));
+  std::memcpy(content.data(), &header, sizeof(header));
+  return content;
+}
+
+// The object in the content of a file; nothing where any of it is not as it was written for that key.
+std::optional<std::vector<std::byte>> unpack(const std::string& key, std::span<const std::byte> content) {
+  Header header;
+  if (content.size() < sizeof(header)) return {};
+  std::memcpy(&header, content.data(), sizeof(header));
+  const auto body = content.subspan(sizeof(header));
+  const Header expected;
+  if (header.magic != expected.magic || header.version != expected.version) return {};
+  if (header.key_bytes != key.size() || body.size() < key.size()) return {};
+  const auto object = body.subspan(key.size());
+  if (header.object_bytes != object.size() || header.checksum != checksum_of(body)) return {};
+  if (std::memcmp(body.data(), key.data(), key.size()) != 0) return {};
+  return std::vector<std::byte>(object.begin(), object.end());
+}
+
+// Removes what was unused for longest until no more than `most` bytes are left, what killed processes left
+// unfinished included.
+void bound_size(const fs::path& folder, std::uintmax_t most) {
+  struct File {
+    fs::file_time_type used;
+    std::uintmax_t bytes;
+    fs::path path;
+  };
+  std::vector<File> files;
+  std::uintmax_t sum = 0;
+  std::error_code error;  // what vanishes meanwhile was removed by another process
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.ends_with(kernel_suffix) && !name.starts_with(unfinished_prefix)) continue;
+    std::error_code gone;
+    const auto bytes = entry->file_size(gone);
+    if (gone) continue;
+    const auto used = entry->last_write_time(gone);
+    if (gone) continue;
+    files.push_back({used, bytes, entry->path()});
+    sum += bytes;
+  }
+  if (sum <= most) return;
+  std::ranges::sort(files, {}, &File::used);
+  for (const File& file : files) {
+    if (sum <= most) return;
+    fs::remove(file.path, error);
+    sum -= file.bytes;
+  }
+}
+
+}  // namespace
+
+fs::path default_kernel_cache_folder() {
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && cache[0] == '/') return fs::path(cache) / "millrace" / "kernels";
+  const char* const home = std::getenv("HOME");
+  if (home != nullptr && home[0] == '/') return fs::path(home) / ".cache" / "millrace" / "kernels";
+  return {};
+}
+
+KernelCache::KernelCache(fs::path folder, std::string identity, std::uintmax_t most_bytes)
+    : folder_(std::move(folder)), identity_(std::move(identity)), most_bytes_(most_bytes) {}
+
+std::string KernelCache::full_key(const std::string& kernel, machine::Isa isa) const {
+  return fmt::format("{}\n{}\n{}", kernel, machine::name_of(isa), identity_);
+}
+
+fs::path KernelCache::file(const std::string& kernel, machine::Isa isa) const {
+  const std::string key = full_key(kernel, isa);
+  const XXH128_hash_t digest = XXH3_128bits(key.data(), key.size());
+  return folder_ / fmt::format("{:016x}{:016x}{}", digest.high64, digest.low64, kernel_suffix);
+}
+
+std::optional<std::vector<std::byte>> KernelCache::load(const std::string& kernel, machine::Isa isa) const {
+  if (!keeps()) return {};
+  const Descriptor folder = open_folder(folder_);
+  if (folder.get() < 0) return {};
+  // Neither a link to elsewhere nor a pipe that blocks.
+  const Descriptor opened = Descriptor::owned(openat(folder.get(), file(kernel, isa).filename().c_str(),
+                                                     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status{};
+  if (opened.get() < 0 || fstat(opened.get(), &status) != 0) return {};
+  if (!S_ISREG(status.st_mode) || !is_trusted(status)) return {};
+  if (status.st_size < 0 || static_cast<std::uintmax_t>(status.st_size) > most_file_bytes) return {};
+  auto object =
+      unpack(full_key(kernel, isa), read_all(opened.get(), static_cast<std::size_t>(status.st_size)));
+  // The time of the last use, which decides what is removed first. Refused by a read-only file system.
+  if (object) static_cast<void>(futimens(opened.get(), nullptr));
+  return object;
+}
+
+void KernelCache::store(const std::string& kernel, machine::Isa isa,
+                        std::span<const std::byte> object) const {
+  if (!keeps()) return;
+  const std::vector<std::byte> content = pack(full_key(kernel, isa), object);
+  if (content.size() > most_file_bytes || content.size() > most_bytes_) return;
+
+  std::error_code error;  // open_folder finds out
+  fs::create_directories(folder_.parent_path(), error);
+  if (mkdir(folder_.c_str(), S_IRWXU) != 0 && errno != EEXIST) return;
+  const Descriptor folder = open_folder(folder_);
+  if (folder.get() < 0) return;
+
+  std::string unfinished = (folder_ / fmt::format("{}XXXXXX", unfinished_prefix)).string();
+  Descriptor opened = Descriptor::owned(mkostemp(unfinished.data(), O_CLOEXEC));  // of mode 0600
+  if (opened.get() < 0) return;
+  const bool written = write_all(opened.get(), content) && opened.close() == 0;
+  if (!written || rename(unfinished.c_str(), file(kernel, isa).c_str()) != 0) {
+    unlink(unfinished.c_str());
+    return;
+  }
+  bound_size(folder_, most_bytes_);
+}
+
+}  // namespace millrace::image

@@ -1,0 +1,42 @@
+// What to compile: a group of stages as one kernel. A value; equal keys mean equal machine code.
+#pragma once
+
+#include "millrace/image/filter/filter.h"
+
+#include <string>
+#include <vector>
+
+namespace millrace::image {
+
+// The most columns that a kernel with a gathering stage computes in one call: it keeps numbers for each of a
+// row on the stack. Kernel::run divides what is wider.
+inline constexpr int max_gather_columns = 256;
+
+// One stage of a group. An input is either a buffer given to the kernel or an earlier stage of the group.
+struct KernelStage {
+  const Filter* filter = nullptr;
+  std::vector<int> inputs;  // k >= 0: stage k of the group; -1-k: buffer k
+};
+
+// A group whose last stage is its output. The `stored` stages are written out as well, each to a buffer of
+// its own in the output's coordinates; only stages that reach the output through pointwise and stencil stages
+// can be.
+struct KernelSpec {
+  std::vector<KernelStage> stages;
+  int buffers = 1;
+  std::vector<int> stored;
+
+  [[nodiscard]] ElementType buffer_type(int buffer) const;
+  // Whether a stage reads its input in this way.
+  [[nodiscard]] bool has(Access access) const;
+  // Whether a stage gathers from this buffer, whose corners are then handed over too, see kernel_builder.h.
+  [[nodiscard]] bool gathered(int buffer) const;
+  [[nodiscard]] ElementType output_type() const { return stages.back().filter->output_type; }
+  // "blur(i0);sobel_x(0)": names the group in caches, reports and traces.
+  [[nodiscard]] std::string key() const;
+};
+
+// The kernel of one filter on its own: what is built ahead of time.
+[[nodiscard]] KernelSpec single_stage(const Filter& filter);
+
+}  // namespace millrace::image

@@ -1,0 +1,26 @@
+// What `millrace filters` prints: every filter with its parameters, and the presets.
+#pragma once
+
+#include "millrace/image/filter/filter.h"
+#include "millrace/image/filters/named_filters.h"
+#include "millrace/image/pipeline/presets.h"
+
+#include <span>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace millrace::image {
+
+// For a terminal of 80 columns, in aligned columns, descriptions wrapped. Ends with a line break.
+[[nodiscard]] std::string catalogue_text(std::span<const Filter> filters = all_filters(),
+                                         std::span<const Preset> named = presets());
+
+// For programs: {"filters": [{"name", "summary", "inputs", "geometric", "parameters": [{"name", "summary",
+// "type": "real"|"integer"|"choice", "required", ...}]}], "presets": [{"name", "pipeline"}]}. Numbers have
+// "minimum" and "maximum", and "unit" where there is one; choices have "choices"; optional ones have
+// "default".
+[[nodiscard]] nlohmann::ordered_json catalogue_json(std::span<const Filter> filters = all_filters(),
+                                                    std::span<const Preset> named = presets());
+
+}  // namespace millrace::image

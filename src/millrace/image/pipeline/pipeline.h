@@ -1,0 +1,45 @@
+// A pipeline as the user means it: a directed acyclic graph of filters with parameter values, independent of
+// any frame size. pipeline_language.h and pipeline_toml.h read and write it; layout.h turns it into work for
+// one plane.
+#pragma once
+
+#include "millrace/image/filter/filter.h"
+#include "millrace/image/filters/named_filters.h"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace millrace::image {
+
+// More stages than this in one pipeline are refused by both readers.
+inline constexpr std::size_t max_stages = 256;
+
+// One use of a filter. An input is the index of an earlier node, or `source`.
+struct Node {
+  static constexpr int source = -1;
+
+  const Filter* filter = nullptr;  // one of all_filters(), which live as long as the process
+  ParameterValues values;          // as many as the filter has parameters, each within its range
+  std::vector<int> inputs;         // as many as the filter has inputs
+
+  bool operator==(const Node&) const = default;
+};
+
+// Nodes in topological order; the last one is the output, and every other one leads to it. Never empty.
+// What the readers return is also in canonical order, so that pipelines are equal where their graphs are.
+struct Pipeline {
+  std::vector<Node> nodes;
+
+  bool operator==(const Pipeline&) const = default;
+};
+
+// The same graph in canonical order: depth first from the output, the inputs of each node in their order.
+// Needs a topological order with the output last; nodes that do not lead to the output are dropped.
+[[nodiscard]] Pipeline canonical(const Pipeline& pipeline);
+
+// The pipeline as text, in one spelling for equal pipelines: in the pipeline language where that can express
+// the graph (see to_language), else as TOML. Either reads back as the same pipeline. Needs canonical order.
+[[nodiscard]] std::string to_string(const Pipeline& pipeline);
+
+}  // namespace millrace::image

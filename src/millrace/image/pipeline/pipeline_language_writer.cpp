@@ -1,0 +1,103 @@
+#include "millrace/image/filter/arguments.h"
+#include "millrace/image/pipeline/pipeline_language.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace millrace::image {
+namespace {
+
+// Writes a graph as the language does: a node of several inputs as a fan-out from the nearest node that all
+// paths to it pass, its immediate dominator. No other start will do: a later one misses a path, an earlier
+// one would write the dominator once in every branch. Where a node would still be written twice, the language
+// cannot express the graph.
+class LanguageWriter {
+ public:
+  explicit LanguageWriter(const Pipeline& pipeline)
+      : nodes_(pipeline.nodes), written_(pipeline.nodes.size()) {
+    // In topological order, the dominators of all inputs are known before those of a node.
+    for (const Node& node : nodes_) {
+      int dominator = node.inputs[0];
+      for (int input : node.inputs)
+        dominator = common_dominator(dominator, input);
+      dominators_.push_back(dominator);
+    }
+  }
+
+  std::optional<std::string> write() {
+    std::string text;
+    if (!chain(static_cast<int>(nodes_.size()) - 1, Node::source, text)) return std::nullopt;
+    return text;
+  }
+
+ private:
+  // Walks both up the dominator tree; a dominator's index is below that of what it dominates.
+  [[nodiscard]] int common_dominator(int a, int b) const {
+    while (a != b) {
+      int& later = a > b ? a : b;
+      later = dominators_[static_cast<std::size_t>(later)];
+    }
+    return a;
+  }
+
+  // Appends the stages that lead from `start` to `end`; false where a stage would be written twice.
+  bool chain(int end, int start, std::string& text) {
+    std::vector<int> stages;  // from the end backwards, along the dominators
+    for (int n = end; n != start; n = dominators_[static_cast<std::size_t>(n)])
+      stages.push_back(n);
+    for (std::size_t i = stages.size(); i-- > 0;) {
+      const auto n = static_cast<std::size_t>(stages[i]);
+      if (written_[n]) return false;
+      written_[n] = true;
+      if (i + 1 < stages.size()) text += " | ";
+      if (nodes_[n].inputs.size() > 1 && !fan_out(n, text)) return false;
+      stage(nodes_[n], text);
+    }
+    return true;
+  }
+
+  bool fan_out(std::size_t n, std::string& text) {
+    std::string_view before = "[";
+    for (int input : nodes_[n].inputs) {
+      text += before;
+      before = ", ";
+      if (input == dominators_[n]) {
+        text += identity_branch;
+      } else if (!chain(input, dominators_[n], text)) {
+        return false;
+      }
+    }
+    text += "] | ";
+    return true;
+  }
+
+  static void stage(const Node& node, std::string& text) {
+    text += node.filter->name;
+    std::string_view before = "(";
+    bool by_position = true;
+    for (std::size_t i = 0; i < node.values.size(); ++i) {
+      const Parameter& parameter = node.filter->parameters[i];
+      by_position = by_position && parameter.required;
+      if (!parameter.required && node.values[i] == parameter.fallback) continue;
+      text += before;
+      before = ", ";
+      if (!by_position) text += fmt::format("{}=", parameter.name);
+      text += written_value(parameter, node.values[i]);
+    }
+    if (before != "(") text += ')';
+  }
+
+  const std::vector<Node>& nodes_;
+  std::vector<bool> written_;
+  std::vector<int> dominators_;  // of each node, `source` included
+};
+
+}  // namespace
+
+std::optional<std::string> to_language(const Pipeline& pipeline) { return LanguageWriter(pipeline).write(); }
+
+}  // namespace millrace::image

@@ -1,0 +1,310 @@
+#include "millrace/image/pipeline/pipeline_toml.h"
+
+#include "millrace/base/nearest_name.h"
+#include "millrace/base/quoted.h"
+#include "millrace/base/system_reason.h"
+#include "millrace/image/filter/arguments.h"
+#include "millrace/image/filters/named_filters.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+namespace millrace::image {
+namespace {
+
+constexpr std::string_view source_name = "source";
+constexpr std::array<std::string_view, 4> stage_keys{"filter", "name", "input", "inputs"};
+
+std::vector<std::string_view> filter_names() {
+  std::vector<std::string_view> names;
+  for (const Filter& filter : all_filters())
+    names.push_back(filter.name);
+  return names;
+}
+
+// A value as the user wrote it, near enough for an error message.
+std::string written(const toml::node& node) {
+  if (const auto text = node.value_exact<std::string>()) return *text;
+  if (const auto number = node.value_exact<double>()) return fmt::format("{}", *number);
+  if (const auto number = node.value_exact<std::int64_t>()) return fmt::format("{}", *number);
+  if (const auto flag = node.value_exact<bool>()) return *flag ? "true" : "false";
+  if (node.is_table()) return "a table";
+  if (node.is_array()) return "an array";
+  return "a date or time";
+}
+
+class TomlReader {
+ public:
+  explicit TomlReader(std::string_view file) : file_(file) {}
+
+  Result<Pipeline> read(const toml::table& root) {
+    const toml::array* stages = nullptr;
+    for (const auto& [key, value] : root) {
+      if (key.str() != "stage") {
+        return error(
+            value, fmt::format("unknown key {}; a pipeline is made of [[stage]] tables", quoted(key.str())));
+      }
+      stages = value.as_array();
+      if (stages == nullptr)
+        return error(value, "'stage' must be an array of tables; write [[stage]] before each");
+    }
+    if (stages == nullptr || stages->empty()) {
+      return usage_error("{}: no [[stage]] in the file; write one for each filter", file_);
+    }
+    if (stages->size() > max_stages) {
+      return error(*stages,
+                   fmt::format("{} stages, more than the {} allowed; use fewer", stages->size(), max_stages));
+    }
+    for (const toml::node& node : *stages) {
+      if (node.as_table() == nullptr)
+        return error(node, "a stage must be a table; write [[stage]] before it");
+      stages_.push_back(node.as_table());
+    }
+    for (const toml::table* table : stages_) {
+      const Status read = stage(*table);
+      if (!read) return std::unexpected(read.error());
+    }
+    const Status used = check_used();
+    if (!used) return std::unexpected(used.error());
+    return canonical(pipeline_);
+  }
+
+ private:
+  Status stage(const toml::table& table) {
+    const toml::node* filter_key = table.get("filter");
+    if (filter_key == nullptr)
+      return error(table, "this stage has no filter; write filter = \"blur\", for example");
+    const auto filter_name = filter_key->value_exact<std::string>();
+    if (!filter_name) return error(*filter_key, "filter must be a name in quotes");
+    const Filter* filter = find_filter(*filter_name);
+    if (filter == nullptr) {
+      return error(*filter_key,
+                   fmt::format("unknown filter {}{} ('millrace filters' lists them)", quoted(*filter_name),
+                               did_you_mean(*filter_name, filter_names())));
+    }
+    auto inputs = stage_inputs(table, *filter);
+    if (!inputs) return std::unexpected(inputs.error());
+    auto values = parameters(table, *filter);
+    if (!values) return std::unexpected(values.error());
+    // The stage gets its name last, so that it cannot be its own input.
+    const Status named = take_name(table);
+    if (!named) return named;
+    pipeline_.nodes.push_back({.filter = filter, .values = std::move(*values), .inputs = std::move(*inputs)});
+    return {};
+  }
+
+  Status take_name(const toml::table& table) {
+    const toml::node* key = table.get("name");
+    if (key == nullptr) return {};
+    const auto name = key->value_exact<std::string>();
+    if (!name || name->empty()) return error(*key, "name must be text in quotes, and not empty");
+    if (*name == source_name)
+      return error(*key, "no stage may be named 'source': that is the frame as it came in");
+    const auto [place, added] = index_of_.emplace(*name, static_cast<int>(pipeline_.nodes.size()));
+    if (!added) {
+      return error(*key,
+                   fmt::format("name {} is taken by the stage of line {}; choose another", quoted(*name),
+                               line_of(*stages_[static_cast<std::size_t>(place->second)])));
+    }
+    return {};
+  }
+
+  Result<std::vector<int>> stage_inputs(const toml::table& table, const Filter& filter) {
+    const auto wanted = static_cast<std::size_t>(filter.inputs);
+    const toml::node* one = table.get("input");
+    const toml::node* several = table.get("inputs");
+    if (one != nullptr && several != nullptr) return error(*several, "give either input or inputs, not both");
+    const toml::node* key = one != nullptr ? one : several;
+    if (key == nullptr) {
+      if (wanted == 1)
+        return std::vector<int>{static_cast<int>(pipeline_.nodes.size()) - 1};  // source before the first
+      return error(table, fmt::format("{} takes {} inputs; name them, as in inputs = [\"source\", ...]",
+                                      filter.name, filter.inputs));
+    }
+    std::vector<int> inputs;
+    if (one != nullptr) {
+      const auto index = input(*one);
+      if (!index) return std::unexpected(index.error());
+      inputs.push_back(*index);
+    } else if (const toml::array* names = several->as_array()) {
+      for (const toml::node& name : *names) {
+        const auto index = input(name);
+        if (!index) return std::unexpected(index.error());
+        inputs.push_back(*index);
+      }
+    } else {
+      return error(*several, "inputs must be an array of names; write inputs = [\"...\"], or input for one");
+    }
+    if (inputs.size() != wanted) {
+      return error(*key, fmt::format("{} takes {} input{}, not {}", filter.name, wanted,
+                                     wanted == 1 ? "" : "s", inputs.size()));
+    }
+    return inputs;
+  }
+
+  Result<int> input(const toml::node& node) {
+    const auto name = node.value_exact<std::string>();
+    if (!name) return error(node, "an input must be the name of a stage, in quotes");
+    if (*name == source_name) return Node::source;
+    const auto found = index_of_.find(*name);
+    if (found != index_of_.end()) return found->second;
+    // The stage being read and those after it: the order in the file is the order of work, which rules out
+    // cycles.
+    for (std::size_t later = pipeline_.nodes.size(); later < stages_.size(); ++later) {
+      const toml::node* key = stages_[later]->get("name");
+      if (key == nullptr || key->value_exact<std::string>() != name) continue;
+      if (later == pipeline_.nodes.size())
+        return error(node, fmt::format("stage {} is its own input", quoted(*name)));
+      return error(node, fmt::format("stage {} comes later, at line {}; a stage reads from earlier ones only",
+                                     quoted(*name), line_of(*stages_[later])));
+    }
+    std::vector<std::string_view> names{source_name};
+    for (const auto& [known, index] : index_of_)
+      names.emplace_back(known);
+    return error(node,
+                 fmt::format("no earlier stage is named {}{}", quoted(*name), did_you_mean(*name, names)));
+  }
+
+  Result<ParameterValues> parameters(const toml::table& table, const Filter& filter) {
+    Arguments given(filter);
+    for (const auto& [key, value] : table) {
+      if (std::ranges::find(stage_keys, key.str()) != stage_keys.end()) continue;
+      const auto index = given.find(key.str());
+      if (!index) return error(value, index.error().message);
+      const Status set = parameter(given, *index, value);
+      if (!set) return error(value, set.error().message);
+    }
+    auto values = given.complete();
+    if (!values) return error(table, values.error().message);
+    return values;
+  }
+
+  static Status parameter(Arguments& given, std::size_t index, const toml::node& value) {
+    if (const auto text = value.value_exact<std::string>()) return given.set_choice(index, *text);
+    if (const auto number = value.value_exact<double>())
+      return given.set_number(index, *number, written(value));
+    if (const auto number = value.value_exact<std::int64_t>()) {
+      return given.set_number(index, static_cast<double>(*number), written(value));
+    }
+    return std::unexpected(given.wrong_value(index, written(value)));
+  }
+
+  [[nodiscard]] Status check_used() const {
+    std::vector<bool> used(pipeline_.nodes.size(), false);
+    used.back() = true;
+    for (std::size_t n = pipeline_.nodes.size(); n-- > 0;) {
+      if (!used[n]) {
+        return error(*stages_[n],
+                     fmt::format("nothing uses this stage ({}); remove it, or name it as an input",
+                                 pipeline_.nodes[n].filter->name));
+      }
+      for (int input : pipeline_.nodes[n].inputs) {
+        if (input != Node::source) used[static_cast<std::size_t>(input)] = true;
+      }
+    }
+    return {};
+  }
+
+  static unsigned line_of(const toml::node& node) { return node.source().begin.line; }
+
+  [[nodiscard]] std::unexpected<Error> error(const toml::node& node, std::string_view message) const {
+    return usage_error("{}:{}: {}", file_, line_of(node), message);
+  }
+
+  std::string_view file_;
+  std::vector<const toml::table*> stages_;
+  std::map<std::string, int, std::less<>> index_of_;  // of the named stages read so far
+  Pipeline pipeline_;
+};
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }  // opened for reading: nothing to lose
+};
+
+std::unexpected<Error> cannot_read(const std::string& path, int error_number) {
+  return usage_error("cannot read the pipeline file {}: {}", path, system_reason(error_number));
+}
+
+}  // namespace
+
+Result<Pipeline> parse_pipeline_toml(std::string_view text, std::string_view file_name) {
+  // toml++ as Debian builds it reports by exceptions, which end here.
+  try {
+    return TomlReader(file_name).read(toml::parse(text));
+  } catch (const toml::parse_error& error) {
+    // Its descriptions may quote the file, line breaks and all.
+    std::string description(error.description());
+    std::ranges::replace_if(description, [](char c) { return c < ' ' || c > '~'; }, ' ');
+    return usage_error("{}:{}: not valid TOML: {}", file_name, error.source().begin.line, description);
+  }
+}
+
+Result<Pipeline> read_pipeline_toml(const std::string& path) {
+  const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rbe"));
+  if (!file) return cannot_read(path, errno);
+  std::string text(max_pipeline_file + 1, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  if (std::ferror(file.get()) != 0) return cannot_read(path, errno);
+  if (text.size() > max_pipeline_file) {
+    return usage_error("{} is larger than the {} bytes allowed for a pipeline; is it the right file?", path,
+                       max_pipeline_file);
+  }
+  return parse_pipeline_toml(text, path);
+}
+
+std::string to_toml(const Pipeline& pipeline) {
+  const auto& nodes = pipeline.nodes;
+  // Only stages that a later one has to call by name get one: the filter's, numbered.
+  std::vector<bool> named(nodes.size(), false);
+  const auto reads_previous = [&](std::size_t n) {
+    return nodes[n].inputs.size() == 1 && nodes[n].inputs[0] == static_cast<int>(n) - 1;
+  };
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (reads_previous(n)) continue;
+    for (int input : nodes[n].inputs) {
+      if (input != Node::source) named[static_cast<std::size_t>(input)] = true;
+    }
+  }
+  const auto name = [&](int index) {
+    if (index == Node::source) return std::string(source_name);
+    return fmt::format("{}_{}", nodes[static_cast<std::size_t>(index)].filter->name, index + 1);
+  };
+
+  std::string text;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const Node& node = nodes[n];
+    text += fmt::format("{}[[stage]]\nfilter = \"{}\"\n", n == 0 ? "" : "\n", node.filter->name);
+    if (named[n]) text += fmt::format("name = \"{}\"\n", name(static_cast<int>(n)));
+    if (node.inputs.size() == 1 && !reads_previous(n)) {
+      text += fmt::format("input = \"{}\"\n", name(node.inputs[0]));
+    } else if (node.inputs.size() > 1) {
+      text += "inputs = [";
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        text += fmt::format("{}\"{}\"", i == 0 ? "" : ", ", name(node.inputs[i]));
+      }
+      text += "]\n";
+    }
+    for (std::size_t i = 0; i < node.values.size(); ++i) {
+      const Parameter& parameter = node.filter->parameters[i];
+      if (!parameter.required && node.values[i] == parameter.fallback) continue;
+      const std::string_view quote = parameter.type == ParameterType::choice ? "\"" : "";
+      text += fmt::format("{} = {}{}{}\n", parameter.name, quote, written_value(parameter, node.values[i]),
+                          quote);
+    }
+  }
+  return text;
+}
+
+}  // namespace millrace::image

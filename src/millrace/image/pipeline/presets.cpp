@@ -1,0 +1,39 @@
+#include "millrace/image/pipeline/presets.h"
+
+#include "millrace/base/quoted.h"
+#include "millrace/image/pipeline/pipeline_language.h"
+#include "millrace/image/pipeline/pipeline_toml.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace millrace::image {
+namespace {
+
+constexpr std::array<Preset, 7> paper_pipelines{{
+    {.name = "@A", .text = "blur | [sobel_x, sobel_y] | magnitude | threshold(0.1)"},
+    {.name = "@B", .text = "undistort(-0.12) | rotate(6) | crop(0.8)"},
+    {.name = "@C", .text = "undistort(-0.12) | rotate(60) | crop(0.8)"},
+    {.name = "@D", .text = "discretise(8) | threshold(0.5) | binary"},
+    {.name = "@E", .text = "threshold(0.5) | binary | rotate(30)"},
+    {.name = "@F", .text = "threshold(0.5) | rotate(30) | binary"},
+    {.name = "@G", .text = "rotate(30) | threshold(0.5) | binary"},
+}};
+
+}  // namespace
+
+std::span<const Preset> presets() { return paper_pipelines; }
+
+Result<Pipeline> load_pipeline(std::string_view argument) {
+  if (argument.starts_with('@')) {
+    const auto* const preset = std::ranges::find(paper_pipelines, argument, &Preset::name);
+    if (preset != paper_pipelines.end()) return parse_pipeline(preset->text);
+    return usage_error("unknown preset {}; the presets are {} to {}, each of which stands alone",
+                       quoted(argument), paper_pipelines.front().name, paper_pipelines.back().name);
+  }
+  if (argument.ends_with(".toml")) return read_pipeline_toml(std::string(argument));
+  return parse_pipeline(argument);
+}
+
+}  // namespace millrace::image

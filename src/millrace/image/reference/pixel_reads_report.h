@@ -1,0 +1,19 @@
+// Counts of pixel reads for people and for programs: what `millrace run --count` prints.
+#pragma once
+
+#include "millrace/image/reference/pixel_reads.h"
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace millrace::image {
+
+// A table with a line for each stage and a column for each order, ended by a newline: reads per pixel.
+[[nodiscard]] std::string to_text(const PixelReads& counted);
+
+// {"frame": {"width", "height"}, "stages": [{"name", "pixels", "reads": {...}, "reads_per_pixel": {...}}]},
+// the last two with a number for each order. Keys are stable: others may be added.
+[[nodiscard]] nlohmann::json to_json(const PixelReads& counted);
+
+}  // namespace millrace::image

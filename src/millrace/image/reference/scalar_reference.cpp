@@ -1,0 +1,68 @@
+#include "millrace/image/reference/scalar_reference.h"
+
+#include "millrace/image/filter/algebra.h"
+
+#include <cstdint>
+#include <utility>
+
+namespace millrace::image {
+namespace {
+
+class WholeImages final : public PixelSource {
+ public:
+  explicit WholeImages(std::vector<const ScalarImage*> inputs) : inputs_(std::move(inputs)) {}
+
+  float read(int input, int x, int y) override { return inputs_[static_cast<std::size_t>(input)]->at(x, y); }
+
+ private:
+  std::vector<const ScalarImage*> inputs_;
+};
+
+template <class Sample> ScalarImage copy_of(const video::PlaneView& plane) {
+  ScalarImage image{.size = {plane.width, plane.height}, .pixels = {}};
+  image.pixels.reserve(static_cast<std::size_t>(image.size.pixels()));
+  for (int y = 0; y < plane.height; ++y) {
+    const Sample* row = plane.row<const Sample>(y);
+    image.pixels.insert(image.pixels.end(), row, row + plane.width);
+  }
+  return image;
+}
+
+ScalarImage evaluate(const StageLayout& stage, std::vector<const ScalarImage*> inputs) {
+  WholeImages source(std::move(inputs));
+  ScalarAlgebra algebra(source, stage.input, stage.coefficients);
+  const Size size = stage.output.size;
+  ScalarImage image{.size = size, .pixels = {}};
+  image.pixels.reserve(static_cast<std::size_t>(size.pixels()));
+  for (int y = 0; y < size.height; ++y) {
+    for (int x = 0; x < size.width; ++x)
+      image.pixels.push_back(stage.filter->pixel(algebra, x, y));
+  }
+  return image;
+}
+
+}  // namespace
+
+ScalarImage scalar_image(const video::PlaneView& plane, ElementType type) {
+  return type == ElementType::u8 ? copy_of<std::uint8_t>(plane) : copy_of<std::uint16_t>(plane);
+}
+
+std::vector<ScalarImage> scalar_stages(const PlaneLayout& layout, const ScalarImage& source) {
+  std::vector<ScalarImage> images;
+  images.reserve(layout.stages.size());
+  for (const StageLayout& stage : layout.stages) {
+    std::vector<const ScalarImage*> inputs;
+    inputs.reserve(stage.inputs.size());
+    for (int input : stage.inputs) {
+      inputs.push_back(input == StageLayout::source ? &source : &images[static_cast<std::size_t>(input)]);
+    }
+    images.push_back(evaluate(stage, std::move(inputs)));
+  }
+  return images;
+}
+
+ScalarImage scalar_reference(const PlaneLayout& layout, const ScalarImage& source) {
+  return std::move(scalar_stages(layout, source).back());
+}
+
+}  // namespace millrace::image
