@@ -1,9 +1,9 @@
 #include "millrace/video/reader.h"
 
 #include "millrace/base/input_file.h"
-#include "millrace/video/ffmpeg_reader.h"
+#include "millrace/video/ffmpeg/ffmpeg_reader.h"
 #include "millrace/video/test_source.h"
-#include "millrace/video/y4m_reader.h"
+#include "millrace/video/y4m/y4m_reader.h"
 
 namespace millrace::video {
 

@@ -1,6 +1,6 @@
 #include "millrace/video/test_source.h"
 
-#include "millrace/video/frame_pool.h"
+#include "millrace/video/frame/frame_pool.h"
 
 #include <algorithm>
 #include <charconv>

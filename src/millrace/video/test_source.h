@@ -2,7 +2,7 @@
 // hand.
 #pragma once
 
-#include "millrace/video/reader.h"
+#include "millrace/video/frame/frame_reader.h"
 
 #include <memory>
 #include <string_view>

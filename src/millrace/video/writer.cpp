@@ -1,8 +1,8 @@
 #include "millrace/video/writer.h"
 
 #include "millrace/base/output_file.h"
-#include "millrace/video/ffmpeg_writer.h"
-#include "millrace/video/y4m_writer.h"
+#include "millrace/video/ffmpeg/ffmpeg_writer.h"
+#include "millrace/video/y4m/y4m_writer.h"
 
 namespace millrace::video {
 namespace {

@@ -1,7 +1,7 @@
 #include "millrace/base/output_file.h"
 #include "millrace/video/video_testing.h"
 #include "millrace/video/writer.h"
-#include "millrace/video/y4m_writer.h"
+#include "millrace/video/y4m/y4m_writer.h"
 
 #include <array>
 #include <csignal>

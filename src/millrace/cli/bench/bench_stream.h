@@ -4,8 +4,8 @@
 #include "millrace/base/result.h"
 #include "millrace/image/execute/executor.h"
 #include "millrace/machine/machine_report.h"
-#include "millrace/video/frame.h"
-#include "millrace/video/frame_pool.h"
+#include "millrace/video/frame/frame.h"
+#include "millrace/video/frame/frame_pool.h"
 
 #include <condition_variable>
 #include <functional>

@@ -1,7 +1,7 @@
 #include "millrace/cli/model/model_plot.h"
 
 #include "millrace/base/whole_file.h"
-#include "millrace/video/ffmpeg_handles.h"
+#include "millrace/video/ffmpeg/ffmpeg_handles.h"
 
 #include <cstddef>
 #include <cstring>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "millrace/image/execute/structure_runner.h"
-#include "millrace/video/frame.h"
+#include "millrace/video/frame/frame.h"
 
 namespace millrace::cli {
 

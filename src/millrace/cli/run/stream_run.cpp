@@ -6,9 +6,9 @@
 #include "millrace/cli/run/frame_views.h"
 #include "millrace/image/pipeline/parameter_timeline.h"
 #include "millrace/machine/thread_affinity.h"
-#include "millrace/video/frame_pool.h"
-#include "millrace/video/overlapped_reader.h"
-#include "millrace/video/overlapped_writer.h"
+#include "millrace/video/frame/frame_pool.h"
+#include "millrace/video/overlap/overlapped_reader.h"
+#include "millrace/video/overlap/overlapped_writer.h"
 
 #include <optional>
 

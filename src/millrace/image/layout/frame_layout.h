@@ -3,7 +3,7 @@
 
 #include "millrace/base/result.h"
 #include "millrace/image/pipeline/pipeline.h"
-#include "millrace/video/frame.h"
+#include "millrace/video/frame/frame.h"
 
 #include <vector>
 

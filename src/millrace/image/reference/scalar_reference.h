@@ -5,7 +5,7 @@
 
 #include "millrace/image/filter/geometry.h"
 #include "millrace/image/layout/frame_layout.h"
-#include "millrace/video/frame.h"
+#include "millrace/video/frame/frame.h"
 
 #include <cstddef>
 #include <vector>

@@ -1,0 +1,27 @@
+#include "millrace/video/ffmpeg/ffv1_checksum.h"
+
+extern "C" {
+#include <libavutil/crc.h>
+}
+
+namespace millrace::video {
+
+bool ffv1_checksums_hold(std::span<const std::uint8_t> packet) {
+  // A slice ends with its size in 3 bytes, a status and the checksum in 4, which is chosen so that the
+  // checksum of the slice with its footer is 0. The slices follow each other and are found from the last one
+  // backwards.
+  constexpr std::size_t footer = 8;
+  const AVCRC* table = av_crc_get_table(AV_CRC_32_IEEE);
+  if (packet.empty()) return false;
+  while (!packet.empty()) {
+    if (packet.size() < footer) return false;
+    const std::uint8_t* size = packet.data() + packet.size() - footer;
+    const std::size_t slice = (std::size_t{size[0]} << 16 | std::size_t{size[1]} << 8 | size[2]) + footer;
+    if (slice > packet.size() || av_crc(table, 0, packet.data() + packet.size() - slice, slice) != 0)
+      return false;
+    packet = packet.first(packet.size() - slice);
+  }
+  return true;
+}
+
+}  // namespace millrace::video

@@ -1,0 +1,57 @@
+#include "millrace/video/frame/frame_pool.h"
+
+#include <new>
+
+namespace millrace::video {
+namespace {
+
+constexpr std::align_val_t alignment{64};
+
+}  // namespace
+
+std::byte* allocate_samples(std::size_t bytes) {
+  return static_cast<std::byte*>(::operator new(bytes, alignment));
+}
+
+void free_samples(std::byte* memory) { ::operator delete(memory, alignment); }
+
+FrameFreeList::~FrameFreeList() {
+  for (std::byte* memory : waiting_)
+    free_samples(memory);
+}
+
+std::byte* FrameFreeList::take(std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  if (!waiting_.empty()) {
+    std::byte* memory = waiting_.back();  // the last one returned is the likeliest to be in a cache
+    waiting_.pop_back();
+    return memory;
+  }
+  waiting_.reserve(buffers_ + 1);  // so that give_back() cannot fail
+  std::byte* memory = allocate_samples(bytes);
+  ++buffers_;
+  return memory;
+}
+
+void FrameFreeList::give_back(std::byte* memory) noexcept {
+  const std::scoped_lock lock(mutex_);
+  waiting_.push_back(memory);
+}
+
+std::size_t FrameFreeList::buffers() const {
+  const std::scoped_lock lock(mutex_);
+  return buffers_;
+}
+
+FramePool::FramePool(const FrameFormat& format) : format_(format), list_(std::make_shared<FrameFreeList>()) {}
+
+Result<Frame> FramePool::acquire() {
+  try {
+    return Frame(format_, Frame::Samples(list_->take(frame_bytes(format_)), Frame::Free{list_}));
+  } catch (const std::bad_alloc&) {
+    return failure("out of memory for a frame of {} ({} MiB); use a smaller video or fewer frames in flight",
+                   to_string(format_), frame_bytes(format_) >> 20);
+  }
+}
+
+}  // namespace millrace::video

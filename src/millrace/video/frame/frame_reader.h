@@ -1,0 +1,46 @@
+// What delivers the frames of a video, one after the other.
+#pragma once
+
+#include "millrace/base/result.h"
+#include "millrace/video/frame/frame.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+namespace millrace::video {
+
+struct ReaderOptions {
+  // Threads the decoder may use, the calling one included. More than 1 makes a pool of the decoder's own.
+  int decoder_threads = 1;
+  // Larger frames are refused, so that a damaged header cannot take all memory.
+  std::size_t max_frame_bytes = std::size_t{1} << 30;
+  // Makes waiting for a pipe fail as interrupted, while opening and later, as cancel() does.
+  std::stop_token stop;
+};
+
+// Delivers frames in order, with index 0, 1, 2, ... and all of one format. Frames come from a pool:
+// destroying them makes room for later ones. One thread at a time; cancel() from any.
+class FrameReader {
+ public:
+  FrameReader() = default;
+  FrameReader(const FrameReader&) = delete;
+  FrameReader& operator=(const FrameReader&) = delete;
+  virtual ~FrameReader() = default;
+
+  [[nodiscard]] virtual const FrameFormat& format() const = 0;
+
+  // The next frame, or nullopt at the end. A damaged video delivers the frames before the damage, then an
+  // error that says which frame is damaged and how; after the end or an error every further call gives the
+  // same again.
+  [[nodiscard]] virtual Result<std::optional<Frame>> next() = 0;
+
+  // How many frames there will be, where a header says so or it follows from sizes. May be wrong.
+  [[nodiscard]] virtual std::optional<std::int64_t> frame_count_hint() const { return std::nullopt; }
+
+  // Makes a next() that waits for a pipe, and later ones, fail as interrupted.
+  virtual void cancel() {}
+};
+
+}  // namespace millrace::video

@@ -1,0 +1,25 @@
+#include "millrace/video/overlap/overlapped_reader.h"
+
+namespace millrace::video {
+
+OverlappedReader::OverlappedReader(std::unique_ptr<FrameReader> reader, std::size_t depth)
+    : reader_(std::move(reader)), queue_(depth), thread_([this] { read_ahead(); }) {}
+
+OverlappedReader::~OverlappedReader() {
+  queue_.close();
+  reader_->cancel();
+  thread_.join();
+}
+
+Result<std::optional<Frame>> OverlappedReader::next() { return queue_.pop(); }
+
+void OverlappedReader::read_ahead() {
+  for (;;) {
+    Result<std::optional<Frame>> frame = reader_->next();
+    if (!frame) return queue_.finish(std::unexpected(std::move(frame.error())));
+    if (!*frame) return queue_.finish();
+    if (!queue_.push(**std::move(frame))) return;
+  }
+}
+
+}  // namespace millrace::video

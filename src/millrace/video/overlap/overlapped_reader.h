@@ -1,0 +1,35 @@
+// Decodes ahead, in a thread of its own, while frames are being processed.
+#pragma once
+
+#include "millrace/video/frame/frame_reader.h"
+#include "millrace/video/overlap/frame_queue.h"
+
+#include <memory>
+#include <thread>
+
+namespace millrace::video {
+
+// A reader whose frames are read ahead, up to queue_depth of them and one in the making. Destruction ends a
+// wait for input and joins the thread. next() from one thread at a time; cancel() from any.
+class OverlappedReader final : public FrameReader {
+ public:
+  explicit OverlappedReader(std::unique_ptr<FrameReader> reader, std::size_t depth = queue_depth);
+  ~OverlappedReader() override;
+
+  [[nodiscard]] const FrameFormat& format() const override { return reader_->format(); }
+  [[nodiscard]] Result<std::optional<Frame>> next() override;
+  [[nodiscard]] std::optional<std::int64_t> frame_count_hint() const override {
+    return reader_->frame_count_hint();
+  }
+  // Frames that were read before are still delivered; then comes the interruption.
+  void cancel() override { reader_->cancel(); }
+
+ private:
+  void read_ahead();
+
+  std::unique_ptr<FrameReader> reader_;
+  FrameQueue queue_;
+  std::thread thread_;
+};
+
+}  // namespace millrace::video

@@ -1,0 +1,309 @@
+#include "millrace/base/input_file.h"
+#include "millrace/base/output_file.h"
+#include "millrace/video/frame/frame_pool.h"
+#include "millrace/video/overlap/overlapped_reader.h"
+#include "millrace/video/overlap/overlapped_writer.h"
+#include "millrace/video/video_testing.h"
+#include "millrace/video/y4m/y4m_reader.h"
+#include "millrace/video/y4m/y4m_writer.h"
+
+#include <array>
+#include <atomic>
+#include <semaphore>
+#include <thread>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+namespace millrace::video {
+namespace {
+
+using namespace millrace::video::testing;
+using namespace std::chrono_literals;
+
+constexpr FrameFormat small{.width = 8, .height = 8};
+
+Frame numbered(std::int64_t index) {
+  Frame frame(small);
+  frame.index = index;
+  return frame;
+}
+
+// --- FrameQueue
+
+TEST(FrameQueue, KeepsTheOrderThroughManyFrames) {
+  FrameQueue queue;
+  std::thread producer([&] {
+    for (int index = 0; index < 2000; ++index)
+      if (!queue.push(numbered(index))) return;
+    queue.finish();
+  });
+  std::int64_t expected = 0;
+  for (;; ++expected) {
+    EXPECT_LE(queue.size(), queue_depth);
+    auto frame = queue.pop();
+    ASSERT_TRUE(frame);
+    if (!*frame) break;
+    EXPECT_EQ((*frame)->index, expected);
+  }
+  producer.join();
+  EXPECT_EQ(expected, 2000);
+}
+
+TEST(FrameQueue, MakesThePusherWaitWhenFull) {
+  FrameQueue queue;
+  std::atomic<int> pushed = 0;  // relaxed would do: only a count that is polled
+  std::thread producer([&] {
+    while (pushed < 5 && queue.push(numbered(pushed)))
+      ++pushed;
+  });
+  while (queue.size() < queue_depth)
+    std::this_thread::yield();
+  std::this_thread::sleep_for(20ms);
+  EXPECT_EQ(queue.size(), queue_depth);
+  EXPECT_LE(pushed, 2);
+  for (int index = 0; index < 5; ++index)
+    EXPECT_EQ((**queue.pop()).index, index);
+  producer.join();
+}
+
+TEST(FrameQueue, GivesTheFramesBeforeTheError) {
+  FrameQueue queue;
+  ASSERT_TRUE(queue.push(numbered(0)));
+  ASSERT_TRUE(queue.push(numbered(1)));
+  queue.finish(failure("broken"));
+  EXPECT_EQ((**queue.pop()).index, 0);
+  EXPECT_EQ((**queue.pop()).index, 1);
+  for (int again = 0; again < 2; ++again) {
+    const auto end = queue.pop();
+    ASSERT_FALSE(end);
+    EXPECT_EQ(end.error().message, "broken");
+  }
+}
+
+TEST(FrameQueue, EndsEveryWaitWhenClosed) {
+  FrameQueue full;
+  ASSERT_TRUE(full.push(numbered(0)));
+  ASSERT_TRUE(full.push(numbered(1)));
+  std::thread pusher([&] { EXPECT_FALSE(full.push(numbered(2))); });
+  full.close();
+  pusher.join();
+  EXPECT_EQ(full.size(), 0U);
+  EXPECT_FALSE(full.push(numbered(3)));
+
+  FrameQueue empty;
+  std::thread popper([&] { EXPECT_FALSE(*empty.pop()); });
+  empty.close();
+  popper.join();
+}
+
+// --- OverlappedReader
+
+// Delivers numbered frames, then fails; counts how far it was asked.
+class CountingReader final : public FrameReader {
+ public:
+  CountingReader(int frames, std::atomic<int>& asked) : frames_(frames), asked_(asked), pool_(small) {}
+  [[nodiscard]] const FrameFormat& format() const override { return small; }
+  [[nodiscard]] Result<std::optional<Frame>> next() override {
+    if (index_ == frames_) return failure("frame {} is damaged", index_);
+    Frame frame = *pool_.acquire();
+    frame.index = index_++;
+    ++asked_;
+    return std::optional(std::move(frame));
+  }
+
+ private:
+  int frames_;
+  int index_ = 0;
+  std::atomic<int>& asked_;
+  FramePool pool_;
+};
+
+TEST(OverlappedReader, ReadsAheadNoFurtherThanTheQueueIsDeep) {
+  std::atomic<int> asked = 0;
+  OverlappedReader reader(std::make_unique<CountingReader>(100, asked));
+  for (int taken = 0; taken < 100; ++taken) {
+    auto frame = reader.next();
+    ASSERT_TRUE(frame && *frame);
+    EXPECT_EQ((*frame)->index, taken);
+    EXPECT_LE(asked, taken + 1 + static_cast<int>(queue_depth) + 1);
+  }
+  const auto end = reader.next();
+  ASSERT_FALSE(end);
+  EXPECT_EQ(end.error().message, "frame 100 is damaged");
+}
+
+TEST(OverlappedReader, IsAheadWhileNobodyAsks) {
+  std::atomic<int> asked = 0;
+  const OverlappedReader reader(std::make_unique<CountingReader>(100, asked));
+  while (asked < static_cast<int>(queue_depth) + 1)
+    std::this_thread::yield();
+}
+
+TEST(OverlappedReader, GivesTheSameAsTheReaderItWraps) {
+  const Delivered expected = read_all("test:96x80@20");
+  OverlappedReader reader(*open_reader("test:96x80@20"));
+  EXPECT_EQ(reader.frame_count_hint(), 20);
+  EXPECT_EQ(reader.format(), expected.frames[0].format());
+  const Delivered delivered = read_all(reader);
+  ASSERT_EQ(delivered.frames.size(), 20U);
+  for (std::size_t i = 0; i < 20; ++i)
+    EXPECT_TRUE(same_samples(delivered.frames[i], expected.frames[i]));
+}
+
+TEST(OverlappedReader, IsDestroyedAtOnceWhenFullOrWaitingForInput) {
+  for (int taken = 0; taken < 4; ++taken) {
+    OverlappedReader reader(*open_reader("test:96x80@1000"));
+    for (int i = 0; i < taken; ++i)
+      ASSERT_TRUE(reader.next());
+  }
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  const std::string start = "YUV4MPEG2 W2 H1 Cmono\nFRAME\nabFRAME\nc";  // and never more
+  ASSERT_EQ(write(ends[1], start.data(), start.size()), static_cast<ssize_t>(start.size()));
+  {
+    auto source = std::make_unique<InputFile>(Descriptor::owned(ends[0]), "the pipe");
+    OverlappedReader reader(*open_y4m_reader(std::move(source), {}));
+    EXPECT_TRUE(reader.next());
+  }
+  close(ends[1]);
+}
+
+TEST(OverlappedReader, DeliversTheInterruptionWhenCancelled) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  const std::string start = "YUV4MPEG2 W2 H1 Cmono\n";
+  ASSERT_EQ(write(ends[1], start.data(), start.size()), static_cast<ssize_t>(start.size()));
+  auto source = std::make_unique<InputFile>(Descriptor::owned(ends[0]), "the pipe");
+  OverlappedReader reader(*open_y4m_reader(std::move(source), {}));
+  std::thread canceller([&] { reader.cancel(); });
+  const auto frame = reader.next();
+  canceller.join();
+  ASSERT_FALSE(frame);
+  EXPECT_EQ(frame.error().kind, ErrorKind::interrupted);
+  close(ends[1]);
+}
+
+// --- OverlappedWriter
+
+// Writes when it is let, and fails at one frame.
+class GatedWriter final : public FrameWriter {
+ public:
+  GatedWriter(std::counting_semaphore<>& gate, std::vector<std::int64_t>& written, std::int64_t fails_at)
+      : gate_(gate), written_(written), fails_at_(fails_at) {}
+  [[nodiscard]] Status write(const Frame& frame) override {
+    gate_.acquire();
+    if (frame.index == fails_at_) return failure("cannot write frame {}", frame.index);
+    written_.push_back(frame.index);
+    return {};
+  }
+  [[nodiscard]] Status finish() override {
+    written_.push_back(-1);
+    return {};
+  }
+  [[nodiscard]] std::int64_t frames_written() const override {
+    return static_cast<std::int64_t>(written_.size());
+  }
+  void cancel() override { gate_.release(); }
+
+ private:
+  std::counting_semaphore<>& gate_;
+  std::vector<std::int64_t>& written_;
+  std::int64_t fails_at_;
+};
+
+TEST(OverlappedWriter, WritesAllInOrderAndFinishesLast) {
+  std::counting_semaphore<> gate(1000);
+  std::vector<std::int64_t> written;
+  OverlappedWriter writer(std::make_unique<GatedWriter>(gate, written, -1));
+  for (int index = 0; index < 50; ++index)
+    ASSERT_TRUE(writer.write(numbered(index)));
+  ASSERT_TRUE(writer.finish());
+  ASSERT_EQ(written.size(), 51U);
+  for (int index = 0; index < 50; ++index)
+    EXPECT_EQ(written[static_cast<std::size_t>(index)], index);
+  EXPECT_EQ(written.back(), -1);
+  EXPECT_EQ(writer.frames_written(), 50);
+}
+
+TEST(OverlappedWriter, TakesOnlyAsManyFramesAsItsQueueIsDeep) {
+  std::counting_semaphore<> gate(0);
+  std::vector<std::int64_t> written;
+  OverlappedWriter writer(std::make_unique<GatedWriter>(gate, written, -1));
+  std::atomic<int> accepted = 0;
+  std::thread producer([&] {
+    for (int index = 0; index < 10; ++index) {
+      EXPECT_TRUE(writer.write(numbered(index)));
+      ++accepted;
+    }
+  });
+  while (accepted < static_cast<int>(queue_depth) + 1)
+    std::this_thread::yield();
+  std::this_thread::sleep_for(20ms);
+  EXPECT_EQ(accepted, static_cast<int>(queue_depth) + 1);
+  gate.release(10);
+  producer.join();
+  EXPECT_TRUE(writer.finish());
+}
+
+TEST(OverlappedWriter, ReportsTheFirstErrorAndStillFinishes) {
+  std::counting_semaphore<> gate(1000);
+  std::vector<std::int64_t> written;
+  OverlappedWriter writer(std::make_unique<GatedWriter>(gate, written, 3));
+  Status status;
+  for (int index = 0; status && index < 100; ++index)
+    status = writer.write(numbered(index));
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message, "cannot write frame 3");
+  const Status finished = writer.finish();
+  ASSERT_FALSE(finished);
+  EXPECT_EQ(finished.error().message, "cannot write frame 3");
+  EXPECT_EQ(written, (std::vector<std::int64_t>{0, 1, 2, -1}));
+  EXPECT_EQ(writer.frames_written(), 3);
+}
+
+TEST(OverlappedWriter, ReportsAnErrorOfTheLastFrameAtFinish) {
+  std::counting_semaphore<> gate(1000);
+  std::vector<std::int64_t> written;
+  OverlappedWriter writer(std::make_unique<GatedWriter>(gate, written, 0));
+  ASSERT_TRUE(writer.write(numbered(0)));
+  EXPECT_FALSE(writer.finish());
+}
+
+TEST(OverlappedWriter, IsDestroyedAtOnceWhenTheOutputIsStuck) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  {
+    const FrameFormat large{.width = 640, .height = 480};  // more than a pipe holds
+    auto file = std::make_unique<OutputFile>(Descriptor::owned(ends[1]), "the pipe");
+    OverlappedWriter writer(*open_y4m_writer(std::move(file), large));
+    for (int i = 0; i < 2; ++i) {
+      Frame frame(large);
+      std::memset(frame.plane(0).data, 0, frame_bytes(large));
+      ASSERT_TRUE(writer.write(std::move(frame)));
+    }
+  }
+  close(ends[0]);
+}
+
+// --- memory
+
+TEST(Overlapped, MemoryStaysConstantOverTheLengthOfTheVideo) {
+  FramePool pool({.width = 64, .height = 48});
+  auto null = open_writer("null", pool.format());
+  ASSERT_TRUE(null);
+  OverlappedWriter writer(*std::move(null));
+  for (int index = 0; index < 500; ++index) {
+    auto frame = pool.acquire();
+    ASSERT_TRUE(frame);
+    frame->index = index;
+    ASSERT_TRUE(writer.write(*std::move(frame)));
+  }
+  ASSERT_TRUE(writer.finish());
+  EXPECT_EQ(writer.frames_written(), 500);
+  // Those in the queue, the one being written, the one being filled.
+  EXPECT_LE(pool.buffers(), queue_depth + 2);
+}
+
+}  // namespace
+}  // namespace millrace::video

@@ -1,0 +1,48 @@
+#include "millrace/video/overlap/overlapped_writer.h"
+
+namespace millrace::video {
+
+OverlappedWriter::OverlappedWriter(std::unique_ptr<FrameWriter> writer, std::size_t depth)
+    : writer_(std::move(writer)), queue_(depth), thread_([this] { write_behind(); }) {}
+
+OverlappedWriter::~OverlappedWriter() {
+  if (!thread_.joinable()) return;
+  queue_.close();
+  writer_->cancel();
+  thread_.join();
+}
+
+Status OverlappedWriter::write(Frame frame) {
+  if (queue_.push(std::move(frame))) return {};
+  join();  // the thread closed the queue because it failed
+  return status_;
+}
+
+Status OverlappedWriter::finish() {
+  queue_.finish();
+  join();
+  Status finished = writer_->finish();
+  return status_ ? finished : status_;
+}
+
+// Relaxed: a count for display. After finish() the join orders everything.
+std::int64_t OverlappedWriter::frames_written() const { return frames_.load(std::memory_order_relaxed); }
+
+void OverlappedWriter::join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void OverlappedWriter::write_behind() {
+  for (;;) {
+    const Result<std::optional<Frame>> frame = queue_.pop();
+    if (!frame || !*frame) return;
+    status_ = writer_->write(**frame);
+    if (!status_) {
+      queue_.close();
+      return;
+    }
+    frames_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace millrace::video

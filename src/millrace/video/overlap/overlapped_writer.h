@@ -1,0 +1,46 @@
+// Encodes behind, in a thread of its own, while the next frames are being processed.
+#pragma once
+
+#include "millrace/video/frame/frame_writer.h"
+#include "millrace/video/overlap/frame_queue.h"
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+namespace millrace::video {
+
+// Takes frames faster than the writer it wraps, up to queue_depth of them and one in the making. Its errors
+// come one or more frames late, and finish() reports them at the latest. Destruction without finish() ends a
+// wait for the output, drops what is queued and joins the thread. One thread at a time; cancel() from any.
+class OverlappedWriter {
+ public:
+  explicit OverlappedWriter(std::unique_ptr<FrameWriter> writer, std::size_t depth = queue_depth);
+  OverlappedWriter(const OverlappedWriter&) = delete;
+  OverlappedWriter& operator=(const OverlappedWriter&) = delete;
+  ~OverlappedWriter();
+
+  // Waits while the queue is full. Fails with the error of an earlier frame.
+  [[nodiscard]] Status write(Frame frame);
+
+  // Waits until all frames are written, then finishes the writer, even after an error (see
+  // FrameWriter::finish). The first error is what it returns. The last call to make.
+  [[nodiscard]] Status finish();
+
+  // Frames that were written without error. Exact after finish(), a little behind before.
+  [[nodiscard]] std::int64_t frames_written() const;
+
+  void cancel() { writer_->cancel(); }
+
+ private:
+  void write_behind();
+  void join();
+
+  std::unique_ptr<FrameWriter> writer_;
+  FrameQueue queue_;
+  Status status_;  // the thread's; read only after it was joined
+  std::atomic<std::int64_t> frames_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace millrace::video

@@ -1,0 +1,173 @@
+#include "millrace/video/y4m/y4m_reader.h"
+
+#include "millrace/video/frame/frame_pool.h"
+#include "millrace/video/y4m/y4m_header.h"
+
+#include <bit>
+#include <cstring>
+#include <vector>
+
+namespace millrace::video {
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "y4m samples of more than 8 bits are little-endian");
+
+constexpr std::size_t buffer_bytes = 256 << 10;  // fits a second-level cache
+constexpr std::size_t max_line = 1024;           // of a header; real ones have about 100 characters
+
+// Lines and blocks out of a source of bytes.
+class BufferedSource {
+ public:
+  explicit BufferedSource(std::unique_ptr<ByteSource> source)
+      : source_(std::move(source)), buffer_(buffer_bytes) {}
+
+  // As many bytes as there are, at most the whole destination.
+  [[nodiscard]] Result<std::size_t> read(std::span<std::byte> destination) {
+    std::size_t done = 0;
+    while (done < destination.size()) {
+      if (begin_ == end_) {
+        const Status filled = fill();
+        if (!filled) return std::unexpected(filled.error());
+        if (begin_ == end_) break;
+      }
+      const std::size_t count = std::min(destination.size() - done, end_ - begin_);
+      std::memcpy(destination.data() + done, buffer_.data() + begin_, count);
+      begin_ += count;
+      done += count;
+    }
+    return done;
+  }
+
+  // Up to and without the next newline; nullopt when the source ends or the line is too long before there is
+  // one.
+  [[nodiscard]] Result<std::optional<std::string>> read_line() {
+    std::string line;
+    std::byte byte{};
+    while (line.size() < max_line) {
+      const Result<std::size_t> count = read({&byte, 1});
+      if (!count) return std::unexpected(count.error());
+      if (*count == 0) return std::nullopt;
+      if (byte == std::byte{'\n'}) return line;
+      line.push_back(static_cast<char>(byte));
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] Result<bool> at_end() {
+    if (begin_ == end_) {
+      const Status filled = fill();
+      if (!filled) return std::unexpected(filled.error());
+    }
+    return begin_ == end_;
+  }
+
+  [[nodiscard]] std::optional<std::uint64_t> remaining() const {
+    const std::optional<std::uint64_t> behind = source_->remaining();
+    return behind ? std::optional(*behind + (end_ - begin_)) : std::nullopt;
+  }
+
+  void cancel() { source_->cancel(); }
+
+ private:
+  Status fill() {
+    const Result<std::size_t> count = source_->read(buffer_);
+    if (!count) return std::unexpected(count.error());
+    begin_ = 0;
+    end_ = *count;
+    return {};
+  }
+
+  std::unique_ptr<ByteSource> source_;
+  std::vector<std::byte> buffer_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+};
+
+class Y4mReader final : public FrameReader {
+ public:
+  Y4mReader(BufferedSource source, std::string name, const FrameFormat& format)
+      : source_(std::move(source)), name_(std::move(name)), pool_(format) {
+    const std::size_t each = packed_bytes(format) + y4m_frame_magic.size() + 1;
+    if (const auto bytes = source_.remaining()) hint_ = static_cast<std::int64_t>(*bytes / each);
+  }
+
+  [[nodiscard]] const FrameFormat& format() const override { return pool_.format(); }
+  [[nodiscard]] std::optional<std::int64_t> frame_count_hint() const override { return hint_; }
+  void cancel() override { source_.cancel(); }
+
+  [[nodiscard]] Result<std::optional<Frame>> next() override {
+    if (failed_) return std::unexpected(*failed_);
+    Result<std::optional<Frame>> frame = read_frame();
+    if (!frame)
+      failed_ = frame.error();
+    else
+      ++index_;
+    return frame;
+  }
+
+ private:
+  [[nodiscard]] Result<std::optional<Frame>> read_frame() {
+    const Result<bool> at_end = source_.at_end();
+    if (!at_end) return std::unexpected(at_end.error());
+    if (*at_end) return std::nullopt;
+    const Result<std::optional<std::string>> line = source_.read_line();
+    if (!line) return std::unexpected(line.error());
+    if (!*line && source_.remaining() == 0) return truncated();
+    if (!*line || !(**line == y4m_frame_magic || (*line)->starts_with("FRAME ")))
+      return failure("{}: frame {}: is damaged: does not begin with '{}'", name_, index_, y4m_frame_magic);
+    // Before memory is taken for a frame that cannot be there.
+    if (const auto left = source_.remaining(); left && *left < packed_bytes(format())) return truncated();
+
+    Result<Frame> frame = pool_.acquire();
+    if (!frame) return std::unexpected(std::move(frame.error()));
+    for (int index = 0; index < frame->planes(); ++index) {
+      const PlaneView plane = frame->plane(index);
+      const std::size_t bytes = static_cast<std::size_t>(plane.width) * bytes_per_sample(format());
+      for (int y = 0; y < plane.height; ++y) {
+        const Result<std::size_t> count = source_.read({plane.row<std::byte>(y), bytes});
+        if (!count) return std::unexpected(count.error());
+        if (*count < bytes) return truncated();
+      }
+    }
+    if (!within_bit_depth(*frame))
+      return failure("{}: frame {}: is damaged: has samples of more than {} bits", name_, index_,
+                     format().bits);
+    frame->index = index_;
+    return std::optional(*std::move(frame));
+  }
+
+  [[nodiscard]] std::unexpected<Error> truncated() const {
+    return failure("{}: frame {}: is truncated: the data ends within it", name_, index_);
+  }
+
+  BufferedSource source_;
+  std::string name_;
+  FramePool pool_;
+  std::int64_t index_ = 0;
+  std::optional<std::int64_t> hint_;
+  std::optional<Error> failed_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<FrameReader>> open_y4m_reader(std::unique_ptr<ByteSource> source,
+                                                     const ReaderOptions& options) {
+  const std::string name = source->name();
+  BufferedSource buffered(std::move(source));
+  const Result<std::optional<std::string>> line = buffered.read_line();
+  if (!line) return std::unexpected(line.error());
+  if (!*line && buffered.remaining() == 0)
+    return failure("{}: is empty or ends within the y4m header; give y4m", name);
+  if (!*line)
+    return failure(
+        "{}: is not y4m: no 'YUV4MPEG2' header line; give y4m, as 'ffmpeg -f yuv4mpegpipe' writes it", name);
+  const Result<FrameFormat> format = parse_y4m_header(**line);
+  if (!format) return failure("{}: {}", name, format.error().message);
+  if (frame_bytes(*format) > options.max_frame_bytes)
+    return failure("{}: a frame of {} takes {} MiB, more than the limit of {} MiB; use a smaller video", name,
+                   to_string(*format), frame_bytes(*format) >> 20, options.max_frame_bytes >> 20);
+  return std::make_unique<Y4mReader>(std::move(buffered), name, *format);
+}
+
+}  // namespace millrace::video

@@ -1,0 +1,15 @@
+// Reads y4m from any source of bytes, in a stream: never seeks, never holds more than a frame.
+#pragma once
+
+#include "millrace/base/byte_stream.h"
+#include "millrace/video/frame/frame_reader.h"
+
+#include <memory>
+
+namespace millrace::video {
+
+// Reads the header.
+[[nodiscard]] Result<std::unique_ptr<FrameReader>> open_y4m_reader(std::unique_ptr<ByteSource> source,
+                                                                   const ReaderOptions& options);
+
+}  // namespace millrace::video

@@ -1,0 +1,83 @@
+#include "millrace/video/y4m/y4m_writer.h"
+
+#include "millrace/video/y4m/y4m_header.h"
+
+#include <bit>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+namespace millrace::video {
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "y4m samples of more than 8 bits are little-endian");
+
+class Y4mWriter final : public FrameWriter {
+ public:
+  Y4mWriter(std::unique_ptr<OutputFile> file, const FrameFormat& format)
+      : file_(std::move(file)), format_(format) {}
+
+  [[nodiscard]] Status write_header() {
+    const std::string header = y4m_header(format_) + "\n";
+    return keep(file_->write(std::as_bytes(std::span(header))));
+  }
+
+  [[nodiscard]] Status write(const Frame& frame) override {
+    if (failed_) return std::unexpected(*failed_);
+    if (frame.format() != format_)
+      return failure("{}: frame {} is {}, not {}", file_->name(), frame.index, to_string(frame.format()),
+                     to_string(format_));
+    packed_.resize(y4m_frame_magic.size() + 1 + packed_bytes(format_));
+    std::byte* to = packed_.data();
+    std::memcpy(to, y4m_frame_magic.data(), y4m_frame_magic.size());
+    to += y4m_frame_magic.size();
+    *to++ = std::byte{'\n'};
+    for (int index = 0; index < frame.planes(); ++index) {
+      const PlaneView plane = frame.plane(index);
+      const std::size_t bytes = static_cast<std::size_t>(plane.width) * bytes_per_sample(format_);
+      for (int y = 0; y < plane.height; ++y, to += bytes)
+        std::memcpy(to, plane.row<std::byte>(y), bytes);
+    }
+    Status written = keep(file_->write(packed_));
+    if (written) ++frames_;
+    return written;
+  }
+
+  [[nodiscard]] Status finish() override {
+    if (failed_ && file_->is_regular()) {
+      if (Status cut = file_->truncate(whole_); !cut) return cut;
+    }
+    return file_->commit();
+  }
+
+  [[nodiscard]] std::int64_t frames_written() const override { return frames_; }
+  void cancel() override { file_->cancel(); }
+
+ private:
+  Status keep(Status status) {
+    if (status)
+      whole_ = file_->position();
+    else
+      failed_ = status.error();
+    return status;
+  }
+
+  std::unique_ptr<OutputFile> file_;
+  FrameFormat format_;
+  std::vector<std::byte> packed_;  // one frame as it goes into the file: a single write
+  std::uint64_t whole_ = 0;        // bytes up to the end of the last whole frame
+  std::int64_t frames_ = 0;
+  std::optional<Error> failed_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<FrameWriter>> open_y4m_writer(std::unique_ptr<OutputFile> file,
+                                                     const FrameFormat& format) {
+  auto writer = std::make_unique<Y4mWriter>(std::move(file), format);
+  if (Status written = writer->write_header(); !written) return std::unexpected(std::move(written.error()));
+  return writer;
+}
+
+}  // namespace millrace::video

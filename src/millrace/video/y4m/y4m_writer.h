@@ -1,0 +1,16 @@
+// Writes y4m to a file or pipe.
+#pragma once
+
+#include "millrace/base/output_file.h"
+#include "millrace/video/frame/frame_writer.h"
+
+#include <memory>
+
+namespace millrace::video {
+
+// Writes the header. finish() after a failed write cuts a regular file behind its last whole frame and keeps
+// it.
+[[nodiscard]] Result<std::unique_ptr<FrameWriter>> open_y4m_writer(std::unique_ptr<OutputFile> file,
+                                                                   const FrameFormat& format);
+
+}  // namespace millrace::video
