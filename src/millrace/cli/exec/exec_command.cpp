@@ -1,9 +1,10 @@
 #include "millrace/cli/exec/exec_command.h"
 
 #include "millrace/base/json_file.h"
+#include "millrace/cli/commands.h"
 #include "millrace/cli/exec/exec_options.h"
-#include "millrace/placement/learn.h"
-#include "millrace/placement/run_program.h"
+#include "millrace/placement/run/learn.h"
+#include "millrace/placement/run/run_program.h"
 
 #include <cmath>
 #include <csignal>

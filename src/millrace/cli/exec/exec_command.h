@@ -1,7 +1,7 @@
 #pragma once
 
 #include "millrace/cli/command/command.h"
-#include "millrace/placement/ignored_signals.h"
+#include "millrace/placement/birth/ignored_signals.h"
 
 namespace millrace::cli {
 

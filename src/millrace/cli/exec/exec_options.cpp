@@ -1,7 +1,7 @@
 #include "millrace/cli/exec/exec_options.h"
 
-#include "millrace/placement/plug_in.h"
-#include "millrace/placement/rule_file.h"
+#include "millrace/placement/policy/plug_in.h"
+#include "millrace/placement/policy/rule_file.h"
 
 #include <charconv>
 #include <cmath>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "millrace/base/result.h"
-#include "millrace/placement/run_program.h"
+#include "millrace/placement/run/run_program.h"
 
 #include <optional>
 #include <string>

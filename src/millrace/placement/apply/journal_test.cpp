@@ -1,0 +1,167 @@
+#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/machine/thread_affinity.h"
+#include "millrace/placement/apply/journal.h"
+#include "millrace/placement/task/task_files.h"
+
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+namespace millrace::placement {
+namespace {
+
+using machine::CpuSet;
+
+class JournalTest : public testing::Test {
+ protected:
+  TemporaryFolder own_;
+  std::filesystem::path folder_ = own_.path();
+};
+
+const Original original{{0, 1, 5}, machine::SchedulingClass::other, -3, 0, 0};
+const Original special{{}, machine::SchedulingClass::rr, 0, 7, 0};
+constexpr ProcessId process{123, 456};
+
+TEST_F(JournalTest, IsReadBackAsItWasWritten) {
+  auto journal = Journal::begin(folder_);
+  ASSERT_TRUE(journal) << journal.error().message;
+  ASSERT_TRUE(journal->add_process(process, original));
+  ASSERT_TRUE(journal->add_process({9, 9}, special));
+  ASSERT_TRUE(journal->add_thread(process, 125, special));
+  ASSERT_TRUE(journal->leave_alone(process, 126));
+  ASSERT_TRUE(journal->add_mask({3}));
+  ASSERT_TRUE(journal->add_attributes());
+  EXPECT_EQ(parse_journal(*read_small_file(journal->path().string())), journal->content());
+}
+
+TEST_F(JournalTest, CutAtAnyPlaceGivesWhatWasWhole) {
+  auto journal = Journal::begin(folder_);
+  ASSERT_TRUE(journal);
+  ASSERT_TRUE(journal->add_process(process, original));
+  ASSERT_TRUE(journal->add_mask({3}));
+  ASSERT_TRUE(journal->leave_alone(process, 126));
+  const std::string text = *read_small_file(journal->path().string());
+  for (std::size_t size = 0; size < text.size(); ++size) {
+    const JournalContent content = parse_journal(std::string_view(text).substr(0, size));
+    for (const auto& [id, found] : content.processes) {
+      EXPECT_EQ(id, process);
+      EXPECT_EQ(found.original, original);
+    }
+  }
+}
+
+TEST_F(JournalTest, IsGoneWithItsRun) {
+  std::filesystem::path path;
+  {
+    auto journal = Journal::begin(folder_);
+    ASSERT_TRUE(journal);
+    path = journal->path();
+    EXPECT_TRUE(std::filesystem::exists(path));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+// A process that waits to be killed, with two threads' worth of attributes to change.
+class Sleeper {
+ public:
+  Sleeper() : number_(fork()) {
+    if (number_ == 0)
+      while (true)
+        pause();
+  }
+  ~Sleeper() {
+    kill(number_, SIGKILL);
+    waitpid(number_, nullptr, 0);
+  }
+  Sleeper(const Sleeper&) = delete;
+  Sleeper& operator=(const Sleeper&) = delete;
+  [[nodiscard]] pid_t number() const { return number_; }
+  [[nodiscard]] ProcessId id() const { return {number_, read_task_stat(number_, number_)->start_time}; }
+
+ private:
+  pid_t number_;
+};
+
+TEST_F(JournalTest, NextStartRestoresWhatAKilledRunHasLeft) {
+  const Sleeper sleeper;
+  const auto before = read_original(sleeper.number());
+  ASSERT_TRUE(before);
+  const CpuSet one = before->mask.first(1);
+  // A journal of a run that is no more: process 2^22 + 1 never was.
+  std::ofstream(folder_ / "4194305-77.journal")
+      << "process " << sleeper.id().number << " " << sleeper.id().start_time << " "
+      << before->mask.to_string() << " " << machine::name_of(before->scheduling_class) << " 0 0 0;\nmask "
+      << one.to_string() << ";\nattributes;\n";
+  ASSERT_TRUE(machine::bind_thread(sleeper.number(), one));
+  const bool fair = before->scheduling_class == machine::SchedulingClass::other;
+  if (fair) {
+    ASSERT_TRUE(
+        machine::change_scheduling(sleeper.number(), {.scheduling_class = machine::SchedulingClass::batch}));
+  }
+  const Restored restored = restore_left_behind(folder_);
+  EXPECT_EQ(restored.failed, 0);
+  EXPECT_EQ(read_original(sleeper.number()), *before);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+TEST_F(JournalTest, RunsThatGoOnAreNotDisturbed) {
+  const Sleeper sleeper;
+  auto journal = Journal::begin(folder_);
+  ASSERT_TRUE(journal);
+  const auto before = read_original(sleeper.number());
+  ASSERT_TRUE(before);
+  ASSERT_TRUE(journal->add_process(sleeper.id(), *before));
+  const CpuSet one = before->mask.first(1);
+  ASSERT_TRUE(journal->add_mask(one));
+  ASSERT_TRUE(machine::bind_thread(sleeper.number(), one));
+  EXPECT_EQ(restore_left_behind(folder_).threads, 0);
+  EXPECT_EQ(read_original(sleeper.number())->mask, one);
+  EXPECT_TRUE(std::filesystem::exists(journal->path()));
+}
+
+TEST_F(JournalTest, AProcessOfTheSameNumberThatBeganLaterIsNotTouched) {
+  const Sleeper sleeper;
+  const auto before = read_original(sleeper.number());
+  ASSERT_TRUE(before);
+  const CpuSet one = before->mask.first(1);
+  ASSERT_TRUE(machine::bind_thread(sleeper.number(), one));
+  JournalContent content;
+  content.processes[{sleeper.number(), sleeper.id().start_time - 1}].original = *before;
+  content.masks.insert(one.to_string());
+  EXPECT_EQ(restore(content).threads, 0);
+  EXPECT_EQ(read_original(sleeper.number())->mask, one);
+}
+
+TEST_F(JournalTest, MasksThatNobodySetAndThreadsLeftAloneStayAsTheyAre) {
+  const Sleeper sleeper;
+  const auto before = read_original(sleeper.number());
+  ASSERT_TRUE(before);
+  if (before->mask.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const CpuSet one = before->mask.first(1);
+  ASSERT_TRUE(machine::bind_thread(sleeper.number(), one));
+  JournalContent content;
+  content.processes[sleeper.id()].original = *before;
+  content.masks.insert((before->mask - one).to_string());
+  EXPECT_EQ(restore(content).threads, 0);
+  content.masks.insert(one.to_string());
+  content.processes[sleeper.id()].left_alone.insert(sleeper.number());
+  EXPECT_EQ(restore(content).threads, 0);
+  content.processes[sleeper.id()].left_alone.clear();
+  EXPECT_EQ(restore(content).threads, 1);
+  EXPECT_EQ(restore(content).threads, 0);
+  EXPECT_EQ(read_original(sleeper.number())->mask, before->mask);
+}
+
+TEST_F(JournalTest, OtherFilesInTheFolderAreKept) {
+  std::ofstream(folder_ / "notes.journal") << "x";
+  std::ofstream(folder_ / "4194305-77.txt") << "x";
+  restore_left_behind(folder_);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "notes.journal"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "4194305-77.txt"));
+}
+
+}  // namespace
+}  // namespace millrace::placement

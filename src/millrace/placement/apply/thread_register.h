@@ -1,0 +1,142 @@
+// ThreadRegister: the threads of a program, what each had, what each was given, and the policy they follow.
+#pragma once
+
+#include "millrace/placement/apply/journal.h"
+#include "millrace/placement/policy/candidates.h"
+#include "millrace/placement/policy/policy.h"
+#include "millrace/placement/task/task_files.h"
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace millrace::placement {
+
+// What happened to the threads of a program so far.
+struct RegisterCounts {
+  int births = 0;      // threads that were seen to begin, the first one of each process included
+  int processes = 0;   // likewise
+  int most_alive = 0;  // at one time
+  int changes = 0;     // masks, classes and slices that were set
+  int refused = 0;     // that the kernel did not grant
+  std::string first_refusal;
+  std::set<std::string> left_alone;  // names of threads that look after their own mask or class
+  std::vector<Crowd> crowds;         // how many there were at once, and how long
+};
+
+// Told of births and ends by whoever watches the program, it keeps each thread as the policy says. Every
+// change is journalled before, and read back after.
+//
+// Masks and the count of CPUs: programs take the number of CPUs from the mask of the thread that asks, mostly
+// main before it makes others. So main threads keep what they had until their process has had other threads
+// for a while without new ones; and a thread that should have no mask of its own is given back the mask that
+// its maker had before millrace changed it, which it would inherit otherwise.
+//
+// A thread whose mask, class or slice is found to be neither what it had nor what it was given is left alone
+// from then on: it, or somebody else, looks after it.
+//
+// Any thread may call any function at any time.
+class ThreadRegister {
+ public:
+  // How long a process must have been without births before its main thread gets a mask.
+  static constexpr std::int64_t settling_ns = 200'000'000;
+
+  // `journal` outlives the register, and is used by it alone.
+  ThreadRegister(Surroundings surroundings, Policy policy, Journal& journal);
+  ~ThreadRegister();
+  ThreadRegister(const ThreadRegister&) = delete;
+  ThreadRegister& operator=(const ThreadRegister&) = delete;
+
+  // A process, with its first thread; `maker`: the thread that made it, 0 where that is not known. Failure
+  // where it is gone or the journal cannot be written; it is then not followed.
+  Status process_began(pid_t process, pid_t maker);
+  // A process runs another program from now on. Of its threads only the one is left that executed it,
+  // `former`, which has main's number now.
+  void process_executed(pid_t process, pid_t former);
+  // A further thread of a process that was told of. given: the mask that it took at its birth, where millrace
+  // had laid one ready. Nothing happens where the thread is known.
+  void thread_began(pid_t thread, pid_t process, pid_t maker, const machine::CpuSet& given = {});
+  // Of any thread or process; unknown ones are passed over.
+  void thread_ended(pid_t thread);
+
+  // Every thread follows `policy` from now on.
+  void set_policy(Policy policy);
+  void set_surroundings(Surroundings surroundings);
+
+  // Run times of all threads that were seen, the ended ones as far as they were read; reads the living ones.
+  // Notes which threads ended unseen, whose settling is over and, every tenth time, whose mask was changed by
+  // others.
+  RunTimes observe();
+  // Moves from one CPU to another of the threads alive, read for two threads with each observe(), in turn.
+  [[nodiscard]] std::int64_t migrations() const;
+
+  // Gives every thread back what it had, those too that were missed, and does nothing from then on.
+  Restored restore();
+
+  [[nodiscard]] RegisterCounts counts() const;
+  [[nodiscard]] int alive() const;
+  // Whether the policy gives any living thread something else than it had.
+  [[nodiscard]] bool changes_anything(const Policy& policy);
+  [[nodiscard]] std::vector<pid_t> processes() const;
+  [[nodiscard]] std::vector<pid_t> threads() const;
+
+ private:
+  struct Thread {
+    pid_t number = 0;
+    int order = 0;
+    bool main = false;
+    std::string name;
+    Original original;
+    Original last;      // as it was last read back
+    ThreadPlan wanted;  // what the policy said last
+    bool new_born = true;
+    RunTimes times;
+    std::int64_t migrations = 0;
+    int times_file = -1;  // of schedstat, kept open
+  };
+  struct Process {
+    int order = 0;
+    ProcessId id;
+    Original original;
+    std::map<pid_t, Thread> threads;
+    std::set<pid_t> left_alone;
+    std::int64_t last_birth_ns = 0;
+  };
+
+  [[nodiscard]] Thread* find(pid_t thread);
+  void count_crowd();
+  void add(Process& process, Thread thread);
+  void forget(Process& process, std::map<pid_t, Thread>::iterator thread);
+  [[nodiscard]] std::vector<ThreadPlan> plans_by(const Policy& policy, std::vector<Thread*>& threads);
+  void follow_policy();
+  void give(Process& process, Thread& thread, const ThreadPlan& plan);
+  void leave_alone(Process& process, Thread& thread);
+  void refuse(const Error& error);
+  [[nodiscard]] bool as_left(Thread& thread) const;
+  bool observe_thread(Process& process, Thread& thread);
+  void find_changed_by_others();
+
+  mutable std::mutex mutex_;
+  Surroundings surroundings_;
+  Policy policy_;
+  Journal* journal_;
+  std::map<pid_t, Process> processes_;
+  RunTimes ended_times_;
+  std::int64_t ended_migrations_ = 0;
+  RegisterCounts counts_;
+  int alive_ = 0;
+  std::map<std::pair<int, int>, std::int64_t> crowd_ns_;  // by processes and threads
+  std::int64_t crowd_since_ns_ = 0;
+  int next_thread_ = 0;
+  int next_process_ = 0;
+  int open_files_ = 0;
+  int observations_ = 0;
+  std::size_t next_migrations_ = 0;
+  bool restored_ = false;
+};
+
+}  // namespace millrace::placement

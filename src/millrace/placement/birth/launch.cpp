@@ -1,0 +1,88 @@
+#include "millrace/placement/birth/launch.h"
+
+#include "millrace/base/pipe.h"
+#include "millrace/base/system_reason.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace millrace::placement {
+namespace {
+
+constexpr int not_found = 127;
+constexpr int not_executable = 126;
+
+// Everything that the new process needs, made before it exists: it may allocate nothing.
+struct Prepared {
+  std::vector<char*> arguments;
+  std::vector<char*> environment;
+};
+
+Prepared prepare(const LaunchSettings& settings) {
+  Prepared prepared;
+  for (const std::string& word : settings.command)
+    prepared.arguments.push_back(const_cast<char*>(word.c_str()));
+  prepared.arguments.push_back(nullptr);
+  const auto replaced = [&settings](const char* entry) {
+    const std::size_t name = std::strcspn(entry, "=") + 1;
+    for (const std::string& own : settings.environment)
+      if (own.compare(0, name, entry, std::min(name, std::strlen(entry))) == 0) return true;
+    return false;
+  };
+  for (char** entry = environ; *entry != nullptr; ++entry)
+    if (!replaced(*entry)) prepared.environment.push_back(*entry);
+  for (const std::string& entry : settings.environment)
+    prepared.environment.push_back(const_cast<char*>(entry.c_str()));
+  prepared.environment.push_back(nullptr);
+  return prepared;
+}
+
+// In the new process.
+[[noreturn]] void run_program(const LaunchSettings& settings, const Prepared& prepared, int go, int error) {
+  char word = 0;
+  if (read(go, &word, 1) != 1) _exit(not_executable);
+  // Out of the way of the descriptors that the program is given.
+  constexpr int beyond = 1001;
+  const int moved = fcntl(error, F_DUPFD_CLOEXEC, beyond);
+  for (const auto& [here, there] : settings.descriptors)
+    dup2(here, there);
+  settings.ignored_signals.restore();
+  sigprocmask(SIG_SETMASK, &settings.blocked_signals, nullptr);
+  execvpe(prepared.arguments.front(), prepared.arguments.data(), prepared.environment.data());
+  const int reason = errno;
+  // Nobody to tell when this fails too; the exit code says it as well.
+  [[maybe_unused]] const ssize_t told = write(moved < 0 ? error : moved, &reason, sizeof(reason));
+  _exit(reason == ENOENT ? not_found : not_executable);
+}
+
+}  // namespace
+
+Result<WaitingProgram> WaitingProgram::make(const LaunchSettings& settings) {
+  auto go = make_pipe();
+  auto error = make_pipe();
+  if (!go || !error) return std::unexpected(go ? error.error() : go.error());
+  const Prepared prepared = prepare(settings);
+  const pid_t process = fork();
+  if (process < 0) return failure("cannot make a process: {}", system_reason(errno));
+  if (process == 0) {
+    close(go->write_end.get());
+    run_program(settings, prepared, go->read_end.get(), error->write_end.get());
+  }
+  return WaitingProgram(process, std::move(go->write_end), std::move(error->read_end));
+}
+
+int WaitingProgram::begin() {
+  const char word = 1;
+  if (write(go_.get(), &word, 1) != 1) return errno;
+  go_.close();
+  int reason = 0;
+  ssize_t size = 0;
+  while ((size = read(error_.get(), &reason, sizeof(reason))) < 0 && errno == EINTR) {
+  }
+  error_.close();
+  return size == sizeof(reason) ? reason : 0;
+}
+
+}  // namespace millrace::placement

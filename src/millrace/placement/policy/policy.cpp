@@ -1,0 +1,169 @@
+#include "millrace/placement/policy/policy.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <utility>
+
+namespace millrace::placement {
+namespace {
+
+using machine::CpuSet;
+
+// What is allowed of each core, in the order in which cores are taken: fast kinds first, then by number.
+std::vector<CpuSet> allowed_cores(const Surroundings& surroundings) {
+  const machine::Topology& topology = *surroundings.topology;
+  // The fastest kind in front, each in the order of the topology.
+  std::map<int, std::vector<CpuSet>, std::greater<>> of_kind;
+  for (const CpuSet& core : topology.cores()) {
+    const CpuSet usable = core & surroundings.allowed;
+    if (!usable.empty()) of_kind[topology.core_kind_of(usable.lowest())].push_back(usable);
+  }
+  std::vector<CpuSet> cores;
+  for (const auto& [kind, usable] : of_kind)
+    cores.insert(cores.end(), usable.begin(), usable.end());
+  return cores;
+}
+
+// What is allowed of each last-level cache, in the order of the cores.
+std::vector<CpuSet> allowed_llcs(const Surroundings& surroundings, const std::vector<CpuSet>& cores) {
+  std::vector<CpuSet> llcs;
+  for (const CpuSet& core : cores) {
+    const machine::Cache* cache = surroundings.topology->last_level_cache_of(core.lowest());
+    CpuSet llc = cache == nullptr ? core : cache->cpus & surroundings.allowed;
+    if (std::ranges::find(llcs, llc) == llcs.end()) llcs.push_back(std::move(llc));
+  }
+  return llcs;
+}
+
+double load_of(const Surroundings& surroundings, const CpuSet& core) {
+  double load = 0;
+  for (const int cpu : core)
+    if (static_cast<std::size_t>(cpu) < surroundings.load.size())
+      load += surroundings.load[static_cast<std::size_t>(cpu)];
+  return load;
+}
+
+struct Places {
+  CpuSet allowed;
+  std::vector<CpuSet> cores;
+  std::vector<CpuSet> llcs;
+};
+
+// One mask for each of `count` threads, none of which is a main thread.
+std::vector<CpuSet> one_to_one(const Places& places, std::size_t count) {
+  std::vector<CpuSet> masks(count);
+  const auto pus = static_cast<std::size_t>(places.allowed.count());
+  for (std::size_t i = 0; i < count; ++i) {
+    if (count <= places.cores.size())
+      masks[i] = places.cores[i].first(1);
+    else if (count <= pus)
+      masks[i] = places.cores[i % places.cores.size()];
+    else
+      masks[i] = places.llcs[i % places.llcs.size()];
+  }
+  return masks;
+}
+
+// Where main goes beside threads with masks of one PU each.
+CpuSet place_for_main(const Surroundings& surroundings, const Places& places,
+                      const std::vector<CpuSet>& taken) {
+  if (taken.size() > places.cores.size()) return {};
+  std::vector<CpuSet> free;
+  for (const CpuSet& core : places.cores)
+    if (std::ranges::none_of(taken, [&](const CpuSet& mask) { return mask.intersects(core); }))
+      free.push_back(core);
+  const std::vector<CpuSet>& choice = free.empty() ? places.cores : free;
+  return std::ranges::min_element(choice, {}, [&](const CpuSet& core) { return load_of(surroundings, core); })
+      ->first(1);
+}
+
+std::vector<CpuSet> one_to_one_beside_main(MaskPolicy policy, const Surroundings& surroundings,
+                                           const Places& places, std::span<const ThreadView> threads) {
+  const auto others = static_cast<std::size_t>(
+      std::ranges::count_if(threads, [](const auto& thread) { return !thread.main; }));
+  const std::vector<CpuSet> taken = one_to_one(places, others);
+  const CpuSet main = policy == MaskPolicy::main_least_loaded && others > 0
+                          ? place_for_main(surroundings, places, taken)
+                          : CpuSet();
+  std::vector<CpuSet> masks;
+  std::size_t next = 0;
+  for (const ThreadView& thread : threads)
+    masks.push_back(thread.main ? main : taken[next++]);
+  return masks;
+}
+
+std::vector<CpuSet> spread(const Places& places, std::size_t count) {
+  if (places.llcs.size() == 1 && count > places.cores.size()) return std::vector<CpuSet>(count);
+  const std::vector<CpuSet>& parts = places.llcs.size() == 1 ? places.cores : places.llcs;
+  std::vector<CpuSet> masks;
+  for (std::size_t i = 0; i < count; ++i)
+    masks.push_back(parts[i % parts.size()]);
+  return masks;
+}
+
+std::vector<CpuSet> compact(const Places& places, std::size_t count) {
+  CpuSet together;
+  for (const CpuSet& llc : places.llcs)
+    for (const CpuSet& core : places.cores)
+      if (llc.contains_all(core) && static_cast<std::size_t>(together.count()) < count) together |= core;
+  return std::vector(count, together);
+}
+
+std::vector<CpuSet> by_llc(const Places& places, std::size_t count) {
+  std::size_t used = 0;
+  for (std::size_t pus = 0; used < places.llcs.size() && pus < count; ++used)
+    pus += static_cast<std::size_t>(places.llcs[used].count());
+  std::vector<CpuSet> masks;
+  for (std::size_t i = 0; i < count; ++i)
+    masks.push_back(places.llcs[i * used / count]);
+  return masks;
+}
+
+}  // namespace
+
+std::vector<CpuSet> masks_of(MaskPolicy policy, const Surroundings& surroundings,
+                             std::span<const ThreadView> threads) {
+  if (policy == MaskPolicy::none) return std::vector<CpuSet>(threads.size());
+  Places places;
+  places.cores = allowed_cores(surroundings);
+  if (places.cores.empty()) return std::vector<CpuSet>(threads.size());
+  for (const CpuSet& core : places.cores)
+    places.allowed |= core;
+  places.llcs = allowed_llcs(surroundings, places.cores);
+  switch (policy) {
+  case MaskPolicy::none:
+    break;
+  case MaskPolicy::one_to_one:
+  case MaskPolicy::main_least_loaded:
+    return one_to_one_beside_main(policy, surroundings, places, threads);
+  case MaskPolicy::spread:
+    return spread(places, threads.size());
+  case MaskPolicy::compact:
+    return compact(places, threads.size());
+  case MaskPolicy::llc:
+    return by_llc(places, threads.size());
+  }
+  return std::vector<CpuSet>(threads.size());
+}
+
+Policy policy_of(const Plan& plan) {
+  return [plan](const Surroundings& surroundings, std::span<const ThreadView> threads) {
+    std::vector<ThreadPlan> plans;
+    for (CpuSet& mask : masks_of(plan.masks, surroundings, threads))
+      plans.push_back({std::move(mask), plan.scheduling_class, plan.slice_ns});
+    return plans;
+  };
+}
+
+Policy cpu_list_policy(std::vector<CpuSet> lists) {
+  return [lists = std::move(lists)](const Surroundings& surroundings, std::span<const ThreadView> threads) {
+    std::vector<ThreadPlan> plans;
+    for (const ThreadView& thread : threads)
+      plans.push_back(
+          {lists[static_cast<std::size_t>(thread.number) % lists.size()] & surroundings.allowed, {}, {}});
+    return plans;
+  };
+}
+
+}  // namespace millrace::placement

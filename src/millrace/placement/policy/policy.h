@@ -1,0 +1,63 @@
+// Policies: which CPUs each thread of a program may use. Pure: they see values only, never the system.
+#pragma once
+
+#include "millrace/machine/cpu_set.h"
+#include "millrace/machine/topology.h"
+#include "millrace/placement/policy/plan.h"
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace millrace::placement {
+
+// A living thread, as a policy sees it.
+struct ThreadView {
+  int number = 0;     // order of birth in the whole program, from 0; never used again
+  int process = 0;    // order of birth of its process, from 0
+  bool main = false;  // the thread that its process began with
+  std::string name;   // as the kernel has it, at most 15 characters; "" until it was read
+};
+
+struct Surroundings {
+  const machine::Topology* topology = nullptr;  // may be missing where no policy needs it
+  machine::CpuSet allowed;   // what the program was given: its own mask at the start; never empty
+  std::vector<double> load;  // by CPU number, 0 idle to 1 busy, by others too; missing: 0
+};
+
+// What one thread is to have. Without a mask it has what the program was given.
+struct ThreadPlan {
+  machine::CpuSet mask;
+  std::optional<machine::SchedulingClass> scheduling_class;
+  std::optional<std::int64_t> slice_ns;
+  [[nodiscard]] friend bool operator==(const ThreadPlan&, const ThreadPlan&) = default;
+};
+
+// A policy: one plan for each of `threads`, which are in order of birth. Masks lie within `allowed`.
+using Policy = std::function<std::vector<ThreadPlan>(const Surroundings&, std::span<const ThreadView>)>;
+
+// The masks of the built-in policies; empty sets mean `allowed`. CPUs are taken core by core, fast kinds of
+// core first, one PU of each core before any second one.
+//   none               every thread everywhere
+//   one-to-one         threads other than main one to a PU while there are cores for all; else, while there
+//                      are PUs for all, one to a core's PUs; beyond that wider: one LLC each, in turn.
+//                      Main threads everywhere
+//   main-least-loaded  the same, and main on the least loaded core that no other thread has, where there
+//                      is one, else on the least loaded; everywhere once threads outnumber cores
+//   spread             all threads, in turn, over the LLCs; where there is one LLC only: each to a core
+//                      while there are enough, else everywhere
+//   compact            all threads together on the fewest PUs that give each one, LLC by LLC
+//   llc                consecutive births share an LLC; as few LLCs as have a PU for each thread
+// An LLC counts with the PUs of it that are allowed.
+[[nodiscard]] std::vector<machine::CpuSet> masks_of(MaskPolicy policy, const Surroundings& surroundings,
+                                                    std::span<const ThreadView> threads);
+
+// The masks of the plan's policy, and its class and slice, for every thread.
+[[nodiscard]] Policy policy_of(const Plan& plan);
+
+// Explicit lists: thread number n gets lists[n mod size], as far as it is allowed; where nothing of it is
+// allowed, everything that is. `lists` is not empty.
+[[nodiscard]] Policy cpu_list_policy(std::vector<machine::CpuSet> lists);
+
+}  // namespace millrace::placement

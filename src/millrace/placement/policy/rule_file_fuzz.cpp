@@ -1,0 +1,20 @@
+// Whatever the text, the parser of rules answers, and what it takes can be followed.
+#include "millrace/machine/test_machines.h"
+#include "millrace/placement/policy/rule_file.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace millrace;
+  const auto rules = placement::parse_rules({reinterpret_cast<const char*>(data), size});
+  if (!rules) return 0;
+  static const machine::Topology topology = machine::hybrid();
+  const placement::Surroundings surroundings{.topology = &topology, .allowed = topology.cpus(), .load = {}};
+  const placement::ThreadView threads[] = {{0, 0, true, "main"}, {1, 0, false, "x264"}};
+  for (const auto& plan : placement::rule_policy (*rules)(surroundings, threads))
+    if (!surroundings.allowed.contains_all(plan.mask)) std::abort();
+  return 0;
+}

@@ -1,0 +1,61 @@
+#include "millrace/machine/test_machines.h"
+#include "millrace/placement/policy/rule_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace::placement {
+namespace {
+
+using machine::CpuSet;
+using machine::SchedulingClass;
+using testing::HasSubstr;
+
+TEST(RuleFile, FirstRuleThatMatchesGives) {
+  const auto rules = parse_rules("# an encoder\n"
+                                 "main cpus=0        # the one that reads\n"
+                                 "\n"
+                                 "name=x264* born=2-3 cpus=2-3,9 class=batch\n"
+                                 "born=4- slice=10\n"
+                                 "any class=rr");
+  ASSERT_TRUE(rules) << rules.error().message;
+  const auto topology = machine::bulldozer();
+  const Surroundings surroundings{.topology = &topology, .allowed = topology.cpus(), .load = {}};
+  const std::vector<ThreadView> threads = {{0, 0, true, "x264"},
+                                           {1, 0, false, "x264"},
+                                           {2, 0, false, "x264-a"},
+                                           {3, 0, false, "other"},
+                                           {4, 0, false, ""}};
+  const auto plans = rule_policy(*rules)(surroundings, threads);
+  EXPECT_EQ(plans[0], (ThreadPlan{CpuSet{0}, {}, {}}));
+  EXPECT_EQ(plans[1], (ThreadPlan{{}, SchedulingClass::rr, {}}));
+  EXPECT_EQ(plans[2], (ThreadPlan{CpuSet{2, 3}, SchedulingClass::batch, {}}));
+  EXPECT_EQ(plans[3], (ThreadPlan{{}, SchedulingClass::rr, {}}));
+  EXPECT_EQ(plans[4], (ThreadPlan{{}, {}, 10'000'000}));
+}
+
+class WrongRules : public testing::TestWithParam<const char*> {};
+
+TEST_P(WrongRules, AreRefusedByLineAndWord) {
+  const auto rules = parse_rules(std::string("any class=batch\n") + GetParam());
+  ASSERT_FALSE(rules);
+  EXPECT_EQ(rules.error().kind, ErrorKind::usage);
+  EXPECT_THAT(rules.error().message, HasSubstr("line 2"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Lines, WrongRules,
+                         testing::Values("cpus", "cpus=", "cpus=x", "cpus=3-1", "name= cpus=1",
+                                         "born=x class=batch", "born=3-2 class=batch", "born=-1 class=batch",
+                                         "class=idle", "class=BATCH", "slice=0", "slice=101", "slice=x",
+                                         "slice=nan", "main", "born=2", "thread=2 cpus=1"));
+
+TEST(RuleFile, WithoutARuleIsRefused) {
+  for (const auto* text : {"", "\n\n", "# nothing\n"})
+    EXPECT_FALSE(parse_rules(text)) << text;
+  const auto missing = read_rule_file("/nonexistent/rules");
+  ASSERT_FALSE(missing);
+  EXPECT_THAT(missing.error().message, HasSubstr("/nonexistent/rules"));
+}
+
+}  // namespace
+}  // namespace millrace::placement

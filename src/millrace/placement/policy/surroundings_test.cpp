@@ -1,0 +1,68 @@
+#include "millrace/machine/thread_affinity.h"
+#include "millrace/placement/policy/surroundings.h"
+#include "millrace/placement/task/task_files.h"
+
+#include <atomic>
+#include <latch>
+#include <thread>
+#include <tuple>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace::placement {
+namespace {
+
+using machine::CpuSet;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(Surroundings, MoreThanOneSilentCpuOfFourIsTaken) {
+  EXPECT_FALSE(taken_by_others(1, 0));
+  EXPECT_TRUE(taken_by_others(1, 1));
+  EXPECT_TRUE(taken_by_others(2, 1));
+  EXPECT_FALSE(taken_by_others(4, 1));
+  EXPECT_TRUE(taken_by_others(4, 2));
+  EXPECT_FALSE(taken_by_others(8, 2));
+  EXPECT_TRUE(taken_by_others(8, 3));
+}
+
+TEST(Surroundings, CpusThatCannotBeAskedCountAsTaken) { EXPECT_TRUE(taken_by_others(0, 0)); }
+
+TEST(Surroundings, OfManyCpusSomeAreAskedFromOneEndToTheOther) {
+  EXPECT_THAT(cpus_to_ask(CpuSet::range(0, 1), 8), ElementsAre(0, 1));
+  EXPECT_THAT(cpus_to_ask(CpuSet::range(0, 15), 4), ElementsAre(0, 4, 8, 12));
+  EXPECT_THAT(cpus_to_ask({1, 5, 6, 70, 99}, 2), ElementsAre(1, 6));
+  EXPECT_THAT(cpus_to_ask({}, 8), IsEmpty());
+}
+
+TEST(Surroundings, CpuThatAnotherThreadKeepsBusyIsTaken) {
+  const CpuSet allowed = machine::current_thread_affinity().value();
+  const CpuSet busy{allowed.highest()};
+  std::atomic<bool> done = false;
+  std::latch bound(1);
+  std::jthread other([&] {
+    ASSERT_TRUE(machine::bind_thread(0, busy));
+    bound.count_down();
+    while (!done.load(std::memory_order_relaxed)) {
+    }
+  });
+  bound.wait();
+  int taken = 0;
+  for (int look = 0; look < 20; ++look)
+    if (others_are_running(busy)) ++taken;
+  done = true;
+  EXPECT_GE(taken, 15);
+}
+
+TEST(Surroundings, AskingLeavesTheCallersMaskAndNoThread) {
+  const CpuSet allowed = machine::current_thread_affinity().value();
+  const std::size_t threads = list_threads(getpid()).size();
+  std::ignore = others_are_running(allowed);
+  EXPECT_EQ(list_threads(getpid()).size(), threads);
+  EXPECT_EQ(machine::current_thread_affinity().value(), allowed);
+}
+
+}  // namespace
+}  // namespace millrace::placement

@@ -1,0 +1,90 @@
+#include "millrace/placement/program/program_file.h"
+#include "millrace/placement/task/testing_files.h"
+
+#include <cstring>
+#include <elf.h>
+#include <fstream>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace millrace::placement {
+namespace {
+
+TEST(ProgramFile, StaticAndDynamicProgramsAreTold) {
+  for (const auto* name : {"threads", "tracing"}) {
+    const auto dynamic = inspect_program(testing_program("dynamic", name));
+    const auto fixed_program = inspect_program(testing_program("static", name));
+    ASSERT_TRUE(dynamic && fixed_program);
+    EXPECT_TRUE(dynamic->dynamic);
+    EXPECT_FALSE(fixed_program->dynamic);
+    EXPECT_FALSE(dynamic->narrow);
+    EXPECT_FALSE(dynamic->script);
+    EXPECT_FALSE(dynamic->changes_user);
+    EXPECT_NE(dynamic->build_id, fixed_program->build_id);
+  }
+}
+
+TEST(ProgramFile, ProgramsThatTraceOthersAreTold) {
+  EXPECT_TRUE(inspect_program(testing_program("dynamic", "tracing"))->traces);
+  EXPECT_FALSE(inspect_program(testing_program("dynamic", "threads"))->traces);
+}
+
+TEST(ProgramFile, IsLookedUpAsAShellDoes) {
+  const auto shell = inspect_program("sh");
+  ASSERT_TRUE(shell);
+  EXPECT_TRUE(shell->dynamic);
+  EXPECT_FALSE(inspect_program("there-is-no-such-program"));
+  EXPECT_FALSE(inspect_program("/etc/passwd"));
+  EXPECT_FALSE(inspect_program("/tmp"));
+}
+
+TEST(ProgramFile, ScriptsAreAsTheirInterpreter) {
+  const TemporaryFile script;
+  std::ofstream(script.path()) << "#! /bin/sh -e\ntrue\n";
+  chmod(script.path().c_str(), 0755);
+  const auto file = inspect_program(script.path());
+  ASSERT_TRUE(file);
+  EXPECT_TRUE(file->script);
+  EXPECT_TRUE(file->dynamic);
+}
+
+TEST(ProgramFile, SetUserIdIsTold) {
+  const TemporaryFile copy;
+  std::filesystem::copy_file(testing_program("static", "threads"), copy.path(),
+                             std::filesystem::copy_options::overwrite_existing);
+  chmod(copy.path().c_str(), 04755);
+  const auto file = inspect_program(copy.path());
+  ASSERT_TRUE(file);
+  EXPECT_TRUE(file->changes_user);
+}
+
+TEST(ProgramFile, ProgramsOf32BitsAreTold) {
+  std::vector<std::byte> bytes(sizeof(Elf64_Ehdr));
+  std::memcpy(bytes.data(), ELFMAG, SELFMAG);
+  bytes[EI_CLASS] = std::byte{ELFCLASS32};
+  const auto file = inspect_elf(bytes);
+  ASSERT_TRUE(file);
+  EXPECT_TRUE(file->narrow);
+}
+
+// Whatever is damaged in it, reading it ends.
+TEST(ProgramFile, DamagedFilesAreReadWithoutHarm) {
+  std::ifstream stream(testing_program("dynamic", "tracing"), std::ios::binary);
+  const std::vector<char> text(std::istreambuf_iterator<char>(stream), {});
+  std::mt19937 random(1);
+  for (int i = 0; i < 300; ++i) {
+    std::vector<char> damaged = text;
+    for (int j = 0; j < 8; ++j)
+      damaged[random() % (j < 6 ? 1024 : damaged.size())] = static_cast<char>(random());
+    if (i % 3 == 0) damaged.resize(random() % damaged.size());
+    const auto file = inspect_elf(std::as_bytes(std::span(damaged)));
+    if (file) {
+      EXPECT_LE(file->build_id.size(), 2 * damaged.size());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace::placement

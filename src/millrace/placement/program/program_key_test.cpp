@@ -1,0 +1,49 @@
+#include "millrace/placement/program/program_key.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::placement {
+namespace {
+
+std::optional<std::uint64_t> sizes(const std::string& name) {
+  if (name == "clip.y4m") return 45'000'000;
+  if (name == "other.y4m") return 40'000'000;
+  if (name == "huge.y4m") return 900'000'000;
+  return std::nullopt;
+}
+
+using Words = std::vector<std::string>;
+
+TEST(ProgramKey, ShapeForgetsWhichFileButNotHowLarge) {
+  const Words arguments = {"--preset", "superfast", "--threads", "4", "-o", "/dev/null", "clip.y4m"};
+  EXPECT_EQ(shape_of(arguments, sizes), "--preset superfast --threads 4 -o PATH FILE.y4m<8^9");
+  Words other = arguments;
+  other.back() = "other.y4m";
+  EXPECT_EQ(shape_of(arguments, sizes), shape_of(other, sizes));
+  other.back() = "huge.y4m";
+  EXPECT_NE(shape_of(arguments, sizes), shape_of(other, sizes));
+}
+
+TEST(ProgramKey, ShapeKeepsWhatDecidesTheWork) {
+  EXPECT_NE(shape_of({"--threads", "4"}, sizes), shape_of({"--threads", "8"}, sizes));
+  EXPECT_NE(shape_of({"-9"}, sizes), shape_of({"-1"}, sizes));
+}
+
+TEST(ProgramKey, ShapeLooksIntoOptionsWithValues) {
+  EXPECT_EQ(shape_of({"--input=clip.y4m", "--crf=23", "--out=a/b.mkv"}, sizes),
+            "--input=FILE.y4m<8^9 --crf=23 --out=PATH.mkv");
+}
+
+TEST(ProgramKey, DiffersByProgramArgumentsAndCpus) {
+  const ProgramFile a{.path = "/usr/bin/x264", .build_id = "aa", .size_bytes = 5};
+  ProgramFile b = a;
+  b.build_id = "bb";
+  const auto key = program_key(a, {"x264", "-v"}, {0, 1}, sizes);
+  EXPECT_EQ(key, program_key(a, {"/usr/bin/x264", "-v"}, {0, 1}, sizes));
+  EXPECT_NE(key, program_key(b, {"x264", "-v"}, {0, 1}, sizes));
+  EXPECT_NE(key, program_key(a, {"x264", "-q"}, {0, 1}, sizes));
+  EXPECT_NE(key, program_key(a, {"x264", "-v"}, {0}, sizes));
+}
+
+}  // namespace
+}  // namespace millrace::placement

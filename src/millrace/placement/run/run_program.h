@@ -1,0 +1,74 @@
+// run_program: launches or joins a program, keeps its threads as asked, and gives back what it changed.
+#pragma once
+
+#include "millrace/base/result.h"
+#include "millrace/machine/topology.h"
+#include "millrace/placement/birth/ignored_signals.h"
+#include "millrace/placement/policy/policy.h"
+#include "millrace/placement/run/summary.h"
+#include "millrace/placement/trials/plan_trials.h"
+#include "millrace/placement/trials/progress.h"
+#include "millrace/tuning/profile_store.h"
+
+#include <csignal>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace millrace::placement {
+
+// Where numbers that tell of progress are looked for.
+enum class ReportStream { none, output, error, descriptor };
+
+struct ProgressSettings {
+  ReportStream stream = ReportStream::none;
+  int descriptor = 0;   // of the program, for ReportStream::descriptor
+  std::string pattern;  // see ReportReader
+};
+
+// What a policy wants to know of the machine: reading it delays the program's start.
+enum class MasksNeed { nothing, topology, load };
+
+[[nodiscard]] constexpr MasksNeed need_of(MaskPolicy masks) {
+  switch (masks) {
+  case MaskPolicy::none:
+    return MasksNeed::nothing;
+  case MaskPolicy::main_least_loaded:
+    return MasksNeed::load;
+  default:
+    return MasksNeed::topology;
+  }
+}
+
+struct RunSettings {
+  std::vector<std::string> command;  // empty: attach
+  std::optional<pid_t> attach;
+  BirthWay birth = BirthWay::any;
+  // What is asked for: a policy that is fixed; nothing: trials find the plan.
+  std::optional<Policy> policy;
+  std::string policy_name = "auto";
+  MasksNeed masks = MasksNeed::topology;  // of that policy
+  // Given to every thread whose policy gives none.
+  std::optional<machine::SchedulingClass> scheduling_class;
+  std::optional<std::int64_t> slice_ns;
+  ProgressSettings progress;
+  TrialOptions trials;
+  // What was learnt earlier and what will be learnt, by the automatic policy. Null: nothing is kept.
+  tuning::ProfileStore* profiles = nullptr;
+  // As the process had them before it changed anything.
+  sigset_t blocked_signals{};
+  IgnoredSignals ignored_signals;
+};
+
+// Runs until the program ends, or, attached, until SIGINT, SIGTERM or SIGHUP. Its signals, streams, terminal
+// and exit status are what they would be without: signals sent to this process are passed on, a stop by the
+// terminal stops this process as well. To be called while this process has one thread only; SIGCHLD and the
+// signals that are passed on must not be waited for elsewhere.
+//
+// What was changed is given back before it returns, and, should this process be killed, by a guardian.
+//
+// Failure when the program could not be launched or joined at all; usage error where what is asked for is
+// impossible. A program that fails is no failure: see Summary::status.
+[[nodiscard]] Result<Summary> run_program(const RunSettings& settings);
+
+}  // namespace millrace::placement

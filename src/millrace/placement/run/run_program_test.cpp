@@ -1,0 +1,417 @@
+#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/machine/thread_affinity.h"
+#include "millrace/placement/apply/journal.h"
+#include "millrace/placement/run/program_testing.h"
+#include "millrace/placement/run/run_program.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+namespace millrace::placement {
+namespace {
+
+using machine::CpuSet;
+using testing::HasSubstr;
+
+CpuSet allowed() { return machine::current_thread_affinity().value(); }
+
+// "main 0,1\nthread 0 1\n...": by name.
+std::map<std::string, std::string> masks_in(const std::string& output) {
+  std::map<std::string, std::string> masks;
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t blank = line.rfind(' ');
+    if (blank != std::string::npos) masks[line.substr(0, blank)] = line.substr(blank + 1);
+  }
+  return masks;
+}
+
+std::string one_by_one(const CpuSet& cpus) {
+  std::string text;
+  for (const int cpu : cpus)
+    text += (text.empty() ? "" : ",") + std::to_string(cpu);
+  return text;
+}
+
+void become_nobody() {
+  constexpr uid_t nobody = 65534;
+  if (setgid(nobody) != 0 || setuid(nobody) != 0) _exit(1);
+  // As after executing a program; else nobody may trace it.
+  prctl(PR_SET_DUMPABLE, 1);
+  unsetenv("XDG_RUNTIME_DIR");
+}
+
+std::string name_of_way(BirthWay way) { return std::string(name_of(way)); }
+
+class EveryWay : public testing::TestWithParam<std::tuple<BirthWay, const char*>> {
+ protected:
+  [[nodiscard]] BirthWay way() const { return std::get<0>(GetParam()); }
+  [[nodiscard]] std::string program(const std::string& name) const {
+    return testing_program(std::get<1>(GetParam()), name);
+  }
+  // Whether threads are where they should be before they run.
+  [[nodiscard]] bool binds_at_birth() const {
+    return way() == BirthWay::ptrace ||
+           (way() == BirthWay::shim && std::string("dynamic") == std::get<1>(GetParam()));
+  }
+};
+
+TEST_P(EveryWay, ProgramSeesAllCpusAtItsStart) {
+  const TestRun run = run_to_end(fixed(MaskPolicy::main_least_loaded, way(), {program("threads"), "2"}));
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(masks_in(run.output)["main"], one_by_one(allowed()));
+}
+
+TEST_P(EveryWay, ThreadsBeginOnCoresOfTheirOwnWhereBirthIsSeen) {
+  const int count = allowed().count();
+  const TestRun run =
+      run_to_end(fixed(MaskPolicy::one_to_one, way(), {program("threads"), std::to_string(count), "0.2"}));
+  EXPECT_EQ(run.status, 0);
+  auto masks = masks_in(run.output);
+  std::set<std::string> own;
+  for (int i = 0; i < count; ++i)
+    own.insert(masks["thread " + std::to_string(i)]);
+  if (binds_at_birth()) {
+    EXPECT_EQ(own.size(), static_cast<std::size_t>(count)) << run.output;
+  }
+  if (binds_at_birth()) {
+    EXPECT_EQ(run.summary.threads.births, count + 1);
+  }
+  EXPECT_EQ(run.summary.threads.refused, 0);
+  EXPECT_EQ(run.summary.birth, way());
+}
+
+TEST_P(EveryWay, ThreadsThatOutnumberPusAreFreeToGoWhereTheyLike) {
+  const int count = 3 * allowed().count();
+  const TestRun run =
+      run_to_end(fixed(MaskPolicy::one_to_one, way(), {program("threads"), std::to_string(count), "1"}));
+  EXPECT_EQ(run.status, 0);
+  // The last one, born when there were too many.
+  if (binds_at_birth()) {
+    EXPECT_EQ(masks_in(run.output)["thread " + std::to_string(count - 1)], one_by_one(allowed()));
+  }
+}
+
+TEST_P(EveryWay, CrowdsTellHowManyThreadsThereWereAndHowLong) {
+  const TestRun run = run_to_end(fixed(MaskPolicy::none, way(), {program("threads"), "4", "0.5"}));
+  double all = 0;
+  double five = 0;
+  for (const Crowd& crowd : run.summary.threads.crowds) {
+    EXPECT_EQ(crowd.processes, 1);
+    EXPECT_LE(crowd.threads, 5);
+    all += crowd.seconds;
+    if (crowd.threads == 5) five += crowd.seconds;
+  }
+  EXPECT_GE(five, 0.4);
+  EXPECT_LE(all, run.summary.seconds + 0.1);
+}
+
+TEST_P(EveryWay, ThousandThreadsRunThrough) {
+  const TestRun run = run_to_end(fixed(MaskPolicy::one_to_one, way(), {program("threads"), "1000", "0.3"}));
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(masks_in(run.output).size(), 1001U);
+  if (binds_at_birth()) {
+    EXPECT_EQ(run.summary.threads.births, 1001);
+  }
+}
+
+TEST_P(EveryWay, ThreadsBornFasterThanTheyAreSeenRunThrough) {
+  const TestRun run = run_to_end(fixed(MaskPolicy::one_to_one, way(), {program("short_threads"), "3000"}));
+  EXPECT_EQ(run.status, 0);
+  EXPECT_THAT(run.output, HasSubstr("us"));
+  if (binds_at_birth()) {
+    EXPECT_EQ(run.summary.threads.births, 3001);
+  }
+}
+
+TEST_P(EveryWay, ProcessesThatMakeProcessesAreFollowed) {
+  const TestRun run = run_to_end(fixed(MaskPolicy::one_to_one, way(), {program("processes"), "4"}));
+  EXPECT_EQ(run.status, 0);
+  if (way() == BirthWay::ptrace) {
+    EXPECT_EQ(run.summary.threads.processes, 31);
+    EXPECT_EQ(run.summary.threads.births, 62);
+  }
+}
+
+TEST_P(EveryWay, ExecutedProgramsFindAllCpusAgain) {
+  const TestRun run = run_to_end(fixed(MaskPolicy::main_least_loaded, way(), {program("exec_chain"), "6"}));
+  EXPECT_EQ(run.status, 7);
+  if (way() == BirthWay::ptrace) {
+    EXPECT_EQ(run.output, one_by_one(allowed()) + "\n");
+  }
+}
+
+TEST_P(EveryWay, MasksThatThreadsChooseThemselvesAreLeftToThem) {
+  if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  // The program's thread takes the lowest CPU; everything else would have it on the highest.
+  RunSettings settings = fixed(MaskPolicy::none, way(), {program("self_pinning")});
+  settings.policy = cpu_list_policy({CpuSet{allowed().highest()}});
+  // Who does not stop a thread cannot look and set in one step: one that chooses in between is overruled.
+  // Seldom twice.
+  const int attempts = way() == BirthWay::ptrace ? 1 : 3;
+  std::string chosen;
+  std::string later;
+  for (int attempt = 0; attempt < attempts && (attempt == 0 || chosen != later); ++attempt) {
+    const TestRun run = run_to_end(settings);
+    EXPECT_EQ(run.status, 0);
+    std::istringstream(run.output) >> chosen >> later;
+  }
+  EXPECT_EQ(chosen, later);
+}
+
+TEST_P(EveryWay, EndsAsTheProgramEnds) {
+  for (const int signal : {SIGKILL, SIGSEGV, SIGTERM, SIGABRT})
+    EXPECT_EQ(run_to_end(fixed(MaskPolicy::none, way(), {program("signals"), "die", std::to_string(signal)}))
+                  .status,
+              128 + signal);
+  EXPECT_EQ(run_to_end(fixed(MaskPolicy::none, way(), {program("signals"), "nested"})).status, 8);
+}
+
+TEST_P(EveryWay, SignalsSentToItReachTheProgram) {
+  TestProcess run(fixed(MaskPolicy::one_to_one, way(), {program("signals"), "catch"}));
+  ASSERT_TRUE(run.wait_for_output("ready"));
+  kill(run.process(), SIGTERM);
+  const TestRun ended = run.finish();
+  EXPECT_EQ(ended.status, 5);
+  EXPECT_THAT(ended.output, HasSubstr("caught"));
+}
+
+TEST_P(EveryWay, ProgramsAreStoppedAndContinuedByOthers) {
+  TestProcess run(fixed(MaskPolicy::one_to_one, way(), {program("signals"), "stop"}));
+  const pid_t process = run.program();
+  ASSERT_NE(process, 0);
+  EXPECT_TRUE(eventually([process] {
+    const auto stat = read_task_stat(process, process);
+    return stat && (stat->state == 'T' || stat->state == 't');
+  }));
+  usleep(50'000);
+  kill(process, SIGCONT);
+  EXPECT_EQ(run.finish().status, 6);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ways, EveryWay,
+    testing::Combine(testing::Values(BirthWay::ptrace, BirthWay::shim, BirthWay::polling),
+                     testing::Values("dynamic", "static")),
+    [](const auto& test) { return name_of_way(std::get<0>(test.param)) + "_" + std::get<1>(test.param); });
+
+TEST(RunProgram, SignalToTheWholeGroupArrivesOnce) {
+  TestProcess run(fixed(MaskPolicy::none, BirthWay::ptrace, {testing_program("dynamic", "signals"), "count"}),
+                  [] { setpgid(0, 0); });
+  ASSERT_TRUE(run.wait_for_output("ready"));
+  kill(-run.process(), SIGUSR1);
+  EXPECT_EQ(run.finish().status, 1);
+}
+
+TEST(RunProgram, ProgramsThatTraceOthersAreNotTraced) {
+  RunSettings settings =
+      fixed(MaskPolicy::one_to_one, BirthWay::any, {testing_program("dynamic", "tracing")});
+  const TestRun run = run_to_end(settings);
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.summary.birth, BirthWay::shim);
+  EXPECT_THAT(run.summary.birth_reason, HasSubstr("ptrace"));
+}
+
+TEST(RunProgram, WhatCannotBeExecutedEndsAsInAShell) {
+  EXPECT_EQ(run_to_end(fixed(MaskPolicy::none, BirthWay::any, {"/nonexistent/program"})).status, 127);
+  EXPECT_EQ(run_to_end(fixed(MaskPolicy::none, BirthWay::any, {"/etc/passwd"})).status, 126);
+}
+
+TEST(RunProgram, ClassAndSliceAreGivenToEveryThread) {
+  RunSettings settings =
+      fixed(MaskPolicy::none, BirthWay::ptrace, {testing_program("dynamic", "threads"), "3", "5"});
+  settings.scheduling_class = machine::SchedulingClass::batch;
+  if (machine::default_slice_ns() != 0) settings.slice_ns = 7'000'000;
+  TestProcess run(settings);
+  ASSERT_TRUE(run.wait_for_output("thread 2"));
+  const pid_t program = run.program();
+  const auto threads = list_threads(program);
+  EXPECT_EQ(threads.size(), 4U);
+  for (const pid_t thread : threads) {
+    const auto attributes = machine::scheduling_attributes(thread);
+    ASSERT_TRUE(attributes);
+    EXPECT_EQ(attributes->scheduling_class, machine::SchedulingClass::batch);
+    if (settings.slice_ns) {
+      EXPECT_EQ(attributes->slice_ns, *settings.slice_ns);
+    }
+  }
+  kill(program, SIGKILL);
+  EXPECT_EQ(run.finish().status, 128 + SIGKILL);
+}
+
+TEST(RunProgram, StandardErrorIsReadAlongAndPassedOn) {
+  RunSettings settings =
+      fixed(MaskPolicy::none, BirthWay::ptrace, {testing_program("dynamic", "work"), "3", "0.5"});
+  settings.progress = {ReportStream::error, 0, "done ([0-9]+)"};
+  const TestRun run = run_to_end(settings);
+  EXPECT_EQ(run.status, 0);
+  EXPECT_THAT(run.errors, HasSubstr("done "));
+  EXPECT_EQ(std::ranges::count(run.errors, '\n'), 10);
+}
+
+TEST(RunProgram, TrialsAreJudgedByWhatTheProgramReports) {
+  RunSettings settings =
+      fixed(MaskPolicy::none, BirthWay::ptrace, {testing_program("dynamic", "work"), "3", "4", "100"});
+  settings.policy.reset();
+  settings.policy_name = "auto";
+  settings.progress = {ReportStream::error, 0, "done ([0-9]+)"};
+  const TestRun run = run_to_end(settings);
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.summary.progress, ProgressSource::reported);
+  EXPECT_GT(run.summary.threads.changes, 0);
+}
+
+// A thread's mask and class after millrace is gone, by whatever end.
+struct Left {
+  CpuSet mask;
+  machine::SchedulingAttributes attributes;
+};
+
+std::vector<Left> left_of(pid_t program) {
+  std::vector<Left> left;
+  for (const pid_t thread : list_threads(program))
+    if (auto mask = machine::thread_affinity(thread))
+      left.push_back({std::move(*mask), machine::scheduling_attributes(thread).value()});
+  return left;
+}
+
+bool all_as_before(pid_t program, const machine::SchedulingAttributes& before) {
+  return std::ranges::all_of(left_of(program), [&](const Left& left) {
+    return left.mask == allowed() && left.attributes == before;
+  });
+}
+
+TEST(RunProgram, WhenItIsKilledTheProgramGoesOnAndTheGuardianRestores) {
+  if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves nothing to restore";
+  const auto before = machine::scheduling_attributes(0).value();
+  for (const BirthWay way : {BirthWay::ptrace, BirthWay::shim}) {
+    RunSettings settings =
+        fixed(MaskPolicy::one_to_one, way, {testing_program("dynamic", "threads"), "2", "20"});
+    settings.scheduling_class = machine::SchedulingClass::batch;
+    TestProcess run(settings);
+    ASSERT_TRUE(run.wait_for_output("thread 1"));
+    const pid_t program = run.program();
+    ASSERT_FALSE(all_as_before(program, before));
+    kill(run.process(), SIGKILL);
+    EXPECT_TRUE(eventually([&] { return all_as_before(program, before); }));
+    EXPECT_EQ(list_threads(program).size(), 3U);
+    EXPECT_TRUE(eventually([program] {
+      const auto stat = read_task_stat(program, program);
+      return stat && stat->state != 't' && stat->state != 'T';
+    }));
+    kill(program, SIGKILL);
+    EXPECT_EQ(run.finish().status, 128 + SIGKILL);
+  }
+}
+
+TEST(RunProgram, AttachedItPlacesTheThreadsAndGivesThemBackOnASignal) {
+  if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves nothing to place";
+  for (const BirthWay way : {BirthWay::ptrace, BirthWay::polling}) {
+    const auto before = machine::scheduling_attributes(0).value();
+    const pid_t program = fork();
+    if (program == 0) {
+      const std::string path = testing_program("static", "threads");
+      close(1);
+      execl(path.c_str(), path.c_str(), "2", "30", nullptr);
+      _exit(1);
+    }
+    ASSERT_TRUE(eventually([program] { return list_threads(program).size() == 3; }));
+    RunSettings settings = fixed(MaskPolicy::one_to_one, way, {});
+    settings.attach = program;
+    settings.scheduling_class = machine::SchedulingClass::batch;
+    TestProcess run(settings);
+    EXPECT_TRUE(eventually([program] {
+      std::set<std::string> masks;
+      for (const Left& left : left_of(program))
+        if (left.attributes.scheduling_class == machine::SchedulingClass::batch)
+          masks.insert(left.mask.to_string());
+      return masks.size() == 3;  // both threads' and main's
+    }));
+    kill(run.process(), SIGINT);
+    const TestRun ended = run.finish();
+    EXPECT_EQ(ended.status, 0);
+    EXPECT_EQ(ended.summary.birth, way);
+    EXPECT_TRUE(all_as_before(program, before));
+    EXPECT_EQ(list_threads(program).size(), 3U);
+    kill(program, SIGKILL);
+    waitpid(program, nullptr, 0);
+  }
+}
+
+TEST(RunProgram, AttachingToNothingIsRefused) {
+  RunSettings settings;
+  settings.attach = 1 << 24;
+  EXPECT_EQ(run_to_end(settings).status, 99);
+}
+
+TEST(RunProgram, MasksStayWithinACpusetOfFewerCpus) {
+  if (allowed().count() < 2) GTEST_SKIP() << "one CPU cannot be narrowed";
+  const CpuSet one = allowed().first(1);
+  const machine::AffinityGuard guard;
+  ASSERT_TRUE(machine::bind_current_thread(one));
+  for (const MaskPolicy policy : all_mask_policies) {
+    const TestRun run =
+        run_to_end(fixed(policy, BirthWay::ptrace, {testing_program("dynamic", "threads"), "2", "0.3"}));
+    EXPECT_EQ(run.status, 0);
+    for (const auto& [name, mask] : masks_in(run.output))
+      EXPECT_EQ(mask, one_by_one(one)) << name << " under " << name_of(policy);
+  }
+}
+
+TEST(RunProgram, RealTimeThatIsNotPermittedIsRefusedBeforeTheProgramBegins) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to become somebody else";
+  RunSettings settings = fixed(MaskPolicy::none, BirthWay::any, {"/bin/echo", "began"});
+  settings.scheduling_class = machine::SchedulingClass::rr;
+  TestProcess run(settings, become_nobody);
+  const TestRun ended = run.finish();
+  EXPECT_EQ(ended.status, 99);
+  EXPECT_THAT(ended.output, testing::Not(HasSubstr("began")));
+  EXPECT_THAT(ended.errors, HasSubstr("RLIMIT_RTPRIO"));
+}
+
+TEST(RunProgram, EverythingElseWorksForAnybody) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to become somebody else";
+  // Class idle may not be left without privilege.
+  const bool fair = machine::scheduling_attributes(0)->scheduling_class == machine::SchedulingClass::other;
+  for (const BirthWay way : {BirthWay::ptrace, BirthWay::shim, BirthWay::polling}) {
+    RunSettings settings =
+        fixed(MaskPolicy::one_to_one, way, {testing_program("dynamic", "threads"), "2", "0.5"});
+    if (fair) settings.scheduling_class = machine::SchedulingClass::batch;
+    TestProcess run(settings, become_nobody);
+    const TestRun ended = run.finish();
+    EXPECT_EQ(ended.status, 0) << ended.errors;
+    EXPECT_EQ(ended.summary.birth, way) << ended.summary.birth_reason;
+    EXPECT_EQ(ended.summary.threads.refused, 0) << ended.summary.threads.first_refusal;
+    // With the shim the threads take their masks themselves.
+    if (way != BirthWay::shim) {
+      EXPECT_GT(ended.summary.threads.changes, 0);
+    }
+  }
+}
+
+TEST(RunProgram, NothingIsLeftBehind) {
+  // A folder of its own, as other tests may be running programs at this moment.
+  const TemporaryFolder runtime;
+  TestProcess process(
+      fixed(MaskPolicy::one_to_one, BirthWay::shim, {testing_program("dynamic", "threads"), "2"}),
+      [&runtime] { setenv("XDG_RUNTIME_DIR", runtime.path().c_str(), 1); });
+  const TestRun run = process.finish();
+  EXPECT_EQ(run.status, 0) << run.errors;
+  const std::filesystem::path folder = runtime.path() / "millrace";
+  EXPECT_FALSE(std::filesystem::is_empty(folder));
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    EXPECT_EQ(entry.path().extension(), ".so") << entry.path();  // kept for later runs
+}
+
+}  // namespace
+}  // namespace millrace::placement

@@ -1,0 +1,155 @@
+#include "millrace/placement/run/summary.h"
+
+#include "millrace/base/clock.h"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+#include <sys/wait.h>
+
+namespace millrace::placement {
+namespace {
+
+constexpr std::array<std::pair<BirthWay, std::string_view>, 5> ways = {{
+    {BirthWay::any, "auto"},
+    {BirthWay::ptrace, "ptrace"},
+    {BirthWay::shim, "shim"},
+    {BirthWay::polling, "poll"},
+    {BirthWay::none, "none"},
+}};
+
+double for_each_second(double value, double seconds) { return seconds > 0 ? value / seconds : 0; }
+
+std::string ended(int status) {
+  if (WIFSIGNALED(status))
+    return fmt::format("ended by signal {} ({}){}", WTERMSIG(status), sigabbrev_np(WTERMSIG(status)),
+                       WCOREDUMP(status) ? ", core dumped" : "");
+  return fmt::format("exit code {}", WEXITSTATUS(status));
+}
+
+std::string phase_text(std::string_view name, const Phase& phase) {
+  const double run = seconds(phase.times.run_ns);
+  const double wait = seconds(phase.times.wait_ns);
+  return fmt::format(
+      "  {:<10} {:.2f} s: {:.2f} CPUs busy, {:.2f} threads waiting for one, {:.0f} switches/s, "
+      "{:.0f} migrations/s\n",
+      name, phase.seconds, for_each_second(run, phase.seconds), for_each_second(wait, phase.seconds),
+      for_each_second(static_cast<double>(phase.times.turns), phase.seconds),
+      for_each_second(static_cast<double>(phase.migrations), phase.seconds));
+}
+
+nlohmann::json phase_json(const Phase& phase) {
+  return {{"seconds", phase.seconds},
+          {"run_seconds", seconds(phase.times.run_ns)},
+          {"wait_seconds", seconds(phase.times.wait_ns)},
+          {"switches", phase.times.turns},
+          {"migrations", phase.migrations}};
+}
+
+// Infinite bounds have no place in JSON.
+nlohmann::json gain_json(const GainEstimate& gain) {
+  const auto ratio = [](double log_ratio) -> nlohmann::json {
+    if (!std::isfinite(log_ratio)) return nullptr;
+    return std::exp(log_ratio);
+  };
+  return {{"ratio", ratio(gain.mean)},
+          {"low", ratio(gain.low)},
+          {"high", ratio(gain.high)},
+          {"pairs", gain.pairs}};
+}
+
+}  // namespace
+
+std::string_view name_of(BirthWay way) {
+  for (const auto& [known, name] : ways)
+    if (known == way) return name;
+  return "none";
+}
+
+std::optional<BirthWay> parse_birth_way(std::string_view name) {
+  for (const auto& [way, known] : ways)
+    if (known == name) return way;
+  return std::nullopt;
+}
+
+int shell_code(int status) {
+  constexpr int killed = 128;
+  return WIFSIGNALED(status) ? killed + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+std::string to_text(const Summary& summary) {
+  std::string text = fmt::format("{}: {}, {:.2f} s, CPU time {:.2f} s\n", summary.program,
+                                 ended(summary.status), summary.seconds, summary.cpu_seconds);
+  text += fmt::format("  threads    {} births in {} process{}, at most {} at once; seen by {}{}{}\n",
+                      summary.threads.births, summary.threads.processes,
+                      summary.threads.processes == 1 ? "" : "es", summary.threads.most_alive,
+                      name_of(summary.birth), summary.birth_reason.empty() ? "" : ": ", summary.birth_reason);
+  text += fmt::format("  policy     {}; {} changes, {} refused{}{}\n", summary.policy,
+                      summary.threads.changes, summary.threads.refused,
+                      summary.threads.refused > 0 ? ": " : "", summary.threads.first_refusal);
+  if (summary.untouched.seconds > 0) text += phase_text("untouched", summary.untouched);
+  if (summary.changed.seconds > 0) text += phase_text("changed", summary.changed);
+  text += fmt::format("  switches   {} voluntary, {} involuntary\n", summary.voluntary_switches,
+                      summary.involuntary_switches);
+  if (summary.progress) text += fmt::format("  progress   judged by {}\n", name_of(*summary.progress));
+  for (const TrialEvent& event : summary.events)
+    text += fmt::format("  decision   {}\n", to_string(event));
+  if (summary.policy == "auto")
+    text += fmt::format(
+        "  plan       {}{}\n", to_string(summary.plan),
+        summary.gain ? fmt::format(", gain {:+.1f} %", 100 * (std::exp(summary.gain->mean) - 1)) : "");
+  if (!summary.threads.left_alone.empty())
+    text += fmt::format("  left alone {} (they look after their own mask or class)\n",
+                        fmt::join(summary.threads.left_alone, ", "));
+  for (const std::string& note : summary.notes)
+    text += fmt::format("  note       {}\n", note);
+  return text;
+}
+
+nlohmann::json to_json(const Summary& summary) {
+  nlohmann::json events = nlohmann::json::array();
+  for (const TrialEvent& event : summary.events)
+    events.push_back({{"time", event.time},
+                      {"plan", to_string(event.plan)},
+                      {"text", to_string(event)},
+                      {"gain", gain_json(event.gain)}});
+  nlohmann::json crowds = nlohmann::json::array();
+  for (const Crowd& crowd : summary.threads.crowds)
+    crowds.push_back(
+        {{"processes", crowd.processes}, {"threads", crowd.threads}, {"seconds", crowd.seconds}});
+  nlohmann::json json = {
+      {"program", summary.program},
+      {"exit", shell_code(summary.status)},
+      {"seconds", summary.seconds},
+      {"cpu_seconds", summary.cpu_seconds},
+      {"startup_ms", summary.startup_ms},
+      {"birth", {{"way", name_of(summary.birth)}, {"reason", summary.birth_reason}}},
+      {"policy", summary.policy},
+      {"plan", to_string(summary.plan)},
+      {"threads",
+       {{"births", summary.threads.births},
+        {"processes", summary.threads.processes},
+        {"most_alive", summary.threads.most_alive},
+        {"changes", summary.threads.changes},
+        {"refused", summary.threads.refused},
+        {"left_alone", summary.threads.left_alone},
+        {"crowds", crowds}}},
+      {"restored", {{"threads", summary.restored.threads}, {"failed", summary.restored.failed}}},
+      {"untouched", phase_json(summary.untouched)},
+      {"changed", phase_json(summary.changed)},
+      {"voluntary_switches", summary.voluntary_switches},
+      {"involuntary_switches", summary.involuntary_switches},
+      {"decisions", events},
+      {"notes", summary.notes},
+  };
+  json["progress"] = summary.progress ? nlohmann::json(name_of(*summary.progress)) : nlohmann::json(nullptr);
+  json["gain"] = summary.gain ? gain_json(*summary.gain) : nlohmann::json(nullptr);
+  return json;
+}
+
+}  // namespace millrace::placement

@@ -1,0 +1,60 @@
+// Summary: what a run did and what came of it.
+#pragma once
+
+#include "millrace/placement/apply/thread_register.h"
+#include "millrace/placement/task/task_files.h"
+#include "millrace/placement/trials/plan_trials.h"
+#include "millrace/placement/trials/progress.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace millrace::placement {
+
+// How births are seen, best first. `any`: the first that works.
+enum class BirthWay { any, ptrace, shim, polling, none };
+// "auto", "ptrace", "shim", "poll", "none".
+[[nodiscard]] std::string_view name_of(BirthWay way);
+[[nodiscard]] std::optional<BirthWay> parse_birth_way(std::string_view name);
+
+// Rates while the program was untouched or a plan was in force.
+struct Phase {
+  double seconds = 0;
+  RunTimes times;
+  std::int64_t migrations = 0;
+};
+
+struct Summary {
+  int status = 0;  // as waitpid gives it; 0 after attaching
+  std::string program;
+  double seconds = 0;
+  double cpu_seconds = 0;  // user and system, of the program and its descendants
+  double startup_ms = 0;   // from the call to the program's first instruction
+  BirthWay birth = BirthWay::none;
+  std::string birth_reason;  // why not a better way; "" where it is the best
+  std::string policy;
+  RegisterCounts threads;
+  Restored restored;
+  std::optional<ProgressSource> progress;
+  std::vector<TrialEvent> events;
+  Plan plan;            // in force at the end, under the automatic policy
+  bool learnt = false;  // that plan is a finding of this run
+  std::optional<GainEstimate> gain;
+  Phase untouched;
+  Phase changed;
+  std::int64_t voluntary_switches = 0;
+  std::int64_t involuntary_switches = 0;
+  std::vector<std::string> notes;  // what a user should know
+};
+
+// The code with which a shell ends after a program of this status: its own, or 128 and the signal's number.
+[[nodiscard]] int shell_code(int status);
+
+// Some lines for a person.
+[[nodiscard]] std::string to_text(const Summary& summary);
+[[nodiscard]] nlohmann::json to_json(const Summary& summary);
+
+}  // namespace millrace::placement

@@ -1,0 +1,151 @@
+// Job control: run_program() in the foreground of a terminal, as a shell would have it.
+#include "millrace/placement/run/program_testing.h"
+
+#include <csignal>
+#include <pty.h>
+#include <string>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+namespace millrace::placement {
+namespace {
+
+constexpr char control_z = 26;
+constexpr char control_c = 3;
+constexpr char control_backslash = 28;
+
+// A shell with one job, in a terminal of its own. What it sees of the job, it writes to a pipe: 'S' stopped,
+// 'C' continued, 'E' and the code ended.
+class TerminalJob {
+ public:
+  TerminalJob(BirthWay way, std::vector<std::string> command) {
+    int events[2] = {};
+    if (pipe(events) != 0) std::abort();
+    shell_ = forkpty(&terminal_, nullptr, nullptr, nullptr);
+    if (shell_ == 0) be_shell(events[1], way, std::move(command));
+    close(events[1]);
+    events_ = events[0];
+  }
+  ~TerminalJob() {
+    kill(shell_, SIGKILL);
+    waitpid(shell_, nullptr, 0);
+    close(terminal_);
+    close(events_);
+  }
+  TerminalJob(const TerminalJob&) = delete;
+  TerminalJob& operator=(const TerminalJob&) = delete;
+
+  void type(char key) const { ASSERT_EQ(write(terminal_, &key, 1), 1); }
+  void resume() const { kill(shell_, SIGUSR1); }
+  // The next event, as its letter; of 'E' also code(). 0 when none comes within seconds.
+  char next() {
+    pollfd ready{.fd = events_, .events = POLLIN, .revents = 0};
+    constexpr int patience_ms = 20'000;
+    struct {
+      char letter;
+      unsigned char code;
+    } event{};
+    if (poll(&ready, 1, patience_ms) <= 0 || read(events_, &event, 2) != 2) return 0;
+    code_ = event.code;
+    return event.letter;
+  }
+  [[nodiscard]] int code() const { return code_; }
+  // Waits until the program's output holds `text`.
+  bool wait_for(const std::string& text) {
+    return eventually([&] {
+      pollfd ready{.fd = terminal_, .events = POLLIN, .revents = 0};
+      char piece[4096];
+      while (poll(&ready, 1, 0) > 0) {
+        const ssize_t size = read(terminal_, piece, sizeof(piece));
+        if (size <= 0) break;
+        output_.append(piece, static_cast<std::size_t>(size));
+      }
+      return output_.find(text) != std::string::npos;
+    });
+  }
+
+ private:
+  [[noreturn]] static void be_shell(int events, BirthWay way, std::vector<std::string> command) {
+    std::signal(SIGTTOU, SIG_IGN);
+    std::signal(SIGTSTP, SIG_IGN);
+    std::signal(SIGINT, SIG_IGN);
+    std::signal(SIGQUIT, SIG_IGN);
+    static pid_t job = 0;
+    job = fork();
+    if (job == 0) {
+      setpgid(0, 0);
+      tcsetpgrp(0, getpid());
+      for (const int signal : {SIGTTOU, SIGTSTP, SIGINT, SIGQUIT})
+        std::signal(signal, SIG_DFL);
+      RunSettings settings = fixed(MaskPolicy::one_to_one, way, std::move(command));
+      sigprocmask(SIG_SETMASK, nullptr, &settings.blocked_signals);
+      const auto summary = run_program(settings);
+      _exit(summary ? shell_code(summary->status) : 99);
+    }
+    std::signal(SIGUSR1, [](int) { kill(-job, SIGCONT); });
+    while (true) {
+      int status = 0;
+      if (waitpid(job, &status, WUNTRACED | WCONTINUED) < 0) continue;
+      unsigned char event[2] = {'E', static_cast<unsigned char>(shell_code(status))};
+      if (WIFSTOPPED(status)) event[0] = 'S';
+      if (WIFCONTINUED(status)) event[0] = 'C';
+      if (write(events, event, 2) != 2 || event[0] == 'E') _exit(0);
+    }
+  }
+
+  pid_t shell_ = -1;
+  int terminal_ = -1;
+  int events_ = -1;
+  int code_ = -1;
+  std::string output_;
+};
+
+char state_of_program(const std::string& name) {
+  // The youngest process of that name is the program.
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const pid_t number = std::atoi(entry.path().filename().c_str());
+    const auto stat = number > 0 ? read_task_stat(number, number) : std::nullopt;
+    if (stat && stat->name == name) return stat->state;
+  }
+  return '?';
+}
+
+class JobControl : public testing::TestWithParam<BirthWay> {};
+
+TEST_P(JobControl, StopsWithTheTerminalAndGoesOnWithTheShell) {
+  const TemporaryFile copy;  // a name of its own, to find the process by
+  std::filesystem::copy_file(testing_program("dynamic", "signals"), copy.path(),
+                             std::filesystem::copy_options::overwrite_existing);
+  chmod(copy.path().c_str(), 0755);
+  const std::string name = std::filesystem::path(copy.path()).filename().string().substr(0, 15);
+  TerminalJob job(GetParam(), {copy.path(), "catch"});
+  ASSERT_TRUE(job.wait_for("ready"));
+  for (int i = 0; i < 2; ++i) {
+    job.type(control_z);
+    ASSERT_EQ(job.next(), 'S');
+    EXPECT_TRUE(eventually([&] { return state_of_program(name) == 'T' || state_of_program(name) == 't'; }));
+    job.resume();
+    ASSERT_EQ(job.next(), 'C');
+    EXPECT_TRUE(eventually([&] { return state_of_program(name) == 'S' || state_of_program(name) == 'R'; }));
+  }
+  job.type(control_c);
+  ASSERT_EQ(job.next(), 'E');
+  EXPECT_EQ(job.code(), 128 + SIGINT);
+}
+
+TEST_P(JobControl, QuitsWithTheTerminal) {
+  TerminalJob job(GetParam(), {testing_program("dynamic", "signals"), "catch"});
+  ASSERT_TRUE(job.wait_for("ready"));
+  job.type(control_backslash);
+  ASSERT_EQ(job.next(), 'E');
+  EXPECT_EQ(job.code(), 128 + SIGQUIT);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, JobControl,
+                         testing::Values(BirthWay::ptrace, BirthWay::shim, BirthWay::polling),
+                         [](const auto& test) { return std::string(name_of(test.param)); });
+
+}  // namespace
+}  // namespace millrace::placement

@@ -1,0 +1,183 @@
+#include "millrace/placement/task/task_files.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <dirent.h>
+#include <fcntl.h>
+#include <memory>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace millrace::placement {
+namespace {
+
+constexpr std::string_view blanks = " \t\n";
+
+// The next word of `text`, taken off its front.
+std::string_view take_word(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+  const std::string_view word = text.substr(0, text.find_first_of(blanks));
+  text.remove_prefix(word.size());
+  return word;
+}
+
+template <class Number> std::optional<Number> to_number(std::string_view word) {
+  Number number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
+  return number;
+}
+
+struct CpuTicks {
+  std::int64_t busy = 0;
+  std::int64_t all = 0;
+};
+
+// By CPU number.
+std::vector<std::optional<CpuTicks>> parse_cpu_ticks(std::string_view text) {
+  constexpr std::size_t idle_column = 3;
+  constexpr std::size_t wait_column = 4;
+  constexpr std::size_t columns = 8;  // user to steal; guest time is part of user time
+  constexpr std::size_t highest_cpu = 65535;
+  std::vector<std::optional<CpuTicks>> cpus;
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const std::string_view label = take_word(line);
+    if (!label.starts_with("cpu")) break;
+    const auto cpu = to_number<std::size_t>(label.substr(3));
+    if (!cpu || *cpu > highest_cpu) continue;
+    CpuTicks ticks;
+    for (std::size_t column = 0; column < columns; ++column) {
+      const std::int64_t value = to_number<std::int64_t>(take_word(line)).value_or(0);
+      ticks.all += value;
+      if (column != idle_column && column != wait_column) ticks.busy += value;
+    }
+    if (cpus.size() <= *cpu) cpus.resize(*cpu + 1);
+    cpus[*cpu] = ticks;
+  }
+  return cpus;
+}
+
+}  // namespace
+
+RunTimes& RunTimes::operator+=(const RunTimes& other) {
+  run_ns += other.run_ns;
+  wait_ns += other.wait_ns;
+  turns += other.turns;
+  return *this;
+}
+
+std::optional<RunTimes> parse_schedstat(std::string_view text) {
+  const auto run = to_number<std::int64_t>(take_word(text));
+  const auto wait = to_number<std::int64_t>(take_word(text));
+  const auto turns = to_number<std::int64_t>(take_word(text));
+  if (!run || !wait || !turns) return std::nullopt;
+  return RunTimes{*run, *wait, *turns};
+}
+
+std::optional<TaskStat> parse_task_stat(std::string_view text) {
+  // A name may hold blanks and parentheses; the last ')' ends it.
+  const std::size_t open = text.find('(');
+  const std::size_t close = text.rfind(')');
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open) return std::nullopt;
+  TaskStat stat;
+  stat.name = text.substr(open + 1, close - open - 1);
+  text.remove_prefix(close + 1);
+  const std::string_view state = take_word(text);
+  const auto parent = to_number<pid_t>(take_word(text));
+  constexpr int columns_between = 17;  // from session to itrealvalue
+  for (int i = 0; i < columns_between; ++i)
+    take_word(text);
+  const auto start_time = to_number<std::uint64_t>(take_word(text));
+  if (state.size() != 1 || !parent || !start_time) return std::nullopt;
+  stat.state = state.front();
+  stat.parent = *parent;
+  stat.start_time = *start_time;
+  return stat;
+}
+
+std::optional<std::int64_t> parse_field(std::string_view text, std::string_view name) {
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (!line.starts_with(name)) continue;
+    line.remove_prefix(name.size());
+    line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
+    if (!line.starts_with(':')) continue;
+    line.remove_prefix(1);
+    return to_number<std::int64_t>(take_word(line));
+  }
+  return std::nullopt;
+}
+
+std::vector<double> parse_load(std::string_view before, std::string_view after) {
+  const auto first = parse_cpu_ticks(before);
+  const auto second = parse_cpu_ticks(after);
+  std::vector<double> load(second.size(), 0);
+  for (std::size_t cpu = 0; cpu < std::min(first.size(), second.size()); ++cpu) {
+    if (!first[cpu] || !second[cpu]) continue;
+    const std::int64_t all = second[cpu]->all - first[cpu]->all;
+    const std::int64_t busy = second[cpu]->busy - first[cpu]->busy;
+    if (all > 0) load[cpu] = std::clamp(static_cast<double>(busy) / static_cast<double>(all), 0.0, 1.0);
+  }
+  return load;
+}
+
+std::optional<std::string> read_small_file(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return std::nullopt;
+  std::string text;
+  std::array<char, 4096> part;
+  ssize_t size = 0;
+  while ((size = read(file, part.data(), part.size())) > 0)
+    text.append(part.data(), static_cast<std::size_t>(size));
+  close(file);
+  if (size < 0) return std::nullopt;
+  return text;
+}
+
+std::optional<TaskStat> read_task_stat(pid_t process, pid_t thread) {
+  const auto text = read_small_file(fmt::format("/proc/{}/task/{}/stat", process, thread));
+  return text ? parse_task_stat(*text) : std::nullopt;
+}
+
+std::vector<pid_t> list_threads(pid_t process) {
+  std::vector<pid_t> threads;
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(fmt::format("/proc/{}/task", process).c_str()),
+                                                   closedir);
+  if (!folder) return threads;
+  while (const dirent* entry = readdir(folder.get()))
+    if (const auto thread = to_number<pid_t>(entry->d_name)) threads.push_back(*thread);
+  return threads;
+}
+
+std::vector<pid_t> list_children(pid_t process) {
+  std::vector<pid_t> children;
+  for (const pid_t thread : list_threads(process)) {
+    const auto text = read_small_file(fmt::format("/proc/{}/task/{}/children", process, thread));
+    if (!text) continue;
+    std::string_view rest = *text;
+    while (const auto child = to_number<pid_t>(take_word(rest)))
+      children.push_back(*child);
+  }
+  return children;
+}
+
+std::optional<std::int64_t> transferred_bytes(pid_t process) {
+  const auto text = read_small_file(fmt::format("/proc/{}/io", process));
+  if (!text) return std::nullopt;
+  const auto in = parse_field(*text, "rchar");
+  const auto out = parse_field(*text, "wchar");
+  if (!in || !out) return std::nullopt;
+  return *in + *out;
+}
+
+pid_t tracer_of(pid_t process) {
+  const auto text = read_small_file(fmt::format("/proc/{}/status", process));
+  return text ? static_cast<pid_t>(parse_field(*text, "TracerPid").value_or(0)) : 0;
+}
+
+}  // namespace millrace::placement

@@ -1,0 +1,88 @@
+#include "millrace/placement/task/task_files.h"
+
+#include <algorithm>
+#include <future>
+#include <thread>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+namespace millrace::placement {
+namespace {
+
+TEST(TaskFiles, SchedstatIsThreeNumbers) {
+  const auto times = parse_schedstat("123456789 42 7\n");
+  ASSERT_TRUE(times);
+  EXPECT_EQ(times->run_ns, 123456789);
+  EXPECT_EQ(times->wait_ns, 42);
+  EXPECT_EQ(times->turns, 7);
+  for (const auto* text : {"", "1 2", "1 2 x", "one 2 3"})
+    EXPECT_FALSE(parse_schedstat(text)) << text;
+}
+
+class ThreadNames : public testing::TestWithParam<const char*> {};
+
+TEST_P(ThreadNames, DoNotConfuseTheReadingOfStat) {
+  const std::string name = GetParam();
+  const std::string text =
+      "17 (" + name +
+      ") S 5 17 17 0 -1 4194560 1 0 0 0 10 20 0 0 20 0 3 0 987654 1000 10 18446744073709551615\n";
+  const auto stat = parse_task_stat(text);
+  ASSERT_TRUE(stat);
+  EXPECT_EQ(stat->name, name);
+  EXPECT_EQ(stat->state, 'S');
+  EXPECT_EQ(stat->parent, 5);
+  EXPECT_EQ(stat->start_time, 987654U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Names, ThreadNames,
+                         testing::Values("x264", "", "a b", ") R 1 1", "((", "))", "tab\there", "new\nline"));
+
+TEST(TaskFiles, DamagedStatIsNone) {
+  for (const auto* text : {"", "17", "17 (x", "17 )x(", "17 (x) S", "17 (x) S 5 6 7"})
+    EXPECT_FALSE(parse_task_stat(text)) << text;
+}
+
+TEST(TaskFiles, FieldsAreFoundByTheirWholeName) {
+  constexpr auto* text = "Name:\tx\nse.nr_migrations   :   12\nTgidX: 4\nTgid:\t77\nlast: 5";
+  EXPECT_EQ(parse_field(text, "Tgid"), 77);
+  EXPECT_EQ(parse_field(text, "se.nr_migrations"), 12);
+  EXPECT_EQ(parse_field(text, "last"), 5);
+  EXPECT_EQ(parse_field(text, "Name"), std::nullopt);
+  EXPECT_EQ(parse_field(text, "none"), std::nullopt);
+}
+
+TEST(TaskFiles, LoadIsTheBusyShareBetweenTwoReadings) {
+  constexpr auto* before =
+      "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 100 0 0 100 0 0 0 0 0 0\ncpu3 0 0 0 10 0 0 0 0 0 0\nintr 1";
+  constexpr auto* after =
+      "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 130 0 0 110 0 0 0 0 0 0\ncpu3 0 0 0 30 0 0 0 0 0 0\nintr 1";
+  const auto load = parse_load(before, after);
+  ASSERT_EQ(load.size(), 4U);
+  EXPECT_DOUBLE_EQ(load[0], 0.75);
+  EXPECT_DOUBLE_EQ(load[1], 0);
+  EXPECT_DOUBLE_EQ(load[3], 0);
+  EXPECT_TRUE(parse_load("", "").empty());
+}
+
+TEST(TaskFiles, OwnThreadsAreListedAndRead) {
+  std::promise<pid_t> number;
+  std::promise<void> done;
+  std::jthread other([&] {
+    number.set_value(gettid());
+    done.get_future().wait();
+  });
+  const pid_t thread = number.get_future().get();
+  const auto threads = list_threads(getpid());
+  EXPECT_NE(std::ranges::find(threads, thread), threads.end());
+  EXPECT_NE(std::ranges::find(threads, getpid()), threads.end());
+  const auto stat = read_task_stat(getpid(), thread);
+  ASSERT_TRUE(stat);
+  EXPECT_EQ(stat->parent, getppid());
+  EXPECT_FALSE(read_task_stat(getpid(), 1 << 24));
+  EXPECT_TRUE(transferred_bytes(getpid()).has_value());
+  done.set_value();
+}
+
+}  // namespace
+}  // namespace millrace::placement

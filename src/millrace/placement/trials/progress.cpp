@@ -1,0 +1,134 @@
+#include "millrace/placement/trials/progress.h"
+
+#include <algorithm>
+#include <charconv>
+#include <unistd.h>
+
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+
+namespace millrace::placement {
+namespace {
+
+constexpr std::size_t longest_line = 4096;
+constexpr std::size_t most_counters = 128;
+
+std::optional<double> number_in(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+int open_counter(pid_t thread) {
+  perf_event_attr attributes{};
+  attributes.size = sizeof(attributes);
+  attributes.type = PERF_TYPE_HARDWARE;
+  attributes.config = PERF_COUNT_HW_INSTRUCTIONS;
+  attributes.exclude_kernel = 1;
+  attributes.exclude_hv = 1;
+  return static_cast<int>(
+      syscall(SYS_perf_event_open, &attributes, thread, /*cpu=*/-1, /*group=*/-1, PERF_FLAG_FD_CLOEXEC));
+}
+
+}  // namespace
+
+std::string_view name_of(ProgressSource source) {
+  switch (source) {
+  case ProgressSource::reported:
+    return "numbers it reports";
+  case ProgressSource::bytes:
+    return "bytes read and written";
+  case ProgressSource::instructions:
+    return "instructions";
+  case ProgressSource::run_to_wait:
+    break;
+  }
+  return "run-to-wait ratio";
+}
+
+Result<ReportReader> ReportReader::make(const std::string& pattern) {
+  try {
+    return ReportReader(std::regex(pattern, std::regex::ECMAScript | std::regex::optimize));
+  } catch (const std::regex_error& error) {
+    return usage_error("'{}' is no regular expression: {}; see docs/exec.md for examples", pattern,
+                       error.what());
+  }
+}
+
+void ReportReader::take(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = text.find_first_of("\r\n");
+    const std::string_view part = text.substr(0, end);
+    // What is longer than any line of text is passed over.
+    if (line_.size() + part.size() <= longest_line) line_ += part;
+    if (end == std::string_view::npos) return;
+    take_line(line_);
+    line_.clear();
+    text.remove_prefix(end + 1);
+  }
+}
+
+void ReportReader::take_line(std::string_view line) {
+  std::match_results<std::string_view::const_iterator> match;
+  if (!std::regex_search(line.begin(), line.end(), match, pattern_)) return;
+  const auto& group = match.size() > 1 ? match[1] : match[0];
+  const auto number = number_in(std::string_view(group.first, group.second));
+  if (!number) {
+    total_ = total_.value_or(0) + 1;
+    return;
+  }
+  total_ = total_.value_or(0) + (*number >= last_ ? *number - last_ : *number);
+  last_ = *number;
+}
+
+InstructionCounters::~InstructionCounters() {
+  for (const auto& [thread, counter] : counters_)
+    close(counter.file);
+}
+
+std::optional<double> InstructionCounters::total(const std::vector<pid_t>& threads) {
+  for (auto counter = counters_.begin(); counter != counters_.end();) {
+    if (std::ranges::find(threads, counter->first) != threads.end()) {
+      ++counter;
+      continue;
+    }
+    std::uint64_t count = 0;
+    if (read(counter->second.file, &count, sizeof(count)) == sizeof(count)) counter->second.count = count;
+    ended_ += static_cast<double>(counter->second.count);
+    close(counter->second.file);
+    counter = counters_.erase(counter);
+  }
+  for (const pid_t thread : threads) {
+    if (counters_.contains(thread) || counters_.size() >= most_counters) continue;
+    const int file = open_counter(thread);
+    if (file >= 0) counters_[thread].file = file;
+  }
+  double sum = ended_;
+  for (auto& [thread, counter] : counters_) {
+    std::uint64_t count = 0;
+    if (read(counter.file, &count, sizeof(count)) == sizeof(count)) counter.count = count;
+    sum += static_cast<double>(counter.count);
+  }
+  return sum > 0 ? std::optional(sum) : std::nullopt;
+}
+
+std::optional<double> ByteCounter::total(const std::vector<pid_t>& processes) {
+  for (auto entry = bytes_.begin(); entry != bytes_.end();) {
+    if (std::ranges::find(processes, entry->first) == processes.end()) {
+      ended_ += static_cast<double>(entry->second);
+      entry = bytes_.erase(entry);
+    } else {
+      ++entry;
+    }
+  }
+  for (const pid_t process : processes)
+    if (const auto bytes = transferred_bytes(process)) bytes_[process] = *bytes;
+  if (bytes_.empty() && ended_ == 0) return std::nullopt;
+  double sum = ended_;
+  for (const auto& [process, bytes] : bytes_)
+    sum += static_cast<double>(bytes);
+  return sum;
+}
+
+}  // namespace millrace::placement
