@@ -2,6 +2,7 @@
 #include "dedup/summary.h"
 #include "millrace/base/byte_count.h"
 #include "millrace/base/clock.h"
+#include "millrace/base/ignore_write_signals.h"
 #include "millrace/base/input_file.h"
 #include "millrace/base/interrupt.h"
 #include "millrace/base/json_file.h"
@@ -12,7 +13,6 @@
 #include "millrace/pool/worker_pool.h"
 
 #include <array>
-#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -76,8 +76,7 @@ Result<std::unique_ptr<InputFile>> open_input(const Arguments& a, const Interrup
 }
 
 Result<std::unique_ptr<OutputFile>> open_output(const Arguments& a, const Interrupt& interrupt) {
-  return OutputFile::open(a.output, {.replace = a.force, .replace_advice = "give --force to replace it"},
-                          interrupt.token());
+  return OutputFile::open(a.output, {.overwrite = overwrite_if(a.force)}, interrupt.token());
 }
 
 // Shows how many of `total` bytes are done.
@@ -123,9 +122,10 @@ Status report(const Arguments& a, const Outcome& outcome, const std::string& tex
             a.output.empty() || a.output == "-" ? "" : fmt::format("; {} was not written", a.output))});
   }
   if (!a.trace.empty())
-    if (Status written = write_json(stream::chrome_trace(outcome.run), a.trace); !written) return written;
+    if (Status written = write_json(stream::chrome_trace(outcome.run), a.trace, Overwrite::yes); !written)
+      return written;
   if (!a.json.empty())
-    if (Status written = write_json(json, a.json); !written) return written;
+    if (Status written = write_json(json, a.json, Overwrite::yes); !written) return written;
   return {};
 }
 
@@ -255,8 +255,7 @@ void add_verbs(CLI::App& app, Arguments& a, Action& action) {
 }
 
 int run_program(int argc, char** argv) {
-  // A reader that goes away is an error of the write, not the end of the process.
-  std::signal(SIGPIPE, SIG_IGN);
+  ignore_write_signals();
   CLI::App app{"Packs a stream without its duplicates, and restores it bit for bit."};
   app.require_subcommand(1);
   app.set_version_flag("--version", "millrace-dedup 0.1.0");

@@ -134,7 +134,8 @@ Result<int> index_folder(const IndexSettings& settings) {
   }
 
   const std::vector<std::byte> bytes = index_bytes(outcome.index);
-  if (Status written = write_whole(settings.output, bytes); !written) return std::unexpected(written.error());
+  if (Status written = write_whole(settings.output, bytes, {.overwrite = Overwrite::yes}); !written)
+    return std::unexpected(written.error());
   journal->remove();
   if (!settings.run.quiet)
     fmt::print(stderr, "{}", to_text(settings, outcome, bytes.size(), list->passed_over));

@@ -1,15 +1,14 @@
+#include "millrace/base/ignore_write_signals.h"
 #include "similar/index_command.h"
 #include "similar/query_command.h"
 
-#include <csignal>
 #include <cstdio>
 
 #include <fmt/format.h>
 
 int main(int argc, char** argv) {
   using namespace millrace;
-  // A reader that goes away is an error of the write, not the end of the process.
-  std::signal(SIGPIPE, SIG_IGN);
+  ignore_write_signals();
 
   CLI::App app{"Finds images that look alike: index a folder once, then ask."};
   app.require_subcommand(1);

@@ -52,7 +52,7 @@ Status write_page(const QuerySettings& settings, const std::vector<QueryAnswer>&
   }
   const auto thumbnails = make_thumbnails({paths.begin(), paths.end()}, options, team);
   if (!thumbnails) return std::unexpected(thumbnails.error());
-  return write_whole(settings.html, html_page(answers, index, *thumbnails));
+  return write_whole(settings.html, html_page(answers, index, *thumbnails), {.overwrite = Overwrite::yes});
 }
 
 nlohmann::json report_json(const QuerySettings& settings, const ImageIndex& index,

@@ -69,8 +69,9 @@ std::string stage_shares(const stream::RunReport& report) {
 Status write_reports(const RunSettings& settings, const nlohmann::json& json,
                      const stream::RunReport& report) {
   if (!settings.json.empty())
-    if (Status written = write_json(json, settings.json); !written) return written;
-  if (!settings.trace.empty()) return write_json(stream::chrome_trace(report), settings.trace);
+    if (Status written = write_json(json, settings.json, Overwrite::yes); !written) return written;
+  if (!settings.trace.empty())
+    return write_json(stream::chrome_trace(report), settings.trace, Overwrite::yes);
   return {};
 }
 

@@ -1,11 +1,11 @@
 // millrace-skipline: run-length coding with skipped lines for images of two colours.
 #include "millrace/base/clock.h"
+#include "millrace/base/ignore_write_signals.h"
 #include "millrace/base/whole_file.h"
 #include "skipline/pbm.h"
 #include "skipline/skipline_file.h"
 
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
 #include <functional>
 #include <optional>
@@ -80,7 +80,8 @@ Status encode_file(const Options& options) {
       options.repeat, [&] { return encode(*image, parameters, strips, options.columns); });
   if (!encoded) return std::unexpected(encoded.error());
   const auto file = file_of(encoded->result);
-  if (Status written = write_whole(options.output, file); !written) return written;
+  if (Status written = write_whole(options.output, file, {.overwrite = Overwrite::yes}); !written)
+    return written;
   if (!options.quiet) {
     const std::size_t raw = write_pbm(*image).size();
     fmt::print(stderr, "encoded {}x{} pixels in {} strips: {} bytes, 1/{:.2f} of raw PBM; {}\n",
@@ -98,7 +99,9 @@ Status decode_file(const Options& options) {
   if (!encoded) return failure("'{}' is {}", options.input, encoded.error().message);
   const auto image = repeated<Bitmap>(options.repeat, [&] { return decode(*encoded); });
   if (!image) return failure("'{}' is {}", options.input, image.error().message);
-  if (Status written = write_whole(options.output, write_pbm(image->result)); !written) return written;
+  if (Status written = write_whole(options.output, write_pbm(image->result), {.overwrite = Overwrite::yes});
+      !written)
+    return written;
   if (!options.quiet) {
     fmt::print(stderr, "decoded {}x{} pixels from {} strips; {}\n", encoded->width, encoded->height,
                encoded->strips.size(), times_text(image->milliseconds));
@@ -118,8 +121,7 @@ void add_common_options(CLI::App& verb, Options& options, const char* input, con
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A reader that goes away is an error of the write, not the end of the process.
-  std::signal(SIGPIPE, SIG_IGN);
+  ignore_write_signals();
 
   CLI::App app{
       "Stores images of two colours by runs of pixels, leaving out lines that are like the one before."};

@@ -52,14 +52,69 @@ class SigpipeGuard {
   bool was_pending_ = false;
 };
 
-// Opens what is there already and is no regular file.
+// The descriptor of this process that a name like /dev/stdout or /dev/fd/3 leads to, if it does.
+std::optional<int> open_descriptor(fs::path name) {
+  std::error_code error;
+  const fs::path descriptors = fs::canonical("/proc/self/fd", error);
+  constexpr int most_links = 40;
+  for (int links = 0; !error && links < most_links && fs::is_symlink(fs::symlink_status(name, error));
+       ++links) {
+    if (fs::canonical(name.parent_path() / ".", error) == descriptors)
+      return std::atoi(name.filename().c_str());
+    name = name.parent_path() / fs::read_symlink(name, error);
+  }
+  return std::nullopt;
+}
+
+// What a name stands for that is to be written.
+struct Destination {
+  bool is_file = true;  // that commit() makes; else it is opened as it is
+  fs::file_status status;
+  fs::path target;  // of a file, without links, so that commit() replaces what they point to
+
+  [[nodiscard]] fs::path folder() const {
+    return target.has_parent_path() ? target.parent_path() : fs::path(".");
+  }
+};
+
+// Usage errors as of OutputFile::open().
+Result<Destination> destination_of(std::string_view path, Overwrite overwrite) {
+  const std::string name(path);
+  std::error_code error;
+  Destination to{.status = fs::status(name, error)};
+  const bool exists = fs::exists(to.status);
+  if (fs::is_directory(to.status)) return usage_error("{}: is a directory; give the name of a file", name);
+  to.is_file = name != "-" && (!exists || fs::is_regular_file(to.status)) && !open_descriptor(name);
+  if (!to.is_file) return to;
+  to.target = fs::weakly_canonical(fs::path(name), error);
+  if (error) to.target = name;
+  if (!exists && fs::is_symlink(fs::symlink_status(to.target, error)))
+    return usage_error("{}: is a link to a file that does not exist; give that file's name", name);
+  if (exists && overwrite == Overwrite::no)
+    return usage_error("{}: exists; give -y to overwrite it, or choose another output", name);
+  if (exists && access(to.target.c_str(), W_OK) != 0)
+    return usage_error("{}: cannot be replaced ({}); choose another output", name, system_reason(errno));
+  if (!fs::is_directory(to.folder(), error))
+    return usage_error("{}: there is no folder {}; create it or choose another output", name,
+                       to.folder().string());
+  if (access(to.folder().c_str(), W_OK) != 0)
+    return usage_error("{}: cannot be written in {} ({}); choose another output", name, to.folder().string(),
+                       system_reason(errno));
+  return to;
+}
+
+// Opens what is there already and is no file to replace.
 Result<Descriptor> open_in_place(const std::string& name, bool named_pipe, const std::stop_token& stop) {
   // Opening a named pipe waits for its reader, which nothing but a signal ends; so it is tried again and
   // again.
   constexpr std::chrono::milliseconds between_tries{20};
+  // What is open already is shared rather than opened again, which would begin at the start of a file that
+  // others append to, and cannot be done to a socket.
+  if (const auto open = open_descriptor(name); open && (fcntl(*open, F_GETFL) & O_ACCMODE) != O_RDONLY)
+    if (auto shared = Descriptor::owned(fcntl(*open, F_DUPFD_CLOEXEC, 0)); shared.is_open()) return shared;
   const StoppableWait wait(stop);
   for (;;) {
-    // By this name: what a link of /proc leads to, such as that of /dev/stdout, may have no other.
+    // By this name: what a link of /proc leads to may have no other.
     auto file = Descriptor::owned(::open(name.c_str(), O_WRONLY | O_CLOEXEC | (named_pipe ? O_NONBLOCK : 0)));
     if (file.is_open()) return file;
     if (!named_pipe || errno != ENXIO)
@@ -72,43 +127,35 @@ Result<Descriptor> open_in_place(const std::string& name, bool named_pipe, const
 
 }  // namespace
 
+Status OutputFile::check(std::string_view path, Overwrite overwrite) {
+  const auto destination = destination_of(path, overwrite);
+  if (!destination) return std::unexpected(destination.error());
+  return {};
+}
+
 Result<std::unique_ptr<OutputFile>> OutputFile::open(std::string_view path, const OutputOptions& options,
                                                      const std::stop_token& stop) {
   const std::stop_token writing_stop = options.stop_ends_writes ? stop : std::stop_token();
   if (path == "-") return standard_output(writing_stop);
   const std::string name(path);
-  std::error_code error;
-  const fs::file_status status = fs::status(name, error);
-  const bool exists = fs::exists(status);
-  if (fs::is_directory(status)) return usage_error("{}: is a directory; give the name of a file", name);
-  if (exists && !fs::is_regular_file(status)) {
-    auto in_place = open_in_place(name, fs::is_fifo(status), stop);
+  auto destination = destination_of(path, options.overwrite);
+  if (!destination) return std::unexpected(std::move(destination.error()));
+  if (!destination->is_file) {
+    auto in_place = open_in_place(name, fs::is_fifo(destination->status), stop);
     if (!in_place) return std::unexpected(std::move(in_place.error()));
     return std::make_unique<OutputFile>(*std::move(in_place), name, writing_stop);
   }
-  // A link is followed, so that commit() replaces what it points to.
-  fs::path target = fs::weakly_canonical(fs::path(name), error);
-  if (error) target = name;
-  if (!exists && fs::is_symlink(fs::symlink_status(target, error)))
-    return usage_error("{}: is a link to a file that does not exist; give that file's name", name);
-  if (exists && !options.replace)
-    return usage_error("{}: exists already; choose another name, or {}", name, options.replace_advice);
-  if (exists && access(target.c_str(), W_OK) != 0)
-    return usage_error("{}: cannot be replaced ({}); choose another output", name, system_reason(errno));
-  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
-  if (!fs::is_directory(folder, error))
-    return usage_error("{}: there is no folder {}; create it or choose another output", name,
-                       folder.string());
-  auto pending = PendingFile::create(target);
+  auto pending = PendingFile::create(destination->target);
   if (!pending)
-    return usage_error("{}: cannot be written in {} ({}); choose another output", name, folder.string(),
-                       system_reason(pending.error()));
+    return usage_error("{}: cannot be written in {} ({}); choose another output", name,
+                       destination->folder().string(), system_reason(pending.error()));
   auto file = std::make_unique<OutputFile>(Descriptor::borrowed(pending->get()), name, writing_stop);
   file->pending_.emplace(*std::move(pending));
-  file->target_ = target;
-  file->replace_ = options.replace;
+  file->target_ = destination->target;
+  file->overwrite_ = options.overwrite;
   file->durable_ = options.durable;
-  if (exists && fchmod(file->descriptor_.get(), static_cast<mode_t>(status.permissions())) != 0)
+  if (fs::exists(destination->status) &&
+      fchmod(file->descriptor_.get(), static_cast<mode_t>(destination->status.permissions())) != 0)
     return failure("{}: its permissions cannot be kept ({}); choose another output", name,
                    system_reason(errno));
   return file;
@@ -192,13 +239,18 @@ std::unexpected<Error> OutputFile::write_failed(int error, std::uint64_t written
     return failure("{}: the program that reads it has ended; nothing more can be written", name_);
   if (error == ENOSPC || error == EDQUOT)
     return failure("{}: no space left after {} bytes; free some or choose another place", name_, written);
+  if (error == EFBIG)
+    return failure(
+        "{}: cannot grow beyond {} bytes (ulimit -f, or the file system's own limit); raise the limit or "
+        "choose another place",
+        name_, written);
   return failure("{}: writing failed after {} bytes ({})", name_, written, system_reason(error));
 }
 
 Status OutputFile::commit() {
   if (!pending_) return {};
   if (durable_ && fsync(descriptor_.get()) != 0) return write_failed(errno, position_);
-  if (const int error = pending_->publish(replace_); error != 0)
+  if (const int error = pending_->publish(overwrite_ == Overwrite::yes); error != 0)
     return failure("{}: the finished file cannot be moved there ({})", name_, system_reason(error));
   descriptor_.close();
   pending_.reset();

@@ -4,6 +4,7 @@
 
 #include "millrace/base/byte_stream.h"
 #include "millrace/base/descriptor.h"
+#include "millrace/base/overwrite.h"
 #include "millrace/base/pending_file.h"
 #include "millrace/base/stoppable_wait.h"
 
@@ -19,25 +20,26 @@
 namespace millrace {
 
 struct OutputOptions {
-  bool replace = false;  // an existing file; what is there stays until commit()
+  Overwrite overwrite = Overwrite::no;  // an existing file; what is there stays until commit()
   // Whether commit() waits for the disk, so that a crash of the machine does not undo it.
   bool durable = true;
-  // The way out that the message names where a file exists and is not to be replaced.
-  std::string_view replace_advice = "allow overwriting";
   // Whether the stop ends writes too, or only the wait for the reader of a named pipe.
   bool stop_ends_writes = true;
 };
 
 // A regular file is a PendingFile until commit(), without which nothing of it is left. Devices and named
-// pipes are written in place. One thread writes, any may read_at() and cancel(). A stop or cancel() ends a
-// write that waits for a pipe's reader, and all later ones to it, as interrupted.
+// pipes are written in place, and so is whatever a name like /dev/stdout says this process has open: neither
+// is an output that exists already. One thread writes, any may read_at() and cancel(). A stop or cancel()
+// ends a write that waits for a pipe's reader, and all later ones to it, as interrupted.
 class OutputFile final : public ByteSink, public RandomBytes {
  public:
   // `path`: "-" for standard output. A link is followed. A named pipe is opened when it has a reader; a
-  // stop ends that wait as interrupted. Usage errors: a directory, no such folder, not permitted, exists
-  // (unless it may be replaced).
+  // stop ends that wait as interrupted. Usage errors: a directory, no such folder, not permitted, exists and
+  // is not to be overwritten.
   [[nodiscard]] static Result<std::unique_ptr<OutputFile>>
   open(std::string_view path, const OutputOptions& options = {}, const std::stop_token& stop = {});
+  // The usage errors of open() that can be known beforehand; makes nothing and waits for nothing.
+  [[nodiscard]] static Status check(std::string_view path, Overwrite overwrite);
   [[nodiscard]] static std::unique_ptr<OutputFile> standard_output(const std::stop_token& stop = {});
   // A file without a name, in the folder for temporary files ($TMPDIR or /tmp), which ends with this object.
   [[nodiscard]] static Result<std::unique_ptr<OutputFile>> temporary(const std::stop_token& stop = {});
@@ -71,7 +73,7 @@ class OutputFile final : public ByteSink, public RandomBytes {
   Descriptor descriptor_;  // borrowed from pending_ where there is one
   std::string name_;
   std::string target_;  // of commit()
-  bool replace_ = false;
+  Overwrite overwrite_ = Overwrite::no;
   bool durable_ = false;
   bool regular_;
   std::uint64_t position_ = 0;

@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <fcntl.h>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -65,8 +66,8 @@ TEST_F(OutputFileTest, HasItsNameOnlyWhenCommitted) {
 
 TEST_F(OutputFileTest, ReplacesAnotherOnlyWhereItMay) {
   make_file(path_, "before");
-  EXPECT_THAT(refusal(path_, {.replace_advice = "give --force"}), HasSubstr("give --force"));
-  const auto file = opened(path_, {.replace = true});
+  EXPECT_EQ(refusal(path_), path_ + ": exists; give -y to overwrite it, or choose another output");
+  const auto file = opened(path_, {.overwrite = Overwrite::yes});
   EXPECT_EQ(content_of(path_), "before");
   ASSERT_TRUE(file->commit());
   EXPECT_EQ(content_of(path_), "");
@@ -82,7 +83,7 @@ TEST_F(OutputFileTest, KeepsOneThatCameMeanwhile) {
 TEST_F(OutputFileTest, KeepsThePermissionsOfWhatItReplaces) {
   make_file(path_, "before");
   ASSERT_EQ(chmod(path_.c_str(), 0604), 0);
-  ASSERT_TRUE(opened(path_, {.replace = true})->commit());
+  ASSERT_TRUE(opened(path_, {.overwrite = Overwrite::yes})->commit());
   struct stat status{};
   ASSERT_EQ(stat(path_.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777U, 0604U);
@@ -92,17 +93,17 @@ TEST_F(OutputFileTest, FollowsLinks) {
   make_file(path_, "before");
   const std::string link = folder_ / "link";
   std::filesystem::create_symlink("out", link);
-  const auto file = opened(link, {.replace = true});
+  const auto file = opened(link, {.overwrite = Overwrite::yes});
   ASSERT_TRUE(file->write(bytes_of("after")));
   ASSERT_TRUE(file->commit());
   EXPECT_TRUE(std::filesystem::is_symlink(link));
   EXPECT_EQ(content_of(path_), "after");
   std::filesystem::remove(path_);
-  EXPECT_THAT(refusal(link, {.replace = true}), HasSubstr("link to a file that does not exist"));
+  EXPECT_THAT(refusal(link, {.overwrite = Overwrite::yes}), HasSubstr("link to a file that does not exist"));
 }
 
 TEST_F(OutputFileTest, IsRefusedWhereThereCanBeNone) {
-  EXPECT_THAT(refusal(folder_.path(), {.replace = true}), HasSubstr("is a directory"));
+  EXPECT_THAT(refusal(folder_.path(), {.overwrite = Overwrite::yes}), HasSubstr("is a directory"));
   EXPECT_THAT(refusal(folder_ / "none/out"), AllOf(HasSubstr("no folder"), Not(HasSubstr("\n"))));
 }
 
@@ -171,6 +172,28 @@ TEST_F(OutputFileTest, WritesToThePipeThatALinkOfProcLeadsTo) {
   EXPECT_EQ(read(pipe->read_end.get(), &got, 1), 1);
   EXPECT_EQ(got, 'x');
   EXPECT_TRUE(std::filesystem::is_symlink(path_));
+}
+
+// As `PROGRAM -o /dev/stdout >> FILE` has it.
+TEST_F(OutputFileTest, GoesOnInAFileThatTheProcessHasOpen) {
+  const std::string log = folder_ / "log";
+  make_file(log, "before ");
+  const auto open_file = Descriptor::owned(open(log.c_str(), O_WRONLY | O_CLOEXEC));
+  ASSERT_EQ(lseek(open_file.get(), 0, SEEK_END), 7);
+  const std::string number = std::to_string(open_file.get());
+  std::filesystem::create_symlink("/proc/self/fd/" + number, path_);
+  for (const std::string& name : {path_, "/dev/fd/" + number, "/proc/self/fd/" + number}) {
+    EXPECT_TRUE(OutputFile::check(name, Overwrite::no)) << name;
+    const auto file = opened(name);
+    ASSERT_TRUE(file->write(bytes_of("x")));
+    ASSERT_TRUE(file->commit());
+  }
+  EXPECT_EQ(content_of(log), "before xxx");
+  EXPECT_TRUE(std::filesystem::is_symlink(path_));
+  // A link to the same file by its own name is a file that exists.
+  std::filesystem::remove(path_);
+  std::filesystem::create_symlink(log, path_);
+  EXPECT_THAT(refusal(path_), HasSubstr("exists"));
 }
 
 TEST_F(OutputFileTest, SaysHowMuchAFullDeviceTook) {

@@ -23,8 +23,8 @@ namespace millrace {
 
 // To a file, as a whole or not at all, or to standard output for "-". Errors as of OutputFile.
 [[nodiscard]] Status write_whole(std::string_view path, std::span<const std::byte> bytes,
-                                 const OutputOptions& options = {.replace = true});
+                                 const OutputOptions& options = {});
 [[nodiscard]] Status write_whole(std::string_view path, std::string_view text,
-                                 const OutputOptions& options = {.replace = true});
+                                 const OutputOptions& options = {});
 
 }  // namespace millrace

@@ -1,3 +1,4 @@
+#include "millrace/base/ignore_write_signals.h"
 #include "millrace/base/json_file.h"
 #include "millrace/base/pipe.h"
 #include "millrace/base/temporary_folder_testing.h"
@@ -68,13 +69,17 @@ TEST(WriteWhole, LeavesTheOldOneWhereTheNewOneCannotBeWritten) {
   rlimit before{};
   getrlimit(RLIMIT_FSIZE, &before);
   const rlimit limit{.rlim_cur = 4096, .rlim_max = before.rlim_max};
-  auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
+  auto* const handler = std::signal(SIGXFSZ, SIG_DFL);
+  ignore_write_signals();
   setrlimit(RLIMIT_FSIZE, &limit);
-  const Status written = write_whole(path, std::string(10'000, 'x'));
+  const Status written = write_whole(path, std::string(10'000, 'x'), {.overwrite = Overwrite::yes});
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().kind, ErrorKind::failure);
+  EXPECT_EQ(written.error().message,
+            path + ": cannot grow beyond 4096 bytes (ulimit -f, or the file system's own "
+                   "limit); raise the limit or choose another place");
   EXPECT_EQ(content_of(path), "old");
   EXPECT_EQ(folder.entries(), 1U);
 }
@@ -83,14 +88,14 @@ TEST(WriteWhole, KeepsOthersWhereItMustNotReplace) {
   const TemporaryFolder folder;
   const std::string path = folder / "file";
   make_file(path, "old");
-  EXPECT_FALSE(write_whole(path, "new", {.replace = false}));
+  EXPECT_FALSE(write_whole(path, "new"));
   EXPECT_EQ(content_of(path), "old");
 }
 
 TEST(WriteJson, ReplacesWhatIsNoUnicodeInNames) {
   const TemporaryFolder folder;
   const std::string path = folder / "report";
-  ASSERT_TRUE(write_json(nlohmann::json{{"name", "a\xff"}}, path));
+  ASSERT_TRUE(write_json(nlohmann::json{{"name", "a\xff"}}, path, Overwrite::no));
   EXPECT_EQ(nlohmann::json::parse(content_of(path)).at("name"), "a\uFFFD");
 }
 

@@ -1,9 +1,9 @@
 // The `millrace` program as it is called. It holds the verb exec, which must cost its user no time, and
 // starts millrace-verbs, beside it, for all others: that one loads a compiler, for tens of milliseconds.
+#include "millrace/base/ignore_write_signals.h"
 #include "millrace/cli/exec/exec_command.h"
 
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -19,7 +19,7 @@ using namespace millrace;
 
 int run_exec(int argc, char** argv) {
   const auto ignored_signals = placement::IgnoredSignals::now();
-  std::signal(SIGPIPE, SIG_IGN);
+  ignore_write_signals();
   CLI::App app;
   app.name("millrace");
   cli::Action action;

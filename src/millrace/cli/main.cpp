@@ -1,3 +1,4 @@
+#include "millrace/base/ignore_write_signals.h"
 #include "millrace/cli/bench/bench_command.h"
 #include "millrace/cli/exec/exec_command.h"
 #include "millrace/cli/filters/filters_command.h"
@@ -7,7 +8,6 @@
 #include "millrace/cli/run/run_command.h"
 #include "millrace/cli/simulate/simulate_command.h"
 
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
@@ -19,8 +19,7 @@ using namespace millrace;
 
 int run_program(int argc, char** argv) {
   const auto ignored_signals = placement::IgnoredSignals::now();
-  // A reader that goes away is an error of the write, not the end of the process.
-  std::signal(SIGPIPE, SIG_IGN);
+  ignore_write_signals();
 
   CLI::App app{
       "Runs filter pipelines on video, and other people's programs, as fast as this machine allows."};

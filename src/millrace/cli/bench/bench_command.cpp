@@ -84,7 +84,7 @@ Status bench(const BenchOptions& options) {
   }
   fmt::print("geometric mean against sequential: {:.2f}x\n",
              std::exp(log_sum / static_cast<double>(cases.size())));
-  return options.json.empty() ? Status{} : write_json(rows, options.json);
+  return options.json.empty() ? Status{} : write_json(rows, options.json, Overwrite::yes);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "millrace/cli/exec/exec_command.h"
 
 #include "millrace/base/json_file.h"
-#include "millrace/cli/commands.h"
 #include "millrace/cli/exec/exec_options.h"
 #include "millrace/placement/run/learn.h"
 #include "millrace/placement/run/run_program.h"
@@ -42,7 +41,7 @@ Status run(const placement::RunSettings& settings, const ExecOptions& options) {
   if (!summary) return std::unexpected(summary.error());
   if (!options.quiet) fmt::print(stderr, "{}", placement::to_text(*summary));
   if (!options.json.empty())
-    if (const auto written = write_json(placement::to_json(*summary), options.json); !written)
+    if (const auto written = write_json(placement::to_json(*summary), options.json, Overwrite::yes); !written)
       fmt::print(stderr, "millrace: {}\n", written.error().message);
   end_as(summary->status);
 }

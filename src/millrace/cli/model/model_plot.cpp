@@ -91,10 +91,10 @@ Status check_plot_name(const std::string& path) {
 }
 
 Status write_plot(const std::string& path, const std::string& svg) {
-  if (!path.ends_with(".png")) return write_whole(path, svg);
+  if (!path.ends_with(".png")) return write_whole(path, svg, {.overwrite = Overwrite::yes});
   const auto png = png_of(svg);
   if (!png) return std::unexpected(png.error());
-  return write_whole(path, *png);
+  return write_whole(path, *png, {.overwrite = Overwrite::yes});
 }
 
 }  // namespace millrace::cli

@@ -110,7 +110,8 @@ Status count_run(const RunContext& context) {
   for (float& value : luma.pixels)
     value /= maximum;
   const image::PixelReads counted = image::count_pixel_reads(layout->planes[0], luma);
-  if (!context.options.json.empty()) return write_json(image::to_json(counted), context.options.json);
+  if (!context.options.json.empty())
+    return write_json(image::to_json(counted), context.options.json, Overwrite::yes);
   fmt::print("{}", image::to_text(counted));
   return {};
 }

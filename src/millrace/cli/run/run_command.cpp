@@ -47,7 +47,8 @@ Status run(const RunOptions& options) {
   if (report.frames > 0) {
     if (!options.quiet) fmt::print(stderr, "{}", to_text(report));
     if (!options.json.empty()) {
-      if (Status written = write_json(to_json(report, *machine), options.json); !written && outcome)
+      if (Status written = write_json(to_json(report, *machine), options.json, Overwrite::yes);
+          !written && outcome)
         return written;
     }
   }

@@ -1,0 +1,42 @@
+#include "millrace/base/check_outputs.h"
+
+#include "millrace/base/output_file.h"
+
+#include <filesystem>
+#include <system_error>
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code missing;
+  if (fs::equivalent(a, b, missing)) return !fs::is_other(fs::status(a, missing));
+  // Neither is there yet.
+  const fs::path place = fs::weakly_canonical(a, missing);
+  return !missing && !fs::exists(place, missing) && place == fs::weakly_canonical(b, missing);
+}
+
+}  // namespace
+
+Status check_outputs(std::initializer_list<NamedPath> outputs, Overwrite overwrite, const NamedPath& input) {
+  for (const NamedPath* output = outputs.begin(); output != outputs.end(); ++output) {
+    const auto& [role, path] = *output;
+    if (path.empty()) continue;
+    for (const NamedPath* other = outputs.begin(); other != output; ++other) {
+      if (path == "-" && other->path == "-")
+        return usage_error("standard output cannot take both {} and {}; give one of them a file", other->role,
+                           role);
+      if (path != "-" && !other->path.empty() && other->path != "-" && is_same_file(path, other->path))
+        return usage_error("{}: is both {} and {}; give one of them another file", path, other->role, role);
+    }
+    if (path == "-") continue;
+    if (!input.path.empty() && input.path != "-" && is_same_file(path, input.path))
+      return usage_error("{}: is both {} and {}; choose another output", path, input.role, role);
+    if (Status checked = OutputFile::check(path, overwrite); !checked) return checked;
+  }
+  return {};
+}
+
+}  // namespace millrace
