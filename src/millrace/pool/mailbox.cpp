@@ -15,8 +15,6 @@ void Mailbox::post(const Job& job) {
   leader_cpu_ = sched_getcpu();
   worker_beside_ = leader_cpu_ == worker_cpu_.load(std::memory_order_relaxed);
   awake_by_ = 0;
-  // relaxed: a worker that falls asleep after this is woken like any other, and nobody takes the time.
-  posted_at_ = state_.load(std::memory_order_relaxed) == asleep ? now_ns() : 0;
   // release: the job, and all that the leader wrote before, is published to the acquire in receive().
   // An exchange and not a store: what it returns decides whether somebody has to be woken, and between a load
   // and a store the worker could fall asleep unseen.
@@ -26,7 +24,7 @@ void Mailbox::post(const Job& job) {
   }
 }
 
-void Mailbox::await_done(std::int64_t linger_ns, SleepApart& apart) {
+void Mailbox::await_done(std::int64_t linger_ns) {
   // acquire: pairs with the release in finish(); the worker's results are visible from here on.
   const auto done = [this] {
     const std::uint32_t state = state_.load(std::memory_order_acquire);
@@ -35,15 +33,11 @@ void Mailbox::await_done(std::int64_t linger_ns, SleepApart& apart) {
   std::int64_t polling_ns = worker_beside_ ? 0 : linger_ns;
   if (polling_ns > 0 && awake_by_ != 0 && !done()) polling_ns = std::max(polling_ns, awake_by_ - now_ns());
   if (spin_until(done, polling_ns)) return;
-  const int own_cpu = sched_getcpu();
-  // The worker is who moves when the two have met.
-  if (linger_ns > 0 && apart.wanted(false)) apart.stay_on(own_cpu);
   // Announces the sleep. relaxed: it publishes nothing, and a failure is looked at again by done().
   std::uint32_t expected = posted;
   state_.compare_exchange_strong(expected, awaited, std::memory_order_relaxed, std::memory_order_relaxed);
   while (!done())
     futex_wait(state_, awaited);
-  apart.woken(own_cpu, worker_cpu_.load(std::memory_order_relaxed), finished_at_);
 }
 
 std::exception_ptr Mailbox::take_error() {
@@ -51,28 +45,20 @@ std::exception_ptr Mailbox::take_error() {
   return error_ ? std::exchange(error_, nullptr) : nullptr;
 }
 
-Job Mailbox::receive(std::int64_t linger_ns, SleepApart& apart) {
+Job Mailbox::receive(std::int64_t linger_ns) {
   // acquire: pairs with the release in post().
   const auto arrived = [this] {
     const std::uint32_t state = state_.load(std::memory_order_acquire);
     return state == posted || state == awaited;
   };
   if (spin_until(arrived, leader_beside_ ? 0 : linger_ns)) return job_;
-  if (linger_ns > 0 && apart.wanted(leader_beside_)) {
-    // A job that comes while the worker is on its way is done when it has arrived; its leader shall not take
-    // the two for being on one CPU still.
-    if (leader_beside_) worker_cpu_.store(-1, std::memory_order_relaxed);
-    apart.keep_off(leader_seen_);
-  }
-  const int own_cpu = sched_getcpu();
-  worker_cpu_.store(own_cpu, std::memory_order_relaxed);
+  worker_cpu_.store(sched_getcpu(), std::memory_order_relaxed);
   // Announces the sleep. relaxed: it publishes nothing, and a failure means that a job came, which
   // arrived() sees.
   std::uint32_t expected = idle;
   state_.compare_exchange_strong(expected, asleep, std::memory_order_relaxed, std::memory_order_relaxed);
   while (!arrived())
     futex_wait(state_, asleep);
-  apart.woken(own_cpu, leader_cpu_, posted_at_);
   return job_;
 }
 
@@ -80,10 +66,7 @@ void Mailbox::finish(std::exception_ptr error) {
   if (error) error_ = std::move(error);
   const int own_cpu = sched_getcpu();
   worker_cpu_.store(own_cpu, std::memory_order_relaxed);
-  leader_seen_ = leader_cpu_;
-  leader_beside_ = own_cpu == leader_seen_;
-  // relaxed: as in post().
-  finished_at_ = state_.load(std::memory_order_relaxed) == awaited ? now_ns() : 0;
+  leader_beside_ = own_cpu == leader_cpu_;
   // release: the worker's results are published to the acquire in await_done(). An exchange for the same
   // reason as in post(): the leader may fall asleep between a load and a store.
   if (state_.exchange(idle, std::memory_order_release) == awaited) futex_wake_one(state_);

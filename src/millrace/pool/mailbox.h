@@ -3,7 +3,6 @@
 #pragma once
 
 #include "millrace/pool/function_ref.h"
-#include "millrace/pool/sleep_apart.h"
 
 #include <atomic>
 #include <cstddef>
@@ -44,16 +43,15 @@ class alignas(cache_line_pair) Mailbox {
   // Returns when the worker has finished the job posted last; at once when there was none. Spins for about
   // `linger_ns` at most, or until the worker has had wake_up_ns to wake up if it slept, then sleeps. Does not
   // spin with 0, nor when the worker was last seen on the CPU of the calling thread: it could not run there
-  // meanwhile. `apart` is the leader's own: how it sleeps, unless linger_ns is 0.
-  void await_done(std::int64_t linger_ns, SleepApart& apart);
+  // meanwhile.
+  void await_done(std::int64_t linger_ns);
 
   // What the worker passed to finish(); null if nothing went wrong. Clears it. Only after await_done.
   [[nodiscard]] std::exception_ptr take_error();
 
   // Waits for a job: spins for about `linger_ns` at most, then sleeps. Sleeps at once when the last leader
-  // posted from the CPU that the worker finished on: it would be kept from running there. `apart` is the
-  // worker's own, as in await_done().
-  [[nodiscard]] Job receive(std::int64_t linger_ns, SleepApart& apart);
+  // posted from the CPU that the worker finished on: it would be kept from running there.
+  [[nodiscard]] Job receive(std::int64_t linger_ns);
 
   // Tells the leader that the job is done, or what it threw.
   void finish(std::exception_ptr error);
@@ -74,15 +72,13 @@ class alignas(cache_line_pair) Mailbox {
 
   // Written by the leader in `idle` and `asleep`, read by the worker in `posted` and `awaited`.
   int leader_cpu_ = -1;
-  std::int64_t posted_at_ = 0;  // when the worker was woken; 0 if it was not, or fell asleep just then
   Job job_;
 
   // Written by the worker in `posted` and `awaited`, read by the leader in `idle` and `asleep`.
-  std::int64_t finished_at_ = 0;  // when the leader was woken; 0 as in posted_at_
   std::exception_ptr error_;
 
-  // Where the worker was last seen; -1 while it moves. A hint that the worker writes whenever it knows better
-  // (relaxed: nothing depends on it but how long the leader polls).
+  // Where the worker was last seen. A hint that the worker writes whenever it knows better (relaxed: nothing
+  // depends on it but how long the leader polls).
   std::atomic<int> worker_cpu_ = -1;
 
   // The leader's own, about the job posted last.
@@ -91,7 +87,6 @@ class alignas(cache_line_pair) Mailbox {
 
   // The worker's own.
   bool leader_beside_ = false;  // it finished its last job on the CPU that the job was posted from
-  int leader_seen_ = -1;        // which CPU that was posted from
 };
 
 static_assert(sizeof(Mailbox) == cache_line_pair);

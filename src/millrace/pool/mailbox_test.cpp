@@ -1,5 +1,4 @@
 // The mailbox by itself: one leader, one worker, every mixture of polling and sleeping on the two sides.
-#include "millrace/machine/thread_affinity.h"
 #include "millrace/pool/mailbox.h"
 
 #include <chrono>
@@ -19,9 +18,8 @@ class Server {
  public:
   Server(Mailbox& mailbox, std::int64_t linger_ns)
       : mailbox_(mailbox), thread_([&mailbox, linger_ns] {
-          SleepApart apart(machine::current_thread_affinity().value());
           for (;;) {
-            const Job job = mailbox.receive(linger_ns, apart);
+            const Job job = mailbox.receive(linger_ns);
             if (!job.work) return;
             try {
               job.work(job.rank);
@@ -51,7 +49,6 @@ void pause_about(std::int64_t microseconds) {
 class MailboxTest : public testing::TestWithParam<std::tuple<std::int64_t, std::int64_t>> {
  protected:
   std::int64_t leader_linger_ns_ = std::get<0>(GetParam());
-  SleepApart apart_{machine::current_thread_affinity().value()};
   Mailbox mailbox_;
   Server server_{mailbox_, std::get<1>(GetParam())};
 };
@@ -61,7 +58,7 @@ TEST_P(MailboxTest, every_job_is_done_once_and_its_writes_are_seen) {
   const auto add = [&](int rank) { value += rank; };
   for (int i = 1; i <= 5000; ++i) {
     mailbox_.post({add, 2, 0});
-    mailbox_.await_done(leader_linger_ns_, apart_);
+    mailbox_.await_done(leader_linger_ns_);
     ASSERT_EQ(value, 2 * i);
     ASSERT_EQ(mailbox_.take_error(), nullptr);
   }
@@ -78,17 +75,17 @@ TEST_P(MailboxTest, no_wake_up_is_lost_when_either_side_pauses) {
       pause_about(job_pause);
     };
     mailbox_.post({work, 0, 0});
-    mailbox_.await_done(leader_linger_ns_, apart_);
+    mailbox_.await_done(leader_linger_ns_);
     pause_about(i % 3 == 0 ? microseconds(random) : 0);
   }
   EXPECT_EQ(calls, 400);
 }
 
 TEST_P(MailboxTest, awaiting_without_a_job_returns_at_once) {
-  mailbox_.await_done(leader_linger_ns_, apart_);
+  mailbox_.await_done(leader_linger_ns_);
   while (!mailbox_.worker_asleep())
     std::this_thread::yield();
-  mailbox_.await_done(leader_linger_ns_, apart_);
+  mailbox_.await_done(leader_linger_ns_);
   EXPECT_TRUE(mailbox_.worker_asleep());
 }
 
@@ -96,11 +93,11 @@ TEST_P(MailboxTest, an_error_is_given_to_the_leader_once) {
   const auto fail = [](int) { throw std::runtime_error("no"); };
   const auto succeed = [](int) {};
   mailbox_.post({fail, 0, 0});
-  mailbox_.await_done(leader_linger_ns_, apart_);
+  mailbox_.await_done(leader_linger_ns_);
   EXPECT_NE(mailbox_.take_error(), nullptr);
   EXPECT_EQ(mailbox_.take_error(), nullptr);
   mailbox_.post({succeed, 0, 0});
-  mailbox_.await_done(leader_linger_ns_, apart_);
+  mailbox_.await_done(leader_linger_ns_);
   EXPECT_EQ(mailbox_.take_error(), nullptr);
 }
 

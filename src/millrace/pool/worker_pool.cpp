@@ -60,7 +60,7 @@ PoolTeam WorkerPool::team() { return {*this, 0, size()}; }
 
 void WorkerPool::serve(Worker& worker) {
   for (;;) {
-    const Job job = worker.mailbox.receive(worker.linger_ns.load(std::memory_order_relaxed), worker.serving);
+    const Job job = worker.mailbox.receive(worker.linger_ns.load(std::memory_order_relaxed));
     if (!job.work) return;
     worker.first_led = job.first_led;
     worker.mailbox.finish(caught_from([&] { job.work(job.rank); }));
@@ -73,7 +73,6 @@ Result<std::vector<CpuSet>> WorkerPool::bind_all(std::span<const CpuSet> sets) {
   const Status done = team().run([&](int rank) {
     const auto i = static_cast<std::size_t>(rank);
     if (auto mask = machine::bind_current_thread(sets[i])) {
-      workers_[i].serving = workers_[i].leading = SleepApart(*mask);
       granted[i] = std::move(*mask);
     } else {
       errors[i] = std::move(mask.error());
@@ -145,7 +144,7 @@ Status PoolTeam::fork_join(int begin, int end, FunctionRef<void(int rank)> work,
   const std::int64_t linger = self.linger_ns.load(std::memory_order_relaxed);
   for (int rank = begin; rank < own_rank; ++rank) {
     Mailbox& mailbox = leader_of(team_of(rank)).mailbox;
-    mailbox.await_done(linger, self.leading);
+    mailbox.await_done(linger);
     failed.add(rank, mailbox.take_error());
   }
   failed.add(own_rank, std::move(own));

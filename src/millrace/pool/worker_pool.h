@@ -6,7 +6,6 @@
 #include "millrace/machine/cpu_set.h"
 #include "millrace/machine/thread_affinity.h"
 #include "millrace/pool/mailbox.h"
-#include "millrace/pool/sleep_apart.h"
 #include "millrace/pool/team.h"
 
 #include <atomic>
@@ -64,8 +63,6 @@ class WorkerPool {
     // The rest is read-mostly, or the worker's own.
     std::thread::id thread_id;
     int first_led = 0;                        // touched by the worker's own thread only
-    SleepApart serving;                       // the same: how it sleeps while it waits for a job,
-    SleepApart leading;                       // and for those that it leads
     std::atomic<std::int64_t> linger_ns = 0;  // relaxed: a tuning value, publishes nothing
     std::thread thread;                       // empty for the last worker
   };

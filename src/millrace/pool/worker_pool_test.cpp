@@ -2,7 +2,6 @@
 #include "millrace/pool/for_range.h"
 #include "millrace/pool/worker_pool.h"
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -312,50 +311,6 @@ TEST(WorkerPoolTest, workers_on_one_cpu_make_progress) {
   for (int fork = 0; fork < 1000; ++fork)
     ASSERT_TRUE(team.run([&](int rank) { ++calls[static_cast<std::size_t>(rank)]; }));
   EXPECT_THAT(calls, testing::Each(1000));
-}
-
-// Two workers on one CPU by force, then free again, running empty jobs for a while. On a busy machine the
-// kernel may part them meanwhile.
-void meet_on_one_cpu(PoolTeam& team, const CpuSet& usable) {
-  const CpuSet shared{usable.lowest()};
-  ASSERT_TRUE(team.run([&](int) {
-    EXPECT_TRUE(machine::bind_current_thread(shared));
-    EXPECT_TRUE(machine::bind_current_thread(usable));
-  }));
-  for (int i = 0; i < 2 * WakePlacement::patience; ++i)
-    ASSERT_TRUE(team.run([](int) {}));
-}
-
-TEST(WorkerPoolTest, a_worker_that_keeps_meeting_its_leader_on_one_cpu_sleeps_where_it_is_not_woken_there) {
-  const CpuSet usable = own_cpus();
-  if (usable.count() < 2) GTEST_SKIP() << "needs two CPUs";
-  const auto pool = make_pool(2);
-  PoolTeam team = pool->team();
-  pid_t worker = 0;
-  ASSERT_TRUE(team.run([&](int rank) {
-    if (rank == 0) worker = gettid();
-  }));
-  CpuSet asleep = usable;
-  for (int attempt = 0; attempt < 50 && asleep == usable; ++attempt) {
-    meet_on_one_cpu(team, usable);
-    let_workers_fall_asleep();
-    asleep = machine::thread_affinity(worker).value();
-  }
-  EXPECT_EQ(asleep.count(), usable.count() - 1) << asleep.to_string();
-}
-
-TEST(WorkerPoolTest, both_sides_may_use_every_cpu_whenever_they_run) {
-  const CpuSet usable = own_cpus();
-  if (usable.count() < 2) GTEST_SKIP() << "needs two CPUs";
-  const auto pool = make_pool(2);
-  PoolTeam team = pool->team();
-  for (int round = 0; round < 20; ++round) {
-    meet_on_one_cpu(team, usable);
-    std::array<CpuSet, 2> masks;
-    ASSERT_TRUE(team.run([&](int rank) { masks[static_cast<std::size_t>(rank)] = own_cpus(); }));
-    EXPECT_THAT(masks, testing::Each(usable));
-    EXPECT_EQ(own_cpus(), usable);
-  }
 }
 
 TEST(MayLingerTest, workers_that_can_have_a_cpu_each_may_poll) {
