@@ -1,12 +1,15 @@
 #include "millrace/tuning/profile_store.h"
 
+#include "millrace/base/cache_folder.h"
 #include "millrace/base/system_reason.h"
+#include "millrace/tuning/sqlite_statement.h"
 
 #include <cerrno>
-#include <cstdlib>
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <tuple>
 #include <unistd.h>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 #include <sys/file.h>
@@ -16,41 +19,60 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int schema_version = 1;
+constexpr int schema_version = 2;
 constexpr int busy_timeout_ms = 5000;
 
 bool damaged(int code) { return code == SQLITE_NOTADB || code == SQLITE_CORRUPT; }
 
-// One prepared statement.
-class Statement {
- public:
-  Statement(sqlite3* database, const char* sql) {
-    sqlite3_prepare_v2(database, sql, -1, &statement_, nullptr);
-  }
-  ~Statement() { sqlite3_finalize(statement_); }
-  Statement(const Statement&) = delete;
-  Statement& operator=(const Statement&) = delete;
+int execute(sqlite3* database, const char* sql) {
+  return sqlite3_exec(database, sql, nullptr, nullptr, nullptr);
+}
 
-  void bind(int index, const std::string& text) {
-    sqlite3_bind_text(statement_, index, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+// A transaction; rolled back unless committed. Takes the right to write at once: whoever began as a reader
+// may be refused it however long it waits.
+class WriteTransaction {
+ public:
+  explicit WriteTransaction(sqlite3* database)
+      : database_(database), begun_(execute(database, "BEGIN IMMEDIATE") == SQLITE_OK) {}
+  ~WriteTransaction() {
+    if (begun_) execute(database_, "ROLLBACK");
   }
-  void bind(int index, std::int64_t number) { sqlite3_bind_int64(statement_, index, number); }
-  // SQLITE_ROW, SQLITE_DONE or an error; also that of a statement that could not be prepared.
-  int step() { return statement_ == nullptr ? SQLITE_MISUSE : sqlite3_step(statement_); }
-  [[nodiscard]] std::int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
-  [[nodiscard]] std::string text(int column) const {
-    const auto* const bytes = static_cast<const char*>(sqlite3_column_blob(statement_, column));
-    return bytes == nullptr
-               ? std::string()
-               : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
+  WriteTransaction(const WriteTransaction&) = delete;
+  WriteTransaction& operator=(const WriteTransaction&) = delete;
+
+  [[nodiscard]] bool begun() const { return begun_; }
+  [[nodiscard]] bool commit() {
+    if (!begun_ || execute(database_, "COMMIT") != SQLITE_OK) return false;
+    begun_ = false;
+    return true;
   }
 
  private:
-  sqlite3_stmt* statement_ = nullptr;
+  sqlite3* database_;
+  bool begun_;
 };
 
-int execute(sqlite3* database, const char* sql) {
-  return sqlite3_exec(database, sql, nullptr, nullptr, nullptr);
+// SQLITE_OK or what went wrong.
+int make_tables(sqlite3* database, const ProfileLimits& limits) {
+  WriteTransaction transaction(database);
+  if (!transaction.begun()) return sqlite3_errcode(database);
+  // Another process may have done it meanwhile.
+  int version = 0;
+  {
+    SqliteStatement statement(database, "PRAGMA user_version");
+    if (statement.step() == SQLITE_ROW) version = static_cast<int>(statement.number(0));
+  }
+  if (version >= schema_version) return SQLITE_OK;
+  // used_at: when it was last saved, or loaded; exact to the day.
+  const char* const sql =
+      version == 0
+          ? "CREATE TABLE profiles (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, value TEXT NOT NULL,"
+            " saved_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, used_at TEXT NOT NULL DEFAULT '')"
+          : "ALTER TABLE profiles ADD COLUMN used_at TEXT NOT NULL DEFAULT ''";
+  if (const int made = execute(database, sql); made != SQLITE_OK) return made;
+  if (const int forgot = forget_beyond(database, limits, ""); forgot != SQLITE_OK) return forgot;
+  execute(database, fmt::format("PRAGMA user_version = {}", schema_version).c_str());
+  return transaction.commit() ? SQLITE_OK : sqlite3_errcode(database);
 }
 
 std::string key_text(const ProfileKey& key) {
@@ -90,19 +112,18 @@ fs::path with_suffix(fs::path path, const std::string& suffix) { return path += 
 }  // namespace
 
 Result<fs::path> default_profile_path() {
-  const char* const cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && cache[0] == '/') return fs::path(cache) / "millrace" / "profiles.db";
-  const char* const home = std::getenv("HOME");
-  if (home != nullptr && home[0] == '/') return fs::path(home) / ".cache" / "millrace" / "profiles.db";
-  return failure("no place for profiles: set XDG_CACHE_HOME or HOME to an absolute path");
+  auto folder = cache_folder();
+  if (folder) *folder /= "profiles.db";
+  return folder;
 }
 
 // Also while a statement that failed still looks at it: then it closes with that.
 void ProfileStore::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
 
-ProfileStore ProfileStore::open(const fs::path& path) {
+ProfileStore ProfileStore::open(const fs::path& path, const ProfileLimits& limits) {
   ProfileStore store;
   store.path_ = path;
+  store.limits_ = limits;
   std::error_code ignored;  // opening says what is wrong
   fs::create_directories(path.parent_path(), ignored);
   if (store.try_open() == Opened::damaged && !store.replace_damaged()) store.database_.reset();
@@ -127,7 +148,7 @@ ProfileStore::Opened ProfileStore::try_open() {
 
   int version = 0;
   {
-    Statement statement(opened, "PRAGMA user_version");
+    SqliteStatement statement(opened, "PRAGMA user_version");
     if (const int step = statement.step(); step != SQLITE_ROW) return fail(sqlite3_errcode(opened));
     version = static_cast<int>(statement.number(0));
   }
@@ -138,7 +159,7 @@ ProfileStore::Opened ProfileStore::try_open() {
     return Opened::unusable;
   }
   {
-    Statement check(opened, "PRAGMA quick_check(1)");
+    SqliteStatement check(opened, "PRAGMA quick_check(1)");
     if (const int step = check.step(); step != SQLITE_ROW) return fail(sqlite3_errcode(opened));
     if (check.text(0) != "ok") return fail(SQLITE_CORRUPT);
   }
@@ -146,14 +167,9 @@ ProfileStore::Opened ProfileStore::try_open() {
   // failure may cost the last profiles, never the file. Whoever cannot switch now uses what is there.
   execute(opened, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
   if (version == schema_version) return Opened::ready;
-  // Another process may be doing the same: whoever is second finds it done.
-  const int made =
-      execute(opened, "BEGIN IMMEDIATE;"
-                      "CREATE TABLE IF NOT EXISTS profiles (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,"
-                      " value TEXT NOT NULL, saved_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP);"
-                      "PRAGMA user_version = 1;"
-                      "COMMIT");
-  return made == SQLITE_OK ? Opened::ready : fail(made);
+  if (const int made = make_tables(opened, limits_); made != SQLITE_OK) return fail(made);
+  shrink(opened);
+  return Opened::ready;
 }
 
 // Under a lock, and only if it is still damaged then: another process may have replaced it meanwhile.
@@ -190,31 +206,58 @@ std::unexpected<Error> ProfileStore::broken() const {
 
 Result<std::optional<Profile>> ProfileStore::load(const ProfileKey& key) {
   if (!usable()) return std::nullopt;
-  Statement statement(database_.get(), "SELECT value FROM profiles WHERE key = ?1");
-  statement.bind(1, key_text(key));
-  const int step = statement.step();
-  if (step == SQLITE_DONE) return std::nullopt;
-  if (step != SQLITE_ROW) return broken();
-  const auto profile = parse_profile(statement.text(0));
-  return profile ? std::optional(*profile) : std::nullopt;
+  const std::string text = key_text(key);
+  std::optional<Profile> profile;
+  bool used_long_ago = false;
+  {
+    SqliteStatement statement(
+        database_.get(), "SELECT value, max(used_at, saved_at) < datetime('now', '-1 day') FROM profiles "
+                         "WHERE key = ?1");
+    statement.bind(1, text);
+    const int step = statement.step();
+    if (step == SQLITE_DONE) return std::nullopt;
+    if (step != SQLITE_ROW) return broken();
+    if (auto parsed = parse_profile(statement.text(0))) profile = std::move(*parsed);
+    used_long_ago = statement.number(1) != 0;
+  }
+  if (profile && used_long_ago) {
+    // Not for each use, so that loading hardly ever writes; where it cannot, the profile is forgotten the
+    // earlier.
+    SqliteStatement statement(database_.get(),
+                              "UPDATE profiles SET used_at = CURRENT_TIMESTAMP WHERE key = ?1");
+    statement.bind(1, text);
+    std::ignore = statement.step();
+  }
+  return profile;
 }
 
 Status ProfileStore::save(const ProfileKey& key, const Profile& profile) {
   if (!usable()) return {};
-  Statement statement(database_.get(),
-                      "INSERT INTO profiles (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE "
-                      "SET value = excluded.value, saved_at = CURRENT_TIMESTAMP");
-  statement.bind(1, key_text(key));
-  statement.bind(2, to_text(profile));
-  if (statement.step() != SQLITE_DONE) return broken();
+  const std::string text = key_text(key);
+  {
+    WriteTransaction transaction(database_.get());
+    if (!transaction.begun()) return broken();
+    {
+      SqliteStatement statement(
+          database_.get(),
+          "INSERT INTO profiles (key, value, used_at) "
+          "VALUES (?1, ?2, strftime('%Y-%m-%d %H:%M:%f', 'now')) ON CONFLICT (key) DO UPDATE SET "
+          "value = excluded.value, saved_at = CURRENT_TIMESTAMP, used_at = excluded.used_at");
+      statement.bind(1, text);
+      statement.bind(2, to_text(profile));
+      if (statement.step() != SQLITE_DONE) return broken();
+    }
+    if (forget_beyond(database_.get(), limits_, text) != SQLITE_OK || !transaction.commit()) return broken();
+  }
+  shrink(database_.get());
   return {};
 }
 
 Result<std::vector<StoredProfile>> ProfileStore::list() {
   std::vector<StoredProfile> profiles;
   if (!usable()) return profiles;
-  Statement statement(database_.get(),
-                      "SELECT id, key, saved_at, value FROM profiles ORDER BY saved_at DESC, id DESC");
+  SqliteStatement statement(database_.get(),
+                            "SELECT id, key, saved_at, value FROM profiles ORDER BY saved_at DESC, id DESC");
   int step = SQLITE_ROW;
   while ((step = statement.step()) == SQLITE_ROW) {
     profiles.push_back({statement.number(0), parse_key(statement.text(1)), statement.text(2),
@@ -226,10 +269,16 @@ Result<std::vector<StoredProfile>> ProfileStore::list() {
 
 Result<int> ProfileStore::clear(std::optional<std::int64_t> id) {
   if (!usable()) return 0;
-  Statement statement(database_.get(), id ? "DELETE FROM profiles WHERE id = ?1" : "DELETE FROM profiles");
-  if (id) statement.bind(1, *id);
-  if (statement.step() != SQLITE_DONE) return broken();
-  return sqlite3_changes(database_.get());
+  int gone = 0;
+  {
+    SqliteStatement statement(database_.get(),
+                              id ? "DELETE FROM profiles WHERE id = ?1" : "DELETE FROM profiles");
+    if (id) statement.bind(1, *id);
+    if (statement.step() != SQLITE_DONE) return broken();
+    gone = sqlite3_changes(database_.get());
+  }
+  shrink(database_.get());
+  return gone;
 }
 
 }  // namespace millrace::tuning

@@ -200,7 +200,7 @@ TEST_F(ProfileStoreTest, AStoreOfALaterVersionIsLeftAlone) {
     EXPECT_TRUE(store.save(key(2), profile(2)));
     EXPECT_EQ(load(store, 1), Profile{});
   }
-  execute("PRAGMA user_version = 1");
+  execute("PRAGMA user_version = 2");
   ProfileStore store = ProfileStore::open(path_);
   EXPECT_EQ(store.list()->size(), 1U);
 }

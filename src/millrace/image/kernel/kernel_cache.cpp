@@ -1,5 +1,6 @@
 #include "millrace/image/kernel/kernel_cache.h"
 
+#include "millrace/base/cache_folder.h"
 #include "millrace/base/descriptor.h"
 
 #include <algorithm>
@@ -139,11 +140,8 @@ void bound_size(const fs::path& folder, std::uintmax_t most) {
 }  // namespace
 
 fs::path default_kernel_cache_folder() {
-  const char* const cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && cache[0] == '/') return fs::path(cache) / "millrace" / "kernels";
-  const char* const home = std::getenv("HOME");
-  if (home != nullptr && home[0] == '/') return fs::path(home) / ".cache" / "millrace" / "kernels";
-  return {};
+  const auto folder = cache_folder();
+  return folder ? *folder / "kernels" : fs::path();
 }
 
 KernelCache::KernelCache(fs::path folder, std::string identity, std::uintmax_t most_bytes)

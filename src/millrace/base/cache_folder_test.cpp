@@ -1,0 +1,44 @@
+#include "millrace/base/cache_folder.h"
+#include "millrace/base/scoped_variable_testing.h"
+
+#include <optional>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+struct Environment {
+  std::optional<std::string> cache;
+  std::optional<std::string> home;
+  std::string folder;  // empty: none
+};
+
+class CacheFolderTest : public testing::TestWithParam<Environment> {};
+
+TEST_P(CacheFolderTest, follows_the_xdg_base_directories) {
+  const ScopedVariable cache("XDG_CACHE_HOME", GetParam().cache);
+  const ScopedVariable home("HOME", GetParam().home);
+  const auto folder = cache_folder();
+  if (GetParam().folder.empty()) {
+    ASSERT_FALSE(folder) << *folder;
+    EXPECT_THAT(folder.error().message, testing::HasSubstr("XDG_CACHE_HOME"));
+  } else {
+    ASSERT_TRUE(folder) << folder.error().message;
+    EXPECT_EQ(*folder, GetParam().folder);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Environments, CacheFolderTest,
+                         testing::Values(Environment{"/somewhere", "/home/a", "/somewhere/millrace"},
+                                         Environment{"/somewhere", std::nullopt, "/somewhere/millrace"},
+                                         Environment{"relative", "/home/a", "/home/a/.cache/millrace"},
+                                         Environment{"", "/home/a", "/home/a/.cache/millrace"},
+                                         Environment{std::nullopt, "/home/a", "/home/a/.cache/millrace"},
+                                         Environment{std::nullopt, "relative", ""},
+                                         Environment{std::nullopt, std::nullopt, ""}));
+
+}  // namespace
+}  // namespace millrace
