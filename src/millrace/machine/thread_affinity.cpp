@@ -4,14 +4,38 @@
 #include "millrace/machine/affinity_mask.h"
 
 #include <cerrno>
+#include <fstream>
+#include <string>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 namespace millrace::machine {
+namespace {
+
+// The same mask out of /proc, for where the system call is refused; nothing where that cannot be read either.
+std::optional<CpuSet> affinity_in_proc(pid_t thread) {
+  constexpr std::string_view field = "Cpus_allowed_list:";
+  std::ifstream status(thread == 0 ? "/proc/thread-self/status" : fmt::format("/proc/{}/status", thread));
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with(field)) continue;
+    const std::size_t list = line.find_first_not_of(" \t", field.size());
+    auto cpus = CpuSet::parse(list == std::string::npos ? "" : line.substr(list));
+    if (cpus && !cpus->empty()) return std::move(*cpus);
+    break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 Result<CpuSet> thread_affinity(pid_t thread) {
   const AffinityMask mask = mask_of_thread(thread);
   if (!mask.empty()) return to_cpu_set(mask);
-  if (errno == ESRCH) return failure("thread {} is gone", thread);
-  return failure("cannot read the thread's CPU affinity: {}", system_reason(errno));
+  const int error = errno;
+  if (error == ESRCH) return failure("thread {} is gone", thread);
+  if (auto cpus = affinity_in_proc(thread)) return std::move(*cpus);
+  return failure("cannot read the thread's CPU affinity: {}", system_reason(error));
 }
 
 Result<CpuSet> current_thread_affinity() { return thread_affinity(0); }
@@ -36,7 +60,7 @@ AffinityGuard::AffinityGuard() {
 
 AffinityGuard::~AffinityGuard() {
   // Best effort: a cpuset that shrank meanwhile may refuse, and a destructor has nobody to tell.
-  if (saved_) std::ignore = bind_current_thread(*saved_);
+  if (saved_ && current_thread_affinity() != *saved_) std::ignore = bind_current_thread(*saved_);
 }
 
 }  // namespace millrace::machine

@@ -10,8 +10,8 @@
 
 namespace millrace::machine {
 
-// The calling thread's affinity mask. Failure when the kernel refuses to tell (never seen in practice). Any
-// thread may call it at any time.
+// The calling thread's affinity mask. Where a filter refuses the system call it is read from /proc; failure
+// where there is none either. Any thread may call it at any time.
 [[nodiscard]] Result<CpuSet> current_thread_affinity();
 
 // The mask of any thread by its number, 0 the calling thread. Failure when it is gone.
@@ -26,9 +26,9 @@ namespace millrace::machine {
 // `cpus` is empty or when none of it can be granted; the mask is then what it was.
 [[nodiscard]] Result<CpuSet> bind_current_thread(const CpuSet& cpus);
 
-// Remembers the calling thread's affinity and gives it back on destruction. To be made and destroyed on one
-// and the same thread. When the mask could not be read at construction there is nothing to give back; `saved`
-// says so.
+// Remembers the calling thread's affinity and gives it back on destruction, if it is another by then. To be
+// made and destroyed on one and the same thread. When the mask could not be read at construction there is
+// nothing to give back; `saved` says so.
 class AffinityGuard {
  public:
   AffinityGuard();

@@ -1,3 +1,4 @@
+#include "millrace/machine/refused_calls_testing.h"
 #include "millrace/machine/thread_affinity.h"
 
 #include <future>
@@ -6,6 +7,7 @@
 #include <unistd.h>
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 
 namespace millrace::machine {
 namespace {
@@ -55,6 +57,29 @@ TEST(ThreadAffinity, AnotherThreadIsBoundByItsNumber) {
   EXPECT_EQ(thread_affinity(thread), before.first(1));
   EXPECT_EQ(allowed(), before);
   done.set_value();
+}
+
+TEST(ThreadAffinity, IsReadFromProcWhereTheCallIsRefused) {
+  const AffinityGuard guard;
+  for (const CpuSet& mask : {allowed(), allowed().first(1)}) {
+    ASSERT_TRUE(bind_current_thread(mask));
+    expect_where_refused({SYS_sched_getaffinity}, [&] {
+      EXPECT_EQ(current_thread_affinity(), mask);
+      EXPECT_EQ(thread_affinity(gettid()), mask);
+    });
+  }
+}
+
+TEST(ThreadAffinity, ARefusedBindingIsAFailureThatSaysWhyAndKeepsTheMask) {
+  const CpuSet before = allowed();
+  expect_where_refused({SYS_sched_setaffinity}, [&] {
+    const AffinityGuard guard;
+    const auto granted = bind_current_thread(before);
+    ASSERT_FALSE(granted);
+    EXPECT_EQ(granted.error().kind, ErrorKind::failure);
+    EXPECT_NE(granted.error().message.find("not permitted"), std::string::npos) << granted.error().message;
+    EXPECT_EQ(allowed(), before);
+  });
 }
 
 TEST(ThreadAffinity, SaysThatAThreadIsGone) {

@@ -1,5 +1,6 @@
 // Where a Topology comes from: hwloc, asked about this machine, a file or a description.
 #include "millrace/base/system_reason.h"
+#include "millrace/machine/affinity_mask.h"
 #include "millrace/machine/hypervisor.h"
 #include "millrace/machine/topology.h"
 
@@ -167,6 +168,11 @@ TopologyParts parts_of(hwloc_topology_t topology, TopologySource source) {
 }  // namespace
 
 Result<Topology> Topology::live() {
+  // hwloc would ask again and again with ever more room, for ever.
+  if (mask_of_thread(0).empty())
+    return failure(
+        "cannot read this machine's topology: the kernel refuses sched_getaffinity: {}; allow that call",
+        system_reason(errno));
   auto hwloc = make_empty();
   if (!hwloc) return std::unexpected(hwloc.error());
   const hwloc_topology_t topology = hwloc->get();

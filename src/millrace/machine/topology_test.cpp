@@ -1,4 +1,5 @@
 #include "millrace/base/temporary_folder_testing.h"
+#include "millrace/machine/refused_calls_testing.h"
 #include "millrace/machine/test_machines.h"
 #include "millrace/machine/thread_affinity.h"
 #include "millrace/machine/topology.h"
@@ -11,6 +12,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 
 namespace millrace::machine {
 namespace {
@@ -261,6 +263,25 @@ TEST(Topology, InvalidDescriptionIsAUsageErrorThatQuotesIt) {
     EXPECT_THAT(topology.error().message, HasSubstr(description));
   }
   EXPECT_FALSE(Topology::from_synthetic({.description = "core:2 pu:1", .absent = {0, 1}}));
+}
+
+TEST(TopologyTest, WhereTheMaskCannotBeAskedForItSaysSoInsteadOfWaitingForEver) {
+  expect_where_refused({SYS_sched_getaffinity}, [] {
+    const auto live = Topology::live();
+    ASSERT_FALSE(live);
+    EXPECT_THAT(live.error().message, HasSubstr("sched_getaffinity"));
+  });
+}
+
+TEST(TopologyTest, IsReadWhereBindingIsRefused) {
+  const auto here = Topology::live();
+  ASSERT_TRUE(here);
+  expect_where_refused({SYS_sched_setaffinity}, [&] {
+    const auto live = Topology::live();
+    ASSERT_TRUE(live) << live.error().message;
+    EXPECT_EQ(live->cpus(), here->cpus());
+    EXPECT_EQ(live->cores(), here->cores());
+  });
 }
 
 }  // namespace

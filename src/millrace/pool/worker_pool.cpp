@@ -26,8 +26,11 @@ std::vector<bool> may_linger(std::span<const CpuSet> allowed) {
   return result;
 }
 
-WorkerPool::WorkerPool(int workers) : workers_(static_cast<std::size_t>(workers)) {
+WorkerPool::WorkerPool(int workers)
+    : home_(machine::current_thread_affinity().value_or(CpuSet{})),
+      workers_(static_cast<std::size_t>(workers)), granted_(workers_.size(), home_) {
   workers_.back().thread_id = std::this_thread::get_id();
+  set_lingers();
 }
 
 Result<std::unique_ptr<WorkerPool>> WorkerPool::create(int workers, std::span<const CpuSet> bindings) {
@@ -54,6 +57,8 @@ WorkerPool::~WorkerPool() {
     worker.mailbox.post(Job{});
     worker.thread.join();
   }
+  // Best effort: a cpuset that shrank meanwhile may refuse.
+  if (granted_.back() != home_) std::ignore = machine::bind_current_thread(home_);
 }
 
 PoolTeam WorkerPool::team() { return {*this, 0, size()}; }
@@ -67,46 +72,47 @@ void WorkerPool::serve(Worker& worker) {
   }
 }
 
-Result<std::vector<CpuSet>> WorkerPool::bind_all(std::span<const CpuSet> sets) {
-  std::vector<CpuSet> granted(sets.size());
+Status WorkerPool::bind_to(std::span<const CpuSet> sets) {
   std::vector<std::optional<Error>> errors(sets.size());
   const Status done = team().run([&](int rank) {
     const auto i = static_cast<std::size_t>(rank);
-    if (auto mask = machine::bind_current_thread(sets[i])) {
-      granted[i] = std::move(*mask);
-    } else {
+    if (sets[i] == granted_[i]) return;
+    if (auto mask = machine::bind_current_thread(sets[i]))
+      granted_[i] = std::move(*mask);
+    else
       errors[i] = std::move(mask.error());
-    }
   });
-  if (!done) return std::unexpected(done.error());
+  if (!done) return done;
   for (std::size_t i = 0; i < errors.size(); ++i)
     if (errors[i])
       return std::unexpected(
           Error{errors[i]->kind, fmt::format("worker {} of {}: {}", i, size(), errors[i]->message)});
-  return granted;
+  return {};
+}
+
+void WorkerPool::set_lingers() {
+  const std::vector<bool> lingers = may_linger(granted_);
+  for (std::size_t i = 0; i < workers_.size(); ++i)
+    workers_[i].linger_ns.store(lingers[i] ? linger_ns : 0, std::memory_order_relaxed);
 }
 
 Status WorkerPool::rebind(std::span<const CpuSet> bindings) {
   if (!bindings.empty() && bindings.size() != workers_.size())
     return usage_error("{} bindings for a pool of {} workers; give one a worker, or none to free all",
                        bindings.size(), workers_.size());
-  if (!creator_affinity_.saved())
-    return failure("the CPUs that this thread may use are unknown, so no worker can be bound");
-  std::vector<CpuSet> wanted(workers_.size(), *creator_affinity_.saved());
+  std::vector<CpuSet> wanted(workers_.size(), home_);
   for (std::size_t i = 0; i < bindings.size(); ++i)
     if (!bindings[i].empty()) wanted[i] = bindings[i];
   if (wanted == granted_) return {};
-  auto granted = bind_all(wanted);
-  if (!granted) {
-    // What was granted before can be granted again; if not, the first error is still the one to tell.
-    if (!granted_.empty()) std::ignore = bind_all(granted_);
-    return std::unexpected(std::move(granted.error()));
-  }
-  granted_ = std::move(*granted);
-  const std::vector<bool> lingers = may_linger(granted_);
-  for (std::size_t i = 0; i < workers_.size(); ++i)
-    workers_[i].linger_ns.store(lingers[i] ? linger_ns : 0, std::memory_order_relaxed);
-  return {};
+  if (home_.empty())
+    return failure(
+        "the CPUs that this thread may use are unknown, so a worker could not be freed again once bound");
+  const std::vector<CpuSet> before = granted_;
+  const Status bound = bind_to(wanted);
+  // What was granted before can be granted again; if not, the first error is still the one to tell.
+  if (!bound) std::ignore = bind_to(before);
+  set_lingers();
+  return bound;
 }
 
 PoolTeam PoolTeam::last(int count) const {

@@ -36,7 +36,8 @@ class WorkerPool {
   [[nodiscard]] static Result<std::unique_ptr<WorkerPool>>
   create(int workers, std::span<const machine::CpuSet> bindings = {});
 
-  // Ends and joins the workers and gives the calling thread the affinity back that it had before create().
+  // Ends and joins the workers and gives the calling thread the affinity back that it had before create(), if
+  // the pool has bound it.
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
@@ -50,9 +51,13 @@ class WorkerPool {
   // on every CPU that the calling thread could use when it made the pool. An empty span frees all; any other
   // size than size() is a usage error. Only between runs, as a run is. On error the arrangement before is put
   // back and the error names the worker.
+  //
+  // The kernel is asked for what changes only: a pool that is never bound never asks, and works where binding
+  // is not permitted.
   [[nodiscard]] Status rebind(std::span<const machine::CpuSet> bindings);
 
-  // The CPUs that the kernel granted to each worker, read back when it was bound.
+  // The CPUs that the kernel granted to each worker, read back when it was bound; of workers that never were,
+  // those of the thread that made the pool. Empty sets where the kernel does not tell.
   [[nodiscard]] const std::vector<machine::CpuSet>& granted() const { return granted_; }
 
  private:
@@ -70,10 +75,12 @@ class WorkerPool {
   explicit WorkerPool(int workers);
 
   void serve(Worker& worker);
-  // Binds every worker to its set and returns what was granted.
-  [[nodiscard]] Result<std::vector<machine::CpuSet>> bind_all(std::span<const machine::CpuSet> sets);
+  // Binds to sets[i] each worker i that is not there already, and keeps what was granted; on error that of
+  // those which were bound before it.
+  [[nodiscard]] Status bind_to(std::span<const machine::CpuSet> sets);
+  void set_lingers();
 
-  machine::AffinityGuard creator_affinity_;
+  machine::CpuSet home_;  // where the creator could run; empty where the kernel does not tell
   std::vector<Worker> workers_;
   std::vector<machine::CpuSet> granted_;
 };
@@ -113,7 +120,8 @@ class PoolTeam final : public Team {
 };
 
 // Which workers may poll when idle: worker i may if the workers confined to CPUs of allowed[i] are no more
-// than those CPUs, so that each can have one to itself. One entry a worker. Pure.
+// than those CPUs, so that each can have one to itself. Those whose CPUs are unknown (an empty set) may not.
+// One entry a worker. Pure.
 [[nodiscard]] std::vector<bool> may_linger(std::span<const machine::CpuSet> allowed);
 
 }  // namespace millrace::pool

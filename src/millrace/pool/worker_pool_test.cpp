@@ -1,4 +1,5 @@
 #include "millrace/base/clock.h"
+#include "millrace/machine/refused_calls_testing.h"
 #include "millrace/pool/for_range.h"
 #include "millrace/pool/worker_pool.h"
 
@@ -18,6 +19,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 
 namespace millrace::pool {
 namespace {
@@ -295,6 +297,56 @@ TEST(WorkerPoolTest, an_impossible_binding_names_the_worker_and_changes_nothing)
   EXPECT_EQ(own_cpus(), usable);
 }
 
+TEST(WorkerPoolTest, a_pool_that_nobody_binds_works_where_the_kernel_refuses_to_bind) {
+  const CpuSet usable = own_cpus();
+  machine::expect_where_refused({SYS_sched_setaffinity}, [&] {
+    const auto pool = make_pool(3);
+    ASSERT_TRUE(pool);
+    std::vector<int> calls(3);
+    ASSERT_TRUE(pool->team().run([&](int rank) { ++calls[static_cast<std::size_t>(rank)]; }));
+    EXPECT_THAT(calls, testing::Each(1));
+    EXPECT_THAT(pool->granted(), testing::Each(usable));
+    EXPECT_TRUE(pool->rebind({})) << "nothing has to be undone";
+    EXPECT_TRUE(pool->rebind(std::vector<CpuSet>(3, usable))) << "they are there already";
+  });
+}
+
+TEST(WorkerPoolTest, a_refused_binding_is_an_error_and_the_pool_goes_on_as_it_was) {
+  const CpuSet usable = own_cpus();
+  if (usable.count() < 2) GTEST_SKIP() << "needs two CPUs";
+  const std::vector<CpuSet> bindings{{}, CpuSet{usable.lowest()}, CpuSet{usable.highest()}};
+  machine::expect_where_refused({SYS_sched_setaffinity}, [&] {
+    const auto pool = make_pool(3);
+    const Status refused = pool->rebind(bindings);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, ErrorKind::failure);
+    EXPECT_THAT(refused.error().message, HasSubstr("worker 1 of 3"));
+    EXPECT_THAT(refused.error().message, HasSubstr("not permitted"));
+    EXPECT_THAT(pool->granted(), testing::Each(usable));
+    EXPECT_THAT(masks_of_workers(*pool), testing::Each(usable));
+    EXPECT_FALSE(WorkerPool::create(3, bindings));
+  });
+}
+
+TEST(WorkerPoolTest, works_where_the_kernel_neither_tells_nor_sets_a_mask) {
+  const CpuSet usable = own_cpus();
+  machine::expect_where_refused({SYS_sched_setaffinity, SYS_sched_getaffinity}, [&] {
+    const auto pool = make_pool(2);
+    ASSERT_TRUE(pool->team().run([](int) {}));
+    EXPECT_THAT(pool->granted(), testing::Each(usable));  // from /proc
+  });
+}
+
+TEST(WorkerPoolTest, a_mask_that_others_set_on_the_creator_outlives_a_pool_that_bound_nobody) {
+  const machine::AffinityGuard guard;
+  const CpuSet one{own_cpus().lowest()};
+  {
+    const auto pool = make_pool(2);
+    ASSERT_TRUE(machine::bind_current_thread(one));
+  }
+  EXPECT_EQ(own_cpus(), one);
+}
+
 TEST(WorkerPoolTest, a_wrong_number_of_bindings_is_a_usage_error) {
   const auto pool = make_pool(2);
   const std::vector<CpuSet> bindings(3);
@@ -326,6 +378,7 @@ TEST(MayLingerTest, workers_that_can_have_a_cpu_each_may_poll) {
   EXPECT_THAT(of({zero, one}), ElementsAre(true, true));
   EXPECT_THAT(of({zero, one, both}), ElementsAre(true, true, false));
   EXPECT_THAT(of({zero, zero, four}), ElementsAre(false, false, true));
+  EXPECT_THAT(of({{}, {}}), ElementsAre(false, false)) << "unknown";
   EXPECT_THAT(of({}), ElementsAre());
 }
 
