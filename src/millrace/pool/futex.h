@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <ctime>
 #include <unistd.h>
 
 #include <linux/futex.h>
@@ -19,6 +20,13 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
 // loop.
 inline void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected) {
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+}
+
+// The same for at most `patience_ns` >= 0.
+inline void futex_wait_for(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                           std::int64_t patience_ns) {
+  const timespec patience{patience_ns / 1'000'000'000, patience_ns % 1'000'000'000};
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, &patience, nullptr, 0);
 }
 
 // Wakes one thread that sleeps on `word`, if there is one. Reads nothing from the word.

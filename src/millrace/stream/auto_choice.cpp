@@ -33,7 +33,7 @@ constexpr double common_shortfall = 1.15;
 // Each thread works on one item, finds another ready, and two may wait for their turn: where the times of
 // items differ so much that this is too little, the model says so, or else the threads that starve.
 constexpr int least_tokens = 4;  // a thread
-constexpr int most_tokens = 64;
+constexpr int most_tokens_a_thread = 64;
 constexpr int growth_of_tokens = 4;  // where only the threads say so
 // Of an item's time under the same plan, as a log ratio: the work or the machine changed.
 constexpr double large_change = 0.2;
@@ -163,7 +163,7 @@ bool AutoChoice::worth_a_trial(const Seen& seen, const AutoPlan& plan, double se
 
 // What the model does not see, items that come in bursts or differ together, the threads show.
 std::optional<AutoPlan> AutoChoice::with_more_tokens() const {
-  const int most = most_tokens * incumbent_.threads;
+  const int most = most_tokens_a_thread * incumbent_.threads;
   if (limits_.tokens != 0 || incumbent_.tokens >= most) return std::nullopt;
   return AutoPlan{.strategy = incumbent_.strategy,
                   .threads = incumbent_.threads,
@@ -212,7 +212,7 @@ std::vector<AutoPlan> AutoChoice::candidates(const Seen& seen) const {
       const auto useful =
           std::bit_ceil(static_cast<unsigned>(model::sufficient_tokens(seen.pipeline, seen.tail, threads)));
       plan.tokens = std::clamp(static_cast<int>(std::min(useful, 1U << 20)), least_tokens * threads,
-                               most_tokens * threads);
+                               most_tokens_a_thread * threads);
     }
     plans.push_back(plan);
   }

@@ -1,5 +1,8 @@
 #include "millrace/stream/blocking_lanes.h"
 
+#include "millrace/stream/out_of_memory.h"
+
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -26,19 +29,21 @@ BlockingLanes::~BlockingLanes() {
   }
 }
 
-Status BlockingLanes::start_source() {
-  if (!engine_->program().source_blocking) return {};
+Status BlockingLanes::start_source() noexcept {
   try {
-    source_ = std::thread([this] { serve_source(); });
+    source_ = std::thread([this, &context = engine_->add_context()] { serve_source(context); });
+  } catch (const std::bad_alloc&) {
+    return std::unexpected(out_of_memory());
   } catch (const std::system_error& error) {
-    return failure("cannot start a thread for the blocking source '{}': {}; use fewer threads",
-                   engine_->program().source_name, error.what());
+    return std::unexpected(error_from([&] {
+      return Error{ErrorKind::failure,
+                   fmt::format("cannot start its thread: {}; use fewer threads", error.what())};
+    }));
   }
   return {};
 }
 
-void BlockingLanes::serve_source() {
-  Engine::Context context(*engine_);
+void BlockingLanes::serve_source(Engine::Context& context) {
   SourceGate& gate = engine_->gate();
   while (!gate.has_ended()) {
     if (gate.try_take())
@@ -48,19 +53,23 @@ void BlockingLanes::serve_source() {
   }
 }
 
-bool BlockingLanes::staff(Lane& lane) {
+bool BlockingLanes::staff(Lane& lane) noexcept {
   const std::lock_guard lock(lane.mutex);
   if (lane.threads.empty() || (lane.threads.size() < lane.most_threads && lane.queue.is_short_of_threads())) {
     try {
-      lane.threads.emplace_back([this, &lane] { serve(lane); });
+      if (!lane.next_context) lane.next_context = &engine_->add_context();
+      lane.threads.emplace_back([this, &lane, &context = *lane.next_context] { serve(lane, context); });
+      lane.next_context = nullptr;
+    } catch (const std::bad_alloc&) {
+      // Fewer threads than allowed are no failure,
     } catch (const std::system_error&) {
-      // Fewer threads than allowed are no failure, unless there is none.
+      // unless there is none.
     }
   }
   return !lane.threads.empty();
 }
 
-bool BlockingLanes::take(Token* token) {
+bool BlockingLanes::take(Token* token) noexcept {
   Lane& lane = *lanes_[token->position];
   // A thread first: a token in the queue of a lane without threads would be lost.
   if (!staff(lane)) return false;
@@ -69,8 +78,7 @@ bool BlockingLanes::take(Token* token) {
   return true;
 }
 
-void BlockingLanes::serve(Lane& lane) {
-  Engine::Context context(*engine_);
+void BlockingLanes::serve(Lane& lane, Engine::Context& context) {
   while (Token* const token = lane.queue.pop())
     results_(engine_->step(token, context, token->position), context);
 }

@@ -31,14 +31,14 @@ class BlockingLanes {
   BlockingLanes(const BlockingLanes&) = delete;
   BlockingLanes& operator=(const BlockingLanes&) = delete;
 
-  // Starts the source's thread if the source is a blocking one. Failure when the system refuses it.
-  [[nodiscard]] Status start_source();
+  // Starts the thread of the source, which is a blocking one. Failure when the system refuses it.
+  [[nodiscard]] Status start_source() noexcept;
   // The source is open again.
   void wake_source() { engine_->gate().wake_source(); }
 
   // Leaves `token`, which is at a blocking stage, to the stage's lane. False if the system refuses the lane
   // its first thread: the caller has to step the token then.
-  [[nodiscard]] bool take(Token* token);
+  [[nodiscard]] bool take(Token* token) noexcept;
 
  private:
   struct Lane {
@@ -46,12 +46,13 @@ class BlockingLanes {
     std::mutex mutex;  // of the threads
     std::vector<std::thread> threads;
     std::size_t most_threads = 0;
+    Engine::Context* next_context = nullptr;  // of the thread that the system refused
   };
 
   // Whether the lane has a thread, a new one if the tokens are more than the threads that wait for them.
-  [[nodiscard]] bool staff(Lane& lane);
-  void serve(Lane& lane);
-  void serve_source();
+  [[nodiscard]] bool staff(Lane& lane) noexcept;
+  void serve(Lane& lane, Engine::Context& context);
+  void serve_source(Engine::Context& context);
 
   Engine* engine_;
   Results results_;

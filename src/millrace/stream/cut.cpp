@@ -1,5 +1,7 @@
 #include "millrace/stream/cut.h"
 
+#include "millrace/stream/out_of_memory.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -22,9 +24,21 @@ bool Cut::puts_behind(const SequenceNumber& number) const {
 }
 
 bool Cut::puts_behind(const Token& token) const {
-  if (stopped()) return true;
+  if (puts_all_behind()) return true;
   const std::lock_guard lock(mutex_);
-  return puts_behind(sequence_number(token));
+  if (!at_) return false;
+  // As above, without a copy of the number, for which there might be no memory: from its last part to its
+  // first, so that the difference found last decides.
+  std::size_t parts = 0;
+  for (const Token* part = &token; part; part = part->parent)
+    ++parts;
+  bool behind = false;
+  for (const Token* part = &token; part; part = part->parent) {
+    if (--parts >= at_->size()) continue;
+    const std::uint64_t cut = (*at_)[parts];
+    if (part->index != cut) behind = cut < part->index;
+  }
+  return behind;
 }
 
 void Cut::make(SequenceNumber number, std::optional<Error> error, std::string where) {
@@ -41,8 +55,13 @@ void Cut::stop() {
   made_.store(true, std::memory_order_relaxed);
 }
 
+void Cut::give_up() {
+  given_up_.store(true, std::memory_order_relaxed);
+  made_.store(true, std::memory_order_relaxed);
+}
+
 Status Cut::status() const {
-  if (stopped()) return std::unexpected(cause());
+  if (puts_all_behind()) return std::unexpected(cause());
   const std::lock_guard lock(mutex_);
   if (!error_) return {};
   return std::unexpected(Error{error_->kind, where_ + error_->message});
@@ -50,6 +69,7 @@ Status Cut::status() const {
 
 Error Cut::cause() const {
   if (stopped()) return {ErrorKind::interrupted, "the stream was stopped before its end"};
+  if (given_up_.load(std::memory_order_relaxed)) return out_of_memory();
   const std::lock_guard lock(mutex_);
   return error_.value_or(Error{});
 }

@@ -26,6 +26,8 @@ using SequenceNumber = std::vector<std::uint64_t>;
 // Whatever order things happen in, the outcome is that of one thread doing item after item: of several
 // failures the first in the order of the source counts, and none that comes behind the stream's end.
 //
+// Where there is no memory to keep a number, give_up() does what a stop does, and the run fails.
+//
 // Thread-safe. Whoever has come to know of a cut through the turn of a stage sees it: is_made() is relaxed
 // because the slots of InOrderStage order it.
 class Cut {
@@ -36,20 +38,26 @@ class Cut {
   // `where`: what status() puts before the error's message.
   void make(SequenceNumber number, std::optional<Error> error, std::string where = {});
   void stop();
+  void give_up();
 
   [[nodiscard]] bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool puts_behind(const Token& token) const;
 
-  // The error of the cut that counts; that of a stop takes precedence. When the run is over.
+  // The error of the cut that counts; that of a stop, or of giving up, takes precedence. When the run is
+  // over.
   [[nodiscard]] Status status() const;
   // The same without where it happened; an empty one if there is none.
   [[nodiscard]] Error cause() const;
 
  private:
+  [[nodiscard]] bool puts_all_behind() const {
+    return stopped() || given_up_.load(std::memory_order_relaxed);
+  }
   [[nodiscard]] bool puts_behind(const SequenceNumber& number) const;
 
   std::atomic<bool> made_ = false;
   std::atomic<bool> stopped_ = false;
+  std::atomic<bool> given_up_ = false;
   mutable std::mutex mutex_;
   std::optional<SequenceNumber> at_;
   std::optional<Error> error_;

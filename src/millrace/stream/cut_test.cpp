@@ -91,5 +91,17 @@ TEST(Cut, puts_everything_behind_a_stop) {
   EXPECT_EQ(cut.status().error().kind, ErrorKind::interrupted);
 }
 
+TEST(Cut, puts_everything_behind_where_it_was_given_up_and_is_a_failure) {
+  Family family(2);
+  Cut cut;
+  cut.give_up();
+  EXPECT_TRUE(cut.is_made());
+  for (const Token& token : family.tokens)
+    EXPECT_TRUE(cut.puts_behind(token));
+  ASSERT_FALSE(cut.status());
+  EXPECT_EQ(cut.status().error().kind, ErrorKind::failure);
+  EXPECT_NE(cut.cause().message.find("out of memory"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace millrace::stream

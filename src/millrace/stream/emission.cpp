@@ -6,17 +6,19 @@
 
 namespace millrace::stream {
 
-std::uint32_t Emission::port_destination(int stage, std::string_view port_name) const {
-  if (stage <= static_cast<int>(token_->position))
+std::uint32_t Emission::port_destination(const PortPlace& port) const {
+  if (port.stream && port.stream != program_->identity)
+    throw std::logic_error(fmt::format(
+        "emits into port '{}', which is landed in another stream; give each stream a port of its own",
+        port.name));
+  if (port.stage <= static_cast<int>(token_->position))
     throw std::logic_error(fmt::format(
         "emits into port '{}', which is not landed behind it in this stream; land it further down",
-        port_name));
-  return static_cast<std::uint32_t>(stage);
+        port.name));
+  return static_cast<std::uint32_t>(port.stage);
 }
 
 Token* Emission::new_child(std::uint32_t destination) {
-  // Room first: a token that was made must not be lost to a failing push_back.
-  if (children_.size() == children_.capacity()) children_.reserve(2 * children_.size() + 8);
   children_.push_back(tokens_->make());
   children_.back()->position = destination;
   return children_.back();
@@ -34,12 +36,11 @@ void* Emission::place_further(std::uint32_t destination) {
 void Emission::discard() {
   if (children_.empty() && count_ == 1)
     program_->stages[first_destination_].input.destroy(token_->other_area());
-  for (Token* const child : children_) {
+  while (Token* const child = children_.pop_front()) {
     if (child->has_item) program_->stages[child->position].input.destroy(child->item());
     child->has_item = false;
     tokens_->recycle(child);
   }
-  children_.clear();
   count_ = 0;
 }
 

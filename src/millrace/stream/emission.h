@@ -3,15 +3,15 @@
 
 #include "millrace/base/result.h"
 #include "millrace/stream/item_type.h"
+#include "millrace/stream/out_of_memory.h"
+#include "millrace/stream/port.h"
 #include "millrace/stream/token.h"
+#include "millrace/stream/token_list.h"
 #include "millrace/stream/token_store.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 namespace millrace::stream {
 
@@ -47,13 +47,18 @@ class Emission {
     if (count_++ != 0) children_.back()->has_item = true;
   }
   // Resolves the stage of a port; throws std::logic_error when it is not behind the call's stage.
-  [[nodiscard]] std::uint32_t port_destination(int stage, std::string_view port_name) const;
+  [[nodiscard]] std::uint32_t port_destination(const PortPlace& port) const;
   // Nothing behind this item's outputs is to go on.
   void end_stream() { ends_stream_ = true; }
-  // The call failed without an exception.
+  // The call failed.
   void fail(Error error) {
     error_ = std::move(error);
     failed_ = true;
+  }
+
+  // The call threw what says so of itself.
+  void fail(const char* what) noexcept {
+    fail(error_from([&] { return Error{ErrorKind::failure, what}; }));
   }
 
   // For the runtime, after the call. Several outputs are children(); a single one, if that is empty, is in
@@ -67,8 +72,8 @@ class Emission {
     failed_ = false;
     return std::move(error_);
   }
-  // Each with its item and position; to be taken over and cleared.
-  [[nodiscard]] std::vector<Token*>& children() { return children_; }
+  // Each with its item and position; to be taken over.
+  [[nodiscard]] TokenList& children() { return children_; }
   // Destroys the outputs.
   void discard();
 
@@ -86,7 +91,7 @@ class Emission {
   bool failed_ = false;
   Error error_;
   // Empty while there is one output or none.
-  std::vector<Token*> children_;
+  TokenList children_;
 };
 
 }  // namespace millrace::stream

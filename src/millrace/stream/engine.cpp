@@ -3,20 +3,26 @@
 #include <algorithm>
 #include <exception>
 #include <limits>
+#include <new>
+#include <type_traits>
 #include <utility>
 
 namespace millrace::stream {
 namespace {
 
-// Calls what may throw; an exception becomes the failure of the call.
-template <class Call> void call_guarded(Emission& out, const Call& call) {
+// Returns what call() does. An exception becomes the failure of the call, whose value then is the default.
+//
+// The value is returned, not assigned by `call` to a variable that had the default: optimising, GCC 12 takes
+// such an assignment for made even where the call throws, and drops the default.
+template <class Call> std::invoke_result_t<const Call&> guarded(Emission& out, const Call& call) noexcept {
   try {
-    call();
+    return call();
   } catch (const std::exception& error) {
-    out.fail({ErrorKind::failure, error.what()});
+    out.fail(error.what());
   } catch (...) {
-    out.fail({ErrorKind::failure, "an exception of unknown type"});
+    out.fail("an exception of unknown type");
   }
+  return std::invoke_result_t<const Call&>();
 }
 
 constexpr std::uint32_t end_of_stream = std::numeric_limits<std::uint32_t>::max();
@@ -26,8 +32,7 @@ constexpr std::uint32_t end_of_stream = std::numeric_limits<std::uint32_t>::max(
 Engine::Engine(const Program& program, const EngineLimits& limits, std::stop_token stop)
     : program_(&program), limits_(limits), stop_(std::move(stop)), start_ns_(now_ns()),
       store_(program.item_types()), gate_(limits.tokens, limits.byte_budget, limits.alone),
-      stages_(program.stages.size()), on_stop_(stop_, [this] { cut_.stop(); }),
-      totals_(program.stages.size() + 1) {
+      stages_(program.stages.size()), on_stop_(stop_, [this] { cut_.stop(); }) {
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     const Stage& stage = program.stages[i];
     StageRun& run = stages_[i];
@@ -47,11 +52,40 @@ Engine::Engine(const Program& program, const EngineLimits& limits, std::stop_tok
   }
 }
 
-Token* Engine::produce(Context& context) {
-  Token* const token = context.tokens_.make();
+Engine::~Engine() = default;
+
+Engine::Context& Engine::add_context() {
+  const std::lock_guard lock(contexts_mutex_);
+  return *contexts_.emplace_back(std::make_unique<Context>(*this, static_cast<int>(contexts_.size())));
+}
+
+Token* Engine::produce(Context& context) noexcept {
+  if (context.keeps_source && !gate_.take_again()) {
+    context.keeps_source = false;
+    return nullptr;
+  }
+  Token* token = nullptr;
+  try {
+    token = context.tokens_.make();
+  } catch (const std::bad_alloc&) {
+    fail_source(out_of_memory(), context);
+    return nullptr;
+  }
   if (fill(*token, context)) return token;
   context.tokens_.recycle(token);
   return nullptr;
+}
+
+void Engine::fail_source(Error error, Context& context) noexcept {
+  try {
+    std::string where = fmt::format("source '{}' failed at item {}: ", program_->source_name,
+                                    limits_.first_item + gate_.issued());
+    cut_.make({gate_.issued()}, std::move(error), std::move(where));
+  } catch (const std::bad_alloc&) {
+    cut_.give_up();
+  }
+  context.keeps_source = false;
+  context.drained |= gate_.end();
 }
 
 inline bool Engine::fill(Token& token, Context& context) {
@@ -67,7 +101,8 @@ inline bool Engine::fill(Token& token, Context& context) {
     return false;
   }
   // Whoever keeps the source has made sure already.
-  if (!std::exchange(context.keeps_source, false) && !gate_.may_issue()) {
+  const bool kept = std::exchange(context.keeps_source, false);
+  if (!kept && !gate_.may_issue()) {
     context.source_opened |= gate_.reopen();
     return false;
   }
@@ -75,13 +110,14 @@ inline bool Engine::fill(Token& token, Context& context) {
   StageMeter& meter = context.source_meter();
   if (shut_since_ns_ != 0) meter.blocked_s += seconds(now_ns() - std::exchange(shut_since_ns_, 0));
   const std::int64_t begun = meter.begin();
-  SourceFunction::Made made;
-  call_guarded(out, [&] { made = program_->source->next(stop_, token.item(), out); });
+  const SourceFunction::Made made =
+      guarded(out, [&] { return program_->source->next(stop_, token.item(), out); });
   if (begun != 0) context.note_event(0, gate_.issued(), begun, meter.end(begun));
   if (!made.item) {
-    token.index = gate_.issued();
-    if (out.failed()) fail("source", program_->source_name, token, out.take_error());
-    context.drained |= gate_.end();
+    if (out.failed())
+      fail_source(out.take_error(), context);
+    else
+      context.drained |= gate_.end();
     return false;
   }
   token.bytes = made.bytes;
@@ -90,6 +126,7 @@ inline bool Engine::fill(Token& token, Context& context) {
   context.keeps_source = context.burst > 1 && gate_.may_issue();
   if (context.keeps_source) {
     --context.burst;
+    gate_.keep(!kept);
   } else {
     if (traced() && !gate_.may_issue()) shut_since_ns_ = now_ns();
     context.source_opened |= gate_.reopen();
@@ -97,7 +134,7 @@ inline bool Engine::fill(Token& token, Context& context) {
   return true;
 }
 
-Token* Engine::step(Token* token, Context& context, std::uint32_t last) {
+Token* Engine::step(Token* token, Context& context, std::uint32_t last) noexcept {
   Emission& out = context.emission_;
   std::uint32_t position = token->position;
   for (;;) {
@@ -109,8 +146,7 @@ Token* Engine::step(Token* token, Context& context, std::uint32_t last) {
                  !meter.is_next_timed();
     if (plain) {
       ++meter.items_in;
-      plain = false;  // and stays so if the call throws
-      call_guarded(out, [&] { plain = run.function->map(token->item(), token->other_area(), out); });
+      plain = guarded(out, [&] { return run.function->map(token->item(), token->other_area(), out); });
       if (!plain) {
         out.begin(*token, run.next);
         heed_failure(*run.stage, *token, context);
@@ -134,11 +170,17 @@ Token* Engine::step(Token* token, Context& context, std::uint32_t last) {
       if (token->next_ordinal != program_->ordinals) pass_over(*token, program_->ordinals, context);
       // acquire: as in release(), which this is the short form of.
       const bool is_last_hold = token->holds.load(std::memory_order_acquire) == 1;
-      if (!context.keeps_source || token->parent || !is_last_hold || !context.ready.empty()) {
+      if (!context.keeps_source || token->parent || !is_last_hold || !context.ready.empty() ||
+          context.burst <= 1) {
         release(token, context);
         return nullptr;
       }
-      retire(token->bytes, context);
+      if (!gate_.take_again()) {
+        context.keeps_source = false;
+        release(token, context);
+        return nullptr;
+      }
+      gate_.replace(token->bytes);
       token->next_ordinal = 0;
       token->position = position = 0;
       if (!fill(*token, context)) {
@@ -173,7 +215,8 @@ void Engine::call(const Stage& stage, StageRun& run, Token& token, Context& cont
   if (token.waiting_since_ns != 0) [[unlikely]]
     meter.parked_s += end_wait(token);
   const std::int64_t begun = meter.begin();
-  call_guarded(out, [&] { stage.function->call(token.item(), out); });
+  guarded(out, [&] { stage.function->call(token.item(), out); });
+  if (!out.failed() && !out.children().empty() && !prepare_split(token, run, out)) out.fail(out_of_memory());
   if (begun != 0) {
     const std::int64_t ended = meter.end(begun);
     run.stride.store(static_cast<std::uint32_t>(meter.stride()), std::memory_order_relaxed);
@@ -183,7 +226,7 @@ void Engine::call(const Stage& stage, StageRun& run, Token& token, Context& cont
     heed_failure(stage, token, context);
   else if (out.ends_stream())
     // Like a failure, known before the turn is passed on, to all who get it.
-    cut_.make(sequence_number(token), std::nullopt);
+    end_stream(token);
   meter.items_out += out.count();
 }
 
@@ -192,7 +235,7 @@ void Engine::heed_failure(const Stage& stage, Token& token, Context& context) {
   Error error = out.take_error();
   out.discard();
   ++context.meter(token.position).failures;
-  fail("stage", stage.name, token, std::move(error));
+  fail(stage, token, std::move(error));
 }
 
 void Engine::discard_item(const Stage& stage, Token& token, Context& context) {
@@ -201,12 +244,24 @@ void Engine::discard_item(const Stage& stage, Token& token, Context& context) {
   context.emission_.begin(token, stage.next);
 }
 
-void Engine::fail(const char* what, const std::string& name, const Token& token, Error error) {
-  SequenceNumber number = sequence_number(token);
-  SequenceNumber in_stream = number;
-  in_stream.front() += limits_.first_item;
-  std::string where = fmt::format("{} '{}' failed at item {}: ", what, name, to_string(in_stream));
-  cut_.make(std::move(number), std::move(error), std::move(where));
+void Engine::fail(const Stage& stage, const Token& token, Error error) noexcept {
+  try {
+    SequenceNumber number = sequence_number(token);
+    SequenceNumber in_stream = number;
+    in_stream.front() += limits_.first_item;
+    std::string where = fmt::format("stage '{}' failed at item {}: ", stage.name, to_string(in_stream));
+    cut_.make(std::move(number), std::move(error), std::move(where));
+  } catch (const std::bad_alloc&) {
+    cut_.give_up();
+  }
+}
+
+void Engine::end_stream(const Token& token) noexcept {
+  try {
+    cut_.make(sequence_number(token), std::nullopt);
+  } catch (const std::bad_alloc&) {
+    cut_.give_up();
+  }
 }
 
 inline void Engine::leave(StageRun& run, Token& token, Context& context) {
@@ -239,34 +294,45 @@ void Engine::pass_over(Token& token, std::uint32_t ordinal, Context& context) {
   }
 }
 
+bool Engine::prepare_split(Token& token, const StageRun& run, const Emission& out) const noexcept {
+  // The turn of a stage in order is passed on before the split.
+  token.first_ordinal = token.next_ordinal + (run.kind == Kind::serial_in_order ? 1 : 0);
+  const std::uint32_t stages_ahead = program_->ordinals - token.first_ordinal;
+  if (stages_ahead == 0) return true;
+  try {
+    token.slots = std::make_unique<Slot[]>(out.count() * stages_ahead);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  return true;
+}
+
 void Engine::split(Token& token, Context& context) {
-  std::vector<Token*>& children = context.emission_.children();
-  const std::uint64_t count = children.size();
-  const std::uint32_t stages_ahead = program_->ordinals - token.next_ordinal;
+  TokenList children = std::move(context.emission_.children());
+  const std::uint64_t count = context.emission_.count();
+  const std::uint32_t stages_ahead = program_->ordinals - token.first_ordinal;
   token.children = count;
-  token.first_ordinal = token.next_ordinal;
-  if (stages_ahead != 0) token.slots = std::make_unique<Slot[]>(count * stages_ahead);
   // relaxed: the carrier's own hold remains until the end of this function.
   token.holds.fetch_add(static_cast<std::uint32_t>(count) + stages_ahead, std::memory_order_relaxed);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    children[i]->parent = &token;
-    children[i]->index = i;
-    children[i]->next_ordinal = token.next_ordinal;
+  std::uint64_t index = 0;
+  for (Token* child = children.front(); child; child = child->next) {
+    child->parent = &token;
+    child->index = index++;
+    child->next_ordinal = token.next_ordinal;
   }
-  // From here on the children, all but those in our hands, may go through stages and end.
-  const std::size_t first_ready = context.ready.size();
-  context.ready.insert(context.ready.end(), children.begin(), children.end());
-  children.clear();
+  // From here on the children, all but those in our hands, may go through stages and end. They are the next
+  // to go on with, before those whose turn it becomes now.
+  TokenList ready = std::exchange(context.ready, {});
   const auto release_hold = [&](Token* held) { release(held, context); };
   for (std::uint32_t ordinal = token.first_ordinal; ordinal < program_->ordinals; ++ordinal) {
     InOrderStage& stage = *stages_[ordered_[ordinal]].in_order;
     if (!stage.arrive(token, InOrderStage::Arrival::split)) continue;
     if (Token* const enabled = stage.advance_into(token, release_hold)) become_ready(enabled, context);
   }
-  for (std::uint64_t i = 0; i < count; ++i) {
-    Token& child = *context.ready[first_ready + i];
-    pass_over(child, program_->ordinal_at(child.position), context);
-  }
+  for (Token* child = children.front(); child; child = child->next)
+    pass_over(*child, program_->ordinal_at(child->position), context);
+  ready.append(std::move(children));
+  context.ready.prepend(std::move(ready));
   release(&token, context);
 }
 
@@ -310,9 +376,11 @@ RunReport Engine::report() const {
   report.byte_budget = limits_.byte_budget;
   report.peak_bytes = gate_.peak_bytes();
   report.wall_s = seconds(now_ns() - start_ns_);
-  const std::lock_guard lock(totals_mutex_);
-  for (std::size_t i = 0; i < totals_.size(); ++i) {
-    const StageMeter& total = totals_[i];
+  const std::lock_guard lock(contexts_mutex_);
+  for (std::size_t i = 0; i <= program_->stages.size(); ++i) {
+    StageMeter total;
+    for (const auto& context : contexts_)
+      total.merge(context->meters_[i]);
     StageReport stage;
     stage.name = i == 0 ? program_->source_name : program_->stages[i - 1].name;
     stage.kind = i == 0 ? "source" : kind_name(program_->stages[i - 1].kind);
@@ -329,32 +397,20 @@ RunReport Engine::report() const {
     stage.service_s = total.service_s;
     report.stages.push_back(std::move(stage));
   }
-  report.events = events_;
-  report.events_dropped = events_dropped_;
+  for (const auto& context : contexts_) {
+    report.events.insert(report.events.end(), context->events_.begin(), context->events_.end());
+    report.events_dropped += context->events_dropped_;
+  }
   return report;
 }
 
-void Engine::collect(const Context& context) {
-  const std::lock_guard lock(totals_mutex_);
-  for (std::size_t i = 0; i < totals_.size(); ++i)
-    totals_[i].merge(context.meters_[i]);
-  events_.insert(events_.end(), context.events_.begin(), context.events_.end());
-  events_dropped_ += context.events_dropped_;
-}
-
-Engine::Context::Context(Engine& engine)
+Engine::Context::Context(Engine& engine, int thread)
     : engine_(&engine), tokens_(engine.store_), emission_(*engine.program_, tokens_),
-      meters_(engine.program_->stages.size() + 1) {
-  {
-    const std::lock_guard lock(engine.totals_mutex_);
-    thread_ = engine.contexts_++;
-  }
+      meters_(engine.program_->stages.size() + 1), thread_(thread) {
   if (!engine.traced()) return;
   for (StageMeter& meter : meters_)
     meter.enable();
 }
-
-Engine::Context::~Context() { engine_->collect(*this); }
 
 void Engine::Context::note_event(int stage, std::uint64_t item, std::int64_t begun_ns,
                                  std::int64_t ended_ns) {
@@ -363,8 +419,12 @@ void Engine::Context::note_event(int stage, std::uint64_t item, std::int64_t beg
     ++events_dropped_;
     return;
   }
-  events_.push_back({stage, thread_, engine_->limits_.first_item + item, begun_ns - engine_->start_ns_,
-                     ended_ns - begun_ns});
+  try {
+    events_.push_back({stage, thread_, engine_->limits_.first_item + item, begun_ns - engine_->start_ns_,
+                       ended_ns - begun_ns});
+  } catch (const std::bad_alloc&) {
+    ++events_dropped_;
+  }
 }
 
 }  // namespace millrace::stream

@@ -1,5 +1,9 @@
 // Engine: one run of a stream, as the strategies share it: what happens to a token at a stage and where it
 // goes next. Who does it, on which thread and when, is the strategy.
+//
+// Where there is no memory: constructing an engine and adding contexts throws, as does report(); between them
+// nothing does. A call that lacks memory fails its item, and where not even that can be noted the stream is
+// given up, so that it drains and ends in every case.
 #pragma once
 
 #include "millrace/base/clock.h"
@@ -13,6 +17,7 @@
 #include "millrace/stream/source_gate.h"
 #include "millrace/stream/stage_meter.h"
 #include "millrace/stream/token.h"
+#include "millrace/stream/token_list.h"
 #include "millrace/stream/token_store.h"
 
 #include <atomic>
@@ -42,27 +47,33 @@ struct EngineLimits {
 
 class Engine {
  public:
-  // One thread's view of the run. The engine outlives it.
+  // One thread's view of the run.
   class Context;
 
   Engine(const Program& program, const EngineLimits& limits, std::stop_token stop);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
+  ~Engine();
 
-  // Calls the source, which the caller has taken from gate(). Returns the token of the item; null when the
-  // source has ended, or may not be called just now. Lets go of the source unless context.burst is more than
-  // one: then, if another item may be issued at once, context.keeps_source is set, and the source remains the
-  // caller's.
-  [[nodiscard]] Token* produce(Context& context);
+  // For one more thread; valid as long as the engine. Thread-safe.
+  [[nodiscard]] Context& add_context();
+
+  // Calls the source, which the caller has taken from gate(), or keeps. Returns the token of the item; null
+  // when the source has ended, may not be called just now, or was taken over by somebody else. Lets go of the
+  // source unless context.burst is more than one: then, if another item may be issued at once,
+  // context.keeps_source is set, and the source is kept for the caller.
+  [[nodiscard]] Token* produce(Context& context) noexcept;
+  // Ends the stream before the source's next item. The caller holds the source.
+  void fail_source(Error error, Context& context) noexcept;
 
   // Takes `token` through the stage it is at, and through those up to index `last` that come next, as long as
   // it has to wait for nothing and makes nothing else ready. Returns the token if it is to go on from there,
   // null if it was parked, is gone, or was split. Never enters a blocking stage after another. Tokens that
   // can go on because of it are appended to context.ready: the first is the best to go on with.
   //
-  // Where the item ends and the context keeps the source, the token goes on with the next item, so often as
-  // context.burst says.
-  [[nodiscard]] Token* step(Token* token, Context& context, std::uint32_t last);
+  // Where the item ends and the context keeps the source, the token goes on with the next item, as long as
+  // context.burst is more than one.
+  [[nodiscard]] Token* step(Token* token, Context& context, std::uint32_t last) noexcept;
 
   [[nodiscard]] SourceGate& gate() { return gate_; }
   [[nodiscard]] const Program& program() const { return *program_; }
@@ -106,8 +117,8 @@ class Engine {
     std::atomic<std::uint32_t> stride = 1;
   };
 
-  // Calls the source for a token that has no item and one hold, and lets go of the source or keeps it, as
-  // produce() says; false when there is no item.
+  // Calls the source, which is held, for a token that has no item and one hold, and lets go of it or keeps
+  // it, as produce() says; false when there is no item.
   [[nodiscard]] bool fill(Token& token, Context& context);
   // Whether `token` may enter now; if not, it has been parked.
   [[nodiscard]] bool admit(StageRun& run, Token& token) const;
@@ -116,15 +127,17 @@ class Engine {
   void call(const Stage& stage, StageRun& run, Token& token, Context& context);
   void heed_failure(const Stage& stage, Token& token, Context& context);
   void discard_item(const Stage& stage, Token& token, Context& context);
-  void fail(const char* what, const std::string& name, const Token& token, Error error);
+  void fail(const Stage& stage, const Token& token, Error error) noexcept;
+  void end_stream(const Token& token) noexcept;
   // The token will not be at the stages in order before `ordinal`, and at those from its next_ordinal to
   // there.
   void pass_over(Token& token, std::uint32_t ordinal, Context& context);
   void become_ready(Token* token, Context& context);
+  // What split() needs when the call has returned; false when there is no memory for it.
+  [[nodiscard]] bool prepare_split(Token& token, const StageRun& run, const Emission& out) const noexcept;
   void split(Token& token, Context& context);
   void release(Token* token, Context& context);
   void retire(std::size_t bytes, Context& context);
-  void collect(const Context& context);
 
   const Program* program_;
   EngineLimits limits_;
@@ -141,28 +154,23 @@ class Engine {
   // Declared after what it touches; a stop during construction finds it all there.
   std::stop_callback<std::function<void()>> on_stop_;
 
-  mutable std::mutex totals_mutex_;
-  std::vector<StageMeter> totals_;  // the source, then the stages
-  std::vector<TraceEvent> events_;
-  std::uint64_t events_dropped_ = 0;
-  int contexts_ = 0;
+  mutable std::mutex contexts_mutex_;  // of the list
+  std::vector<std::unique_ptr<Context>> contexts_;
 };
 
-class Engine::Context {
+// On cache lines of its own, as all that a thread writes for each item.
+class alignas(128) Engine::Context {
  public:
-  explicit Context(Engine& engine);
-  // Adds what was measured to the engine's totals.
-  ~Context();
-  Context(const Context&) = delete;
-  Context& operator=(const Context&) = delete;
+  Context(Engine& engine, int thread);
 
-  std::vector<Token*> ready;
+  TokenList ready;
   // Set by step(), to be cleared by the strategy: the source, which had to wait, is open; the run is over.
   bool source_opened = false;
   bool drained = false;
-  // How many items the strategy would have the thread take from the source in a row; counted down by each.
+  // More than one: the strategy would have the thread keep the source, and be asked again when the items have
+  // counted this down to one.
   int burst = 1;
-  // Between two of them.
+  // The source is kept for the thread.
   bool keeps_source = false;
 
   // Of the stage at `position`, and of the source.

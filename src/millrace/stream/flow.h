@@ -52,7 +52,8 @@ concept Emitting = std::invocable<Fn&, T, Output<U>&> &&
                    std::is_void_v<without_result<std::invoke_result_t<Fn&, T, Output<U>&>>>;
 
 // A stream under construction, whose last stage so far puts out T. Every call consumes the flow and returns
-// the longer one. Mistakes (a name used twice, a port landed twice) are reported by sink().
+// the longer one. Mistakes (a name used twice, a port landed twice) are reported by sink(). Where there is no
+// memory they throw std::bad_alloc.
 template <class T> class [[nodiscard]] Flow {
  public:
   explicit Flow(FlowDraft draft) : draft_(std::move(draft)) {}
@@ -81,7 +82,7 @@ template <class T> class [[nodiscard]] Flow {
 
   // Items emitted into `port` go on from here, where items of the flow do.
   Flow land(const Port<T>& port) && {
-    draft_.land(place_of(port), port.place_->name);
+    draft_.land(port.place_);
     return std::move(*this);
   }
 
@@ -91,9 +92,9 @@ template <class T> class [[nodiscard]] Flow {
   template <Item V, class Build>
     requires std::same_as<std::invoke_result_t<Build, Flow<V>>, Flow>
   Flow branch(const Port<V>& port, Build&& build) && {
-    const FlowDraft::OpenEnds before = draft_.begin_branch(place_of(port), port.place_->name);
+    const FlowDraft::OpenEnds before = draft_.begin_branch(port.place_);
     Flow built = std::invoke(std::forward<Build>(build), Flow<V>(std::move(draft_)));
-    built.draft_.end_branch(before);
+    built.draft_.end_branch(before, *port.place_);
     return built;
   }
 
@@ -111,10 +112,6 @@ template <class T> class [[nodiscard]] Flow {
 
  private:
   template <class> friend class Flow;
-
-  template <class V> static std::shared_ptr<int> place_of(const Port<V>& port) {
-    return {port.place_, &port.place_->stage};
-  }
 
   // Destroys the item at the end of a call, however it ends.
   struct Consumed {

@@ -1,7 +1,5 @@
 #include "millrace/stream/flow_draft.h"
 
-#include "millrace/stream/port.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -11,7 +9,10 @@ namespace millrace::stream {
 namespace {
 
 // Set when a port is landed, until the stage behind it is known.
-constexpr int landed_somewhere = unlanded - 1;
+constexpr int landed_somewhere = PortPlace::unlanded - 1;
+
+// A thread each.
+constexpr int most_blocking_threads = 1024;
 
 }  // namespace
 
@@ -35,15 +36,15 @@ void FlowDraft::add(Kind kind, std::string name, StageOptions options, ItemType 
   if (name.empty()) note(fmt::format("stage {} has no name; give it one", stages.size() + 1));
   if (name == program_->source_name || std::ranges::find(stages, name, &Stage::name) != stages.end())
     note(fmt::format("two stages are named '{}'; give each a name of its own", name));
-  if (options.blocking_threads < 1)
-    note(fmt::format("stage '{}' has {} blocking threads; give it at least 1", name,
-                     options.blocking_threads));
+  if (options.blocking_threads < 1 || options.blocking_threads > most_blocking_threads)
+    note(fmt::format("stage '{}' has {} blocking threads; give it 1 to {}", name, options.blocking_threads,
+                     most_blocking_threads));
   const std::size_t index = stages.size();
   for (const std::size_t stage : open_.stages)
     stages[stage].next = static_cast<std::uint32_t>(index);
   for (const auto& port : open_.ports)
-    *port = static_cast<int>(index);
-  open_ = {.stages = {index}, .ports = {}};
+    port->stage = static_cast<int>(index);
+  open_ = {.stages = {index}};
 
   Stage stage;
   stage.name = std::move(name);
@@ -57,19 +58,32 @@ void FlowDraft::add(Kind kind, std::string name, StageOptions options, ItemType 
   stages.push_back(std::move(stage));
 }
 
-void FlowDraft::land(std::shared_ptr<int> place, const std::string& port_name) {
-  if (*place != unlanded) return note(fmt::format("port '{}' is landed twice; land it once", port_name));
-  *place = landed_somewhere;
-  open_.ports.push_back(std::move(place));
+void FlowDraft::land(std::shared_ptr<PortPlace> port) {
+  if (port->stage != PortPlace::unlanded)
+    return note(fmt::format("port '{}' is landed twice; land it once, in one stream", port->name));
+  port->stage = landed_somewhere;
+  port->stream = program_->identity;
+  open_.ports.push_back(std::move(port));
 }
 
-FlowDraft::OpenEnds FlowDraft::begin_branch(std::shared_ptr<int> place, const std::string& port_name) {
+FlowDraft::OpenEnds FlowDraft::begin_branch(std::shared_ptr<PortPlace> port) {
+  // The source's items would go into the branch.
+  if (program_->stages.empty())
+    note(fmt::format(
+        "the branch of port '{}' comes before all stages, so none can emit into it; put it behind "
+        "the one that does",
+        port->name));
   OpenEnds before = std::exchange(open_, {});
-  land(std::move(place), port_name);
+  before.stream = program_->identity;
+  land(std::move(port));
   return before;
 }
 
-void FlowDraft::end_branch(const OpenEnds& before) {
+void FlowDraft::end_branch(const OpenEnds& before, const PortPlace& port) {
+  if (before.stream != program_->identity)
+    return note(fmt::format("the branch of port '{}' ends in another flow; return the one that it was given, "
+                            "extended",
+                            port.name));
   open_.stages.insert(open_.stages.end(), before.stages.begin(), before.stages.end());
   open_.ports.insert(open_.ports.end(), before.ports.begin(), before.ports.end());
 }

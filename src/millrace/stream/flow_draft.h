@@ -3,6 +3,7 @@
 
 #include "millrace/base/result.h"
 #include "millrace/stream/item_type.h"
+#include "millrace/stream/port.h"
 #include "millrace/stream/program.h"
 #include "millrace/stream/stage_options.h"
 #include "millrace/stream/stream.h"
@@ -22,16 +23,17 @@ class FlowDraft {
   // Adds a stage behind everything that is open.
   void add(Kind kind, std::string name, StageOptions options, ItemType input, StageForm form,
            std::unique_ptr<StageFunction> function);
-  // The port's items go on where the stage that comes next will be; its index is written to `place`.
-  void land(std::shared_ptr<int> place, const std::string& port_name);
+  // The port's items go on where the stage that comes next will be; its index is written to `port`.
+  void land(std::shared_ptr<PortPlace> port);
   // What goes on at the stage that comes next: stages whose output does, and ports.
   struct OpenEnds {
     std::vector<std::size_t> stages;
-    std::vector<std::shared_ptr<int>> ports;
+    std::vector<std::shared_ptr<PortPlace>> ports;
+    std::shared_ptr<const void> stream;
   };
   // Between the two, stages are added to a branch that the port's items alone enter.
-  [[nodiscard]] OpenEnds begin_branch(std::shared_ptr<int> place, const std::string& port_name);
-  void end_branch(const OpenEnds& before);
+  [[nodiscard]] OpenEnds begin_branch(std::shared_ptr<PortPlace> port);
+  void end_branch(const OpenEnds& before, const PortPlace& port);
   // The program, or a usage error that says what is wrong with it.
   [[nodiscard]] Result<Stream> finish();
 

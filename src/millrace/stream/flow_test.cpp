@@ -4,6 +4,7 @@
 #include "millrace/stream/strategies_testing.h"
 #include "millrace/stream/watchdog_testing.h"
 
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
@@ -276,7 +277,10 @@ TEST(Flow, refuses_options_out_of_range_and_calls_nothing) {
   ASSERT_TRUE(stream);
   for (const RunOptions& options :
        {RunOptions{.threads = 2}, RunOptions{.threads = -1}, RunOptions{.tokens = -1},
-        RunOptions{.byte_budget = 0}, RunOptions{.queue_depth = 0}}) {
+        RunOptions{.tokens = most_tokens + 1}, RunOptions{.tokens = std::numeric_limits<int>::max()},
+        RunOptions{.byte_budget = 0}, RunOptions{.queue_depth = 0},
+        RunOptions{.queue_depth = most_tokens + 1},
+        RunOptions{.queue_depth = std::numeric_limits<int>::max()}}) {
     const Finished finished = run_alone(stream, options);
     ASSERT_FALSE(finished.status);
     EXPECT_EQ(finished.status.error().kind, ErrorKind::usage);
@@ -290,6 +294,114 @@ TEST(Strategy, is_read_as_it_is_written) {
   const auto unknown = parse_strategy("fast");
   ASSERT_FALSE(unknown);
   EXPECT_NE(unknown.error().message.find("stealing"), std::string::npos);
+}
+
+TEST_P(FlowWith, runs_with_the_greatest_options_it_takes) {
+  for (RunOptions options : {RunOptions{.tokens = most_tokens}, RunOptions{.queue_depth = most_tokens},
+                             RunOptions{.byte_budget = std::numeric_limits<std::size_t>::max()}}) {
+    options.strategy = GetParam();
+    int sum = 0;
+    auto stream = source("s", count_to(100))
+                      .stage(Kind::parallel, "pass", [](int item) { return item; })
+                      .stage(Kind::serial_in_order, "between", [](int item) { return item; })
+                      .sink(Kind::serial_in_order, "add", [&](int item) { sum += item; });
+    const Finished finished = run_alone(stream, options);
+    ASSERT_TRUE(finished.status) << finished.status.error().message;
+    EXPECT_EQ(sum, 4950);
+    EXPECT_LE(finished.report.tokens, most_tokens);
+  }
+}
+
+// The other stream has another type at that place.
+TEST(Flow, fails_the_item_that_is_emitted_into_a_port_of_another_stream) {
+  const Port<long> port("mine");
+  auto with_port = source("s", count_to(1))
+                       .stage(Kind::parallel, "a", [](int item) { return long{item}; })
+                       .stage(Kind::parallel, "b", [](long item) { return item; })
+                       .land(port)
+                       .sink(Kind::serial_in_order, "end", [](long) {});
+  ASSERT_TRUE(with_port);
+  auto without =
+      source("s", count_to(1))
+          .stage<long>(Kind::parallel, "a", [=](int item, Output<long>& out) { out.emit(port, item); })
+          .stage(Kind::parallel, "b", [](long) { return std::string("text"); })
+          .sink(Kind::serial_in_order, "end", [](const std::string&) {});
+  EXPECT_EQ(
+      error_of(std::move(without)),
+      "stage 'a' failed at item 0: emits into port 'mine', which is landed in another stream; give each "
+      "stream a port of its own");
+  EXPECT_TRUE(run_alone(with_port).status);
+}
+
+TEST(Flow, refuses_a_port_that_is_landed_in_two_streams) {
+  const Port<int> port("shared");
+  EXPECT_TRUE(source("s", count_to(1)).land(port).sink(Kind::parallel, "end", ignore));
+  EXPECT_EQ(error_of(source("s", count_to(1)).land(port).sink(Kind::parallel, "end", ignore)),
+            "port 'shared' is landed twice; land it once, in one stream");
+}
+
+TEST(Flow, refuses_a_branch_that_the_source_would_run_into) {
+  const Port<std::string> port("side");
+  auto stream = source("s", count_to(1))
+                    .branch(port,
+                            [](Flow<std::string> branch) {
+                              return std::move(branch).stage(Kind::parallel, "length", [](std::string item) {
+                                return static_cast<int>(item.size());
+                              });
+                            })
+                    .sink(Kind::parallel, "end", ignore);
+  EXPECT_EQ(error_of(std::move(stream)),
+            "the branch of port 'side' comes before all stages, so none can emit "
+            "into it; put it behind the one that does");
+}
+
+TEST(Flow, refuses_a_branch_that_returns_another_flow) {
+  const Port<int> port("side");
+  auto stream =
+      source("s", count_to(1))
+          .stage<int>(Kind::parallel, "a", [=](int item, Output<int>& out) { out.emit(port, item); })
+          .branch(port,
+                  [](const Flow<int>&) {
+                    return source("t", count_to(1)).stage(Kind::parallel, "b", [](int item) { return item; });
+                  })
+          .sink(Kind::parallel, "end", ignore);
+  EXPECT_EQ(error_of(std::move(stream)),
+            "the branch of port 'side' ends in another flow; return the one that it was given, extended");
+}
+
+TEST(Flow, refuses_more_threads_for_a_blocking_stage_than_anybody_wants) {
+  for (const int threads : {0, -1, 1025, std::numeric_limits<int>::max()}) {
+    auto stream = source("s", count_to(1))
+                      .stage(Kind::parallel, "wait", [](int item) { return item; },
+                             {.blocking = true, .blocking_threads = threads})
+                      .sink(Kind::parallel, "end", ignore);
+    EXPECT_EQ(error_of(std::move(stream)),
+              fmt::format("stage 'wait' has {} blocking threads; give it 1 to 1024", threads));
+  }
+}
+
+TEST_P(FlowWith, refuses_a_run_while_another_is_under_way) {
+  Stream* itself = nullptr;
+  std::vector<Error> refusals;
+  int seen = 0;
+  auto stream = source("s", count_to(3))
+                    .stage(Kind::serial_in_order, "run again",
+                           [&](int item) {
+                             pool::SerialTeam inner_team;
+                             const Finished inner = itself->run(inner_team, {.strategy = GetParam()});
+                             if (!inner.status) refusals.push_back(inner.status.error());
+                             return item;
+                           })
+                    .sink(Kind::serial_in_order, "end", [&](int) { ++seen; });
+  ASSERT_TRUE(stream);
+  itself = &*stream;
+  EXPECT_TRUE(run_alone(stream, {.strategy = GetParam()}).status);
+  EXPECT_EQ(seen, 3);
+  ASSERT_EQ(refusals.size(), 3U);
+  EXPECT_EQ(refusals[0].kind, ErrorKind::usage);
+  EXPECT_NE(refusals[0].message.find("is running already"), std::string::npos);
+  // When it has returned, the next may begin.
+  EXPECT_TRUE(run_alone(stream, {.strategy = GetParam()}).status);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "millrace/stream/idle_workers.h"
 
+#include "millrace/base/clock.h"
 #include "millrace/pool/futex.h"
 
 namespace millrace::stream {
@@ -31,14 +32,21 @@ void IdleWorkers::wake_all() {
   }
 }
 
-void IdleWorkers::await_permit() {
+bool IdleWorkers::await_permit(std::int64_t patience_ns) {
+  const std::int64_t until = patience_ns == forever ? forever : now_ns() + patience_ns;
   for (;;) {
     std::uint32_t permits = permits_.load(std::memory_order_relaxed);
     while (permits != 0)
       if (permits_.compare_exchange_weak(permits, permits - 1, std::memory_order_acquire,
                                          std::memory_order_relaxed))
-        return;
-    pool::futex_wait(permits_, 0);
+        return true;
+    if (until == forever) {
+      pool::futex_wait(permits_, 0);
+      continue;
+    }
+    const std::int64_t left_ns = until - now_ns();
+    if (left_ns <= 0) return false;
+    pool::futex_wait_for(permits_, 0, left_ns);
   }
 }
 

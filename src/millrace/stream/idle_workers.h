@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 
 namespace millrace::stream {
 
@@ -28,14 +29,23 @@ class IdleWorkers {
       announce_work();
   }
 
+  static constexpr std::int64_t forever = std::numeric_limits<std::int64_t>::max();
+
   // From searching to sleep. `work_left()` looks once more, with sequentially consistent loads, at everything
   // that announce_work() is called for; if there is something, or when woken, the caller is searching again
-  // on return.
-  template <class WorkLeft> void sleep(const WorkLeft& work_left) {
+  // on return. The same after `patience()` nanoseconds, which is asked for behind that look; then the return
+  // value is false.
+  template <class WorkLeft, class Patience> bool sleep(const WorkLeft& work_left, const Patience& patience) {
     // seq_cst: either the look that follows sees the work, or its maker sees a sleeper.
     state_.fetch_add(one_sleeping - one_searching, std::memory_order_seq_cst);
-    if (work_left() && stay_awake()) return;
-    await_permit();
+    if (work_left() && stay_awake()) return true;
+    if (await_permit(patience())) return true;
+    if (stay_awake()) return false;
+    // Woken at the last moment: the permit is there.
+    return await_permit(forever);
+  }
+  template <class WorkLeft> void sleep(const WorkLeft& work_left) {
+    sleep(work_left, [] { return forever; });
   }
 
   // Wakes all, once, and those that go to sleep later not at all: they see the end as work that is left.
@@ -51,7 +61,8 @@ class IdleWorkers {
   // Takes one off the sleepers, without a wake-up, and counts it as searching. Whose number it is does not
   // matter: false when all have been woken, so that there is a permit for the caller.
   bool stay_awake();
-  void await_permit();
+  // False if there was none for so long.
+  bool await_permit(std::int64_t patience_ns);
 
   alignas(128) std::atomic<std::uint64_t> state_ = 0;
   // Wake-ups under way: each lets one sleeper go.

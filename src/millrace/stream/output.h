@@ -27,9 +27,10 @@ template <class U> class Output {
     emission_->commit();
   }
 
-  // To the stage where `port` is landed. Fails the call when that is not behind the emitting stage.
+  // To the stage where `port` is landed. Fails the call when that is not behind the emitting stage in the
+  // same stream.
   template <Item V> void emit(const Port<V>& port, std::type_identity_t<V> output) {
-    const std::uint32_t destination = emission_->port_destination(port.place_->stage, port.place_->name);
+    const std::uint32_t destination = emission_->port_destination(*port.place_);
     std::construct_at(static_cast<V*>(emission_->place(destination)), std::move(output));
     emission_->commit();
   }

@@ -1,5 +1,6 @@
 #include "millrace/stream/pools.h"
 
+#include "millrace/stream/token_list.h"
 #include "millrace/stream/token_queue.h"
 
 #include <cstddef>
@@ -7,6 +8,7 @@
 #include <latch>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace millrace::stream {
 namespace {
@@ -31,19 +33,18 @@ class PoolsRun {
     try {
       for (std::size_t i = 0; i < segments_.size(); ++i)
         for (int thread = 0; thread < segments_[i].threads; ++thread)
-          threads_.emplace_back([this, i] { serve(i); });
+          threads_.emplace_back([this, i, &context = engine_.add_context()] { serve(i, context); });
     } catch (const std::system_error& error) {
       return failure("cannot start thread {} of the stream: {}; use fewer threads or the strategy 'stealing'",
                      threads_.size() + 1, error.what());
     }
-    serve_source();
+    serve_source(engine_.add_context());
     drained_.wait();
     return {};
   }
 
  private:
-  void serve_source() {
-    Engine::Context context(engine_);
+  void serve_source(Engine::Context& context) {
     SourceGate& gate = engine_.gate();
     while (!gate.has_ended()) {
       if (!gate.try_take()) {
@@ -57,29 +58,26 @@ class PoolsRun {
     }
   }
 
-  void serve(std::size_t segment) {
-    Engine::Context context(engine_);
+  void serve(std::size_t segment, Engine::Context& context) {
     StageMeter& meter = context.meter(segments_[segment].first);
-    std::vector<Token*> stack;
+    TokenList stack;
     for (;;) {
       Token* token = nullptr;
       meter.starved_s += engine_.timed([&] { token = queues_[segment].pop(); });
       if (!token) return;
       context.meter(token->position).queued_s += Engine::end_wait(*token);
-      stack.push_back(token);
+      stack.push_front(token);
       // Depth first within the segment, so that what came first leaves first and little is under way.
       while (!stack.empty()) {
-        token = stack.back();
-        stack.pop_back();
+        token = stack.pop_front();
         if (segment_of_[token->position] != segment) {
           pass_on(token, meter);
           continue;
         }
         Token* const continued =
             engine_.step(token, context, static_cast<std::uint32_t>(segments_[segment].last));
-        stack.insert(stack.end(), context.ready.rbegin(), context.ready.rend());
-        context.ready.clear();
-        if (continued) stack.push_back(continued);
+        stack.prepend(std::move(context.ready));
+        if (continued) stack.push_front(continued);
         heed_flags(context);
       }
     }

@@ -7,8 +7,17 @@
 
 namespace millrace::stream {
 
-// Port's place while it is not landed.
-inline constexpr int unlanded = -1;
+// What the copies of a port share.
+struct PortPlace {
+  std::string name;
+  // Where items of the port go on, an index among the stages of `stream`; unlanded until Flow::land or
+  // Flow::branch.
+  int stage = unlanded;
+  // Program::identity of the stream in which it is landed.
+  std::shared_ptr<const void> stream;
+
+  static constexpr int unlanded = -1;
+};
 
 // Makes a bypass or a branch:
 //
@@ -25,17 +34,13 @@ inline constexpr int unlanded = -1;
 template <class T> class Port {
  public:
   // `name` is for messages.
-  explicit Port(std::string name) : place_(std::make_shared<Place>(Place{std::move(name), unlanded})) {}
+  explicit Port(std::string name) : place_(std::make_shared<PortPlace>(PortPlace{.name = std::move(name)})) {}
 
  private:
   template <class> friend class Flow;
   template <class> friend class Output;
 
-  struct Place {
-    std::string name;
-    int stage;  // where items of the port go on; unlanded until Flow::land or Flow::branch
-  };
-  std::shared_ptr<Place> place_;
+  std::shared_ptr<PortPlace> place_;
 };
 
 }  // namespace millrace::stream

@@ -74,6 +74,8 @@ struct Stage {
 // towards greater indices.
 class Program {
  public:
+  // Compares equal for no two programs, as long as anybody keeps it.
+  std::shared_ptr<const void> identity = std::make_shared<char>();
   std::string source_name;
   bool source_blocking = false;
   bool source_sized = false;  // the user tells the size of an item

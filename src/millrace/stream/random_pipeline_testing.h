@@ -35,9 +35,9 @@ class Counted {
 
 // What one call does beside its outputs.
 struct PlannedEvent {
-  enum class What { nothing, failure, end_of_stream } what = What::nothing;
+  enum class What { nothing, failure, end_of_stream, source_failure } what = What::nothing;
   std::size_t stage = 0;
-  std::uint64_t value = 0;
+  std::uint64_t value = 0;  // of the item; of a source's failure, how many it has made before
 };
 
 // What the stages of a random pipeline do, as data: outputs are a function of the stage and the value alone,
@@ -53,11 +53,14 @@ class RandomPipeline {
   using Log = std::vector<std::vector<std::uint64_t>>;
 
   explicit RandomPipeline(std::uint32_t seed, bool may_block = true) : random_(seed) {
+    // One in four is a line of stages that make one output each, for which strategies may have a way of their
+    // own.
+    line_ = pick(0, 3) == 0;
     items_ =
         pick(0, 3) == 0 ? static_cast<std::uint64_t>(pick(0, 3)) : static_cast<std::uint64_t>(pick(20, 150));
     int stages = pick(1, 6);
     for (; stages > 1; --stages) {
-      if (pick(0, 3) == 0) add_branch();
+      if (!line_ && pick(0, 3) == 0) add_branch();
       add_stage(may_block);
       end_ports();
     }
@@ -75,7 +78,8 @@ class RandomPipeline {
   // What one thread would do, up to the event.
   [[nodiscard]] Log reference(const Event& event = {}) const {
     Log log(stages_.size());
-    for (std::uint64_t item = 0; item < items_; ++item)
+    const bool source_fails = event.what == Event::What::source_failure;
+    for (std::uint64_t item = 0; item < (source_fails ? event.value : items_); ++item)
       if (visit(0, source_value(item), event, log) != Outcome::goes_on) break;
     return log;
   }
@@ -103,8 +107,12 @@ class RandomPipeline {
       options.bytes = [](const Counted& item) { return static_cast<std::size_t>(item.value() % 100); };
     Flow<Counted> flow = source(
         "source",
-        [this, next, &record]() -> std::optional<Counted> {
+        [this, next, &record, event]() -> std::optional<Counted> {
           if (*next == items_) return std::nullopt;
+          if (event.what == Event::What::source_failure && event.value == *next) {
+            *next = items_;
+            throw std::runtime_error("planned");
+          }
           return Counted(source_value((*next)++), record.alive);
         },
         options);
@@ -123,6 +131,15 @@ class RandomPipeline {
       // Ports that lead to the main line are landed where their stage comes next.
       flow = land(std::move(flow), stage, ports);
     }
+    const bool ends_here = event.what == Event::What::end_of_stream && event.stage == stage;
+    if (plain_sink_ && !ends_here)
+      return std::move(flow).sink(stages_[stage].kind, name(stage),
+                                  [this, stage, &record, event](Counted item) {
+                                    const Call call(*this, stage, record);
+                                    stream::Output<void>* const no_output = nullptr;
+                                    enter(stage, item.value(), record, event, no_output);
+                                  },
+                                  {.blocking = stages_[stage].blocking, .blocking_threads = 2});
     return std::move(flow).sink(stages_[stage].kind, name(stage),
                                 [this, stage, &record, event](Counted item, stream::Output<void>& out) {
                                   const Call call(*this, stage, record);
@@ -176,7 +193,7 @@ class RandomPipeline {
   StageSpec& new_stage(bool may_block) {
     StageSpec& stage = stages_.emplace_back();
     stage.kind = static_cast<Kind>(pick(0, 2));
-    stage.emits = pick(0, 1) == 1;
+    stage.emits = !line_ && pick(0, 1) == 1;
     stage.blocking = may_block && pick(0, 5) == 0;
     stage.salt = random_();
     stage.next = static_cast<int>(stages_.size());
@@ -184,7 +201,7 @@ class RandomPipeline {
   }
   void add_stage(bool may_block) {
     new_stage(may_block);
-    if (pick(0, 2) == 0) ports_.push_back({stages_.size() - 1, -1, false});
+    if (!line_ && pick(0, 2) == 0) ports_.push_back({stages_.size() - 1, -1, false});
   }
   // Some open ports end behind the stages so far.
   void end_ports() {
@@ -210,6 +227,7 @@ class RandomPipeline {
     const int sink = static_cast<int>(stages_.size());
     new_stage(may_block);
     sized_ = pick(0, 1) == 1;
+    plain_sink_ = line_ || pick(0, 1) == 1;
     source_blocks_ = may_block && pick(0, 4) == 0;
     for (PortSpec& port : ports_)
       if (port.stage < 0) port.stage = sink;
@@ -308,6 +326,8 @@ class RandomPipeline {
 
   std::mt19937 random_;
   std::uint64_t items_ = 0;
+  bool line_ = false;
+  bool plain_sink_ = false;
   bool sized_ = false;
   bool source_blocks_ = false;
   std::vector<StageSpec> stages_;

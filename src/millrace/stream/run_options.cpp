@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -40,9 +41,13 @@ Result<Strategy> parse_strategy(std::string_view name) {
 std::span<const Strategy> all_strategies() { return strategies; }
 
 int default_tokens(Strategy strategy, int threads, int stages, int queue_depth) {
-  if (strategy == Strategy::tbb) return 4 * threads;
-  if (strategy == Strategy::stealing || strategy == Strategy::auto_) return 16 * threads;
-  return stages * (queue_depth + threads);
+  const auto at_most = [](std::int64_t tokens) {
+    return static_cast<int>(std::min<std::int64_t>(tokens, most_tokens));
+  };
+  if (strategy == Strategy::tbb) return at_most(std::int64_t{4} * threads);
+  if (strategy == Strategy::stealing || strategy == Strategy::auto_)
+    return at_most(std::int64_t{16} * threads);
+  return at_most(std::int64_t{stages} * (std::int64_t{queue_depth} + threads));
 }
 
 }  // namespace millrace::stream

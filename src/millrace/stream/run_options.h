@@ -34,20 +34,23 @@ enum class Trace {
   events,   // summary, and the calls to be drawn by chrome_trace()
 };
 
+// What stages in order keep for each token is 8 to 16 bytes, whether it is used or not.
+inline constexpr int most_tokens = 1 << 20;
+
 struct RunOptions {
   Strategy strategy = Strategy::auto_;
   // How many threads compute, the calling one included; 1 to the size of the team, 0 for that size. `pools`
   // and its kin make threads of their own: for `pools` it is the sum over the parallel stages (each has at
   // least one), serial stages and the source have one each besides.
   int threads = 0;
-  // Items of the source in flight at most: 1 or more; 0 for a number that follows from the threads (see
-  // default_tokens, AutoChoice). What a split makes of an item counts as that item.
+  // Items of the source in flight at most: 1 to most_tokens; 0 for a number that follows from the threads
+  // (see default_tokens, AutoChoice). What a split makes of an item counts as that item.
   int tokens = 0;
   // Bytes of the source's items in flight: when there are as many or more, the source waits. So at most one
   // item more than this is in flight, and one item always may be, however large. Sizes come from the source's
   // `bytes`; without it every item counts sizeof(T).
   std::size_t byte_budget = std::size_t{128} << 20;
-  // Capacity of each queue of `pools`, `oversubscribed` and `collapsed`, at least 1.
+  // Capacity of each queue of `pools`, `oversubscribed` and `collapsed`: 1 to most_tokens.
   int queue_depth = 20;
   // `auto` measures at least a summary, which it needs itself.
   Trace trace = Trace::off;
@@ -57,7 +60,7 @@ struct RunOptions {
 
 // 16 a thread for `stealing`: bytes bound the memory, and while the kernel has preempted the thread with the
 // oldest item, the others can go on as far as there are tokens. 4 a thread for `tbb`. For the others what the
-// queues and the threads behind them can hold.
+// queues and the threads behind them can hold. Never more than most_tokens.
 [[nodiscard]] int default_tokens(Strategy strategy, int threads, int stages, int queue_depth);
 
 }  // namespace millrace::stream

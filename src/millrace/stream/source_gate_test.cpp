@@ -111,5 +111,57 @@ TEST(SourceGate, is_never_left_shut_with_room) {
   EXPECT_EQ(gate.issued(), static_cast<std::uint64_t>(items));
 }
 
+TEST(SourceGate, that_is_kept_goes_to_who_keeps_it_or_to_who_takes_it_over) {
+  SourceGate gate(4, 100, false);
+  EXPECT_FALSE(gate.take_over());
+  ASSERT_TRUE(gate.try_take());
+  gate.keep(true);
+  EXPECT_TRUE(gate.is_kept());
+  EXPECT_FALSE(gate.is_open());
+  EXPECT_FALSE(gate.try_take());
+  ASSERT_TRUE(gate.take_again());
+  EXPECT_TRUE(gate.is_kept());
+  EXPECT_FALSE(gate.take_over());  // while it is called
+  gate.keep(false);
+  EXPECT_TRUE(gate.take_over());
+  EXPECT_FALSE(gate.is_kept());
+  EXPECT_FALSE(gate.take_again());
+  EXPECT_TRUE(gate.reopen());
+  EXPECT_FALSE(gate.take_again());
+}
+
+TEST(SourceGate, counts_a_replaced_item_as_gone) {
+  for (const bool alone : {false, true}) {
+    SourceGate gate(2, 100, alone);
+    ASSERT_TRUE(gate.try_take());
+    EXPECT_EQ(gate.issue(70), 0U);
+    EXPECT_EQ(gate.issue(20), 1U);
+    EXPECT_FALSE(gate.may_issue());
+    gate.replace(70);
+    EXPECT_TRUE(gate.may_issue());
+    EXPECT_EQ(gate.issue(80), 2U);
+    EXPECT_EQ(gate.issued(), 3U);
+    EXPECT_FALSE(gate.reopen());
+    EXPECT_TRUE(gate.retire(20).opened);
+    ASSERT_TRUE(gate.try_take());
+    EXPECT_FALSE(gate.end());
+    EXPECT_TRUE(gate.retire(80).drained);
+    EXPECT_EQ(gate.peak_bytes(), 100U);
+  }
+}
+
+TEST(SourceGate, knows_how_many_items_of_one_size_it_lets_through) {
+  for (const std::uint64_t tokens : {1U, 3U, 50U})
+    for (const std::size_t budget : {1U, 8U, 99U, 100U, 101U})
+      for (const std::size_t bytes : {0U, 1U, 7U, 8U, 100U, 1000U}) {
+        SourceGate gate(tokens, budget, false);
+        ASSERT_TRUE(gate.try_take());
+        std::uint64_t count = 0;
+        for (; gate.may_issue(); ++count)
+          static_cast<void>(gate.issue(bytes));
+        EXPECT_EQ(gate.most_items_of(bytes), count) << tokens << ' ' << budget << ' ' << bytes;
+      }
+}
+
 }  // namespace
 }  // namespace millrace::stream

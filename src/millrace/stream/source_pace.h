@@ -12,11 +12,15 @@ namespace millrace::stream {
 // order: several hundred nanoseconds. Where items take less than that one worker is faster alone, and it
 // keeps the source. It does so for a burst of items at a time, since meanwhile the others cannot help it: if
 // a burst took long, it shares the source again, and the next attempt is put off for twice as many items as
-// the last. So work whose items differ much is shared after a few attempts.
+// the last. So work whose items differ much is shared after a few attempts. A burst that comes upon long
+// items is cut short by others, see KeeperWatch.
 //
 // One worker's. Pure but for the clock, which next_burst() reads once in a while.
 class SourcePace {
  public:
+  // Items that take longer are to be shared.
+  static constexpr std::int64_t worth_sharing_ns = 500;
+
   // How many items to take in a row, at least 1; asked when the last so many are done.
   template <class Clock = std::int64_t (*)()> [[nodiscard]] int next_burst(Clock clock = now_ns) {
     if (!keeps_ && --until_check_ != 0) return 1;
@@ -34,7 +38,6 @@ class SourcePace {
  private:
   static constexpr int sample = 16;
   static constexpr int burst = 64;
-  static constexpr std::int64_t worth_sharing_ns = 500;
   // As seen by a worker that shares, whose items take longer for it.
   static constexpr std::int64_t worth_keeping_ns = 1000;
   static constexpr int longest_delay = 4096;  // in samples

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <new>
 
 namespace millrace::stream {
 
@@ -14,8 +15,8 @@ namespace millrace::stream {
 // cache. So that this stays below 1 % of the time measured, calls shorter than 40 us are timed one in so many
 // that a timed one falls on every 40 us, and each stands for those left out.
 //
-// One thread's; merged when the threads have ended.
-class StageMeter {
+// One thread's; merged when the threads have ended. What is written for each item is in the first cache line.
+class alignas(64) StageMeter {
  public:
   // Before the first call of a traced run.
   void enable() { until_sample_ = stride_ = 1; }
@@ -49,6 +50,12 @@ class StageMeter {
     service_s.merge(other.service_s);
   }
 
+ private:
+  std::uint64_t until_sample_ = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t stride_ = 1;
+  double mean_ns_ = 40'000;  // the first calls are timed one by one
+
+ public:
   std::uint64_t items_in = 0;
   std::uint64_t items_out = 0;  // not counted where every call makes one
   std::uint64_t failures = 0;
@@ -64,7 +71,11 @@ class StageMeter {
     constexpr double interval_ns = 40'000;
     constexpr double longest_stride = 4096;
     const double service = seconds(duration_ns);
-    service_s.record(service, stride_);
+    try {
+      service_s.record(service, stride_);
+    } catch (const std::bad_alloc&) {
+      // An estimate that lacks one sample is better than a run that fails for it.
+    }
     busy_s += service * static_cast<double>(stride_);
     // A mean that forgets: the work may change while the stream runs.
     mean_ns_ += (static_cast<double>(duration_ns) - mean_ns_) / 8;
@@ -72,10 +83,6 @@ class StageMeter {
         static_cast<std::uint64_t>(std::clamp(interval_ns / std::max(mean_ns_, 1.0), 1.0, longest_stride));
     until_sample_ = stride_;
   }
-
-  std::uint64_t until_sample_ = std::numeric_limits<std::uint64_t>::max();
-  std::uint64_t stride_ = 1;
-  double mean_ns_ = 40'000;  // the first calls are timed one by one
 };
 
 }  // namespace millrace::stream

@@ -1,10 +1,12 @@
 #include "millrace/stream/stealing.h"
 
+#include "millrace/base/clock.h"
 #include "millrace/machine/thread_affinity.h"
 #include "millrace/pool/spin.h"
 #include "millrace/pool/worker_pool.h"
 #include "millrace/stream/blocking_lanes.h"
 #include "millrace/stream/idle_workers.h"
+#include "millrace/stream/keeper_watch.h"
 #include "millrace/stream/source_pace.h"
 #include "millrace/stream/token_queue.h"
 #include "millrace/stream/work_deque.h"
@@ -25,13 +27,15 @@ class StealingRun {
   StealingRun(Engine& engine, std::size_t workers)
       : engine_(engine), source_blocking_(engine.program().source_blocking), alone_(workers == 1),
         deques_(workers), lingers_(workers, 0), idle_s_(workers, 0),
-        lanes_(engine, [this](Token* continued, Engine::Context& context) { inject(continued, context); }) {}
+        lanes_(engine, [this](Token* continued, Engine::Context& context) { inject(continued, context); }) {
+    for (std::size_t i = 0; i < workers; ++i)
+      contexts_.push_back(&engine.add_context());
+  }
 
   [[nodiscard]] Result<double> run(pool::Team& team) {
     const int threads = static_cast<int>(deques_.size());
     const int first = team.size() - threads;
     if (Status found = find_lingers(team, first); !found) return std::unexpected(found.error());
-    if (Status started = lanes_.start_source(); !started) return std::unexpected(started.error());
     const Status done =
         team.run_last(threads, [&](int rank) { work(static_cast<std::size_t>(rank - first)); });
     if (!done) return std::unexpected(done.error());
@@ -56,12 +60,14 @@ class StealingRun {
   }
 
   void work(std::size_t worker) {
-    Engine::Context context(engine_);
+    Engine::Context& context = *contexts_[worker];
+    start_blocking_source(context);
     SourcePace pace;
     WorkDeque& own = deques_[worker];
     bool searching = false;
+    bool took_over = false;
     while (!done_.load(std::memory_order_acquire)) {
-      Token* token = from_source(pace, context);
+      Token* token = from_source(pace, context, std::exchange(took_over, false));
       hand_out(context, own);
       if (!token) token = own.pop();
       if (!token) {
@@ -71,10 +77,10 @@ class StealingRun {
       if (!token) {
         if (!searching) idle_.begin_search();
         searching = true;
-        await_work(worker);
+        took_over = await_work(worker);
         continue;
       }
-      if (searching) idle_.end_search([&] { return work_left(); });
+      if (searching) idle_.end_search([&] { return work_left() || is_unwatched(); });
       searching = false;
       while (token) {
         if (engine_.stage_of(*token).options.blocking && lanes_.take(token)) {
@@ -93,19 +99,37 @@ class StealingRun {
     if (searching) idle_.end_search([] { return false; });
   }
 
-  // The next item of the source; null if it is not to be had.
-  Token* from_source(SourcePace& pace, Engine::Context& context) {
-    if (source_blocking_ || !(context.keeps_source || engine_.gate().try_take())) return nullptr;
-    if (!context.keeps_source) context.burst = alone_ ? std::numeric_limits<int>::max() : pace.next_burst();
-    return engine_.produce(context);
+  // By the worker that comes first: not before the team has agreed to run, since what the source makes has to
+  // be worked on.
+  void start_blocking_source(Engine::Context& context) {
+    if (!source_blocking_ || is_started_.exchange(true, std::memory_order_relaxed)) return;
+    Status started = lanes_.start_source();
+    if (started) return;
+    static_cast<void>(engine_.gate().try_take());  // nobody else does
+    engine_.fail_source(std::move(started.error()), context);
+    heed_flags(context);
+  }
+
+  // The next item of the source; null if it is not to be had. `taken`: the worker has the source.
+  Token* from_source(SourcePace& pace, Engine::Context& context, bool taken) {
+    const bool keeps = context.keeps_source;
+    if (source_blocking_ || !(taken || keeps || engine_.gate().try_take())) return nullptr;
+    if (taken)
+      context.burst = 1;
+    else if (!keeps || context.burst <= 1)
+      context.burst = alone_ ? std::numeric_limits<int>::max() : pace.next_burst();
+    Token* const token = engine_.produce(context);
+    // Others leave the source alone from now on, but one is to watch.
+    if (!keeps && context.keeps_source && !alone_) idle_.announce_work();
+    return token;
   }
 
   // What has become ready goes to the worker's deque, the best to go on with on top.
   void hand_out(Engine::Context& context, WorkDeque& own) {
     if (!context.ready.empty()) {
-      for (auto token = context.ready.rbegin(); token != context.ready.rend(); ++token)
-        own.push(*token);
-      context.ready.clear();
+      context.ready.reverse();
+      while (Token* const token = context.ready.pop_front())
+        own.push(token);
       // Where items are not worth sharing, neither are their parts.
       if (!context.keeps_source) idle_.announce_work();
     }
@@ -136,9 +160,8 @@ class StealingRun {
       injected_count_.fetch_add(1, std::memory_order_seq_cst);
       idle_.announce_work();
     };
-    for (Token* const token : context.ready)
+    while (Token* const token = context.ready.pop_front())
       pass_on(token);
-    context.ready.clear();
     if (continued) pass_on(continued);
     heed_flags(context);
   }
@@ -164,24 +187,59 @@ class StealingRun {
     return false;
   }
 
-  // The worker searches; returns when there may be work, still searching.
-  void await_work(std::size_t worker) {
-    const auto found = [&] { return work_left(); };
+  // The worker searches; returns when there may be work, still searching. True: it has taken over the source.
+  bool await_work(std::size_t worker) {
+    bool took_over = false;
     idle_s_[worker] += engine_.timed([&] {
-      while (!pool::spin_until(found, lingers_[worker]))
-        idle_.sleep(found);
+      while (!took_over && !pool::spin_until([&] { return work_left(); }, lingers_[worker]))
+        took_over = sleep();
     });
+    return took_over;
+  }
+
+  // Until woken. Who finds that the source is kept, and not watched, watches; true if it has taken it over.
+  //
+  // A kept source does not stay unwatched while anybody sleeps: who begins to keep it announces that as if it
+  // were work, so somebody wakes and comes here, or, already on the way here, sees it. Who watched and found
+  // work instead wakes another (end_search).
+  bool sleep() {
+    SourceGate& gate = engine_.gate();
+    bool watches = false;
+    const auto patience = [&] {
+      if (!watches && is_unwatched() && !is_watched_.exchange(true, std::memory_order_seq_cst)) {
+        watches = true;
+        watch_.begin(now_ns(), gate.issued());
+      }
+      return watches ? watch_.patience() : IdleWorkers::forever;
+    };
+    bool took_over = false;
+    while (!idle_.sleep([&] { return work_left(); }, patience)) {
+      took_over = watch_.finds_it_slow(now_ns(), gate.issued()) && gate.take_over();
+      if (took_over || !gate.is_kept()) break;
+    }
+    // seq_cst: before the look of whoever goes to sleep, and publishes the watch.
+    if (watches) is_watched_.store(false, std::memory_order_seq_cst);
+    return took_over;
+  }
+
+  [[nodiscard]] bool is_unwatched() const {
+    return !alone_ && engine_.gate().is_kept() && !is_watched_.load(std::memory_order_seq_cst);
   }
 
   static constexpr std::uint32_t everything = std::numeric_limits<std::uint32_t>::max();
 
   Engine& engine_;
   const bool source_blocking_;
-  const bool alone_;  // nobody to share with
+  const bool alone_;                        // nobody to share with
+  std::vector<Engine::Context*> contexts_;  // by worker, as all of these
   std::vector<WorkDeque> deques_;
   std::vector<std::int64_t> lingers_;
   std::vector<double> idle_s_;
   IdleWorkers idle_;
+  // Somebody watches the worker that keeps the source, and has watch_.
+  std::atomic<bool> is_watched_ = false;
+  KeeperWatch watch_;
+  std::atomic<bool> is_started_ = false;  // the blocking source; relaxed: publishes nothing
   TokenQueue injected_;
   std::atomic<std::int64_t> injected_count_ = 0;
   std::atomic<bool> done_ = false;

@@ -51,5 +51,49 @@ TEST(Stealing, serves_a_stage_in_order_before_it_goes_on_where_a_token_waits_for
   EXPECT_EQ(begun_first, 1);
 }
 
+// Items that come behind many short ones, for which a worker keeps the source to itself, and that only end
+// when as many of them are under way at once as there are workers.
+void expect_that_long_items_meet(bool as_parts_of_one) {
+  constexpr int workers = 4;
+  constexpr int short_items = 20'000;
+  constexpr int long_items = 3 * workers;
+  std::atomic<int> arrived = 0;
+  std::atomic<bool> met = true;
+  const auto meet = [&] {
+    const int all = (++arrived + workers - 1) / workers * workers;
+    met = met && eventually([&] { return arrived >= all || !met; });
+  };
+  int next = 0;
+  const int items = short_items + (as_parts_of_one ? 1 : long_items);
+  auto stream =
+      source("count",
+             [&]() -> std::optional<int> { return next < items ? std::optional(next++) : std::nullopt; })
+          .stage<int>(Kind::parallel, "split",
+                      [&](int item, Output<int>& out) {
+                        const int parts = as_parts_of_one && item >= short_items ? long_items : 1;
+                        for (int part = 0; part < parts; ++part)
+                          out.emit(item);
+                      })
+          .stage(Kind::parallel, "work",
+                 [&](int item) {
+                   if (item >= short_items) meet();
+                   return item;
+                 })
+          .sink(Kind::serial_in_order, "write", [](int) {});
+  const std::unique_ptr<pool::WorkerPool> pool = std::move(*pool::WorkerPool::create(workers));
+  pool::PoolTeam team = pool->team();
+  ASSERT_TRUE(stream->run(team, {.strategy = Strategy::stealing}).status);
+  EXPECT_TRUE(met);
+  EXPECT_EQ(arrived, long_items);
+}
+
+TEST(Stealing, shares_long_items_that_come_upon_a_worker_that_keeps_the_source) {
+  expect_that_long_items_meet(false);
+}
+
+TEST(Stealing, shares_the_parts_of_an_item_that_comes_upon_a_worker_that_keeps_the_source) {
+  expect_that_long_items_meet(true);
+}
+
 }  // namespace
 }  // namespace millrace::stream

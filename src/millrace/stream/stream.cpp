@@ -2,14 +2,18 @@
 
 #include "millrace/stream/auto_choice.h"
 #include "millrace/stream/engine.h"
+#include "millrace/stream/out_of_memory.h"
 #include "millrace/stream/pools.h"
 #include "millrace/stream/program.h"
 #include "millrace/stream/segments.h"
 #include "millrace/stream/stealing.h"
 #include "millrace/stream/tbb_run.h"
 
+#include <atomic>
 #include <cstdint>
+#include <exception>
 #include <limits>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -20,9 +24,10 @@ Status check(const RunOptions& options, int team_size) {
   if (options.threads < 0 || options.threads > team_size)
     return usage_error("{} threads of a team of {}; give 1 to {}, or 0 for all", options.threads, team_size,
                        team_size);
-  if (options.tokens < 0)
-    return usage_error("{} tokens; give 1 or more, or 0 to have it chosen", options.tokens);
-  if (options.queue_depth < 1) return usage_error("a queue depth of {}; give 1 or more", options.queue_depth);
+  if (options.tokens < 0 || options.tokens > most_tokens)
+    return usage_error("{} tokens; give 1 to {}, or 0 to have it chosen", options.tokens, most_tokens);
+  if (options.queue_depth < 1 || options.queue_depth > most_tokens)
+    return usage_error("a queue depth of {}; give 1 to {}", options.queue_depth, most_tokens);
   if (options.byte_budget < 1) return usage_error("a byte budget of 0; give at least 1");
   return {};
 }
@@ -59,7 +64,7 @@ Phase run_phase(const Program& program, pool::Team& team, const PhasePlan& plan,
   if (!segments.empty()) {
     status = run_pools(engine, segments, options.queue_depth);
   } else if (strategy == Strategy::tbb) {
-    status = run_tbb(engine, threads, static_cast<std::size_t>(tokens));
+    status = run_tbb(engine, threads);
   } else if (const Result<double> idle = run_stealing(engine, team, threads)) {
     idle_s = *idle;
   } else {
@@ -105,29 +110,70 @@ Finished run_auto(const Program& program, pool::Team& team, int threads, RunOpti
   return finished;
 }
 
+Finished run_program(const Program& program, pool::Team& team, const RunOptions& options) {
+  const int threads = options.threads == 0 ? team.size() : options.threads;
+  if (options.strategy == Strategy::auto_) return run_auto(program, team, threads, options);
+  const int stages = static_cast<int>(program.stages.size());
+  const int tokens = options.tokens != 0
+                         ? options.tokens
+                         : default_tokens(options.strategy, threads, stages, options.queue_depth);
+  constexpr auto all = std::numeric_limits<std::uint64_t>::max();
+  return run_phase(program, team, {options.strategy, threads, tokens}, options, 0, all).finished;
+}
+
+Finished refused(Error error) noexcept {
+  Finished finished;
+  finished.cause = error_from([&] { return error; });
+  finished.status = std::unexpected(std::move(error));
+  return finished;
+}
+
+// True for one holder at a time.
+class Turn {
+ public:
+  // acquire and release: what the functions of the stages wrote in the run before.
+  explicit Turn(std::atomic<bool>& taken)
+      : taken_(taken), is_ours_(!taken.exchange(true, std::memory_order_acquire)) {}
+  ~Turn() {
+    if (is_ours_) taken_.store(false, std::memory_order_release);
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  explicit operator bool() const { return is_ours_; }
+
+ private:
+  std::atomic<bool>& taken_;
+  bool is_ours_;
+};
+
 }  // namespace
 
-Stream::Stream(std::unique_ptr<Program> program) : program_(std::move(program)) {}
+struct Stream::State {
+  std::unique_ptr<const Program> program;
+  std::atomic<bool> runs = false;
+};
+
+Stream::Stream(std::unique_ptr<const Program> program)
+    : state_(std::make_unique<State>(std::move(program))) {}
 Stream::~Stream() = default;
 Stream::Stream(Stream&&) noexcept = default;
 Stream& Stream::operator=(Stream&&) noexcept = default;
 
 Finished Stream::run(pool::Team& team, const RunOptions& options) {
-  Finished finished;
-  finished.status = check(options, team.size());
-  if (!finished.status) {
-    finished.cause = finished.status.error();
-    return finished;
+  try {
+    if (Status checked = check(options, team.size()); !checked) return refused(std::move(checked.error()));
+    const Turn turn(state_->runs);
+    if (!turn)
+      return refused(
+          usage_error("the stream is running already; begin a run when the one before has returned, "
+                      "or build a stream for each")
+              .error());
+    return run_program(*state_->program, team, options);
+  } catch (const std::bad_alloc&) {
+    return refused(out_of_memory());
+  } catch (const std::exception& error) {
+    return refused(error_from([&] { return Error{ErrorKind::failure, error.what()}; }));
   }
-
-  const int threads = options.threads == 0 ? team.size() : options.threads;
-  if (options.strategy == Strategy::auto_) return run_auto(*program_, team, threads, options);
-  const int stages = static_cast<int>(program_->stages.size());
-  const int tokens = options.tokens != 0
-                         ? options.tokens
-                         : default_tokens(options.strategy, threads, stages, options.queue_depth);
-  constexpr auto all = std::numeric_limits<std::uint64_t>::max();
-  return run_phase(*program_, team, {options.strategy, threads, tokens}, options, 0, all).finished;
 }
 
 }  // namespace millrace::stream

@@ -26,25 +26,29 @@ struct Finished {
 // the source until it ends; what state the functions keep is theirs.
 class Stream {
  public:
-  explicit Stream(std::unique_ptr<Program> program);
+  explicit Stream(std::unique_ptr<const Program> program);
   ~Stream();
   Stream(Stream&&) noexcept;
   Stream& operator=(Stream&&) noexcept;
 
   // Runs the stream to its end and returns. `team`: whose members compute with `stealing`, the calling
   // thread, its leader, among them; other strategies take from it no more than the number of threads. One run
-  // at a time.
+  // of a stream at a time; the functions of its stages may run other streams, on other teams.
   //
   // When it returns, successful or not, every item has been destroyed and no thread of the run is left. On
   // failure every item before the failed one has been through all its stages, and none after it through any
   // stage in order at or behind the failed one. After a stop what a serial_in_order stage has seen is a
   // prefix of what it would have seen.
   //
-  // Usage error, and no call of any stage, for options out of range.
+  // Usage error, and no call of any stage, for options out of range and while another run of this stream is
+  // under way, be it by another thread or around this one. Where there is no memory the run fails like any
+  // other; if not even the item can be noted, its error says "out of memory" and names none, and as after a
+  // stop what stages in order have seen is a prefix.
   [[nodiscard]] Finished run(pool::Team& team, const RunOptions& options = {});
 
  private:
-  std::unique_ptr<Program> program_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace millrace::stream

@@ -1,7 +1,6 @@
 #include "millrace/stream/tbb_run.h"
 
 #include <algorithm>
-#include <deque>
 #include <exception>
 #include <memory>
 #include <vector>
@@ -19,14 +18,14 @@ class Contexts {
  public:
   Contexts(Engine& engine, int threads) {
     for (int i = 0; i < threads; ++i)
-      contexts_.emplace_back(engine);
+      contexts_.push_back(&engine.add_context());
   }
   [[nodiscard]] Engine::Context& mine() {
-    return contexts_[static_cast<std::size_t>(tbb::this_task_arena::current_thread_index())];
+    return *contexts_[static_cast<std::size_t>(tbb::this_task_arena::current_thread_index())];
   }
 
  private:
-  std::deque<Engine::Context> contexts_;
+  std::vector<Engine::Context*> contexts_;
 };
 
 tbb::filter_mode mode_of(Kind kind) {
@@ -48,8 +47,11 @@ Token* step_isolated(Engine& engine, Token* token, Engine::Context& context) {
 }
 
 // Tokens travel as they are; one whose item has ended, because of a cut, as null. parallel_pipeline admits to
-// its serial filters in the order that the engine expects, so nothing is ever parked.
-void run_parallel_pipeline(Engine& engine, Contexts& contexts, std::size_t tokens) {
+// its serial filters in the order that the engine expects, so nothing is ever parked. It has no more items in
+// flight than the gate allows, whose budget in bytes is so many items here, all of one size; so the source is
+// open whenever the first filter is called, unless it has ended.
+void run_parallel_pipeline(Engine& engine, Contexts& contexts) {
+  const std::uint64_t tokens = engine.gate().most_items_of(engine.program().stages.front().input.size);
   const auto step = [&](Token* token) -> Token* {
     return token ? step_isolated(engine, token, contexts.mine()) : nullptr;
   };
@@ -94,9 +96,8 @@ class GraphRun {
 
   void route(Token* continued, Engine::Context& context) {
     if (continued) nodes_[continued->position]->try_put(continued);
-    for (Token* const token : context.ready)
+    while (Token* const token = context.ready.pop_front())
       nodes_[token->position]->try_put(token);
-    context.ready.clear();
     if (context.source_opened) {
       context.source_opened = false;
       source_.try_put({});
@@ -125,7 +126,7 @@ bool fits_parallel_pipeline(const Program& program) {
          std::ranges::find(program.stages, StageForm::emitting, &Stage::form) == program.stages.end();
 }
 
-Status run_tbb(Engine& engine, int threads, std::size_t tokens) {
+Status run_tbb(Engine& engine, int threads) {
   try {
     // Otherwise oneTBB makes no more threads than there are processors, and prints a warning.
     const tbb::global_control allowed(tbb::global_control::max_allowed_parallelism,
@@ -134,7 +135,7 @@ Status run_tbb(Engine& engine, int threads, std::size_t tokens) {
     Contexts contexts(engine, threads);
     arena.execute([&] {
       if (fits_parallel_pipeline(engine.program()))
-        run_parallel_pipeline(engine, contexts, tokens);
+        run_parallel_pipeline(engine, contexts);
       else
         GraphRun(engine, contexts).run();
     });

@@ -2,16 +2,16 @@
 #pragma once
 
 #include "millrace/stream/token.h"
+#include "millrace/stream/token_list.h"
 
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <limits>
 #include <mutex>
 
 namespace millrace::stream {
 
-// First in, first out. Thread-safe.
+// First in, first out. Takes no memory. Thread-safe.
 class TokenQueue {
  public:
   static constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
@@ -22,8 +22,8 @@ class TokenQueue {
   [[nodiscard]] bool try_push(Token* token) {
     {
       const std::lock_guard lock(mutex_);
-      if (tokens_.size() >= capacity_) return false;
-      tokens_.push_back(token);
+      if (size_ >= capacity_) return false;
+      add(token);
     }
     not_empty_.notify_one();
     return true;
@@ -33,8 +33,8 @@ class TokenQueue {
   void push(Token* token) {
     {
       std::unique_lock lock(mutex_);
-      not_full_.wait(lock, [&] { return tokens_.size() < capacity_; });
-      tokens_.push_back(token);
+      not_full_.wait(lock, [&] { return size_ < capacity_; });
+      add(token);
     }
     not_empty_.notify_one();
   }
@@ -65,13 +65,17 @@ class TokenQueue {
   // Whether there are more tokens than threads in pop() to take them.
   [[nodiscard]] bool is_short_of_threads() const {
     const std::lock_guard lock(mutex_);
-    return tokens_.size() > waiting_;
+    return size_ > waiting_;
   }
 
  private:
+  void add(Token* token) {
+    tokens_.push_back(token);
+    ++size_;
+  }
   [[nodiscard]] Token* take(std::unique_lock<std::mutex>& lock) {
-    Token* const token = tokens_.front();
-    tokens_.pop_front();
+    Token* const token = tokens_.pop_front();
+    --size_;
     lock.unlock();
     if (capacity_ != unbounded) not_full_.notify_one();
     return token;
@@ -81,7 +85,8 @@ class TokenQueue {
   mutable std::mutex mutex_;
   std::condition_variable not_empty_;
   std::condition_variable not_full_;
-  std::deque<Token*> tokens_;
+  TokenList tokens_;
+  std::size_t size_ = 0;
   std::size_t waiting_ = 0;
   bool closed_ = false;
 };

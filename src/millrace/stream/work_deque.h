@@ -2,12 +2,14 @@
 #pragma once
 
 #include "millrace/stream/token.h"
+#include "millrace/stream/token_list.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <vector>
 
 namespace millrace::stream {
@@ -15,6 +17,8 @@ namespace millrace::stream {
 // The work-stealing deque of Chase and Lev (SPAA 2005) with the memory orders of Le, Pop, Cohen and Zappa
 // Nardelli (PPoPP 2013), their fences replaced by sequentially consistent accesses: the same instructions on
 // x86-64, and understood by the thread sanitizer.
+//
+// A token for which there is no room, and no memory for more, is kept where only the owner sees it.
 //
 // Thread-safety: push() and pop() by the owner, steal() and looks_empty() by anybody.
 class alignas(128) WorkDeque {
@@ -28,17 +32,24 @@ class alignas(128) WorkDeque {
     // acquire: the slot of a stolen token is used again only when the thief has read it.
     const std::int64_t top = top_.load(std::memory_order_acquire);
     Ring* ring = ring_.load(std::memory_order_relaxed);
-    if (bottom - top >= ring->capacity()) ring = grow(top, bottom);
+    if (bottom - top >= ring->capacity()) {
+      try {
+        ring = grow(top, bottom);
+      } catch (const std::bad_alloc&) {
+        unshared_.push_front(token);
+        return;
+      }
+    }
     ring->at(bottom).store(token, std::memory_order_relaxed);
     // seq_cst: publishes the token, and comes before the look for sleepers in IdleWorkers.
     bottom_.store(bottom + 1, std::memory_order_seq_cst);
   }
 
-  // The last that was pushed; null when empty.
+  // The last that was pushed, those of which others do not know after all others; null when empty.
   [[nodiscard]] Token* pop() {
     const std::int64_t bottom = bottom_.load(std::memory_order_relaxed) - 1;
     // relaxed: top only grows, so what looks empty is.
-    if (top_.load(std::memory_order_relaxed) > bottom) return nullptr;
+    if (top_.load(std::memory_order_relaxed) > bottom) return unshared_.pop_front();
     // seq_cst, this store and the next load: a thief that takes the last token sees one, or we see the other.
     bottom_.store(bottom, std::memory_order_seq_cst);
     std::int64_t top = top_.load(std::memory_order_seq_cst);
@@ -51,7 +62,7 @@ class alignas(128) WorkDeque {
         token = nullptr;
     }
     bottom_.store(bottom + 1, std::memory_order_relaxed);
-    return token;
+    return token ? token : unshared_.pop_front();
   }
 
   // The first that was pushed; null when empty or when another was faster.
@@ -105,6 +116,7 @@ class alignas(128) WorkDeque {
   // Owner's. A thief may still read an old ring, so they live as long as the deque; together they are less
   // than twice the last.
   std::vector<std::unique_ptr<Ring>> rings_;
+  TokenList unshared_;  // owner's
 };
 
 }  // namespace millrace::stream
