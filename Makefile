@@ -60,7 +60,7 @@ bench-model: configure
 	$(PROGRAM) model --paper
 	build/release/src/millrace/model/model_bench
 	build/release/src/millrace/stream/auto_compare
-	python3 src/millrace/model/programs_compare.py --keep build/model-runs --millrace $(PROGRAM) --dedup build/release/apps/dedup/millrace-dedup $(if $(FOLDER),--similar build/release/apps/similar/millrace-similar --images $(FOLDER))
+	python3 src/millrace/model/prediction/programs_compare.py --keep build/model-runs --millrace $(PROGRAM) --dedup build/release/apps/dedup/millrace-dedup $(if $(FOLDER),--similar build/release/apps/similar/millrace-similar --images $(FOLDER))
 
 bench-tuning: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target tuning_compare

@@ -1,8 +1,8 @@
 #include "millrace/stream/auto_choice.h"
 
-#include "millrace/model/plan.h"
-#include "millrace/model/prediction.h"
-#include "millrace/model/recorded_run.h"
+#include "millrace/model/pipeline/plan.h"
+#include "millrace/model/pipeline/recorded_run.h"
+#include "millrace/model/prediction/prediction.h"
 
 #include <algorithm>
 #include <bit>

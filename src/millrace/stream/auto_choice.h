@@ -2,8 +2,8 @@
 // Pure: it is told what each phase of the run measured and asked for the next. See README.md.
 #pragma once
 
-#include "millrace/model/ordered_tail.h"
-#include "millrace/model/pipeline.h"
+#include "millrace/model/pipeline/pipeline.h"
+#include "millrace/model/prediction/ordered_tail.h"
 #include "millrace/stream/run_options.h"
 #include "millrace/stream/run_report.h"
 

@@ -1,6 +1,7 @@
 // What `auto` decides, told by a simulated stream, and that phases cannot be seen from outside.
-#include "millrace/model/plan.h"
-#include "millrace/model/recorded_calls.h"
+#include "millrace/model/pipeline/plan.h"
+#include "millrace/model/pipeline/recorded_calls.h"
+#include "millrace/model/simulation/simulation.h"
 #include "millrace/pool/worker_pool.h"
 #include "millrace/stream/auto_choice.h"
 #include "millrace/stream/flow.h"

@@ -1,5 +1,5 @@
 // What the models take for the runtime's division of threads is the runtime's.
-#include "millrace/model/plan.h"
+#include "millrace/model/pipeline/plan.h"
 #include "millrace/stream/flow.h"
 #include "millrace/stream/segments.h"
 

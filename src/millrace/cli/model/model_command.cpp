@@ -2,12 +2,12 @@
 
 #include "millrace/cli/model/model_plot.h"
 #include "millrace/cli/model/pipeline_source.h"
-#include "millrace/model/ferret_report.h"
-#include "millrace/model/in_quotes.h"
-#include "millrace/model/model_report.h"
-#include "millrace/model/plot.h"
-#include "millrace/model/recorded_calls.h"
-#include "millrace/model/recorded_run.h"
+#include "millrace/model/pipeline/in_quotes.h"
+#include "millrace/model/pipeline/recorded_calls.h"
+#include "millrace/model/pipeline/recorded_run.h"
+#include "millrace/model/report/ferret_report.h"
+#include "millrace/model/report/model_report.h"
+#include "millrace/model/report/plot.h"
 
 #include <memory>
 #include <optional>

@@ -1,10 +1,10 @@
 #include "millrace/cli/model/pipeline_source.h"
 
 #include "millrace/base/system_reason.h"
-#include "millrace/model/duration_text.h"
-#include "millrace/model/in_quotes.h"
-#include "millrace/model/pipeline_text.h"
-#include "millrace/model/pipeline_toml.h"
+#include "millrace/model/pipeline/duration_text.h"
+#include "millrace/model/pipeline/in_quotes.h"
+#include "millrace/model/pipeline/pipeline_text.h"
+#include "millrace/model/pipeline/pipeline_toml.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "millrace/base/result.h"
-#include "millrace/model/pipeline.h"
+#include "millrace/model/pipeline/pipeline.h"
 
 #include <string>
 #include <vector>

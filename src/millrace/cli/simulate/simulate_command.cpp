@@ -2,10 +2,11 @@
 
 #include "millrace/cli/model/pipeline_source.h"
 #include "millrace/machine/topology.h"
-#include "millrace/model/duration_text.h"
-#include "millrace/model/in_quotes.h"
-#include "millrace/model/plan.h"
-#include "millrace/model/prediction.h"
+#include "millrace/model/pipeline/duration_text.h"
+#include "millrace/model/pipeline/in_quotes.h"
+#include "millrace/model/pipeline/plan.h"
+#include "millrace/model/prediction/prediction.h"
+#include "millrace/model/simulation/simulation.h"
 
 #include <memory>
 #include <optional>

@@ -1,0 +1,21 @@
+// A drawing of predicted times against the number of cores.
+#pragma once
+
+#include "millrace/model/report/model_report.h"
+
+#include <string>
+#include <vector>
+
+namespace millrace::model {
+
+struct MeasuredTime {
+  std::string name;
+  int cores = 1;
+  double seconds = 0;
+};
+
+// An SVG picture, 720 by 440: a line and its interval for every strategy, both axes logarithmic, the time of
+// the slowest serial stage as a dashed line, measurements as crosses.
+[[nodiscard]] std::string plot_svg(const ModelReport& report, const std::vector<MeasuredTime>& measured);
+
+}  // namespace millrace::model

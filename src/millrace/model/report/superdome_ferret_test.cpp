@@ -1,0 +1,40 @@
+#include "millrace/model/report/ferret_report.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace millrace::model {
+namespace {
+
+// The second half: what the paper tells only by a figure must not matter.
+TEST(SuperdomeFerret, IsPredictedWithinTheErrorsPromisedHoweverTheRestIsDivided) {
+#ifdef MILLRACE_SANITIZED
+  GTEST_SKIP() << "SKIPPED: long arithmetic, whose code shorter tests run through";
+#endif
+  FerretTimes other;
+  other.division = {1.0 / 3, 1.0 / 3, 1.0 / 3};
+  const auto predictions = predict_ferret({}, 2);
+  const auto divided = predict_ferret(other, 2);
+  ASSERT_TRUE(predictions && divided);
+  ASSERT_EQ(predictions->size(), 24U);
+  for (const auto* found : {&*predictions, &*divided}) {
+    for (const bool with_calibration : {true, false}) {
+      const ErrorSummary error = simulation_error(*found, with_calibration);
+      EXPECT_LE(error.median, 0.05);
+      EXPECT_LE(error.worst, 0.15);
+    }
+  }
+  for (std::size_t i = 0; i < predictions->size(); ++i) {
+    EXPECT_NEAR((*divided)[i].formulas / (*predictions)[i].formulas, 1, 0.01);
+    EXPECT_NEAR((*divided)[i].simulation / (*predictions)[i].simulation, 1, 0.025);  // and chance
+  }
+}
+
+TEST(SuperdomeFerret, IsSizedNearThePaper) {
+  for (const SizingResult& result : paper_sizing())
+    EXPECT_LE(std::abs(result.model - result.paper), 2) << result.what;
+}
+
+}  // namespace
+}  // namespace millrace::model

@@ -1,0 +1,61 @@
+// What both ways of running a simulated pipeline share: the items inside, their services, the account.
+#pragma once
+
+#include "millrace/model/pipeline/random.h"
+#include "millrace/model/simulation/item_order.h"
+#include "millrace/model/simulation/processors.h"
+#include "millrace/model/simulation/replay.h"
+#include "millrace/model/simulation/simulation.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace millrace::model {
+
+// Used by one thread. The pipeline must outlive it.
+class SimulatedRun {
+ public:
+  SimulatedRun(const Pipeline& pipeline, Processors processors, const SimulationOptions& options,
+               std::size_t pools);
+
+  Processors processors;
+  Random random;
+  ItemOrder order;
+  SimulationResult result;
+
+  [[nodiscard]] const Stage& stage(int index) const { return stages_[static_cast<std::size_t>(index)]; }
+  [[nodiscard]] int stages() const { return static_cast<int>(stages_.size()); }
+  [[nodiscard]] bool source_is_dry() const { return result.source_items >= options_.items; }
+  // The next item of the source.
+  [[nodiscard]] int make_item(int token);
+  // A part more of a split item, right behind it.
+  [[nodiscard]] int split_off(int item);
+  // The item leaves: dropped inside, or `out` of the last stage.
+  void remove(int item, bool out);
+
+  // Whether the item, arriving at the stage, goes past it. To be asked once, and not of the source.
+  [[nodiscard]] bool bypasses(int stage, int item);
+  // Seconds that the item takes in the stage, were it to start now beside the cores that are busy; entered in
+  // the account.
+  [[nodiscard]] double service(int stage, int item);
+  // How many items come out for this one, which the stage has worked on.
+  [[nodiscard]] int outputs(int stage, int item);
+  // Closes the account after the last event.
+  [[nodiscard]] SimulationResult finish();
+
+ private:
+  void count_inside();
+  void note_progress();
+
+  const std::vector<Stage>& stages_;
+  SimulationOptions options_;
+  std::optional<Replay> replay_;
+  double counted_until_ = 0;
+  double item_seconds_ = 0;  // time integral of the items inside
+  double sojourn_total_ = 0;
+  double tenth_at_ = -1;  // when the source had made a tenth, nine tenths of its items
+  double nine_tenths_at_ = -1;
+};
+
+}  // namespace millrace::model
