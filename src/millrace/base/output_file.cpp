@@ -133,6 +133,15 @@ Status OutputFile::check(std::string_view path, Overwrite overwrite) {
   return {};
 }
 
+std::optional<std::uint64_t> OutputFile::room_for(std::string_view path) {
+  const auto destination = destination_of(path, Overwrite::yes);
+  if (!destination || !destination->is_file) return std::nullopt;
+  std::error_code error;
+  const fs::space_info space = fs::space(destination->folder(), error);
+  if (error) return std::nullopt;
+  return space.available;
+}
+
 Result<std::unique_ptr<OutputFile>> OutputFile::open(std::string_view path, const OutputOptions& options,
                                                      const std::stop_token& stop) {
   const std::stop_token writing_stop = options.stop_ends_writes ? stop : std::stop_token();

@@ -40,6 +40,9 @@ class OutputFile final : public ByteSink, public RandomBytes {
   open(std::string_view path, const OutputOptions& options = {}, const std::stop_token& stop = {});
   // The usage errors of open() that can be known beforehand; makes nothing and waits for nothing.
   [[nodiscard]] static Status check(std::string_view path, Overwrite overwrite);
+  // How many bytes the file system has room for where open() would make a file of this name; none where it
+  // would write in place, or cannot, or nobody knows.
+  [[nodiscard]] static std::optional<std::uint64_t> room_for(std::string_view path);
   [[nodiscard]] static std::unique_ptr<OutputFile> standard_output(const std::stop_token& stop = {});
   // A file without a name, in the folder for temporary files ($TMPDIR or /tmp), which ends with this object.
   [[nodiscard]] static Result<std::unique_ptr<OutputFile>> temporary(const std::stop_token& stop = {});

@@ -204,6 +204,13 @@ TEST_F(OutputFileTest, SaysHowMuchAFullDeviceTook) {
             "/dev/full: no space left after 0 bytes; free some or choose another place");
 }
 
+TEST_F(OutputFileTest, KnowsTheRoomThereIsForANewFileOnly) {
+  EXPECT_EQ(OutputFile::room_for(path_).value_or(0) / (1U << 26U),
+            std::filesystem::space(folder_.path()).available / (1U << 26U));
+  for (const char* path : {"-", "/dev/null", "/no/such/folder/out"})
+    EXPECT_EQ(OutputFile::room_for(path), std::nullopt) << path;
+}
+
 TEST_F(OutputFileTest, IsWrittenAndReadAtAnyPlace) {
   const auto file = opened(path_);
   ASSERT_TRUE(file->write(bytes_of("0123456789")));
