@@ -94,6 +94,8 @@ using RecordHeader = std::variant<DataHeader, ReferenceHeader, IndexHeader, EndH
 
 // The most that ArchiveHeader::largest_content may be: what a reader has to be ready for.
 inline constexpr std::uint32_t content_limit = std::uint32_t{16} << 20;
+// Of the archives that are written and read.
+inline constexpr std::uint16_t archive_version = 1;
 inline constexpr std::size_t least_record_header = DataHeader::size;
 inline constexpr std::size_t largest_record_header = EndHeader::size;
 
@@ -111,6 +113,7 @@ inline constexpr std::size_t largest_record_header = EndHeader::size;
 // Failures say what is wrong, not where.
 [[nodiscard]] Result<ArchiveHeader>
 decode_archive_header(std::span<const std::byte, ArchiveHeader::size> bytes);
+[[nodiscard]] IndexEntry decode_index_entry(std::span<const std::byte, IndexEntry::size> bytes);
 // The size of the record header that begins with this byte.
 [[nodiscard]] Result<std::size_t> record_header_size(std::byte first);
 // `bytes`: as many as record_header_size() says. `offset`: where in the archive they stand. Sizes are checked

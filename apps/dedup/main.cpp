@@ -1,7 +1,10 @@
 // millrace-dedup: packs a stream without its duplicates, and restores it.
+#include "dedup/archive_info.h"
 #include "dedup/summary.h"
 #include "millrace/base/byte_count.h"
+#include "millrace/base/check_outputs.h"
 #include "millrace/base/clock.h"
+#include "millrace/base/error_line.h"
 #include "millrace/base/ignore_write_signals.h"
 #include "millrace/base/input_file.h"
 #include "millrace/base/interrupt.h"
@@ -12,7 +15,7 @@
 #include "millrace/machine/usable_cpus.h"
 #include "millrace/pool/worker_pool.h"
 
-#include <array>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -44,10 +47,13 @@ struct Arguments {
   int threads = 0;
   int tokens = 0;
   std::size_t memory = std::size_t{128} << 20;
+  std::optional<std::uint64_t> limit;
   std::string trace;
   std::string json;
   bool quiet = false;
 };
+
+constexpr std::string_view program_name = "millrace-dedup";
 
 using Action = std::function<Status()>;
 
@@ -84,28 +90,10 @@ std::function<void(std::uint64_t)> shown_by(ProgressLine& line, std::optional<st
   return [&line, total](std::uint64_t done) { line.update(static_cast<std::int64_t>(done), total); };
 }
 
-// Devices and pipes take more than one.
-bool is_same_file(const std::string& a, const std::string& b) {
-  namespace fs = std::filesystem;
-  std::error_code missing;
-  return !a.empty() && a != "-" && (a == b || fs::equivalent(a, b, missing)) &&
-         !fs::is_other(fs::status(a, missing));
-}
-
-// What the reports may go to, and what the data; not both to standard output.
-Status check_outputs(const Arguments& a) {
-  if (a.output == "-" && (a.json == "-" || a.trace == "-"))
-    return usage_error("standard output takes the data or a report, not both; give one of them a file");
-  if (a.json == "-" && a.trace == "-")
-    return usage_error("standard output takes one report; give --json or --trace a file");
-  const std::array<std::pair<std::string_view, const std::string*>, 4> files{
-      {{"IN", &a.input}, {"OUT", &a.output}, {"--json", &a.json}, {"--trace", &a.trace}}};
-  for (std::size_t i = 2; i < files.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      if (is_same_file(*files[i].second, *files[j].second))
-        return usage_error("{}: is both {} and {}; give the report another file", *files[i].second,
-                           files[j].first, files[i].first);
-  return {};
+// Refuses outputs that exist, that would mix, and the input as one.
+Status check_outputs_of(const Arguments& a) {
+  return check_outputs({{"OUT", a.output}, {"--json", a.json}, {"--trace", a.trace}}, overwrite_if(a.force),
+                       {"IN", a.input});
 }
 
 // How a run went, and, where it went well, its reports.
@@ -122,16 +110,17 @@ Status report(const Arguments& a, const Outcome& outcome, const std::string& tex
             a.output.empty() || a.output == "-" ? "" : fmt::format("; {} was not written", a.output))});
   }
   if (!a.trace.empty())
-    if (Status written = write_json(stream::chrome_trace(outcome.run), a.trace, Overwrite::yes); !written)
+    if (Status written = write_json(stream::chrome_trace(outcome.run), a.trace, overwrite_if(a.force));
+        !written)
       return written;
   if (!a.json.empty())
-    if (Status written = write_json(json, a.json, Overwrite::yes); !written) return written;
+    if (Status written = write_json(json, a.json, overwrite_if(a.force)); !written) return written;
   return {};
 }
 
 Status run_pack(const Arguments& a) {
   const std::int64_t start = now_ns();
-  if (Status checked = check_outputs(a); !checked) return checked;
+  if (Status checked = check_outputs_of(a); !checked) return checked;
   const auto method = parse_method(a.compression);
   if (!method) return std::unexpected(method.error());
   const auto compression = Compression::of(*method, a.level);
@@ -146,8 +135,6 @@ Status run_pack(const Arguments& a) {
   if (!run) return std::unexpected(run.error());
   const auto input = open_input(a, interrupt);
   if (!input) return std::unexpected(input.error());
-  if ((*input)->is_same_file(a.output))
-    return usage_error("{}: is both input and output; choose another output", a.output);
   const auto output = open_output(a, interrupt);
   if (!output) return std::unexpected(output.error());
   const auto pool = pool::WorkerPool::create(run->threads);
@@ -174,19 +161,32 @@ class Nowhere final : public ByteSink {
   Status write(std::span<const std::byte> /*bytes*/) override { return {}; }
 };
 
+// Refuses what is known beforehand to end in failure: a file tells at its end how much it restores.
+Status check_size(const Arguments& a, InputFile& input) {
+  const auto size = input.remaining();
+  if (!size) return {};
+  const auto end = read_end(input, *size, input.name(), content_limit);
+  if (!end) return {};  // restoring tells better what is wrong, and restores what there is to a pipe
+  if (a.limit && end->stream_size > *a.limit) return beyond_limit(input.name(), end->stream_size, *a.limit);
+  const auto room = a.output.empty() ? std::nullopt : OutputFile::room_for(a.output);
+  if (room && end->stream_size > *room)
+    return failure("{}: {} restores {}, and there are {} free; choose another place", a.output, input.name(),
+                   bytes_text(static_cast<double>(end->stream_size)), bytes_text(static_cast<double>(*room)));
+  return {};
+}
+
 // Restores to the output; to nowhere if there is none.
 Status run_unpack(const Arguments& a) {
   const std::int64_t start = now_ns();
-  if (Status checked = check_outputs(a); !checked) return checked;
+  if (Status checked = check_outputs_of(a); !checked) return checked;
   const Interrupt interrupt;
   const auto run = run_options(a, interrupt);
   if (!run) return std::unexpected(run.error());
   const auto input = open_input(a, interrupt);
   if (!input) return std::unexpected(input.error());
+  if (Status fits = check_size(a, **input); !fits) return fits;
   std::unique_ptr<OutputFile> output;
   if (!a.output.empty()) {
-    if ((*input)->is_same_file(a.output))
-      return usage_error("{}: is both input and output; choose another output", a.output);
     auto opened = open_output(a, interrupt);
     if (!opened) return std::unexpected(opened.error());
     output = std::move(*opened);
@@ -200,6 +200,7 @@ Status run_unpack(const Arguments& a) {
   UnpackOutcome outcome = unpack(**input, output ? static_cast<ByteSink&>(*output) : nowhere, team,
                                  {.restored = output && output->can_read_back() ? output.get() : nullptr,
                                   .archive = (*input)->is_regular() ? input->get() : nullptr,
+                                  .limit = a.limit,
                                   .run = *run,
                                   .source_waits = !(*input)->is_regular(),
                                   .sink_waits = output && !output->is_regular(),
@@ -209,6 +210,17 @@ Status run_unpack(const Arguments& a) {
   const double elapsed = seconds(now_ns() - start);
   return report(a, outcome, to_text(outcome, elapsed, output ? "restored" : "checked"),
                 to_json(outcome, elapsed, output ? "unpack" : "check"));
+}
+
+Status run_info(const Arguments& a) {
+  if (Status checked = check_outputs_of(a); !checked) return checked;
+  const Interrupt interrupt;
+  const auto input = open_input(a, interrupt);
+  if (!input) return std::unexpected(input.error());
+  const auto info = archive_info(**input);
+  if (!info) return std::unexpected(info.error());
+  if (a.json.empty()) return write_whole("-", to_text(*info));
+  return write_json(to_json(*info), a.json, overwrite_if(a.force));
 }
 
 void add_run_options(CLI::App& verb, Arguments& a) {
@@ -224,14 +236,19 @@ void add_run_options(CLI::App& verb, Arguments& a) {
       ->check(CLI::Range(std::size_t{1} << 20, std::size_t{1} << 40));
   verb.add_option("--trace", a.trace, "write what each thread did when to a file, in Chrome's trace format");
   verb.add_option("--json", a.json, "write a report to a file, or - for standard output");
+  verb.add_flag(overwrite_flag, a.force, overwrite_help);
   verb.add_flag("-q,--quiet", a.quiet, "no progress line and no summary");
+}
+
+void add_limit(CLI::App& verb, Arguments& a) {
+  verb.add_option("--limit", a.limit, "fail rather than restore more bytes than this, as 10G")
+      ->transform(CLI::AsSizeValue(false));
 }
 
 void add_verbs(CLI::App& app, Arguments& a, Action& action) {
   CLI::App* pack_verb = app.add_subcommand("pack", "Pack a file or pipe into an archive");
   pack_verb->add_option("IN", a.input, "a file, or - for standard input")->required();
   pack_verb->add_option("OUT", a.output, "the archive, or - for standard output")->required();
-  pack_verb->add_flag("--force", a.force, "replace OUT if it exists");
   pack_verb->add_option("--compress", a.compression, "zstd (default), zlib or none");
   pack_verb->add_option("--level", a.level, "1 to 19 for zstd (default 3), 1 to 9 for zlib (default 6)");
   pack_verb
@@ -244,14 +261,21 @@ void add_verbs(CLI::App& app, Arguments& a, Action& action) {
   CLI::App* unpack_verb = app.add_subcommand("unpack", "Restore what was packed");
   unpack_verb->add_option("IN", a.input, "the archive, or - for standard input")->required();
   unpack_verb->add_option("OUT", a.output, "a file, or - for standard output")->required();
-  unpack_verb->add_flag("--force", a.force, "replace OUT if it exists");
+  add_limit(*unpack_verb, a);
   add_run_options(*unpack_verb, a);
   unpack_verb->callback([&] { action = [&] { return run_unpack(a); }; });
 
   CLI::App* check_verb = app.add_subcommand("check", "Restore to nowhere: is the archive whole and sound?");
   check_verb->add_option("IN", a.input, "the archive, or - for standard input")->required();
+  add_limit(*check_verb, a);
   add_run_options(*check_verb, a);
   check_verb->callback([&] { action = [&] { return run_unpack(a); }; });
+
+  CLI::App* info_verb = app.add_subcommand("info", "What an archive holds, without restoring it");
+  info_verb->add_option("IN", a.input, "the archive, or - for standard input")->required();
+  info_verb->add_option("--json", a.json, "as JSON to a file, or - for standard output");
+  info_verb->add_flag(overwrite_flag, a.force, overwrite_help);
+  info_verb->callback([&] { action = [&] { return run_info(a); }; });
 }
 
 int run_program(int argc, char** argv) {
@@ -266,13 +290,10 @@ int run_program(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    fmt::print(stderr, "millrace-dedup: {}; see millrace-dedup --help\n", error.what());
-    return exit_code({ErrorKind::usage, ""});
+    return report_error(program_name,
+                        {ErrorKind::usage, fmt::format("{}; see millrace-dedup --help", error.what())});
   }
-  if (const Status done = action(); !done) {
-    fmt::print(stderr, "millrace-dedup: {}\n", done.error().message);
-    return exit_code(done.error());
-  }
+  if (const Status done = action(); !done) return report_error(program_name, done.error());
   return 0;
 }
 
@@ -282,7 +303,6 @@ int main(int argc, char** argv) {
   try {
     return run_program(argc, argv);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "millrace-dedup: {}\n", error.what());
-    return 1;
+    return report_error(program_name, {ErrorKind::failure, error.what()});
   }
 }

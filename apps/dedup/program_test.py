@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -107,12 +108,89 @@ class Program(unittest.TestCase):
 
     def test_nothing_is_overwritten_unless_forced(self):
         self.archive.write_bytes(b"precious")
-        self.refused(2, "--force", "pack", self.input, self.archive)
+        self.refused(2, "archive: exists; give -y to overwrite it", "pack", self.input, self.archive)
         self.assertEqual(self.archive.read_bytes(), b"precious")
         self.done("pack", self.input, self.archive, "--force")
-        self.refused(2, "--force", "unpack", self.archive, self.input)
-        self.refused(2, "both input and output", "pack", self.input, self.input, "--force")
+        self.refused(2, "in: exists; give -y", "unpack", self.archive, self.input)
+        self.refused(2, "both IN and OUT", "pack", self.input, self.input, "--force")
         self.assertEqual(self.input.read_bytes(), self.data)
+        # Reports are outputs too, and are refused before the work.
+        report = self.folder / "report"
+        report.write_bytes(b"precious")
+        for words in ("pack", self.input, "-"), ("unpack", self.archive, "-"), ("check", self.archive):
+            for option in "--json", "--trace":
+                self.refused(2, "report: exists; give -y", *words, option, report)
+        self.refused(2, "report: exists; give -y", "info", self.archive, "--json", report)
+        self.assertEqual(report.read_bytes(), b"precious")
+        self.done("info", self.archive, "--json", report, "-y")
+        self.assertEqual(json.loads(report.read_text())["stream_bytes"], len(self.data))
+
+    def test_devices_pipes_and_open_files_do_not_exist_already(self):
+        self.done("pack", self.input, "/dev/null", "--json", "/dev/null")
+        with open(self.folder / "log", "wb") as log:
+            log.write(b"before ")
+            log.flush()
+            subprocess.run([PROGRAM, "unpack", "-", "/dev/stdout", "-q"], stdout=log, timeout=60, check=True,
+                           input=self.done("pack", "-", "-", input=b"after").stdout)
+        self.assertEqual((self.folder / "log").read_bytes(), b"before after")
+
+    def bomb(self):
+        """An archive that restores some 1000 times its size."""
+        zeros = self.folder / "zeros"
+        with zeros.open("wb") as file:
+            file.truncate(200 << 20)
+        self.done("pack", zeros, self.archive)
+        zeros.unlink()
+        self.assertLess(self.archive.stat().st_size, 1 << 20)
+        return self.archive
+
+    def test_a_limit_bounds_what_a_bomb_restores(self):
+        bomb, output = self.bomb(), self.folder / "out"
+        for verb in ("unpack", bomb, output), ("unpack", bomb, "-"), ("check", bomb):
+            self.refused(1, "restores 209715200 bytes, more than the limit of 10485760 bytes", *verb, "--limit", "10M")
+        # Of a pipe nobody knows the end beforehand: the limit ends the run.
+        packed = bomb.read_bytes()
+        self.refused(1, "more than the limit of 10485760 bytes", "unpack", "-", output, "--limit", "10M", input=packed)
+        done = run("unpack", "-", "-", "--limit", "10M", input=packed)
+        self.assertEqual(done.returncode, 1)
+        self.assertLessEqual(len(done.stdout), 10 << 20)
+        self.assertEqual(done.stdout.count(0), len(done.stdout))
+        self.assertEqual(self.names(), ["archive", "in"])
+        self.done("unpack", bomb, output, "--limit", "200M")
+        self.assertEqual(output.stat().st_size, 200 << 20)
+        self.refused(2, "--limit", "unpack", bomb, "-", "--limit", "-1")
+
+    def test_info_tells_what_an_archive_holds_without_restoring_it(self):
+        bomb = self.bomb()
+        report = json.loads(self.done("info", bomb, "--json", "-").stdout)
+        self.assertEqual(report["stream_bytes"], 200 << 20)
+        self.assertEqual(report["archive_bytes"], bomb.stat().st_size)
+        self.assertEqual((report["method"], report["level"], report["format_version"]), ("zstd", 3, 1))
+        self.assertEqual(report["new_bytes"] + report["referenced_bytes"], report["stream_bytes"])
+        piped = json.loads(self.done("info", "-", "--json", "-", input=bomb.read_bytes()).stdout)
+        self.assertEqual(piped, report)
+        text = self.done("info", bomb).stdout.decode()
+        self.assertIn("209715200 bytes", text)
+        self.assertIn("version 1, zstd level 3", text)
+        self.refused(1, "no archive", "info", self.input)
+        bomb.write_bytes(bomb.read_bytes()[:-1])
+        self.refused(1, "cut off", "info", bomb)
+
+    def test_a_file_size_limit_is_one_error_and_leaves_nothing(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+
+        self.refused(1, "archive: cannot grow beyond 1048576 bytes", "pack", self.input, self.archive, "--compress",
+                     "none", preexec_fn=limit)
+        self.assertEqual(self.names(), ["in"])
+
+    def test_names_are_shown_without_what_acts_on_a_terminal(self):
+        evil = self.folder / "a\x1b[2Jb\nc\u202ed"
+        self.refused(2, r"a\x1b[2Jb\x0ac\xe2\x80\xaed: no such file", "pack", evil, self.archive)
+        evil.write_bytes(b"no archive, that is for sure: it is a text of some length")
+        self.refused(1, r"a\x1b[2Jb\x0ac", "check", evil)
+        self.refused(2, r"a\x1b[2Jb\x0ac", "pack", self.input, evil)
+        self.refused(2, r"\x1b", "pack", self.input, self.archive, "--\x1b[2J")
 
     def test_bad_words_end_with_code_2_and_one_line(self):
         self.refused(2, "tar", "pack", self.folder, self.archive)
@@ -161,7 +239,9 @@ class Program(unittest.TestCase):
         self.addCleanup(subprocess.run, ["umount", small], check=True)
         self.refused(1, "no space left after", "pack", self.input, small / "archive")
         self.done("pack", self.input, self.archive)
-        self.refused(1, "no space left after", "unpack", self.archive, small / "out")
+        # A file tells beforehand what it takes, a pipe does not.
+        self.refused(1, "free; choose another place", "unpack", self.archive, small / "out")
+        self.refused(1, "no space left after", "unpack", "-", small / "out", input=self.archive.read_bytes())
         self.refused(1, "temporary file", "check", "-", input=self.archive.read_bytes(),
                      env=os.environ | {"TMPDIR": str(small)})
         self.assertEqual(list(small.iterdir()), [])

@@ -68,6 +68,40 @@ std::string to_text(const UnpackOutcome& o, double seconds, const std::string& v
                      stages_text(o.run));
 }
 
+std::string to_text(const ArchiveInfo& i) {
+  const bool levels = i.header.method != Method::stored;
+  return fmt::format(
+      "format     version {}, {}{}, chunks of {} on average\n"
+      "restores   {} ({} bytes)\n"
+      "archive    {} ({} bytes): {:.2f} to 1\n"
+      "new        {} in {} data records, stored in {}: {:.2f} to 1\n"
+      "repeated   {} in {} references: {:.1f} % of what it restores\n",
+      archive_version, method_name(i.header.method), levels ? fmt::format(" level {}", i.header.level) : "",
+      bytes_text(i.header.average_chunk), bytes_text(real(i.stream_bytes)), i.stream_bytes,
+      bytes_text(real(i.archive_bytes)), i.archive_bytes, ratio(i.stream_bytes, i.archive_bytes),
+      bytes_text(real(i.new_bytes())), i.data_records, bytes_text(real(i.payload_bytes)),
+      ratio(i.new_bytes(), i.payload_bytes), bytes_text(real(i.referenced_bytes)), i.references,
+      percent(i.referenced_bytes, i.stream_bytes));
+}
+
+nlohmann::ordered_json to_json(const ArchiveInfo& i) {
+  return {{"schema", "millrace.dedup.info"},
+          {"version", 1},
+          {"format_version", archive_version},
+          {"method", method_name(i.header.method)},
+          {"level", i.header.level},
+          {"average_chunk", i.header.average_chunk},
+          {"largest_content", i.header.largest_content},
+          {"stream_bytes", i.stream_bytes},
+          {"archive_bytes", i.archive_bytes},
+          {"ratio", ratio(i.stream_bytes, i.archive_bytes)},
+          {"data_records", i.data_records},
+          {"new_bytes", i.new_bytes()},
+          {"payload_bytes", i.payload_bytes},
+          {"references", i.references},
+          {"referenced_bytes", i.referenced_bytes}};
+}
+
 nlohmann::ordered_json to_json(const PackOutcome& o, double seconds) {
   nlohmann::ordered_json json = run_json("pack", o.stream_bytes, o.archive_bytes, seconds);
   json["chunks"] = o.dedup.chunks;

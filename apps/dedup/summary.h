@@ -1,6 +1,7 @@
 // What a run did, for people and for programs.
 #pragma once
 
+#include "dedup/archive_info.h"
 #include "dedup/pack.h"
 #include "dedup/unpack.h"
 
@@ -17,6 +18,13 @@ namespace millrace::dedup {
 [[nodiscard]] std::string to_text(const PackOutcome& outcome, double seconds);
 // `verb`: what was done, "restored" or "checked".
 [[nodiscard]] std::string to_text(const UnpackOutcome& outcome, double seconds, const std::string& verb);
+
+[[nodiscard]] std::string to_text(const ArchiveInfo& info);
+
+// {"schema": "millrace.dedup.info", "version": 1, "format_version", "method", "level", "average_chunk",
+//  "largest_content", "stream_bytes", "archive_bytes", "ratio", "data_records", "new_bytes", "payload_bytes",
+//  "references", "referenced_bytes"}
+[[nodiscard]] nlohmann::ordered_json to_json(const ArchiveInfo& info);
 
 // {"schema": "millrace.dedup.run", "version": 1, "verb": "pack", "unpack" or "check", "stream_bytes",
 //  "archive_bytes", "ratio", "seconds", "bytes_per_second", "peak_rss_bytes", "data_records", "references",

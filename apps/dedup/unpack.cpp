@@ -6,11 +6,32 @@
 #include "millrace/stream/flow.h"
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 namespace millrace::dedup {
 
 using stream::Kind;
+
+namespace {
+
+// The record that was read, unless the stream with it is more than the limit.
+Result<std::optional<StoredRecord>> within(std::optional<std::uint64_t> limit,
+                                           Result<std::optional<StoredRecord>> record,
+                                           const std::string& name) {
+  if (!limit || !record || !*record || (*record)->stream_offset + (*record)->content_size() <= *limit)
+    return record;
+  return beyond_limit(name, std::nullopt, *limit);
+}
+
+}  // namespace
+
+std::unexpected<Error> beyond_limit(const std::string& name, std::optional<std::uint64_t> stream_bytes,
+                                    std::uint64_t limit) {
+  return failure("{}: restores {}more than the limit of {} bytes; if you trust it, give a larger --limit",
+                 name, stream_bytes ? fmt::format("{} bytes, ", *stream_bytes) : "", limit);
+}
 
 UnpackOutcome unpack(ByteSource& source, ByteSink& sink, pool::Team& team, const UnpackOptions& options) {
   UnpackOutcome outcome;
@@ -39,7 +60,7 @@ UnpackOutcome unpack(ByteSource& source, ByteSink& sink, pool::Team& team, const
 
   auto made =
       stream::source(
-          "read", [&] { return reader.next(); },
+          "read", [&] { return within(options.limit, reader.next(), source.name()); },
           {.blocking = options.source_waits,
            .bytes = [&](const StoredRecord& r) { return r.payload.size() + header->largest_content; }})
           .stage(Kind::parallel, "decompress",

@@ -9,6 +9,8 @@
 #include "millrace/stream/run_report.h"
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 namespace millrace::dedup {
 
@@ -19,6 +21,8 @@ namespace millrace::dedup {
 struct UnpackOptions {
   RandomBytes* restored = nullptr;
   RandomBytes* archive = nullptr;
+  // The most bytes to restore: an archive that has more is a failure, before one byte more is written.
+  std::optional<std::uint64_t> limit;
   stream::RunOptions run;
   // Whether reading, and writing, may wait for another program. What waits gets a thread of its own.
   bool source_waits = false;
@@ -42,5 +46,9 @@ struct UnpackOutcome {
 // 17 bytes for every record.
 [[nodiscard]] UnpackOutcome unpack(ByteSource& source, ByteSink& sink, pool::Team& team,
                                    const UnpackOptions& options);
+
+// What unpack() fails with at the limit. `stream_bytes`: what the archive restores, where that is known.
+[[nodiscard]] std::unexpected<Error>
+beyond_limit(const std::string& name, std::optional<std::uint64_t> stream_bytes, std::uint64_t limit);
 
 }  // namespace millrace::dedup
