@@ -1,5 +1,7 @@
 #include "similar/html_page.h"
 
+#include "millrace/base/printable.h"
+
 #include <filesystem>
 #include <map>
 #include <string_view>
@@ -28,7 +30,7 @@ figure { margin: 0; width: min-content; }
 
 std::string escaped(std::string_view text) {
   std::string result;
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     switch (c) {
     case '&':
       result += "&amp;";

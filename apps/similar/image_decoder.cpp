@@ -85,7 +85,30 @@ Result<Image> decode_png(std::span<const std::byte> file, const ImageHeader& hea
   return image;
 }
 
+constexpr std::size_t some_rows = 64;  // that decoders keep of any image, at 4 bytes a pixel
+constexpr std::size_t coefficient_bytes = 2;
+
+std::size_t product(std::size_t a, int b, int c) {
+  return a * static_cast<std::size_t>(b) * static_cast<std::size_t>(c);
+}
+
 }  // namespace
+
+std::size_t decoding_bytes(const ImageHeader& header, int least) {
+  const std::size_t rows = product(some_rows * 4, header.width, 1);
+  if (header.format == ImageFormat::png) return product(3, header.width, header.height) + rows;
+  const tjscalingfactor scale = jpeg_scale(header.width, header.height, least);
+  // Four channels are decoded as they are and then turned into three.
+  const std::size_t channels = header.channels > 3 ? 3 + 4 : 3;
+  const std::size_t raster = product(channels, TJSCALED(header.width, scale), TJSCALED(header.height, scale));
+  // Components have blocks of 8 by 8, in groups of at most 4 by 4.
+  const auto whole = [](int side) { return (side + 31) / 32 * 32; };
+  const std::size_t coefficients =
+      header.needs_coefficients ? product(coefficient_bytes, whole(header.width), whole(header.height)) *
+                                      static_cast<std::size_t>(header.channels)
+                                : 0;
+  return raster + coefficients + rows;
+}
 
 Result<Image> decode_image(std::span<const std::byte> file, const ImageHeader& header, int least) {
   return header.format == ImageFormat::jpeg ? decode_jpeg(file, header, least) : decode_png(file, header);

@@ -18,6 +18,9 @@ namespace millrace::similar {
 [[nodiscard]] Result<Image> decode_image(std::span<const std::byte> file, const ImageHeader& header,
                                          int least);
 
+// What decode_image() takes at most beside the file, in bytes, the raster that it returns included.
+[[nodiscard]] std::size_t decoding_bytes(const ImageHeader& header, int least);
+
 // The raster turned as Exif's orientation (1 to 8) says.
 [[nodiscard]] Image upright(Image image, int orientation);
 

@@ -1,9 +1,11 @@
 #include "similar/image_decoder.h"
 #include "similar/similar_testing.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <png.h>
+#include <turbojpeg.h>
 
 #include <gtest/gtest.h>
 
@@ -76,6 +78,45 @@ TEST(ImageDecoder, ShrinksAJpegNoFurtherThanAsked) {
     ASSERT_TRUE(decoded);
     EXPECT_EQ(decoded->width, width) << least;
   }
+}
+
+std::vector<std::byte> jpeg_of(const Image& image, int subsampling, int flags) {
+  void* const encoder = tjInitCompress();
+  unsigned char* buffer = nullptr;
+  unsigned long size = 0;
+  EXPECT_EQ(tjCompress2(encoder, image.rgb.data(), image.width, 0, image.height, TJPF_RGB, &buffer, &size,
+                        subsampling, 80, flags),
+            0);
+  const auto* first = reinterpret_cast<const std::byte*>(buffer);
+  std::vector<std::byte> file(first, first + size);
+  tjFree(buffer);
+  tjDestroy(encoder);
+  return file;
+}
+
+// A few bytes can claim any size, so what a file takes is told by its header.
+TEST(DecodingBytes, AreKnownFromTheHeader) {
+  const auto bytes = [](std::span<const std::byte> file, int least) {
+    return decoding_bytes(read_image_header(file).value(), least);
+  };
+  const Image image = scene(7, 640, 480);
+  constexpr std::size_t pixels = 640UL * 480;
+  constexpr std::size_t rows = 64UL * 4 * 640;
+  EXPECT_EQ(bytes(png_of(image.rgb.data(), 640, 480, PNG_FORMAT_RGB), 1), 3 * pixels + rows);
+  for (const int subsampling : {TJSAMP_444, TJSAMP_420}) {
+    const auto baseline = jpeg_of(image, subsampling, 0);
+    EXPECT_EQ(bytes(baseline, 480), 3 * pixels + rows);
+    EXPECT_EQ(bytes(baseline, 240), 3 * pixels / 4 + rows);
+    EXPECT_EQ(bytes(baseline, 1), 3 * pixels / 64 + rows);
+    // All coefficients of its three components, of 16 bits each.
+    EXPECT_EQ(bytes(jpeg_of(image, subsampling, TJFLAG_PROGRESSIVE), 1), 3 * pixels / 64 + rows + 6 * pixels);
+  }
+  const auto grey = jpeg_of(image, TJSAMP_GRAY, TJFLAG_PROGRESSIVE);
+  EXPECT_EQ(bytes(grey, 480), 3 * pixels + rows + 2 * pixels);
+  // Where the beginning of the scans is not to be seen, the most that can be.
+  const auto baseline = jpeg_of(image, TJSAMP_444, 0);
+  const auto scan = std::ranges::search(baseline, std::array{std::byte{0xFF}, std::byte{0xDA}}).begin();
+  EXPECT_EQ(bytes(std::span(baseline.begin(), scan), 480), 3 * pixels + rows + 6 * pixels);
 }
 
 class Orientation : public testing::TestWithParam<int> {};

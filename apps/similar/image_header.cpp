@@ -1,7 +1,9 @@
 #include "similar/image_header.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace millrace::similar {
@@ -59,32 +61,47 @@ std::optional<int> exif_orientation(std::span<const std::byte> tiff) {
   return std::nullopt;
 }
 
-// ITU-T T.81, annex B: markers of two bytes, most followed by a length and that many bytes less two.
+// ITU-T T.81, annex B: markers of two bytes, most followed by a length and that many bytes less two. The
+// frame header has the size; the header of the first scan behind it, how many components come together.
 Result<ImageHeader> jpeg_header(const Bytes& file) {
-  ImageHeader header{.format = ImageFormat::jpeg};
+  ImageHeader header{.format = ImageFormat::jpeg, .channels = 0, .needs_coefficients = true};
+  // What is wrong behind the frame header is for the decoder to say; to be ready for the worst costs nothing.
+  const auto wrong = [&](std::string message) -> Result<ImageHeader> {
+    if (header.channels > 0) return header;
+    return failure("damaged: {}", message);
+  };
+  bool progressive = false;
   std::size_t at = 2;
   for (;;) {
     const auto mark = file.number(at, 1);
     const auto code = file.number(at + 1, 1);
-    if (!mark || !code) return failure("damaged: it ends before the JPEG's size");
-    if (*mark != 0xFF) return failure("damaged: no JPEG marker at byte {}", at);
+    if (!mark || !code) return wrong("it ends before the JPEG's size");
+    if (*mark != 0xFF) return wrong(fmt::format("no JPEG marker at byte {}", at));
     if (*code == 0xFF) {  // fill byte
       ++at;
       continue;
     }
     const auto length = file.number(at + 2, 2);
-    if (!length) return failure("damaged: it ends before the JPEG's size");
-    if (*length < 2) return failure("damaged: a JPEG segment of no length at byte {}", at);
+    if (!length) return wrong("it ends before the JPEG's size");
+    if (*length < 2) return wrong(fmt::format("a JPEG segment of no length at byte {}", at));
     const bool is_frame = *code >= 0xC0 && *code <= 0xCF && *code != 0xC4 && *code != 0xC8 && *code != 0xCC;
-    if (is_frame) {
+    if (is_frame && header.channels == 0) {
       const auto height = file.number(at + 5, 2);
       const auto width = file.number(at + 7, 2);
-      if (!height || !width) return failure("damaged: it ends before the JPEG's size");
+      const auto channels = file.number(at + 9, 1);
+      if (!height || !width || !channels) return wrong("it ends before the JPEG's size");
       header.width = static_cast<int>(*width);
       header.height = static_cast<int>(*height);
-      return header;
+      header.channels = std::max(1, static_cast<int>(*channels));
+      progressive = *code != 0xC0 && *code != 0xC1;
     }
-    if (*code == 0xD9 || *code == 0xDA) return failure("damaged: a JPEG without a size");
+    if (*code == 0xD9) return wrong("a JPEG without a size");
+    if (*code == 0xDA) {
+      const auto together = file.number(at + 4, 1);
+      if (together && header.channels > 0)
+        header.needs_coefficients = progressive || static_cast<int>(*together) < header.channels;
+      return wrong("a JPEG without a size");
+    }
     constexpr std::size_t exif_mark = 6;
     if (*code == 0xE1 && *length >= 2 + exif_mark && at + 2 + *length <= file.size() &&
         file.has(at + 4, std::string_view("Exif\0\0", exif_mark))) {

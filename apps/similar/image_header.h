@@ -17,6 +17,10 @@ struct ImageHeader {
   // Exif's tag 0x0112, 1 to 8: how the stored raster is to be turned to be upright. 1, upright, where there
   // is none.
   int orientation = 1;
+  int channels = 3;  // of a JPEG: its components
+  // Of a JPEG: whether all its coefficients have to be in memory before the first row is known, as it is
+  // progressive or its components come one after another.
+  bool needs_coefficients = false;
 };
 
 // More pixels than this are refused: a few hundred bytes can claim any size.

@@ -25,16 +25,20 @@ struct IndexSettings {
   RunSettings run;
 };
 
-void warn(const std::string& line) { fmt::print(stderr, "millrace-similar: {}\n", line); }
+void warn(const std::string& line) { print_error(program_name, line); }
 
-// The images of the index at settings.output, if it is to be used. One that is damaged is made again. Usage
-// error when the file is something else, or the index of another folder.
+// The images of the index at settings.output, if it is to be used: an index is brought up to date rather than
+// overwritten, and one that is damaged is made again. Usage error when the file is something else, or the
+// index of another folder, and not to be overwritten.
 Result<std::vector<IndexedImage>> known_images(const IndexSettings& settings, const std::string& folder) {
   const auto bytes = read_regular_file(settings.output);
   if (!bytes) return std::unexpected(bytes.error());
   if (!*bytes || (*bytes)->empty()) return {};
-  if (!has_mark(**bytes, index_mark))
-    return usage_error("'{}' is there and no index; name another file with -o", settings.output);
+  if (!has_mark(**bytes, index_mark)) {
+    if (settings.run.force) return {};
+    return usage_error("'{}' exists and is no index; give -y to overwrite it, or name another file with -o",
+                       settings.output);
+  }
   if (settings.anew) return {};
   auto index = index_from(**bytes);
   if (!index) {
@@ -42,8 +46,10 @@ Result<std::vector<IndexedImage>> known_images(const IndexSettings& settings, co
     return {};
   }
   if (index->folder() != folder) {
-    return usage_error("'{}' is the index of '{}'; name another file with -o, or give --anew to replace it",
-                       settings.output, index->folder());
+    if (settings.run.force) return {};
+    return usage_error(
+        "'{}' exists and is the index of '{}'; give -y to overwrite it, or name another file with -o",
+        settings.output, index->folder());
   }
   return index->images();
 }
@@ -73,13 +79,19 @@ std::string to_text(const IndexSettings& settings, const IndexOutcome& outcome, 
   if (outcome.unreadable > 0) text += fmt::format("; {} could not be read", outcome.unreadable);
   if (passed_over > 0) text += fmt::format("; {} other files passed over", passed_over);
   text += fmt::format("\ntime: {} ({}, {} threads)\nwrote {} ({} KiB)\n", stage_shares(outcome.report),
-                      stream::strategy_name(outcome.report.strategy), outcome.report.threads, settings.output,
-                      (bytes + 1023) / 1024);
+                      stream::strategy_name(outcome.report.strategy), outcome.report.threads,
+                      printable(settings.output), (bytes + 1023) / 1024);
   return text;
 }
 
 Result<int> index_folder(const IndexSettings& settings) {
-  if (Status checked = check_reports({settings.run.json, settings.run.trace}); !checked)
+  if (is_image_name(settings.output))
+    return usage_error(
+        "'{}' is the name of an image, and the index would replace it; name another file with -o",
+        settings.output);
+  if (Status checked =
+          check_reports(settings.run, {{"--json", settings.run.json}, {"--trace", settings.run.trace}});
+      !checked)
     return std::unexpected(checked.error());
   auto list = images_in(settings.folder);
   if (!list) return std::unexpected(list.error());
@@ -153,7 +165,7 @@ void add_index_command(CLI::App& app, Action& action) {
   auto settings = std::make_shared<IndexSettings>();
   verb->add_option("folder", settings->folder, "the folder; those in it too")->required();
   verb->add_option("-o,--output", settings->output, "the index; default: similar.index");
-  verb->add_flag("--anew", settings->anew, "do not use the index that is there, but replace it");
+  verb->add_flag("--anew", settings->anew, "make the index anew, without what the one that is there knows");
   settings->run.add_options(*verb);
   verb->callback([&action, settings] { action = [settings] { return index_folder(*settings); }; });
 }

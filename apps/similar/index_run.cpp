@@ -44,7 +44,7 @@ IndexOutcome run_index(IndexRun run, pool::Team& team) {
                                                   found->second->bytes == file.bytes &&
                                                   found->second->modified_ns == file.modified_ns)
       return Found{{.file = std::move(file)}, std::move(*found->second)};
-    return Found{read_stage(std::move(file)), std::nullopt};
+    return Found{read_stage(std::move(file), run.options.byte_budget), std::nullopt};
   };
   const auto store = [&](Described described) -> Status {
     run.on_progress(++done);

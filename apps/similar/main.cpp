@@ -1,3 +1,4 @@
+#include "millrace/base/error_line.h"
 #include "millrace/base/ignore_write_signals.h"
 #include "similar/index_command.h"
 #include "similar/query_command.h"
@@ -20,13 +21,10 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    fmt::print(stderr, "millrace-similar: {}; see millrace-similar --help\n", error.what());
-    return exit_code({ErrorKind::usage, ""});
+    return report_error(similar::program_name,
+                        {ErrorKind::usage, fmt::format("{}; see millrace-similar --help", error.what())});
   }
   const Result<int> done = action();
-  if (!done) {
-    fmt::print(stderr, "millrace-similar: {}\n", done.error().message);
-    return exit_code(done.error());
-  }
+  if (!done) return report_error(similar::program_name, done.error());
   return *done;
 }

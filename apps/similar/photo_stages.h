@@ -10,6 +10,7 @@
 #include "similar/segmentation.h"
 
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -50,6 +51,8 @@ template <class T, class Fn> [[nodiscard]] auto next_job(Job<T> job, Fn fn) {
 // The side of the square that images are resized to before they are segmented, in pixels, whatever their
 // shape.
 inline constexpr int analysed_side = 128;
+// They are decoded at twice that size at least, for the resizing to have something to choose from.
+inline constexpr int decoded_side = 2 * analysed_side;
 
 struct EncodedImage {
   std::vector<std::byte> bytes;
@@ -63,8 +66,10 @@ struct SegmentedImage {
 // What a job occupies at most on its way through the stages, in bytes.
 [[nodiscard]] std::size_t working_bytes(const Job<EncodedImage>& job);
 
-// Reads the file and its header. Errors here and below name the file.
-[[nodiscard]] Job<EncodedImage> read_stage(ImageFile file);
+// Reads the file and its header. An image that takes more than `most_bytes` by working_bytes() is an error,
+// and so is a file that is larger, which is not read then. Errors here and below name the file.
+[[nodiscard]] Job<EncodedImage> read_stage(ImageFile file,
+                                           std::size_t most_bytes = std::numeric_limits<std::size_t>::max());
 // Decodes, resizes and turns upright.
 [[nodiscard]] Job<Image> load_stage(Job<EncodedImage> job);
 [[nodiscard]] Job<SegmentedImage> segment_stage(Job<Image> job);

@@ -75,7 +75,7 @@ class Program(unittest.TestCase):
         index = (self.folder / "similar.index").read_bytes()
         expected = self.done(0, "query", "photos")
         for strategy in "pools", "oversubscribed", "collapsed", "stealing", "tbb", "auto":
-            for extra in ("--threads", "1"), ("--tokens", "2"), ("--memory", "1"):
+            for extra in ("--threads", "1"), ("--tokens", "2"), ("--memory", "1M"):
                 words = ("--strategy", strategy, *extra)
                 self.done(0, "index", "photos", "-o", "again.index", "--anew", *words)
                 self.assertEqual((self.folder / "again.index").read_bytes(), index, words)
@@ -121,7 +121,7 @@ class Program(unittest.TestCase):
         for option in "--html", "--json", "--trace":
             self.refused(2, "name of an image", "query", option, "photos/01.png", "photos/02.png")
         self.refused(1, "cannot write", "index", "photos", "-o", "nowhere/index")
-        self.refused(2, "is there and no index", "index", "photos", "-o", "photos/01.png")
+        self.refused(2, "name of an image", "index", "photos", "-o", "photos/01.png", "-y")
         self.assertEqual((self.photos / "01.png").read_bytes(), png(1))
 
     def test_an_index_is_not_replaced_by_that_of_another_folder(self):
@@ -129,8 +129,11 @@ class Program(unittest.TestCase):
         other = self.folder / "other"
         other.mkdir()
         (other / "1.png").write_bytes(png(1))
-        self.refused(2, "--anew", "index", "other")
+        self.refused(2, "exists and is the index of", "index", "other")
         self.done(0, "index", "other", "--anew")
+        self.refused(2, "give -y to overwrite it", "index", "photos")
+        self.done(0, "index", "photos", "-y")
+        self.done(0, "index", "photos")
 
     def test_a_damaged_index_is_noticed_and_made_again(self):
         self.done(0, "index", "photos")
@@ -209,6 +212,70 @@ class Program(unittest.TestCase):
         self.assertIn("cannot write", done.stderr.decode())
         self.assertFalse((self.folder / "similar.index").exists())
 
+    def test_nothing_but_the_own_index_is_overwritten_unless_asked(self):
+        self.done(0, "index", "photos")
+        report = self.folder / "report"
+        report.write_bytes(b"precious")
+        for option in "--json", "--trace":
+            self.refused(2, "report: exists; give -y to overwrite it", "index", "photos", option, "report")
+        for option in "--json", "--trace", "--html":
+            self.refused(2, "report: exists; give -y to overwrite it", "query", "photos/01.png", option, "report")
+        self.refused(2, "exists and is no index; give -y", "index", "photos", "-o", "report")
+        self.assertEqual(report.read_bytes(), b"precious")
+        self.refused(2, "both --html and --json", "query", "photos/01.png", "--html", "new", "--json", "new")
+        self.done(0, "query", "photos/01.png", "--json", "report", "--force", "-q")
+        self.assertEqual(json.loads(report.read_text())["schema"], "millrace.similar.query")
+        self.done(0, "index", "photos", "-o", "report", "-y")
+        self.done(0, "query", "photos/01.png", "-i", "report", "--html", "/dev/null", "--json", "/dev/null")
+
+    def test_an_image_beyond_the_memory_is_named_and_left_out(self):
+        self.done(0, "index", "photos")
+        side = 5000
+        rows = zlib.compressobj(1)
+        data = b"".join(rows.compress(b"\0" + bytes(3 * side)) for _ in range(side)) + rows.flush()
+        large = bytearray(png(1))
+        large[16:24] = struct.pack(">II", side, side)
+        start, end = large.index(b"IDAT") - 4, large.index(b"IEND") - 4
+        chunks = struct.pack(">I", len(data)) + b"IDAT" + data + struct.pack(">I", zlib.crc32(b"IDAT" + data))
+        large[29:33] = struct.pack(">I", zlib.crc32(large[12:29]))
+        (self.photos / "large.png").write_bytes(large[:start] + chunks + large[end:])
+        for words in ("index", "photos"), ("query", "photos/large.png"):
+            process = subprocess.Popen([PROGRAM, *words, "--memory", "32M", "-q"], cwd=self.folder,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            text = process.stderr.read().decode()
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            process.stderr.close()
+            self.assertEqual(process.returncode, 3, text)
+            self.assertIn("'photos/large.png' is 5000x5000 pixels, which takes 74 MiB of memory where 32 may be taken; "
+                          "give --memory 74M; left out", text)
+            if "MILLRACE_SANITIZED" not in os.environ:
+                self.assertLess(usage.ru_maxrss, 60 * 1024, words)
+        self.done(0, "index", "photos", "--memory", "74M")
+        self.done(0, "query", "photos/large.png", "--memory", "74M")
+
+    def test_names_are_shown_without_what_acts_on_a_terminal(self):
+        name = "e\x1b[2Jv\nil\u202egnp.png"
+        shown = r"e\x1b[2Jv\x0ail\xe2\x80\xaegnp.png"
+        (self.photos / name).write_bytes(png(50))
+        (self.photos / ("broken " + name)).write_bytes(b"")
+        done = self.run_program("index", "photos")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn(f"'photos/broken {shown}' is empty; left out\n", done.stderr.decode())
+        done = self.run_program("query", f"photos/{name}", "--html", "page.html", "--json", "report.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr.count(b"\x1b"), 0)
+        page = (self.folder / "page.html").read_text()
+        self.assertIn(shown, page)
+        self.assertNotIn("\x1b", page)
+        self.assertNotIn("\u202e", page)
+        # Programs get the name as it is.
+        report = json.loads((self.folder / "report.json").read_text())
+        self.assertEqual(report["queries"][0]["image"], f"photos/{name}")
+        lines = self.done(0, "query", f"photos/{name}", "--top", "1").split("\n")
+        self.assertEqual(lines[0], f"photos/{shown}")
+        self.assertTrue(lines[1].endswith(shown), lines)
+
     def test_a_closed_standard_output_is_an_error(self):
         self.done(0, "index", "photos")
         with open("/dev/full", "wb") as full:
@@ -221,7 +288,6 @@ class Program(unittest.TestCase):
 def limit_files(size):
     """Writes beyond the size fail, as on a full disk."""
     import resource
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 

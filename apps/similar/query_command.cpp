@@ -52,7 +52,8 @@ Status write_page(const QuerySettings& settings, const std::vector<QueryAnswer>&
   }
   const auto thumbnails = make_thumbnails({paths.begin(), paths.end()}, options, team);
   if (!thumbnails) return std::unexpected(thumbnails.error());
-  return write_whole(settings.html, html_page(answers, index, *thumbnails), {.overwrite = Overwrite::yes});
+  return write_whole(settings.html, html_page(answers, index, *thumbnails),
+                     {.overwrite = overwrite_if(settings.run.force)});
 }
 
 nlohmann::json report_json(const QuerySettings& settings, const ImageIndex& index,
@@ -67,7 +68,10 @@ nlohmann::json report_json(const QuerySettings& settings, const ImageIndex& inde
 }
 
 Result<int> query(const QuerySettings& settings) {
-  if (Status checked = check_reports({settings.html, settings.run.json, settings.run.trace}); !checked)
+  if (Status checked = check_reports(
+          settings.run,
+          {{"--html", settings.html}, {"--json", settings.run.json}, {"--trace", settings.run.trace}});
+      !checked)
     return std::unexpected(checked.error());
   const auto index = load_index(settings.index);
   if (!index) return std::unexpected(index.error());
@@ -78,7 +82,7 @@ Result<int> query(const QuerySettings& settings) {
   if (!means) return std::unexpected(means.error());
   means->options.stop = interrupt.token();
   for (const std::string& folder : list->unreadable_folders)
-    fmt::print(stderr, "millrace-similar: the folder '{}' cannot be read; its images are left out\n", folder);
+    print_error(program_name, fmt::format("the folder '{}' cannot be read; its images are left out", folder));
 
   // Whoever asks for a report on standard output wants nothing else there.
   const bool text = settings.run.json != "-" && settings.html != "-";
@@ -98,7 +102,7 @@ Result<int> query(const QuerySettings& settings) {
                    progress.clear();
                    if (!answer.answers) {
                      ++unreadable;
-                     fmt::print(stderr, "millrace-similar: {}; left out\n", answer.answers.error().message);
+                     print_error(program_name, answer.answers.error().message + "; left out");
                    } else if (text) {
                      if (Status written = write_whole("-", to_text(answer, *index)); !written) return written;
                    }

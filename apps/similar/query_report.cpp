@@ -1,5 +1,7 @@
 #include "similar/query_report.h"
 
+#include "millrace/base/printable.h"
+
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -8,9 +10,9 @@ namespace millrace::similar {
 
 std::string to_text(const QueryAnswer& answer, const ImageIndex& index) {
   if (!answer.answers) return {};
-  std::string text = answer.path + "\n";
+  std::string text = printable(answer.path) + "\n";
   for (const Answer& one : *answer.answers)
-    text += fmt::format("  {:.4f}  {}\n", one.distance, index.path(one.image));
+    text += fmt::format("  {:.4f}  {}\n", one.distance, printable(index.path(one.image)));
   return text;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -30,9 +31,11 @@ struct Ranked {
 
 stream::Finished run_query(const ImageIndex& index, QueryRun run, pool::Team& team) {
   std::size_t next = 0;
+  const std::size_t most_bytes =
+      run.sized ? run.options.byte_budget : std::numeric_limits<std::size_t>::max();
   const auto read_next = [&]() -> std::optional<Job<EncodedImage>> {
     if (next == run.files.size()) return std::nullopt;
-    return read_stage(std::move(run.files[next++]));
+    return read_stage(std::move(run.files[next++]), most_bytes);
   };
   const auto look_up = [&](std::vector<Region> regions) {
     auto images = index.candidates(regions, neighbours_for(run.top));

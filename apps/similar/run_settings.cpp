@@ -20,11 +20,13 @@ void RunSettings::add_options(CLI::App& verb) {
   verb.add_flag("--oversubscribe", oversubscribe, "allow more threads than this process may use CPUs");
   verb.add_option("--tokens", tokens, "images in progress at most; default: by strategy and threads")
       ->check(CLI::Range(1, 1 << 20));
-  verb.add_option("--memory", memory_mib, "MiB that images in progress may take; default: 128")
-      ->check(CLI::Range(1, 1 << 20));
+  verb.add_option("--memory", memory, "bytes that images in progress may take; default: 128M")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(std::size_t{1} << 20, std::size_t{1} << 40));
   verb.add_option("--json", json, "write a report to a file, or - for standard output");
   verb.add_option("--trace", trace,
                   "write when each thread did what to a file, for chrome://tracing or ui.perfetto.dev");
+  verb.add_flag(overwrite_flag, force, overwrite_help);
   verb.add_flag("-q,--quiet", quiet, "no progress line and no summary");
 }
 
@@ -42,18 +44,18 @@ Result<RunMeans> means_of(const RunSettings& settings) {
   if (!pool) return std::unexpected(pool.error());
   stream::RunOptions options{.strategy = *strategy,
                              .tokens = settings.tokens,
-                             .byte_budget = static_cast<std::size_t>(settings.memory_mib) << 20,
+                             .byte_budget = settings.memory,
                              .trace =
                                  settings.trace.empty() ? stream::Trace::summary : stream::Trace::events};
   return RunMeans{std::move(*pool), std::move(options)};
 }
 
-Status check_reports(std::initializer_list<std::string> paths) {
-  for (const std::string& path : paths)
+Status check_reports(const RunSettings& settings, std::initializer_list<NamedPath> outputs) {
+  for (const auto& [role, path] : outputs)
     if (is_image_name(path))
-      return usage_error("'{}' is the name of an image, and a report would replace it; name another file",
-                         path);
-  return {};
+      return usage_error("'{}' is the name of an image, and {} would replace it; name another file", path,
+                         role);
+  return check_outputs(outputs, overwrite_if(settings.force));
 }
 
 std::string stage_shares(const stream::RunReport& report) {
@@ -69,9 +71,10 @@ std::string stage_shares(const stream::RunReport& report) {
 Status write_reports(const RunSettings& settings, const nlohmann::json& json,
                      const stream::RunReport& report) {
   if (!settings.json.empty())
-    if (Status written = write_json(json, settings.json, Overwrite::yes); !written) return written;
+    if (Status written = write_json(json, settings.json, overwrite_if(settings.force)); !written)
+      return written;
   if (!settings.trace.empty())
-    return write_json(stream::chrome_trace(report), settings.trace, Overwrite::yes);
+    return write_json(stream::chrome_trace(report), settings.trace, overwrite_if(settings.force));
   return {};
 }
 

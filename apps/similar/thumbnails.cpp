@@ -37,7 +37,7 @@ Result<Thumbnails> make_thumbnails(const std::vector<std::string>& paths, const 
                              [&]() -> std::optional<Job<EncodedImage>> {
                                if (next == paths.end()) return std::nullopt;
                                const std::string& path = *next++;
-                               return read_stage({.path = path, .name = path});
+                               return read_stage({.path = path, .name = path}, options.byte_budget);
                              },
                              {.bytes = working_bytes})
                   .stage(stream::Kind::parallel, "shrink",

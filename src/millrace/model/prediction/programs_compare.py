@@ -89,7 +89,7 @@ class Similar:
             subprocess.run([self.program, "index", options.images, "-o", self.index, "-q"], check=True)
 
     def command(self, _copy):
-        return [self.program, "query", "-i", self.index, *self.images, "-q", "--memory", "1024", "--oversubscribe"]
+        return [self.program, "query", "-i", self.index, *self.images, "-q", "--memory", "1G", "--oversubscribe"]
 
 
 def words_of(setting):
