@@ -1,5 +1,6 @@
 // millrace-skipline: run-length coding with skipped lines for images of two colours.
 #include "millrace/base/clock.h"
+#include "millrace/base/error_line.h"
 #include "millrace/base/ignore_write_signals.h"
 #include "millrace/base/whole_file.h"
 #include "skipline/pbm.h"
@@ -10,6 +11,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,6 +23,7 @@ namespace {
 using namespace millrace;
 using namespace millrace::skipline;
 
+constexpr std::string_view program_name = "millrace-skipline";
 constexpr int default_strips = 4;
 
 struct Options {
@@ -31,6 +34,7 @@ struct Options {
   std::optional<int> threads;
   bool columns = false;
   int repeat = 1;
+  bool force = false;
   bool quiet = false;
 };
 
@@ -80,7 +84,8 @@ Status encode_file(const Options& options) {
       options.repeat, [&] { return encode(*image, parameters, strips, options.columns); });
   if (!encoded) return std::unexpected(encoded.error());
   const auto file = file_of(encoded->result);
-  if (Status written = write_whole(options.output, file, {.overwrite = Overwrite::yes}); !written)
+  if (Status written = write_whole(options.output, file, {.overwrite = overwrite_if(options.force)});
+      !written)
     return written;
   if (!options.quiet) {
     const std::size_t raw = write_pbm(*image).size();
@@ -99,7 +104,8 @@ Status decode_file(const Options& options) {
   if (!encoded) return failure("'{}' is {}", options.input, encoded.error().message);
   const auto image = repeated<Bitmap>(options.repeat, [&] { return decode(*encoded); });
   if (!image) return failure("'{}' is {}", options.input, image.error().message);
-  if (Status written = write_whole(options.output, write_pbm(image->result), {.overwrite = Overwrite::yes});
+  if (Status written =
+          write_whole(options.output, write_pbm(image->result), {.overwrite = overwrite_if(options.force)});
       !written)
     return written;
   if (!options.quiet) {
@@ -115,6 +121,7 @@ void add_common_options(CLI::App& verb, Options& options, const char* input, con
   verb.add_option("--repeat", options.repeat,
                   "do it N times in memory, with new threads each time, and print the time of a pass")
       ->check(CLI::Range(1, 1'000'000));
+  verb.add_flag(overwrite_flag, options.force, overwrite_help);
   verb.add_flag("-q,--quiet", options.quiet, "no summary");
 }
 
@@ -149,11 +156,10 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    fmt::print(stderr, "millrace-skipline: {}; see millrace-skipline --help\n", error.what());
-    return exit_code({ErrorKind::usage, ""});
+    return report_error(program_name,
+                        {ErrorKind::usage, fmt::format("{}; see millrace-skipline --help", error.what())});
   }
-  const Status done = encoding->parsed() ? encode_file(options) : decode_file(options);
-  if (done) return 0;
-  fmt::print(stderr, "millrace-skipline: {}\n", done.error().message);
-  return exit_code(done.error());
+  Status done = OutputFile::check(options.output, overwrite_if(options.force));
+  if (done) done = encoding->parsed() ? encode_file(options) : decode_file(options);
+  return done ? 0 : report_error(program_name, done.error());
 }

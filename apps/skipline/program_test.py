@@ -7,6 +7,7 @@ import os
 import pathlib
 import random
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -60,8 +61,8 @@ class Program(unittest.TestCase):
     def test_threshold_0_gives_back_the_image(self):
         for variant in "basic", "swing", "tow":
             for extra in [], ["--columns"], ["--no-vtl"], ["--threads", "7"], ["--skip", "0"], ["--range", "1"]:
-                self.done("encode", "in.pbm", "e", "--threshold", "0", "--variant", variant, *extra)
-                self.done("decode", "e", "out.pbm")
+                self.done("encode", "in.pbm", "e", "-y", "--threshold", "0", "--variant", variant, *extra)
+                self.done("decode", "e", "out.pbm", "-y")
                 self.assertEqual((self.folder / "out.pbm").read_bytes(), pbm(1), (variant, extra))
 
     def test_pipes_both_ways(self):
@@ -71,16 +72,16 @@ class Program(unittest.TestCase):
     def test_a_higher_threshold_makes_smaller_files(self):
         sizes = []
         for threshold in 0, 1, 3, 7:
-            self.done("encode", "in.pbm", "e", "--threshold", threshold, "--no-vtl")
+            self.done("encode", "in.pbm", "e", "-y", "--threshold", threshold, "--no-vtl")
             sizes.append((self.folder / "e").stat().st_size)
         self.assertEqual(sizes, sorted(sizes, reverse=True))
         self.assertLess(sizes[-1], sizes[0])
 
     def test_repeat_prints_the_time_of_a_pass(self):
         for words in ("encode", "in.pbm", "e"), ("decode", "e", "out.pbm"):
-            text = self.done(*words, "--repeat", "5").stderr.decode()
+            text = self.done(*words, "-y", "--repeat", "5").stderr.decode()
             self.assertRegex(text, re.compile(r"[0-9.]+ ms a pass \(median of 5; "))
-            self.assertEqual(self.done(*words, "-q").stderr, b"")
+            self.assertEqual(self.done(*words, "-y", "-q").stderr, b"")
 
     def test_mistakes_are_one_clear_line(self):
         (self.folder / "grey.pgm").write_bytes(b"P5\n2 2\n255\n....")
@@ -113,6 +114,32 @@ class Program(unittest.TestCase):
             self.assertEqual(pipe.read_bytes(), pbm(1))
             self.assertEqual(child.wait(timeout=60), 0)
         self.assertTrue(pipe.is_fifo())
+
+    def test_nothing_is_overwritten_unless_asked(self):
+        for words in ("encode", "in.pbm"), ("decode", "e"):
+            output = self.folder / "there"
+            output.write_bytes(b"precious")
+            done = self.run_program(*words, "there")
+            self.assertEqual(done.returncode, 2)
+            self.assertEqual(done.stderr, b"millrace-skipline: there: exists; give -y to overwrite it, or choose "
+                                          b"another output\n")
+            self.assertEqual(output.read_bytes(), b"precious")
+            self.done("encode", "in.pbm", "e", "-y")
+            self.done(*words, "there", "--force")
+            self.assertNotEqual(output.read_bytes(), b"precious")
+
+    def test_a_file_size_limit_is_one_error_and_leaves_nothing(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+        done = self.run_program("encode", "in.pbm", "e", preexec_fn=limit)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("e: cannot grow beyond 100 bytes", done.stderr.decode())
+        self.assertFalse((self.folder / "e").exists())
+
+    def test_names_are_shown_without_what_acts_on_a_terminal(self):
+        (self.folder / "a\x1b[2Jb\nc").write_bytes(b"P7")
+        self.refused(1, r"a\x1b[2Jb\x0ac", "encode", "a\x1b[2Jb\nc", "out")
 
     def test_a_full_output_is_an_error(self):
         with open("/dev/full", "wb") as full:
