@@ -1,5 +1,6 @@
 // The `millrace` program as it is called. It holds the verb exec, which must cost its user no time, and
 // starts millrace-verbs, beside it, for all others: that one loads a compiler, for tens of milliseconds.
+#include "millrace/base/error_line.h"
 #include "millrace/base/ignore_write_signals.h"
 #include "millrace/cli/exec/exec_command.h"
 
@@ -28,13 +29,11 @@ int run_exec(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    fmt::print(stderr, "millrace: {}; see millrace exec --help\n", error.what());
-    return exit_code({ErrorKind::usage, ""});
+    return report_error("millrace",
+                        {ErrorKind::usage, fmt::format("{}; see millrace exec --help", error.what())});
   }
   const Status done = action();
-  if (done) return 0;
-  fmt::print(stderr, "millrace: {}\n", done.error().message);
-  return exit_code(done.error());
+  return done ? 0 : report_error("millrace", done.error());
 }
 
 int start_verbs(char** argv) {

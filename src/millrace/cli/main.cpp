@@ -1,3 +1,4 @@
+#include "millrace/base/error_line.h"
 #include "millrace/base/ignore_write_signals.h"
 #include "millrace/cli/bench/bench_command.h"
 #include "millrace/cli/exec/exec_command.h"
@@ -38,16 +39,12 @@ int run_program(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    fmt::print(stderr, "millrace: {}; see millrace --help\n", error.what());
-    return exit_code({ErrorKind::usage, ""});
+    return report_error("millrace", {ErrorKind::usage, fmt::format("{}; see millrace --help", error.what())});
   }
   const Status done = action();
-  if (!done) {
-    fmt::print(stderr, "millrace: {}\n", done.error().message);
-    return exit_code(done.error());
-  }
+  if (!done) return report_error("millrace", done.error());
   if (std::fflush(stdout) != 0) {
-    fmt::print(stderr, "millrace: standard output cannot be written\n");
+    print_error("millrace", "standard output cannot be written");
     return 1;
   }
   return 0;

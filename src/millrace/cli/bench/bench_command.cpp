@@ -109,7 +109,7 @@ void add_bench_command(CLI::App& app, Action& action) {
   adapt->add_option(
       "--disturbance", o.disturbance,
       "in the middle: none, angle (rotate goes to 60 degrees), load (another process takes a core)");
-  adapt->add_option("--seed", o.seed, "of the search's random choices");
+  adapt->add_option("--seed", o.seed, "of the search's random choices")->check(CLI::NonNegativeNumber);
   adapt->add_option("--json", o.json, "write the rows to a file, or - for standard output");
   adapt->callback([&action, options] { action = [options] { return bench(*options); }; });
 }

@@ -167,7 +167,7 @@ void add_model_command(CLI::App& app, Action& action) {
   verb->add_option("--queue", options->queue, "items in front of each pool (default: as many as suffice)");
   verb->add_option("--items", options->items,
                    "items of the run (default: 100000, or those of the recorded run)");
-  verb->add_option("--seed", options->seed, "of the simulations");
+  verb->add_option("--seed", options->seed, "of the simulations")->check(CLI::NonNegativeNumber);
   verb->add_flag("--sticky", options->sticky, "a scheduler that keeps every thread on one core");
   verb->add_flag("--formulas", options->formulas,
                  "by formulas alone: faster, without order, batches and queues' details");

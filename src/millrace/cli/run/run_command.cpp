@@ -93,7 +93,7 @@ void add_run_command(CLI::App& app, Action& action) {
   verb->add_flag("--explain", o.explain, "print what was tried, what it measured, what was chosen and why");
   verb->add_flag("--no-profile", o.no_profile,
                  "neither use nor keep what runs learn, nor the kernels they compile");
-  verb->add_option("--seed", o.seed, "of the search's random choices");
+  verb->add_option("--seed", o.seed, "of the search's random choices")->check(CLI::NonNegativeNumber);
   verb->add_option(
           "--at", o.changes,
           "FRAME:STAGE.PARAMETER=VALUE changes a parameter from that frame on; FRAME..FRAME in equal "

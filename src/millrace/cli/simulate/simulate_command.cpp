@@ -145,7 +145,8 @@ void add_simulate_command(CLI::App& app, Action& action) {
                    "items in flight (default when stealing: as many as suffice)");
   verb->add_option("--queue", options->queue, "items in front of each pool (default: as many as suffice)");
   verb->add_option("--items", options->simulation.items, "items of the run");
-  verb->add_option("--seed", options->simulation.seed, "the same seed gives the same run");
+  verb->add_option("--seed", options->simulation.seed, "the same seed gives the same run")
+      ->check(CLI::NonNegativeNumber);
   verb->add_flag("--sticky", options->sticky, "a scheduler that keeps every thread on one core");
   verb->add_flag("--json", options->json, "as JSON");
   verb->callback([&action, options] { action = [options] { return run_simulate(*options); }; });

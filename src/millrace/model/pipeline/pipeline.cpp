@@ -1,5 +1,6 @@
 #include "millrace/model/pipeline/pipeline.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -63,6 +64,16 @@ std::vector<double> demands(const Pipeline& pipeline) {
 double total_demand(const Pipeline& pipeline) {
   const auto all = demands(pipeline);
   return std::accumulate(all.begin(), all.end(), 0.0);
+}
+
+double calls_per_item(const Pipeline& pipeline) {
+  double calls = 0;
+  double items = 1;  // that reach the stage
+  for (const Stage& stage : pipeline.stages) {
+    calls += items * stage.visits;
+    items *= stage.visits * stage.outputs + (1 - stage.visits);
+  }
+  return std::max(calls, items);  // what leaves the last stage is as much work as a call
 }
 
 int slowest_serial_stage(const Pipeline& pipeline) {

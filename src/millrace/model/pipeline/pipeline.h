@@ -65,6 +65,8 @@ inline constexpr std::size_t max_stages = 1000;
 [[nodiscard]] std::vector<double> demands(const Pipeline& pipeline);
 // The sum of them: the sequential time of one item.
 [[nodiscard]] double total_demand(const Pipeline& pipeline);
+// Calls of all stages that one item at the source causes, its own parts' included.
+[[nodiscard]] double calls_per_item(const Pipeline& pipeline);
 // Index of the serial or ordered stage with the greatest demand; -1 where all are parallel.
 [[nodiscard]] int slowest_serial_stage(const Pipeline& pipeline);
 

@@ -182,7 +182,15 @@ Prediction predict(const Pipeline& pipeline, const Plan& plan, std::int64_t item
 Result<Prediction> predict_by_simulation(const Pipeline& pipeline, const Plan& plan, std::int64_t items,
                                          std::int64_t simulated, int runs, std::uint64_t seed) {
   if (runs < 2 || runs > 1000) return usage_error("{} runs to simulate; give 2 to 1000", runs);
-  const std::int64_t each = std::min(items, simulated);
+  constexpr double most_calls = 4e6;
+  const double affordable = most_calls / calls_per_item(pipeline);
+  if (affordable < 1)
+    return usage_error(
+        "one item of the source becomes {:.3g} calls of the stages, too many to simulate; predict by "
+        "formulas alone, or give smaller outputs",
+        calls_per_item(pipeline));
+  const std::int64_t each =
+      std::min({items, simulated, static_cast<std::int64_t>(std::min(affordable, 1e18))});
   double sum = 0;
   double squares = 0;
   for (int run = 0; run < runs; ++run) {

@@ -28,7 +28,9 @@ struct Prediction {
 [[nodiscard]] Prediction predict(const Pipeline& pipeline, const Plan& plan, std::int64_t items);
 
 // By `runs` simulations (2 to 1000) of at most `simulated` items with seeds from `seed` on, extended to
-// `items`: mean, and two standard deviations of a single run to either side.
+// `items`: mean, and two standard deviations of a single run to either side. Of items that split into many,
+// fewer are simulated, so that no simulation takes more than about a second; usage error where not even one
+// can be.
 [[nodiscard]] Result<Prediction> predict_by_simulation(const Pipeline& pipeline, const Plan& plan,
                                                        std::int64_t items, std::int64_t simulated, int runs,
                                                        std::uint64_t seed);

@@ -41,6 +41,19 @@ TEST(Prediction, OfMoreItemsThanSimulatedIsExtended) {
   EXPECT_NEAR(few->point_seconds / all->point_seconds, 1, 0.02);
 }
 
+// 20000 items would be 2 * 10^9 calls; some tell what all do.
+TEST(Prediction, OfItemsThatSplitIntoManySimulatesFewer) {
+  const Pipeline given = pipeline("a 1us outputs 1000; b 1us outputs 100; c 2us");
+  const Plan plan = make_plan(given, Strategy::stealing, 4, 1, 8);
+  const auto prediction = predict_by_simulation(given, plan, 100'000, 20'000, 2, 1);
+  ASSERT_TRUE(prediction) << prediction.error().message;
+  EXPECT_NEAR(prediction->point_seconds / (100'000 * total_demand(given) / 4), 1, 0.1);
+  const Pipeline more = pipeline("a 1us outputs 10000; b 1us outputs 1000; c 2us");
+  const auto refused = predict_by_simulation(more, plan, 100, 100, 2, 1);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::usage);
+}
+
 TEST(Prediction, NamesWhatLimits) {
   const Pipeline given = pipeline("load 1ms; work 4ms; out serial 10us");
   const auto limit = [&](int cores, int tokens) {

@@ -42,14 +42,16 @@ class PoolsSimulation {
     }
   }
 
-  SimulationResult simulate() {
+  Result<SimulationResult> simulate() {
     for (std::size_t t = 0; t < threads_.size(); ++t) {
       pools_[threads_[t].pool].idle.push_back(t);
       threads_[t].since = 0;
     }
     wake(0);
-    while (const auto job = run_.processors.next_done())
+    while (const auto job = run_.processors.next_done()) {
       finished(static_cast<std::size_t>(*job));
+      if (run_.overfull(expected_)) return run_.overfull_error();
+    }
     for (SimulatedThread& thread : threads_)
       account(thread);
     return run_.finish();
@@ -125,8 +127,12 @@ class PoolsSimulation {
           next_parts += run_.outputs(s, item);
         }
         parts = next_parts;
+        if (run_.overfull(expected_ + static_cast<std::size_t>(parts))) break;
       }
-      pending_parts(thread, item, parts);
+      const std::size_t before = thread.results.size();
+      note_parts(thread, item, parts);
+      expected_ += thread.results.size() - before;
+      if (run_.overfull(expected_)) break;  // and the simulation ends
     }
     thread.cpu_after_wait = waiting > 0 ? cpu : 0;
     const int job = static_cast<int>(t);
@@ -138,7 +144,7 @@ class PoolsSimulation {
 
   // What comes out is decided when the work begins, but the parts are born and the item is dropped at its
   // end: a part is noted as its item again, a dropped item as its complement.
-  static void pending_parts(SimulatedThread& thread, int item, int parts) {
+  static void note_parts(SimulatedThread& thread, int item, int parts) {
     if (parts == 0) thread.results.push_back(~item);
     for (int part = 0; part < parts; ++part)
       thread.results.push_back(item);
@@ -151,6 +157,7 @@ class PoolsSimulation {
       thread.cpu_after_wait = 0;
       return;
     }
+    expected_ -= thread.results.size();
     std::vector<int> results;
     int previous = ItemOrder::none;
     int newest = ItemOrder::none;
@@ -287,12 +294,10 @@ class PoolsSimulation {
   std::vector<int> parts_of_token_;  // items inside that belong to the token
   std::vector<int> free_tokens_;
   int tokens_in_use_ = 0;
+  std::size_t expected_ = 0;  // results of the services under way
 };
 
-Status check_setting(const Pipeline& pipeline, const PoolsSetting& setting,
-                     const SimulationOptions& options) {
-  if (options.items < 1 || options.items > 1'000'000'000)
-    return usage_error("{} items to simulate; give 1 to 1000000000", options.items);
+Status check_setting(const Pipeline& pipeline, const PoolsSetting& setting) {
   if (setting.cores < 1 || setting.cores > 65536)
     return usage_error("{} cores; give 1 to 65536", setting.cores);
   if (setting.queue < 1) return usage_error("a queue of {} items; give at least 1", setting.queue);
@@ -323,9 +328,9 @@ Status check_setting(const Pipeline& pipeline, const PoolsSetting& setting,
 
 Result<SimulationResult> simulate_pools(const Pipeline& pipeline, const PoolsSetting& setting,
                                         const SimulationOptions& options) {
-  if (const Status possible = check(pipeline); !possible) return std::unexpected(possible.error());
-  if (const Status fits = check_setting(pipeline, setting, options); !fits)
-    return std::unexpected(fits.error());
+  if (const Status possible = check_simulation(pipeline, options); !possible)
+    return std::unexpected(possible.error());
+  if (const Status fits = check_setting(pipeline, setting); !fits) return std::unexpected(fits.error());
   return PoolsSimulation(pipeline, setting, options).simulate();
 }
 

@@ -39,13 +39,15 @@ class StealingSimulation {
     passes_by_.resize(workers_.size());
   }
 
-  SimulationResult simulate() {
+  Result<SimulationResult> simulate() {
     for (std::size_t w = workers_.size(); w-- > 1;)
       idle_.push_back(w);
     source_pending_ = true;
     run_task(0, {});
-    while (const auto job = run_.processors.next_done())
+    while (const auto job = run_.processors.next_done()) {
       finished(static_cast<std::size_t>(*job));
+      if (run_.overfull()) return run_.overfull_error();
+    }
     for (const std::size_t w : idle_)
       run_.result.pools[0].starved_seconds += run_.processors.now_seconds() - workers_[w].idle_since;
     return run_.finish();
@@ -266,9 +268,8 @@ class StealingSimulation {
 
 Result<SimulationResult> simulate_stealing(const Pipeline& pipeline, const StealingSetting& setting,
                                            const SimulationOptions& options) {
-  if (const Status possible = check(pipeline); !possible) return std::unexpected(possible.error());
-  if (options.items < 1 || options.items > 1'000'000'000)
-    return usage_error("{} items to simulate; give 1 to 1000000000", options.items);
+  if (const Status possible = check_simulation(pipeline, options); !possible)
+    return std::unexpected(possible.error());
   if (setting.threads < 1 || setting.threads > 65536)
     return usage_error("{} threads; give 1 to 65536", setting.threads);
   if (setting.cores < 0 || setting.cores > 65536)

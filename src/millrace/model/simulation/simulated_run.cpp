@@ -17,6 +17,25 @@ std::vector<int> ordered_stages(const Pipeline& pipeline) {
 
 }  // namespace
 
+Status check_simulation(const Pipeline& pipeline, const SimulationOptions& options) {
+  if (Status possible = check(pipeline); !possible) return possible;
+  if (options.items < 1 || options.items > 1'000'000'000)
+    return usage_error("{} items to simulate; give 1 to 1000000000", options.items);
+  const double calls = calls_per_item(pipeline);
+  if (calls > most_simulated_calls)
+    return usage_error(
+        "one item of the source becomes {:.3g} calls of the stages, more than the {:.0e} that are "
+        "simulated; give smaller outputs",
+        calls, most_simulated_calls);
+  if (calls * static_cast<double>(options.items) > most_simulated_calls)
+    return usage_error(
+        "{} items are {:.3g} calls of the stages, more than the {:.0e} that are simulated; give at "
+        "most {:.0f} items, or smaller outputs",
+        options.items, calls * static_cast<double>(options.items), most_simulated_calls,
+        std::floor(most_simulated_calls / calls));
+  return {};
+}
+
 SimulatedRun::SimulatedRun(const Pipeline& pipeline, Processors cores, const SimulationOptions& options,
                            std::size_t pools)
     : processors(std::move(cores)), random(options.seed),
@@ -85,6 +104,13 @@ double SimulatedRun::service(int index, int item) {
 int SimulatedRun::outputs(int index, int item) {
   if (replay_) return replay_->outputs(order.token(item), index);
   return static_cast<int>(random.whole(stage(index).outputs));
+}
+
+std::unexpected<Error> SimulatedRun::overfull_error() const {
+  return usage_error(
+      "more than {} items inside at once, with {} of {} from the source; give fewer tokens or smaller "
+      "outputs",
+      most_simulated_inside, result.source_items, options_.items);
 }
 
 SimulationResult SimulatedRun::finish() {

@@ -1,6 +1,7 @@
 // What both ways of running a simulated pipeline share: the items inside, their services, the account.
 #pragma once
 
+#include "millrace/base/result.h"
 #include "millrace/model/pipeline/random.h"
 #include "millrace/model/simulation/item_order.h"
 #include "millrace/model/simulation/processors.h"
@@ -12,6 +13,10 @@
 #include <vector>
 
 namespace millrace::model {
+
+// What is asked of every simulation before it begins. Usage error for an impossible pipeline, and for more
+// calls than are simulated.
+[[nodiscard]] Status check_simulation(const Pipeline& pipeline, const SimulationOptions& options);
 
 // Used by one thread. The pipeline must outlive it.
 class SimulatedRun {
@@ -41,6 +46,11 @@ class SimulatedRun {
   [[nodiscard]] double service(int stage, int item);
   // How many items come out for this one, which the stage has worked on.
   [[nodiscard]] int outputs(int stage, int item);
+  // Whether more items are inside than are simulated, `expected` among them.
+  [[nodiscard]] bool overfull(std::size_t expected = 0) const {
+    return order.live() + static_cast<std::int64_t>(expected) > most_simulated_inside;
+  }
+  [[nodiscard]] std::unexpected<Error> overfull_error() const;
   // Closes the account after the last event.
   [[nodiscard]] SimulationResult finish();
 

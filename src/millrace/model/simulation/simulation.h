@@ -60,8 +60,13 @@ struct SimulationResult {
   double steady_items_per_second = 0;
 };
 
+// Stages that split items multiply: more calls than this, some minutes, are refused before a simulation
+// begins, and more items inside end it.
+inline constexpr double most_simulated_calls = 2e9;
+inline constexpr std::int64_t most_simulated_inside = 4'000'000;
+
 // The same seed gives the same result on every machine. Usage error for a setting that does not fit the
-// pipeline. Time: about 0.2 us for each item and stage; memory: the items inside.
+// pipeline, and at the bounds above. Time: about 0.2 us for each item and stage; memory: the items inside.
 [[nodiscard]] Result<SimulationResult> simulate_pools(const Pipeline& pipeline, const PoolsSetting& setting,
                                                       const SimulationOptions& options);
 [[nodiscard]] Result<SimulationResult>

@@ -48,6 +48,51 @@ TEST(Processors, LetWaitingJobsUseNoCore) {
   EXPECT_DOUBLE_EQ(processors.busy_core_seconds(), 1);
 }
 
+// Stages that split multiply, and a few words can ask for more than there is time or memory for.
+TEST(Explosions, AreRefusedBeforeTheyBegin) {
+  const Pipeline given =
+      pipeline("a 1us outputs 1000; b 1us outputs 1000; c 1us outputs 1000; d 1us outputs 1000");
+  for (const Strategy strategy : all_strategies) {
+    const auto result = simulate(given, make_plan(given, strategy, 2, 20, 4), {.items = 1});
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().kind, ErrorKind::usage);
+    EXPECT_NE(result.error().message.find("one item of the source becomes 1e+12 calls"), std::string::npos)
+        << result.error().message;
+  }
+  const Pipeline less = pipeline("a 1us outputs 1000; b 1us outputs 1000; c 1us");
+  const auto refused = simulate(less, make_plan(less, Strategy::stealing, 2, 1, 4), {.items = 100'000});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("give at most 1998 items"), std::string::npos)
+      << refused.error().message;
+}
+
+TEST(Explosions, EndWhereMoreIsInsideThanIsHeld) {
+  // Parts that wait in front of an ordered stage, and parts that the threads of a pool are still to hand on.
+  struct Explosion {
+    const char* text;
+    Strategy strategy;
+  };
+  for (const auto& [text, strategy] :
+       {Explosion{"a 1us outputs 1000; b 1us outputs 1000; c ordered 1s", Strategy::stealing},
+        Explosion{"a 1us; b 1ms outputs 1000000; c 1s", Strategy::stealing},
+        Explosion{"a 1us; b 1ms outputs 1000000; c 1s", Strategy::pools}}) {
+    const Pipeline given = pipeline(text);
+    const auto result = simulate(given, make_plan(given, strategy, 64, 1000, 1000), {.items = 1000});
+    ASSERT_FALSE(result) << text;
+    EXPECT_EQ(result.error().kind, ErrorKind::usage);
+    EXPECT_NE(result.error().message.find("more than 4000000 items inside at once"), std::string::npos)
+        << result.error().message;
+  }
+}
+
+TEST(CallsPerItem, CountWhatBecomesOfAnItem) {
+  EXPECT_DOUBLE_EQ(calls_per_item(pipeline("a 1us; b 1us; c 1us")), 3);
+  EXPECT_DOUBLE_EQ(calls_per_item(pipeline("a 1us outputs 10; b 1us visits 0.5 outputs 3; c 1us")),
+                   1 + 5 + 20);
+  EXPECT_DOUBLE_EQ(calls_per_item(pipeline("a 1us outputs 0; b 1us")), 1);
+  EXPECT_DOUBLE_EQ(calls_per_item(pipeline("a 1us; b 1us outputs 1000")), 1000);
+}
+
 struct Scenario {
   const char* text;
   Strategy strategy;
