@@ -1,8 +1,8 @@
 #include "millrace/cli/model/model_command.h"
 
+#include "millrace/base/quoted.h"
 #include "millrace/cli/model/model_plot.h"
 #include "millrace/cli/model/pipeline_source.h"
-#include "millrace/model/pipeline/in_quotes.h"
 #include "millrace/model/pipeline/recorded_calls.h"
 #include "millrace/model/pipeline/recorded_run.h"
 #include "millrace/model/report/ferret_report.h"
@@ -62,8 +62,7 @@ Result<model::ModelQuestion> question_of(const ModelOptions& options) {
   for (const std::string& name : options.strategies) {
     const auto strategy = model::strategy_of(name);
     if (!strategy)
-      return usage_error("{} is no strategy; use pools, oversubscribed, collapsed or stealing",
-                         model::in_quotes(name));
+      return usage_error("{} is no strategy; use pools, oversubscribed, collapsed or stealing", quoted(name));
     question.strategies.push_back(*strategy);
   }
   return question;

@@ -1,8 +1,8 @@
 #include "millrace/cli/model/pipeline_source.h"
 
+#include "millrace/base/quoted.h"
 #include "millrace/base/system_reason.h"
 #include "millrace/model/pipeline/duration_text.h"
-#include "millrace/model/pipeline/in_quotes.h"
 #include "millrace/model/pipeline/pipeline_text.h"
 #include "millrace/model/pipeline/pipeline_toml.h"
 
@@ -28,7 +28,7 @@ std::unexpected<Error> cannot_read(const std::string& path, int error_number) {
 
 std::unexpected<Error> no_count(std::string_view text) {
   return usage_error("{} is no number of threads; write 4, 1,2,8 or 1..64, each from 1 to 1024",
-                     model::in_quotes(text));
+                     quoted(text));
 }
 
 Status add_part(std::string_view part, std::vector<int>& counts) {

@@ -1,9 +1,9 @@
 #include "millrace/cli/simulate/simulate_command.h"
 
+#include "millrace/base/quoted.h"
 #include "millrace/cli/model/pipeline_source.h"
 #include "millrace/machine/topology.h"
 #include "millrace/model/pipeline/duration_text.h"
-#include "millrace/model/pipeline/in_quotes.h"
 #include "millrace/model/pipeline/plan.h"
 #include "millrace/model/prediction/prediction.h"
 #include "millrace/model/simulation/simulation.h"
@@ -105,7 +105,7 @@ Status run_simulate(const SimulateOptions& options) {
   const auto strategy = model::strategy_of(options.strategy);
   if (!strategy)
     return usage_error("{} is no strategy; use pools, oversubscribed, collapsed or stealing",
-                       model::in_quotes(options.strategy));
+                       quoted(options.strategy));
   if (options.tokens && *options.tokens < 1)
     return usage_error("{} tokens; give at least 1", *options.tokens);
   const bool steals = *strategy == model::Strategy::stealing;

@@ -1,7 +1,7 @@
 #include "millrace/model/pipeline/pipeline_text.h"
 
+#include "millrace/base/quoted.h"
 #include "millrace/model/pipeline/duration_text.h"
-#include "millrace/model/pipeline/in_quotes.h"
 
 #include <algorithm>
 #include <cctype>
@@ -44,7 +44,7 @@ class StageReader {
     const Word& name = words_.front();
     if (!is_name(name.text) || parse_seconds(name.text) || parse_number(name.text)) {
       return at(name, fmt::format("a stage begins with its name, not with {}; write 'load serial 0.5ms', say",
-                                  in_quotes(name.text)));
+                                  quoted(name.text)));
     }
     stage_.name = name.text;
     stage_.kind = first ? StageKind::serial : StageKind::parallel;
@@ -52,8 +52,7 @@ class StageReader {
       if (const Status read = word(words_[next_++]); !read) return std::unexpected(read.error());
     }
     if (!seconds_)
-      return at(name,
-                fmt::format("stage {} has no service time; add one, such as 0.5ms", in_quotes(name.text)));
+      return at(name, fmt::format("stage {} has no service time; add one, such as 0.5ms", quoted(name.text)));
     auto service = ServiceTime::with_variation(*seconds_, cv_);
     if (!service) return at(name, service.error().message);
     stage_.service = *service;
@@ -87,11 +86,11 @@ class StageReader {
       return at(word,
                 fmt::format("{} is neither a time (0.5ms, 20us) nor one of serial, ordered, parallel, cv, "
                             "outputs, visits, batch, waits, slowdown; stages are divided by ';'",
-                            in_quotes(word.text)));
+                            quoted(word.text)));
     }
-    if (seconds_) return at(word, fmt::format("a second service time, {}; give one", in_quotes(word.text)));
+    if (seconds_) return at(word, fmt::format("a second service time, {}; give one", quoted(word.text)));
     if (*seconds < 0)
-      return at(word, fmt::format("a negative service time, {}; give 0 or more", in_quotes(word.text)));
+      return at(word, fmt::format("a negative service time, {}; give 0 or more", quoted(word.text)));
     seconds_ = seconds;
     return {};
   }
@@ -102,7 +101,7 @@ class StageReader {
     const auto value = parse_share(word.text);
     if (!value || *value < least || *value > most) {
       return at(word, fmt::format("{} must be a number from {} to {}, not {}", key.text, least, most,
-                                  in_quotes(word.text)));
+                                  quoted(word.text)));
     }
     into = *value;
     return {};
@@ -127,7 +126,7 @@ Result<Pipeline> parse_pipeline_text(std::string_view text) {
     for (const Stage& other : pipeline.stages) {
       if (other.name == stage->name)
         return at(words.front(),
-                  fmt::format("a second stage named {}; choose another name", in_quotes(stage->name)));
+                  fmt::format("a second stage named {}; choose another name", quoted(stage->name)));
     }
     if (pipeline.stages.size() == max_stages)
       return at(words.front(), fmt::format("more than the {} stages allowed; use fewer", max_stages));
