@@ -1,29 +1,24 @@
-// Numbers and texts as bytes in memory, little end first, for files that any machine of that order can read.
+// Numbers and texts as bytes in memory, for files.
 #pragma once
 
-#include <bit>
+#include "millrace/base/little_endian.h"
+
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 namespace millrace::similar {
 
-static_assert(std::endian::native == std::endian::little, "numbers are copied as they are in memory");
-
-template <class T>
-concept Number = std::is_arithmetic_v<T>;
-
 class ByteWriter {
  public:
-  template <Number T> void number(T value) {
-    const auto* first = reinterpret_cast<const std::byte*>(&value);
-    bytes_.insert(bytes_.end(), first, first + sizeof(T));
+  template <FileNumber T> void number(T value) {
+    const std::size_t at = bytes_.size();
+    bytes_.resize(at + sizeof(T));
+    put_little_endian(std::span(bytes_), at, value);
   }
   // Its length, then its bytes.
   void text(std::string_view value) {
@@ -42,10 +37,9 @@ class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
-  template <Number T> T number() {
-    T value{};
-    if (const auto bytes = raw(sizeof(T))) std::memcpy(&value, bytes->data(), sizeof(T));
-    return value;
+  template <FileNumber T> T number() {
+    const auto bytes = raw(sizeof(T));
+    return bytes ? get_little_endian<T>(*bytes, 0) : T{};
   }
   std::string text() {
     const auto bytes = raw(number<std::uint32_t>());

@@ -1,9 +1,10 @@
 #include "skipline/skipline_file.h"
 
+#include "millrace/base/little_endian.h"
 #include "skipline/pbm.h"
 #include "skipline/strip_threads.h"
 
-#include <bit>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -16,13 +17,13 @@
 namespace millrace::skipline {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "numbers are copied as they are in memory");
-
 constexpr std::string_view mark = "skipline";
 constexpr std::uint32_t version = 1;
 
 // What stands between the mark and the table of strips.
 struct Header {
+  static constexpr std::size_t size = 24;
+
   std::uint32_t version = 0;
   std::uint8_t variant = 0;
   std::uint8_t flags = 0;  // 1 vertical lines, 2 columns
@@ -33,14 +34,47 @@ struct Header {
   std::uint32_t height = 0;
   std::uint32_t strips = 0;
 };
-static_assert(sizeof(Header) == 24, "without gaps");
 
 struct StripEntry {
+  static constexpr std::size_t size = 16;
+
   std::uint64_t bytes = 0;
   std::uint64_t checksum = 0;  // XXH3-64, seeded with the strip's number
 };
 
-constexpr std::size_t header_end = mark.size() + sizeof(Header);
+constexpr std::size_t header_end = mark.size() + Header::size;
+constexpr std::size_t checksum_size = sizeof(std::uint64_t);
+
+std::array<std::byte, Header::size> encode(const Header& header) {
+  std::array<std::byte, Header::size> bytes{};
+  put_little_endian(std::span(bytes), 0, header.version);
+  put_little_endian(std::span(bytes), 4, header.variant);
+  put_little_endian(std::span(bytes), 5, header.flags);
+  put_little_endian(std::span(bytes), 6, header.range);
+  put_little_endian(std::span(bytes), 8, header.threshold);
+  put_little_endian(std::span(bytes), 10, header.skipped);
+  put_little_endian(std::span(bytes), 12, header.width);
+  put_little_endian(std::span(bytes), 16, header.height);
+  put_little_endian(std::span(bytes), 20, header.strips);
+  return bytes;
+}
+
+Header decode_header(std::span<const std::byte> bytes) {
+  return {.version = get_little_endian<std::uint32_t>(bytes, 0),
+          .variant = get_little_endian<std::uint8_t>(bytes, 4),
+          .flags = get_little_endian<std::uint8_t>(bytes, 5),
+          .range = get_little_endian<std::uint16_t>(bytes, 6),
+          .threshold = get_little_endian<std::uint16_t>(bytes, 8),
+          .skipped = get_little_endian<std::uint16_t>(bytes, 10),
+          .width = get_little_endian<std::uint32_t>(bytes, 12),
+          .height = get_little_endian<std::uint32_t>(bytes, 16),
+          .strips = get_little_endian<std::uint32_t>(bytes, 20)};
+}
+
+StripEntry entry_at(std::span<const std::byte> file, std::size_t offset) {
+  return {.bytes = get_little_endian<std::uint64_t>(file, offset),
+          .checksum = get_little_endian<std::uint64_t>(file, offset + 8)};
+}
 
 std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t seed) {
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
@@ -52,15 +86,10 @@ void append(std::vector<std::byte>& out, std::span<const std::byte> bytes) {
   out.resize(end + bytes.size());
   std::memcpy(out.data() + end, bytes.data(), bytes.size());
 }
-template <class T> void append_value(std::vector<std::byte>& out, const T& value) {
-  append(out, std::as_bytes(std::span(&value, 1)));
-}
-
-// What is at the offset, which is within the file.
-template <class T> T read_at(std::span<const std::byte> file, std::size_t offset) {
-  T value{};
-  std::memcpy(&value, file.data() + offset, sizeof value);
-  return value;
+void append_number(std::vector<std::byte>& out, std::uint64_t number) {
+  const std::size_t end = out.size();
+  out.resize(end + sizeof number);
+  put_little_endian(std::span(out), end, number);
 }
 
 int lines_in(const EncodedImage& image) { return image.columns ? image.width : image.height; }
@@ -137,19 +166,21 @@ std::vector<std::byte> file_of(const EncodedImage& image) {
   std::vector<std::byte> file;
   append(file, std::as_bytes(std::span(mark)));
   const Parameters& parameters = image.parameters;
-  append_value(file, Header{.version = version,
-                            .variant = static_cast<std::uint8_t>(parameters.variant),
-                            .flags = static_cast<std::uint8_t>((parameters.vertical_lines ? 1 : 0) +
-                                                               (image.columns ? 2 : 0)),
-                            .range = static_cast<std::uint16_t>(parameters.range),
-                            .threshold = static_cast<std::uint16_t>(parameters.threshold),
-                            .skipped = static_cast<std::uint16_t>(parameters.skipped),
-                            .width = static_cast<std::uint32_t>(image.width),
-                            .height = static_cast<std::uint32_t>(image.height),
-                            .strips = static_cast<std::uint32_t>(image.strips.size())});
-  for (std::size_t i = 0; i < image.strips.size(); ++i)
-    append_value(file, StripEntry{image.strips[i].size(), checksum(image.strips[i], i)});
-  append_value(file, checksum(file, 0));
+  append(file, encode(Header{.version = version,
+                             .variant = static_cast<std::uint8_t>(parameters.variant),
+                             .flags = static_cast<std::uint8_t>((parameters.vertical_lines ? 1 : 0) +
+                                                                (image.columns ? 2 : 0)),
+                             .range = static_cast<std::uint16_t>(parameters.range),
+                             .threshold = static_cast<std::uint16_t>(parameters.threshold),
+                             .skipped = static_cast<std::uint16_t>(parameters.skipped),
+                             .width = static_cast<std::uint32_t>(image.width),
+                             .height = static_cast<std::uint32_t>(image.height),
+                             .strips = static_cast<std::uint32_t>(image.strips.size())}));
+  for (std::size_t i = 0; i < image.strips.size(); ++i) {
+    append_number(file, image.strips[i].size());
+    append_number(file, checksum(image.strips[i], i));
+  }
+  append_number(file, checksum(file, 0));
   for (const auto& strip : image.strips)
     append(file, strip);
   return file;
@@ -159,20 +190,20 @@ Result<EncodedImage> read_skipline(std::span<const std::byte> file) {
   if (file.size() < mark.size() || std::memcmp(file.data(), mark.data(), mark.size()) != 0)
     return failure("no skipline file");
   if (file.size() < header_end) return failure("cut short at byte {}", file.size());
-  const auto header = read_at<Header>(file, mark.size());
+  const Header header = decode_header(file.subspan(mark.size()));
   if (header.version != version)
     return failure("of version {}, and this program reads version {}", header.version, version);
   if (header.strips > most_strips) return failure("damaged in the header, before byte {}", header_end);
-  const std::size_t table_end = header_end + header.strips * sizeof(StripEntry);
-  if (file.size() < table_end + sizeof(std::uint64_t)) return failure("cut short at byte {}", file.size());
-  if (checksum(file.first(table_end), 0) != read_at<std::uint64_t>(file, table_end))
-    return failure("damaged in the header, before byte {}", table_end + sizeof(std::uint64_t));
+  const std::size_t table_end = header_end + header.strips * StripEntry::size;
+  if (file.size() < table_end + checksum_size) return failure("cut short at byte {}", file.size());
+  if (checksum(file.first(table_end), 0) != get_little_endian<std::uint64_t>(file, table_end))
+    return failure("damaged in the header, before byte {}", table_end + checksum_size);
   auto image = image_of(header);
   if (!image) return image;
 
-  std::size_t offset = table_end + sizeof(std::uint64_t);
+  std::size_t offset = table_end + checksum_size;
   for (std::uint32_t i = 0; i < header.strips; ++i) {
-    const auto entry = read_at<StripEntry>(file, header_end + i * sizeof(StripEntry));
+    const StripEntry entry = entry_at(file, header_end + i * StripEntry::size);
     if (entry.bytes > file.size() - offset) return failure("cut short at byte {}", file.size());
     const auto strip = file.subspan(offset, entry.bytes);
     if (checksum(strip, i) != entry.checksum)

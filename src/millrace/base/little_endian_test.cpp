@@ -27,5 +27,16 @@ TEST(LittleEndian, GivesBackEveryBit) {
   }
 }
 
+TEST(LittleEndian, HoldsSignsAndFractions) {
+  std::array<std::byte, 8> bytes{};
+  put_little_endian(std::span(bytes), 0, std::int64_t{-2});
+  EXPECT_EQ(bytes.front(), std::byte{0xfe});
+  EXPECT_EQ(get_little_endian<std::int64_t>(bytes, 0), -2);
+  put_little_endian(std::span(bytes), 0, 1.5F);  // 0x3fc00000
+  EXPECT_EQ(bytes[2], std::byte{0xc0});
+  EXPECT_EQ(bytes[3], std::byte{0x3f});
+  EXPECT_EQ(get_little_endian<float>(bytes, 0), 1.5F);
+}
+
 }  // namespace
 }  // namespace millrace

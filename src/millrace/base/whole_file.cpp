@@ -40,6 +40,23 @@ Result<std::optional<std::vector<std::byte>>> read_regular_file(const std::strin
   return bytes;
 }
 
+Result<std::string> read_text(const std::string& path, std::size_t most_bytes, const InputAdvice& advice) {
+  constexpr std::size_t step = 1 << 16;
+  const auto file = InputFile::open(path, advice);
+  if (!file) return std::unexpected(file.error());
+  std::string text;
+  for (;;) {
+    const std::size_t before = text.size();
+    text.resize(before + step);
+    const auto count = (*file)->read(std::as_writable_bytes(std::span(text).subspan(before)));
+    if (!count) return std::unexpected(count.error());
+    text.resize(before + *count);
+    if (text.size() > most_bytes)
+      return usage_error("{}: is larger than the {} bytes allowed; is it the right file?", path, most_bytes);
+    if (*count == 0) return text;
+  }
+}
+
 Status write_whole(std::string_view path, std::span<const std::byte> bytes, const OutputOptions& options) {
   const auto file = OutputFile::open(path, options);
   if (!file) return std::unexpected(file.error());

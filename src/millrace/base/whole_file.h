@@ -21,6 +21,11 @@ namespace millrace {
 // folder or pipe included.
 [[nodiscard]] Result<std::optional<std::vector<std::byte>>> read_regular_file(const std::string& path);
 
+// The text of a file or pipe, or of standard input for "-". Errors of InputFile; usage error, after no more
+// than that was read, where there are more than `most_bytes`.
+[[nodiscard]] Result<std::string> read_text(const std::string& path, std::size_t most_bytes,
+                                            const InputAdvice& advice = {});
+
 // To a file, as a whole or not at all, or to standard output for "-". Errors as of OutputFile.
 [[nodiscard]] Status write_whole(std::string_view path, std::span<const std::byte> bytes,
                                  const OutputOptions& options = {});

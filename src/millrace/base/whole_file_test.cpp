@@ -49,6 +49,19 @@ TEST_P(WholeFile, ComesThroughAPipeToo) {
   EXPECT_EQ(*got, bytes);
 }
 
+TEST_P(WholeFile, IsReadAsTextUpToABound) {
+  const std::string text(GetParam(), 'x');
+  make_file(path_, text);
+  EXPECT_EQ(read_text(path_, GetParam()).value_or("none"), text);
+  if (GetParam() == 0) return;
+  const auto refused = read_text(path_, GetParam() - 1);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::usage);
+  EXPECT_EQ(
+      refused.error().message,
+      fmt::format("{}: is larger than the {} bytes allowed; is it the right file?", path_, GetParam() - 1));
+}
+
 INSTANTIATE_TEST_SUITE_P(Sizes, WholeFile, testing::Values(0, 1, 4096, (1 << 20) + 1, 3'000'000),
                          testing::PrintToStringParamName());
 

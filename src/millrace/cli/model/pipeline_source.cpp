@@ -1,15 +1,12 @@
 #include "millrace/cli/model/pipeline_source.h"
 
 #include "millrace/base/quoted.h"
-#include "millrace/base/system_reason.h"
+#include "millrace/base/whole_file.h"
 #include "millrace/model/pipeline/duration_text.h"
 #include "millrace/model/pipeline/pipeline_text.h"
 #include "millrace/model/pipeline/pipeline_toml.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -17,14 +14,6 @@ namespace millrace::cli {
 namespace {
 
 constexpr std::size_t most_bytes = std::size_t{64} << 20U;
-
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }  // opened for reading: nothing to lose
-};
-
-std::unexpected<Error> cannot_read(const std::string& path, int error_number) {
-  return usage_error("cannot read {}: {}", path, system_reason(error_number));
-}
 
 std::unexpected<Error> no_count(std::string_view text) {
   return usage_error("{} is no number of threads; write 4, 1,2,8 or 1..64, each from 1 to 1024",
@@ -61,19 +50,7 @@ Status add_part(std::string_view part, std::vector<int>& counts) {
 
 }  // namespace
 
-Result<std::string> read_text_file(const std::string& path) {
-  const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rbe"));
-  if (!file) return cannot_read(path, errno);
-  std::string text;
-  std::string part(std::size_t{1} << 16U, '\0');
-  while (const std::size_t read = std::fread(part.data(), 1, part.size(), file.get())) {
-    text.append(part, 0, read);
-    if (text.size() > most_bytes)
-      return usage_error("{} is larger than the {} bytes allowed; is it the right file?", path, most_bytes);
-  }
-  if (std::ferror(file.get()) != 0) return cannot_read(path, errno);
-  return text;
-}
+Result<std::string> read_text_file(const std::string& path) { return read_text(path, most_bytes); }
 
 Result<model::Pipeline> pipeline_of(const std::string& text_or_file) {
   if (!text_or_file.ends_with(".toml")) return model::parse_pipeline_text(text_or_file);

@@ -2,18 +2,15 @@
 
 #include "millrace/base/nearest_name.h"
 #include "millrace/base/quoted.h"
-#include "millrace/base/system_reason.h"
+#include "millrace/base/whole_file.h"
 #include "millrace/image/filter/arguments.h"
 #include "millrace/image/filters/named_filters.h"
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -229,14 +226,6 @@ class TomlReader {
   Pipeline pipeline_;
 };
 
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }  // opened for reading: nothing to lose
-};
-
-std::unexpected<Error> cannot_read(const std::string& path, int error_number) {
-  return usage_error("cannot read the pipeline file {}: {}", path, system_reason(error_number));
-}
-
 }  // namespace
 
 Result<Pipeline> parse_pipeline_toml(std::string_view text, std::string_view file_name) {
@@ -252,16 +241,10 @@ Result<Pipeline> parse_pipeline_toml(std::string_view text, std::string_view fil
 }
 
 Result<Pipeline> read_pipeline_toml(const std::string& path) {
-  const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rbe"));
-  if (!file) return cannot_read(path, errno);
-  std::string text(max_pipeline_file + 1, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-  if (std::ferror(file.get()) != 0) return cannot_read(path, errno);
-  if (text.size() > max_pipeline_file) {
-    return usage_error("{} is larger than the {} bytes allowed for a pipeline; is it the right file?", path,
-                       max_pipeline_file);
-  }
-  return parse_pipeline_toml(text, path);
+  const auto text =
+      read_text(path, max_pipeline_file, {.missing = "give a .toml file, a preset or a pipeline"});
+  if (!text) return std::unexpected(text.error());
+  return parse_pipeline_toml(*text, path);
 }
 
 std::string to_toml(const Pipeline& pipeline) {

@@ -1,4 +1,5 @@
-// A plan: by which strategy a pipeline runs, on how many cores, with which threads, tokens and queues.
+// A plan, what is decided on or a candidate for it: by which strategy a pipeline runs, on how many cores,
+// with which threads, tokens and queues.
 #pragma once
 
 #include "millrace/model/pipeline/pipeline.h"

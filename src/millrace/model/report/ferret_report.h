@@ -17,8 +17,7 @@ struct ErrorSummary {
   double median = 0;  // of the magnitudes of relative errors
   double worst = 0;
 };
-// Of the entries that `seconds` gives a value for; with_calibration: also of those that constants were
-// derived from.
+// Of the simulations; with_calibration: also of the entries that constants were derived from.
 [[nodiscard]] ErrorSummary simulation_error(const std::vector<FerretPrediction>& predictions,
                                             bool with_calibration);
 

@@ -35,18 +35,23 @@ struct FerretEntry {
 [[nodiscard]] std::span<const FerretEntry> ferret_entries();
 
 // Where the constants come from:
-// - rank: 370.6 s with one thread a stage, which is the time of the slowest stage (table 1, 6/6).
-// - load: 34.5 s, between the two values for which the paper's case 1 gives its sizing results (section 3.4):
-//   21 items a queue with 6 stages, at which N / 2 servers of `rank` are as fast as load: 370.6 / 10.5 = 35.3
-//   s; 24 with 3 stages: 437 / 13 = 33.6 s. No entry of the tables was used.
-// - slowdown of everything but load, 0.7 % for every further busy core: from 438.4 to 447.2 s of core time
-// from 1
-//   to 4 cores (table 1 right), where nothing else limits. load waits for its device and is taken as
+//
+//   rank: 370.6 s with one thread a stage, which is the time of the slowest stage (table 1, 6/6).
+//
+//   load: 34.5 s, between the two values for which the paper's case 1 gives its sizing results (section 3.4):
+//   21 items a queue with 6 stages, at which N / 2 servers of `rank` are as fast as load, 370.6 / 10.5 = 35.3
+//   s; 24 with 3 stages, 437 / 13 = 33.6 s. No entry of the tables was used.
+//
+//   slowdown of everything but load: 0.7 % for every further busy core, from 438.4 to 447.2 s of core time
+//   from 1 to 4 cores (table 1, right), where nothing else limits. load waits for its device and is taken as
 //   unaffected.
-// - the rest of 437 s is divided 3 : 1 : 6 among seg, extract and vec, with 0.6 s for out. The paper shows
-// these
-//   shares only in a figure; another division changes no prediction by more than 1 % as none of them limits.
-// - exponential service times, as the paper assumes.
+//
+//   The rest of 437 s is divided 3 : 1 : 6 among seg, extract and vec, with 0.6 s for out. The paper shows
+//   these shares only in a figure; another division changes no prediction by more than 1 %, as none of them
+//   limits.
+//
+//   Service times are exponential, as the paper assumes.
+//
 // Oversubscribed pools are simulated with sticky threads (CoreSharing). That structure was chosen knowing the
 // entries of 8 and 16 cores, which an ideal scheduler misses by 17 and 27 %; it has no constant to fit.
 struct FerretTimes {
@@ -65,8 +70,8 @@ struct FerretPrediction {
   std::optional<double> paper_model;  // seconds by case 1 or 3; the paper has none for oversubscription
   double formulas = 0;
   double simulation = 0;
-  std::optional<double>
-      simulation_balanced;  // oversubscribed: with an ideal scheduler instead of a sticky one
+  // Oversubscribed: with an ideal scheduler instead of a sticky one.
+  std::optional<double> simulation_balanced;
 };
 
 // Predicts every entry. `runs` simulations each, averaged.

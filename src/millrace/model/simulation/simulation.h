@@ -20,8 +20,8 @@ struct PoolsSetting {
   int tokens = 0;  // items of the source inside at once; 0: as many as the queues take
 };
 
-// Every thread carries one item through stage after stage as long as it can, then
-// takes up what it left behind, last first, then steals the oldest of another thread.
+// Every thread carries one item through stage after stage as long as it can, then takes up what it left
+// behind, last first, then steals the oldest of another thread.
 struct StealingSetting {
   int threads = 1;
   int tokens = 1;  // items of the source inside at once
@@ -35,8 +35,8 @@ struct SimulationOptions {
 
 struct StageTotals {
   std::int64_t items = 0;  // that it worked on
-  double busy_seconds =
-      0;  // of threads, at work in it at full speed (slowdown included, waiting for a core not)
+  // Of threads, at work in it at full speed (slowdown included, waiting for a core not).
+  double busy_seconds = 0;
 };
 
 struct PoolTotals {
@@ -55,8 +55,7 @@ struct SimulationResult {
   std::int64_t most_items_inside = 0;
   std::int64_t items_born = 0;  // at the source and by splitting
   double sojourn_seconds = 0;   // mean, from birth until the item left, or was dropped
-  // Source items per second between a tenth and nine tenths of the run, without filling
-  // and draining.
+  // Source items per second between a tenth and nine tenths of the run, without filling and draining.
   double steady_items_per_second = 0;
 };
 
