@@ -1,6 +1,6 @@
 // millrace-dedup: packs a stream without its duplicates, and restores it.
-#include "dedup/archive_info.h"
-#include "dedup/summary.h"
+#include "dedup/archive/archive_info.h"
+#include "dedup/run/summary.h"
 #include "millrace/base/byte_count.h"
 #include "millrace/base/check_outputs.h"
 #include "millrace/base/clock.h"

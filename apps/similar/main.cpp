@@ -1,7 +1,7 @@
 #include "millrace/base/error_line.h"
 #include "millrace/base/ignore_write_signals.h"
-#include "similar/index_command.h"
-#include "similar/query_command.h"
+#include "similar/command/index_command.h"
+#include "similar/command/query_command.h"
 
 #include <cstdio>
 

@@ -8,8 +8,8 @@
 // threads, however many CPUs there are.
 #include "millrace/base/clock.h"
 #include "millrace/pool/worker_pool.h"
-#include "similar/index_run.h"
-#include "similar/query_run.h"
+#include "similar/run/index_run.h"
+#include "similar/run/query_run.h"
 
 #include <algorithm>
 #include <charconv>

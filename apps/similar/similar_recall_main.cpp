@@ -10,9 +10,9 @@
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/base/whole_file.h"
 #include "millrace/pool/worker_pool.h"
-#include "similar/image_decoder.h"
-#include "similar/index_run.h"
-#include "similar/query_run.h"
+#include "similar/image/image_decoder.h"
+#include "similar/run/index_run.h"
+#include "similar/run/query_run.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,0 +1,120 @@
+// The bytes of an archive, version 1: headers of records as values, encoded and decoded. docs/dedup.md
+// describes them byte by byte. Pure.
+#pragma once
+
+#include "dedup/chunks/stream_hash.h"
+#include "millrace/base/result.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <variant>
+
+namespace millrace::dedup {
+
+// How the content of a data record is stored.
+enum class Method : std::uint8_t { stored = 0, zstd = 1, zlib = 2 };
+
+// What every archive begins with.
+struct ArchiveHeader {
+  static constexpr std::size_t size = 32;
+
+  std::uint32_t largest_content = 0;  // no record restores more bytes than this, 1 to content_limit
+  std::uint32_t average_chunk = 0;    // for the reader's information only
+  Method method = Method::zstd;       // of the records that became smaller by it
+  std::uint8_t level = 0;             // the same
+
+  bool operator==(const ArchiveHeader&) const = default;
+};
+
+// A part of the stream that is met for the first time; its payload follows.
+struct DataHeader {
+  static constexpr std::size_t size = 24;
+
+  Method method = Method::stored;
+  std::uint32_t content_size = 0;  // bytes it restores, at least 1
+  std::uint32_t payload_size = 0;  // bytes that follow; content_size if stored, fewer if not
+  std::uint64_t payload_check = 0;
+
+  bool operator==(const DataHeader&) const = default;
+};
+
+// A part of the stream that is equal to one of an earlier data record.
+struct ReferenceHeader {
+  static constexpr std::size_t size = 32;
+
+  std::uint32_t length = 0;          // bytes it restores, at least 1
+  std::uint32_t begin = 0;           // of them, in the content of the data record
+  std::uint64_t archive_offset = 0;  // of the data record's header
+  std::uint64_t stream_offset = 0;   // of the first byte that the data record restores
+
+  bool operator==(const ReferenceHeader&) const = default;
+};
+
+// Where each data record and reference begins, in the order of the stream; the entries follow.
+struct IndexHeader {
+  static constexpr std::size_t size = 32;
+
+  std::uint64_t entries = 0;
+  std::uint64_t entries_check = 0;
+
+  bool operator==(const IndexHeader&) const = default;
+};
+struct IndexEntry {
+  static constexpr std::size_t size = 16;
+
+  std::uint64_t stream_offset = 0;
+  std::uint64_t archive_offset = 0;
+
+  bool operator==(const IndexEntry&) const = default;
+};
+
+// The last record; nothing follows it.
+struct EndHeader {
+  static constexpr std::size_t size = 64;
+
+  std::uint64_t index_offset = 0;
+  std::uint64_t stream_size = 0;
+  std::uint64_t data_records = 0;
+  std::uint64_t references = 0;
+  StreamCheck stream_check;
+
+  bool operator==(const EndHeader&) const = default;
+};
+
+using RecordHeader = std::variant<DataHeader, ReferenceHeader, IndexHeader, EndHeader>;
+
+// The most that ArchiveHeader::largest_content may be: what a reader has to be ready for.
+inline constexpr std::uint32_t content_limit = std::uint32_t{16} << 20;
+// Of the archives that are written and read.
+inline constexpr std::uint16_t archive_version = 1;
+inline constexpr std::size_t least_record_header = DataHeader::size;
+inline constexpr std::size_t largest_record_header = EndHeader::size;
+
+// Every header carries a check of its bytes and of the offset at which it stands, so that a record that was
+// moved is as damaged as one that was altered.
+[[nodiscard]] std::array<std::byte, ArchiveHeader::size> encode(const ArchiveHeader& header);
+[[nodiscard]] std::array<std::byte, DataHeader::size> encode(const DataHeader& header, std::uint64_t offset);
+[[nodiscard]] std::array<std::byte, ReferenceHeader::size> encode(const ReferenceHeader& header,
+                                                                  std::uint64_t offset);
+[[nodiscard]] std::array<std::byte, IndexHeader::size> encode(const IndexHeader& header,
+                                                              std::uint64_t offset);
+[[nodiscard]] std::array<std::byte, EndHeader::size> encode(const EndHeader& header, std::uint64_t offset);
+[[nodiscard]] std::array<std::byte, IndexEntry::size> encode(const IndexEntry& entry);
+
+// Failures say what is wrong, not where.
+[[nodiscard]] Result<ArchiveHeader>
+decode_archive_header(std::span<const std::byte, ArchiveHeader::size> bytes);
+[[nodiscard]] IndexEntry decode_index_entry(std::span<const std::byte, IndexEntry::size> bytes);
+// The size of the record header that begins with this byte.
+[[nodiscard]] Result<std::size_t> record_header_size(std::byte first);
+// `bytes`: as many as record_header_size() says. `offset`: where in the archive they stand. Sizes are checked
+// against each other and against `largest_content`.
+[[nodiscard]] Result<RecordHeader> decode_record_header(std::span<const std::byte> bytes,
+                                                        std::uint64_t offset, std::uint32_t largest_content);
+
+// XXH3 with 64 bits.
+[[nodiscard]] std::uint64_t check_of(std::span<const std::byte> bytes);
+
+}  // namespace millrace::dedup

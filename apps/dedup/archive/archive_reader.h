@@ -1,0 +1,86 @@
+// ArchiveReader: an archive's records one after the other, as they come out of a file or pipe.
+#pragma once
+
+#include "dedup/archive/archive_format.h"
+#include "millrace/base/byte_stream.h"
+#include "millrace/base/result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <variant>
+#include <vector>
+
+namespace millrace::dedup {
+
+// A record that restores a part of the stream, and where it stands.
+struct StoredRecord {
+  std::uint64_t number = 0;  // from 0
+  std::uint64_t archive_offset = 0;
+  std::uint64_t stream_offset = 0;
+  std::variant<DataHeader, ReferenceHeader> header;
+  std::vector<std::byte> payload;  // of a data record, as checked
+
+  // Bytes it restores.
+  [[nodiscard]] std::uint32_t content_size() const;
+};
+
+// "NAME: damaged at byte B (record N): WHAT; take another copy of the archive".
+[[nodiscard]] std::unexpected<Error> damaged(const std::string& name, std::uint64_t offset,
+                                             std::uint64_t record, const std::string& what);
+
+// Reads forward only. What it delivers has passed its checks; whatever bytes come in, it holds no more than
+// one payload, a megabyte, and 17 bytes for every record. Used by one thread at a time.
+class ArchiveReader {
+ public:
+  // `source` outlives it. `copy`, if given, is called with the offset and the bytes of every data record,
+  // header and payload, before it is delivered.
+  // `read_ahead`: bytes asked of the source at once, at least 1.
+  using Copy = std::function<Status(std::uint64_t offset, std::span<const std::byte> bytes)>;
+  explicit ArchiveReader(ByteSource& source, Copy copy = {}, std::size_t read_ahead = std::size_t{1} << 18);
+
+  // Once, first. Failure if the source holds no archive.
+  [[nodiscard]] Result<ArchiveHeader> begin();
+  // The next record; none at the end, after the index and the end were found to be as they should. Failure
+  // names the byte and the record where the archive is damaged or cut off.
+  [[nodiscard]] Result<std::optional<StoredRecord>> next();
+
+  // After the end: what the restored stream has to be.
+  [[nodiscard]] const EndHeader& end() const { return end_; }
+
+  [[nodiscard]] std::uint64_t archive_size() const { return offset_; }
+
+ private:
+  [[nodiscard]] Result<RecordHeader> read_header(std::vector<std::byte>& bytes);
+  [[nodiscard]] Result<std::optional<StoredRecord>> deliver(const DataHeader& header,
+                                                            std::vector<std::byte> bytes);
+  [[nodiscard]] Result<std::optional<StoredRecord>> deliver(const ReferenceHeader& header);
+  [[nodiscard]] Status check_index(const IndexHeader& header);
+  [[nodiscard]] Status check_end(std::uint64_t index_offset);
+  // Appends `count` bytes to `bytes`; failure if the archive ends before.
+  [[nodiscard]] Status read(std::vector<std::byte>& bytes, std::size_t count);
+  [[nodiscard]] std::unexpected<Error> damaged_here(const std::string& what) const;
+
+  ByteSource* source_;
+  Copy copy_;
+  std::uint32_t largest_content_ = 0;
+  bool cut_off_ = false;  // the source ended before the archive did
+  // What was read ahead.
+  std::size_t read_ahead_;
+  std::unique_ptr<std::byte[]> ahead_;
+  std::size_t ahead_begin_ = 0;
+  std::size_t ahead_end_ = 0;
+
+  std::uint64_t offset_ = 0;         // of the next byte
+  std::uint64_t record_offset_ = 0;  // of the record under way
+  std::uint64_t stream_size_ = 0;
+  std::uint64_t data_records_ = 0;
+  std::vector<IndexEntry> index_;
+  std::vector<bool> is_data_;  // of the entry's record
+  EndHeader end_;
+};
+
+}  // namespace millrace::dedup

@@ -1,0 +1,76 @@
+// What a byte costs in each stage, and which digest is the fastest.
+#include "dedup/archive/codec.h"
+#include "dedup/chunks/chunk_cutter.h"
+#include "dedup/chunks/dedup_testing.h"
+#include "dedup/chunks/sha256.h"
+#include "dedup/chunks/stream_hash.h"
+
+#include <array>
+#include <memory>
+
+#include <benchmark/benchmark.h>
+#include <openssl/evp.h>
+
+namespace millrace::dedup {
+namespace {
+
+constexpr std::size_t fragment = std::size_t{2} << 20;
+
+void count_bytes(benchmark::State& state, std::size_t bytes) {
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes));
+}
+
+void cut_into_chunks(benchmark::State& state) {
+  const ChunkCutter cutter(*ChunkSizes::around(static_cast<std::size_t>(state.range(0))));
+  const Bytes data = random_bytes(fragment, 1);
+  for ([[maybe_unused]] auto _ : state)
+    for (std::size_t end = 0; end < data.size();)
+      end += cutter.first_chunk(std::span(data).subspan(end));
+  count_bytes(state, data.size());
+}
+BENCHMARK(cut_into_chunks)->Arg(1024)->Arg(16384)->Arg(262144);
+
+void digest_sha256(benchmark::State& state) {
+  const Bytes data = random_bytes(default_average_chunk, 1);
+  auto sha = Sha256::create();
+  for ([[maybe_unused]] auto _ : state)
+    benchmark::DoNotOptimize(sha->of(data));
+  count_bytes(state, data.size());
+}
+BENCHMARK(digest_sha256);
+
+void digest_blake2b(benchmark::State& state) {
+  const Bytes data = random_bytes(default_average_chunk, 1);
+  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  for ([[maybe_unused]] auto _ : state) {
+    EVP_DigestInit_ex2(context.get(), EVP_blake2b512(), nullptr);
+    EVP_DigestUpdate(context.get(), data.data(), data.size());
+    EVP_DigestFinal_ex(context.get(), digest.data(), nullptr);
+    benchmark::DoNotOptimize(digest);
+  }
+  count_bytes(state, data.size());
+}
+BENCHMARK(digest_blake2b);
+
+void hash_the_stream(benchmark::State& state) {
+  const Bytes data = random_bytes(fragment, 1);
+  StreamHash hash;
+  for ([[maybe_unused]] auto _ : state)
+    hash.add(data);
+  benchmark::DoNotOptimize(hash.value());
+  count_bytes(state, data.size());
+}
+BENCHMARK(hash_the_stream);
+
+void compress_text(benchmark::State& state) {
+  const Bytes data = text_bytes(fragment, 1);
+  Compressor compressor({Method::zstd, static_cast<int>(state.range(0))});
+  for ([[maybe_unused]] auto _ : state)
+    benchmark::DoNotOptimize(compressor.compress(data));
+  count_bytes(state, data.size());
+}
+BENCHMARK(compress_text)->Arg(1)->Arg(3)->Arg(9);
+
+}  // namespace
+}  // namespace millrace::dedup

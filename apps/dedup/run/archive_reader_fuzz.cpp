@@ -1,0 +1,160 @@
+// Any bytes at all are an archive or an error; what is restored from damaged ones is the beginning of what
+// the sound one holds. The checks would keep a fuzzer from the code behind them, so the headers' are put
+// right before, and records that can be restored are made a whole archive.
+#include "dedup/archive/archive_format.h"
+#include "dedup/archive/archive_reader.h"
+#include "dedup/archive/archive_writer.h"
+#include "dedup/chunks/dedup_testing.h"
+#include "dedup/chunks/stream_hash.h"
+#include "dedup/run/pack.h"
+#include "dedup/run/restorer.h"
+#include "dedup/run/unpack.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace {
+
+using namespace millrace;
+using namespace millrace::dedup;
+
+// Encodes every header anew with the fields that it has, as far as the records can be followed.
+Bytes with_right_checks(std::span<const std::byte> data) {
+  Bytes bytes(data.begin(), data.end());
+  const auto put = [&](std::size_t at, const auto& encoded) {
+    std::ranges::copy(encoded, bytes.begin() + static_cast<std::ptrdiff_t>(at));
+  };
+  const auto number = [&](std::size_t at, std::size_t size) {
+    std::uint64_t value = 0;
+    for (std::size_t i = size; i-- > 0;)
+      value = value << 8 | std::to_integer<std::uint64_t>(bytes[at + i]);
+    return value;
+  };
+  if (bytes.size() < ArchiveHeader::size) return bytes;
+  put(0, encode({.largest_content = 1 + static_cast<std::uint32_t>(number(16, 4) % 100'000),
+                 .average_chunk = 1024,
+                 .method = Method::zstd,
+                 .level = 3}));
+  for (std::size_t at = ArchiveHeader::size; at < bytes.size();) {
+    const auto size = record_header_size(bytes[at]);
+    if (!size || *size > bytes.size() - at) break;
+    const std::size_t behind = at + *size;
+    switch (std::to_integer<char>(bytes[at])) {
+    case 'D': {
+      const auto method = static_cast<Method>(std::to_integer<std::uint8_t>(bytes[at + 1]) % 3);
+      const auto payload =
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(number(at + 8, 4), bytes.size() - behind));
+      const auto content = method == Method::stored ? payload : static_cast<std::uint32_t>(number(at + 4, 4));
+      put(at,
+          encode(DataHeader{method, content, payload, check_of(std::span(bytes).subspan(behind, payload))},
+                 at));
+      at = behind + payload;
+      break;
+    }
+    case 'R':
+      put(at, encode(ReferenceHeader{static_cast<std::uint32_t>(number(at + 4, 4)),
+                                     static_cast<std::uint32_t>(number(at + 8, 4)), number(at + 16, 8),
+                                     number(at + 24, 8)},
+                     at));
+      at = behind;
+      break;
+    case 'I': {
+      const std::uint64_t entries =
+          std::min<std::uint64_t>(number(at + 16, 8), (bytes.size() - behind) / IndexEntry::size);
+      const std::size_t length = entries * IndexEntry::size;
+      put(at, encode(IndexHeader{entries, check_of(std::span(bytes).subspan(behind, length))}, at));
+      at = behind + length;
+      break;
+    }
+    default:
+      put(at, encode(EndHeader{number(at + 16, 8),
+                               number(at + 24, 8),
+                               number(at + 32, 8),
+                               number(at + 40, 8),
+                               {number(at + 48, 8), number(at + 56, 8)}},
+                     at));
+      at = behind;
+    }
+  }
+  return bytes;
+}
+
+struct Tried {
+  bool sound;
+  Bytes restored;
+};
+
+// As unpack() does it, but on this thread: threads would take most of the time. Calls `on_part` with each
+// record that was restored; false at the first that cannot be, and where the end is not as it should be.
+template <class OnPart>
+bool restored(const Bytes& archive, bool from_archive, MemoryFile& output, const OnPart& on_part) {
+  MemorySource source(archive);
+  MemoryFile file(archive);
+  constexpr std::size_t read_ahead = 50;  // so that records begin and end anywhere in it
+  ArchiveReader reader(source, {}, read_ahead);
+  const auto header = reader.begin();
+  if (!header) return false;
+  Restorer restorer(source.name(), header->largest_content, from_archive ? nullptr : &output, &file, output);
+  for (;;) {
+    const auto record = reader.next();
+    if (!record) return false;
+    if (!*record) break;
+    const auto part = restorer.restore(**record);
+    if (!part || !restorer.write(*part)) return false;
+    on_part(**record, reader.archive_size());
+  }
+  if (reader.archive_size() != archive.size() || restorer.stream_size() != output.bytes.size()) std::abort();
+  return restorer.check(reader.end()).has_value();
+}
+
+Tried tried(const Bytes& archive, bool from_archive) {
+  MemoryFile output;
+  const bool sound = restored(archive, from_archive, output, [](const auto&...) {});
+  return {sound, std::move(output.bytes)};
+}
+
+// The records up to the first that cannot be restored, and behind them what belongs there.
+Bytes completed(const Bytes& archive) {
+  MemoryFile output;
+  std::vector<IndexEntry> index;
+  std::uint64_t data_records = 0;
+  std::uint64_t end = ArchiveHeader::size;
+  restored(archive, false, output, [&](const StoredRecord& record, std::uint64_t behind) {
+    index.push_back({record.stream_offset, record.archive_offset});
+    data_records += std::holds_alternative<DataHeader>(record.header) ? 1 : 0;
+    end = behind;
+  });
+  Bytes whole(archive.begin(), archive.begin() + static_cast<std::ptrdiff_t>(end));
+  const auto append = [&whole](const auto& bytes) { whole.insert(whole.end(), bytes.begin(), bytes.end()); };
+  const auto entries = encode(index);
+  append(encode(IndexHeader{index.size(), check_of(entries)}, end));
+  append(entries);
+  StreamHash hash;
+  hash.add(output.bytes);
+  append(encode(EndHeader{end, output.bytes.size(), data_records, index.size() - data_records, hash.value()},
+                whole.size()));
+  return whole;
+}
+
+}  // namespace
+
+// NOLINTNEXTLINE(readability-identifier-naming): the name libFuzzer calls
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto given = std::as_bytes(std::span(data, size));
+  tried(Bytes(given.begin(), given.end()), true);
+  if (given.size() < ArchiveHeader::size) return 0;
+  const Bytes archive = with_right_checks(given);
+  const Tried part = tried(archive, true);
+  const Bytes whole = completed(archive);
+  const Tried by_archive = tried(whole, true);
+  const Tried by_output = tried(whole, false);
+  // Both ways to resolve references come to the same.
+  if (!by_archive.sound || !by_output.sound || by_archive.restored != by_output.restored) std::abort();
+  if (part.restored != by_output.restored) std::abort();
+  return 0;
+}

@@ -1,0 +1,229 @@
+// Archives as files: what is restored from sound ones, and what from damaged ones.
+#include "dedup/archive/archive_format.h"
+#include "dedup/archive/archive_reader.h"
+#include "dedup/chunks/dedup_testing.h"
+#include "dedup/run/pack.h"
+#include "dedup/run/unpack.h"
+#include "millrace/pool/serial_team.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace millrace::dedup {
+namespace {
+
+// Where references find their bytes; see UnpackOptions.
+enum class References { restored, archive, temporary };
+
+struct Unpacked {
+  UnpackOutcome outcome;
+  Bytes bytes;
+};
+
+Unpacked unpacked(std::span<const std::byte> archive, References references) {
+  PiecewiseSource source(archive);
+  MemoryFile file(archive);
+  MemoryFile output;
+  pool::SerialTeam team;
+  UnpackOptions options;
+  if (references == References::restored) options.restored = &output;
+  if (references == References::archive) options.archive = &file;
+  UnpackOutcome outcome = unpack(source, output, team, options);
+  return {std::move(outcome), std::move(output.bytes)};
+}
+
+Bytes packed(const Bytes& stream, const Compression& compression = {}) {
+  PiecewiseSource source(stream);
+  MemoryFile archive;
+  pool::SerialTeam team;
+  const PackOutcome outcome =
+      pack(source, archive, team, {.compression = compression, .chunks = small_chunks()});
+  EXPECT_TRUE(outcome.status) << outcome.status.error().message;
+  EXPECT_EQ(outcome.archive_bytes, archive.bytes.size());
+  EXPECT_EQ(outcome.stream_bytes, stream.size());
+  return archive.bytes;
+}
+
+// Has records of every kind: stored and compressed data, references, the index, the end.
+Bytes small_stream() {
+  const Bytes part = random_bytes(6000, 1);
+  return joined({part, text_bytes(3000, 2), part, text_bytes(3000, 2), part, random_bytes(1500, 3)});
+}
+
+class Archives : public testing::TestWithParam<References> {};
+
+TEST_P(Archives, restore_what_was_packed) {
+  for (const NamedStream& stream : streams(3'000'000))
+    for (const Compression compression :
+         {Compression{}, Compression{Method::zlib, 1}, Compression{Method::stored, 0}}) {
+      const Bytes archive = packed(stream.bytes, compression);
+      const Unpacked result = unpacked(archive, GetParam());
+      ASSERT_TRUE(result.outcome.status) << stream.name << ": " << result.outcome.status.error().message;
+      EXPECT_TRUE(result.bytes == stream.bytes) << stream.name;
+      EXPECT_EQ(result.outcome.archive_bytes, archive.size());
+    }
+}
+
+// Nothing is restored that was not there, whatever is wrong with the archive.
+void expect_refused(const Bytes& archive, References references, const Bytes& stream,
+                    const std::string& what) {
+  const Unpacked result = unpacked(archive, references);
+  ASSERT_FALSE(result.outcome.status) << what;
+  EXPECT_EQ(result.outcome.status.error().kind, ErrorKind::failure) << what;
+  ASSERT_LE(result.bytes.size(), stream.size()) << what;
+  EXPECT_TRUE(std::ranges::equal(result.bytes, std::span(stream).first(result.bytes.size()))) << what;
+}
+
+TEST_P(Archives, are_refused_cut_off_at_any_byte) {
+  const Bytes stream = small_stream();
+  const Bytes archive = packed(stream);
+  for (std::size_t size = 0; size < archive.size(); ++size) {
+    expect_refused({archive.begin(), archive.begin() + static_cast<std::ptrdiff_t>(size)}, GetParam(), stream,
+                   fmt::format("{} of {} bytes", size, archive.size()));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(Archives, are_refused_with_any_byte_altered) {
+  const Bytes stream = small_stream();
+  const Bytes archive = packed(stream);
+  std::mt19937 random(1);
+  for (std::size_t at = 0; at < archive.size(); ++at) {
+    Bytes altered = archive;
+    altered[at] ^= static_cast<std::byte>(1U << random() % 8);
+    expect_refused(altered, GetParam(), stream, fmt::format("byte {}", at));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(Archives, are_refused_with_something_behind_the_end) {
+  const Bytes stream = small_stream();
+  const Bytes archive = packed(stream);
+  expect_refused(joined({archive, Bytes(1)}), GetParam(), stream, "a byte more");
+  expect_refused(joined({archive, archive}), GetParam(), stream, "twice");
+}
+
+std::string name_of(References references) {
+  switch (references) {
+  case References::restored:
+    return "restored";
+  case References::archive:
+    return "archive";
+  case References::temporary:
+    return "temporary";
+  }
+  return "";
+}
+
+INSTANTIATE_TEST_SUITE_P(references, Archives,
+                         testing::Values(References::restored, References::archive, References::temporary),
+                         [](const auto& test) { return name_of(test.param); });
+
+// The offsets at which the records of a sound archive begin.
+std::vector<std::size_t> record_offsets(const Bytes& archive) {
+  std::vector<std::size_t> offsets;
+  for (std::size_t at = ArchiveHeader::size; at < archive.size();) {
+    offsets.push_back(at);
+    const auto bytes = std::span(archive).subspan(at, record_header_size(archive[at]).value());
+    const auto header = decode_record_header(bytes, at, content_limit).value();
+    at += bytes.size();
+    if (const auto* data = std::get_if<DataHeader>(&header)) at += data->payload_size;
+    if (const auto* index = std::get_if<IndexHeader>(&header)) at += index->entries * IndexEntry::size;
+  }
+  return offsets;
+}
+
+TEST(Archive, has_records_of_every_kind_in_these_tests) {
+  const Bytes archive = packed(small_stream());
+  std::string types;
+  std::string methods;
+  for (const std::size_t at : record_offsets(archive)) {
+    types += static_cast<char>(archive[at]);
+    if (types.back() == 'D') methods += fmt::format("{}", std::to_integer<int>(archive[at + 1]));
+  }
+  for (const char type : {'D', 'R', 'I', 'E'})
+    EXPECT_NE(types.find(type), std::string::npos) << types;
+  EXPECT_NE(methods.find('0'), std::string::npos) << methods;
+  EXPECT_NE(methods.find('1'), std::string::npos) << methods;
+}
+
+TEST(Archive, errors_name_the_byte_and_the_record) {
+  const Bytes archive = packed(small_stream());
+  const std::vector<std::size_t> offsets = record_offsets(archive);
+  for (std::size_t number = 0; number + 1 < offsets.size(); ++number) {
+    Bytes altered = archive;
+    altered[offsets[number] + 5] ^= std::byte{1};
+    const auto damaged = unpacked(altered, References::restored).outcome.status.error().message;
+    const std::string where = fmt::format("memory: damaged at byte {} (record {}):", offsets[number], number);
+    EXPECT_EQ(damaged.substr(0, where.size()), where) << damaged;
+    const std::size_t cut = offsets[number] + 9;
+    const auto short_one =
+        unpacked(Bytes(archive.begin(), archive.begin() + static_cast<std::ptrdiff_t>(cut)),
+                 References::restored)
+            .outcome.status.error()
+            .message;
+    const std::string there = fmt::format("memory: cut off at byte {}, in record {}", cut, number);
+    EXPECT_EQ(short_one.substr(0, there.size()), there) << short_one;
+  }
+}
+
+TEST(Archive, is_refused_with_records_left_out_or_exchanged) {
+  const Bytes stream = joined({random_bytes(40'000, 1), random_bytes(40'000, 1), text_bytes(40'000, 2)});
+  const Bytes archive = packed(stream);
+  const std::vector<std::size_t> offsets = record_offsets(archive);
+  for (std::size_t i = 0; i + 2 < offsets.size(); ++i) {
+    const auto at = [&](std::size_t number) {
+      return archive.begin() + static_cast<std::ptrdiff_t>(offsets[number]);
+    };
+    const Bytes left_out = joined({{archive.begin(), at(i)}, {at(i + 1), archive.end()}});
+    EXPECT_FALSE(unpacked(left_out, References::archive).outcome.status) << i;
+    const Bytes exchanged = joined(
+        {{archive.begin(), at(i)}, {at(i + 1), at(i + 2)}, {at(i), at(i + 1)}, {at(i + 2), archive.end()}});
+    EXPECT_FALSE(unpacked(exchanged, References::archive).outcome.status) << i;
+  }
+}
+
+// What references name can be read again by every way to resolve them, which a reference cannot.
+TEST(Archive, is_refused_with_a_reference_to_a_reference) {
+  const Bytes content = random_bytes(100, 1);
+  Bytes archive;
+  const auto append = [&archive](const auto& bytes) {
+    archive.insert(archive.end(), bytes.begin(), bytes.end());
+  };
+  append(encode({.largest_content = 1000, .average_chunk = 1024, .method = Method::zstd, .level = 3}));
+  const std::uint64_t data_at = archive.size();
+  append(encode(DataHeader{Method::stored, 100, 100, check_of(content)}, data_at));
+  append(content);
+  const std::uint64_t reference_at = archive.size();
+  append(encode(ReferenceHeader{100, 0, data_at, 0}, reference_at));
+  append(encode(ReferenceHeader{100, 0, reference_at, 100}, archive.size()));
+  PiecewiseSource source(archive);
+  ArchiveReader reader(source);
+  ASSERT_TRUE(reader.begin());
+  ASSERT_TRUE(reader.next());
+  ASSERT_TRUE(reader.next());
+  const auto third = reader.next();
+  ASSERT_FALSE(third);
+  EXPECT_NE(third.error().message.find("no earlier data record"), std::string::npos) << third.error().message;
+}
+
+// Data that a reference needs may be damaged where it has been read well before: on a failing disk.
+TEST(Archive, is_refused_where_only_the_second_reading_fails) {
+  const Bytes part = random_bytes(5000, 1);
+  const Bytes stream = joined({part, text_bytes(2000, 2), part});
+  const Bytes archive = packed(stream);
+  Bytes altered = archive;
+  altered[ArchiveHeader::size + DataHeader::size + 100] ^= std::byte{1};
+  PiecewiseSource source(archive);
+  MemoryFile file(altered);
+  MemoryFile output;
+  pool::SerialTeam team;
+  const UnpackOutcome outcome = unpack(source, output, team, {.archive = &file});
+  ASSERT_FALSE(outcome.status);
+  EXPECT_NE(outcome.status.error().message.find("byte 32 "), std::string::npos)
+      << outcome.status.error().message;
+}
+
+}  // namespace
+}  // namespace millrace::dedup

@@ -1,0 +1,90 @@
+#include "dedup/run/pack.h"
+
+#include "dedup/archive/archive_writer.h"
+#include "dedup/chunks/fragmenter.h"
+#include "millrace/stream/flow.h"
+
+#include <optional>
+#include <utility>
+#include <variant>
+
+namespace millrace::dedup {
+namespace {
+
+using stream::Kind;
+
+// What is compressed at once, and cut by one thread at once. Part of what an archive looks like, so no
+// option.
+constexpr std::size_t fragment_bytes = std::size_t{2} << 20;
+
+Result<ArchiveRecord> compressed(Compressor& compressor, const NewRun& run) {
+  Result<Payload> payload = compressor.compress(run.part.bytes);
+  if (!payload) return std::unexpected(payload.error());
+  const std::uint64_t check = check_of(payload->bytes);
+  return PackedRun{std::move(*payload), static_cast<std::uint32_t>(run.part.bytes.size()), check};
+}
+
+}  // namespace
+
+PackOutcome pack(ByteSource& source, ByteSink& sink, pool::Team& team, const PackOptions& options) {
+  PackOutcome outcome;
+  const ChunkCutter cutter(options.chunks);
+  Fragmenter fragmenter(source, cutter, fragment_bytes);
+  Deduplicator deduplicator;
+  Compressor compressor(options.compression);
+  ArchiveWriter writer(sink);
+  outcome.status = writer.begin({.largest_content = static_cast<std::uint32_t>(fragmenter.most_bytes()),
+                                 .average_chunk = static_cast<std::uint32_t>(options.chunks.average),
+                                 .method = options.compression.method,
+                                 .level = static_cast<std::uint8_t>(options.compression.level)});
+  if (!outcome.status) return outcome;
+
+  const stream::Port<ArchiveRecord> known("known");
+  auto made =
+      stream::source("read", [&] { return fragmenter.next(); },
+                     {.blocking = options.source_waits,
+                      .bytes = [&](const Fragment& f) { return fragmenter.most_bytes() + f.bytes.size(); }})
+          .stage(Kind::parallel, "refine",
+                 [&](Fragment fragment) { return cut(std::move(fragment), cutter); })
+          .stage(Kind::parallel, "digest",
+                 [](CutFragment fragment) -> Result<CutFragment> {
+                   if (Status done = digest(fragment); !done) return std::unexpected(done.error());
+                   return fragment;
+                 })
+          // In order, so that the first in the stream is the one that counts; a lookup takes so little that
+          // nobody waits for it long.
+          .stage<NewRun>(Kind::serial_in_order, "deduplicate",
+                         [&, known](const CutFragment& fragment, stream::Output<NewRun>& out) {
+                           for (Run& run : deduplicator.divide(fragment)) {
+                             if (auto* fresh = std::get_if<NewRun>(&run))
+                               out.emit(std::move(*fresh));
+                             else
+                               out.emit(known, std::get<KnownRun>(run));
+                           }
+                         })
+          .stage(Kind::parallel, "compress", [&](const NewRun& run) { return compressed(compressor, run); })
+          .land(known)
+          .sink(Kind::serial_in_order, "write",
+                [&](const ArchiveRecord& record) {
+                  Status written = writer.add(record);
+                  if (written && options.progress) options.progress(writer.stream_size());
+                  return written;
+                },
+                {.blocking = options.sink_waits});
+  if (!made) {
+    outcome.status = std::unexpected(made.error());
+    return outcome;
+  }
+  stream::Finished finished = made->run(team, options.run);
+  outcome.status =
+      finished.status ? writer.finish(fragmenter.stream_check()) : std::unexpected(finished.cause);
+  outcome.run = std::move(finished.report);
+  outcome.stream_bytes = writer.stream_size();
+  outcome.archive_bytes = writer.archive_size();
+  outcome.data_records = writer.data_records();
+  outcome.references = writer.references();
+  outcome.dedup = deduplicator.counts();
+  return outcome;
+}
+
+}  // namespace millrace::dedup

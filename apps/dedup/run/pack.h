@@ -1,0 +1,54 @@
+// pack: a stream of bytes to an archive.
+#pragma once
+
+#include "dedup/archive/codec.h"
+#include "dedup/chunks/chunk_cutter.h"
+#include "dedup/chunks/deduplicator.h"
+#include "millrace/base/byte_stream.h"
+#include "millrace/base/result.h"
+#include "millrace/pool/team.h"
+#include "millrace/stream/run_options.h"
+#include "millrace/stream/run_report.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace millrace::dedup {
+
+// Called by one thread at a time with the bytes of the stream that are done.
+using Progress = std::function<void(std::uint64_t stream_bytes)>;
+
+// The average chunk unless another is asked for: smaller ones find little more in file trees and make the
+// table of digests larger.
+inline constexpr std::size_t default_average_chunk = std::size_t{16} << 10;
+
+struct PackOptions {
+  Compression compression;
+  ChunkSizes chunks;
+  stream::RunOptions run;
+  // Whether reading, and writing, may wait for another program. What waits gets a thread of its own.
+  bool source_waits = false;
+  bool sink_waits = false;
+  Progress progress;  // may be empty
+};
+
+// What came of a run; of one that failed, as far as it went.
+struct PackOutcome {
+  // Of kind interrupted after a stop.
+  Status status;
+  std::uint64_t stream_bytes = 0;
+  std::uint64_t archive_bytes = 0;
+  std::uint64_t data_records = 0;
+  std::uint64_t references = 0;
+  DedupCounts dedup;
+  stream::RunReport run;
+};
+
+// Reads `source` to its end. The bytes written depend on those read, the compression and the chunk sizes, and
+// on nothing else: not on strategy, threads, tokens or budget. The byte budget counts the fragments in flight
+// with as much again for what they become.
+[[nodiscard]] PackOutcome pack(ByteSource& source, ByteSink& sink, pool::Team& team,
+                               const PackOptions& options);
+
+}  // namespace millrace::dedup

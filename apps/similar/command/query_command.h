@@ -1,0 +1,11 @@
+// The verb `query`.
+#pragma once
+
+#include "similar/command/run_settings.h"
+
+namespace millrace::similar {
+
+// Adds the verb; `action` becomes what it does when its words are there.
+void add_query_command(CLI::App& app, Action& action);
+
+}  // namespace millrace::similar

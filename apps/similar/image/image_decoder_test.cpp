@@ -1,0 +1,192 @@
+#include "similar/image/image_decoder.h"
+#include "similar/image/similar_testing.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <png.h>
+#include <turbojpeg.h>
+
+#include <gtest/gtest.h>
+
+namespace millrace::similar {
+namespace {
+
+std::vector<std::byte> png_of(const void* pixels, int width, int height, unsigned format) {
+  png_image png{};
+  png.version = PNG_IMAGE_VERSION;
+  png.width = static_cast<unsigned>(width);
+  png.height = static_cast<unsigned>(height);
+  png.format = format;
+  png_alloc_size_t size = 0;
+  EXPECT_NE(png_image_write_to_memory(&png, nullptr, &size, 0, pixels, 0, nullptr), 0);
+  std::vector<std::byte> file(size);
+  EXPECT_NE(png_image_write_to_memory(&png, file.data(), &size, 0, pixels, 0, nullptr), 0);
+  file.resize(size);
+  return file;
+}
+
+// A JPEG with an Exif segment behind its first marker.
+std::vector<std::byte> with_orientation(const std::vector<std::byte>& jpeg, int orientation,
+                                        bool little_endian) {
+  std::string tiff = little_endian
+                         ? std::string("II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0?\0\0\0\0\0\0\0", 26)
+                         : std::string("MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0?\0\0\0\0\0\0", 26);
+  tiff[tiff.find('?')] = static_cast<char>(orientation);
+  std::string segment("\xFF\xE1\0\0Exif\0\0", 10);
+  segment[3] = static_cast<char>(2 + 6 + tiff.size());
+  segment += tiff;
+  std::vector<std::byte> file(jpeg.begin(), jpeg.begin() + 2);
+  const auto bytes = std::as_bytes(std::span(segment));
+  file.insert(file.end(), bytes.begin(), bytes.end());
+  file.insert(file.end(), jpeg.begin() + 2, jpeg.end());
+  return file;
+}
+
+std::vector<std::byte> bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST(ImageDecoder, GivesBackTheVeryPixelsOfAPng) {
+  const Image image = scene(1, 61, 47);
+  const auto file = png_of(image.rgb.data(), 61, 47, PNG_FORMAT_RGB);
+  const auto header = read_image_header(file);
+  ASSERT_TRUE(header) << header.error().message;
+  EXPECT_EQ(header->format, ImageFormat::png);
+  const auto decoded = decode_image(file, *header, 1);
+  ASSERT_TRUE(decoded) << decoded.error().message;
+  EXPECT_EQ(*decoded, image);
+}
+
+TEST(ImageDecoder, LaysTransparencyOverWhite) {
+  const std::array<std::uint8_t, 8> pixels{10, 20, 30, 255, 10, 20, 30, 0};
+  const auto file = png_of(pixels.data(), 2, 1, PNG_FORMAT_RGBA);
+  const auto decoded = decode_image(file, *read_image_header(file), 1);
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(decoded->rgb, (std::vector<std::uint8_t>{10, 20, 30, 255, 255, 255}));
+}
+
+TEST(ImageDecoder, ShrinksAJpegNoFurtherThanAsked) {
+  const auto file = encode_jpeg(scene(2, 1000, 700), 90);
+  const auto header = read_image_header(*file);
+  ASSERT_TRUE(header);
+  EXPECT_EQ(header->width, 1000);
+  EXPECT_EQ(header->height, 700);
+  for (const auto& [least, width] : {std::pair(701, 1000), {351, 1000}, {350, 500}, {170, 250}, {10, 125}}) {
+    const auto decoded = decode_image(*file, *header, least);
+    ASSERT_TRUE(decoded);
+    EXPECT_EQ(decoded->width, width) << least;
+  }
+}
+
+std::vector<std::byte> jpeg_of(const Image& image, int subsampling, int flags) {
+  void* const encoder = tjInitCompress();
+  unsigned char* buffer = nullptr;
+  unsigned long size = 0;
+  EXPECT_EQ(tjCompress2(encoder, image.rgb.data(), image.width, 0, image.height, TJPF_RGB, &buffer, &size,
+                        subsampling, 80, flags),
+            0);
+  const auto* first = reinterpret_cast<const std::byte*>(buffer);
+  std::vector<std::byte> file(first, first + size);
+  tjFree(buffer);
+  tjDestroy(encoder);
+  return file;
+}
+
+// A few bytes can claim any size, so what a file takes is told by its header.
+TEST(DecodingBytes, AreKnownFromTheHeader) {
+  const auto bytes = [](std::span<const std::byte> file, int least) {
+    return decoding_bytes(read_image_header(file).value(), least);
+  };
+  const Image image = scene(7, 640, 480);
+  constexpr std::size_t pixels = 640UL * 480;
+  constexpr std::size_t rows = 64UL * 4 * 640;
+  EXPECT_EQ(bytes(png_of(image.rgb.data(), 640, 480, PNG_FORMAT_RGB), 1), 3 * pixels + rows);
+  for (const int subsampling : {TJSAMP_444, TJSAMP_420}) {
+    const auto baseline = jpeg_of(image, subsampling, 0);
+    EXPECT_EQ(bytes(baseline, 480), 3 * pixels + rows);
+    EXPECT_EQ(bytes(baseline, 240), 3 * pixels / 4 + rows);
+    EXPECT_EQ(bytes(baseline, 1), 3 * pixels / 64 + rows);
+    // All coefficients of its three components, of 16 bits each.
+    EXPECT_EQ(bytes(jpeg_of(image, subsampling, TJFLAG_PROGRESSIVE), 1), 3 * pixels / 64 + rows + 6 * pixels);
+  }
+  const auto grey = jpeg_of(image, TJSAMP_GRAY, TJFLAG_PROGRESSIVE);
+  EXPECT_EQ(bytes(grey, 480), 3 * pixels + rows + 2 * pixels);
+  // Where the beginning of the scans is not to be seen, the most that can be.
+  const auto baseline = jpeg_of(image, TJSAMP_444, 0);
+  const auto scan = std::ranges::search(baseline, std::array{std::byte{0xFF}, std::byte{0xDA}}).begin();
+  EXPECT_EQ(bytes(std::span(baseline.begin(), scan), 480), 3 * pixels + rows + 6 * pixels);
+}
+
+class Orientation : public testing::TestWithParam<int> {};
+
+TEST_P(Orientation, IsReadFromExifOfEitherByteOrder) {
+  const auto jpeg = encode_jpeg(scene(3, 32, 24), 90);
+  for (const bool little_endian : {false, true}) {
+    const auto file = with_orientation(*jpeg, GetParam(), little_endian);
+    const auto header = read_image_header(file);
+    ASSERT_TRUE(header) << header.error().message;
+    EXPECT_EQ(header->orientation, GetParam());
+    EXPECT_EQ(header->width, 32);
+    EXPECT_TRUE(decode_image(file, *header, 1));
+  }
+}
+
+TEST_P(Orientation, IsUndoneByTheTurnThatExifDefines) {
+  // Where the first stored pixel, its row and its column are to be seen (Exif 2.32, table 4.6.4 A).
+  const Image stored = scene(4, 5, 3);
+  const Image turned = upright(stored, GetParam());
+  const auto corner = [&](bool right, bool bottom) {
+    return turned.pixel(right ? turned.width - 1 : 0, bottom ? turned.height - 1 : 0);
+  };
+  const bool right = GetParam() == 2 || GetParam() == 3 || GetParam() == 6 || GetParam() == 7;
+  const bool bottom = GetParam() == 3 || GetParam() == 4 || GetParam() == 7 || GetParam() == 8;
+  EXPECT_EQ(turned.width, GetParam() < 5 ? 5 : 3);
+  EXPECT_EQ(std::memcmp(corner(right, bottom), stored.pixel(0, 0), 3), 0);
+  EXPECT_EQ(std::memcmp(corner(!right, !bottom), stored.pixel(4, 2), 3), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Orientation, testing::Range(1, 9));
+
+TEST(ImageHeaderErrors, NameTheFormatOrTheDamage) {
+  const auto message = [](std::string_view text) {
+    return read_image_header(bytes_of(text)).error().message;
+  };
+  EXPECT_EQ(message(""), "empty");
+  EXPECT_EQ(message("GIF89a.."), "a GIF image; JPEG and PNG can be read");
+  EXPECT_EQ(message("RIFF....WEBPVP8 "), "a WebP image; JPEG and PNG can be read");
+  EXPECT_EQ(message("Dear reader"), "no image of a known format; JPEG and PNG can be read");
+  EXPECT_EQ(message("\xFF\xD8\xFF"), "damaged: it ends before the JPEG's size");
+  EXPECT_EQ(message("\x89PNG\r\n\x1A\n"), "damaged: it ends before the PNG's size");
+}
+
+TEST(ImageHeaderErrors, RefuseSizesThatWouldFillTheMemory) {
+  auto file = png_of(scene(1, 8, 8).rgb.data(), 8, 8, PNG_FORMAT_RGB);
+  file[16] = file[20] = std::byte{0x10};
+  const auto header = read_image_header(file);
+  ASSERT_FALSE(header);
+  EXPECT_NE(header.error().message.find("million can be read"), std::string::npos);
+}
+
+class CutImage : public testing::TestWithParam<ImageFormat> {};
+
+TEST_P(CutImage, IsAFailureWhereverItIsCut) {
+  const Image image = scene(6, 90, 70);
+  const auto file = GetParam() == ImageFormat::jpeg ? *encode_jpeg(image, 90)
+                                                    : png_of(image.rgb.data(), 90, 70, PNG_FORMAT_RGB);
+  // The last bytes of a PNG are the mark of its end, without which all pixels are there.
+  const std::size_t pixels_end = file.size() - (GetParam() == ImageFormat::png ? 20 : 2);
+  for (std::size_t size = 0; size < pixels_end; size += 1 + size / 31) {
+    const auto part = std::span(file).first(size);
+    const auto header = read_image_header(part);
+    if (header) {
+      EXPECT_FALSE(decode_image(part, *header, 1)) << size;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, CutImage, testing::Values(ImageFormat::jpeg, ImageFormat::png));
+
+}  // namespace
+}  // namespace millrace::similar

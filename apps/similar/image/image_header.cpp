@@ -1,0 +1,154 @@
+#include "similar/image/image_header.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace millrace::similar {
+namespace {
+
+// Reads numbers at offsets; none beyond the end.
+class Bytes {
+ public:
+  explicit Bytes(std::span<const std::byte> bytes, bool little_endian = false)
+      : bytes_(bytes), little_endian_(little_endian) {}
+
+  [[nodiscard]] std::optional<std::uint32_t> number(std::size_t at, std::size_t size) const {
+    if (at > bytes_.size() || bytes_.size() - at < size) return std::nullopt;
+    std::uint32_t value = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      const std::size_t place = little_endian_ ? size - 1 - i : i;
+      value = value << 8 | std::to_integer<std::uint32_t>(bytes_[at + place]);
+    }
+    return value;
+  }
+  [[nodiscard]] bool has(std::size_t at, std::string_view text) const {
+    if (at > bytes_.size() || bytes_.size() - at < text.size()) return false;
+    for (std::size_t i = 0; i < text.size(); ++i)
+      if (std::to_integer<char>(bytes_[at + i]) != text[i]) return false;
+    return true;
+  }
+  [[nodiscard]] std::span<const std::byte> part(std::size_t at, std::size_t size) const {
+    return bytes_.subspan(at, size);
+  }
+  [[nodiscard]] std::size_t size() const { return bytes_.size(); }
+
+ private:
+  std::span<const std::byte> bytes_;
+  bool little_endian_;
+};
+
+// Exif 2.32, 4.5 and 4.6.4: a TIFF header, then the first directory of 12-byte entries.
+std::optional<int> exif_orientation(std::span<const std::byte> tiff) {
+  const bool little_endian = Bytes(tiff).has(0, "II");
+  if (!little_endian && !Bytes(tiff).has(0, "MM")) return std::nullopt;
+  const Bytes bytes(tiff, little_endian);
+  const auto directory = bytes.number(4, 4);
+  if (!directory) return std::nullopt;
+  const auto entries = bytes.number(*directory, 2);
+  if (!entries) return std::nullopt;
+  for (std::size_t i = 0; i < *entries; ++i) {
+    const std::size_t entry = std::size_t{*directory} + 2 + 12 * i;
+    const auto tag = bytes.number(entry, 2);
+    if (!tag) return std::nullopt;
+    if (*tag != 0x0112) continue;
+    const auto value = bytes.number(entry + 8, 2);
+    if (!value || *value < 1 || *value > 8) return std::nullopt;
+    return static_cast<int>(*value);
+  }
+  return std::nullopt;
+}
+
+// ITU-T T.81, annex B: markers of two bytes, most followed by a length and that many bytes less two. The
+// frame header has the size; the header of the first scan behind it, how many components come together.
+Result<ImageHeader> jpeg_header(const Bytes& file) {
+  ImageHeader header{.format = ImageFormat::jpeg, .channels = 0, .needs_coefficients = true};
+  // What is wrong behind the frame header is for the decoder to say; to be ready for the worst costs nothing.
+  const auto wrong = [&](std::string message) -> Result<ImageHeader> {
+    if (header.channels > 0) return header;
+    return failure("damaged: {}", message);
+  };
+  bool progressive = false;
+  std::size_t at = 2;
+  for (;;) {
+    const auto mark = file.number(at, 1);
+    const auto code = file.number(at + 1, 1);
+    if (!mark || !code) return wrong("it ends before the JPEG's size");
+    if (*mark != 0xFF) return wrong(fmt::format("no JPEG marker at byte {}", at));
+    if (*code == 0xFF) {  // fill byte
+      ++at;
+      continue;
+    }
+    const auto length = file.number(at + 2, 2);
+    if (!length) return wrong("it ends before the JPEG's size");
+    if (*length < 2) return wrong(fmt::format("a JPEG segment of no length at byte {}", at));
+    const bool is_frame = *code >= 0xC0 && *code <= 0xCF && *code != 0xC4 && *code != 0xC8 && *code != 0xCC;
+    if (is_frame && header.channels == 0) {
+      const auto height = file.number(at + 5, 2);
+      const auto width = file.number(at + 7, 2);
+      const auto channels = file.number(at + 9, 1);
+      if (!height || !width || !channels) return wrong("it ends before the JPEG's size");
+      header.width = static_cast<int>(*width);
+      header.height = static_cast<int>(*height);
+      header.channels = std::max(1, static_cast<int>(*channels));
+      progressive = *code != 0xC0 && *code != 0xC1;
+    }
+    if (*code == 0xD9) return wrong("a JPEG without a size");
+    if (*code == 0xDA) {
+      const auto together = file.number(at + 4, 1);
+      if (together && header.channels > 0)
+        header.needs_coefficients = progressive || static_cast<int>(*together) < header.channels;
+      return wrong("a JPEG without a size");
+    }
+    constexpr std::size_t exif_mark = 6;
+    if (*code == 0xE1 && *length >= 2 + exif_mark && at + 2 + *length <= file.size() &&
+        file.has(at + 4, std::string_view("Exif\0\0", exif_mark))) {
+      const auto tiff = file.part(at + 4 + exif_mark, *length - 2 - exif_mark);
+      header.orientation = exif_orientation(tiff).value_or(header.orientation);
+    }
+    at += 2 + *length;
+  }
+}
+
+// PNG specification, 11.2.2: IHDR is the first chunk.
+Result<ImageHeader> png_header(const Bytes& file) {
+  const auto width = file.number(16, 4);
+  const auto height = file.number(20, 4);
+  if (!width || !height || !file.has(12, "IHDR")) return failure("damaged: it ends before the PNG's size");
+  constexpr std::uint32_t longest = 0x7FFF'FFFF;
+  if (*width > longest || *height > longest) return failure("damaged: a PNG of an impossible size");
+  return ImageHeader{
+      .format = ImageFormat::png, .width = static_cast<int>(*width), .height = static_cast<int>(*height)};
+}
+
+std::string_view other_format(const Bytes& file) {
+  if (file.has(0, "GIF8")) return "a GIF image";
+  if (file.has(0, "RIFF") && file.has(8, "WEBP")) return "a WebP image";
+  if (file.has(0, std::string_view("II*\0", 4)) || file.has(0, std::string_view("MM\0*", 4)))
+    return "a TIFF image";
+  if (file.has(0, "BM")) return "a BMP image";
+  if (file.has(4, "ftypheic") || file.has(4, "ftypmif1")) return "a HEIF image";
+  if (file.has(4, "ftypavif")) return "an AVIF image";
+  return "no image of a known format";
+}
+
+}  // namespace
+
+Result<ImageHeader> read_image_header(std::span<const std::byte> bytes) {
+  const Bytes file(bytes);
+  if (file.size() == 0) return failure("empty");
+  const bool is_jpeg = file.has(0, "\xFF\xD8\xFF");
+  if (!is_jpeg && !file.has(0, "\x89PNG\r\n\x1A\n"))
+    return failure("{}; JPEG and PNG can be read", other_format(file));
+  auto header = is_jpeg ? jpeg_header(file) : png_header(file);
+  if (!header) return header;
+  if (header->width == 0 || header->height == 0) return failure("damaged: an image without pixels");
+  if (static_cast<long long>(header->width) * header->height > most_pixels)
+    return failure("{}x{} pixels; at most {} million can be read", header->width, header->height,
+                   most_pixels / 1'000'000);
+  return header;
+}
+
+}  // namespace millrace::similar

@@ -1,0 +1,101 @@
+#include "similar/index/journal.h"
+
+#include "millrace/base/full_transfer.h"
+#include "millrace/base/system_reason.h"
+#include "millrace/base/whole_file.h"
+#include "similar/index/index_file.h"
+#include "similar/index/record_format.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <string_view>
+
+#include <sys/file.h>
+#include <sys/stat.h>
+
+namespace millrace::similar {
+namespace {
+
+constexpr std::string_view journal_mark = "millrace-journal";
+
+// The sound records of a journal for `folder`.
+struct Recovered {
+  std::uint64_t offset = 0;  // where they end; 0 if there is nothing to keep
+  std::vector<IndexedImage> images;
+};
+
+Recovered recovered_from(std::span<const std::byte> file, const std::string& folder) {
+  auto reader = RecordReader::open(file, journal_mark, index_version, "journal");
+  if (!reader) return {};
+  const auto first = reader->next();
+  if (!first || !*first) return {};
+  if (const auto its_folder = folder_from(**first); !its_folder || *its_folder != folder) return {};
+  Recovered result{.offset = reader->offset()};
+  for (;;) {
+    const auto record = reader->next();
+    if (!record || !*record) return result;
+    auto image = image_from(**record);
+    if (!image) return result;
+    result.offset = reader->offset();
+    result.images.push_back(std::move(*image));
+  }
+}
+
+}  // namespace
+
+Result<Journal> Journal::open(const std::string& index_path, const std::string& folder) {
+  const std::string path = index_path + ".journal";
+  for (;;) {
+    auto file = Descriptor::owned(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    if (!file.is_open()) return failure("cannot write '{}': {}", path, system_reason(errno));
+    if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EWOULDBLOCK)
+        return failure("'{}' is being written by another run; wait for it", index_path);
+      return failure("cannot lock '{}': {}", path, system_reason(errno));
+    }
+    // The run before may have taken the file away between the two calls.
+    struct stat ours{};
+    struct stat named{};
+    if (fstat(file.get(), &ours) != 0) return failure("cannot read '{}': {}", path, system_reason(errno));
+    if (stat(path.c_str(), &named) != 0 || named.st_ino != ours.st_ino || named.st_dev != ours.st_dev)
+      continue;
+    Journal journal(path, std::move(file));
+    if (Status recovered = journal.recover(folder); !recovered) return std::unexpected(recovered.error());
+    return journal;
+  }
+}
+
+Status Journal::recover(const std::string& folder) {
+  const auto bytes = read_regular_file(path_);
+  if (!bytes) return std::unexpected(bytes.error());
+  if (*bytes && !(*bytes)->empty() && !has_mark(**bytes, journal_mark) && (*bytes)->size() >= mark_size)
+    return failure("'{}' is no journal of millrace-similar; move it away or name another index", path_);
+  Recovered recovered;
+  if (*bytes) recovered = recovered_from(**bytes, folder);
+  images_ = std::move(recovered.images);
+  offset_ = recovered.offset;
+  if (ftruncate(file_.get(), static_cast<off_t>(offset_)) != 0 || lseek(file_.get(), 0, SEEK_END) < 0)
+    return failure("cannot write '{}': {}", path_, system_reason(errno));
+  if (offset_ > 0) return {};
+  std::vector<std::byte> start = file_start(journal_mark, index_version);
+  const auto record =
+      record_bytes(start.size(), static_cast<std::uint32_t>(RecordKind::folder), folder_payload(folder));
+  start.insert(start.end(), record.begin(), record.end());
+  if (const int error = write_all(file_.get(), start).error; error != 0)
+    return failure("cannot write '{}': {}", path_, system_reason(error));
+  offset_ = start.size();
+  return {};
+}
+
+Status Journal::append(const IndexedImage& image) {
+  const auto record =
+      record_bytes(offset_, static_cast<std::uint32_t>(RecordKind::image), image_payload(image));
+  if (const int error = write_all(file_.get(), record).error; error != 0)
+    return failure("cannot write '{}': {}", path_, system_reason(error));
+  offset_ += record.size();
+  return {};
+}
+
+void Journal::remove() { unlink(path_.c_str()); }
+
+}  // namespace millrace::similar

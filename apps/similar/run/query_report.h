@@ -1,0 +1,21 @@
+// The answers to a query as text and JSON.
+#pragma once
+
+#include "similar/index/image_index.h"
+#include "similar/run/query_run.h"
+
+#include <span>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace millrace::similar {
+
+// The path of the image asked about, then a line for each answer: two spaces, the distance, the path. Nothing
+// for an image that could not be read.
+[[nodiscard]] std::string to_text(const QueryAnswer& answer, const ImageIndex& index);
+
+// [{"image", "regions", "candidates", "answers": [{"image", "distance"}]} or {"image", "error"}]
+[[nodiscard]] nlohmann::json to_json(std::span<const QueryAnswer> answers, const ImageIndex& index);
+
+}  // namespace millrace::similar
