@@ -1,5 +1,6 @@
 #include "millrace/cli/bench/bench_command.h"
 
+#include "millrace/base/check_outputs.h"
 #include "millrace/base/clock.h"
 #include "millrace/base/json_file.h"
 #include "millrace/cli/bench/adaptive_comparison.h"
@@ -22,6 +23,7 @@ struct BenchOptions {
   std::string disturbance = "none";
   std::uint64_t seed = 1;
   std::string json;
+  bool force = false;
 };
 
 Result<Disturbance> disturbance_of(const std::string& name) {
@@ -47,6 +49,8 @@ void print_row(const AdaptCase& which, const AdaptResult& r) {
 }
 
 Status bench(const BenchOptions& options) {
+  if (Status checked = check_outputs({{"--json", options.json}}, overwrite_if(options.force)); !checked)
+    return checked;
   const auto disturbance = disturbance_of(options.disturbance);
   if (!disturbance) return std::unexpected(disturbance.error());
   const auto machine = machine::inspect_machine();
@@ -84,7 +88,7 @@ Status bench(const BenchOptions& options) {
   }
   fmt::print("geometric mean against sequential: {:.2f}x\n",
              std::exp(log_sum / static_cast<double>(cases.size())));
-  return options.json.empty() ? Status{} : write_json(rows, options.json, Overwrite::yes);
+  return options.json.empty() ? Status{} : write_json(rows, options.json, overwrite_if(options.force));
 }
 
 }  // namespace
@@ -111,6 +115,7 @@ void add_bench_command(CLI::App& app, Action& action) {
       "in the middle: none, angle (rotate goes to 60 degrees), load (another process takes a core)");
   adapt->add_option("--seed", o.seed, "of the search's random choices")->check(CLI::NonNegativeNumber);
   adapt->add_option("--json", o.json, "write the rows to a file, or - for standard output");
+  adapt->add_flag(overwrite_flag, o.force, overwrite_help);
   adapt->callback([&action, options] { action = [options] { return bench(*options); }; });
 }
 

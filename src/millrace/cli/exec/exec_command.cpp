@@ -1,5 +1,7 @@
 #include "millrace/cli/exec/exec_command.h"
 
+#include "millrace/base/check_outputs.h"
+#include "millrace/base/error_line.h"
 #include "millrace/base/json_file.h"
 #include "millrace/cli/exec/exec_options.h"
 #include "millrace/placement/run/learn.h"
@@ -41,8 +43,10 @@ Status run(const placement::RunSettings& settings, const ExecOptions& options) {
   if (!summary) return std::unexpected(summary.error());
   if (!options.quiet) fmt::print(stderr, "{}", placement::to_text(*summary));
   if (!options.json.empty())
-    if (const auto written = write_json(placement::to_json(*summary), options.json, Overwrite::yes); !written)
-      fmt::print(stderr, "millrace: {}\n", written.error().message);
+    if (const auto written =
+            write_json(placement::to_json(*summary), options.json, overwrite_if(options.force));
+        !written)
+      print_error("millrace", written.error().message);
   end_as(summary->status);
 }
 
@@ -78,6 +82,8 @@ Status learn(const placement::RunSettings& settings, const ExecOptions& options)
 }
 
 Status execute(const ExecOptions& options) {
+  if (Status checked = check_outputs({{"--json", options.json}}, overwrite_if(options.force)); !checked)
+    return checked;
   auto settings = to_settings(options);
   if (!settings) return std::unexpected(settings.error());
   tuning::ProfileStore store;
@@ -85,7 +91,7 @@ Status execute(const ExecOptions& options) {
     const auto path = tuning::default_profile_path();
     if (path) {
       store = tuning::ProfileStore::open(*path);
-      if (!store.warning().empty() && !options.quiet) fmt::print(stderr, "millrace: {}\n", store.warning());
+      if (!store.warning().empty() && !options.quiet) print_error("millrace", store.warning());
       settings->profiles = &store;
     }
   }

@@ -1,5 +1,6 @@
 #include "millrace/cli/exec/exec_options.h"
 
+#include "millrace/base/overwrite.h"
 #include "millrace/placement/policy/plug_in.h"
 #include "millrace/placement/policy/rule_file.h"
 
@@ -112,6 +113,7 @@ void add_options(CLI::App& verb, ExecOptions& options) {
   verb.add_flag("!--no-profile", options.profiles, "neither use what was learnt nor keep what is");
   verb.add_flag("--quiet", options.quiet, "no summary");
   verb.add_option("--json", options.json, "write the summary there")->type_name("FILE");
+  verb.add_flag(overwrite_flag, options.force, overwrite_help);
 }
 
 Result<RunSettings> to_settings(const ExecOptions& options) {

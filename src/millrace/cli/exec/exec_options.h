@@ -26,6 +26,7 @@ struct ExecOptions {
   bool profiles = true;
   bool quiet = false;
   std::string json;
+  bool force = false;                         // json overwrites what exists
   placement::IgnoredSignals ignored_signals;  // when this process began
 };
 

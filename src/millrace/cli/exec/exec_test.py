@@ -51,6 +51,19 @@ class Exec(unittest.TestCase):
         self.assertEqual(summary["exit"], 0)
         self.assertEqual(summary["threads"]["births"], 1)
 
+    def test_a_summary_is_not_written_over_another_unless_asked(self):
+        path = os.path.join(self.folder.name, "summary.json")
+        mark = os.path.join(self.folder.name, "mark")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("precious")
+        done = self.run_exec("--json", path, "--", "touch", mark)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("summary.json: exists; give -y to overwrite it", done.stderr)
+        self.assertFalse(os.path.exists(mark))
+        self.assertEqual(self.run_exec("-y", "--json", path, "--", "touch", mark).returncode, 0)
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["exit"], 0)
+
     def test_the_program_finds_the_signals_it_would_have_found(self):
         command = ["sh", "-c", "grep -E 'Sig(Blk|Ign)' /proc/self/status"]
         without = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout

@@ -1,5 +1,6 @@
 #include "millrace/cli/model/model_command.h"
 
+#include "millrace/base/output_file.h"
 #include "millrace/base/quoted.h"
 #include "millrace/cli/model/model_plot.h"
 #include "millrace/cli/model/pipeline_source.h"
@@ -38,6 +39,7 @@ struct ModelOptions {
   bool formulas = false;
   bool paper = false;
   bool json = false;
+  bool force = false;
 };
 
 Status print_paper() {
@@ -105,6 +107,7 @@ Status run_model(const ModelOptions& options) {
     return usage_error("--trace and --beside belong to the recorded run that --from names");
   if (!options.plot.empty()) {
     if (const Status named = check_plot_name(options.plot); !named) return named;
+    if (const Status free = OutputFile::check(options.plot, overwrite_if(options.force)); !free) return free;
   }
   auto question = question_of(options);
   if (!question) return std::unexpected(question.error());
@@ -130,7 +133,9 @@ Status run_model(const ModelOptions& options) {
   const auto report = model::answer(pipeline, *question);
   if (!report) return std::unexpected(report.error());
   if (!options.plot.empty()) {
-    if (const Status drawn = write_plot(options.plot, model::plot_svg(*report, measured)); !drawn)
+    if (const Status drawn =
+            write_plot(options.plot, model::plot_svg(*report, measured), overwrite_if(options.force));
+        !drawn)
       return drawn;
   }
   if (options.json)
@@ -171,6 +176,7 @@ void add_model_command(CLI::App& app, Action& action) {
   verb->add_flag("--formulas", options->formulas,
                  "by formulas alone: faster, without order, batches and queues' details");
   verb->add_option("--plot", options->plot, "draw times against cores into this .svg or .png file");
+  verb->add_flag(overwrite_flag, options->force, overwrite_help);
   verb->add_flag("--paper", options->paper, "the measurements of Navarro et al. 2009 beside the predictions");
   verb->add_flag("--json", options->json, "as JSON");
   verb->callback([&action, options] { action = [options] { return run_model(*options); }; });

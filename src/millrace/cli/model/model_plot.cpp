@@ -90,11 +90,11 @@ Status check_plot_name(const std::string& path) {
   return usage_error("--plot {} must end in .svg or .png", path);
 }
 
-Status write_plot(const std::string& path, const std::string& svg) {
-  if (!path.ends_with(".png")) return write_whole(path, svg, {.overwrite = Overwrite::yes});
+Status write_plot(const std::string& path, const std::string& svg, Overwrite overwrite) {
+  if (!path.ends_with(".png")) return write_whole(path, svg, {.overwrite = overwrite});
   const auto png = png_of(svg);
   if (!png) return std::unexpected(png.error());
-  return write_whole(path, *png, {.overwrite = Overwrite::yes});
+  return write_whole(path, *png, {.overwrite = overwrite});
 }
 
 }  // namespace millrace::cli

@@ -1,6 +1,7 @@
 // Writes the drawing of `millrace model` to a file.
 #pragma once
 
+#include "millrace/base/overwrite.h"
 #include "millrace/base/result.h"
 
 #include <string>
@@ -12,7 +13,7 @@ namespace millrace::cli {
 
 // Writes an SVG picture as it is, or, where the name ends in .png, its pixels. Pixels come from FFmpeg's SVG
 // decoder, which is librsvg; failure that says so where FFmpeg was built without it, or where the file cannot
-// be written.
-[[nodiscard]] Status write_plot(const std::string& path, const std::string& svg);
+// be written. Usage error where the file exists and is not to be overwritten.
+[[nodiscard]] Status write_plot(const std::string& path, const std::string& svg, Overwrite overwrite);
 
 }  // namespace millrace::cli

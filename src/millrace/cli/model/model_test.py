@@ -104,6 +104,32 @@ class Model(unittest.TestCase):
         self.assertTrue({(0x00, 0x9e, 0x73), (0xd5, 0x5e, 0x00)} <= colours)
         self.assertNotIn((0x00, 0x72, 0xb2), colours)
 
+    def test_a_plot_does_not_replace_another_unless_asked(self):
+        plot = self.folder / "plot.svg"
+        plot.write_text("precious")
+        words = ("a 1ms", "--formulas", "--threads", "1", "--plot", plot)
+        self.refused("plot.svg: exists; give -y to overwrite it", *words)
+        self.assertEqual(plot.read_text(), "precious")
+        self.assertEqual(run(*words, "-y").returncode, 0)
+        self.assertIn("<svg", plot.read_text())
+
+    def test_what_cannot_be_simulated_is_refused_with_the_way_out(self):
+        def simulated(word, *words):
+            done = subprocess.run([MILLRACE, "simulate", *words], capture_output=True, timeout=60)
+            text = done.stderr.decode()
+            self.assertEqual(done.returncode, 2, text)
+            self.assertEqual(text.count("\n"), 1, text)
+            self.assertIn(word, text)
+            self.assertEqual(done.stdout, b"")
+
+        simulated("--seed", "a 1ms", "--seed", "-1")
+        self.refused("--seed", "a 1ms", "--seed", "-1")
+        nested = "a 1us outputs 1000; b 1us outputs 1000; c 1us outputs 1000; d 1us"
+        simulated("one item of the source becomes", nested + " outputs 1000", "--cores", "2")
+        simulated("give at most 1 items, or smaller outputs", nested, "--cores", "2", "--items", "2")
+        self.refused("formulas", nested, "--threads", "1")
+        self.assertEqual(run(nested, "--threads", "1", "--formulas").returncode, 0)
+
     def test_a_plot_of_another_kind_or_place_is_refused(self):
         self.refused(".svg or .png", "a 1ms", "--plot", "plot.gif")
         done = run("a 1ms", "--formulas", "--plot", self.folder / "no" / "plot.png")

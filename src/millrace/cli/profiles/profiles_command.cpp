@@ -1,5 +1,6 @@
 #include "millrace/cli/profiles/profiles_command.h"
 
+#include "millrace/base/error_line.h"
 #include "millrace/tuning/profile_store.h"
 
 #include <memory>
@@ -15,7 +16,7 @@ Result<tuning::ProfileStore> open_store() {
   if (!path) return std::unexpected(path.error());
   tuning::ProfileStore store = tuning::ProfileStore::open(*path);
   if (!store.usable()) return failure("{}", store.warning());
-  if (!store.warning().empty()) fmt::print(stderr, "millrace: {}\n", store.warning());
+  if (!store.warning().empty()) print_error("millrace", store.warning());
   return store;
 }
 
