@@ -2,12 +2,12 @@
 // starts millrace-verbs, beside it, for all others: that one loads a compiler, for tens of milliseconds.
 #include "millrace/base/error_line.h"
 #include "millrace/base/ignore_write_signals.h"
+#include "millrace/base/system_reason.h"
 #include "millrace/cli/exec/exec_command.h"
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <string_view>
 #include <unistd.h>
@@ -41,8 +41,8 @@ int start_verbs(char** argv) {
   const std::filesystem::path verbs =
       std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "millrace-verbs";
   execv(verbs.c_str(), argv);
-  fmt::print(stderr, "millrace: cannot start {}: {}; it belongs beside this program\n", verbs.string(),
-             std::strerror(errno));  // NOLINT(concurrency-mt-unsafe): there is one thread
+  print_error("millrace", fmt::format("cannot start {}: {}; it belongs beside this program", verbs.string(),
+                                      system_reason(errno)));
   return 1;
 }
 

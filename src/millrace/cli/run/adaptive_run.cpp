@@ -1,5 +1,6 @@
 #include "millrace/cli/run/adaptive_run.h"
 
+#include "millrace/base/error_line.h"
 #include "millrace/image/pipeline/parameter_timeline.h"
 #include "millrace/tuning/decision_report.h"
 
@@ -99,7 +100,7 @@ Result<AdaptiveRun> AdaptiveRun::start(const RunContext& context, const image::F
     if (const auto path = tuning::default_profile_path()) {
       run.store_ = tuning::ProfileStore::open(*path);
       if (!run.store_->warning().empty() && !context.options.quiet)
-        fmt::print(stderr, "millrace: {}\n", run.store_->warning());
+        print_error("millrace", run.store_->warning());
       if (auto stored = run.store_->load(run.key(context.pipeline))) options->profile = *stored;
       run.from_profile_ = options->profile.has_value();
     }
@@ -119,7 +120,7 @@ void AdaptiveRun::finish(const image::Pipeline& pipeline, RunReport& report) {
   // Without a trial nothing was learnt.
   if (store_ && scheduler_->tuner().record().count(tuning::EventKind::trial) > 0) {
     if (Status saved = store_->save(key(pipeline), scheduler_->profile()); !saved && !context_->options.quiet)
-      fmt::print(stderr, "millrace: {}\n", saved.error().message);
+      print_error("millrace", saved.error().message);
   }
 }
 

@@ -1,5 +1,7 @@
 #include "millrace/cli/run/run_report.h"
 
+#include "millrace/base/printable.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -44,7 +46,7 @@ std::string to_text(const RunReport& r) {
     text += fmt::format(" (the first {} frames unfused, while kernels were compiled)", r.stand_in_frames);
   text += '\n';
   if (r.output != "null" && r.measured_ms.empty()) {
-    text += fmt::format("wrote {} ({})\n", r.output == "-" ? "standard output" : r.output,
+    text += fmt::format("wrote {} ({})\n", r.output == "-" ? "standard output" : printable(r.output),
                         video::to_string(r.output_format));
   }
   return text;

@@ -1,5 +1,6 @@
 #include "millrace/cli/simulate/simulate_command.h"
 
+#include "millrace/base/printable.h"
 #include "millrace/base/quoted.h"
 #include "millrace/cli/model/pipeline_source.h"
 #include "millrace/machine/topology.h"
@@ -91,7 +92,7 @@ std::string to_text(const model::Pipeline& pipeline, const model::Plan& plan,
       "threads busy");
   for (std::size_t i = 0; i < result.stages.size(); ++i) {
     const model::StageTotals& stage = result.stages[i];
-    text += fmt::format("{:<20} {:>12} {:>14} {:>12.2f}\n", pipeline.stages[i].name, stage.items,
+    text += fmt::format("{:<20} {:>12} {:>14} {:>12.2f}\n", printable(pipeline.stages[i].name), stage.items,
                         model::seconds_text(stage.busy_seconds), stage.busy_seconds / result.seconds);
   }
   return text;

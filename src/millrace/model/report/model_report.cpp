@@ -1,5 +1,6 @@
 #include "millrace/model/report/model_report.h"
 
+#include "millrace/base/printable.h"
 #include "millrace/model/pipeline/duration_text.h"
 
 #include <algorithm>
@@ -65,7 +66,7 @@ std::string why(const ModelReport& report) {
   if (next != nullptr)
     text += fmt::format("; next on as many cores is {} with {}", to_string(next->plan.strategy),
                         seconds_text(next->prediction.point_seconds));
-  return text + fmt::format("; {} limits it", chosen.prediction.limit);
+  return text + fmt::format("; {} limits it", printable(chosen.prediction.limit));
 }
 
 std::string threads_text(const Plan& plan) {
@@ -130,7 +131,7 @@ std::string to_text(const ModelReport& report) {
       fmt::format("{} items, {} sequential", report.items, seconds_text(report.sequential_seconds));
   if (!report.slowest_serial.empty())
     text += fmt::format("; never below {}, the time of serial stage {}", seconds_text(report.serial_seconds),
-                        report.slowest_serial);
+                        printable(report.slowest_serial));
   text += fmt::format("\n\n{:<15} {:>5}  {:<24} {:>7} {:>12} {:>25} {:>9} {:>6}  {}\n", "strategy", "cores",
                       "threads", "tokens/", "time", "interval", "speed-up", "eff.", "limit");
   text += fmt::format("{:<15} {:>5}  {:<24} {:>7}\n", "", "", "", "queue");
@@ -143,7 +144,7 @@ std::string to_text(const ModelReport& report) {
         plan.cores, threads_text(plan), plan.strategy == Strategy::stealing ? plan.tokens : plan.queue,
         seconds_text(p.point_seconds),
         fmt::format("{} .. {}", seconds_text(p.low_seconds), seconds_text(p.high_seconds)), row.speed_up,
-        100 * row.speed_up / plan.cores, p.limit, i == report.recommended ? "  <-" : "");
+        100 * row.speed_up / plan.cores, printable(p.limit), i == report.recommended ? "  <-" : "");
   }
   const ModelRow& chosen = report.rows[report.recommended];
   return text +

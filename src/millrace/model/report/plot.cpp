@@ -1,5 +1,6 @@
 #include "millrace/model/report/plot.h"
 
+#include "millrace/base/printable.h"
 #include "millrace/model/pipeline/duration_text.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ constexpr std::array<std::string_view, 4> colours{"#0072b2", "#e69f00", "#009e73
 
 std::string escaped(std::string_view text) {
   std::string result;
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     switch (c) {
     case '<':
       result += "&lt;";
@@ -34,7 +35,7 @@ std::string escaped(std::string_view text) {
       result += "&amp;";
       break;
     default:
-      result += (c >= ' ' && c != 0x7f) || static_cast<unsigned char>(c) >= 0x80 ? c : '?';
+      result += c;
     }
   }
   return result;

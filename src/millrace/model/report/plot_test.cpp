@@ -13,13 +13,13 @@ using testing::HasSubstr;
 
 TEST(Plot, DrawsALineForEveryStrategyAndEscapesNames) {
   Pipeline given = parse_pipeline_text("load 1ms; work 4ms").value();
-  given.stages[0].name = "<&>";
+  given.stages[0].name = "<&>\x1b";
   const auto report = answer(given, {.cores = {1, 2, 4}, .simulate = false});
   ASSERT_TRUE(report);
   const std::string svg = plot_svg(*report, {{"stealing", 2, 3.0}});
   for (const Strategy strategy : all_strategies)
     EXPECT_THAT(svg, HasSubstr(std::string(to_string(strategy))));
-  EXPECT_THAT(svg, HasSubstr("serial: &lt;&amp;&gt;"));
+  EXPECT_THAT(svg, HasSubstr("serial: &lt;&amp;&gt;\\x1b"));
   EXPECT_THAT(svg, HasSubstr("measured, stealing"));
   EXPECT_EQ(svg.find("nan"), std::string::npos);
   EXPECT_TRUE(svg.ends_with("</svg>\n"));

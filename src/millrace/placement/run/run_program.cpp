@@ -1,6 +1,7 @@
 #include "millrace/placement/run/run_program.h"
 
 #include "millrace/base/clock.h"
+#include "millrace/base/error_line.h"
 #include "millrace/base/system_reason.h"
 #include "millrace/machine/thread_affinity.h"
 #include "millrace/placement/apply/guardian.h"
@@ -246,8 +247,8 @@ Result<Summary> Run::launch() {
   }
   summary_.startup_ms = static_cast<double>(launched->time_ns - begun_ns_) / 1e6;
   if (launched->exec_error != 0)
-    fmt::print(stderr, "millrace: cannot run '{}': {}\n", settings_.command.front(),
-               system_reason(launched->exec_error));
+    print_error("millrace", fmt::format("cannot run '{}': {}", settings_.command.front(),
+                                        system_reason(launched->exec_error)));
   begun_ns_ = launched->time_ns;
   oversee(&follower, waiting->process());
   return finish(&follower);

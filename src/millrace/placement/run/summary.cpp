@@ -1,6 +1,7 @@
 #include "millrace/placement/run/summary.h"
 
 #include "millrace/base/clock.h"
+#include "millrace/base/printable.h"
 
 #include <array>
 #include <cmath>
@@ -83,7 +84,7 @@ int shell_code(int status) {
 }
 
 std::string to_text(const Summary& summary) {
-  std::string text = fmt::format("{}: {}, {:.2f} s, CPU time {:.2f} s\n", summary.program,
+  std::string text = fmt::format("{}: {}, {:.2f} s, CPU time {:.2f} s\n", printable(summary.program),
                                  ended(summary.status), summary.seconds, summary.cpu_seconds);
   text += fmt::format("  threads    {} births in {} process{}, at most {} at once; seen by {}{}{}\n",
                       summary.threads.births, summary.threads.processes,
