@@ -64,7 +64,8 @@ Result<model::ModelQuestion> question_of(const ModelOptions& options) {
   for (const std::string& name : options.strategies) {
     const auto strategy = model::strategy_of(name);
     if (!strategy)
-      return usage_error("{} is no strategy; use pools, oversubscribed, collapsed or stealing", quoted(name));
+      return usage_error("{} is no strategy; use pools, oversubscribed, collapsed or stealing",
+                         millrace::quoted(name));
     question.strategies.push_back(*strategy);
   }
   return question;

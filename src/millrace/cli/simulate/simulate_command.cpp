@@ -106,7 +106,7 @@ Status run_simulate(const SimulateOptions& options) {
   const auto strategy = model::strategy_of(options.strategy);
   if (!strategy)
     return usage_error("{} is no strategy; use pools, oversubscribed, collapsed or stealing",
-                       quoted(options.strategy));
+                       millrace::quoted(options.strategy));
   if (options.tokens && *options.tokens < 1)
     return usage_error("{} tokens; give at least 1", *options.tokens);
   const bool steals = *strategy == model::Strategy::stealing;

@@ -83,13 +83,13 @@ Result<RecordedRun> parse_recorded_run(std::string_view content, std::string_vie
   for (const json& entry : *stages) {
     if (!entry.is_object()) return wrong(file_name, "a stage that is no object");
     Stage stage{.name = text(entry, "name")};
-    const std::string where = fmt::format("{}: stage {}", file_name, quoted(stage.name));
+    const std::string where = fmt::format("{}: stage {}", file_name, millrace::quoted(stage.name));
     const auto in = number(entry, "items_in");
     const auto out = number(entry, "items_out");
     if (!in || !out) return wrong(where, "no \"items_in\" or \"items_out\"");
     const bool source = run.pipeline.stages.empty();
     const auto kind = source ? StageKind::serial : kind_of(text(entry, "kind"));
-    if (!kind) return wrong(where, fmt::format("unknown kind {}", quoted(text(entry, "kind"))));
+    if (!kind) return wrong(where, fmt::format("unknown kind {}", millrace::quoted(text(entry, "kind"))));
     stage.kind = *kind;
     const auto blocking = entry.find("blocking");
     stage.waits = blocking != entry.end() && blocking->is_boolean() && blocking->get<bool>();
