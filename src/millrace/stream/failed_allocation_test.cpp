@@ -40,6 +40,27 @@ bool allocation_fails() {
   return true;
 }
 
+}  // namespace
+
+#ifdef MILLRACE_SANITIZED
+// The sanitizers replace operator new themselves; the linker puts these before it (see CMakeLists.txt).
+// NOLINTBEGIN(bugprone-reserved-identifier): as the linker wants them.
+extern "C" {
+void* __real__Znwm(std::size_t size);
+void* __real__ZnwmSt11align_val_t(std::size_t size, std::align_val_t alignment);
+void* __wrap__Znwm(std::size_t size) {
+  if (allocation_fails()) throw std::bad_alloc();
+  return __real__Znwm(size);
+}
+void* __wrap__ZnwmSt11align_val_t(std::size_t size, std::align_val_t alignment) {
+  if (allocation_fails()) throw std::bad_alloc();
+  return __real__ZnwmSt11align_val_t(size, alignment);
+}
+}
+// NOLINTEND(bugprone-reserved-identifier)
+#else
+namespace {
+
 void* allocate(std::size_t size, std::size_t alignment) {
   if (!allocation_fails())
     if (void* memory = std::aligned_alloc(alignment, (std::max(size, alignment) + alignment - 1) / alignment *
@@ -60,6 +81,7 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 // NOLINTEND(clang-analyzer-cplusplus.NewDelete)
+#endif
 
 namespace millrace::stream {
 namespace {

@@ -1,5 +1,6 @@
 // Prints what a stream costs for each item when its stages do nothing: the strategy `stealing` against
-// oneTBB's parallel_pipeline, pair by pair in one process; then what an idle stream and what the trace cost.
+// oneTBB's parallel_pipeline, pair by pair in one process; then how soon long items that come upon short ones
+// are shared, and what an idle stream and what the trace cost.
 //
 //   stream_compare [rounds] [items per batch]
 //
@@ -20,6 +21,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <functional>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
@@ -199,6 +201,60 @@ void compare(const Shape& shape, pool::PoolTeam team, int rounds, Item items, st
   static_cast<void>(std::fflush(stdout));
 }
 
+// Short items, for which a worker keeps the source to itself, and then long ones that all are to work on. The
+// long ones sleep, so that there may be more threads than processors.
+struct Bimodal {
+  int cycles = 1;
+  int short_items = 0;  // in each
+  int long_items = 0;
+  std::chrono::milliseconds length{};
+};
+
+double bimodal_seconds(const Bimodal& shape, pool::PoolTeam team, stream::Strategy strategy) {
+  const int cycle = shape.short_items + shape.long_items;
+  int next = 0;
+  auto stream = stream::source("count",
+                               [&]() -> std::optional<int> {
+                                 return next < shape.cycles * cycle ? std::optional(next++) : std::nullopt;
+                               })
+                    .stage(Kind::parallel, "work",
+                           [&](int item) {
+                             if (item % cycle >= shape.short_items) std::this_thread::sleep_for(shape.length);
+                             return item;
+                           })
+                    .sink(Kind::serial_in_order, "sink", [](int) {});
+  if (!stream) std::exit(1);
+  wait_until_quiescent();
+  const std::int64_t start = now_ns();
+  run_ours(*stream, team, {.strategy = strategy});
+  return seconds(now_ns() - start);
+}
+
+void compare_bimodal(pool::PoolTeam team, int rounds) {
+  using std::chrono_literals::operator""ms;
+  fmt::print("\nshort items, then long ones that sleep, on {} threads; seconds, and ratios to tbb\n\n",
+             team.size());
+  for (const Bimodal& shape : {Bimodal{1, 20'000, 60, 100ms}, Bimodal{20, 2000, 32, 5ms}}) {
+    std::vector<double> ours;
+    std::vector<double> chosen;
+    std::vector<double> theirs;
+    std::vector<double> ours_to_theirs;
+    std::vector<double> chosen_to_theirs;
+    for (int round = 0; round < rounds; ++round) {
+      ours.push_back(bimodal_seconds(shape, team, stream::Strategy::stealing));
+      chosen.push_back(bimodal_seconds(shape, team, stream::Strategy::auto_));
+      theirs.push_back(bimodal_seconds(shape, team, stream::Strategy::tbb));
+      ours_to_theirs.push_back(ours.back() / theirs.back());
+      chosen_to_theirs.push_back(chosen.back() / theirs.back());
+    }
+    fmt::print(
+        "{:>2} x {} short, {} of {} ms: stealing {}, auto {}, tbb {}; stealing / tbb {}, auto / tbb {}\n",
+        shape.cycles, shape.short_items, shape.long_items, shape.length.count(), spread(ours, 2),
+        spread(chosen, 2), spread(theirs, 2), spread(ours_to_theirs, 2), spread(chosen_to_theirs, 2));
+    static_cast<void>(std::fflush(stdout));
+  }
+}
+
 // CPU time per time, in per cent, of a stream whose source waits most of two seconds.
 double idle_cost(pool::PoolTeam team, bool blocking) {
   constexpr int waits = 20;
@@ -284,6 +340,14 @@ int main(int argc, char** argv) {
       compare(shape, team.last(threads), rounds,
               static_cast<Item>(std::max<std::int64_t>(items * 10 / steps, 100)), random);
   }
+
+  auto many = pool::WorkerPool::create(8);
+  if (!many) {
+    fmt::print(stderr, "{}\n", many.error().message);
+    return 1;
+  }
+  compare_bimodal((*many)->team(), std::min(rounds, 5));
+  many->reset();
 
   fmt::print("\nidle: a stream whose source waits uses {:.3f} % of a CPU, {:.3f} % if the source is declared "
              "blocking\n",
