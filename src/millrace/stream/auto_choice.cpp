@@ -8,9 +8,10 @@
 #include <bit>
 #include <cmath>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace millrace::stream {
 namespace {
@@ -41,6 +42,11 @@ constexpr std::size_t trial_phases = 4;  // of the challenger
 // Enough to see what one item in fifty does, and done in a millisecond or two: nobody works meanwhile.
 constexpr int modelled_items = 2048;
 constexpr std::size_t most_decisions = 200;
+
+model::StageKind modelled_kind(std::string_view kind) {
+  if (kind == kind_name(Kind::parallel)) return model::StageKind::parallel;
+  return kind == kind_name(Kind::serial_in_order) ? model::StageKind::ordered : model::StageKind::serial;
+}
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -82,9 +88,18 @@ std::string to_string(const AutoPlan& plan) {
 }
 
 std::optional<model::Pipeline> modelled(const RunReport& report) {
-  auto run = model::parse_recorded_run(report.to_json().dump(), "the run");
-  if (!run) return std::nullopt;
-  return std::move(run->pipeline);
+  std::vector<model::RecordedStage> stages;
+  for (const StageReport& stage : report.stages)
+    stages.push_back({.name = stage.name,
+                      .kind = modelled_kind(stage.kind),
+                      .waits = stage.blocking,
+                      .items_in = static_cast<double>(stage.items_in),
+                      .items_out = static_cast<double>(stage.items_out),
+                      .busy_s = stage.busy_s,
+                      .service_s = stage.service_s});
+  auto pipeline = model::recorded_pipeline(stages);
+  if (!pipeline) return std::nullopt;
+  return std::move(*pipeline);
 }
 
 double starved_for_tokens(const RunReport& phase) {

@@ -33,24 +33,17 @@ std::string text(const json& object, const char* field) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-Result<ServiceTime> service_time(const json& stage, double items, std::string_view where) {
-  const double busy = number(stage, "busy_s").value_or(0);
-  const auto recorded = stage.find("service_s");
-  if (recorded != stage.end()) {
-    const auto histogram = Histogram::from_json(*recorded);
-    if (!histogram) return wrong(where, histogram.error().message);
-    std::vector<HistogramBin> bins;
-    for (const auto& bucket : histogram->buckets())
-      bins.push_back({bucket.lower, bucket.upper,
-                      static_cast<std::int64_t>(std::min<std::uint64_t>(bucket.count, 1ULL << 62U))});
-    if (!bins.empty()) {
-      auto shape = ServiceTime::from_histogram(bins);
-      if (!shape) return wrong(where, shape.error().message);
-      // The buckets give the shape; the mean is known better than they tell.
-      return shape->mean_seconds() > 0 ? shape->scaled(histogram->mean() / shape->mean_seconds()) : *shape;
-    }
-  }
-  return ServiceTime::with_variation(items > 0 ? busy / items : 0, 1);
+Result<ServiceTime> service_time(const RecordedStage& stage) {
+  std::vector<HistogramBin> bins;
+  for (const auto& bucket : stage.service_s.buckets())
+    bins.push_back({bucket.lower, bucket.upper,
+                    static_cast<std::int64_t>(std::min<std::uint64_t>(bucket.count, 1ULL << 62U))});
+  if (bins.empty())
+    return ServiceTime::with_variation(stage.items_in > 0 ? stage.busy_s / stage.items_in : 0, 1);
+  auto shape = ServiceTime::from_histogram(bins);
+  if (!shape) return shape;
+  // The buckets give the shape; the mean is known better than they tell.
+  return shape->mean_seconds() > 0 ? shape->scaled(stage.service_s.mean() / shape->mean_seconds()) : *shape;
 }
 
 // As the report names them.
@@ -62,6 +55,37 @@ std::optional<StageKind> kind_of(std::string_view name) {
 }
 
 }  // namespace
+
+Result<Pipeline> recorded_pipeline(std::span<const RecordedStage> recorded) {
+  Pipeline pipeline;
+  double arriving = 0;
+  for (const RecordedStage& entry : recorded) {
+    const double in = entry.items_in;
+    const double out = entry.items_out;
+    Stage stage{.name = entry.name};
+    const bool source = pipeline.stages.empty();
+    stage.kind = source ? StageKind::serial : entry.kind;
+    stage.waits = entry.waits;
+    auto service = service_time(entry);
+    if (!service) return usage_error("stage {}: {}", millrace::quoted(entry.name), service.error().message);
+    stage.service = *service;
+    if (source) {
+      if (in < 1) return usage_error("stage {}: no items", millrace::quoted(entry.name));
+      stage.outputs = out / in;
+      arriving = out;
+    } else {
+      // The last stage's items go nowhere further.
+      const bool last = pipeline.stages.size() + 1 == recorded.size();
+      if (in > 0 && !last) stage.outputs = out / in;
+      if (arriving > 0 && in > 0) stage.visits = std::clamp(in / arriving, 1e-9, 1.0);
+      if (in <= 0) stage.service = ServiceTime::constant(0);
+      arriving = std::max(0.0, arriving - in) + (last || in <= 0 ? in : out);
+    }
+    pipeline.stages.push_back(std::move(stage));
+  }
+  if (const Status possible = check(pipeline); !possible) return std::unexpected(possible.error());
+  return pipeline;
+}
 
 Result<RecordedRun> parse_recorded_run(std::string_view content, std::string_view file_name) {
   json root = json::parse(content, nullptr, false);
@@ -79,41 +103,34 @@ Result<RecordedRun> parse_recorded_run(std::string_view content, std::string_vie
                   .threads = static_cast<int>(std::min(1e6, number(root, "threads").value_or(0))),
                   .tokens = static_cast<int>(std::min(1e9, number(root, "tokens").value_or(0))),
                   .wall_seconds = *wall};
-  double arriving = 0;
+  std::vector<RecordedStage> recorded;
   for (const json& entry : *stages) {
     if (!entry.is_object()) return wrong(file_name, "a stage that is no object");
-    Stage stage{.name = text(entry, "name")};
+    RecordedStage stage{.name = text(entry, "name")};
     const std::string where = fmt::format("{}: stage {}", file_name, millrace::quoted(stage.name));
     const auto in = number(entry, "items_in");
     const auto out = number(entry, "items_out");
     if (!in || !out) return wrong(where, "no \"items_in\" or \"items_out\"");
-    const bool source = run.pipeline.stages.empty();
-    const auto kind = source ? StageKind::serial : kind_of(text(entry, "kind"));
+    stage.items_in = *in;
+    stage.items_out = *out;
+    const auto kind = recorded.empty() ? StageKind::serial : kind_of(text(entry, "kind"));
     if (!kind) return wrong(where, fmt::format("unknown kind {}", millrace::quoted(text(entry, "kind"))));
     stage.kind = *kind;
     const auto blocking = entry.find("blocking");
     stage.waits = blocking != entry.end() && blocking->is_boolean() && blocking->get<bool>();
-    auto service = service_time(entry, *in, where);
-    if (!service) return std::unexpected(service.error());
-    stage.service = *service;
-    if (source) {
-      if (*in < 1) return wrong(where, "no items");
-      run.items = static_cast<std::int64_t>(*in);
-      stage.outputs = *out / *in;
-      arriving = *out;
-    } else {
-      // The last stage's items go nowhere further.
-      const bool last = run.pipeline.stages.size() + 1 == stages->size();
-      if (*in > 0 && !last) stage.outputs = *out / *in;
-      if (arriving > 0 && *in > 0) stage.visits = std::clamp(*in / arriving, 1e-9, 1.0);
-      if (*in <= 0) stage.service = ServiceTime::constant(0);
-      arriving = std::max(0.0, arriving - *in) + (last || *in <= 0 ? *in : *out);
+    stage.busy_s = number(entry, "busy_s").value_or(0);
+    if (const auto service = entry.find("service_s"); service != entry.end()) {
+      auto histogram = Histogram::from_json(*service);
+      if (!histogram) return wrong(where, histogram.error().message);
+      stage.service_s = std::move(*histogram);
     }
-    run.pipeline.stages.push_back(std::move(stage));
-    run.busy_seconds.push_back(number(entry, "busy_s").value_or(0));
+    run.busy_seconds.push_back(stage.busy_s);
+    recorded.push_back(std::move(stage));
   }
-  if (const Status possible = check(run.pipeline); !possible)
-    return usage_error("{}: {}", file_name, possible.error().message);
+  auto pipeline = recorded_pipeline(recorded);
+  if (!pipeline) return wrong(file_name, pipeline.error().message);
+  run.items = static_cast<std::int64_t>(recorded.front().items_in);
+  run.pipeline = std::move(*pipeline);
   return run;
 }
 

@@ -1,14 +1,32 @@
 // A run of the stream runtime, as its report in JSON records it, turned into a pipeline to model.
 #pragma once
 
+#include "millrace/base/histogram.h"
 #include "millrace/base/result.h"
 #include "millrace/model/pipeline/pipeline.h"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace millrace::model {
+
+// What a run measured of one stage; the source is the first.
+struct RecordedStage {
+  std::string name;
+  StageKind kind = StageKind::parallel;  // of the source it is taken for serial
+  bool waits = false;
+  double items_in = 0;
+  double items_out = 0;
+  double busy_s = 0;
+  Histogram service_s;  // of the calls; empty where only the time in all is known
+};
+
+// Outputs are items out by items in; bypasses show as fewer items in than came out of the stage before. A
+// stage that never ran takes no time. Usage error that names the stage.
+[[nodiscard]] Result<Pipeline> recorded_pipeline(std::span<const RecordedStage> stages);
 
 struct RecordedRun {
   Pipeline pipeline;
@@ -21,9 +39,8 @@ struct RecordedRun {
 };
 
 // Reads "schema": "millrace.stream.run", or the report of a program that has one as its "run": of each stage
-// its name, kind, items in and out, busy time and histogram of service times. Outputs are items out by items
-// in; bypasses show as fewer items in than came out of the stage before. A stage that never ran takes no
-// time. Usage error that names file and field.
+// its name, kind, items in and out, busy time and histogram of service times, for recorded_pipeline(). Usage
+// error that names file and field.
 [[nodiscard]] Result<RecordedRun> parse_recorded_run(std::string_view json, std::string_view file_name);
 
 // Sets the slowdown of every stage by how much longer its calls took in a run of the same work during which
