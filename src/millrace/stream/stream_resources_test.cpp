@@ -75,6 +75,26 @@ TEST_P(Resources, let_an_item_pass_that_alone_exceeds_the_budget) {
   EXPECT_EQ(seen, 20);
 }
 
+// Items that stay for a while, so that the source is shut whenever anybody would have the next.
+TEST_P(Resources, lose_no_item_of_a_source_without_sizes_to_a_small_budget) {
+  int seen = 0;
+  auto stream = source("make",
+                       [next = 0]() mutable -> std::optional<int> {
+                         return next < 40 ? std::optional(next++) : std::nullopt;
+                       })
+                    .stage(Kind::parallel, "stay",
+                           [](int item) {
+                             std::this_thread::sleep_for(std::chrono::microseconds(300));
+                             return item;
+                           })
+                    .sink(Kind::serial_in_order, "sink", [&](int item) { EXPECT_EQ(item, seen++); });
+  ASSERT_TRUE(stream);
+  auto pool = pool::WorkerPool::create(3);
+  auto team = (*pool)->team();
+  EXPECT_TRUE(stream->run(team, {.strategy = GetParam(), .byte_budget = 2 * sizeof(int)}).status);
+  EXPECT_EQ(seen, 40);
+}
+
 TEST_P(Resources, have_no_more_items_in_flight_than_tokens) {
   std::atomic<int> in_flight = 0;
   std::atomic<int> peak = 0;
