@@ -265,7 +265,7 @@ TEST(Topology, InvalidDescriptionIsAUsageErrorThatQuotesIt) {
   EXPECT_FALSE(Topology::from_synthetic({.description = "core:2 pu:1", .absent = {0, 1}}));
 }
 
-TEST(TopologyTest, WhereTheMaskCannotBeAskedForItSaysSoInsteadOfWaitingForEver) {
+TEST(Topology, WhereTheMaskCannotBeAskedForItSaysSoInsteadOfWaitingForEver) {
   expect_where_refused({SYS_sched_getaffinity}, [] {
     const auto live = Topology::live();
     ASSERT_FALSE(live);
@@ -273,7 +273,7 @@ TEST(TopologyTest, WhereTheMaskCannotBeAskedForItSaysSoInsteadOfWaitingForEver) 
   });
 }
 
-TEST(TopologyTest, IsReadWhereBindingIsRefused) {
+TEST(Topology, IsReadWhereBindingIsRefused) {
   const auto here = Topology::live();
   ASSERT_TRUE(here);
   expect_where_refused({SYS_sched_setaffinity}, [&] {

@@ -13,9 +13,9 @@ namespace millrace::tuning {
 // constant. The covariance of two candidates is a constant, plus a sum over knobs (each knob's own effect,
 // which carries far: "two threads help"), plus a product over knobs (what is special to a neighbourhood,
 // which is how interacting knobs come in), plus the caller's prior as a linear effect of unknown strength.
-// Ordinal values resemble each other the more the fewer steps they are apart, categorical ones are equal or
-// not, as in compiler autotuners (Hellsten et al. 2023). The posterior is updated one observation at a time
-// for all candidates at once, O(points x candidates), and read in O(1).
+// Ordinal values are the more alike the fewer steps lie between them, categorical ones are equal or not, as
+// in compiler autotuners (Hellsten et al. 2023). The posterior is updated one observation at a time for all
+// candidates at once, O(points x candidates), and read in O(1).
 //
 // Used by one thread. Allocates in the constructor only.
 class CostModel {
@@ -25,8 +25,8 @@ class CostModel {
 
   // Candidate was measured at this log cost, give or take `deviation` (more than 0).
   void observe(int candidate, double log_cost, double deviation);
-  // All that was observed so far is that much less certain from now on, and counts from `origin`, as far as
-  // `ceiling`.
+  // Makes all observations so far less certain by `deviation`, and takes their levels relative to `origin`, at
+  // most `ceiling`.
   void widen(double deviation, double origin, double ceiling);
   // Back to the prior.
   void clear();

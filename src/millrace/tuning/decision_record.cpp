@@ -18,6 +18,8 @@ std::string_view name_of(EventKind kind) {
     return "context";
   case EventKind::profile_forgotten:
     return "profile forgotten";
+  case EventKind::refused:
+    return "refused";
   }
   return "";
 }
@@ -44,6 +46,8 @@ std::string_view text_of(Reason reason) {
     return "is better beyond doubt";
   case Reason::interrupted:
     return "was interrupted by a change of the situation";
+  case Reason::successor:
+    return "takes the place of one that the machine refused to run";
   }
   return "";
 }
@@ -55,6 +59,11 @@ void DecisionRecord::add(const Event& event) {
   next_ = (next_ + 1) % ring_.size();
   full_ = full_ || next_ == 0;
   ++counts_[static_cast<std::size_t>(event.kind)];
+}
+
+void DecisionRecord::restamp(double time) {
+  for (Event& event : ring_)
+    event.time = time;
 }
 
 std::vector<Event> DecisionRecord::events() const {

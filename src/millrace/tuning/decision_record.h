@@ -1,6 +1,7 @@
 // What the tuner did and why: a time line of bounded length.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,12 +11,13 @@
 namespace millrace::tuning {
 
 enum class EventKind {
-  started,           // the first incumbent was chosen
-  trial,             // a challenger was raced against the incumbent
-  incumbent,         // a challenger took its place
-  drift,             // the incumbent's own cost changed
-  context,           // the caller announced a change
-  profile_forgotten  // what was remembered turned out wrong
+  started,            // the first incumbent was chosen
+  trial,              // a challenger was raced against the incumbent
+  incumbent,          // a challenger took its place
+  drift,              // the incumbent's own cost changed
+  context,            // the caller announced a change
+  profile_forgotten,  // what was remembered turned out wrong
+  refused,            // the machine refused to run the candidate, and others with it
 };
 
 enum class Reason {
@@ -29,6 +31,7 @@ enum class Reason {
   undecided,      // trial ended: no difference found within its frames
   better,         // trial ended, incumbent: better beyond doubt
   interrupted,    // trial ended: the situation changed in the middle of it
+  successor,      // started, incumbent: the one before was refused
 };
 
 [[nodiscard]] std::string_view name_of(EventKind kind);
@@ -57,6 +60,8 @@ class DecisionRecord {
   explicit DecisionRecord(int length);
 
   void add(const Event& event);
+  // Gives all events so far this time: of those added before there was a clock.
+  void restamp(double time);
   // Oldest first.
   [[nodiscard]] std::vector<Event> events() const;
   // All that were ever added of a kind.
@@ -66,7 +71,7 @@ class DecisionRecord {
   std::vector<Event> ring_;
   std::size_t next_ = 0;
   bool full_ = false;
-  std::int64_t counts_[6] = {};
+  std::array<std::int64_t, 7> counts_{};  // by kind
 };
 
 }  // namespace millrace::tuning

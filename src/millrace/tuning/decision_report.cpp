@@ -8,8 +8,11 @@ std::string describe(const Event& event, const Space& space, double start) {
   switch (event.kind) {
   case EventKind::started:
     return line + fmt::format(": {}", text_of(event.chosen));
+  case EventKind::refused:
+    return line + ": the machine refuses to run it; it and its like are left out";
   case EventKind::trial:
   case EventKind::incumbent:
+    if (event.verdict == Reason::successor) return line + fmt::format(": it {}", text_of(event.verdict));
     return line + fmt::format(": {:.3f}x [{:.3f}, {:.3f}] of {} in {} frames; it {}, and {}", event.ratio,
                               event.low, event.high, space.describe(event.against), event.frames,
                               text_of(event.chosen), text_of(event.verdict));
@@ -28,6 +31,8 @@ nlohmann::json to_json(const Event& event, const Space& space, double start) {
                          {"event", name_of(event.kind)},
                          {"candidate", space.name_of(event.candidate)}};
   if (event.kind == EventKind::started) json["chosen"] = text_of(event.chosen);
+  if (event.verdict == Reason::successor) json["chosen"] = text_of(event.verdict);
+  if (event.verdict == Reason::successor) return json;
   if (event.kind == EventKind::drift) json["ratio"] = event.ratio;
   if (event.against < 0) return json;
   json["against"] = space.name_of(event.against);

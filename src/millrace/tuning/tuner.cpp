@@ -83,29 +83,30 @@ double Tuner::resources(int candidate) const {
 
 // Late, because until the first frame the caller may say what is ready.
 void Tuner::start() {
-  Reason reason = Reason::prior;
-  const auto usable = [&](int candidate) { return runnable(candidate); };
-  if (options_.remembered && usable(options_.remembered->incumbent)) {
-    incumbent_ = options_.remembered->incumbent;
-    reason = Reason::remembered;
-  }
-  if (incumbent_ < 0) {
-    const auto found = std::ranges::find_if(options_.first, usable);
-    if (found != options_.first.end()) incumbent_ = *found;
-  }
-  for (int c = 0; incumbent_ < 0 && c < space_->size(); ++c) {
-    const auto cost = [&](int candidate) { return options_.prior[static_cast<std::size_t>(candidate)]; };
-    if (!usable(c)) continue;
-    incumbent_ = c;
-    for (int other = c + 1; !options_.prior.empty() && other < space_->size(); ++other) {
-      if (usable(other) && cost(other) < cost(incumbent_)) incumbent_ = other;
-    }
-  }
-  // Nothing can run before something is compiled: the caller's stand-in does, under the name of number 0.
-  incumbent_ = std::max(incumbent_, 0);
+  const bool remembered = options_.remembered && runnable(options_.remembered->incumbent);
+  incumbent_ = remembered ? options_.remembered->incumbent : first_guess();
   learn_remembered();
   model_.observe(incumbent_, level_, least_deviation);
-  crowning_ = {.kind = EventKind::started, .candidate = incumbent_, .chosen = reason};
+  crowning_ = {.kind = EventKind::started,
+               .candidate = incumbent_,
+               .chosen = remembered ? Reason::remembered : Reason::prior};
+}
+
+// What to begin with where nothing was measured: the caller's list, else the least prior cost.
+int Tuner::first_guess() const {
+  const auto found = std::ranges::find_if(options_.first, [&](int candidate) { return runnable(candidate); });
+  if (found != options_.first.end()) return *found;
+  const auto prior = [&](int candidate) {
+    return options_.prior.empty() ? 1 : options_.prior[static_cast<std::size_t>(candidate)];
+  };
+  int best = -1;
+  int waiting = -1;
+  for (int c = 0; c < space_->size(); ++c) {
+    if (runnable(c) && (best < 0 || prior(c) < prior(best))) best = c;
+    if (waiting < 0 && of(c).available) waiting = c;
+  }
+  // Where nothing can run before something is compiled, the caller's stand-in does, under this name.
+  return best >= 0 ? best : std::max(waiting, 0);
 }
 
 void Tuner::learn_remembered() {
@@ -144,6 +145,7 @@ void Tuner::start_clock(const Observation& observation) {
   budget_.open(start_time_, options_.remembered ? profile_opening : 1);
   budget_.grant(opening_frames * observation.seconds / observation.frames);
   crowning_.time = start_time_;
+  record_.restamp(start_time_);  // what was refused before
   record_.add(crowning_);
 }
 
@@ -363,7 +365,7 @@ void Tuner::ready(int candidate) {
   consider_at_ = now_;
 }
 
-void Tuner::unavailable(int candidate) {
+void Tuner::cannot_compile(int candidate) {
   for (int c = 0; c < space_->size(); ++c) {
     if (same_build(candidate, c) && c != incumbent_) of(c).available = false;
   }
@@ -371,6 +373,51 @@ void Tuner::unavailable(int candidate) {
   if (race_ && !runnable(trial_.candidate)) end_race(Reason::interrupted);
   choice_ = {};
   consider_at_ = now_;
+}
+
+bool Tuner::cannot_run(std::span<const int> candidates) {
+  if (candidates.empty()) return true;
+  const auto refused = [&](int c) { return std::ranges::find(candidates, c) != candidates.end(); };
+  bool others = false;
+  for (int c = 0; c < space_->size() && !others; ++c)
+    others = of(c).available && !refused(c);
+  if (!others) return false;
+
+  for (const int candidate : candidates)
+    of(candidate).available = false;
+  std::erase_if(wanted_, refused);
+  record_.add({.kind = EventKind::refused, .time = now_, .candidate = candidates.front()});
+  if (race_ && (refused(trial_.candidate) || refused(incumbent_))) end_race(Reason::interrupted);
+  if (recheck_ >= 0 && refused(recheck_)) recheck_ = -1;
+  choice_ = {};
+  consider_at_ = now_;
+  if (incumbent_ >= 0 && refused(incumbent_)) replace_incumbent();
+  return true;
+}
+
+// What is believed to come closest to the incumbent, which cannot run any more.
+void Tuner::replace_incumbent() {
+  int best = -1;
+  for (int c = 0; clock_started_ && c < space_->size(); ++c) {
+    if (runnable(c) && (best < 0 || model_.mean(c) < model_.mean(best))) best = c;
+  }
+  if (best < 0) best = first_guess();
+  crowning_ = {.kind = clock_started_ ? EventKind::incumbent : EventKind::started,
+               .time = now_,
+               .candidate = best,
+               .against = incumbent_,
+               .chosen = Reason::successor,
+               .verdict = Reason::successor};
+  if (clock_started_) record_.add(crowning_);
+  const double level = model_.mean(best);
+  incumbent_seconds_ *= std::exp(level - level_);
+  incumbent_ = best;
+  level_ = level;
+  model_.observe(incumbent_, level_, incumbent_deviation);
+  recent_.clear();
+  detector_.reset();
+  noise_.interrupt();
+  verify_soon();
 }
 
 double Tuner::predicted_ratio(int candidate) const { return std::exp(model_.mean(candidate) - level_); }

@@ -5,23 +5,23 @@
 //   ... run 1 to trial.frames frames by trial.candidate ...
 //   tuner.tell({.candidate = ..., .time = ..., .frames = ..., .seconds = ..., .trusted = ...});
 //
-// How it decides, and where the parts come from:
-// - Which candidate next: a Gaussian process over the knobs, of log cost, gives an estimate and its
-// uncertainty for
-//   every candidate (CostModel); tried is what promises the greatest expected improvement for each second it
-//   is expected to lose (Jones, Schonlau & Welch 1998; per unit of cost: Snoek, Larochelle & Adams 2012). A
-//   search of the knobs one by one needs too many frames, and misses combinations.
-// - How long: a race (Maron & Moore 1994; Birattari et al. 2002, F-race) of interleaved blocks A B A B
-// against the
-//   incumbent, so that a machine that drifts does so for both; a challenger is dropped in the first frame
-//   that shows it is worse (Race).
-// - How much: a budget of seconds lost accrues with time, generous at the beginning, then small
-// (TrialBudget).
-// - When again: a two-sided CUSUM (Page 1954) of the incumbent's own log cost finds changes (ChangeDetector);
-// the
-//   knowledge is then widened, not thrown away, and the budget of the beginning is granted anew, less after
-//   alarms that led to nothing. Discounting all knowledge by age, as bandits for changing rewards do
-//   (Garivier & Moulines 2011), pays for changes that never come.
+// How it decides, a part at a time; each part has its file.
+//
+// Which candidate next (CostModel): a Gaussian process over the knobs, of log cost, gives an estimate and its
+// uncertainty for every candidate. What is tried is what promises the greatest expected improvement for each
+// second that it is expected to lose (Jones, Schonlau & Welch 1998; per unit of cost: Snoek, Larochelle &
+// Adams 2012). A search of the knobs one by one needs too many frames, and misses combinations.
+//
+// How long (Race): interleaved blocks A B A B against the incumbent (Maron & Moore 1994; Birattari et al.
+// 2002, F-race), so that a machine that drifts does so for both. A challenger is dropped in the first frame
+// that shows it to be worse.
+//
+// How much (TrialBudget): the seconds that may be lost accrue with time, many at the beginning, few later.
+//
+// When again (ChangeDetector): a two-sided CUSUM (Page 1954) of the incumbent's own log cost finds changes.
+// The knowledge is then widened, not thrown away, and the budget of the beginning is granted anew, less of it
+// after alarms that led to nothing. Discounting all knowledge by age, as bandits for changing rewards do
+// (Garivier & Moulines 2011), pays for changes that never come.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -97,13 +97,18 @@ class Tuner {
   void tell(const Observation& observation);
 
   // The candidates whose compilation is wished for, the most promising in front; at most wanted_builds. They
-  // stay until ready() or unavailable() is called for them; the tuner never waits for them.
+  // stay until ready(), cannot_compile() or cannot_run() is called for them; the tuner never waits for them.
   [[nodiscard]] std::span<const int> wanted_builds() const { return wanted_; }
   // What the candidate needs has been compiled; holds for all candidates of the same build.
   void ready(int candidate);
-  // It cannot be compiled or run: never ask for it (and those of the same build) again. Not for the
-  // incumbent.
-  void unavailable(int candidate);
+  // What it needs cannot be compiled: neither it nor the others of the same build are asked for again. Not
+  // for the incumbent.
+  void cannot_compile(int candidate);
+  // They are compiled but cannot run here and now, as the machine refuses something that they share, seen
+  // with the first of them: none of them is asked for again; others of their builds are. Where the incumbent
+  // is among them, another candidate takes its place. False, and nothing changes, where no candidate would be
+  // left.
+  [[nodiscard]] bool cannot_run(std::span<const int> candidates);
 
   // The work itself changes from now on (a filter's parameter, the frame size): what is known is doubted at
   // once.
@@ -145,6 +150,8 @@ class Tuner {
   Tuner(const Space& space, TunerOptions options);
 
   void start();
+  [[nodiscard]] int first_guess() const;
+  void replace_incumbent();
   void start_clock(const Observation& observation);
   void charge_switching(double seconds);
   void tell_incumbent(const Observation& observation, double log_cost);

@@ -20,6 +20,9 @@ std::string Tuner::explain() const {
   std::string sentence;
   if (crowning_.kind == EventKind::started) {
     sentence = fmt::format("{} runs since the start: it {}", name, text_of(crowning_.chosen));
+  } else if (crowning_.chosen == Reason::successor) {
+    sentence = fmt::format("{} runs since {:.2f} s: it {}", name, crowning_.time - start_time_,
+                           text_of(crowning_.chosen));
   } else {
     sentence =
         fmt::format("{} runs since {:.2f} s: it took {:.3f}x [{:.3f}, {:.3f}] the cost of {} in {} frames",

@@ -1,6 +1,11 @@
 #include "millrace/tuning/decision_report.h"
 #include "millrace/tuning/simulated_stream_testing.h"
 
+#include <array>
+#include <numeric>
+#include <random>
+#include <span>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,6 +52,37 @@ TEST(Tuner, TriesTheSuggestedCandidatesFirstInTheirOrder) {
     if (event.kind == EventKind::trial && event.chosen == Reason::suggested) tried.push_back(event.candidate);
   }
   EXPECT_THAT(tried, ::testing::ElementsAre(30, 20, 10));
+}
+
+TEST(Tuner, WhereTheFirstGuessCannotRunTheNextOneBegins) {
+  const SimulatedWorkload workload(middle, 0.001, 1);
+  Tuner tuner = tuner_for(workload, {.first = {7, 5}, .remembered = Remembered{.incumbent = 9}});
+  ASSERT_EQ(tuner.ask().candidate, 9);
+  ASSERT_TRUE(tuner.cannot_run(std::array{9}));
+  ASSERT_EQ(tuner.ask().candidate, 7);
+  ASSERT_TRUE(tuner.cannot_run(std::array{7, 8}));
+  ASSERT_EQ(tuner.ask().candidate, 5);
+  tuner.tell({.candidate = 5, .time = 1000, .seconds = 0.001});
+  EXPECT_THAT(tuner.explain(), ::testing::HasSubstr("takes the place of one that the machine refused"));
+  const auto events = tuner.record().events();
+  ASSERT_EQ(events.size(), 3U);
+  for (const Event& event : events)
+    EXPECT_EQ(event.time, tuner.start_time());
+}
+
+TEST(Tuner, TheLastThatIsLeftCannotBeRefused) {
+  const SimulatedWorkload workload({.structures = 2, .fusions = 1, .tiles = 1, .in_flight = 1}, 0.001, 1);
+  const int size = workload.space().size();
+  Tuner tuner = tuner_for(workload, {});
+  std::vector<int> all(static_cast<std::size_t>(size));
+  std::iota(all.begin(), all.end(), 0);
+  EXPECT_FALSE(tuner.cannot_run(all));
+  EXPECT_EQ(tuner.ask().candidate, 0);
+  EXPECT_EQ(tuner.record().count(EventKind::refused), 0);
+  ASSERT_TRUE(tuner.cannot_run(std::span(all).first(all.size() - 1)));
+  EXPECT_EQ(tuner.ask().candidate, size - 1);
+  EXPECT_FALSE(tuner.cannot_run(std::span(all).last(1)));
+  EXPECT_EQ(tuner.ask().candidate, size - 1);
 }
 
 TEST(Tuner, RefusesOptionsThatDoNotFitTheSpace) {
@@ -149,7 +185,7 @@ TEST_P(TunerTest, NeverAsksForWhatIsNotReadyOrCannotRun) {
     const int build = builds[static_cast<std::size_t>(wanted)];
     ASSERT_FALSE(runnable[static_cast<std::size_t>(wanted)]);
     if (++answered % 3 == 0) {
-      tuner.unavailable(wanted);
+      tuner.cannot_compile(wanted);
       continue;
     }
     tuner.ready(wanted);
@@ -157,6 +193,50 @@ TEST_P(TunerTest, NeverAsksForWhatIsNotReadyOrCannotRun) {
       runnable[c] = runnable[c] || builds[c] == build;
   }
   EXPECT_GT(answered, 0);
+}
+
+// Whatever is refused whenever, the incumbent included: it is never asked for again, the others of its build
+// are.
+TEST_P(TunerTest, WhatCannotRunIsNeverAskedForAgainAndTakesNobodyOfItsBuildAlong) {
+  SimulatedWorkload work = workload();
+  const int size = work.space().size();
+  const std::vector<int> one_build(static_cast<std::size_t>(size), 0);
+  Tuner tuner = tuner_for(work, {.seed = seed(), .prior = work.prior(seed()), .build = one_build});
+  tuner.ready(0);
+  std::mt19937_64 random(seed());
+  std::vector<char> refused(static_cast<std::size_t>(size), 0);
+  testing::SimulatedMachine machine({}, seed());
+  int ran = -1;
+  int rounds = 0;
+  int incumbents = 0;
+  int tried_after = 0;
+  for (int frame = 0; frame < 3000; ++frame) {
+    const Trial trial = tuner.ask();
+    ASSERT_FALSE(refused[static_cast<std::size_t>(trial.candidate)]);
+    if (trial.role == Role::challenger && rounds > 0) ++tried_after;
+    if (frame % 100 == 1 && rounds < 8) {
+      ++rounds;
+      std::vector<int> together{trial.candidate};
+      incumbents += trial.candidate == tuner.incumbent() ? 1 : 0;
+      for (int c = 0; c < size; ++c)
+        if (c != trial.candidate && random() % 16 == 0) together.push_back(c);
+      for (const int c : together)
+        refused[static_cast<std::size_t>(c)] = 1;
+      ASSERT_TRUE(tuner.cannot_run(together));
+      ASSERT_EQ(tuner.record().count(EventKind::refused), rounds);
+      continue;
+    }
+    const double seconds = machine.run(work.seconds(trial.candidate), trial.candidate != ran);
+    tuner.tell({.candidate = trial.candidate,
+                .time = machine.time(),
+                .seconds = seconds,
+                .trusted = trial.candidate == ran});
+    ran = trial.candidate;
+  }
+  EXPECT_EQ(rounds, 8);
+  EXPECT_GT(incumbents, 0);
+  EXPECT_GT(tried_after, 0);
+  EXPECT_THAT(time_line(tuner, work.space()), ::testing::HasSubstr("the machine refuses to run it"));
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -117,8 +117,9 @@ void AdaptiveRun::finish(const image::Pipeline& pipeline, RunReport& report) {
   if (context_->options.explain) report.explanation = decisions_text(*scheduler_);
   report.schedule = scheduler_->incumbent();
   report.from_profile = from_profile_;
-  // Without a trial nothing was learnt.
-  if (store_ && scheduler_->tuner().record().count(tuning::EventKind::trial) > 0) {
+  // Without a trial nothing was learnt, and what was learnt unbound does not hold for the affinity asked for.
+  const bool as_asked = context_->options.affinity.empty() || context_->executor.refused().empty();
+  if (store_ && as_asked && scheduler_->tuner().record().count(tuning::EventKind::trial) > 0) {
     if (Status saved = store_->save(key(pipeline), scheduler_->profile()); !saved && !context_->options.quiet)
       print_error("millrace", saved.error().message);
   }

@@ -38,6 +38,9 @@ Status run(const RunOptions& options) {
                    .schedule = *schedule};
   const Status outcome = options.measure ? measure_run(context, report) : stream_run(context, report);
   if (report.decisions.is_null()) report.schedule = executor.in_use();
+  report.refused_affinities = executor.refused();
+  if (report.refused_affinities.contains(report.schedule.affinity))
+    report.schedule.affinity = machine::AffinityArrangement::free;
   report.stand_in_frames = executor.stand_in_frames();
   report.compute_seconds = executor.compute_seconds();
   report.compile_seconds = library->compile_seconds();

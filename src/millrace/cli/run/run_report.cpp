@@ -45,6 +45,9 @@ std::string to_text(const RunReport& r) {
   if (r.stand_in_frames > 0)
     text += fmt::format(" (the first {} frames unfused, while kernels were compiled)", r.stand_in_frames);
   text += '\n';
+  for (const auto& [affinity, why] : r.refused_affinities)
+    text += fmt::format("affinity {} was refused, so the threads ran unbound: {}\n",
+                        machine::name_of(affinity), why);
   if (r.output != "null" && r.measured_ms.empty()) {
     text += fmt::format("wrote {} ({})\n", r.output == "-" ? "standard output" : printable(r.output),
                         video::to_string(r.output_format));
@@ -91,6 +94,8 @@ nlohmann::ordered_json to_json(const RunReport& r, const machine::MachineReport&
     json["measured_ms_per_frame"] = r.measured_ms;
     json["median_ms_per_frame"] = median(r.measured_ms);
   }
+  for (const auto& [affinity, why] : r.refused_affinities)
+    json["refused_affinities"][machine::name_of(affinity)] = why;
   if (!r.decisions.is_null()) json["decisions"] = r.decisions;
   json["machine"] = machine::to_json(machine);
   return json;

@@ -5,6 +5,7 @@
 #include "millrace/machine/machine_report.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct RunReport {
   video::FrameFormat input_format;
   video::FrameFormat output_format;
   image::Schedule schedule;
+  // What the kernel refused to bind, with what it said; the threads ran unbound instead.
+  std::map<machine::AffinityArrangement, std::string> refused_affinities;
   std::int64_t frames = 0;
   std::int64_t stand_in_frames = 0;  // frames processed unfused while kernels were compiled
   double wall_seconds = 0;

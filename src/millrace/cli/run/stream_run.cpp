@@ -11,6 +11,7 @@
 #include "millrace/video/overlap/overlapped_writer.h"
 
 #include <optional>
+#include <tuple>
 
 namespace millrace::cli {
 namespace {
@@ -23,11 +24,10 @@ Result<std::unique_ptr<video::FrameReader>> open_overlapped(const RunContext& co
   return std::make_unique<video::OverlappedReader>(std::move(*reader));
 }
 
-// Threads made while this lives start on the I/O thread's CPUs; the calling thread gets its own mask back.
-Status bind_io(const machine::CpuSet& cpus) {
-  if (cpus.empty()) return {};
-  const auto granted = machine::bind_current_thread(cpus);
-  return granted ? Status{} : Status{std::unexpected(granted.error())};
+// Binds the calling thread, so that threads which it makes start there. Where the kernel refuses, they run
+// anywhere: slower perhaps, never wrong.
+void bind_io(const machine::CpuSet& cpus) {
+  if (!cpus.empty()) std::ignore = machine::bind_current_thread(cpus);
 }
 
 // The input, as often as --loop says, and no further than --frames.
@@ -131,7 +131,7 @@ Status stream_run(const RunContext& context, RunReport& report) {
   std::unique_ptr<video::OverlappedWriter> writer;
   {
     const machine::AffinityGuard own;
-    if (Status bound = bind_io(context.executor.io_cpus()); !bound) return bound;
+    bind_io(context.executor.io_cpus());
     auto opened = video::open_writer(options.output, layout->output, *writer_options);
     if (!opened) return std::unexpected(opened.error());
     writer = std::make_unique<video::OverlappedWriter>(std::move(*opened));

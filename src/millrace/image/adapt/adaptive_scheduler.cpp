@@ -4,6 +4,7 @@
 #include "millrace/image/layout/default_schedule.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace millrace::image {
@@ -87,9 +88,11 @@ Result<std::unique_ptr<AdaptiveScheduler>> AdaptiveScheduler::make(Executor& exe
   result->tuner_.emplace(std::move(*tuner));
 
   result->start_ready();
-  result->candidate_ = result->tuner_->ask().candidate;
-  result->incumbent_ = all.schedule(result->candidate_);
-  if (Status set = executor.set(layout, result->incumbent_); !set) return std::unexpected(set.error());
+  do {
+    result->candidate_ = result->tuner_->ask().candidate;
+    result->incumbent_ = all.schedule(result->candidate_);
+    if (Status set = executor.set(layout, result->incumbent_); !set) return std::unexpected(set.error());
+  } while (result->drop_refused());
   result->trusted_at_ = seconds(now_ns());
   if (options.objective.aim == tuning::Aim::throughput) result->least_observed_ = least_observed_seconds;
   return result;
@@ -126,7 +129,7 @@ void AdaptiveScheduler::follow_builds() {
     const KernelBuild& build = space_->builds()[static_cast<std::size_t>(number)];
     const auto built = is_built(build);
     if (!built) {
-      tuner_->unavailable(candidate);
+      tuner_->cannot_compile(candidate);
     } else if (*built) {
       tuner_->ready(candidate);
     } else if (number != requested_) {
@@ -137,6 +140,19 @@ void AdaptiveScheduler::follow_builds() {
       requested_ = number;
     }
   }
+}
+
+// Candidates under an affinity that the kernel refuses run as others do, unbound; where there are no others,
+// they go on under their own names. Whether the tuner has to be asked again.
+bool AdaptiveScheduler::drop_refused() {
+  const auto refused = [&](int c) { return executor_.refused().contains(space_->schedule(c).affinity); };
+  const bool free_refused = executor_.refused().contains(machine::AffinityArrangement::free);
+  if (free_refused || !refused(candidate_)) return false;
+  std::vector<int> dropped{candidate_};
+  for (int c = 0; c < space_->size(); ++c) {
+    if (c != candidate_ && refused(c)) dropped.push_back(c);
+  }
+  return tuner_->cannot_run(dropped);
 }
 
 Result<int> AdaptiveScheduler::prepare() {
@@ -151,12 +167,11 @@ Result<int> AdaptiveScheduler::prepare() {
     Status used = executor_.use(schedule);
     switching_ns_ += now_ns() - asked;
     if (!used) {
-      // The machine refuses what looked possible, such as a binding.
-      if (trial.role == tuning::Role::incumbent) return std::unexpected(used.error());
-      tuner_->unavailable(trial.candidate);
+      if (!tuner_->cannot_run(std::array{trial.candidate})) return std::unexpected(used.error());
       continue;
     }
     candidate_ = trial.candidate;
+    if (drop_refused()) continue;
     warm_ = false;
     break;
   }

@@ -51,6 +51,7 @@ class AdaptiveScheduler {
   [[nodiscard]] Result<bool> is_built(const KernelBuild& build);
   void start_ready();
   void follow_builds();
+  [[nodiscard]] bool drop_refused();
   void observe(int frames, std::int64_t start, std::int64_t end, double waited);
 
   Executor& executor_;

@@ -4,6 +4,7 @@
 #include "millrace/pool/fresh_threads.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace millrace::image {
 namespace {
@@ -37,7 +38,8 @@ Status Executor::check(const Schedule& schedule) const {
   return {};
 }
 
-Status Executor::set(const FrameLayout& layout, const Schedule& schedule) {
+Status Executor::set(const FrameLayout& layout, const Schedule& asked) {
+  const Schedule schedule = permitted(asked);
   if (Status possible = check(schedule); !possible) return possible;
   auto prepared = PreparedSchedule::make(layout, schedule);
   if (!prepared) return std::unexpected(prepared.error());
@@ -53,7 +55,9 @@ Status Executor::set(const FrameLayout& layout, const Schedule& schedule) {
     if (!*built_in) return failure("this program has no kernels for {}", machine::name_of(schedule.isa));
   }
   // Nothing fails from here on: the schedule before stays in use until its successor is complete.
-  if (Status bound = bind(schedule); !bound) return bound;
+  const auto bound = bind(schedule);
+  if (!bound) return std::unexpected(bound.error());
+  if (!*bound) return set(layout, asked);
   while (!kept_.empty())
     drop_oldest();
   layout_ = layout;
@@ -62,12 +66,15 @@ Status Executor::set(const FrameLayout& layout, const Schedule& schedule) {
   return {};
 }
 
-Status Executor::use(const Schedule& schedule) {
+Status Executor::use(const Schedule& asked) {
+  const Schedule schedule = permitted(asked);
   if (!pending_ && schedule == in_use_) return {};
   if (Status possible = check(schedule); !possible) return possible;
   const auto known = std::ranges::find(kept_, schedule, &PreparedSchedule::schedule);
   if (known != kept_.end()) {
-    if (Status bound = bind(schedule); !bound) return bound;
+    const auto bound = bind(schedule);
+    if (!bound) return std::unexpected(bound.error());
+    if (!*bound) return use(asked);
     pending_.reset();
     kept_.splice(kept_.begin(), kept_, known);
     in_use_ = schedule;
@@ -79,7 +86,9 @@ Status Executor::use(const Schedule& schedule) {
   const auto ready = prepared->find_kernels(library_);
   if (!ready) return std::unexpected(ready.error());
   if (!*ready) return set(FrameLayout(layout_), schedule);
-  if (Status bound = bind(schedule); !bound) return bound;
+  const auto bound = bind(schedule);
+  if (!bound) return std::unexpected(bound.error());
+  if (!*bound) return use(asked);
   pending_.reset();
   install(std::move(*prepared));
   return {};
@@ -106,25 +115,35 @@ void Executor::update(const FrameLayout& layout) {
   if (pending_) pending_->update(layout);
 }
 
-Status Executor::bind(const Schedule& schedule) {
+Schedule Executor::permitted(Schedule schedule) const {
+  if (refused_.contains(schedule.affinity)) schedule.affinity = machine::AffinityArrangement::free;
+  return schedule;
+}
+
+Result<bool> Executor::bind(const Schedule& schedule) {
+  using machine::AffinityArrangement;
   if (schedule.affinity == bound_ &&
-      (bound_ == machine::AffinityArrangement::free || schedule.threads == bound_threads_))
-    return {};
-  if (schedule.affinity == machine::AffinityArrangement::free) {
-    if (Status freed = pool_.rebind({}); !freed) return freed;
-    io_cpus_ = {};
-  } else {
+      (bound_ == AffinityArrangement::free || schedule.threads == bound_threads_))
+    return true;
+  std::vector<machine::CpuSet> bindings;
+  machine::CpuSet io;
+  if (schedule.affinity != AffinityArrangement::free) {
     auto masks =
         machine::arrange(topology_, usable_, {.arrangement = schedule.affinity, .workers = schedule.threads});
     if (!masks) return std::unexpected(masks.error());
-    std::vector<machine::CpuSet> bindings(static_cast<std::size_t>(pool_.size() - schedule.threads));
+    bindings.resize(static_cast<std::size_t>(pool_.size() - schedule.threads));
     bindings.insert(bindings.end(), masks->workers.begin(), masks->workers.end());
-    if (Status bound = pool_.rebind(bindings); !bound) return bound;
-    io_cpus_ = masks->io;
+    io = masks->io;
   }
+  if (Status bound = pool_.rebind(bindings); !bound) {
+    refused_[schedule.affinity] = bound.error().message;
+    // Workers that cannot even be freed work where they are.
+    if (schedule.affinity != AffinityArrangement::free) return false;
+  }
+  io_cpus_ = std::move(io);
   bound_ = schedule.affinity;
   bound_threads_ = schedule.threads;
-  return {};
+  return true;
 }
 
 Status Executor::await_kernels() {
@@ -152,7 +171,11 @@ Status Executor::run(std::span<const FrameTask> frames) {
   const std::int64_t start = now_ns();
   Status done;
   if (in_use_.fresh_threads) {
-    pool::FreshThreads fresh(threads);
+    // New threads start on the CPUs of the thread that makes them, which is bound with the others.
+    std::span<const machine::CpuSet> bindings;
+    if (bound_ != machine::AffinityArrangement::free)
+      bindings = std::span(pool_.granted()).last(static_cast<std::size_t>(threads));
+    pool::FreshThreads fresh(threads, bindings);
     done = kept_.front().run(frames, fresh, timed);
   } else {
     pool::PoolTeam team = pool_.team().last(threads);

@@ -11,8 +11,10 @@
 
 #include <cstdint>
 #include <list>
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace millrace::image {
@@ -35,6 +37,9 @@ class Executor {
   // `tiled` in the place of the backward structures that exist only as one kernel. Usage error where the
   // schedule is impossible, and what was set before stays in use: more threads than the pool has, more frames
   // in flight than threads, too many stages for one kernel, too few PUs.
+  //
+  // An affinity that the kernel refuses here and now (EPERM, a cpuset that shrank) is no error: the workers
+  // go on unbound, in_use() says so, refused() says why, and it is not asked for again.
   [[nodiscard]] Status set(const FrameLayout& layout, const Schedule& schedule);
 
   // Changes the schedule only. The last few schedules keep their memory, so that going back costs next to
@@ -57,6 +62,11 @@ class Executor {
   [[nodiscard]] std::int64_t stand_in_frames() const { return stand_in_frames_; }
   [[nodiscard]] std::int64_t switches() const { return switches_; }
 
+  // The affinities that the kernel has refused, and what it said.
+  [[nodiscard]] const std::map<machine::AffinityArrangement, std::string>& refused() const {
+    return refused_;
+  }
+
   // Where the thread that reads and writes frames belongs under the affinity in use; empty where that is
   // anywhere.
   [[nodiscard]] const machine::CpuSet& io_cpus() const { return io_cpus_; }
@@ -75,7 +85,10 @@ class Executor {
   static constexpr std::size_t most_kept = 3;
 
   [[nodiscard]] Status check(const Schedule& schedule) const;
-  [[nodiscard]] Status bind(const Schedule& schedule);
+  // The schedule, free where its affinity was refused before.
+  [[nodiscard]] Schedule permitted(Schedule schedule) const;
+  // False: the kernel refuses the schedule's affinity, and permitted() knows of it now.
+  [[nodiscard]] Result<bool> bind(const Schedule& schedule);
   // Makes a schedule whose kernels are all there what runs.
   void install(PreparedSchedule prepared);
   void drop_oldest();
@@ -91,6 +104,7 @@ class Executor {
   machine::AffinityArrangement bound_ = machine::AffinityArrangement::free;
   int bound_threads_ = 0;
   machine::CpuSet io_cpus_;
+  std::map<machine::AffinityArrangement, std::string> refused_;
   StageReports retired_;
   std::int64_t compute_ns_ = 0;
   std::int64_t runs_ = 0;

@@ -63,9 +63,9 @@ tuning::ProfileKey program_key(const ProgramFile& program, const std::vector<std
   uname(&system);
   return {
       {"work", "exec"},
-      {"program", fmt::format("{} {}", program.path.filename().string(),
-                              program.build_id.empty() ? fmt::format("{} bytes", program.size_bytes)
-                                                       : program.build_id)},
+      {"program", program.path.filename().string()},
+      // A field of its own: the profiles of builds that are gone are forgotten (tuning::ProfileLimits).
+      {"build", program.build_id.empty() ? fmt::format("{} bytes", program.size_bytes) : program.build_id},
       {"arguments", shape_of({command.begin() + 1, command.end()}, size)},
       {"machine", machine_name()},
       {"cpus", allowed.to_string()},

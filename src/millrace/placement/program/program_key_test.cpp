@@ -43,6 +43,10 @@ TEST(ProgramKey, DiffersByProgramArgumentsAndCpus) {
   EXPECT_NE(key, program_key(b, {"x264", "-v"}, {0, 1}, sizes));
   EXPECT_NE(key, program_key(a, {"x264", "-q"}, {0, 1}, sizes));
   EXPECT_NE(key, program_key(a, {"x264", "-v"}, {0}, sizes));
+  auto other_build = program_key(b, {"x264", "-v"}, {0, 1}, sizes);
+  EXPECT_NE(other_build.at("build"), key.at("build"));
+  other_build["build"] = key.at("build");
+  EXPECT_EQ(other_build, key) << "builds of one program differ in that alone";
 }
 
 }  // namespace
