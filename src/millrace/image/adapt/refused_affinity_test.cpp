@@ -90,7 +90,7 @@ TEST_P(RefusedCandidates, theSchedulerFindsABestOfTheOthersAndNoBuildIsLost) {
   machine::expect_where_refused({SYS_sched_setaffinity}, [&] {
     Stream stream({64, 48});
     const ScheduleFreedom freedom{
-        .max_threads = workers, .affinities = GetParam(), .isas = {machine::best_isa()}, .threads = workers};
+        .max_threads = workers, .isas = {machine::best_isa()}, .affinities = GetParam(), .threads = workers};
     auto made = AdaptiveScheduler::make(stream.executor, stream.library, stream.layout, {.freedom = freedom});
     ASSERT_TRUE(made) << made.error().message;
     AdaptiveScheduler& scheduler = **made;
