@@ -170,7 +170,7 @@ class Program(unittest.TestCase):
     @unittest.skipUnless(SCHED_SETAFFINITY and len(os.sched_getaffinity(0)) > 1, "needs two CPUs")
     def test_a_profile_that_binds_is_of_use_where_binding_is_refused(self):
         with tempfile.TemporaryDirectory() as cache:
-            words = "run", "@A", "test:176x144@400", "--threads", "2"
+            words = "run", "@A", "test:64x48@3000", "--threads", "2"
             run(*words, cache=cache)
             store = sqlite3.connect(pathlib.Path(cache) / "millrace" / "profiles.db")
             (value,), = store.execute("SELECT value FROM profiles").fetchall()

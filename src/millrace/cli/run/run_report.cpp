@@ -95,7 +95,7 @@ nlohmann::ordered_json to_json(const RunReport& r, const machine::MachineReport&
     json["median_ms_per_frame"] = median(r.measured_ms);
   }
   for (const auto& [affinity, why] : r.refused_affinities)
-    json["refused_affinities"][machine::name_of(affinity)] = why;
+    json["refused_affinities"][std::string(machine::name_of(affinity))] = why;
   if (!r.decisions.is_null()) json["decisions"] = r.decisions;
   json["machine"] = machine::to_json(machine);
   return json;
