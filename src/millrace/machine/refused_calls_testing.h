@@ -38,6 +38,7 @@ template <class Checks> void expect_where_refused(std::initializer_list<long> ca
           std::_Exit(2);
         }
         checks();
+        std::fflush(stdout);
         std::_Exit(testing::Test::HasFailure() ? 1 : 0);
       },
       testing::ExitedWithCode(0), "");

@@ -89,8 +89,11 @@ class RefusedCandidates : public RefusedAffinity,
 TEST_P(RefusedCandidates, theSchedulerFindsABestOfTheOthersAndNoBuildIsLost) {
   machine::expect_where_refused({SYS_sched_setaffinity}, [&] {
     Stream stream({64, 48});
-    const ScheduleFreedom freedom{
-        .max_threads = workers, .isas = {machine::best_isa()}, .affinities = GetParam(), .threads = workers};
+    const ScheduleFreedom freedom{.max_threads = workers,
+                                  .isas = {machine::best_isa()},
+                                  .affinities = GetParam(),
+                                  .threads = workers,
+                                  .frames_in_flight = 1};
     auto made = AdaptiveScheduler::make(stream.executor, stream.library, stream.layout, {.freedom = freedom});
     ASSERT_TRUE(made) << made.error().message;
     AdaptiveScheduler& scheduler = **made;
