@@ -3,15 +3,10 @@
 usage: program_test.py MILLRACE SOURCE_DIR
 """
 
-import ctypes
-import errno
 import json
 import os
 import pathlib
-import platform
 import signal
-import sqlite3
-import struct
 import subprocess
 import sys
 import tempfile
@@ -29,29 +24,6 @@ CACHE = tempfile.TemporaryDirectory()
 def run(*words, cache=CACHE.name, **options):
     environment = os.environ | {"XDG_CACHE_HOME": str(cache)}
     return subprocess.run([MILLRACE, *words], capture_output=True, timeout=120, env=environment, **options)
-
-
-# The numbers of sched_setaffinity by machine.
-SCHED_SETAFFINITY = {"x86_64": 203, "aarch64": 122, "ppc64le": 222}.get(platform.machine())
-
-
-def refuse_binding():
-    """From now on the kernel refuses this process and its children to bind threads, as a hardened unit's filter does."""
-    program = [(0x20, 0, 0, 0),  # load the number of the call
-               (0x15, 0, 1, SCHED_SETAFFINITY),  # is it that one?
-               (0x06, 0, 0, 0x00050000 | errno.EPERM),
-               (0x06, 0, 0, 0x7FFF0000)]  # allow
-    instructions = b"".join(struct.pack("HBBI", *one) for one in program)
-    buffer = ctypes.create_string_buffer(instructions, len(instructions))
-
-    class Filter(ctypes.Structure):
-        _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p)]
-
-    libc = ctypes.CDLL(None)
-    described = Filter(len(program), ctypes.addressof(buffer))
-    no_new_privileges, set_seccomp, filter_mode = 38, 22, 2
-    assert libc.prctl(no_new_privileges, 1, 0, 0, 0) == 0
-    assert libc.prctl(set_seccomp, filter_mode, ctypes.byref(described)) == 0
 
 
 class Program(unittest.TestCase):
@@ -146,45 +118,6 @@ class Program(unittest.TestCase):
         done = run("run", "blur", "test:32x32@5", cache=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("profiles.db", done.stderr.decode())
-
-    @unittest.skipUnless(SCHED_SETAFFINITY and len(os.sched_getaffinity(0)) > 1, "needs two CPUs")
-    def test_where_binding_is_refused_a_run_goes_on_unbound_and_says_so(self):
-        words = "run", "@A", "test:352x288@40", "--threads", "2"
-        wanted = run(*words, "-o", "-", "--structure", "tiled").stdout
-        for schedule in ((), ("--structure", "tiled"), ("--structure", "sequential", "--fresh-threads")):
-            for affinity in ((), ("--affinity", "pinned"), ("--affinity", "io-same")):
-                report = self.folder / "report.json"
-                output = self.folder / "output.y4m"
-                output.unlink(missing_ok=True)
-                done = run(*words, "-o", str(output), *schedule, *affinity, "--json", str(report),
-                           preexec_fn=refuse_binding)
-                text = done.stderr.decode()
-                self.assertEqual(done.returncode, 0, text)
-                self.assertEqual(output.read_bytes(), wanted)
-                known = json.loads(report.read_text())
-                self.assertEqual(known["schedule"]["affinity"], "free")
-                if affinity:
-                    self.assertIn("Operation not permitted", known["refused_affinities"][affinity[1]])
-                    self.assertEqual(text.count("was refused"), 1, text)
-
-    @unittest.skipUnless(SCHED_SETAFFINITY and len(os.sched_getaffinity(0)) > 1, "needs two CPUs")
-    def test_a_profile_that_binds_is_of_use_where_binding_is_refused(self):
-        with tempfile.TemporaryDirectory() as cache:
-            words = "run", "@A", "test:64x48@3000", "--threads", "2"
-            run(*words, cache=cache)
-            store = sqlite3.connect(pathlib.Path(cache) / "millrace" / "profiles.db")
-            (value,), = store.execute("SELECT value FROM profiles").fetchall()
-            profile = json.loads(value)
-            profile["plan"] = profile["plan"].replace("affinity=free", "affinity=pinned")
-            self.assertIn("affinity=pinned", profile["plan"])
-            store.execute("UPDATE profiles SET value = ?", (json.dumps(profile),))
-            store.commit()
-            store.close()
-            done = run(*words, "--explain", cache=cache, preexec_fn=refuse_binding)
-            text = done.stderr.decode()
-            self.assertEqual(done.returncode, 0, text)
-            self.assertIn("the machine refuses to run it", text)
-            self.assertEqual(text.count("was refused, so the threads ran unbound"), 1, text)
 
     def test_measure_reports_a_time_for_each_repetition(self):
         done = run("run", "@D", "test:64x48", "--measure", "--frames", "2", "--repeat", "4", "--json", "-", "-q")

@@ -1,10 +1,9 @@
-// Executor and adaptive scheduler where the kernel refuses to bind threads, and where it does not.
-#include "millrace/image/adapt/adaptive_scheduler.h"
+// The executor where the kernel refuses to bind threads, and where it does not.
+#include "millrace/image/execute/executor.h"
 #include "millrace/image/execute/plane_buffer.h"
 #include "millrace/image/pipeline/presets.h"
 #include "millrace/machine/refused_calls_testing.h"
 
-#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -81,48 +80,6 @@ TEST_F(RefusedAffinity, theExecutorGoesOnUnboundSaysSoAndAsksOnce) {
     EXPECT_THAT(stream.pool->granted(), testing::Each(stream.usable));
   });
 }
-
-// Whatever is to be bound: some candidates, the one that a profile begins with, or all that there are.
-class RefusedCandidates : public RefusedAffinity,
-                          public testing::WithParamInterface<std::vector<AffinityArrangement>> {};
-
-TEST_P(RefusedCandidates, theSchedulerFindsABestOfTheOthersAndNoBuildIsLost) {
-  machine::expect_where_refused({SYS_sched_setaffinity}, [&] {
-    Stream stream({64, 48});
-    const ScheduleFreedom freedom{.max_threads = workers,
-                                  .isas = {machine::best_isa()},
-                                  .affinities = GetParam(),
-                                  .threads = workers,
-                                  .frames_in_flight = 1};
-    auto made = AdaptiveScheduler::make(stream.executor, stream.library, stream.layout, {.freedom = freedom});
-    ASSERT_TRUE(made) << made.error().message;
-    AdaptiveScheduler& scheduler = **made;
-    std::set<Fusion> fusions;
-    const auto trials = [&] { return scheduler.tuner().record().count(tuning::EventKind::trial); };
-    for (int i = 0; i < 20'000 && (trials() < 12 || fusions.size() < 2); ++i) {
-      const auto count = scheduler.prepare();
-      ASSERT_TRUE(count) << count.error().message;
-      ASSERT_TRUE(scheduler.run({&stream.task, 1}));
-      ASSERT_EQ(stream.executor.in_use().affinity, AffinityArrangement::free);
-      if (!stream.executor.stand_in()) fusions.insert(stream.executor.in_use().fusion);
-    }
-    EXPECT_GT(trials(), 0);
-    EXPECT_GT(fusions.size(), 1U) << "candidates that need what refused ones need too";
-    EXPECT_FALSE(stream.executor.refused().empty());
-    const bool others = std::ranges::count(GetParam(), AffinityArrangement::free) > 0;
-    if (others) {
-      EXPECT_EQ(scheduler.incumbent().affinity, AffinityArrangement::free);
-      EXPECT_EQ(scheduler.tuner().record().count(tuning::EventKind::refused), 1);
-    }
-  });
-}
-
-INSTANTIATE_TEST_SUITE_P(Affinities, RefusedCandidates,
-                         testing::Values(std::vector{AffinityArrangement::free, AffinityArrangement::pinned},
-                                         std::vector{AffinityArrangement::pinned, AffinityArrangement::free},
-                                         std::vector{AffinityArrangement::pinned},
-                                         std::vector{AffinityArrangement::pinned,
-                                                     AffinityArrangement::io_same}));
 
 // The masks of this process's threads, but for those in `known`.
 std::set<std::string> masks_of_others(const std::set<std::string>& known) {
