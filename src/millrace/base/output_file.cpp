@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <climits>
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
@@ -191,6 +190,8 @@ OutputFile::OutputFile(Descriptor descriptor, std::string name, const std::stop_
   // A redirected standard output need not stand at its beginning.
   if (regular_)
     position_ = static_cast<std::uint64_t>(std::max<off_t>(0, lseek(descriptor_.get(), 0, SEEK_CUR)));
+  else
+    writes_.emplace(descriptor_.get());
 }
 
 Status OutputFile::write(std::span<const std::byte> bytes) {
@@ -204,9 +205,8 @@ Status OutputFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     if (!wait_.until_writable(descriptor_.get()))
       return std::unexpected(Error{ErrorKind::interrupted, name_ + ": writing was stopped"});
-    // What a pipe that poll(2) calls writable takes without waiting, so that only the line above ever waits.
-    const std::size_t part = std::min<std::size_t>(bytes.size(), PIPE_BUF);
-    const ssize_t count = ::write(descriptor_.get(), bytes.data(), part);
+    // Only the line above ever waits, so that a stop ends every wait.
+    const ssize_t count = writes_->write(bytes);
     if (count < 0) {
       if (errno == EINTR || errno == EAGAIN) continue;
       return write_failed(errno, position_);

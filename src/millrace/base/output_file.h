@@ -7,6 +7,7 @@
 #include "millrace/base/overwrite.h"
 #include "millrace/base/pending_file.h"
 #include "millrace/base/stoppable_wait.h"
+#include "millrace/base/unwaiting_writes.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -81,6 +82,7 @@ class OutputFile final : public ByteSink, public RandomBytes {
   bool regular_;
   std::uint64_t position_ = 0;
   StoppableWait wait_;
+  std::optional<UnwaitingWrites> writes_;  // where it is not regular
 };
 
 }  // namespace millrace
