@@ -37,7 +37,7 @@ build: configure
 demo: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
 	@mkdir -p demo
-	$(PROGRAM) run '@A' '$(CLIP)' -o demo/edges.mkv
+	$(PROGRAM) run '@A' '$(CLIP)' -o demo/edges.mkv -y
 
 test: setup
 	@JOBS=$(JOBS) scripts/test

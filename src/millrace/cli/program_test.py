@@ -6,6 +6,7 @@ usage: program_test.py MILLRACE SOURCE_DIR
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -160,6 +161,84 @@ class Program(unittest.TestCase):
         done = run("run", "crop(1)", str(damaged), "-o", str(output))
         self.assertEqual(done.returncode, 1)
         self.assertEqual(output.read_bytes().count(b"FRAME\n"), 5)
+
+    def test_outputs_that_exist_are_kept_unless_told_otherwise(self):
+        for name, words in (("out.y4m", ("run", "blur", "test:32x32@2", "-o")),
+                            ("out.mkv", ("run", "blur", "test:32x32@2", "-o")),
+                            ("report.json", ("run", "blur", "test:32x32@2", "--json")),
+                            ("count.json", ("run", "blur", "test:32x32@2", "--count", "--json"))):
+            with self.subTest(name=name):
+                path = self.folder / name
+                path.write_bytes(b"old")
+                self.refused(2, f"{path}: exists; give -y", *words, str(path))
+                self.assertEqual(path.read_bytes(), b"old")
+                for flag in "-y", "--force":
+                    done = run(*words, str(path), flag)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertNotEqual(path.read_bytes(), b"old")
+        # Nothing was run for a report that could not be written.
+        video = self.folder / "new.y4m"
+        self.refused(2, "exists", "run", "blur", "test:32x32@2", "-o", str(video), "--json", str(path))
+        self.assertFalse(video.exists())
+
+    def test_video_and_report_never_mix(self):
+        self.refused(2, "-o - and --json - would mix", "run", "blur", "test:32x32@2", "-o", "-", "--json", "-")
+        path = str(self.folder / "out.y4m")
+        self.refused(2, "are the same file", "run", "blur", "test:32x32@2", "-o", path, "--json", path)
+        self.refused(2, "are the same file", "run", "blur", "test:32x32@2", "-o", path, "--json",
+                     str(self.folder / "." / "out.y4m"))
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_damage_stops_the_run_or_is_skipped_and_told(self):
+        whole = run("run", "crop(1)", "test:32x32@6", "-o", "-").stdout
+        damaged = self.folder / "damaged.y4m"
+        damaged.write_bytes(whole[:-700])
+        self.refused(2, "stop or skip", "run", "blur", str(damaged), "--on-damage", "ignore")
+        done = run("run", "crop(1)", str(damaged), "-o", "-", "--on-damage", "stop")
+        self.assertEqual(done.returncode, 1)
+        report = self.folder / "report.json"
+        done = run("run", "crop(1)", str(damaged), "-o", "-", "--on-damage", "skip", "--json", str(report))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(whole.startswith(done.stdout))
+        self.assertEqual(done.stdout.count(b"FRAME\n"), 5)
+        self.assertIn("left out: 1 damaged", done.stderr.decode())
+        self.assertEqual(json.loads(report.read_text())["left_out"],
+                         {"at_start": 0, "damaged": 1, "first_damage": "frame 5: the data ends within it"})
+
+    def ffmpeg(self, *words):
+        if not shutil.which("ffmpeg"):
+            self.skipTest("no ffmpeg program")
+        subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-y", *words], check=True, stderr=subprocess.DEVNULL)
+
+    def test_frames_before_the_first_key_frame_are_left_out_and_told(self):
+        source = self.folder / "a.264"
+        self.ffmpeg("-f", "lavfi", "-i", "testsrc2=s=96x80:d=1.6", "-c:v", "libx264", "-g", "10", str(source))
+        content = source.read_bytes()
+        source.write_bytes(content[len(content) // 7:])
+        report = self.folder / "report.json"
+        done = run("run", "crop(1)", str(source), "--json", str(report))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        left_out = json.loads(report.read_text())["left_out"]
+        self.assertGreater(left_out["at_start"], 0)
+        self.assertIn(f"left out: {left_out['at_start']} frames at the start", done.stderr.decode())
+
+    def test_a_gap_in_time_stays_and_passes_of_a_loop_follow_each_other(self):
+        source, output = self.folder / "a.mkv", self.folder / "out.mp4"
+        self.ffmpeg("-f", "lavfi", "-i", "testsrc2=s=64x48:r=25:d=0.16,setpts=PTS+if(gte(N\\,2)\\,100/TB\\,0)",
+                    "-fps_mode", "passthrough", "-c:v", "ffv1", str(source))
+        done = run("run", "crop(1)", str(source), "-o", str(output), "--loop", "2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        times = subprocess.run(["ffprobe", "-v", "error", "-show_entries", "frame=pts_time", "-of", "csv=p=0",
+                                str(output)], stdout=subprocess.PIPE, check=True).stdout.replace(b",", b"").split()
+        expected = [0, 0.04, 100.08, 100.12]
+        # The second begins one frame after the last of the first.
+        start = float(times[4])
+        self.assertGreater(start, expected[-1])
+        expected += [start + time for time in expected]
+        for found, wanted in zip(times, expected, strict=True):
+            self.assertAlmostEqual(float(found), wanted, places=5)
+        done = run("run", "crop(1)", str(source), "-o", str(self.folder / "out.y4m"))
+        self.assertIn("not kept there: frame times", done.stderr.decode())
 
     def test_a_full_disk_is_an_error(self):
         with open("/dev/full", "wb") as full:

@@ -45,7 +45,7 @@ TEST_P(RealClip, DeliversEveryFrameInOrderAndBitExact) {
   ASSERT_TRUE(reader) << reader.error().message;
   EXPECT_EQ((*reader)->format().width, GetParam().width);
   EXPECT_EQ((*reader)->format().height, GetParam().height);
-  EXPECT_EQ((*reader)->format().full_range, GetParam().full_range);
+  EXPECT_EQ((*reader)->format().range == ColorRange::full, GetParam().full_range);
   // The reference: the same clip through FFmpeg's own program and this room's y4m parser.
   const bool compare = have_program("ffmpeg");
   TemporaryFolder folder;
@@ -326,7 +326,7 @@ TEST(Reader, TakesYuvjAsTheSamePlanesOfFullRange) {
   auto reader = open_reader(folder / "a.avi");
   ASSERT_TRUE(reader) << reader.error().message;
   EXPECT_EQ((*reader)->format().chroma, Chroma::c422);
-  EXPECT_TRUE((*reader)->format().full_range);
+  EXPECT_EQ((*reader)->format().range, ColorRange::full);
   EXPECT_EQ((*reader)->frame_count_hint(), 5);
 }
 

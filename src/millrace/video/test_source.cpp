@@ -54,7 +54,10 @@ bool apply_rate(std::string_view value, FrameFormat& format) {
 }
 
 bool apply_option(std::string_view option, TestSourceSpec& spec) {
-  if (option == "full") return spec.format.full_range = true;
+  if (option == "full") {
+    spec.format.range = ColorRange::full;
+    return true;
+  }
   if (option.starts_with("fps=")) return apply_rate(option.substr(4), spec.format);
   if (option.starts_with("seed=")) {
     const auto seed = parse_integer<std::uint64_t>(option.substr(5));

@@ -19,7 +19,7 @@ TEST(TestSource, UnderstandsItsOptionsInAnyOrder) {
   expected.frames = 10;
   expected.format.chroma = Chroma::c444;
   expected.format.bits = 10;
-  expected.format.full_range = true;
+  expected.format.range = ColorRange::full;
   expected.format.rate_numerator = 30000;
   expected.format.rate_denominator = 1001;
   expected.seed = 9;

@@ -48,7 +48,7 @@ void write_frames(benchmark::State& state, const char* extension) {
   if (!frame) return state.SkipWithError(frame.error().message.c_str());
   std::int64_t frames = 0;
   for ([[maybe_unused]] auto _ : state) {  // NOLINT(clang-analyzer-deadcode.DeadStores)
-    auto writer = open_writer(path, (*frame)->format());
+    auto writer = open_writer(path, (*frame)->format(), {.overwrite = Overwrite::yes});
     Status status = writer ? Status{} : std::unexpected(writer.error());
     for (int i = 0; i < 10 && status; ++i, ++frames)
       status = (*writer)->write(**frame);

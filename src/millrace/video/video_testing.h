@@ -6,6 +6,7 @@
 #include "millrace/video/reader.h"
 #include "millrace/video/writer.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -37,6 +38,20 @@ inline ::testing::AssertionResult same_samples(const Frame& a, const Frame& b) {
   return ::testing::AssertionSuccess();
 }
 
+// When a frame is shown, as it says itself; NaN where it does not.
+inline double seconds_of(const Frame& frame) {
+  const FrameFormat& format = frame.format();
+  if (!format.has_timestamps() || !frame.timestamp) return std::nan("");
+  return static_cast<double>(*frame.timestamp) * format.time_base_numerator / format.time_base_denominator;
+}
+
+// Files have a time base of their own.
+inline FrameFormat without_time_base(FrameFormat format) {
+  format.time_base_numerator = 0;
+  format.time_base_denominator = 1;
+  return format;
+}
+
 // What a reader delivers, and the error it ends with.
 struct Delivered {
   std::vector<Frame> frames;
@@ -63,9 +78,10 @@ inline Delivered read_all(const std::string& input, const ReaderOptions& options
   return read_all(**reader);
 }
 
-// Writes all frames, at least one; the first error otherwise.
+// Writes all frames, at least one, whether the file exists or not; the first error otherwise.
 inline Status write_all(const std::string& output, const std::vector<Frame>& frames,
-                        const WriterOptions& options = {}) {
+                        WriterOptions options = {}) {
+  options.overwrite = Overwrite::yes;
   Result<std::unique_ptr<FrameWriter>> writer = open_writer(output, frames.front().format(), options);
   if (!writer) return std::unexpected(writer.error());
   for (const Frame& frame : frames)
@@ -103,6 +119,11 @@ inline std::string output_of(const std::string& command) {
     text.append(buffer, count);
   pclose(pipe);
   return text;
+}
+
+// Whether FFmpeg's program did what it was told.
+inline bool ffmpeg(const std::string& words) {
+  return std::system(("ffmpeg -v error -nostdin -y " + words + " </dev/null 2>/dev/null").c_str()) == 0;
 }
 
 struct Layout {

@@ -55,8 +55,7 @@ Result<std::unique_ptr<FrameWriter>> open_writer(std::string_view output, const 
   }
   if (output == "-") return open_y4m_writer(OutputFile::standard_output(), format);
   Result<std::unique_ptr<OutputFile>> file = OutputFile::open(
-      output, {.overwrite = overwrite_if(options.overwrite), .durable = false, .stop_ends_writes = false},
-      options.stop);
+      output, {.overwrite = options.overwrite, .durable = false, .stop_ends_writes = false}, options.stop);
   if (!file) return std::unexpected(std::move(file.error()));
   if (y4m) return open_y4m_writer(*std::move(file), format);
   return open_ffmpeg_writer(*std::move(file), format, choice, options);

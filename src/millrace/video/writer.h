@@ -11,12 +11,13 @@ namespace millrace::video {
 // Opens, by name:
 //   -         y4m on standard output
 //   null      nothing is kept, frames are counted
-//   *.y4m     uncompressed, any format; constant frame rate, timestamps are not kept
+//   *.y4m     uncompressed, any format; constant frame rate from 0 on: timestamps are not kept, nor color
+//   tags
+//             other than the range
 //   *.mp4     H.264, 8 or 10 bits
 //   *.mkv     FFV1, lossless, 8 to 16 bits, no picture of a single row or column; or H.264
-// Timestamps are kept in .mp4 and .mkv; a frame without one, or with one not above the frame's before, is
-// shown one frame duration after that. Errors are of usage kind for names and combinations, of failure kind
-// for the rest.
+// .mp4 and .mkv keep timestamps (.mkv to a millisecond), as of PresentationClock, and color tags. Errors are
+// of usage kind for names and combinations, of failure kind for the rest.
 [[nodiscard]] Result<std::unique_ptr<FrameWriter>>
 open_writer(std::string_view output, const FrameFormat& format, const WriterOptions& options = {});
 

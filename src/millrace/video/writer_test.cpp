@@ -43,7 +43,7 @@ TEST_P(Lossless, MkvComesBackBitExact) {
   ASSERT_TRUE(written) << written.error().message;
   auto reader = open_reader(folder / "a.mkv");
   ASSERT_TRUE(reader) << reader.error().message;
-  EXPECT_EQ((*reader)->format(), original.frames[0].format());
+  EXPECT_EQ(without_time_base((*reader)->format()), original.frames[0].format());
   EXPECT_EQ((*reader)->frame_count_hint(), 4);
   const Delivered back = read_all(**reader);
   ASSERT_FALSE(back.error) << back.error->message;
@@ -83,8 +83,7 @@ TEST_P(H264, Mp4IsReadableWithAllFramesCloseToTheOriginal) {
   ASSERT_FALSE(back.error) << back.error->message;
   ASSERT_EQ(back.frames.size(), 12U);
   for (std::size_t i = 0; i < 12; ++i) {
-    EXPECT_NEAR(static_cast<double>(back.frames[i].timestamp_ns), static_cast<double>(i) * 1001e9 / 30000,
-                1e5);
+    EXPECT_NEAR(seconds_of(back.frames[i]), static_cast<double>(i) * 1001 / 30000, 1e-9);
     double squares = 0;
     for (int y = 0; y < 96; ++y)
       for (int x = 0; x < 128; ++x) {
@@ -103,41 +102,117 @@ TEST_P(H264, Mp4IsReadableWithAllFramesCloseToTheOriginal) {
 INSTANTIATE_TEST_SUITE_P(Formats, H264,
                          ::testing::Values("420", "422", "444", "gray", "420p10", "422p10", "444p10"));
 
-TEST(Writer, KeepsTheTimesOfAVariableFrameRate) {
-  TemporaryFolder folder;
-  const std::array<std::int64_t, 6> times_ms = {0, 40, 50, 200, 210, 1000};
-  for (const char* name : {"a.mkv", "a.mp4"}) {
-    Delivered original = read_all("test:64x48@6");
-    for (std::size_t i = 0; i < times_ms.size(); ++i)
-      original.frames[i].timestamp_ns = times_ms[i] * 1'000'000;
-    ASSERT_TRUE(write_all(folder / name, original.frames));
-    const Delivered back = read_all(folder / name);
-    ASSERT_EQ(back.frames.size(), times_ms.size());
-    for (std::size_t i = 0; i < times_ms.size(); ++i)
-      EXPECT_EQ(back.frames[i].timestamp_ns / 1'000'000, times_ms[i]) << name;
+// Frames with the given timestamps in the given time base.
+std::vector<Frame> timed_frames(const std::vector<std::int64_t>& times, int numerator, int denominator) {
+  FrameFormat format = one_frame("test:64x48@1").format();
+  format.time_base_numerator = numerator;
+  format.time_base_denominator = denominator;
+  std::vector<Frame> frames;
+  for (const std::int64_t time : times) {
+    Frame& frame = frames.emplace_back(format);
+    for (int plane = 0; plane < 3; ++plane)
+      std::memset(frame.plane(plane).data, static_cast<int>(frames.size()),
+                  static_cast<std::size_t>(frame.plane(plane).stride) * frame.plane(plane).height);
+    frame.timestamp = time;
   }
+  return frames;
+}
+
+struct Times {
+  const char* title;
+  int numerator;
+  int denominator;
+  std::vector<std::int64_t> times;
+};
+
+class KeptTimes : public ::testing::TestWithParam<std::tuple<const char*, Times>> {};
+
+TEST_P(KeptTimes, ComeBackAsTheyWere) {
+  const auto& [name, times] = GetParam();
+  TemporaryFolder folder;
+  const Status written =
+      write_all(folder / name, timed_frames(times.times, times.numerator, times.denominator));
+  ASSERT_TRUE(written) << written.error().message;
+  const Delivered back = read_all(folder / name);
+  ASSERT_FALSE(back.error) << back.error->message;
+  ASSERT_EQ(back.frames.size(), times.times.size());
+  // Matroska counts in milliseconds.
+  const double within = std::string_view(name).ends_with(".mkv") ? 0.5001e-3 : 1e-9;
+  for (std::size_t i = 0; i < times.times.size(); ++i) {
+    const double expected = static_cast<double>(times.times[i]) * times.numerator / times.denominator;
+    EXPECT_NEAR(seconds_of(back.frames[i]), expected, within) << "frame " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Files, KeptTimes,
+    ::testing::Combine(
+        ::testing::Values("h264.mp4", "ffv1.mkv"),
+        ::testing::Values(
+            Times{"variable", 1, 1000, {0, 40, 50, 200, 210, 1000}},
+            Times{"gap_of_100_seconds", 1, 30000, {0, 1001, 2002, 3'000'000 + 3003, 3'000'000 + 4004}},
+            Times{"gap_of_40_minutes", 1, 90000, {0, 3600, 90000LL * 2400, 90000LL * 2400 + 3600}},
+            Times{"late_start", 1, 90000, {126'000, 129'600, 133'200, 136'800, 140'400, 144'000}},
+            Times{"late_and_odd_start", 1001, 30000, {7, 8, 9, 10, 11, 12}},
+            Times{"fine", 1, 10'000'000, {0, 400'000, 800'000, 2'200'000'000}})),
+    [](const auto& test) {
+      return std::string(std::get<0>(test.param)).substr(0, 4) + "_" + std::get<1>(test.param).title;
+    });
+
+TEST(Writer, BeginsAtZeroWhereTimesBeginBeforeIt) {
+  for (const char* name : {"a.mkv", "a.mp4"}) {
+    TemporaryFolder folder;
+    ASSERT_TRUE(write_all(folder / name, timed_frames({-80, -40, 0, 40, 90}, 1, 1000)));
+    const Delivered back = read_all(folder / name);
+    std::vector<double> seconds;
+    for (const Frame& frame : back.frames)
+      seconds.push_back(seconds_of(frame));
+    EXPECT_THAT(seconds, ::testing::Pointwise(::testing::DoubleNear(1e-9), {0.0, 0.04, 0.08, 0.12, 0.17}))
+        << name;
+  }
+}
+
+TEST(Writer, SaysWhereMp4CannotHoldAGap) {
+  TemporaryFolder folder;
+  const Status written = write_all(folder / "a.mp4", timed_frames({0, 40'000, 3'000'000'000}, 1, 1'000'000));
+  ASSERT_FALSE(written);
+  EXPECT_THAT(written.error().message, AllOf(HasSubstr("gap of 3000 seconds"), HasSubstr(".mkv")));
 }
 
 TEST(Writer, GoesOnInTimeWhenTimesRunBackwards) {
   TemporaryFolder folder;
-  std::vector<Frame> frames;
-  for (int loop = 0; loop < 3; ++loop) {
-    Delivered once = read_all("test:64x48@4");
-    for (Frame& frame : once.frames) {
-      frame.timestamp_ns = frame.index * 40'000'000;
-      frames.push_back(std::move(frame));
-    }
-  }
-  ASSERT_TRUE(write_all(folder / "a.mkv", frames));
+  ASSERT_TRUE(
+      write_all(folder / "a.mkv", timed_frames({0, 40, 80, 120, 0, 40, 80, 120, 0, 40, 80, 120}, 1, 1000)));
   const Delivered back = read_all(folder / "a.mkv");
   ASSERT_EQ(back.frames.size(), 12U);
   for (std::size_t i = 0; i < 12; ++i)
-    EXPECT_EQ(back.frames[i].timestamp_ns, static_cast<std::int64_t>(i) * 40'000'000);
+    EXPECT_NEAR(seconds_of(back.frames[i]), static_cast<double>(i) * 0.04, 1e-9);
+}
+
+TEST(Y4mWriter, SaysWhatItCannotKeep) {
+  TemporaryFolder folder;
+  const auto words_for = [&](const std::vector<Frame>& frames) {
+    auto writer = open_writer(folder / "a.y4m", frames.front().format());
+    EXPECT_TRUE(writer);
+    for (const Frame& frame : frames)
+      EXPECT_TRUE((*writer)->write(frame));
+    return (*writer)->not_kept();
+  };
+  EXPECT_THAT(words_for(timed_frames({0, 40, 80, 120}, 1, 1000)), ::testing::IsEmpty());
+  EXPECT_THAT(words_for(timed_frames({0, 40, 80, 420}, 1, 1000)), ::testing::ElementsAre("frame times"));
+  EXPECT_THAT(words_for(timed_frames({1400, 1440, 1480}, 1, 1000)), ::testing::ElementsAre("frame times"));
+  FrameFormat tagged{.width = 2, .height = 2};
+  tagged.color_matrix = 6;
+  std::vector<Frame> frames;
+  frames.emplace_back(tagged);
+  EXPECT_THAT(words_for(frames), ::testing::ElementsAre(HasSubstr("matrix")));
 }
 
 TEST(Writer, CarriesColorAndSampleShape) {
   TemporaryFolder folder;
-  FrameFormat format{.width = 64, .height = 48, .full_range = true};
+  FrameFormat format{.width = 64, .height = 48};
+  format.range = ColorRange::full;
+  format.chroma_location = 1;
   format.aspect_numerator = 16;
   format.aspect_denominator = 11;
   format.color_primaries = format.color_transfer = format.color_matrix = 1;  // BT.709
@@ -150,7 +225,7 @@ TEST(Writer, CarriesColorAndSampleShape) {
     ASSERT_TRUE(write_all(folder / name, frames));
     const auto reader = open_reader(folder / name);
     ASSERT_TRUE(reader) << reader.error().message;
-    EXPECT_EQ((*reader)->format(), format) << name;
+    EXPECT_EQ(without_time_base((*reader)->format()), format) << name;
   }
 }
 
@@ -224,7 +299,7 @@ class FileOutput : public ::testing::TestWithParam<const char*> {
 
 TEST_P(FileOutput, AppearsUnderItsNameOnlyWhenFinished) {
   write_file(path_, {'o', 'l', 'd'});
-  auto writer = open_writer(path_, frame_.format());
+  auto writer = open_writer(path_, frame_.format(), {.overwrite = Overwrite::yes});
   ASSERT_TRUE(writer) << writer.error().message;
   ASSERT_TRUE((*writer)->write(frame_));
   EXPECT_EQ(file_bytes(path_).size(), 3U);
@@ -245,7 +320,7 @@ TEST_P(FileOutput, LeavesNothingWithoutFinish) {
 
 TEST_P(FileOutput, ThatExistsIsKeptUnlessItMayBeReplaced) {
   write_file(path_, {'o', 'l', 'd'});
-  const auto writer = open_writer(path_, frame_.format(), {.overwrite = false});
+  const auto writer = open_writer(path_, frame_.format());
   ASSERT_FALSE(writer);
   EXPECT_EQ(writer.error().kind, ErrorKind::usage);
   EXPECT_THAT(writer.error().message, HasSubstr("exists"));
@@ -253,7 +328,7 @@ TEST_P(FileOutput, ThatExistsIsKeptUnlessItMayBeReplaced) {
 }
 
 TEST_P(FileOutput, ThatAppearsMeanwhileIsKeptToo) {
-  auto writer = open_writer(path_, frame_.format(), {.overwrite = false});
+  auto writer = open_writer(path_, frame_.format());
   ASSERT_TRUE(writer && (*writer)->write(frame_));
   write_file(path_, {'n', 'e', 'w'});
   EXPECT_FALSE((*writer)->finish());
@@ -363,7 +438,7 @@ TEST(Y4mWriter, ReportsAReaderThatWentAwayWithoutASignal) {
 TEST(Y4mWriter, EndsItsWaitForAPipeWhenCancelled) {
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
-  const Frame frame = one_frame("test:640x480@1");  // more than a pipe holds
+  const Frame frame = one_frame("test:1920x1080@1");  // more than a pipe holds
   auto writer =
       open_y4m_writer(std::make_unique<OutputFile>(Descriptor::owned(ends[1]), "the pipe"), frame.format());
   ASSERT_TRUE(writer);

@@ -111,7 +111,7 @@ Status count_run(const RunContext& context) {
     value /= maximum;
   const image::PixelReads counted = image::count_pixel_reads(layout->planes[0], luma);
   if (!context.options.json.empty())
-    return write_json(image::to_json(counted), context.options.json, Overwrite::yes);
+    return write_json(image::to_json(counted), context.options.json, overwrite_if(context.options.force));
   fmt::print("{}", image::to_text(counted));
   return {};
 }

@@ -12,6 +12,7 @@ namespace {
 
 Status run(const RunOptions& options) {
   const std::int64_t start = now_ns();
+  if (Status possible = check_outputs(options); !possible) return possible;
   const auto pipeline = image::load_pipeline(options.pipeline);
   if (!pipeline) return std::unexpected(pipeline.error());
   const auto planes = planes_of(options);
@@ -50,7 +51,7 @@ Status run(const RunOptions& options) {
   if (report.frames > 0) {
     if (!options.quiet) fmt::print(stderr, "{}", to_text(report));
     if (!options.json.empty()) {
-      if (Status written = write_json(to_json(report, *machine), options.json, Overwrite::yes);
+      if (Status written = write_json(to_json(report, *machine), options.json, overwrite_if(options.force));
           !written && outcome)
         return written;
     }
@@ -72,6 +73,7 @@ void add_run_command(CLI::App& app, Action& action) {
                    "a video file, - for y4m on standard input, or test:WIDTHxHEIGHT[@FRAMES]")
       ->required();
   verb->add_option("-o,--output", o.output, "NAME.y4m, NAME.mp4, NAME.mkv, - for y4m, or null (the default)");
+  verb->add_flag(overwrite_flag, o.force, overwrite_help);
   verb->add_option(
       "--structure", o.structure,
       "sequential, backward, backward-store, backward-cached, tiled, sliding; where neither this nor "
@@ -103,6 +105,10 @@ void add_run_command(CLI::App& app, Action& action) {
           "steps; may be repeated")
       ->take_all();
   verb->add_option("--planes", o.planes, "all, or luma: chroma passes through the geometric filters only");
+  verb->add_option(
+      "--on-damage", o.on_damage,
+      "stop: end with an error behind the last good frame (default); skip: leave out what is damaged, "
+      "go on with the next frame that refers to none of it, and say how many are missing");
   verb->add_option("--frames", o.frames, "stop after so many frames")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   verb->add_option("--loop", o.loop, "read the input so many times")->check(CLI::Range(1, 1 << 30));

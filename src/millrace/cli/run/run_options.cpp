@@ -1,6 +1,9 @@
 #include "millrace/cli/run/run_options.h"
 
+#include "millrace/base/output_file.h"
 #include "millrace/image/layout/default_schedule.h"
+
+#include <filesystem>
 
 namespace millrace::cli {
 
@@ -47,6 +50,20 @@ Result<image::Schedule> schedule_of(const RunOptions& options, int worker_limit)
   schedule.fresh_threads = options.fresh_threads;
   return schedule;
 }
+
+namespace {
+
+// Whether two names lead to one place. Names that cannot be looked up are compared as they are.
+bool same_destination(const std::string& a, const std::string& b) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (a == b || (fs::exists(a, error) && fs::exists(b, error) && fs::equivalent(a, b, error))) return true;
+  const fs::path first = fs::weakly_canonical(fs::absolute(a, error), error);
+  const fs::path second = fs::weakly_canonical(fs::absolute(b, error), error);
+  return !error && first == second;
+}
+
+}  // namespace
 
 bool is_adaptive(const RunOptions& options) {
   return options.structure.empty() && options.tile.empty() && !options.fresh_threads && !options.measure &&
@@ -106,8 +123,30 @@ Result<image::Planes> planes_of(const RunOptions& options) {
   return usage_error("unknown planes '{}'; use all or luma", options.planes);
 }
 
+Result<video::OnDamage> on_damage_of(const RunOptions& options) {
+  if (options.on_damage == "stop") return video::OnDamage::stop;
+  if (options.on_damage == "skip") return video::OnDamage::skip;
+  return usage_error("unknown --on-damage '{}'; use stop or skip", options.on_damage);
+}
+
+Status check_outputs(const RunOptions& options) {
+  const Overwrite overwrite = overwrite_if(options.force);
+  const bool writes_video = !options.measure && !options.count && options.output != "null";
+  if (writes_video && !options.json.empty()) {
+    if (options.output == "-" && options.json == "-")
+      return usage_error("-o - and --json - would mix on standard output; give one of them a file");
+    if (same_destination(options.output, options.json))
+      return usage_error("-o {} and --json {} are the same file; give one of them another name",
+                         options.output, options.json);
+  }
+  if (!options.json.empty()) {
+    if (Status may = OutputFile::check(options.json, overwrite); !may) return may;
+  }
+  return {};
+}
+
 Result<video::WriterOptions> writer_options_of(const RunOptions& options) {
-  video::WriterOptions writer{.crf = options.crf};
+  video::WriterOptions writer{.overwrite = overwrite_if(options.force), .crf = options.crf};
   writer.encoder_threads = options.encoder_threads;
   if (options.codec == "h264")
     writer.codec = video::VideoCodec::h264;

@@ -4,6 +4,7 @@
 #include "millrace/image/adapt/adaptive_scheduler.h"
 #include "millrace/image/layout/frame_layout.h"
 #include "millrace/image/layout/schedule.h"
+#include "millrace/video/reader.h"
 #include "millrace/video/writer.h"
 
 #include <cstdint>
@@ -17,7 +18,8 @@ struct RunOptions {
   std::string pipeline;
   std::string input;
   std::string output = "null";
-  std::string json;  // where the report goes: a path, "-" for standard output, empty for nowhere
+  std::string json;    // where the report goes: a path, "-" for standard output, empty for nowhere
+  bool force = false;  // outputs that exist are overwritten
 
   // Words of the schedule. With a structure or a tile it is fixed, and what is not given comes from the
   // default schedule; without, it is found while the run goes on, within what is given.
@@ -39,6 +41,7 @@ struct RunOptions {
 
   std::vector<std::string> changes;  // --at
   std::string planes = "all";
+  std::string on_damage = "stop";
   std::optional<std::int64_t> frames;
   int loop = 1;
   bool count = false;
@@ -59,6 +62,9 @@ struct RunOptions {
 // What it is to be found within. Usage error as for schedule_of.
 [[nodiscard]] Result<image::AdaptiveOptions> adaptive_options_of(const RunOptions& options, int worker_limit);
 [[nodiscard]] Result<image::Planes> planes_of(const RunOptions& options);
+[[nodiscard]] Result<video::OnDamage> on_damage_of(const RunOptions& options);
 [[nodiscard]] Result<video::WriterOptions> writer_options_of(const RunOptions& options);
+// Before anything is read: whether each thing the run writes has a place of its own that it may write to.
+[[nodiscard]] Status check_outputs(const RunOptions& options);
 
 }  // namespace millrace::cli

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/resource.h>
 
 namespace millrace::cli {
@@ -36,6 +38,14 @@ std::string to_text(const RunReport& r) {
         "{} frames of {}, in memory, {} times: {:.3f} ms a frame (median; {:.3f} to {:.3f})\n", r.frames,
         video::to_string(r.input_format), r.measured_ms.size(), median(r.measured_ms), least, most);
   }
+  if (r.losses.at_start > 0)
+    text += fmt::format("left out: {} frames at the start, which refer to others from before it\n",
+                        r.losses.at_start);
+  if (r.losses.damaged > 0)
+    text += fmt::format("left out: {} damaged frames, or that refer to such ({})\n", r.losses.damaged,
+                        r.losses.first_damage);
+  else if (!r.losses.first_damage.empty())
+    text += fmt::format("the input is damaged: {}\n", r.losses.first_damage);
   text += r.explanation;
   text += fmt::format("schedule: {}", to_string(r.schedule));
   if (!r.decisions.is_null()) {
@@ -51,6 +61,7 @@ std::string to_text(const RunReport& r) {
   if (r.output != "null" && r.measured_ms.empty()) {
     text += fmt::format("wrote {} ({})\n", r.output == "-" ? "standard output" : printable(r.output),
                         video::to_string(r.output_format));
+    if (!r.not_kept.empty()) text += fmt::format("not kept there: {}\n", fmt::join(r.not_kept, "; "));
   }
   return text;
 }
@@ -72,6 +83,11 @@ nlohmann::ordered_json to_json(const RunReport& r, const machine::MachineReport&
                               {"input_format", video::to_string(r.input_format)},
                               {"output_format", video::to_string(r.output_format)},
                               {"frames", r.frames},
+                              {"left_out",
+                               {{"at_start", r.losses.at_start},
+                                {"damaged", r.losses.damaged},
+                                {"first_damage", r.losses.first_damage}}},
+                              {"not_kept", r.not_kept},
                               {"stand_in_frames", r.stand_in_frames},
                               {"wall_seconds", r.wall_seconds},
                               {"compute_seconds", r.compute_seconds},

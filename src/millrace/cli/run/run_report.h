@@ -3,6 +3,7 @@
 
 #include "millrace/image/execute/executor.h"
 #include "millrace/machine/machine_report.h"
+#include "millrace/video/frame/frame_reader.h"
 
 #include <cstdint>
 #include <map>
@@ -23,7 +24,9 @@ struct RunReport {
   // What the kernel refused to bind, with what it said; the threads ran unbound instead.
   std::map<machine::AffinityArrangement, std::string> refused_affinities;
   std::int64_t frames = 0;
-  std::int64_t stand_in_frames = 0;  // frames processed unfused while kernels were compiled
+  video::Losses losses;               // of the input
+  std::vector<std::string> not_kept;  // that frames had and the output has no place for
+  std::int64_t stand_in_frames = 0;   // frames processed unfused while kernels were compiled
   double wall_seconds = 0;
   double compute_seconds = 0;  // of it spent processing frames; reading and writing overlap the rest
   double first_frame_seconds = 0;

@@ -10,6 +10,7 @@
 #include "millrace/video/overlap/overlapped_reader.h"
 #include "millrace/video/overlap/overlapped_writer.h"
 
+#include <cmath>
 #include <optional>
 #include <tuple>
 
@@ -63,17 +64,49 @@ class Input {
     while (true) {
       auto frame = reader_->next();
       if (!frame || *frame) {
-        if (frame) (*frame)->index = delivered_++;
+        if (frame) {
+          (*frame)->index = delivered_++;
+          put_in_time(**frame);
+        }
         return frame;
       }
       if (++pass_ >= context_.options.loop || delivered_ == 0) return frame;
+      before_ = add(before_, reader_->losses());
+      if (last_time_) shift_ = *last_time_ + frame_duration() - first_time_;
       if (Status reopened = open(); !reopened) return std::unexpected(reopened.error());
     }
   }
 
+  [[nodiscard]] video::Losses losses() const { return add(before_, reader_->losses()); }
+
  private:
+  static video::Losses add(const video::Losses& a, const video::Losses& b) {
+    return {a.at_start + b.at_start, a.damaged + b.damaged,
+            a.first_damage.empty() ? b.first_damage : a.first_damage};
+  }
+
+  // Every pass begins when the last frame of the one before has been shown.
+  void put_in_time(video::Frame& frame) {
+    if (!frame.timestamp) return;
+    *frame.timestamp += shift_;
+    if (!last_time_) first_time_ = *frame.timestamp;
+    last_time_ = *frame.timestamp;
+  }
+
+  // In units of the time base.
+  [[nodiscard]] std::int64_t frame_duration() const {
+    const video::FrameFormat& f = format();
+    const double units = static_cast<double>(f.rate_denominator) / f.rate_numerator *
+                         f.time_base_denominator / f.time_base_numerator;
+    return std::max<std::int64_t>(1, std::llround(units));
+  }
+
   const RunContext& context_;
   std::unique_ptr<video::FrameReader> reader_;
+  video::Losses before_;  // in earlier passes
+  std::optional<std::int64_t> last_time_;
+  std::int64_t first_time_ = 0;
+  std::int64_t shift_ = 0;
   std::int64_t delivered_ = 0;
   int pass_ = 0;
 };
@@ -96,7 +129,10 @@ Status check_sizes(const RunContext& context, const image::ParameterTimeline& ti
 }  // namespace
 
 Result<std::unique_ptr<video::FrameReader>> open_input(const RunContext& context) {
+  const auto on_damage = on_damage_of(context.options);
+  if (!on_damage) return std::unexpected(on_damage.error());
   return video::open_reader(context.options.input, {.decoder_threads = context.options.decoder_threads,
+                                                    .on_damage = *on_damage,
                                                     .stop = context.interrupt.token()});
 }
 
@@ -186,7 +222,7 @@ Status stream_run(const RunContext& context, RunReport& report) {
         break;
       }
       target->index = (*frame)->index;
-      if (options.loop == 1) target->timestamp_ns = (*frame)->timestamp_ns;
+      target->timestamp = (*frame)->timestamp;
       before.push_back(std::move(**frame));
       after.push_back(std::move(*target));
       tasks.push_back({views_of(before.back()), views_of(after.back())});
@@ -221,7 +257,9 @@ Status stream_run(const RunContext& context, RunReport& report) {
   if (report.frames > 0) {
     // Also after an error: a valid output up to there.
     if (Status finished = writer->finish(); !finished && outcome) outcome = finished;
+    report.not_kept = writer->not_kept();
   }
+  report.losses = input.losses();
   report.wall_seconds = seconds(now_ns() - loop_start);
   return outcome;
 }

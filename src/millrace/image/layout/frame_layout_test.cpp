@@ -150,7 +150,7 @@ TEST(PlanFrame, OutputFormatFollowsTheCropAndKeepsTheRest) {
   FrameFormat format = frame(1920, 1080, Chroma::c420, 10);
   format.rate_numerator = 30000;
   format.rate_denominator = 1001;
-  format.full_range = true;
+  format.range = video::ColorRange::full;
   const FrameLayout layout = lay_out_frame(table_pipeline('B'), format).value();
   FrameFormat expected = format;
   expected.width = 1536;

@@ -1,10 +1,13 @@
 #include "millrace/video/ffmpeg/ffmpeg_writer.h"
 
+#include "millrace/video/ffmpeg/color_tags.h"
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
+#include "millrace/video/frame/presentation_clock.h"
 
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
 
 extern "C" {
 #include <libavutil/opt.h>
@@ -67,17 +70,21 @@ class OutputBridge {
   FfmpegPtr<AVIOContext> io_;
 };
 
-// Ticks of the time base for one frame: fine enough for the timestamps of videos with a variable rate, and an
-// exact multiple of the frame duration for those with a constant one.
-int ticks_per_frame(const FrameFormat& format) {
-  return std::clamp(std::numeric_limits<int>::max() / format.rate_numerator, 1, 1000);
+// The time base that the encoder and the container are asked for: that of the timestamps, so that they stay
+// what they are. But .mp4 has few bits for the time between two frames, which units of a microsecond would
+// soon use up.
+AVRational time_base_for(Container container, const FrameFormat& format) {
+  if (!format.has_timestamps()) return {format.rate_denominator, format.rate_numerator};
+  const AVRational own{format.time_base_numerator, format.time_base_denominator};
+  const bool too_fine = own.den / own.num >= 1'000'000;
+  return container == Container::mp4 && too_fine ? AVRational{1, 100'000} : own;
 }
 
 class FfmpegWriter final : public FrameWriter {
  public:
-  FfmpegWriter(std::unique_ptr<OutputFile> file, const FrameFormat& format)
-      : bridge_(std::make_unique<OutputBridge>(std::move(file))), format_(format),
-        ticks_(ticks_per_frame(format)) {}
+  FfmpegWriter(std::unique_ptr<OutputFile> file, const FrameFormat& format, Container container)
+      : bridge_(std::make_unique<OutputBridge>(std::move(file))), format_(format), container_(container),
+        time_base_(time_base_for(container, format)), clock_(format) {}
 
   [[nodiscard]] Status open(const EncoderChoice& choice, const WriterOptions& options) {
     if (choice.container == Container::mp4 && !bridge_->file().is_regular())
@@ -99,6 +106,16 @@ class FfmpegWriter final : public FrameWriter {
     stream_->time_base = encoder_->time_base;
     stream_->avg_frame_rate = encoder_->framerate;
     stream_->sample_aspect_ratio = encoder_->sample_aspect_ratio;
+    if (choice.container == Container::mp4) {
+      // A video that does not begin at 0 has an edit that waits for it, in units of the whole film's time
+      // scale.
+      av_opt_set_int(muxer_->priv_data, "movie_timescale", time_base_.den, 0);
+      // Asked to write tags that are not known, FFmpeg guesses them by the size.
+      if (!has_color_description(format_)) av_opt_set(muxer_->priv_data, "movflags", "-write_colr", 0);
+    } else {
+      // Matroska stores when a frame is shown, not when it is decoded, which may be before 0.
+      muxer_->avoid_negative_ts = AVFMT_AVOID_NEG_TS_DISABLED;
+    }
     return check(avformat_write_header(muxer_.get(), nullptr));
   }
 
@@ -141,12 +158,10 @@ class FfmpegWriter final : public FrameWriter {
     encoder_->pix_fmt = static_cast<AVPixelFormat>(choice.pixel_format);
     encoder_->bits_per_raw_sample = format_.bits;
     encoder_->framerate = {format_.rate_numerator, format_.rate_denominator};
-    encoder_->time_base = {format_.rate_denominator, format_.rate_numerator * ticks_};
+    encoder_->time_base = time_base_;
     encoder_->sample_aspect_ratio = {format_.aspect_numerator, format_.aspect_denominator};
-    encoder_->color_range = format_.full_range ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
-    encoder_->color_primaries = static_cast<AVColorPrimaries>(format_.color_primaries);
-    encoder_->color_trc = static_cast<AVColorTransferCharacteristic>(format_.color_transfer);
-    encoder_->colorspace = static_cast<AVColorSpace>(format_.color_matrix);
+    duration_ = std::max<std::int64_t>(1, av_rescale_q(1, av_inv_q(encoder_->framerate), time_base_));
+    write_color_tags(format_, *encoder_);
     encoder_->thread_count = options.encoder_threads;
     if ((muxer_->oformat->flags & AVFMT_GLOBALHEADER) != 0) encoder_->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
     if (choice.encoder == "ffv1") {
@@ -176,7 +191,12 @@ class FfmpegWriter final : public FrameWriter {
       picture_->data[index] = plane.row<std::uint8_t>(0);
       picture_->linesize[index] = static_cast<int>(plane.stride);
     }
-    picture_->pts = next_pts(frame);
+    const std::int64_t shown = clock_.next(frame);
+    picture_->pts =
+        av_rescale_q(shown, {clock_.time_base_numerator(), clock_.time_base_denominator()}, time_base_);
+    if (last_pts_ && picture_->pts <= *last_pts_) picture_->pts = *last_pts_ + 1;
+    if (!last_pts_) first_pts_ = picture_->pts;
+    last_pts_ = picture_->pts;
     // Not reference-counted, so the encoder copies what it keeps.
     const int sent = avcodec_send_frame(encoder_.get(), picture_.get());
     av_frame_unref(picture_.get());
@@ -185,27 +205,35 @@ class FfmpegWriter final : public FrameWriter {
     return mux_packets();
   }
 
-  [[nodiscard]] std::int64_t next_pts(const Frame& frame) {
-    const std::int64_t expected = last_pts_ ? *last_pts_ + ticks_ : 0;
-    std::int64_t pts = expected;
-    if (frame.timestamp_ns >= 0) {
-      const std::int64_t own = av_rescale_q(frame.timestamp_ns, {1, 1'000'000'000}, encoder_->time_base);
-      if (!last_pts_ || own > *last_pts_) pts = own;
-    }
-    last_pts_ = pts;
-    return pts;
-  }
-
   [[nodiscard]] Status mux_packets() {
     for (;;) {
       const int received = avcodec_receive_packet(encoder_.get(), packet_.get());
       if (received == AVERROR(EAGAIN) || received == AVERROR_EOF) return {};
       if (received < 0) return failure("{}: encoding failed ({})", name(), ffmpeg_message(received));
       packet_->stream_index = stream_->index;
-      packet_->duration = ticks_;
+      packet_->duration = duration_;
+      // Encoders that reorder begin as long before 0 as the first frames last, which in videos of variable
+      // rate can be hours that no container takes.
+      if (const int delay = encoder_->has_b_frames; packets_ < delay)
+        packet_->dts = first_pts_ - (delay - packets_) * duration_;
+      ++packets_;
       av_packet_rescale_ts(packet_.get(), encoder_->time_base, stream_->time_base);
+      if (Status fits = check_gap(*packet_); !fits) return fits;
       if (Status muxed = check(av_interleaved_write_frame(muxer_.get(), packet_.get())); !muxed) return muxed;
     }
+  }
+
+  // Where .mp4 has no room for a time FFmpeg writes another, and reads none from half of that room on.
+  [[nodiscard]] Status check_gap(const AVPacket& packet) {
+    const std::int64_t before = std::exchange(last_dts_, packet.dts).value_or(packet.dts);
+    if (container_ != Container::mp4) return {};
+    constexpr std::int64_t between_packets = std::numeric_limits<int>::max();
+    constexpr std::int64_t from_decoded_to_shown = std::int64_t{1} << 28;
+    if (packet.dts - before < between_packets && packet.pts - packet.dts < from_decoded_to_shown) return {};
+    const std::int64_t gap = std::max(packet.dts - before, packet.pts - packet.dts);
+    return failure("{}: .mp4 cannot hold the gap of {:.0f} seconds before the frame at {:.0f} s; use .mkv",
+                   name(), static_cast<double>(gap) * av_q2d(stream_->time_base),
+                   static_cast<double>(packet.pts) * av_q2d(stream_->time_base));
   }
 
   [[nodiscard]] Status drain() {
@@ -223,13 +251,19 @@ class FfmpegWriter final : public FrameWriter {
 
   std::unique_ptr<OutputBridge> bridge_;  // behind the muxer, which writes to it
   FrameFormat format_;
-  int ticks_;
+  Container container_;
+  AVRational time_base_;
+  PresentationClock clock_;
   MuxerPtr muxer_;
   AVStream* stream_ = nullptr;
   FfmpegPtr<AVCodecContext> encoder_;
   FfmpegPtr<AVPacket> packet_;
   FfmpegPtr<AVFrame> picture_;
-  std::optional<std::int64_t> last_pts_;
+  std::int64_t duration_ = 1;  // of a frame at the frame rate, in the encoder's time base
+  std::int64_t packets_ = 0;
+  std::int64_t first_pts_ = 0;            // given to the encoder, in its time base
+  std::optional<std::int64_t> last_pts_;  // given to the encoder, in its time base
+  std::optional<std::int64_t> last_dts_;  // given to the muxer, in the stream's
   std::int64_t frames_ = 0;
   std::optional<Error> failed_;
 };
@@ -241,7 +275,7 @@ Result<std::unique_ptr<FrameWriter>> open_ffmpeg_writer(std::unique_ptr<OutputFi
                                                         const EncoderChoice& choice,
                                                         const WriterOptions& options) {
   silence_ffmpeg();
-  auto writer = std::make_unique<FfmpegWriter>(std::move(file), format);
+  auto writer = std::make_unique<FfmpegWriter>(std::move(file), format, choice.container);
   if (Status opened = writer->open(choice, options); !opened)
     return std::unexpected(std::move(opened.error()));
   return writer;

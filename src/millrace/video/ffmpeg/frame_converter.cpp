@@ -25,19 +25,16 @@ Result<FrameConverter> FrameConverter::make(const FrameFormat& format, AVPixelFo
   if (!converter.scaler_)
     return failure("the pixel format {} cannot be converted to {}; convert it with ffmpeg first", name,
                    to_string(format));
-  // A change of layout is no change of range.
-  int* inverse = nullptr;
-  int* table = nullptr;
-  int source_range = 0;
-  int target_range = 0;
-  int brightness = 0;
-  int contrast = 0;
-  int saturation = 0;
-  if ((av_pix_fmt_desc_get(pixels)->flags & AV_PIX_FMT_FLAG_RGB) == 0 &&
-      sws_getColorspaceDetails(converter.scaler_.get(), &inverse, &source_range, &table, &target_range,
-                               &brightness, &contrast, &saturation) >= 0)
-    sws_setColorspaceDetails(converter.scaler_.get(), inverse, format.full_range ? 1 : 0, table,
-                             format.full_range ? 1 : 0, brightness, contrast, saturation);
+  // Of Y'CbCr only the layout changes, and neither range nor matrix. RGB gets those that the format is tagged
+  // with.
+  const int full = format.range == ColorRange::full ? 1 : 0;
+  const int* matrix = sws_getCoefficients(format.color_matrix);
+  constexpr int unchanged = 1 << 16;  // contrast and saturation
+  if (sws_setColorspaceDetails(converter.scaler_.get(), matrix, full, matrix, full, 0, unchanged, unchanged) <
+          0 &&
+      mapping->rgb)
+    return failure("the pixel format {} cannot be converted to {}; convert it with ffmpeg first", name,
+                   to_string(format));
   return converter;
 }
 

@@ -89,7 +89,10 @@ std::optional<PixelMapping> from_ffmpeg(AVPixelFormat format) {
                                          descriptor->log2_chroma_h == (chroma_step_y(mapping.chroma) >> 1));
   mapping.same_planes =
       !color_model && same_size && depth == mapping.bits && has_our_planes(*descriptor, planes);
-  mapping.full_range_name = is_jpeg_name(format);
+  mapping.full_range_name =
+      is_jpeg_name(format) || format == AV_PIX_FMT_MONOWHITE || format == AV_PIX_FMT_MONOBLACK;
+  mapping.rgb = color_model;
+  mapping.same_sampling = !color_model && same_size;
   return mapping;
 }
 

@@ -19,8 +19,11 @@ namespace millrace::video {
 struct PixelMapping {
   Chroma chroma = Chroma::c420;
   int bits = 8;
-  bool same_planes = false;      // the samples can be copied plane by plane; otherwise they need converting
-  bool full_range_name = false;  // one of the yuvj formats, whose name alone says full range
+  bool same_planes = false;  // the samples can be copied plane by plane; otherwise they need converting
+  bool full_range_name =
+      false;         // one of the yuvj formats, whose name alone says full range; or black and white
+  bool rgb = false;  // or another color model than Y'CbCr, to which it is converted
+  bool same_sampling = false;  // of chroma
 };
 
 // The nearest of our formats: no fewer bits, no fewer chroma samples. Alpha is dropped. nullopt where there

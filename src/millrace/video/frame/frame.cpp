@@ -77,7 +77,7 @@ Frame Frame::clone() const {
   Frame copy(format_);
   std::memcpy(copy.samples_.get(), samples_.get(), frame_bytes(format_));
   copy.index = index;
-  copy.timestamp_ns = timestamp_ns;
+  copy.timestamp = timestamp;
   return copy;
 }
 

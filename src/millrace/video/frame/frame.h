@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace millrace::video {
@@ -14,22 +15,35 @@ enum class Chroma { gray, c420, c422, c444 };
 // Sizes up to this are accepted, in luma samples.
 inline constexpr int max_dimension = 32768;
 
-// What the code values of a frame mean. Code values run from 0 to 2^bits - 1 whatever the colour range is.
+// The part of the code values that is used: all of them, or the one that video keeps to (of 8 bits 16 to 235
+// for luma and 16 to 240 for chroma).
+enum class ColorRange { unspecified, limited, full };
+
+// What the code values of a frame mean, and when frames are shown. Code values run from 0 to 2^bits - 1
+// whatever the colour range is.
 struct FrameFormat {
   int width = 0;   // luma samples, 1 to max_dimension
   int height = 0;  // luma samples, 1 to max_dimension
   Chroma chroma = Chroma::c420;
   int bits = 8;             // of a code value, 8 to 16
-  bool full_range = false;  // carried through to the writer, never applied
   int rate_numerator = 25;  // frames per second, as a fraction
   int rate_denominator = 1;
-  // Carried through to the writer, never applied. The shape of a sample, 0:1 when not known, and the colour
-  // code points of ITU-T H.273, in which 2 stands for "unspecified".
+  // Seconds in a unit of Frame::timestamp, as a fraction. 0: frames have no timestamps, and follow each other
+  // at the frame rate.
+  int time_base_numerator = 0;
+  int time_base_denominator = 1;
+  // Carried through to the writer, never applied: what the input does not say, the output does not say. The
+  // shape of a sample, 0:1 when not known; the colour code points of ITU-T H.273, in which 2 stands for
+  // "unspecified"; where the samples of 4:2:0 chroma lie, 1 more than in H.273, 0 for "unspecified".
   int aspect_numerator = 0;
   int aspect_denominator = 1;
+  ColorRange range = ColorRange::unspecified;
   int color_primaries = 2;
   int color_transfer = 2;
   int color_matrix = 2;
+  int chroma_location = 0;
+
+  [[nodiscard]] bool has_timestamps() const { return time_base_numerator > 0; }
 
   bool operator==(const FrameFormat&) const = default;
 };
@@ -89,8 +103,10 @@ class Frame {
   // Throws std::bad_alloc.
   [[nodiscard]] Frame clone() const;
 
-  std::int64_t index = 0;          // position in the stream, from 0
-  std::int64_t timestamp_ns = -1;  // when it is shown, counted from the first frame; -1: index / frame rate
+  std::int64_t index = 0;  // position in the stream, from 0
+  // When it is shown, in units of the format's time base, by the clock of the input, on which the first frame
+  // need not be at 0. None: one frame duration after the frame before.
+  std::optional<std::int64_t> timestamp;
 
  private:
   friend class FramePool;

@@ -8,16 +8,31 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 
 namespace millrace::video {
+
+// What to do where a video is damaged: end with an error behind the last good frame, or leave out what cannot
+// be decoded and go on with the next frame that refers to nothing lost.
+enum class OnDamage { stop, skip };
 
 struct ReaderOptions {
   // Threads the decoder may use, the calling one included. More than 1 makes a pool of the decoder's own.
   int decoder_threads = 1;
   // Larger frames are refused, so that a damaged header cannot take all memory.
   std::size_t max_frame_bytes = std::size_t{1} << 30;
+  OnDamage on_damage = OnDamage::stop;
   // Makes waiting for a pipe fail as interrupted, while opening and later, as cancel() does.
   std::stop_token stop;
+};
+
+// Frames of a video that were not delivered.
+struct Losses {
+  std::int64_t at_start = 0;  // they refer to others from before the video begins, as where it was cut
+  std::int64_t damaged = 0;   // damaged, or referring to others that are (OnDamage::skip)
+  std::string first_damage;   // "frame 12: the data is incomplete"; also where no frame is known to be lost
+
+  bool operator==(const Losses&) const = default;
 };
 
 // Delivers frames in order, with index 0, 1, 2, ... and all of one format. Frames come from a pool:
@@ -31,13 +46,17 @@ class FrameReader {
 
   [[nodiscard]] virtual const FrameFormat& format() const = 0;
 
-  // The next frame, or nullopt at the end. A damaged video delivers the frames before the damage, then an
-  // error that says which frame is damaged and how; after the end or an error every further call gives the
-  // same again.
+  // The next frame, or nullopt at the end. Only frames that are as they were encoded: those at the start that
+  // refer to others from before it are left out, and a damaged video delivers the frames before the damage,
+  // then an error that says which frame is damaged and how (or what OnDamage::skip says). After the end or an
+  // error every further call gives the same again.
   [[nodiscard]] virtual Result<std::optional<Frame>> next() = 0;
 
   // How many frames there will be, where a header says so or it follows from sizes. May be wrong.
   [[nodiscard]] virtual std::optional<std::int64_t> frame_count_hint() const { return std::nullopt; }
+
+  // What was left out up to the last frame delivered. After next(), in its thread.
+  [[nodiscard]] virtual Losses losses() const { return {}; }
 
   // Makes a next() that waits for a pipe, and later ones, fail as interrupted.
   virtual void cancel() {}

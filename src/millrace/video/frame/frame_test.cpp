@@ -67,11 +67,11 @@ INSTANTIATE_TEST_SUITE_P(Formats, FrameLayout,
 TEST(Frame, CloneHasTheSameSamplesInMemoryOfItsOwn) {
   Frame frame = **(*open_reader("test:33x17@1,444p10"))->next();
   frame.index = 7;
-  frame.timestamp_ns = 99;
+  frame.timestamp = 99;
   const Frame copy = frame.clone();
   EXPECT_TRUE(same_samples(frame, copy));
   EXPECT_EQ(copy.index, 7);
-  EXPECT_EQ(copy.timestamp_ns, 99);
+  EXPECT_EQ(copy.timestamp, 99);
   *frame.plane(0).row<std::uint16_t>(0) ^= 1;
   EXPECT_FALSE(same_samples(frame, copy));
 }

@@ -1,19 +1,21 @@
 // What takes the frames of a video, one after the other.
 #pragma once
 
+#include "millrace/base/overwrite.h"
 #include "millrace/base/result.h"
 #include "millrace/video/frame/frame.h"
 
 #include <cstdint>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 namespace millrace::video {
 
 enum class VideoCodec { automatic, h264, ffv1 };
 
 struct WriterOptions {
-  bool overwrite = true;  // an existing file; what is there stays until the new one is finished
+  Overwrite overwrite = Overwrite::no;  // an existing file; what is there stays until the new one is finished
   VideoCodec codec = VideoCodec::automatic;  // .mp4: h264; .mkv: ffv1, which is lossless
   // Threads the encoder may use. More than 1 makes a pool of the encoder's own.
   int encoder_threads = 1;
@@ -39,6 +41,10 @@ class FrameWriter {
   // write: it leaves what was written up to there where that makes a valid file, and else fails. The last
   // call to make.
   [[nodiscard]] virtual Status finish() = 0;
+
+  // What the frames had and the output has no place for, a few words each: "frame times". In the thread of
+  // write().
+  [[nodiscard]] virtual std::vector<std::string> not_kept() const { return {}; }
 
   // Frames that were taken without error.
   [[nodiscard]] virtual std::int64_t frames_written() const = 0;

@@ -16,6 +16,10 @@ Result<std::optional<Frame>> OverlappedReader::next() { return queue_.pop(); }
 void OverlappedReader::read_ahead() {
   for (;;) {
     Result<std::optional<Frame>> frame = reader_->next();
+    {
+      const std::lock_guard lock(losses_mutex_);
+      losses_ = reader_->losses();
+    }
     if (!frame) return queue_.finish(std::unexpected(std::move(frame.error())));
     if (!*frame) return queue_.finish();
     if (!queue_.push(**std::move(frame))) return;

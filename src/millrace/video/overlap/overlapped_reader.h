@@ -5,6 +5,7 @@
 #include "millrace/video/overlap/frame_queue.h"
 
 #include <memory>
+#include <mutex>
 #include <thread>
 
 namespace millrace::video {
@@ -21,6 +22,11 @@ class OverlappedReader final : public FrameReader {
   [[nodiscard]] std::optional<std::int64_t> frame_count_hint() const override {
     return reader_->frame_count_hint();
   }
+  // Of what was read so far, which may be ahead of what was delivered. From any thread.
+  [[nodiscard]] Losses losses() const override {
+    const std::lock_guard lock(losses_mutex_);
+    return losses_;
+  }
   // Frames that were read before are still delivered; then comes the interruption.
   void cancel() override { reader_->cancel(); }
 
@@ -29,6 +35,8 @@ class OverlappedReader final : public FrameReader {
 
   std::unique_ptr<FrameReader> reader_;
   FrameQueue queue_;
+  mutable std::mutex losses_mutex_;
+  Losses losses_;
   std::thread thread_;
 };
 

@@ -6,7 +6,9 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace millrace::video {
 
@@ -26,6 +28,9 @@ class OverlappedWriter {
   // Waits until all frames are written, then finishes the writer, even after an error (see
   // FrameWriter::finish). The first error is what it returns. The last call to make.
   [[nodiscard]] Status finish();
+
+  // As FrameWriter's; after finish().
+  [[nodiscard]] std::vector<std::string> not_kept() const { return writer_->not_kept(); }
 
   // Frames that were written without error. Exact after finish(), a little behind before.
   [[nodiscard]] std::int64_t frames_written() const;

@@ -36,11 +36,17 @@ std::optional<std::pair<int, int>> parse_ratio(std::string_view text) {
 struct Sampling {
   Chroma chroma;
   int bits;
+  int location = 0;  // as FrameFormat::chroma_location
 };
 
+// The names of 8 bit 4:2:0 by where its chroma samples lie. Programs that do not know write 420jpeg, so it
+// says nothing.
+constexpr std::pair<std::string_view, int> siting_names[] = {
+    {"420jpeg", 0}, {"420mpeg2", 1}, {"420paldv", 3}};
+
 std::optional<Sampling> parse_sampling(std::string_view text) {
-  // Where the chroma samples of 4:2:0 are sited makes no difference to filters that take planes as images.
-  if (text == "420jpeg" || text == "420mpeg2" || text == "420paldv") return Sampling{Chroma::c420, 8};
+  for (const auto& [name, location] : siting_names)
+    if (text == name) return Sampling{Chroma::c420, 8, location};
   static constexpr std::pair<std::string_view, Chroma> names[] = {
       {"420", Chroma::c420}, {"422", Chroma::c422}, {"444", Chroma::c444}, {"mono", Chroma::gray}};
   for (const auto& [name, chroma] : names) {
@@ -63,13 +69,28 @@ std::string sampling_name(const FrameFormat& format) {
   case Chroma::gray:
     return format.bits == 8 ? "mono" : fmt::format("mono{}", format.bits);
   case Chroma::c420:
-    return format.bits == 8 ? "420jpeg" : fmt::format("420p{}", format.bits);
+    if (format.bits > 8) return fmt::format("420p{}", format.bits);
+    for (const auto& [name, location] : siting_names)
+      if (format.chroma_location == location) return std::string(name);
+    return "420jpeg";
   case Chroma::c422:
     return format.bits == 8 ? "422" : fmt::format("422p{}", format.bits);
   case Chroma::c444:
     return format.bits == 8 ? "444" : fmt::format("444p{}", format.bits);
   }
   return {};
+}
+
+std::string_view range_parameter(ColorRange range) {
+  switch (range) {
+  case ColorRange::unspecified:
+    return "";
+  case ColorRange::limited:
+    return " XCOLORRANGE=LIMITED";
+  case ColorRange::full:
+    return " XCOLORRANGE=FULL";
+  }
+  return "";
 }
 
 }  // namespace
@@ -80,7 +101,6 @@ Result<FrameFormat> parse_y4m_header(std::string_view line) {
   line.remove_prefix(magic.size());
 
   FrameFormat format;
-  std::optional<bool> full_range;
   while (!line.empty()) {
     line.remove_prefix(1);  // the space before the parameter
     const std::string_view token = line.substr(0, line.find(' '));
@@ -124,13 +144,14 @@ Result<FrameFormat> parse_y4m_header(std::string_view line) {
             value);
       format.chroma = sampling->chroma;
       format.bits = sampling->bits;
+      format.chroma_location = sampling->location;
       break;
     }
     case 'X':
       if (value == "COLORRANGE=FULL")
-        full_range = true;
+        format.range = ColorRange::full;
       else if (value == "COLORRANGE=LIMITED")
-        full_range = false;
+        format.range = ColorRange::limited;
       break;
     default:  // interlacing and whatever else: frames are taken as they are
       break;
@@ -138,15 +159,14 @@ Result<FrameFormat> parse_y4m_header(std::string_view line) {
   }
   if (format.width == 0 || format.height == 0)
     return failure("the y4m header does not give {}", format.width == 0 ? "a width (W)" : "a height (H)");
-  format.full_range = full_range.value_or(format.chroma == Chroma::gray);
   return format;
 }
 
 std::string y4m_header(const FrameFormat& format) {
-  return fmt::format("{} W{} H{} F{}:{} Ip A{}:{} C{} XCOLORRANGE={}", magic, format.width, format.height,
+  return fmt::format("{} W{} H{} F{}:{} Ip A{}:{} C{}{}", magic, format.width, format.height,
                      format.rate_numerator, format.rate_denominator, format.aspect_numerator,
                      format.aspect_numerator == 0 ? 0 : format.aspect_denominator, sampling_name(format),
-                     format.full_range ? "FULL" : "LIMITED");
+                     range_parameter(format.range));
 }
 
 }  // namespace millrace::video

@@ -86,19 +86,21 @@ class BufferedSource {
 
 class Y4mReader final : public FrameReader {
  public:
-  Y4mReader(BufferedSource source, std::string name, const FrameFormat& format)
-      : source_(std::move(source)), name_(std::move(name)), pool_(format) {
+  Y4mReader(BufferedSource source, std::string name, const FrameFormat& format, OnDamage on_damage)
+      : source_(std::move(source)), name_(std::move(name)), pool_(format), on_damage_(on_damage) {
     const std::size_t each = packed_bytes(format) + y4m_frame_magic.size() + 1;
     if (const auto bytes = source_.remaining()) hint_ = static_cast<std::int64_t>(*bytes / each);
   }
 
   [[nodiscard]] const FrameFormat& format() const override { return pool_.format(); }
   [[nodiscard]] std::optional<std::int64_t> frame_count_hint() const override { return hint_; }
+  [[nodiscard]] Losses losses() const override { return losses_; }
   void cancel() override { source_.cancel(); }
 
   [[nodiscard]] Result<std::optional<Frame>> next() override {
     if (failed_) return std::unexpected(*failed_);
-    Result<std::optional<Frame>> frame = read_frame();
+    if (ended_) return std::nullopt;
+    Result<std::optional<Frame>> frame = read_good_frame();
     if (!frame)
       failed_ = frame.error();
     else
@@ -107,6 +109,17 @@ class Y4mReader final : public FrameReader {
   }
 
  private:
+  [[nodiscard]] Result<std::optional<Frame>> read_good_frame() {
+    for (;;) {
+      damage_.clear();
+      Result<std::optional<Frame>> frame = read_frame();
+      if (frame || damage_.empty() || on_damage_ == OnDamage::stop) return frame;
+      ++losses_.damaged;
+      if (losses_.first_damage.empty()) losses_.first_damage = fmt::format("frame {}: {}", index_, damage_);
+      if (ended_) return std::nullopt;
+    }
+  }
+
   [[nodiscard]] Result<std::optional<Frame>> read_frame() {
     const Result<bool> at_end = source_.at_end();
     if (!at_end) return std::unexpected(at_end.error());
@@ -130,20 +143,27 @@ class Y4mReader final : public FrameReader {
         if (*count < bytes) return truncated();
       }
     }
-    if (!within_bit_depth(*frame))
-      return failure("{}: frame {}: is damaged: has samples of more than {} bits", name_, index_,
-                     format().bits);
+    if (!within_bit_depth(*frame)) {
+      damage_ = fmt::format("has samples of more than {} bits", format().bits);
+      return failure("{}: frame {}: is damaged: {}", name_, index_, damage_);
+    }
     frame->index = index_;
     return std::optional(*std::move(frame));
   }
 
-  [[nodiscard]] std::unexpected<Error> truncated() const {
+  [[nodiscard]] std::unexpected<Error> truncated() {
+    damage_ = "the data ends within it";
+    ended_ = true;
     return failure("{}: frame {}: is truncated: the data ends within it", name_, index_);
   }
 
   BufferedSource source_;
   std::string name_;
   FramePool pool_;
+  OnDamage on_damage_;
+  Losses losses_;
+  std::string damage_;  // of the frame read last, where others can follow it or none do
+  bool ended_ = false;  // within a frame
   std::int64_t index_ = 0;
   std::optional<std::int64_t> hint_;
   std::optional<Error> failed_;
@@ -167,7 +187,7 @@ Result<std::unique_ptr<FrameReader>> open_y4m_reader(std::unique_ptr<ByteSource>
   if (frame_bytes(*format) > options.max_frame_bytes)
     return failure("{}: a frame of {} takes {} MiB, more than the limit of {} MiB; use a smaller video", name,
                    to_string(*format), frame_bytes(*format) >> 20, options.max_frame_bytes >> 20);
-  return std::make_unique<Y4mReader>(std::move(buffered), name, *format);
+  return std::make_unique<Y4mReader>(std::move(buffered), name, *format, options.on_damage);
 }
 
 }  // namespace millrace::video

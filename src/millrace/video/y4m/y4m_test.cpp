@@ -2,6 +2,7 @@
 #include "millrace/video/y4m/y4m_header.h"
 #include "millrace/video/y4m/y4m_reader.h"
 
+#include <array>
 #include <random>
 
 #include <gmock/gmock.h>
@@ -96,7 +97,9 @@ TEST(Y4mHeader, RoundTripsAnyFormat) {
     format.height = 1 + static_cast<int>(random() % max_dimension);
     format.chroma = static_cast<Chroma>(random() % 4);
     format.bits = 8 + static_cast<int>(random() % 9);
-    format.full_range = random() % 2 == 0;
+    format.range = static_cast<ColorRange>(random() % 3);
+    if (format.chroma == Chroma::c420 && format.bits == 8)
+      format.chroma_location = std::array{0, 1, 3}[random() % 3];
     format.rate_numerator = 1 + static_cast<int>(random() % 100000);
     format.rate_denominator = 1 + static_cast<int>(random() % 2000);
     if (random() % 2 == 0) {
@@ -115,9 +118,14 @@ TEST(Y4mHeader, UnderstandsWhatOtherProgramsWrite) {
   const FrameFormat plain{.width = 4, .height = 2};
   EXPECT_EQ(format("YUV4MPEG2 W4 H2"), plain);
   EXPECT_EQ(format("YUV4MPEG2 W4 H2 F25:1 Ip A0:0 C420jpeg XYSCSS=420JPEG"), plain);
-  EXPECT_EQ(format("YUV4MPEG2 C420mpeg2 H2 W4 It XCOLORRANGE=LIMITED"), plain);
-  EXPECT_EQ(format("YUV4MPEG2 W4  H2 F0:0 C420paldv "), plain);
-  EXPECT_TRUE(format("YUV4MPEG2 W4 H2 Cmono").full_range);
+  FrameFormat sited = plain;
+  sited.chroma_location = 3;
+  EXPECT_EQ(format("YUV4MPEG2 W4  H2 F0:0 C420paldv "), sited);
+  sited.chroma_location = 1;
+  sited.range = ColorRange::limited;
+  EXPECT_EQ(format("YUV4MPEG2 C420mpeg2 H2 W4 It XCOLORRANGE=LIMITED"), sited);
+  EXPECT_EQ(format("YUV4MPEG2 W4 H2 Cmono").range, ColorRange::unspecified);
+  EXPECT_EQ(format("YUV4MPEG2 W4 H2 Cmono XCOLORRANGE=FULL").range, ColorRange::full);
   EXPECT_EQ(format("YUV4MPEG2 W4 H2 Cmono10 XCOLORRANGE=LIMITED").bits, 10);
   EXPECT_EQ(format("YUV4MPEG2 W4 H2 C444p12").bits, 12);
 }

@@ -3,6 +3,7 @@
 #include "millrace/video/y4m/y4m_header.h"
 
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <vector>
@@ -40,8 +41,20 @@ class Y4mWriter final : public FrameWriter {
         std::memcpy(to, plane.row<std::byte>(y), bytes);
     }
     Status written = keep(file_->write(packed_));
-    if (written) ++frames_;
+    if (written) {
+      times_kept_ = times_kept_ && is_on_time(frame);
+      ++frames_;
+    }
     return written;
+  }
+
+  [[nodiscard]] std::vector<std::string> not_kept() const override {
+    std::vector<std::string> words;
+    if (!times_kept_) words.emplace_back("frame times");
+    if (format_.color_primaries != unspecified || format_.color_transfer != unspecified ||
+        format_.color_matrix != unspecified)
+      words.emplace_back("color primaries, transfer and matrix");
+    return words;
   }
 
   [[nodiscard]] Status finish() override {
@@ -55,6 +68,17 @@ class Y4mWriter final : public FrameWriter {
   void cancel() override { file_->cancel(); }
 
  private:
+  static constexpr int unspecified = 2;  // of H.273
+
+  // Whether the frame is shown when a video of constant rate from 0 on shows it, by half a frame.
+  [[nodiscard]] bool is_on_time(const Frame& frame) const {
+    if (!format_.has_timestamps() || !frame.timestamp) return true;
+    const double seconds =
+        static_cast<double>(*frame.timestamp) * format_.time_base_numerator / format_.time_base_denominator;
+    const double in_frames = seconds * format_.rate_numerator / format_.rate_denominator;
+    return std::abs(in_frames - static_cast<double>(frames_)) <= 0.5;
+  }
+
   Status keep(Status status) {
     if (status)
       whole_ = file_->position();
@@ -67,6 +91,7 @@ class Y4mWriter final : public FrameWriter {
   FrameFormat format_;
   std::vector<std::byte> packed_;  // one frame as it goes into the file: a single write
   std::uint64_t whole_ = 0;        // bytes up to the end of the last whole frame
+  bool times_kept_ = true;
   std::int64_t frames_ = 0;
   std::optional<Error> failed_;
 };

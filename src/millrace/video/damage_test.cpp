@@ -1,0 +1,183 @@
+// Videos that were cut or damaged: nothing that is not as it was encoded is delivered, and what is missing is
+// counted.
+#include "millrace/video/video_testing.h"
+#include "millrace/video/y4m/y4m_reader.h"
+
+#include <algorithm>
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace::video {
+namespace {
+
+using namespace millrace::video::testing;
+using ::testing::HasSubstr;
+
+constexpr std::ptrdiff_t ts_packet = 188;
+
+struct Kind {
+  const char* title;
+  const char* file;
+  const char* encode;
+  bool timed = true;
+  bool tells_damage = true;  // FFmpeg's decoder
+};
+
+class Cut : public ::testing::TestWithParam<Kind> {
+ protected:
+  void SetUp() override {
+    if (!have_program("ffmpeg")) GTEST_SKIP() << "no ffmpeg program";
+    path_ = folder_ / GetParam().file;
+    ASSERT_TRUE(ffmpeg(fmt::format("-f lavfi -i testsrc2=s=96x80:r=25:d=2.4,noise=alls=40:allf=t {} '{}'",
+                                   GetParam().encode, path_)));
+    bytes_ = file_bytes(path_);
+    whole_ = read_all(path_);
+    ASSERT_FALSE(whole_.error) << whole_.error->message;
+    ASSERT_EQ(whole_.frames.size(), 60U);
+  }
+
+  [[nodiscard]] Delivered read(const std::vector<char>& bytes, OnDamage on_damage, Losses& losses) {
+    write_file(path_, bytes);
+    ReaderOptions options;
+    options.on_damage = on_damage;
+    auto reader = open_reader(path_, options);
+    if (!reader) return {{}, reader.error()};
+    Delivered delivered = read_all(**reader);
+    losses = (*reader)->losses();
+    return delivered;
+  }
+
+  // Whether every frame is one of the undamaged video's, in order.
+  void expect_only_good(const Delivered& delivered) {
+    std::size_t at = 0;
+    for (const Frame& frame : delivered.frames) {
+      while (at < whole_.frames.size() && !same_samples(frame, whole_.frames[at]))
+        ++at;
+      ASSERT_LT(at, whole_.frames.size()) << "frame " << frame.index << " is none of the video's";
+      ++at;
+    }
+  }
+
+  // The file without its first sixth or so, which holds the first key frame.
+  [[nodiscard]] std::vector<char> without_start(int sixths_of_sixths) const {
+    auto at = static_cast<std::ptrdiff_t>(bytes_.size()) * sixths_of_sixths / 36;
+    if (std::string_view(GetParam().file).ends_with(".ts")) at = at / ts_packet * ts_packet;
+    return {bytes_.begin() + at, bytes_.end()};
+  }
+
+  TemporaryFolder folder_;
+  std::string path_;
+  std::vector<char> bytes_;
+  Delivered whole_;
+};
+
+TEST_P(Cut, BetweenKeyFramesDeliversWhatFfmpegDoesAndCountsTheRest) {
+  for (const int where : {3, 6, 9}) {
+    Losses losses;
+    const Delivered delivered = read(without_start(where), OnDamage::stop, losses);
+    ASSERT_FALSE(delivered.error) << delivered.error->message;
+    ASSERT_LT(delivered.frames.size(), 60U);
+    expect_only_good(delivered);
+    const std::string counts =
+        output_of("ffprobe -v error -select_streams v:0 -count_frames -count_packets -show_entries "
+                  "stream=nb_read_frames,nb_read_packets -of default=nk=1:nw=1 '" +
+                  path_ + "' 2>/dev/null </dev/null");
+    if (GetParam().tells_damage) {
+      EXPECT_EQ(std::to_string(delivered.frames.size()), counts.substr(0, counts.find('\n')));
+    }
+    const int packets = std::stoi(counts.substr(counts.find('\n')));
+    // Without timestamps the picture that is cut itself may count twice.
+    EXPECT_NEAR(static_cast<double>(losses.at_start), packets - static_cast<double>(delivered.frames.size()),
+                GetParam().timed ? 0 : 1);
+    EXPECT_EQ(losses.damaged, 0);
+  }
+}
+
+TEST_P(Cut, AnywhereAtItsEndGivesNoGarbage) {
+  if (!GetParam().tells_damage) GTEST_SKIP() << "FFmpeg's decoder does not tell";
+  for (int part = 1; part < 12; ++part) {
+    std::vector<char> bytes = bytes_;
+    bytes.resize(bytes.size() * static_cast<std::size_t>(part) / 12);
+    Losses losses;
+    const Delivered stopped = read(bytes, OnDamage::stop, losses);
+    expect_only_good(stopped);
+    const Delivered skipped = read(bytes, OnDamage::skip, losses);
+    expect_only_good(skipped);
+    if (skipped.frames.empty()) continue;
+    EXPECT_GE(skipped.frames.size(), stopped.frames.size());
+    EXPECT_FALSE(skipped.error) << skipped.error->message;
+    EXPECT_EQ(stopped.error.has_value(), !losses.first_damage.empty());
+  }
+}
+
+// Zeroes within the packets of a transport stream, or the bytes of a bare one: every picture is still there,
+// some in part.
+TEST_P(Cut, WithDamageInsideEndsThereOrGoesOnBehindIt) {
+  if (!GetParam().tells_damage || !GetParam().timed) GTEST_SKIP() << "FFmpeg's decoder does not tell";
+  for (const int where : {4, 7}) {
+    std::vector<char> bytes = bytes_;
+    const auto middle = static_cast<std::ptrdiff_t>(bytes.size()) * where / 12 / ts_packet * ts_packet;
+    for (std::ptrdiff_t packet = 0; packet < 40; ++packet)  // all but the headers of transport packets
+      std::fill_n(bytes.begin() + middle + packet * ts_packet + 4, ts_packet - 4, '\0');
+    Losses losses;
+    const Delivered stopped = read(bytes, OnDamage::stop, losses);
+    ASSERT_TRUE(stopped.error);
+    EXPECT_THAT(stopped.error->message, HasSubstr(fmt::format("frame {}", stopped.frames.size())));
+    ASSERT_LE(stopped.frames.size(), whole_.frames.size());
+    for (std::size_t i = 0; i < stopped.frames.size(); ++i)
+      ASSERT_TRUE(same_samples(stopped.frames[i], whole_.frames[i])) << i;
+
+    const Delivered skipped = read(bytes, OnDamage::skip, losses);
+    ASSERT_FALSE(skipped.error) << skipped.error->message;
+    expect_only_good(skipped);
+    EXPECT_GT(skipped.frames.size(), stopped.frames.size());
+    EXPECT_LT(skipped.frames.size(), 60U);
+    EXPECT_GT(losses.damaged, 0);
+    EXPECT_THAT(losses.first_damage, HasSubstr("frame "));
+    EXPECT_LE(static_cast<std::int64_t>(skipped.frames.size()) + losses.damaged, 61);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Videos, Cut,
+                         ::testing::Values(Kind{"h264", "a.ts", "-c:v libx264 -g 15 -bf 2"},
+                                           Kind{"h264_open_gop", "a.ts",
+                                                "-c:v libx264 -x264-params keyint=15:open-gop=1:bframes=2"},
+                                           Kind{"h264_bare", "a.264", "-c:v libx264 -g 15 -bf 2", false},
+                                           Kind{"mpeg2", "a.ts", "-c:v mpeg2video -g 12 -bf 2"},
+                                           Kind{"hevc", "a.ts",
+                                                "-c:v libx265 -x265-params log-level=0:keyint=15:open-gop=0",
+                                                true, false}),
+                         [](const auto& test) { return test.param.title; });
+
+TEST(Cut, WithoutAnyKeyFrameSaysSo) {
+  if (!have_program("ffmpeg")) GTEST_SKIP() << "no ffmpeg program";
+  TemporaryFolder folder;
+  ASSERT_TRUE(ffmpeg(
+      fmt::format("-f lavfi -i testsrc2=s=96x80:r=25:d=1 -c:v libx264 -g 250 '{}'", folder / "a.264")));
+  const std::vector<char> bytes = file_bytes(folder / "a.264");
+  write_file(folder / "a.264", {bytes.begin() + static_cast<std::ptrdiff_t>(bytes.size() / 2), bytes.end()});
+  const auto reader = open_reader(folder / "a.264");
+  ASSERT_FALSE(reader);
+  EXPECT_EQ(reader.error().kind, ErrorKind::failure);
+  EXPECT_THAT(reader.error().message, HasSubstr("a.264"));
+}
+
+TEST(Y4mDamage, CanBeLeftOut) {
+  const std::string frame = "FRAME\n";
+  const std::string bytes = "YUV4MPEG2 W1 H1 Cmono10\n" + frame + std::string("\x01\x01") + frame +
+                            "\x01\x7f" + frame + std::string("\x02\x01") + frame + "\x03";
+  ReaderOptions options;
+  options.on_damage = OnDamage::skip;
+  auto reader = open_y4m_reader(std::make_unique<MemorySource>(std::as_bytes(std::span(bytes))), options);
+  ASSERT_TRUE(reader);
+  const Delivered delivered = read_all(**reader);
+  EXPECT_FALSE(delivered.error);
+  EXPECT_EQ(delivered.frames.size(), 2U);
+  EXPECT_EQ((*reader)->losses().damaged, 2);
+  EXPECT_THAT((*reader)->losses().first_damage, HasSubstr("frame 1: has samples of more than 10 bits"));
+}
+
+}  // namespace
+}  // namespace millrace::video

@@ -1,0 +1,54 @@
+// Demuxer: the packets of a file's video, each checked for being whole.
+#pragma once
+
+#include "millrace/base/result.h"
+#include "millrace/video/ffmpeg/ffmpeg_handles.h"
+#include "millrace/video/ffmpeg/input_bridge.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace millrace::video {
+
+// One thread at a time; cancel() from any.
+class Demuxer {
+ public:
+  // Reads headers. Errors name the file.
+  [[nodiscard]] static Result<std::unique_ptr<Demuxer>> open(std::unique_ptr<InputFile> file);
+
+  enum class Outcome { packet, end };
+  struct Read {
+    Outcome outcome = Outcome::end;
+    std::optional<std::string> damage;  // what is wrong with the packet, or with how the file ends
+  };
+  // The next packet of the video, also where it is damaged.
+  [[nodiscard]] Read read(AVPacket& packet);
+
+  [[nodiscard]] AVFormatContext& container() { return *container_; }
+  [[nodiscard]] AVStream& stream() { return *stream_; }
+  // Whether it is bare H.264 or HEVC: without timestamps, and not probed.
+  [[nodiscard]] bool is_elementary() const { return elementary_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  // Why the file could not be read, as opposed to what is wrong with its content.
+  [[nodiscard]] const std::optional<Error>& read_error() const { return bridge_.error(); }
+  void cancel() { bridge_.file().cancel(); }
+
+ private:
+  explicit Demuxer(std::unique_ptr<InputFile> file) : name_(file->name()), bridge_(std::move(file)) {}
+
+  [[nodiscard]] Status open();
+  [[nodiscard]] Status look_at_start();
+  [[nodiscard]] std::optional<std::string> damage_of(const AVPacket& packet);
+
+  std::string name_;
+  InputBridge bridge_;  // behind the container, which reads from it
+  FfmpegPtr<AVFormatContext> container_;
+  AVStream* stream_ = nullptr;
+  bool elementary_ = false;
+  bool has_checksums_ = false;                  // FFV1 only
+  std::optional<std::uint64_t> expected_size_;  // of the file, where it says so itself
+};
+
+}  // namespace millrace::video

@@ -1,0 +1,37 @@
+// InputBridge: the bytes that FFmpeg's demuxers read.
+#pragma once
+
+#include "millrace/base/input_file.h"
+#include "millrace/video/ffmpeg/ffmpeg_handles.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace millrace::video {
+
+// Feeds FFmpeg from an InputFile, so that waits can be cancelled and read errors told from damage. Stays at
+// its address while FFmpeg uses it.
+class InputBridge {
+ public:
+  explicit InputBridge(std::unique_ptr<InputFile> file);
+  InputBridge(const InputBridge&) = delete;
+  InputBridge& operator=(const InputBridge&) = delete;
+  ~InputBridge() = default;
+
+  // Null where memory is out.
+  [[nodiscard]] AVIOContext* io() { return io_.get(); }
+  [[nodiscard]] InputFile& file() { return *file_; }
+  // Why reading failed, once it did.
+  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+ private:
+  static int read(void* opaque, std::uint8_t* buffer, int size);
+  static std::int64_t seek(void* opaque, std::int64_t offset, int whence);
+
+  std::unique_ptr<InputFile> file_;
+  std::optional<Error> error_;
+  FfmpegPtr<AVIOContext> io_;
+};
+
+}  // namespace millrace::video
