@@ -86,7 +86,7 @@ bench-exec: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace placement_testing
 	python3 src/millrace/placement/exec_bench.py $(PROGRAM) $(CLIPS) $(EXEC)
 
-lint: build
+lint: setup
 	@JOBS=$(JOBS) scripts/lint
 
 clean:

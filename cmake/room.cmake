@@ -1,7 +1,7 @@
 # millrace_room(name [SHELVES folder...] [DEPENDS target...] [TEST_DEPENDS target...] [BENCH_DEPENDS target...])
 #
 # Declares the room in the current folder, and in those of its shelves, by its file names alone:
-#   *_test.cpp   -> one test program <name>_test, its cases registered with CTest; under a sanitizer in four shards
+#   *_test.cpp   -> one test program <name>_test, its cases shared out among MILLRACE_TEST_SHARDS processes
 #   *_bench.cpp  -> one Google Benchmark program <name>_bench
 #   *_fuzz.cpp   -> one libFuzzer program each (MILLRACE_FUZZERS), run for a bounded time as a test
 #   other *.cpp  -> the library millrace_<name>
@@ -47,18 +47,13 @@ function(millrace_room name)
       # Where -O1 inlines one half of a pair of replaced operators and not the other.
       target_compile_options(${name}_test PRIVATE -Wno-mismatched-new-delete)
     endif()
-    if(MILLRACE_SANITIZE)
-      # What every test includes is read once. The release build does without: it finds the missing #include.
-      target_precompile_headers(${name}_test PRIVATE <gmock/gmock.h> <gtest/gtest.h> <fmt/format.h> <nlohmann/json.hpp>)
-      # A sanitized program takes longer to start than most tests to run: a few processes with many tests each.
-      foreach(shard RANGE 3)
-        add_test(NAME ${name}.${shard} COMMAND ${name}_test --gtest_brief=1)
-        set_tests_properties(${name}.${shard} PROPERTIES LABELS ${name} TIMEOUT 1200
-                             ENVIRONMENT "GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${shard}")
-      endforeach()
-    else()
-      gtest_discover_tests(${name}_test PROPERTIES LABELS ${name} TIMEOUT 1200 DISCOVERY_TIMEOUT 60)
-    endif()
+    # A process with many tests, not one for each: starting a program takes longer than most tests.
+    foreach(shard RANGE 1 ${MILLRACE_TEST_SHARDS})
+      math(EXPR index "${shard} - 1")
+      add_test(NAME ${name}.${shard} COMMAND ${name}_test --gtest_brief=1)
+      set_tests_properties(${name}.${shard} PROPERTIES LABELS ${name} TIMEOUT 1200
+        ENVIRONMENT "GTEST_TOTAL_SHARDS=${MILLRACE_TEST_SHARDS};GTEST_SHARD_INDEX=${index};GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/reports/${name}.${shard}.xml")
+    endforeach()
   endif()
   if(MILLRACE_BENCHES AND benches)
     add_executable(${name}_bench ${benches})

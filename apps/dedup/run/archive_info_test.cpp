@@ -23,7 +23,7 @@ struct Packed {
   Bytes archive;
 };
 
-Packed packed(const Bytes& stream, const Compression& compression = {}) {
+Packed packed_archive(const Bytes& stream, const Compression& compression = {}) {
   PiecewiseSource source(stream);
   MemoryFile archive;
   pool::SerialTeam team;
@@ -58,7 +58,7 @@ class ArchiveInfos : public testing::Test {
 TEST_F(ArchiveInfos, TellWhatPackingDid) {
   for (const NamedStream& stream : streams(400'000)) {
     for (const Compression compression : {Compression{}, Compression{Method::stored, 0}}) {
-      const Packed made = packed(stream.bytes, compression);
+      const Packed made = packed_archive(stream.bytes, compression);
       for (const auto& info : {of_file(made.archive), of_pipe(made.archive)}) {
         ASSERT_TRUE(info) << stream.name << ": " << info.error().message;
         EXPECT_EQ(info->header.method, compression.method);
@@ -78,7 +78,7 @@ TEST_F(ArchiveInfos, TellWhatPackingDid) {
 
 // A payload of 8 bytes makes a data record as long as a reference.
 TEST_F(ArchiveInfos, TellShortDataFromReferences) {
-  const Packed made = packed(text_bytes(8, 1), Compression{Method::stored, 0});
+  const Packed made = packed_archive(text_bytes(8, 1), Compression{Method::stored, 0});
   const auto info = of_file(made.archive);
   ASSERT_TRUE(info) << info.error().message;
   EXPECT_EQ(info->data_records, 1U);
@@ -87,7 +87,7 @@ TEST_F(ArchiveInfos, TellShortDataFromReferences) {
 }
 
 TEST_F(ArchiveInfos, AreRefusedWhereTheArchiveIsCutOff) {
-  const Packed made = packed(joined({random_bytes(3000, 1), random_bytes(3000, 1)}));
+  const Packed made = packed_archive(joined({random_bytes(3000, 1), random_bytes(3000, 1)}));
   for (std::size_t size = 0; size < made.archive.size(); size += size < 200 ? 1 : 97) {
     const auto info =
         of_file({made.archive.begin(), made.archive.begin() + static_cast<std::ptrdiff_t>(size)});
@@ -98,7 +98,7 @@ TEST_F(ArchiveInfos, AreRefusedWhereTheArchiveIsCutOff) {
 }
 
 TEST_F(ArchiveInfos, NeverTellSomethingElseOfADamagedArchive) {
-  const Packed made = packed(joined({random_bytes(3000, 1), random_bytes(3000, 1)}));
+  const Packed made = packed_archive(joined({random_bytes(3000, 1), random_bytes(3000, 1)}));
   const auto sound = of_file(made.archive).value();
   int refused = 0;
   for (std::size_t at = 0; at < made.archive.size();
@@ -122,7 +122,7 @@ TEST_F(ArchiveInfos, NeverTellSomethingElseOfADamagedArchive) {
 // The limit is exact, holds for every way to restore, and nothing beyond it is written.
 TEST(UnpackLimit, EndsTheRunBeforeTheFirstByteTooMany) {
   const Bytes stream = joined({random_bytes(5000, 1), random_bytes(5000, 1), Bytes(20'000, std::byte{0})});
-  const Packed made = packed(stream);
+  const Packed made = packed_archive(stream);
   for (const std::uint64_t limit : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{9'999},
                                     std::uint64_t{stream.size() - 1}, std::uint64_t{stream.size()}}) {
     PiecewiseSource source(made.archive);

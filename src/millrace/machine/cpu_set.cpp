@@ -12,8 +12,8 @@ namespace {
 
 constexpr int word_bits = 64;
 
-std::size_t word_of(int cpu) { return static_cast<std::size_t>(cpu) / word_bits; }
-std::uint64_t bit_of(int cpu) { return std::uint64_t{1} << (static_cast<unsigned>(cpu) % word_bits); }
+std::size_t word_index(int cpu) { return static_cast<std::size_t>(cpu) / word_bits; }
+std::uint64_t bit_in_word(int cpu) { return std::uint64_t{1} << (static_cast<unsigned>(cpu) % word_bits); }
 
 std::string_view without_blanks(std::string_view text) {
   constexpr std::string_view blanks = " \t\r\n";
@@ -78,19 +78,19 @@ std::string CpuSet::to_string() const {
 
 void CpuSet::insert(int cpu) {
   assert(cpu >= 0 && cpu < limit);
-  const std::size_t word = word_of(cpu);
+  const std::size_t word = word_index(cpu);
   if (word >= words_.size()) words_.resize(word + 1);
-  words_[word] |= bit_of(cpu);
+  words_[word] |= bit_in_word(cpu);
 }
 
 void CpuSet::erase(int cpu) {
   if (!contains(cpu)) return;
-  words_[word_of(cpu)] &= ~bit_of(cpu);
+  words_[word_index(cpu)] &= ~bit_in_word(cpu);
   trim();
 }
 
 bool CpuSet::contains(int cpu) const {
-  return cpu >= 0 && word_of(cpu) < words_.size() && (words_[word_of(cpu)] & bit_of(cpu)) != 0;
+  return cpu >= 0 && word_index(cpu) < words_.size() && (words_[word_index(cpu)] & bit_in_word(cpu)) != 0;
 }
 
 bool CpuSet::contains_all(const CpuSet& other) const { return (other - *this).empty(); }
@@ -146,9 +146,9 @@ CpuSet& CpuSet::operator-=(const CpuSet& other) {
 std::vector<int> CpuSet::to_vector() const { return {begin(), end()}; }
 
 int CpuSet::next_from(int cpu) const {
-  std::size_t word = word_of(cpu);
+  std::size_t word = word_index(cpu);
   if (word >= words_.size()) return -1;
-  std::uint64_t bits = words_[word] & ~(bit_of(cpu) - 1);
+  std::uint64_t bits = words_[word] & ~(bit_in_word(cpu) - 1);
   while (bits == 0) {
     if (++word == words_.size()) return -1;
     bits = words_[word];

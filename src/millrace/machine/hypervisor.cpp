@@ -57,7 +57,7 @@ std::string hypervisor_of_cpuid() { return {}; }
 #endif
 
 // "" when the file is missing.
-std::string content_of(const std::filesystem::path& path) {
+std::string text_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -82,10 +82,10 @@ std::string hypervisor_of_firmware(std::string_view vendor, std::string_view pro
 
 std::string detect_hypervisor(const std::filesystem::path& root) {
   if (std::string name = hypervisor_of_cpuid(); !name.empty()) return name;
-  if (content_of(root / "sys/hypervisor/type").starts_with("xen")) return "Xen";
-  if (content_of(root / "proc/device-tree/hypervisor/compatible").find("kvm") != std::string::npos)
+  if (text_of(root / "sys/hypervisor/type").starts_with("xen")) return "Xen";
+  if (text_of(root / "proc/device-tree/hypervisor/compatible").find("kvm") != std::string::npos)
     return "KVM";
-  if (!content_of(root / "proc/device-tree/ibm,partition-name").empty()) return "PowerVM";
+  if (!text_of(root / "proc/device-tree/ibm,partition-name").empty()) return "PowerVM";
   return {};
 }
 

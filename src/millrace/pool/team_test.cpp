@@ -24,17 +24,17 @@ using testing::Not;
 
 enum class Kind { serial, pool, fresh };
 
-struct Case {
+struct TeamCase {
   Kind kind;
   int size;
 };
 
-std::ostream& operator<<(std::ostream& out, const Case& c) {
+std::ostream& operator<<(std::ostream& out, const TeamCase& c) {
   const char* names[] = {"serial", "pool", "fresh"};
   return out << names[static_cast<int>(c.kind)] << c.size;
 }
 
-class TeamTest : public testing::TestWithParam<Case> {
+class TeamTest : public testing::TestWithParam<TeamCase> {
  protected:
   void SetUp() override {
     switch (GetParam().kind) {
@@ -216,9 +216,11 @@ TEST_P(TeamTest, an_error_of_a_nested_team_stays_with_its_leader) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, TeamTest,
-                         testing::Values(Case{Kind::serial, 1}, Case{Kind::pool, 1}, Case{Kind::pool, 2},
-                                         Case{Kind::pool, 3}, Case{Kind::pool, 4}, Case{Kind::pool, 8},
-                                         Case{Kind::fresh, 1}, Case{Kind::fresh, 2}, Case{Kind::fresh, 5}),
+                         testing::Values(TeamCase{Kind::serial, 1}, TeamCase{Kind::pool, 1},
+                                         TeamCase{Kind::pool, 2}, TeamCase{Kind::pool, 3},
+                                         TeamCase{Kind::pool, 4}, TeamCase{Kind::pool, 8},
+                                         TeamCase{Kind::fresh, 1}, TeamCase{Kind::fresh, 2},
+                                         TeamCase{Kind::fresh, 5}),
                          testing::PrintToStringParamName());
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "millrace/stream/auto_choice.h"
 
+#include "millrace/base/median.h"
 #include "millrace/model/pipeline/plan.h"
 #include "millrace/model/pipeline/recorded_run.h"
 #include "millrace/model/prediction/prediction.h"
@@ -46,12 +47,6 @@ constexpr std::size_t most_decisions = 200;
 model::StageKind modelled_kind(std::string_view kind) {
   if (kind == kind_name(Kind::parallel)) return model::StageKind::parallel;
   return kind == kind_name(Kind::serial_in_order) ? model::StageKind::ordered : model::StageKind::serial;
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
 }
 
 // In all stages, of one item.

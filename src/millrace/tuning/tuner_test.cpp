@@ -1,3 +1,4 @@
+#include "millrace/base/median.h"
 #include "millrace/tuning/decision_report.h"
 #include "millrace/tuning/simulated_stream_testing.h"
 
@@ -246,11 +247,6 @@ INSTANTIATE_TEST_SUITE_P(
                           Situation{middle, 0.0003}, Situation{middle, 0.02},
                           Situation{{.tiles = 5, .threads = 4, .in_flight = 1}, 0.003}),
         ::testing::Values(1, 2, 3)));
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
 
 struct Medians {
   double loss;

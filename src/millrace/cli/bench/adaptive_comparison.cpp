@@ -1,5 +1,6 @@
 #include "millrace/cli/bench/adaptive_comparison.h"
 
+#include "millrace/base/median.h"
 #include "millrace/base/clock.h"
 #include "millrace/cli/bench/bench_stream.h"
 #include "millrace/cli/bench/busy_process.h"
@@ -18,13 +19,6 @@ namespace {
 constexpr double window_seconds = 0.25;     // of the adaptive stream between two looks at the others
 constexpr double reference_seconds = 0.03;  // of each of the others at every look
 constexpr int least_reference_frames = 3;
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::ranges::sort(values);
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 // Seconds a frame of one batch of the schedule in use.
 Result<double> time_batch(image::Executor& executor, const MemoryFrames& frames, std::int64_t first) {

@@ -1,5 +1,6 @@
 #include "millrace/cli/run/run_report.h"
 
+#include "millrace/base/median.h"
 #include "millrace/base/printable.h"
 
 #include <algorithm>
@@ -11,12 +12,6 @@
 
 namespace millrace::cli {
 namespace {
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 }  // namespace
 

@@ -12,7 +12,7 @@
 namespace millrace::image {
 namespace {
 
-constexpr int workers = 2;
+constexpr int adaptive_workers = 2;
 
 // A stream of a few gray frames of floats, over and over, and what must come of them.
 class Adaptive : public testing::Test {
@@ -21,7 +21,7 @@ class Adaptive : public testing::Test {
     auto topology = machine::Topology::live();
     ASSERT_TRUE(topology) << topology.error().message;
     topology_.emplace(std::move(*topology));
-    auto pool = pool::WorkerPool::create(workers);
+    auto pool = pool::WorkerPool::create(adaptive_workers);
     ASSERT_TRUE(pool) << pool.error().message;
     pool_ = std::move(*pool);
     executor_.emplace(*pool_, library_, *topology_, topology_->cpus());
@@ -48,7 +48,7 @@ class Adaptive : public testing::Test {
   }
 
   [[nodiscard]] AdaptiveOptions options() const {
-    ScheduleFreedom freedom{.max_threads = workers, .isas = {machine::best_isa()}};
+    ScheduleFreedom freedom{.max_threads = adaptive_workers, .isas = {machine::best_isa()}};
     return {.objective = {}, .freedom = freedom, .seed = 3, .profile = std::nullopt};
   }
 
@@ -92,7 +92,7 @@ class Adaptive : public testing::Test {
   ScalarImage picture_;
   ScalarImage expected_;
   PlaneBuffer source_;
-  PlaneBuffer destinations_[workers];
+  PlaneBuffer destinations_[adaptive_workers];
   std::int64_t frames_ = 0;
 };
 
@@ -170,7 +170,7 @@ std::int64_t resident_bytes() {
 // Over the whole space in a random order, as no search would.
 TEST_F(Adaptive, twoThousandSwitchesLeaveNoTraceInMemoryOrPixels) {
   use("@B");
-  ScheduleFreedom freedom{.max_threads = workers, .isas = {machine::best_isa()}};
+  ScheduleFreedom freedom{.max_threads = adaptive_workers, .isas = {machine::best_isa()}};
   const auto space = ScheduleSpace::make(layout_, freedom);
   ASSERT_TRUE(space);
   for (const KernelBuild& build : space->builds()) {

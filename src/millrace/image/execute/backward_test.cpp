@@ -13,7 +13,7 @@
 namespace millrace::image {
 namespace {
 
-constexpr int workers = 2;
+constexpr int backward_workers = 2;
 
 class BackwardStore : public testing::TestWithParam<const char*> {
  protected:
@@ -60,10 +60,10 @@ TEST_P(BackwardStore, writesWhatTheReferenceComputesWhereverTheOutputNeedsIt) {
   }
   const std::vector<ScalarImage> expected = scalar_stages(layout, image);
 
-  auto pool = pool::WorkerPool::create(workers);
+  auto pool = pool::WorkerPool::create(backward_workers);
   ASSERT_TRUE(pool) << pool.error().message;
   pool::PoolTeam team = (*pool)->team();
-  BackwardRunner runner(groups_, workers, {16, 8});
+  BackwardRunner runner(groups_, backward_workers, {16, 8});
   const Status done =
       runner.run({.sources = {source.view()}, .destinations = {destination.view()}}, team, false);
   ASSERT_TRUE(done) << done.error().message;

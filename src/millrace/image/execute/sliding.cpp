@@ -7,7 +7,7 @@ namespace millrace::image {
 namespace {
 
 // Blocks of a gathering stage within the rows of a step.
-constexpr Size gather_block{256, 0};
+constexpr Size gather_strip{256, 0};
 // A window has room for this many steps more than one asks for, so that rows are seldom moved.
 constexpr int slack = 3;
 
@@ -87,7 +87,7 @@ void SlidingRunner::step(const FrameTask& frame, std::size_t p, const Rect& rows
       const int from = group.inputs[b];
       inputs[b] = from < 0 ? frame.sources[p] : memory.windows[static_cast<std::size_t>(from)].view();
     }
-    compute(rank, p, g, {inputs.data(), group.inputs.size()}, output, gather_block);
+    compute(rank, p, g, {inputs.data(), group.inputs.size()}, output, gather_strip);
   };
 
   for (std::size_t g = 0; g + 1 < groups.size(); ++g) {

@@ -7,9 +7,13 @@
 
 #include <string_view>
 #include <utility>
+#include <limits>
 #include <vector>
 
 namespace millrace::image {
+
+inline constexpr float tiniest = std::numeric_limits<float>::denorm_min();
+inline const ScalarImage one_to_nine{.size = {3, 3}, .pixels = {1, 2, 3, 4, 5, 6, 7, 8, 9}};
 
 class Images final : public PixelSource {
  public:

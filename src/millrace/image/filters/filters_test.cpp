@@ -16,14 +16,12 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 
-constexpr float tiniest = std::numeric_limits<float>::denorm_min();
 
 // The value that a pointwise filter makes of one value.
 float value_of(std::string_view name, const ParameterValues& values, float input) {
   return apply_filter(name, values, {.size = {1, 1}, .pixels = {input}}).pixels[0];
 }
 
-const ScalarImage one_to_nine{.size = {3, 3}, .pixels = {1, 2, 3, 4, 5, 6, 7, 8, 9}};
 
 ScalarImage impulse() {
   ScalarImage image{.size = {5, 5}, .pixels = std::vector<float>(25)};

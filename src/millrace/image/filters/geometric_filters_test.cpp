@@ -17,7 +17,6 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr float tiniest = std::numeric_limits<float>::denorm_min();
 
 TEST(Rotate, QuarterTurnsMovePixelsUnchanged) {
   const ScalarImage image{.size = {2, 2}, .pixels = {1, 2, 3, 4}};
@@ -156,7 +155,6 @@ TEST(Undistort, ReadsWhereItsFormulaSays) {
   }
 }
 
-const ScalarImage one_to_nine{.size = {3, 3}, .pixels = {1, 2, 3, 4, 5, 6, 7, 8, 9}};
 
 class Bilinear : public testing::Test {
  protected:

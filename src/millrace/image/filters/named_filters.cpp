@@ -35,6 +35,13 @@ std::span<const Filter> all_filters() {
   return filters;
 }
 
+std::vector<std::string_view> filter_names() {
+  std::vector<std::string_view> names;
+  for (const Filter& filter : all_filters())
+    names.push_back(filter.name);
+  return names;
+}
+
 const Filter* find_filter(std::string_view name) {
   const auto found = std::ranges::find(all_filters(), name, &Filter::name);
   return found == all_filters().end() ? nullptr : &*found;

@@ -6,11 +6,14 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace millrace::image {
 
 // All filters a pipeline may name, sorted by name.
 [[nodiscard]] std::span<const Filter> all_filters();
+// Their names, in the same order.
+[[nodiscard]] std::vector<std::string_view> filter_names();
 // nullptr where there is none.
 [[nodiscard]] const Filter* find_filter(std::string_view name);
 

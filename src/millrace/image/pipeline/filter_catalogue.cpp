@@ -36,7 +36,7 @@ std::string range(const Parameter& parameter) {
 }
 
 // The label, then the description from `column` on, wrapped between words at the terminal's width.
-std::string entry(const std::string& label, std::string_view description, std::size_t column) {
+std::string catalogue_entry(const std::string& label, std::string_view description, std::size_t column) {
   std::string text;
   std::string line = label;
   const auto end_line = [&] {
@@ -113,15 +113,15 @@ std::string catalogue_text(std::span<const Filter> filters, std::span<const Pres
   for (const Filter& filter : filters) {
     std::string summary(filter.summary);
     if (filter.inputs > 1) summary += fmt::format(" ({} inputs)", filter.inputs);
-    text += entry("  " + signature(filter), summary, column);
+    text += catalogue_entry("  " + signature(filter), summary, column);
     for (const Parameter& parameter : filter.parameters) {
-      text += entry(fmt::format("    {}", parameter.name),
+      text += catalogue_entry(fmt::format("    {}", parameter.name),
                     fmt::format("{}: {}", parameter.summary, range(parameter)), column);
     }
   }
   text += "\nPresets\n\n";
   for (const Preset& preset : named)
-    text += entry(fmt::format("  {}", preset.name), preset.text, 6);
+    text += catalogue_entry(fmt::format("  {}", preset.name), preset.text, 6);
   return text;
 }
 

@@ -23,13 +23,6 @@ bool is_word(char c) {
          c == '+' || c == '-';
 }
 
-std::vector<std::string_view> filter_names() {
-  std::vector<std::string_view> names;
-  for (const Filter& filter : all_filters())
-    names.push_back(filter.name);
-  return names;
-}
-
 // "such as 'magnitude'": a filter that joins so many branches, if there is one.
 std::string joining_example(std::size_t inputs) {
   for (const Filter& filter : all_filters()) {

@@ -24,13 +24,6 @@ namespace {
 constexpr std::string_view source_name = "source";
 constexpr std::array<std::string_view, 4> stage_keys{"filter", "name", "input", "inputs"};
 
-std::vector<std::string_view> filter_names() {
-  std::vector<std::string_view> names;
-  for (const Filter& filter : all_filters())
-    names.push_back(filter.name);
-  return names;
-}
-
 // A value as the user wrote it, near enough for an error message.
 std::string written(const toml::node& node) {
   if (const auto text = node.value_exact<std::string>()) return *text;

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-std::unexpected<Error> wrong(std::string_view file, std::string_view what) {
+std::unexpected<Error> no_report(std::string_view file, std::string_view what) {
   return usage_error("{}: {}; give the report that a run with tracing wrote", file, what);
 }
 
@@ -93,42 +93,42 @@ Result<RecordedRun> parse_recorded_run(std::string_view content, std::string_vie
   if (root.is_object() && text(root, "schema") != "millrace.stream.run" && root.contains("run"))
     root = json(root["run"]);
   if (!root.is_object() || text(root, "schema") != "millrace.stream.run")
-    return wrong(file_name, "not the report of a run (\"schema\": \"millrace.stream.run\")");
+    return no_report(file_name, "not the report of a run (\"schema\": \"millrace.stream.run\")");
   const auto stages = root.find("stages");
   if (stages == root.end() || !stages->is_array() || stages->empty())
-    return wrong(file_name, "no \"stages\"");
+    return no_report(file_name, "no \"stages\"");
   const auto wall = number(root, "wall_s");
-  if (!wall) return wrong(file_name, "no \"wall_s\"");
+  if (!wall) return no_report(file_name, "no \"wall_s\"");
   RecordedRun run{.strategy = text(root, "strategy"),
                   .threads = static_cast<int>(std::min(1e6, number(root, "threads").value_or(0))),
                   .tokens = static_cast<int>(std::min(1e9, number(root, "tokens").value_or(0))),
                   .wall_seconds = *wall};
   std::vector<RecordedStage> recorded;
   for (const json& entry : *stages) {
-    if (!entry.is_object()) return wrong(file_name, "a stage that is no object");
+    if (!entry.is_object()) return no_report(file_name, "a stage that is no object");
     RecordedStage stage{.name = text(entry, "name")};
     const std::string where = fmt::format("{}: stage {}", file_name, millrace::quoted(stage.name));
     const auto in = number(entry, "items_in");
     const auto out = number(entry, "items_out");
-    if (!in || !out) return wrong(where, "no \"items_in\" or \"items_out\"");
+    if (!in || !out) return no_report(where, "no \"items_in\" or \"items_out\"");
     stage.items_in = *in;
     stage.items_out = *out;
     const auto kind = recorded.empty() ? StageKind::serial : kind_of(text(entry, "kind"));
-    if (!kind) return wrong(where, fmt::format("unknown kind {}", millrace::quoted(text(entry, "kind"))));
+    if (!kind) return no_report(where, fmt::format("unknown kind {}", millrace::quoted(text(entry, "kind"))));
     stage.kind = *kind;
     const auto blocking = entry.find("blocking");
     stage.waits = blocking != entry.end() && blocking->is_boolean() && blocking->get<bool>();
     stage.busy_s = number(entry, "busy_s").value_or(0);
     if (const auto service = entry.find("service_s"); service != entry.end()) {
       auto histogram = Histogram::from_json(*service);
-      if (!histogram) return wrong(where, histogram.error().message);
+      if (!histogram) return no_report(where, histogram.error().message);
       stage.service_s = std::move(*histogram);
     }
     run.busy_seconds.push_back(stage.busy_s);
     recorded.push_back(std::move(stage));
   }
   auto pipeline = recorded_pipeline(recorded);
-  if (!pipeline) return wrong(file_name, pipeline.error().message);
+  if (!pipeline) return no_report(file_name, pipeline.error().message);
   run.items = static_cast<std::int64_t>(recorded.front().items_in);
   run.pipeline = std::move(*pipeline);
   return run;

@@ -1,3 +1,4 @@
+#include "millrace/model/pipeline/pipeline_testing.h"
 #include "millrace/model/pipeline/pipeline_text.h"
 #include "millrace/model/pipeline/random.h"
 #include "millrace/model/pipeline/recorded_calls.h"
@@ -11,8 +12,6 @@
 
 namespace millrace::model {
 namespace {
-
-Pipeline pipeline(const char* text) { return parse_pipeline_text(text).value(); }
 
 double simulated_seconds(const Pipeline& given, int threads, int tokens, std::int64_t items) {
   return simulate(given, make_plan(given, Strategy::stealing, threads, 1, tokens), {.items = items})

@@ -1,3 +1,4 @@
+#include "millrace/model/pipeline/pipeline_testing.h"
 #include "millrace/model/pipeline/pipeline_text.h"
 #include "millrace/model/prediction/prediction.h"
 
@@ -5,8 +6,6 @@
 
 namespace millrace::model {
 namespace {
-
-Pipeline pipeline(const char* text) { return parse_pipeline_text(text).value(); }
 
 class FormulasBesideSimulation : public testing::TestWithParam<const char*> {};
 

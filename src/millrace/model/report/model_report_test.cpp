@@ -1,3 +1,4 @@
+#include "millrace/model/pipeline/pipeline_testing.h"
 #include "millrace/model/pipeline/pipeline_text.h"
 #include "millrace/model/report/model_report.h"
 
@@ -9,8 +10,6 @@ namespace millrace::model {
 namespace {
 
 using testing::HasSubstr;
-
-Pipeline pipeline(const char* text) { return parse_pipeline_text(text).value(); }
 
 TEST(ModelReport, RecommendsTheFewestCoresThatAreAsGood) {
   const auto report =

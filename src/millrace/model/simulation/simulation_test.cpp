@@ -1,3 +1,4 @@
+#include "millrace/model/pipeline/pipeline_testing.h"
 #include "millrace/model/formulas/closed_network.h"
 #include "millrace/model/pipeline/pipeline_text.h"
 #include "millrace/model/pipeline/plan.h"
@@ -14,12 +15,6 @@
 
 namespace millrace::model {
 namespace {
-
-Pipeline pipeline(const std::string& text) {
-  auto parsed = parse_pipeline_text(text);
-  EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().message);
-  return std::move(*parsed);
-}
 
 TEST(Processors, ShareTheirCoresEvenly) {
   Processors processors(1, 2);

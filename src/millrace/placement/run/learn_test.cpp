@@ -1,3 +1,4 @@
+#include "millrace/placement/trials/plans_testing.h"
 #include "millrace/placement/run/learn.h"
 
 #include <cmath>
@@ -9,9 +10,6 @@
 namespace millrace::placement {
 namespace {
 
-const Plan batch{.scheduling_class = machine::SchedulingClass::batch};
-const Plan long_slice{.slice_ns = 20'000'000};
-const Plan one_to_one{.masks = MaskPolicy::one_to_one};
 
 struct Found {
   Plan plan;

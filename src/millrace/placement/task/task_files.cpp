@@ -13,17 +13,17 @@
 namespace millrace::placement {
 namespace {
 
-constexpr std::string_view blanks = " \t\n";
+constexpr std::string_view between_words = " \t\n";
 
 // The next word of `text`, taken off its front.
 std::string_view take_word(std::string_view& text) {
-  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
-  const std::string_view word = text.substr(0, text.find_first_of(blanks));
+  text.remove_prefix(std::min(text.find_first_not_of(between_words), text.size()));
+  const std::string_view word = text.substr(0, text.find_first_of(between_words));
   text.remove_prefix(word.size());
   return word;
 }
 
-template <class Number> std::optional<Number> to_number(std::string_view word) {
+template <class Number> std::optional<Number> number_of(std::string_view word) {
   Number number = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
   if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
@@ -47,11 +47,11 @@ std::vector<std::optional<CpuTicks>> parse_cpu_ticks(std::string_view text) {
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     const std::string_view label = take_word(line);
     if (!label.starts_with("cpu")) break;
-    const auto cpu = to_number<std::size_t>(label.substr(3));
+    const auto cpu = number_of<std::size_t>(label.substr(3));
     if (!cpu || *cpu > highest_cpu) continue;
     CpuTicks ticks;
     for (std::size_t column = 0; column < columns; ++column) {
-      const std::int64_t value = to_number<std::int64_t>(take_word(line)).value_or(0);
+      const std::int64_t value = number_of<std::int64_t>(take_word(line)).value_or(0);
       ticks.all += value;
       if (column != idle_column && column != wait_column) ticks.busy += value;
     }
@@ -71,15 +71,15 @@ RunTimes& RunTimes::operator+=(const RunTimes& other) {
 }
 
 std::optional<RunTimes> parse_schedstat(std::string_view text) {
-  const auto run = to_number<std::int64_t>(take_word(text));
-  const auto wait = to_number<std::int64_t>(take_word(text));
-  const auto turns = to_number<std::int64_t>(take_word(text));
+  const auto run = number_of<std::int64_t>(take_word(text));
+  const auto wait = number_of<std::int64_t>(take_word(text));
+  const auto turns = number_of<std::int64_t>(take_word(text));
   if (!run || !wait || !turns) return std::nullopt;
   return RunTimes{*run, *wait, *turns};
 }
 
 std::optional<TaskStat> parse_task_stat(std::string_view text) {
-  // A name may hold blanks and parentheses; the last ')' ends it.
+  // A name may hold between_words and parentheses; the last ')' ends it.
   const std::size_t open = text.find('(');
   const std::size_t close = text.rfind(')');
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) return std::nullopt;
@@ -87,11 +87,11 @@ std::optional<TaskStat> parse_task_stat(std::string_view text) {
   stat.name = text.substr(open + 1, close - open - 1);
   text.remove_prefix(close + 1);
   const std::string_view state = take_word(text);
-  const auto parent = to_number<pid_t>(take_word(text));
+  const auto parent = number_of<pid_t>(take_word(text));
   constexpr int columns_between = 17;  // from session to itrealvalue
   for (int i = 0; i < columns_between; ++i)
     take_word(text);
-  const auto start_time = to_number<std::uint64_t>(take_word(text));
+  const auto start_time = number_of<std::uint64_t>(take_word(text));
   if (state.size() != 1 || !parent || !start_time) return std::nullopt;
   stat.state = state.front();
   stat.parent = *parent;
@@ -105,10 +105,10 @@ std::optional<std::int64_t> parse_field(std::string_view text, std::string_view 
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     if (!line.starts_with(name)) continue;
     line.remove_prefix(name.size());
-    line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
+    line.remove_prefix(std::min(line.find_first_not_of(between_words), line.size()));
     if (!line.starts_with(':')) continue;
     line.remove_prefix(1);
-    return to_number<std::int64_t>(take_word(line));
+    return number_of<std::int64_t>(take_word(line));
   }
   return std::nullopt;
 }
@@ -150,7 +150,7 @@ std::vector<pid_t> list_threads(pid_t process) {
                                                    closedir);
   if (!folder) return threads;
   while (const dirent* entry = readdir(folder.get()))
-    if (const auto thread = to_number<pid_t>(entry->d_name)) threads.push_back(*thread);
+    if (const auto thread = number_of<pid_t>(entry->d_name)) threads.push_back(*thread);
   return threads;
 }
 
@@ -160,7 +160,7 @@ std::vector<pid_t> list_children(pid_t process) {
     const auto text = read_small_file(fmt::format("/proc/{}/task/{}/children", process, thread));
     if (!text) continue;
     std::string_view rest = *text;
-    while (const auto child = to_number<pid_t>(take_word(rest)))
+    while (const auto child = number_of<pid_t>(take_word(rest)))
       children.push_back(*child);
   }
   return children;

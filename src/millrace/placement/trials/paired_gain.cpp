@@ -1,5 +1,7 @@
 #include "millrace/placement/trials/paired_gain.h"
 
+#include "millrace/base/median.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -29,13 +31,6 @@ double quantile(std::size_t degrees, Confidence confidence) {
     break;
   }
   return t99[index];
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "millrace/placement/trials/plans_testing.h"
 #include "millrace/placement/trials/plan_trials.h"
 
 #include <algorithm>
@@ -12,9 +13,6 @@
 namespace millrace::placement {
 namespace {
 
-const Plan batch{.scheduling_class = machine::SchedulingClass::batch};
-const Plan long_slice{.slice_ns = 20'000'000};
-const Plan one_to_one{.masks = MaskPolicy::one_to_one};
 
 // A program whose rate drifts and scatters, and what each plan brings to it at a time.
 struct SimulatedProgram {

@@ -16,14 +16,14 @@ extern "C" {
 namespace millrace::video {
 namespace {
 
-constexpr int io_buffer_bytes = 64 << 10;
+constexpr int output_buffer_bytes = 64 << 10;
 
 // Takes what FFmpeg writes into an OutputFile, and keeps the first error.
 class OutputBridge {
  public:
   explicit OutputBridge(std::unique_ptr<OutputFile> file) : file_(std::move(file)) {
-    auto* buffer = static_cast<unsigned char*>(av_malloc(io_buffer_bytes));
-    io_.reset(avio_alloc_context(buffer, io_buffer_bytes, 1, this, nullptr, &write,
+    auto* buffer = static_cast<unsigned char*>(av_malloc(output_buffer_bytes));
+    io_.reset(avio_alloc_context(buffer, output_buffer_bytes, 1, this, nullptr, &write,
                                  file_->is_regular() ? &seek : nullptr));
   }
 
