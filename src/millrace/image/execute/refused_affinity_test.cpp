@@ -22,13 +22,13 @@ using machine::AffinityArrangement;
 using machine::CpuSet;
 using testing::HasSubstr;
 
-constexpr int workers = 2;
+constexpr int pool_workers = 2;
 
 // All that one stream of gray frames needs; made where it is used, as a filter on system calls goes to
 // threads made after it alone.
 struct Stream {
   explicit Stream(Size size)
-      : topology(*machine::Topology::live()), pool(*pool::WorkerPool::create(workers)),
+      : topology(*machine::Topology::live()), pool(*pool::WorkerPool::create(pool_workers)),
         usable(machine::current_thread_affinity().value()), executor(*pool, library, topology, usable),
         layout(*lay_out_frame(*load_pipeline("@A"),
                               {.width = size.width, .height = size.height, .chroma = video::Chroma::gray},
@@ -50,7 +50,7 @@ struct Stream {
 Schedule schedule_with(AffinityArrangement affinity) {
   return {.structure = Structure::sequential,
           .fusion = Fusion::none,
-          .threads = workers,
+          .threads = pool_workers,
           .affinity = affinity,
           .isa = machine::best_isa()};
 }
@@ -58,7 +58,7 @@ Schedule schedule_with(AffinityArrangement affinity) {
 class RefusedAffinity : public testing::Test {
  protected:
   void SetUp() override {
-    if (machine::current_thread_affinity().value().count() < workers) GTEST_SKIP() << "needs two CPUs";
+    if (machine::current_thread_affinity().value().count() < pool_workers) GTEST_SKIP() << "needs two CPUs";
   }
 };
 
