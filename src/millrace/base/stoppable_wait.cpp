@@ -27,11 +27,17 @@ bool StoppableWait::for_time(std::chrono::milliseconds time) const {
   return until(-1, 0, static_cast<int>(time.count()));
 }
 
-bool StoppableWait::until(int descriptor, short events, int timeout_ms) const {
+StoppableWait::Outcome StoppableWait::until_readable(int descriptor, std::chrono::milliseconds time) const {
+  return wait(descriptor, POLLIN, static_cast<int>(time.count()));
+}
+
+StoppableWait::Outcome StoppableWait::wait(int descriptor, short events, int timeout_ms) const {
   std::array<pollfd, 2> waited{{{descriptor, events, 0}, {event_.get(), POLLIN, 0}}};
-  while (poll(waited.data(), waited.size(), timeout_ms) < 0 && errno == EINTR) {
+  int ready = 0;
+  while ((ready = poll(waited.data(), waited.size(), timeout_ms)) < 0 && errno == EINTR) {
   }
-  return waited[1].revents == 0;
+  if (waited[1].revents != 0) return Outcome::stopped;
+  return ready == 0 ? Outcome::time_over : Outcome::readable;
 }
 
 }  // namespace millrace

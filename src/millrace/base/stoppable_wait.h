@@ -24,11 +24,18 @@ class StoppableWait {
   [[nodiscard]] bool until_readable(int descriptor) const;
   [[nodiscard]] bool until_writable(int descriptor) const;
 
+  // The same, but no longer than for some time.
+  enum class Outcome { readable, stopped, time_over };
+  [[nodiscard]] Outcome until_readable(int descriptor, std::chrono::milliseconds time) const;
+
   // True once the time is over, false once stopped.
   [[nodiscard]] bool for_time(std::chrono::milliseconds time) const;
 
  private:
-  [[nodiscard]] bool until(int descriptor, short events, int timeout_ms) const;
+  [[nodiscard]] bool until(int descriptor, short events, int timeout_ms) const {
+    return wait(descriptor, events, timeout_ms) != Outcome::stopped;
+  }
+  [[nodiscard]] Outcome wait(int descriptor, short events, int timeout_ms) const;
 
   Descriptor event_;
   std::stop_callback<std::function<void()>> on_stop_;

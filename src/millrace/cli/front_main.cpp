@@ -1,5 +1,6 @@
 // The `millrace` program as it is called. It holds the verb exec, which must cost its user no time, and
-// starts millrace-verbs, beside it, for all others: that one loads a compiler, for tens of milliseconds.
+// starts millrace-verbs, beside it, for all others: that one loads FFmpeg and what FFmpeg loads, for tens of
+// milliseconds.
 #include "millrace/base/error_line.h"
 #include "millrace/base/ignore_write_signals.h"
 #include "millrace/base/system_reason.h"
@@ -7,7 +8,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <string_view>
 #include <unistd.h>
@@ -50,7 +50,5 @@ int start_verbs(char** argv) {
 
 int main(int argc, char** argv) {
   if (argc < 2 || std::string_view(argv[1]) != "exec") return start_verbs(argv);
-  const int code = run_exec(argc, argv);
-  std::fflush(nullptr);
-  std::_Exit(code);
+  return run_exec(argc, argv);
 }

@@ -10,7 +10,6 @@
 #include "millrace/cli/simulate/simulate_command.h"
 
 #include <cstdio>
-#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -52,9 +51,4 @@ int run_program(int argc, char** argv) {
 
 }  // namespace
 
-// Ends without the destructors of static objects: a compiler in the background may still use them.
-int main(int argc, char** argv) {
-  const int code = run_program(argc, argv);
-  std::fflush(nullptr);
-  std::_Exit(code);
-}
+int main(int argc, char** argv) { return run_program(argc, argv); }

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -34,11 +35,11 @@ namespace {
     pthread_sigmask(SIG_UNBLOCK, &all, nullptr);
     std::raise(WTERMSIG(status));
   }
-  // Without the destructors of static objects, as main() does.
-  std::_Exit(placement::shell_code(status));
+  std::exit(placement::shell_code(status));
 }
 
-Status run(const placement::RunSettings& settings, const ExecOptions& options) {
+// How the program ended.
+Result<int> run(const placement::RunSettings& settings, const ExecOptions& options) {
   const auto summary = placement::run_program(settings);
   if (!summary) return std::unexpected(summary.error());
   if (!options.quiet) fmt::print(stderr, "{}", placement::to_text(*summary));
@@ -47,7 +48,7 @@ Status run(const placement::RunSettings& settings, const ExecOptions& options) {
             write_json(placement::to_json(*summary), options.json, overwrite_if(options.force));
         !written)
       print_error("millrace", written.error().message);
-  end_as(summary->status);
+  return summary->status;
 }
 
 double percent(double log_ratio) { return 100 * (std::exp(log_ratio) - 1); }
@@ -81,9 +82,10 @@ Status learn(const placement::RunSettings& settings, const ExecOptions& options)
   return {};
 }
 
-Status execute(const ExecOptions& options) {
+// How the program ended; nothing where it was learnt from.
+Result<std::optional<int>> execute(const ExecOptions& options) {
   if (Status checked = check_outputs({{"--json", options.json}}, overwrite_if(options.force)); !checked)
-    return checked;
+    return std::unexpected(checked.error());
   auto settings = to_settings(options);
   if (!settings) return std::unexpected(settings.error());
   tuning::ProfileStore store;
@@ -95,7 +97,10 @@ Status execute(const ExecOptions& options) {
       settings->profiles = &store;
     }
   }
-  return options.learn ? learn(*settings, options) : run(*settings, options);
+  if (!options.learn) return run(*settings, options);
+  const Status learnt = learn(*settings, options);
+  if (!learnt) return std::unexpected(learnt.error());
+  return std::nullopt;
 }
 
 }  // namespace
@@ -106,7 +111,14 @@ void add_exec_command(CLI::App& app, Action& action, const placement::IgnoredSig
   CLI::App* verb =
       app.add_subcommand("exec", "Run any program and place its threads: exec [options] -- PROGRAM ...");
   add_options(*verb, *options);
-  verb->callback([&action, options] { action = [options] { return execute(*options); }; });
+  verb->callback([&action, options] {
+    action = [options]() -> Status {
+      const auto ended = execute(*options);
+      if (!ended) return std::unexpected(ended.error());
+      if (*ended) end_as(**ended);  // all that execute() made is gone
+      return {};
+    };
+  });
 }
 
 }  // namespace millrace::cli

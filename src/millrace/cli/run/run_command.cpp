@@ -27,10 +27,10 @@ Status run(const RunOptions& options) {
   if (!pool) return std::unexpected(pool.error());
   image::KernelLibraryOptions library_options;
   if (!options.no_profile) library_options.cache = image::KernelCache(image::default_kernel_cache_folder());
-  auto library = std::make_unique<image::KernelLibrary>(std::move(library_options));
-  image::Executor executor(**pool, *library, machine->topology, machine->usable.cpus);
+  image::KernelLibrary library(std::move(library_options));
+  image::Executor executor(**pool, library, machine->topology, machine->usable.cpus);
   const RunContext context{options,  *pipeline, *planes,   *schedule, *machine,
-                           executor, *library,  interrupt, start};
+                           executor, library,   interrupt, start};
   if (options.count) return count_run(context);  // compiles nothing
 
   RunReport report{.pipeline = image::to_string(*pipeline),
@@ -44,7 +44,8 @@ Status run(const RunOptions& options) {
     report.schedule.affinity = machine::AffinityArrangement::free;
   report.stand_in_frames = executor.stand_in_frames();
   report.compute_seconds = executor.compute_seconds();
-  report.compile_seconds = library->compile_seconds();
+  report.compile_seconds = library.compile_seconds();
+  if (const auto error = library.first_error()) report.kernel_error = error->message;
   report.intermediate_bytes = executor.bytes();
   report.stages = executor.stages();
   report.peak_rss_bytes = peak_rss_bytes();
@@ -56,8 +57,6 @@ Status run(const RunOptions& options) {
         return written;
     }
   }
-  // A compilation cannot be cancelled, and the process, which ends now, need not wait for it.
-  if (library->compiling()) static_cast<void>(library.release());
   return outcome;
 }
 

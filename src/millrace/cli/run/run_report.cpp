@@ -48,11 +48,13 @@ std::string to_text(const RunReport& r) {
                         r.from_profile ? " from a profile" : "");
   }
   if (r.stand_in_frames > 0)
-    text += fmt::format(" (the first {} frames unfused, while kernels were compiled)", r.stand_in_frames);
+    text += fmt::format(" ({} frames unfused{})", r.stand_in_frames,
+                        r.kernel_error.empty() ? ", while kernels were compiled" : "");
   text += '\n';
   for (const auto& [affinity, why] : r.refused_affinities)
     text += fmt::format("affinity {} was refused, so the threads ran unbound: {}\n",
                         machine::name_of(affinity), why);
+  if (!r.kernel_error.empty()) text += fmt::format("not all was fused: {}\n", r.kernel_error);
   if (r.output != "null" && r.measured_ms.empty()) {
     text += fmt::format("wrote {} ({})\n", r.output == "-" ? "standard output" : printable(r.output),
                         video::to_string(r.output_format));
@@ -107,6 +109,7 @@ nlohmann::ordered_json to_json(const RunReport& r, const machine::MachineReport&
   }
   for (const auto& [affinity, why] : r.refused_affinities)
     json["refused_affinities"][std::string(machine::name_of(affinity))] = why;
+  if (!r.kernel_error.empty()) json["kernel_error"] = r.kernel_error;
   if (!r.decisions.is_null()) json["decisions"] = r.decisions;
   json["machine"] = machine::to_json(machine);
   return json;

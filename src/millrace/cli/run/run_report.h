@@ -26,11 +26,13 @@ struct RunReport {
   std::int64_t frames = 0;
   video::Losses losses;               // of the input
   std::vector<std::string> not_kept;  // that frames had and the output has no place for
-  std::int64_t stand_in_frames = 0;   // frames processed unfused while kernels were compiled
+  std::int64_t stand_in_frames = 0;   // unfused, while kernels were compiled or as they could not be
   double wall_seconds = 0;
   double compute_seconds = 0;  // of it spent processing frames; reading and writing overlap the rest
   double first_frame_seconds = 0;
   double compile_seconds = 0;
+  std::string
+      kernel_error;  // the first reason why a kernel could not be compiled; empty where there was none
   std::size_t intermediate_bytes = 0;
   std::int64_t peak_rss_bytes = 0;
   std::vector<image::StageReport> stages;

@@ -44,15 +44,11 @@ Status Executor::set(const FrameLayout& layout, const Schedule& asked) {
   auto prepared = PreparedSchedule::make(layout, schedule);
   if (!prepared) return std::unexpected(prepared.error());
   const auto ready = prepared->find_kernels(library_);
-  if (!ready) return std::unexpected(ready.error());
   std::optional<PreparedSchedule> pending;
-  if (!*ready) {
-    pending = std::move(*prepared);
-    prepared = PreparedSchedule::make(layout, stand_in_for(schedule));
+  if (!ready || !*ready) {
+    if (ready) pending = std::move(*prepared);
+    prepared = prepare_stand_in(layout, schedule);
     if (!prepared) return std::unexpected(prepared.error());
-    const auto built_in = prepared->find_kernels(library_);
-    if (!built_in) return std::unexpected(built_in.error());
-    if (!*built_in) return failure("this program has no kernels for {}", machine::name_of(schedule.isa));
   }
   // Nothing fails from here on: the schedule before stays in use until its successor is complete.
   const auto bound = bind(schedule);
@@ -62,13 +58,27 @@ Status Executor::set(const FrameLayout& layout, const Schedule& asked) {
     drop_oldest();
   layout_ = layout;
   pending_ = std::move(pending);
+  unavailable_.reset();
+  if (!ready) unavailable_ = ready.error();
   install(std::move(*prepared));
   return {};
 }
 
+Result<PreparedSchedule> Executor::prepare_stand_in(const FrameLayout& layout, const Schedule& schedule) {
+  auto prepared = PreparedSchedule::make(layout, stand_in_for(schedule));
+  if (!prepared) return prepared;
+  const auto built_in = prepared->find_kernels(library_);
+  if (!built_in) return std::unexpected(built_in.error());
+  if (!*built_in) return failure("this program has no kernels for {}", machine::name_of(schedule.isa));
+  return prepared;
+}
+
 Status Executor::use(const Schedule& asked) {
   const Schedule schedule = permitted(asked);
-  if (!pending_ && schedule == in_use_) return {};
+  if (!pending_ && schedule == in_use_) {
+    unavailable_.reset();  // a stand-in is now what is wanted
+    return {};
+  }
   if (Status possible = check(schedule); !possible) return possible;
   const auto known = std::ranges::find(kept_, schedule, &PreparedSchedule::schedule);
   if (known != kept_.end()) {
@@ -76,6 +86,7 @@ Status Executor::use(const Schedule& asked) {
     if (!bound) return std::unexpected(bound.error());
     if (!*bound) return use(asked);
     pending_.reset();
+    unavailable_.reset();
     kept_.splice(kept_.begin(), kept_, known);
     in_use_ = schedule;
     ++switches_;
@@ -90,6 +101,7 @@ Status Executor::use(const Schedule& asked) {
   if (!bound) return std::unexpected(bound.error());
   if (!*bound) return use(asked);
   pending_.reset();
+  unavailable_.reset();
   install(std::move(*prepared));
   return {};
 }
@@ -147,6 +159,7 @@ Result<bool> Executor::bind(const Schedule& schedule) {
 }
 
 Status Executor::await_kernels() {
+  if (unavailable_) return std::unexpected(*unavailable_);
   if (!pending_) return {};
   if (Status there = pending_->await_kernels(library_); !there) return there;
   install(std::move(*pending_));
@@ -156,15 +169,15 @@ Status Executor::await_kernels() {
 
 Status Executor::run(std::span<const FrameTask> frames) {
   if (pending_) {
-    const auto ready = pending_->find_kernels(library_);
-    if (!ready) return std::unexpected(ready.error());
-    if (*ready) {
+    if (const auto ready = pending_->find_kernels(library_); !ready) {
+      unavailable_ = ready.error();
+      pending_.reset();
+    } else if (*ready) {
       install(std::move(*pending_));
       pending_.reset();
-    } else {
-      stand_in_frames_ += static_cast<std::int64_t>(frames.size());
     }
   }
+  if (stand_in()) stand_in_frames_ += static_cast<std::int64_t>(frames.size());
   const bool timed = time_every_ > 0 && runs_ % time_every_ == 0;
   ++runs_;
   const int threads = in_use_.threads;

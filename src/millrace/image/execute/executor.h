@@ -33,17 +33,17 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
 
   // Sets what is computed and how, from the next frame on. Kernels that have to be compiled first are
-  // compiled in the background; until they are there, a stand-in runs: the same stages, not fused, and
-  // `tiled` in the place of the backward structures that exist only as one kernel. Usage error where the
-  // schedule is impossible, and what was set before stays in use: more threads than the pool has, more frames
-  // in flight than threads, too many stages for one kernel, too few PUs.
+  // compiled in the background; until they are there, and for good where they cannot be had, a stand-in runs:
+  // the same stages, not fused, and `tiled` in the place of the backward structures that exist only as one
+  // kernel. Usage error where the schedule is impossible, and what was set before stays in use: more threads
+  // than the pool has, more frames in flight than threads, too many stages for one kernel, too few PUs.
   //
   // An affinity that the kernel refuses here and now (EPERM, a cpuset that shrank) is no error: the workers
   // go on unbound, in_use() says so, refused() says why, and it is not asked for again.
   [[nodiscard]] Status set(const FrameLayout& layout, const Schedule& schedule);
 
   // Changes the schedule only. The last few schedules keep their memory, so that going back costs next to
-  // nothing.
+  // nothing. An Error where a kernel cannot be compiled, and what was used before stays in use.
   [[nodiscard]] Status use(const Schedule& schedule);
 
   // Changes the numbers only, from the next frame on: a layout of the same pipeline, frame format and sizes
@@ -58,7 +58,7 @@ class Executor {
 
   // What runs now: the schedule set, or its stand-in.
   [[nodiscard]] const Schedule& in_use() const { return in_use_; }
-  [[nodiscard]] bool stand_in() const { return pending_.has_value(); }
+  [[nodiscard]] bool stand_in() const { return pending_.has_value() || unavailable_.has_value(); }
   [[nodiscard]] std::int64_t stand_in_frames() const { return stand_in_frames_; }
   [[nodiscard]] std::int64_t switches() const { return switches_; }
 
@@ -89,6 +89,8 @@ class Executor {
   [[nodiscard]] Schedule permitted(Schedule schedule) const;
   // False: the kernel refuses the schedule's affinity, and permitted() knows of it now.
   [[nodiscard]] Result<bool> bind(const Schedule& schedule);
+  [[nodiscard]] Result<PreparedSchedule> prepare_stand_in(const FrameLayout& layout,
+                                                          const Schedule& schedule);
   // Makes a schedule whose kernels are all there what runs.
   void install(PreparedSchedule prepared);
   void drop_oldest();
@@ -101,6 +103,7 @@ class Executor {
   Schedule in_use_;
   std::list<PreparedSchedule> kept_;  // the one in use in front, then by last use
   std::optional<PreparedSchedule> pending_;
+  std::optional<Error> unavailable_;  // why the stand-in runs for good
   machine::AffinityArrangement bound_ = machine::AffinityArrangement::free;
   int bound_threads_ = 0;
   machine::CpuSet io_cpus_;

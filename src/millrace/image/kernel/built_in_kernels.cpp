@@ -39,4 +39,6 @@ std::shared_ptr<const Kernel> built_in_kernel(const Filter& filter, machine::Isa
   return nullptr;
 }
 
+std::string_view kernel_compiler_identity() { return compiler_identity; }
+
 }  // namespace millrace::image

@@ -3,38 +3,38 @@
 #include "millrace/base/clock.h"
 #include "millrace/image/kernel/built_in_kernels.h"
 #include "millrace/image/kernel/compiled_kernel.h"
+#include "millrace/image/kernel/elf_object.h"
 
 #include <algorithm>
-#include <unistd.h>
-
-#include <sys/resource.h>
-#include <sys/syscall.h>
+#include <chrono>
+#include <system_error>
 
 namespace millrace::image {
 namespace {
 
-// Compiling recurses deeply; the default stack of a thread is too small for large groups.
-constexpr std::size_t compiler_stack = std::size_t{64} << 20;
+// How long a compiler waits for its next request: loading one takes as long as compiling a small kernel.
+constexpr std::chrono::milliseconds linger{500};
 
-int nice_value(Urgency urgency) { return urgency == Urgency::urgent ? 5 : 19; }
-
-// Linux keeps a nice value for each thread. It is never lowered here: the whole process may have been started
-// with a higher one. No harm where it is refused.
-void lower_own_priority(int nice) {
-  const auto self = static_cast<id_t>(syscall(SYS_gettid));
-  setpriority(PRIO_PROCESS, self, std::max(nice, getpriority(PRIO_PROCESS, self)));
+KernelLibraryOptions with_cpus(KernelLibraryOptions options) {
+  if (options.compiler.cpus.empty()) options.compiler.cpus = machine::mask_of_thread(0);
+  return options;
 }
 
 }  // namespace
+
+KernelLibrary::KernelLibrary(KernelLibraryOptions options) : options_(with_cpus(std::move(options))) {}
 
 KernelLibrary::~KernelLibrary() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
+    for (const Worker& worker : workers_) {
+      if (worker.cancel) worker.cancel->stop();
+    }
   }
   changed_.notify_all();
-  for (const Compiler& compiler : compilers_) {
-    if (compiler.started) pthread_join(compiler.thread, nullptr);
+  for (Worker& worker : workers_) {
+    if (worker.thread.joinable()) worker.thread.join();
   }
 }
 
@@ -44,7 +44,7 @@ KernelLibrary::Entry& KernelLibrary::look_up(const KernelSpec& spec, const Key& 
   if (!is_new) return entry;
   if (spec.stages.size() == 1 && spec.stored.empty())
     entry.kernel = built_in_kernel(*spec.stages[0].filter, key.second);
-  if (!entry.kernel && !options_.just_in_time) {
+  if (!entry.kernel && can_load_objects) {
     const auto object = options_.cache.load(key.first, key.second);
     // What cannot be loaded is compiled anew, and then replaces it.
     auto kernel = object ? load_kernel(spec, *object) : nullptr;
@@ -81,51 +81,50 @@ Result<std::shared_ptr<const Kernel>> KernelLibrary::wait(const KernelSpec& spec
 
 void KernelLibrary::enqueue(const KernelSpec& spec, const Key& key, Urgency urgency) {
   Entry& entry = look_up(spec, key);
-  if (entry.state == State::done) return;
-  auto& waiting = compiler(Urgency::background).queue;
   if (entry.state == State::queued) {
-    const auto job = std::ranges::find(waiting, key, &Job::key);
-    if (urgency == Urgency::background || job == waiting.end()) return;
-    waiting.erase(job);
+    if (urgency == Urgency::urgent) make_urgent(spec, key);
+    return;
   }
-  entry.state = State::queued;
-  compiler(urgency).queue.push_back({spec, key});
+  if (entry.state == State::done && !entry.try_again) return;
+  if (!can_load_objects) {
+    fail(entry, {CompileFailure::Kind::refused,
+                 {ErrorKind::failure, "fused kernels can be compiled on x86-64 only"}});
+    return;
+  }
+  entry = {.kernel = nullptr, .error = {}, .state = State::queued};
+  worker(urgency).queue.push_back({spec, key});
   start(urgency);
   changed_.notify_all();
 }
 
-template <Urgency urgency> void* KernelLibrary::run_compiler(void* library) {
-  static_cast<KernelLibrary*>(library)->compile_loop(urgency);
-  return nullptr;
+void KernelLibrary::make_urgent(const KernelSpec& spec, const Key& key) {
+  Worker& urgent = worker(Urgency::urgent);
+  Worker& background = worker(Urgency::background);
+  if (urgent.current == key || std::ranges::find(urgent.queue, key, &Job::key) != urgent.queue.end()) return;
+  std::erase_if(background.queue, [&](const Job& job) { return job.key == key; });
+  if (background.current == key) background.cancel->stop();
+  urgent.queue.push_back({spec, key});
+  start(Urgency::urgent);
+  changed_.notify_all();
 }
 
 void KernelLibrary::start(Urgency urgency) {
-  Compiler& own = compiler(urgency);
-  if (own.started) return;
-  auto* const run =
-      urgency == Urgency::urgent ? run_compiler<Urgency::urgent> : run_compiler<Urgency::background>;
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, compiler_stack);
-  own.started = pthread_create(&own.thread, &attributes, run, this) == 0;
-  pthread_attr_destroy(&attributes);
-  if (own.started) return;
-  for (const Job& job : own.queue) {
-    entries_[job.key] = {.kernel = nullptr,
-                         .error = {ErrorKind::failure, "cannot start the compiler's thread"},
-                         .state = State::done};
+  Worker& own = worker(urgency);
+  if (own.thread.joinable()) return;
+  try {
+    own.thread = std::thread([this, urgency] { serve(urgency); });
+  } catch (const std::system_error& error) {
+    for (const Job& job : own.queue)
+      fail(entries_[job.key],
+           {CompileFailure::Kind::not_run,
+            {ErrorKind::failure, fmt::format("cannot start a thread for the compiler: {}", error.what())}});
+    own.queue.clear();
   }
-  own.queue.clear();
-}
-
-bool KernelLibrary::has_turn(Urgency urgency) {
-  if (busy_ || compiler(urgency).queue.empty()) return false;
-  return urgency == Urgency::urgent || compiler(Urgency::urgent).queue.empty();
 }
 
 bool KernelLibrary::compiling() const {
   const std::lock_guard lock(mutex_);
-  return busy_ || std::ranges::any_of(compilers_, [](const Compiler& one) { return !one.queue.empty(); });
+  return std::ranges::any_of(workers_, [](const Worker& one) { return one.current || !one.queue.empty(); });
 }
 
 int KernelLibrary::compiled() const {
@@ -143,47 +142,75 @@ double KernelLibrary::compile_seconds() const {
   return seconds(compile_ns_);
 }
 
-Result<std::shared_ptr<const Kernel>> KernelLibrary::compile(const Job& job,
-                                                             std::vector<std::byte>& object) const {
-  if (options_.just_in_time) return compile_just_in_time(job.spec, job.key.second);
-  auto compiled = compile_object(job.spec, job.key.second);
-  if (!compiled) return std::unexpected(compiled.error());
-  object = std::move(*compiled);
-  return load_kernel(job.spec, object);
+std::optional<Error> KernelLibrary::first_error() const {
+  const std::lock_guard lock(mutex_);
+  return first_error_;
 }
 
-void KernelLibrary::compile_loop(Urgency urgency) {
-  lower_own_priority(nice_value(urgency));
+void KernelLibrary::fail(Entry& entry, const CompileFailure& failure) {
+  entry = {.kernel = nullptr,
+           .error = failure.error,
+           .state = State::done,
+           .try_again = failure.kind == CompileFailure::Kind::not_run};
+  if (!first_error_) first_error_ = failure.error;
+}
+
+void KernelLibrary::serve(Urgency urgency) {
+  Worker& own = worker(urgency);
+  KernelCompiler compiler(options_.compiler, urgency);
+  const auto has_work = [&] { return stopping_ || !own.queue.empty(); };
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] { return stopping_ || has_turn(urgency); });
-    if (stopping_) return;
-    const Job job = std::move(compiler(urgency).queue.front());
-    compiler(urgency).queue.pop_front();
-    busy_ = true;
-    lock.unlock();
-    const std::int64_t start = now_ns();
-    std::vector<std::byte> object;
-    auto kernel = compile(job, object);
-    const std::int64_t spent = now_ns() - start;
-    lock.lock();
-    Entry& entry = entries_[job.key];
-    if (kernel)
-      entry.kernel = std::move(*kernel);
-    else
-      entry.error = kernel.error();
-    entry.state = State::done;
-    ++compiled_;
-    compile_ns_ += spent;
-    changed_.notify_all();
-    if (entry.kernel && !object.empty()) {
+    if (compiler.running() && !changed_.wait_for(lock, linger, has_work)) {
       lock.unlock();
-      options_.cache.store(job.key.first, job.key.second, object);
+      compiler.stop();
       lock.lock();
     }
-    busy_ = false;
+    changed_.wait(lock, has_work);
+    if (stopping_) return;
+    compile(own, compiler, lock);
+    own.current.reset();
+    own.cancel.reset();
     changed_.notify_all();
   }
+}
+
+void KernelLibrary::compile(Worker& worker, KernelCompiler& compiler, std::unique_lock<std::mutex>& lock) {
+  const Job job = std::move(worker.queue.front());
+  worker.queue.pop_front();
+  // Done meanwhile in the background, when it had been made urgent too late.
+  if (entries_[job.key].state == State::done) return;
+  worker.current = job.key;
+  worker.cancel = std::make_unique<StoppableWait>();
+  const StoppableWait& cancel = *worker.cancel;
+
+  lock.unlock();
+  const std::int64_t start = now_ns();
+  const auto object = compiler.compile(job.spec, job.key.second, cancel);
+  auto kernel = object ? load_kernel(job.spec, *object) : nullptr;
+  const std::int64_t spent = now_ns() - start;
+  lock.lock();
+
+  Entry& entry = entries_[job.key];
+  if (entry.state == State::done) return;
+  if (!object && object.error().kind == CompileFailure::Kind::cancelled) return;
+  compile_ns_ += spent;
+  if (!object) {
+    if (object.error().kind == CompileFailure::Kind::refused) ++compiled_;
+    fail(entry, object.error());
+    return;
+  }
+  ++compiled_;
+  if (!kernel) {
+    fail(entry, {CompileFailure::Kind::refused, kernel.error()});
+    return;
+  }
+  entry.kernel = std::move(*kernel);
+  entry.state = State::done;
+  changed_.notify_all();
+  lock.unlock();
+  options_.cache.store(job.key.first, job.key.second, *object);
+  lock.lock();
 }
 
 }  // namespace millrace::image

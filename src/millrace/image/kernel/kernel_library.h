@@ -1,12 +1,12 @@
 // Where kernels come from: those of single filters are built into the program for every instruction set, so
-// that a run starts at once; those of fused groups were kept by an earlier run, or are compiled while this
-// one goes on.
+// that a run starts at once; those of fused groups were kept by an earlier run, or are compiled by a process
+// beside this one while it goes on.
 #pragma once
 
 #include "millrace/base/result.h"
-#include "millrace/image/kernel/elf_object.h"
 #include "millrace/image/kernel/kernel.h"
 #include "millrace/image/kernel/kernel_cache.h"
+#include "millrace/image/kernel/kernel_compiler.h"
 #include "millrace/machine/isa.h"
 
 #include <array>
@@ -16,31 +16,26 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <pthread.h>
+#include <optional>
 #include <string>
+#include <thread>
 #include <utility>
-#include <vector>
 
 namespace millrace::image {
 
-// How much of a processor the compilation of a kernel may take from the work in the foreground.
-enum class Urgency {
-  background,  // the lowest priority: where the work uses all processors, next to none
-  urgent,      // a somewhat lower one: when the work runs worse until the kernel is there
-};
-
 struct KernelLibraryOptions {
-  KernelCache cache;  // by default one that keeps nothing
-  // Compiles by Halide's own means into memory, which works on every architecture but keeps nothing.
-  bool just_in_time = !can_load_objects;
+  KernelCache cache;               // by default one that keeps nothing
+  KernelCompilerOptions compiler;  // no `cpus`: where the thread may run that makes the library
 };
 
-// Kernels by group and instruction set. All functions may be called from any thread. One kernel is compiled
-// at a time, the urgent ones first, by a background thread for each urgency; it starts with the first request
-// and ends with the library.
+// Kernels by group and instruction set. All functions may be called from any thread. For each urgency one
+// kernel is compiled at a time, by a process that starts with the first request and ends some time after the
+// last one, or with the library; so nothing urgent ever waits for something that is not. What cannot be
+// compiled, and what its compiler broke down over, is an Error for good. Where there was no compiler to be
+// had, the next request tries again.
 class KernelLibrary {
  public:
-  explicit KernelLibrary(KernelLibraryOptions options = {}) : options_(std::move(options)) {}
+  explicit KernelLibrary(KernelLibraryOptions options = {});
   ~KernelLibrary();
   KernelLibrary(const KernelLibrary&) = delete;
   KernelLibrary& operator=(const KernelLibrary&) = delete;
@@ -49,8 +44,8 @@ class KernelLibrary {
   // waits for a compilation. Looks into the cache the first time it is asked for a kernel, which takes a
   // fraction of a millisecond where the kernel is there.
   [[nodiscard]] Result<std::shared_ptr<const Kernel>> find(const KernelSpec& spec, machine::Isa isa);
-  // Has the kernel compiled unless it is there or on its way. One that still waits for its turn becomes
-  // urgent by a second request; one that is being compiled stays as it is, since Linux lets nobody raise a
+  // Has the kernel compiled unless it is there or on its way. One on its way in the background becomes urgent
+  // by a second request; if it is being compiled already, that begins again, since Linux lets nobody raise a
   // priority.
   void request(const KernelSpec& spec, machine::Isa isa, Urgency urgency = Urgency::background);
   // Requests the kernel, urgently, and waits for it. An Error where it cannot be compiled.
@@ -62,6 +57,8 @@ class KernelLibrary {
   [[nodiscard]] int compiled() const;
   [[nodiscard]] int loaded() const;
   [[nodiscard]] double compile_seconds() const;
+  // The first of the Errors, for whoever wants to know why something runs unfused.
+  [[nodiscard]] std::optional<Error> first_error() const;
 
  private:
   using Key = std::pair<std::string, machine::Isa>;
@@ -70,41 +67,41 @@ class KernelLibrary {
     std::shared_ptr<const Kernel> kernel;
     Error error;
     State state = State::absent;
+    bool try_again = false;  // when asked for once more
   };
   struct Job {
     KernelSpec spec;
     Key key;
   };
-  // A priority once lowered stays low, so each urgency has a thread of its own.
-  struct Compiler {
+  struct Worker {
     std::deque<Job> queue;
-    pthread_t thread{};
-    bool started = false;
+    std::optional<Key> current;
+    std::unique_ptr<StoppableWait> cancel;  // of the current one
+    std::thread thread;
   };
 
-  [[nodiscard]] Compiler& compiler(Urgency urgency) { return compilers_[static_cast<std::size_t>(urgency)]; }
-  // With the mutex held.
+  [[nodiscard]] Worker& worker(Urgency urgency) { return workers_[static_cast<std::size_t>(urgency)]; }
+  // All of these with the mutex held.
   [[nodiscard]] Entry& look_up(const KernelSpec& spec, const Key& key);
   void enqueue(const KernelSpec& spec, const Key& key, Urgency urgency);
+  void make_urgent(const KernelSpec& spec, const Key& key);
   void start(Urgency urgency);
-  [[nodiscard]] bool has_turn(Urgency urgency);
+  void fail(Entry& entry, const CompileFailure& failure);
+  // Lets go of the mutex meanwhile.
+  void compile(Worker& worker, KernelCompiler& compiler, std::unique_lock<std::mutex>& lock);
 
-  template <Urgency urgency> static void* run_compiler(void* library);
-  void compile_loop(Urgency urgency);
-  // The kernel, and its object where it has one.
-  [[nodiscard]] Result<std::shared_ptr<const Kernel>> compile(const Job& job,
-                                                              std::vector<std::byte>& object) const;
+  void serve(Urgency urgency);
 
   const KernelLibraryOptions options_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<Key, Entry> entries_;
-  std::array<Compiler, 2> compilers_;  // by urgency
-  bool busy_ = false;
+  std::array<Worker, 2> workers_;  // by urgency
   bool stopping_ = false;
   int compiled_ = 0;
   int loaded_ = 0;
   std::int64_t compile_ns_ = 0;
+  std::optional<Error> first_error_;
 };
 
 }  // namespace millrace::image

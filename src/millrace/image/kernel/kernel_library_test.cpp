@@ -1,18 +1,17 @@
+#include "millrace/base/eventually_testing.h"
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/image/filters/named_filters.h"
+#include "millrace/image/kernel/elf_object.h"
+#include "millrace/image/kernel/kernel_compiler_testing.h"
 #include "millrace/image/kernel/kernel_library.h"
 #include "millrace/image/kernel/kernel_testing.h"
 
-#include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
-#include <thread>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 namespace millrace::image {
 namespace {
@@ -46,23 +45,22 @@ class CachingKernelLibraries : public KernelLibraries {
   }
 };
 
-TEST_F(KernelLibraries, compilesAKernelOnceWhateverTheMeans) {
-  for (const bool just_in_time : {true, !can_load_objects}) {
-    KernelLibrary library({.cache = {}, .just_in_time = just_in_time});
-    const KernelSpec spec = chain({"blur", "binary"});
-    const auto absent = library.find(spec, isa);
-    ASSERT_TRUE(absent);
-    EXPECT_EQ(*absent, nullptr);
-    EXPECT_FALSE(library.compiling()) << "nobody has asked for it";
-    const auto kernel = library.wait(spec, isa);
-    ASSERT_TRUE(kernel) << kernel.error().message;
-    EXPECT_EQ((*kernel)->spec().key(), spec.key());
-    library.request(spec, isa, Urgency::urgent);
-    EXPECT_EQ(*library.find(spec, isa), *kernel);
-    EXPECT_EQ(*library.wait(spec, isa), *kernel);
-    EXPECT_EQ(library.compiled(), 1);
-    EXPECT_GT(library.compile_seconds(), 0);
-  }
+TEST_F(CachingKernelLibraries, compileAKernelOnce) {
+  KernelLibrary library;
+  const KernelSpec spec = chain({"blur", "binary"});
+  const auto absent = library.find(spec, isa);
+  ASSERT_TRUE(absent);
+  EXPECT_EQ(*absent, nullptr);
+  EXPECT_FALSE(library.compiling()) << "nobody has asked for it";
+  const auto kernel = library.wait(spec, isa);
+  ASSERT_TRUE(kernel) << kernel.error().message;
+  EXPECT_EQ((*kernel)->spec().key(), spec.key());
+  library.request(spec, isa, Urgency::urgent);
+  EXPECT_EQ(*library.find(spec, isa), *kernel);
+  EXPECT_EQ(*library.wait(spec, isa), *kernel);
+  EXPECT_EQ(library.compiled(), 1);
+  EXPECT_GT(library.compile_seconds(), 0);
+  EXPECT_FALSE(library.first_error());
 }
 
 TEST_F(KernelLibraries, singleFiltersAreThereWithoutCompiling) {
@@ -204,33 +202,102 @@ TEST_F(KernelLibraries, urgentKernelsOvertakeTheOthers) {
   }
 }
 
-// How many threads of this process have a nice value.
-int threads_with_nice(int nice) {
-  int count = 0;
-  for (const auto& task : fs::directory_iterator("/proc/self/task")) {
-    if (getpriority(PRIO_PROCESS, static_cast<id_t>(std::stoi(task.path().filename()))) == nice) ++count;
-  }
-  return count;
+// A library whose compiler behaves as named.
+KernelLibraryOptions with_compiler(const fs::path& program) {
+  return {.cache = {}, .compiler = {.program = program}};
 }
 
-TEST_F(KernelLibraries, eachUrgencyHasItsPriority) {
-  if (getpriority(PRIO_PROCESS, 0) >= 5) GTEST_SKIP() << "this process has a lower priority itself";
-  const int urgent_before = threads_with_nice(5);
-  const int background_before = threads_with_nice(19);
-  {
-    KernelLibrary library;
-    ASSERT_TRUE(library.wait(chain({"blur", "binary"}), isa));
-    EXPECT_EQ(threads_with_nice(5), urgent_before + 1);
-    EXPECT_EQ(threads_with_nice(19), background_before);
-    library.request(chain({"blur", "discretise"}), isa);
-    while (library.compiling())
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    EXPECT_EQ(library.compiled(), 2);
-    EXPECT_EQ(threads_with_nice(5), urgent_before + 1);
-    EXPECT_EQ(threads_with_nice(19), background_before + 1);
+TEST_F(CachingKernelLibraries, startNoCompilerWhereTheCacheHasAll) {
+  const KernelSpec specs[] = {chain({"blur", "binary"}), chain({"rotate", "discretise"})};
+  for (const KernelSpec& spec : specs)
+    keep(spec);
+  KernelLibrary library({.cache = cache(), .compiler = {.program = scratch_.path() / "none"}});
+  for (const KernelSpec& spec : specs) {
+    library.request(spec, isa);
+    EXPECT_TRUE(library.wait(spec, isa));
   }
-  EXPECT_EQ(threads_with_nice(5), urgent_before) << "threads end with the library";
-  EXPECT_EQ(threads_with_nice(19), background_before);
+  EXPECT_FALSE(library.first_error());
+}
+
+TEST_F(CachingKernelLibraries, compileWhatIsUrgentBesideABackgroundThatHangs) {
+  KernelLibrary library(with_compiler(testing::stand_in(scratch_, "hangs-in-the-background")));
+  const KernelSpec slow = chain({"blur", "binary"});
+  library.request(slow, isa);
+  const auto urgent = library.wait(chain({"blur", "discretise"}), isa);
+  EXPECT_TRUE(urgent) << urgent.error().message;
+  EXPECT_TRUE(library.compiling());
+  EXPECT_EQ(*library.find(slow, isa), nullptr);
+}
+
+TEST_F(CachingKernelLibraries, beginAgainWithWhatBecomesUrgentWhileItIsCompiled) {
+  for (const bool begun : {false, true}) {
+    KernelLibrary library(with_compiler(testing::stand_in(scratch_, "hangs-in-the-background")));
+    const KernelSpec spec = chain({"blur", "binary"});
+    library.request(spec, isa);
+    ASSERT_TRUE(!begun || eventually([] { return !testing::children_of(getpid()).empty(); }));
+    const auto kernel = library.wait(spec, isa);
+    EXPECT_TRUE(kernel) << kernel.error().message;
+    EXPECT_EQ(library.compiled(), 1);
+    EXPECT_FALSE(library.first_error());
+  }
+}
+
+TEST_F(CachingKernelLibraries, leaveNoProcessBehind) {
+  for (const bool begun : {false, true}) {
+    {
+      KernelLibrary library(with_compiler(testing::stand_in(scratch_, "hangs")));
+      library.request(chain({"blur", "binary"}), isa, Urgency::background);
+      library.request(chain({"blur", "discretise"}), isa, Urgency::urgent);
+      ASSERT_TRUE(!begun || eventually([] { return testing::children_of(getpid()).size() == 2; }));
+    }
+    EXPECT_TRUE(testing::children_of(getpid()).empty());
+  }
+}
+
+TEST_F(CachingKernelLibraries, letTheirCompilerGoWhenThereIsNothingMoreToCompile) {
+  KernelLibrary library;
+  ASSERT_TRUE(library.wait(chain({"blur", "binary"}), isa));
+  EXPECT_TRUE(eventually([] { return testing::children_of(getpid()).empty(); }));
+  ASSERT_TRUE(library.wait(chain({"blur", "discretise"}), isa)) << "and start it again";
+}
+
+TEST_F(CachingKernelLibraries, rememberWhatACompilerBrokeDownOver) {
+  KernelLibrary library(with_compiler(testing::stand_in(scratch_, "crashes")));
+  for (const KernelSpec& spec : {chain({"blur", "binary"}), chain({"blur", "discretise"})}) {
+    for (int time = 0; time < 2; ++time) {
+      const auto kernel = library.wait(spec, isa);
+      ASSERT_FALSE(kernel);
+      EXPECT_NE(kernel.error().message.find(spec.key() + ": the compiler was ended by signal 11"),
+                std::string::npos)
+          << kernel.error().message;
+      EXPECT_FALSE(library.find(spec, isa));
+    }
+  }
+  EXPECT_EQ(library.compiled(), 2);
+  ASSERT_TRUE(library.first_error());
+  EXPECT_NE(library.first_error()->message.find("blur(i0);binary(0)"), std::string::npos);
+}
+
+TEST_F(CachingKernelLibraries, tryAgainWhereThereWasNoCompiler) {
+  const fs::path program = scratch_.path() / "compiler";
+  KernelLibrary library(with_compiler(program));
+  const KernelSpec spec = chain({"blur", "binary"});
+  const auto missing = library.wait(spec, isa);
+  ASSERT_FALSE(missing);
+  EXPECT_NE(missing.error().message.find(program.string()), std::string::npos) << missing.error().message;
+  EXPECT_FALSE(library.find(spec, isa));
+  EXPECT_EQ(library.compiled(), 0);
+  fs::create_symlink(default_kernel_compiler(), program);
+  const auto there = library.wait(spec, isa);
+  EXPECT_TRUE(there) << there.error().message;
+}
+
+TEST_F(CachingKernelLibraries, areNotHarmedByAnObjectThatIsNone) {
+  KernelLibrary library(
+      {.cache = cache(), .compiler = {.program = testing::stand_in(scratch_, "sends-no-object")}});
+  const KernelSpec spec = chain({"blur", "binary"});
+  EXPECT_FALSE(library.wait(spec, isa));
+  EXPECT_FALSE(cache().load(spec.key(), isa)) << "nor is it kept";
 }
 
 }  // namespace

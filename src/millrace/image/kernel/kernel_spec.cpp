@@ -1,10 +1,69 @@
 #include "millrace/image/kernel/kernel_spec.h"
 
+#include "millrace/image/filters/named_filters.h"
+#include "millrace/image/layout/grouping.h"
+
 #include <algorithm>
+#include <charconv>
+#include <optional>
 
 #include <fmt/format.h>
 
 namespace millrace::image {
+namespace {
+
+// Named in a pipeline or a conversion at one of its ends.
+const Filter* filter_called(std::string_view name) {
+  for (const ElementType type : {ElementType::u8, ElementType::u16}) {
+    for (const Filter* conversion : {&load_filter(type), &store_filter(type)}) {
+      if (conversion->name == name) return conversion;
+    }
+  }
+  return find_filter(name);
+}
+
+// Takes texts off the front of another.
+class KeyReader {
+ public:
+  explicit KeyReader(std::string_view text) : text_(text) {}
+
+  [[nodiscard]] bool at_end() const { return text_.empty(); }
+  [[nodiscard]] bool take(char wanted) {
+    if (!text_.starts_with(wanted)) return false;
+    text_.remove_prefix(1);
+    return true;
+  }
+  // All before the next such character; all there is where none comes.
+  [[nodiscard]] std::string_view take_until(char end) {
+    const std::string_view taken = text_.substr(0, text_.find(end));
+    text_.remove_prefix(taken.size());
+    return taken;
+  }
+  // A number from 0 to below `limit`, as the key writes it.
+  [[nodiscard]] std::optional<int> take_number(int limit) {
+    int number = 0;
+    const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), number);
+    if (error != std::errc{} || number < 0 || number >= limit) return {};
+    text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
+    return number;
+  }
+
+ private:
+  std::string_view text_;
+};
+
+// The inputs of stage `stage`, up to their closing parenthesis.
+bool take_inputs(KeyReader& reader, int stage, std::vector<int>& inputs) {
+  do {
+    const bool is_buffer = reader.take('i');
+    const auto number = reader.take_number(is_buffer ? max_kernel_buffers : stage);
+    if (!number) return false;
+    inputs.push_back(is_buffer ? -1 - *number : *number);
+  } while (reader.take(','));
+  return reader.take(')');
+}
+
+}  // namespace
 
 ElementType KernelSpec::buffer_type(int buffer) const {
   for (const KernelStage& stage : stages) {
@@ -46,6 +105,29 @@ std::string KernelSpec::key() const {
   for (int stage : stored)
     key += fmt::format("+{}", stage);
   return key;
+}
+
+Result<KernelSpec> parse_kernel_spec(std::string_view key) {
+  const auto wrong = [&] { return failure("no key of a kernel: '{}'", key); };
+  KernelSpec spec;
+  KeyReader reader(key);
+  do {
+    const std::string_view name = reader.take_until('(');
+    KernelStage stage{.filter = filter_called(name), .inputs = {}};
+    if (!reader.take('(') || !take_inputs(reader, static_cast<int>(spec.stages.size()), stage.inputs))
+      return wrong();
+    if (stage.filter == nullptr) return failure("there is no filter '{}'", name);
+    if (std::ssize(stage.inputs) != stage.filter->inputs) return wrong();
+    for (const int input : stage.inputs)
+      spec.buffers = std::max(spec.buffers, -input);
+    spec.stages.push_back(std::move(stage));
+  } while (reader.take(';'));
+  while (reader.take('+')) {
+    const auto stored = reader.take_number(static_cast<int>(spec.stages.size()));
+    if (!stored) return wrong();
+    spec.stored.push_back(*stored);
+  }
+  return reader.at_end() ? Result<KernelSpec>(std::move(spec)) : wrong();
 }
 
 KernelSpec single_stage(const Filter& filter) {

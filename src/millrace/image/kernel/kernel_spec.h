@@ -1,9 +1,11 @@
 // What to compile: a group of stages as one kernel. A value; equal keys mean equal machine code.
 #pragma once
 
+#include "millrace/base/result.h"
 #include "millrace/image/filter/filter.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace millrace::image {
@@ -32,9 +34,13 @@ struct KernelSpec {
   // Whether a stage gathers from this buffer, whose corners are then handed over too, see kernel_builder.h.
   [[nodiscard]] bool gathered(int buffer) const;
   [[nodiscard]] ElementType output_type() const { return stages.back().filter->output_type; }
-  // "blur(i0);sobel_x(0)": names the group in caches, reports and traces.
+  // "blur(i0);sobel_x(0)": names the group in caches, reports, traces and to the compiler.
   [[nodiscard]] std::string key() const;
 };
+
+// The inverse of KernelSpec::key, where every buffer is read by a stage. An Error for what is no key, and
+// where this program has no filter of a name in it.
+[[nodiscard]] Result<KernelSpec> parse_kernel_spec(std::string_view key);
 
 // The kernel of one filter on its own: what is built ahead of time.
 [[nodiscard]] KernelSpec single_stage(const Filter& filter);

@@ -5,9 +5,9 @@
 
 namespace millrace::image {
 
-// What the machine code of a kernel depends on besides its key: the filters, which are part of this program,
-// by the program's build id; and the version of the compiler. Empty where the program was linked without a
-// build id.
+// What the machine code of a kernel depends on besides its key, by the program's build id: how kernels are
+// called, the filters and what compiles them, of which each program holds the identity (built_in_kernels.h);
+// and the version of Halide. Empty where the program was linked without a build id.
 [[nodiscard]] std::string program_identity();
 
 }  // namespace millrace::image

@@ -43,8 +43,8 @@ class TomlReader {
     const toml::array* stages = nullptr;
     for (const auto& [key, value] : root) {
       if (key.str() != "stage") {
-        return error(
-            value, fmt::format("unknown key {}; a pipeline is made of [[stage]] tables", quoted(key.str())));
+        return error(value, fmt::format("unknown key {}; a pipeline is made of [[stage]] tables",
+                                        millrace::quoted(key.str())));
       }
       stages = value.as_array();
       if (stages == nullptr)
@@ -81,8 +81,8 @@ class TomlReader {
     const Filter* filter = find_filter(*filter_name);
     if (filter == nullptr) {
       return error(*filter_key,
-                   fmt::format("unknown filter {}{} ('millrace filters' lists them)", quoted(*filter_name),
-                               did_you_mean(*filter_name, filter_names())));
+                   fmt::format("unknown filter {}{} ('millrace filters' lists them)",
+                               millrace::quoted(*filter_name), did_you_mean(*filter_name, filter_names())));
     }
     auto inputs = stage_inputs(table, *filter);
     if (!inputs) return std::unexpected(inputs.error());
@@ -104,9 +104,9 @@ class TomlReader {
       return error(*key, "no stage may be named 'source': that is the frame as it came in");
     const auto [place, added] = index_of_.emplace(*name, static_cast<int>(pipeline_.nodes.size()));
     if (!added) {
-      return error(*key,
-                   fmt::format("name {} is taken by the stage of line {}; choose another", quoted(*name),
-                               line_of(*stages_[static_cast<std::size_t>(place->second)])));
+      return error(*key, fmt::format("name {} is taken by the stage of line {}; choose another",
+                                     millrace::quoted(*name),
+                                     line_of(*stages_[static_cast<std::size_t>(place->second)])));
     }
     return {};
   }
@@ -156,15 +156,15 @@ class TomlReader {
       const toml::node* key = stages_[later]->get("name");
       if (key == nullptr || key->value_exact<std::string>() != name) continue;
       if (later == pipeline_.nodes.size())
-        return error(node, fmt::format("stage {} is its own input", quoted(*name)));
+        return error(node, fmt::format("stage {} is its own input", millrace::quoted(*name)));
       return error(node, fmt::format("stage {} comes later, at line {}; a stage reads from earlier ones only",
-                                     quoted(*name), line_of(*stages_[later])));
+                                     millrace::quoted(*name), line_of(*stages_[later])));
     }
     std::vector<std::string_view> names{source_name};
     for (const auto& [known, index] : index_of_)
       names.emplace_back(known);
-    return error(node,
-                 fmt::format("no earlier stage is named {}{}", quoted(*name), did_you_mean(*name, names)));
+    return error(node, fmt::format("no earlier stage is named {}{}", millrace::quoted(*name),
+                                   did_you_mean(*name, names)));
   }
 
   Result<ParameterValues> parameters(const toml::table& table, const Filter& filter) {

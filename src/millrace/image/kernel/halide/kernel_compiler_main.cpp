@@ -1,75 +1,99 @@
-// Run by the build: compiles the kernel of every filter for every instruction set, ahead of time.
+// The only program that holds Halide.
 //
-//   kernel_compiler OUTPUT_FOLDER ISA...
+//   millrace-kernel-compiler                      compiles what its standard input asks for, until that ends
+//   millrace-kernel-compiler FOLDER ISA...        for the build: the kernels of all filters
 //
-// writes kernels_ISA.o for each, the Halide runtime they share, and kernel_table.inc, which lists their
-// entries.
-#include "millrace/image/filter/filter.h"
-#include "millrace/image/filters/named_filters.h"
-#include "millrace/image/kernel/halide/kernel_builder.h"
+// millrace starts it the first way, with one end of a socket as its standard input and output.
+#include "millrace/base/descriptor.h"
+#include "millrace/base/full_transfer.h"
+#include "millrace/image/kernel/compiler_message.h"
+#include "millrace/image/kernel/halide/built_in_compilation.h"
+#include "millrace/image/kernel/halide/compile_object.h"
+#include "millrace/image/kernel/program_identity.h"
 
+#include <cerrno>
 #include <cstdio>
-#include <fstream>
+#include <fcntl.h>
+#include <unistd.h>
 
 using namespace millrace;
 
 namespace {
 
-int compile_all(int argc, char** argv) {
-  if (argc < 3) {
-    std::fputs("usage: kernel_compiler OUTPUT_FOLDER ISA...\n", stderr);
-    return 2;
-  }
-  const std::string folder = argv[1];
-  std::vector<image::Filter> filters(image::all_filters().begin(), image::all_filters().end());
-  for (image::ElementType type : {image::ElementType::u8, image::ElementType::u16}) {
-    filters.push_back(image::load_filter(type));
-    filters.push_back(image::store_filter(type));
-  }
+using image::MessageKind;
 
-  std::string declarations;
-  std::string table;
-  for (int i = 2; i < argc; ++i) {
-    const std::string isa_name = argv[i];
-    const auto isa = machine::parse_isa(isa_name);
-    if (!isa) {
-      std::fprintf(stderr, "kernel_compiler: unknown instruction set '%s'\n", argv[i]);
+// Where memory runs short, this goes before the work it serves.
+void offer_memory() {
+  const Descriptor file = Descriptor::owned(open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+  if (file.is_open()) static_cast<void>(write_all(file.get(), std::as_bytes(std::span("1000", 4))));
+}
+
+std::vector<std::byte> answer_to(const image::Message& message) {
+  const auto refusal = [](const Error& error) {
+    return image::pack_message(MessageKind::refusal, error.message);
+  };
+  const auto request = image::parse_request(message.text());
+  if (!request) return refusal(request.error());
+  const auto object = image::compile_object(request->spec, request->isa);
+  if (!object) return refusal(object.error());
+  if (object->size() > image::most_message_bytes)
+    return image::pack_message(MessageKind::refusal, "its machine code is too large");
+  return image::pack_message(MessageKind::object, *object);
+}
+
+int serve() {
+  offer_memory();
+  // What libraries print to standard output must not get between the messages.
+  const Descriptor output = Descriptor::owned(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  if (!output.is_open() || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return 1;
+  const auto send = [&](std::span<const std::byte> message) {
+    return write_all(output.get(), message).error == 0;
+  };
+  if (!send(image::pack_message(MessageKind::ready, image::program_identity()))) return 1;
+
+  constexpr std::size_t step = 4096;
+  std::vector<std::byte> received;
+  while (true) {
+    auto message = image::take_message(received);
+    if (!message || (*message && (*message)->kind != MessageKind::request)) {
+      std::fputs("millrace-kernel-compiler: what came on standard input is no request\n", stderr);
       return 2;
     }
-    Halide::Target target = image::kernel_target(*isa);
-    target.set_feature(Halide::Target::NoRuntime);
-    std::vector<Halide::Module> modules;
-    for (const image::Filter& filter : filters) {
-      const std::string name = fmt::format("millrace_{}_{}", filter.name, isa_name);
-      image::BuiltKernel kernel = image::build_kernel(image::single_stage(filter), target);
-      modules.push_back(kernel.pipeline.compile_to_module(kernel.arguments, name, target));
-      declarations += fmt::format("extern \"C\" int {}_argv(void** arguments);\n", name);
-      table += fmt::format("    {{\"{}\", machine::Isa::{}, &{}_argv}},\n", filter.name, isa_name, name);
+    if (*message) {
+      if (!send(answer_to(**message))) return 1;
+      continue;
     }
-    Halide::Module linked = Halide::link_modules("millrace_kernels_" + isa_name, modules);
-    linked.set_any_strict_float(true);  // linking forgets it
-    linked.compile({{Halide::OutputFileType::object, folder + "/kernels_" + isa_name + ".o"}});
+    const std::size_t known = received.size();
+    received.resize(known + step);
+    ssize_t got = 0;
+    while ((got = read(STDIN_FILENO, received.data() + known, step)) < 0 && errno == EINTR) {
+    }
+    if (got <= 0) return got == 0 ? 0 : 1;
+    received.resize(known + static_cast<std::size_t>(got));
   }
-  Halide::Target runtime = image::kernel_target(*machine::parse_isa(argv[2]));
-  runtime = runtime.without_feature(Halide::Target::StrictFloat);
-  Halide::compile_standalone_runtime(folder + "/kernel_runtime.o", runtime);
+}
 
-  std::ofstream out(folder + "/kernel_table.inc");
-  out << "// Generated by kernel_compiler.\n"
-      << declarations
-      << "\nnamespace millrace::image {\nnamespace {\nconst BuiltInKernel built_in_kernels[] = {\n"
-      << table << "};\n}  // namespace\n}  // namespace millrace::image\n";
-  out.close();
-  return out ? 0 : 1;
+int compile_ahead(int argc, char** argv) {
+  std::vector<machine::Isa> isas;
+  for (int i = 2; i < argc; ++i) {
+    const auto isa = machine::parse_isa(argv[i]);
+    if (!isa) {
+      fmt::print(stderr, "millrace-kernel-compiler: {}\n", isa.error().message);
+      return exit_code(isa.error());
+    }
+    isas.push_back(*isa);
+  }
+  const Status done = image::compile_built_in_kernels(argv[1], isas);
+  if (done) return 0;
+  fmt::print(stderr, "millrace-kernel-compiler: {}\n", done.error().message);
+  return exit_code(done.error());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return compile_all(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "kernel_compiler: %s\n", error.what());
-    return 1;
-  }
+  if (argc > 2) return compile_ahead(argc, argv);
+  if (argc == 1 && isatty(STDIN_FILENO) == 0) return serve();
+  std::fputs("usage: millrace-kernel-compiler FOLDER ISA...; otherwise started by millrace\n", stderr);
+  return 2;
 }

@@ -1,0 +1,71 @@
+#include "millrace/image/kernel/compiler_message.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <xxhash.h>
+
+namespace millrace::image {
+namespace {
+
+// In the byte order of the machine, which both sides run on.
+struct Header {
+  std::array<char, 8> magic{'m', 'i', 'l', 'l', 'k', 'c', 'm', '1'};
+  std::uint32_t kind = 0;
+  std::uint32_t body_bytes = 0;
+  std::uint64_t checksum = 0;  // of the body
+};
+
+std::uint64_t checksum_of(std::span<const std::byte> bytes) {
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+}  // namespace
+
+std::vector<std::byte> pack_message(MessageKind kind, std::span<const std::byte> body) {
+  Header header;
+  header.kind = static_cast<std::uint32_t>(kind);
+  header.body_bytes = static_cast<std::uint32_t>(body.size());
+  header.checksum = checksum_of(body);
+  std::vector<std::byte> packed(sizeof(header) + body.size());
+  std::memcpy(packed.data(), &header, sizeof(header));
+  std::ranges::copy(body, packed.begin() + sizeof(header));
+  return packed;
+}
+
+std::vector<std::byte> pack_message(MessageKind kind, std::string_view text) {
+  return pack_message(kind, std::as_bytes(std::span(text)));
+}
+
+Result<std::optional<Message>> take_message(std::vector<std::byte>& received) {
+  Header header;
+  const Header expected;
+  if (received.size() < sizeof(header)) return std::nullopt;
+  std::memcpy(&header, received.data(), sizeof(header));
+  if (header.magic != expected.magic || header.kind > static_cast<std::uint32_t>(MessageKind::refusal) ||
+      header.body_bytes > most_message_bytes)
+    return failure("what came is no message of a kernel compiler");
+  if (received.size() < sizeof(header) + header.body_bytes) return std::nullopt;
+  const auto begin = received.begin() + sizeof(header);
+  const auto end = begin + header.body_bytes;
+  Message message{.kind = static_cast<MessageKind>(header.kind), .body = {begin, end}};
+  received.erase(received.begin(), end);
+  if (checksum_of(message.body) != header.checksum) return failure("a message came damaged");
+  return message;
+}
+
+std::string request_text(const KernelSpec& spec, machine::Isa isa) {
+  return fmt::format("{} {}", machine::name_of(isa), spec.key());
+}
+
+Result<CompilerRequest> parse_request(std::string_view text) {
+  const std::size_t space = text.find(' ');
+  if (space == std::string_view::npos) return failure("no request to compile a kernel: '{}'", text);
+  const auto isa = machine::parse_isa(text.substr(0, space));
+  if (!isa) return std::unexpected(isa.error());
+  auto spec = parse_kernel_spec(text.substr(space + 1));
+  if (!spec) return std::unexpected(spec.error());
+  return CompilerRequest{std::move(*spec), *isa};
+}
+
+}  // namespace millrace::image

@@ -1,0 +1,16 @@
+// The kernels of all filters, compiled ahead of time: what the build calls the kernel compiler for.
+#pragma once
+
+#include "millrace/base/result.h"
+#include "millrace/machine/isa.h"
+
+#include <span>
+#include <string>
+
+namespace millrace::image {
+
+// Writes to the folder kernels_ISA.o for each instruction set (one at least), kernel_runtime.o, the Halide
+// runtime they share, and kernel_table.inc, which lists their entries and the identity of the compiler.
+[[nodiscard]] Status compile_built_in_kernels(const std::string& folder, std::span<const machine::Isa> isas);
+
+}  // namespace millrace::image

@@ -1,0 +1,26 @@
+#include "millrace/image/kernel/halide/compile_object.h"
+
+#include "millrace/image/kernel/compiler_message.h"
+#include "millrace/image/kernel/halide/kernel_builder.h"
+
+#include <Halide.h>
+#include <cstring>
+
+namespace millrace::image {
+
+Result<std::vector<std::byte>> compile_object(const KernelSpec& spec, machine::Isa isa) {
+  try {
+    // A kernel that checks its arguments would call into Halide's runtime.
+    const Halide::Target target = without_checks(kernel_target(isa)).with_feature(Halide::Target::NoRuntime);
+    BuiltKernel built = build_kernel(spec, target);
+    const auto code =
+        built.pipeline.compile_to_module(built.arguments, object_function, target).compile_to_buffer();
+    std::vector<std::byte> object(code.size_in_bytes());
+    std::memcpy(object.data(), code.data(), object.size());
+    return object;
+  } catch (const std::exception& error) {
+    return failure("{}", error.what());
+  }
+}
+
+}  // namespace millrace::image

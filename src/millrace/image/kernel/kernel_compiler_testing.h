@@ -1,0 +1,51 @@
+// What tests of the kernel compiler's process share.
+#pragma once
+
+#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/image/kernel/built_in_kernels.h"
+#include "millrace/image/kernel/kernel_compiler.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace millrace::image::testing {
+
+// A compiler that behaves as named, see stand_in_compiler_main.cpp; none in a folder that is not there.
+inline std::filesystem::path stand_in(const TemporaryFolder& folder, const std::string& behaviour) {
+  setenv("MILLRACE_IDENTITY", std::string(kernel_compiler_identity()).c_str(), 1);
+  setenv("MILLRACE_REAL_COMPILER", default_kernel_compiler().c_str(), 1);
+  const std::filesystem::path link = folder.path() / behaviour;
+  if (std::filesystem::exists(link.parent_path()) && !std::filesystem::exists(link))
+    std::filesystem::create_symlink(MILLRACE_STAND_IN_COMPILER, link);
+  return link;
+}
+
+// The number behind a name in /proc/<process>/status, or empty.
+inline std::string status_of(pid_t process, const std::string& name) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/status");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(name + ":")) continue;
+    const std::size_t begin = line.find_first_not_of(" \t", name.size() + 1);
+    return begin == std::string::npos ? "" : line.substr(begin);
+  }
+  return {};
+}
+
+// Processes that `parent` started and has not yet waited for, dead ones included.
+inline std::vector<pid_t> children_of(pid_t parent) {
+  std::vector<pid_t> children;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const pid_t process = std::stoi(name);
+    if (status_of(process, "PPid") == std::to_string(parent)) children.push_back(process);
+  }
+  return children;
+}
+
+}  // namespace millrace::image::testing
