@@ -112,11 +112,10 @@ Result<bool> AdaptiveScheduler::is_built(const KernelBuild& build) {
 void AdaptiveScheduler::start_ready() {
   std::vector<bool> seen(space_->builds().size(), false);
   for (int c = 0; c < space_->size(); ++c) {
-    const int build = space_->build_of()[static_cast<std::size_t>(c)];
-    if (build < 0 || seen[static_cast<std::size_t>(build)]) continue;
-    seen[static_cast<std::size_t>(build)] = true;
-    if (const auto built = is_built(space_->builds()[static_cast<std::size_t>(build)]); built && *built)
-      tuner_->ready(c);
+    const int build = space_->build_of()[c];
+    if (build < 0 || seen[build]) continue;
+    seen[build] = true;
+    if (const auto built = is_built(space_->builds()[build]); built && *built) tuner_->ready(c);
   }
 }
 
@@ -125,8 +124,8 @@ void AdaptiveScheduler::follow_builds() {
   const auto wanted = tuner_->wanted_builds();
   const std::vector<int> candidates(wanted.begin(), wanted.end());
   for (int candidate : candidates) {
-    const auto number = space_->build_of()[static_cast<std::size_t>(candidate)];
-    const KernelBuild& build = space_->builds()[static_cast<std::size_t>(number)];
+    const auto number = space_->build_of()[candidate];
+    const KernelBuild& build = space_->builds()[number];
     const auto built = is_built(build);
     if (!built) {
       tuner_->cannot_compile(candidate);

@@ -64,7 +64,7 @@ class Adaptive : public testing::Test {
     ASSERT_TRUE(count) << count.error().message;
     std::vector<FrameTask> tasks;
     for (int f = 0; f < *count; ++f) {
-      const PixelView target = destinations_[static_cast<std::size_t>(f)].view();
+      const PixelView target = destinations_[f].view();
       std::memset(target.data, 0xa5, static_cast<std::size_t>(target.stride) * target.covers.height());
       tasks.push_back({{source_.view()}, {target}});
     }
@@ -254,7 +254,7 @@ TEST(ScheduleSpace, candidatesThatNeedTheSameKernelsShareABuild) {
   const auto space = ScheduleSpace::make(*layout, {.max_threads = 2, .isas = {machine::best_isa()}});
   ASSERT_TRUE(space);
   for (int c = 0; c < space->size(); ++c)
-    EXPECT_EQ(space->build_of()[static_cast<std::size_t>(c)] < 0, space->schedule(c).fusion == Fusion::none);
+    EXPECT_EQ(space->build_of()[c] < 0, space->schedule(c).fusion == Fusion::none);
   EXPECT_LE(space->builds().size(), 4U);  // three fusions, and what backward-store stores
 }
 

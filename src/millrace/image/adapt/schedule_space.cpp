@@ -219,9 +219,7 @@ Result<ScheduleSpace> ScheduleSpace::make(const FrameLayout& layout, const Sched
 }
 
 Schedule ScheduleSpace::KnobValues::schedule(std::span<const int> indices) const {
-  const auto at = [&](const auto& values, std::size_t knob) {
-    return values[static_cast<std::size_t>(indices[knob])];
-  };
+  const auto at = [&](const auto& values, std::size_t knob) { return values[indices[knob]]; };
   return {.structure = at(structures, 0),
           .fusion = at(fusions, 1),
           .tile = {at(widths, 2), at(heights, 3)},

@@ -37,8 +37,7 @@ Result<Autoscheduled> Autoscheduled::compile(const PlaneLayout& layout, const st
         symbols.coefficients.emplace_back(coefficient);
       std::vector<InputSymbols> inputs;
       for (int input : stage.inputs)
-        inputs.push_back(
-            whole_frame_input(input < 0 ? source : stages[static_cast<std::size_t>(input)], symbols));
+        inputs.push_back(whole_frame_input(input < 0 ? source : stages[input], symbols));
       HalideAlgebra algebra(symbols, inputs);
       Func f(fmt::format("{}_{}", stage.filter->name, stages.size()));
       f(x, y) = filter_expression(*stage.filter, algebra, x, y);

@@ -11,7 +11,7 @@ BackwardRunner::BackwardRunner(std::shared_ptr<const FrameGroups> groups, int wo
     for (const Group& group : plane(p).groups) {
       Buffers& buffers = of_plane.emplace_back();
       for (int s : group.spec.stored)
-        buffers.stored.emplace_back(group.layouts[static_cast<std::size_t>(s)].output.size, ElementType::f32);
+        buffers.stored.emplace_back(group.layouts[s].output.size, ElementType::f32);
       if (&group != &plane(p).output()) buffers.output = PlaneBuffer(group.size(), group.type());
     }
   }
@@ -34,8 +34,7 @@ PixelView BackwardRunner::written(std::size_t p, int stage) const {
     const Group& group = plane(p).groups[g];
     if (group.stages.back() == stage) return buffers_[p][g].output.view();
     for (std::size_t i = 0; i < group.spec.stored.size(); ++i) {
-      if (group.stages[static_cast<std::size_t>(group.spec.stored[i])] == stage)
-        return buffers_[p][g].stored[i].view();
+      if (group.stages[group.spec.stored[i]] == stage) return buffers_[p][g].stored[i].view();
     }
   }
   return {};
@@ -48,9 +47,9 @@ Status BackwardRunner::run_frame(const FrameTask& frame, pool::Team& team) {
     const std::vector<Rect> needed = required_regions(plane(p).layout, frame.destinations[p].covers);
     std::vector<Rect>& of_plane = areas.emplace_back();
     for (const Group& group : plane(p).groups) {
-      Rect& area = of_plane.emplace_back(needed[static_cast<std::size_t>(group.stages.back())]);
+      Rect& area = of_plane.emplace_back(needed[group.stages.back()]);
       for (int s : group.spec.stored)
-        area = bounding(area, needed[static_cast<std::size_t>(group.stages[static_cast<std::size_t>(s)])]);
+        area = bounding(area, needed[group.stages[s]]);
     }
   }
   return team.run([&](int rank) {

@@ -15,7 +15,7 @@ Size effective(Size granule, Size plane) {
 
 GranuleMap::GranuleMap(Size plane, Size granule)
     : plane_(plane), granule_(effective(granule, plane)), columns_(parts(plane.width, granule_.width)),
-      words_(static_cast<std::size_t>(parts(columns_ * parts(plane.height, granule_.height), 64))) {}
+      words_(parts(columns_ * parts(plane.height, granule_.height), 64)) {}
 
 void GranuleMap::clear() {
   // Between frames nobody else looks; the fork that starts the next frame publishes this.
@@ -66,8 +66,8 @@ void BackwardCachedRunner::compute_from_caches(const FrameTask& frame, std::size
       inputs[b] = frame.sources[p];
       continue;
     }
-    ensure(frame, p, static_cast<std::size_t>(from), reads.inputs[b], rank);
-    inputs[b] = caches_[p][static_cast<std::size_t>(from)].buffer.view();
+    ensure(frame, p, from, reads.inputs[b], rank);
+    inputs[b] = caches_[p][from].buffer.view();
   }
   compute(rank, p, g, {inputs.data(), group.inputs.size()}, output, reads);
 }

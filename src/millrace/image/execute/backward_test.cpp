@@ -35,9 +35,9 @@ class BackwardStore : public testing::TestWithParam<const char*> {
 TEST_P(BackwardStore, writesEveryStageOnce) {
   std::vector<int> times(plane().layout.stages.size());
   for (const Group& group : plane().groups) {
-    ++times[static_cast<std::size_t>(group.stages.back())];
+    ++times[group.stages.back()];
     for (int s : group.spec.stored)
-      ++times[static_cast<std::size_t>(group.stages[static_cast<std::size_t>(s)])];
+      ++times[group.stages[s]];
   }
   EXPECT_EQ(times, std::vector<int>(times.size(), 1));
 }

@@ -143,7 +143,7 @@ Result<bool> Executor::bind(const Schedule& schedule) {
     auto masks =
         machine::arrange(topology_, usable_, {.arrangement = schedule.affinity, .workers = schedule.threads});
     if (!masks) return std::unexpected(masks.error());
-    bindings.resize(static_cast<std::size_t>(pool_.size() - schedule.threads));
+    bindings.resize(pool_.size() - schedule.threads);
     bindings.insert(bindings.end(), masks->workers.begin(), masks->workers.end());
     io = masks->io;
   }

@@ -12,7 +12,7 @@ bool gather_moves_stencil(const Group& group) {
     const Access access = group.layouts[s].filter->access;
     if (moved[s] && access == Access::stencil) return true;
     for (int input : group.spec.stages[s].inputs) {
-      if (input >= 0 && (moved[s] || access == Access::gather)) moved[static_cast<std::size_t>(input)] = true;
+      if (input >= 0 && (moved[s] || access == Access::gather)) moved[input] = true;
     }
   }
   return false;
@@ -42,8 +42,7 @@ GroupReads Group::reads(const Rect& rect) const {
     if (access == Access::gather && !stage_reads.interior) result.interior.gathers = false;
     if (access == Access::stencil && !stage_reads.inner_columns) result.interior.columns = false;
     for (int input : spec.stages[s].inputs) {
-      Rect& region = input >= 0 ? regions[static_cast<std::size_t>(input)]
-                                : result.inputs[static_cast<std::size_t>(-1 - input)];
+      Rect& region = input >= 0 ? regions[input] : result.inputs[-1 - input];
       region = bounding(region, stage_reads.required);
     }
   }
@@ -63,7 +62,7 @@ GroupLayout lay_out_groups(const PlaneLayout& layout, const Grouping& grouping, 
     group.spec.buffers = 0;
     std::vector<int> external;  // stages (or the source) behind each buffer
     for (int member : members) {
-      const StageLayout& stage = layout.stages[static_cast<std::size_t>(member)];
+      const StageLayout& stage = layout.stages[member];
       KernelStage in_kernel{.filter = stage.filter, .inputs = {}};
       for (int input : stage.inputs) {
         const auto inside = std::ranges::find(members, input);
@@ -75,7 +74,7 @@ GroupLayout lay_out_groups(const PlaneLayout& layout, const Grouping& grouping, 
         if (buffer == external.end()) {
           external.push_back(input);
           buffer = external.end() - 1;
-          group.inputs.push_back(input < 0 ? Group::source : group_of[static_cast<std::size_t>(input)]);
+          group.inputs.push_back(input < 0 ? Group::source : group_of[input]);
         }
         in_kernel.inputs.push_back(-1 - static_cast<int>(buffer - external.begin()));
       }
@@ -92,7 +91,7 @@ GroupLayout lay_out_groups(const PlaneLayout& layout, const Grouping& grouping, 
         group.spec.stored.push_back(static_cast<int>(std::ranges::find(members, stage) - members.begin()));
     }
     find_inner_columns(group);
-    group_of[static_cast<std::size_t>(members.back())] = static_cast<int>(result.groups.size());
+    group_of[members.back()] = static_cast<int>(result.groups.size());
     result.groups.push_back(std::move(group));
   }
   return result;
@@ -124,7 +123,7 @@ void required_of_groups(const GroupLayout& layout, const Rect& rect, std::span<R
     const GroupReads reads = group.reads(regions[g]);
     for (std::size_t b = 0; b < group.inputs.size(); ++b) {
       if (group.inputs[b] < 0) continue;
-      Rect& region = regions[static_cast<std::size_t>(group.inputs[b])];
+      Rect& region = regions[group.inputs[b]];
       region = bounding(region, reads.inputs[b]);
     }
   }

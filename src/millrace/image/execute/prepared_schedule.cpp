@@ -91,8 +91,7 @@ Status PreparedSchedule::run(std::span<const FrameTask> frames, pool::Team& team
   if (frames.size() == 1) return runners_[0]->run(frames[0], team, timed);
   std::vector<Status> results(frames.size());
   Status done = team.run_teams(static_cast<int>(frames.size()), [&](int part, pool::Team& part_of_team) {
-    const auto f = static_cast<std::size_t>(part);
-    results[f] = runners_[f]->run(frames[f], part_of_team, timed);
+    results[part] = runners_[part]->run(frames[part], part_of_team, timed);
   });
   for (const Status& result : results) {
     if (done && !result) done = result;
@@ -114,7 +113,7 @@ void PreparedSchedule::add_reports(StageReports& sums) const {
       sum.stages = label(group);
       sum.plane = static_cast<int>(p);
       sum.frames += frames_;
-      sum.pixels_required += regions[static_cast<std::size_t>(group.stages.back())].pixels() * frames_;
+      sum.pixels_required += regions[group.stages.back()].pixels() * frames_;
       for (const auto& of_runner : counters) {
         sum.pixels_computed += of_runner[p][g].pixels;
         sum.timed_ns += of_runner[p][g].ns;

@@ -17,7 +17,7 @@ SequentialRunner::SequentialRunner(std::shared_ptr<const FrameGroups> groups, in
     std::vector<std::size_t> last_reader(all.size(), 0);
     for (std::size_t g = 0; g < all.size(); ++g) {
       for (int input : all[g].inputs) {
-        if (input >= 0) last_reader[static_cast<std::size_t>(input)] = g;
+        if (input >= 0) last_reader[input] = g;
       }
     }
     PlaneMemory& memory = memory_.emplace_back();
@@ -49,8 +49,8 @@ std::size_t SequentialRunner::bytes() const {
 
 PixelView SequentialRunner::output_view(const FrameTask& frame, std::size_t p, int group) const {
   if (group == Group::source) return frame.sources[p];
-  const int buffer = memory_[p].buffer_of_group[static_cast<std::size_t>(group)];
-  return buffer < 0 ? frame.destinations[p] : memory_[p].buffers[static_cast<std::size_t>(buffer)].view();
+  const int buffer = memory_[p].buffer_of_group[group];
+  return buffer < 0 ? frame.destinations[p] : memory_[p].buffers[buffer].view();
 }
 
 Status SequentialRunner::run_frame(const FrameTask& frame, pool::Team& team) {

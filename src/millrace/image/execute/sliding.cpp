@@ -52,7 +52,7 @@ RowWindow::Missing RowWindow::move_to(const Rect& needed) {
 }
 
 SlidingRunner::SlidingRunner(std::shared_ptr<const FrameGroups> groups, int workers, Size tile)
-    : StructureRunner(std::move(groups), workers), tile_(tile), workers_(static_cast<std::size_t>(workers)) {
+    : StructureRunner(std::move(groups), workers), tile_(tile), workers_(workers) {
   std::size_t most_groups = 0;
   for (std::size_t p = 0; p < planes(); ++p)
     most_groups = std::max(most_groups, plane(p).groups.size());
@@ -74,7 +74,7 @@ std::size_t SlidingRunner::bytes() const {
 }
 
 void SlidingRunner::step(const FrameTask& frame, std::size_t p, const Rect& rows, int rank) {
-  WorkerMemory& memory = workers_[static_cast<std::size_t>(rank)];
+  WorkerMemory& memory = workers_[rank];
   const std::vector<Group>& groups = plane(p).groups;
   required_of_groups(plane(p), rows, {memory.regions.data(), groups.size()},
                      {memory.strip.data(), groups.size()});
@@ -85,7 +85,7 @@ void SlidingRunner::step(const FrameTask& frame, std::size_t p, const Rect& rows
     std::array<PixelView, max_kernel_buffers> inputs;
     for (std::size_t b = 0; b < group.inputs.size(); ++b) {
       const int from = group.inputs[b];
-      inputs[b] = from < 0 ? frame.sources[p] : memory.windows[static_cast<std::size_t>(from)].view();
+      inputs[b] = from < 0 ? frame.sources[p] : memory.windows[from].view();
     }
     compute(rank, p, g, {inputs.data(), group.inputs.size()}, output, gather_strip);
   };
@@ -101,7 +101,7 @@ void SlidingRunner::step(const FrameTask& frame, std::size_t p, const Rect& rows
 }
 
 void SlidingRunner::slide(const FrameTask& frame, std::size_t p, const Rect& strip, int rank) {
-  WorkerMemory& memory = workers_[static_cast<std::size_t>(rank)];
+  WorkerMemory& memory = workers_[rank];
   const std::vector<Group>& groups = plane(p).groups;
 
   // What the whole strip needs fixes the columns of the windows, its largest step their rows.

@@ -27,7 +27,7 @@ PixelView nothing_needed(ElementType type) {
 }  // namespace
 
 StructureRunner::StructureRunner(std::shared_ptr<const FrameGroups> groups, int workers)
-    : groups_(std::move(groups)), workers_(static_cast<std::size_t>(workers)) {
+    : groups_(std::move(groups)), workers_(workers) {
   for (WorkerCounters& worker : workers_) {
     for (const GroupLayout& layout : *groups_)
       worker.of_plane.emplace_back(layout.groups.size());
@@ -54,7 +54,7 @@ void StructureRunner::compute(int worker, std::size_t plane_index, std::size_t g
                               const GroupReads& reads, std::span<const PixelView> stored) {
   if (output.covers.empty()) return;
   const Group& group = plane(plane_index).groups[group_index];
-  GroupCounters& counters = workers_[static_cast<std::size_t>(worker)].of_plane[plane_index][group_index];
+  GroupCounters& counters = workers_[worker].of_plane[plane_index][group_index];
   const std::int64_t start = timed_ ? now_ns() : 0;
 
   std::array<PixelView, max_kernel_buffers> given;

@@ -26,7 +26,7 @@ struct TestFrame {
     std::mt19937 random(seed);
     for (const PlaneLayout& plane : layout.planes) {
       const Size size = plane.source.size;
-      ScalarImage image{.size = size, .pixels = std::vector<float>(static_cast<std::size_t>(size.pixels()))};
+      ScalarImage image{.size = size, .pixels = std::vector<float>(size.pixels())};
       PlaneBuffer& source = sources.emplace_back(size, plane.source_type);
       const int codes = 1 << layout.input.bits;
       for (int y = 0; y < size.height; ++y) {

@@ -7,7 +7,7 @@
 namespace millrace::image {
 
 TiledRunner::TiledRunner(std::shared_ptr<const FrameGroups> groups, int workers, Size tile)
-    : StructureRunner(std::move(groups), workers), tile_(tile), workers_(static_cast<std::size_t>(workers)) {
+    : StructureRunner(std::move(groups), workers), tile_(tile), workers_(workers) {
   std::size_t most_groups = 0;
   for (std::size_t p = 0; p < planes(); ++p) {
     std::vector<Rect>& tiles = tiles_.emplace_back();
@@ -28,7 +28,7 @@ std::size_t TiledRunner::bytes() const {
 }
 
 void TiledRunner::compute_tile(const FrameTask& frame, std::size_t p, const Rect& tile, int rank) {
-  WorkerMemory& memory = workers_[static_cast<std::size_t>(rank)];
+  WorkerMemory& memory = workers_[rank];
   const std::vector<Group>& groups = plane(p).groups;
   required_of_groups(plane(p), tile, {memory.regions.data(), groups.size()});
 
@@ -46,7 +46,7 @@ void TiledRunner::compute_tile(const FrameTask& frame, std::size_t p, const Rect
     std::array<PixelView, max_kernel_buffers> inputs;
     for (std::size_t b = 0; b < group.inputs.size(); ++b) {
       const int from = group.inputs[b];
-      inputs[b] = from < 0 ? frame.sources[p] : memory.views[static_cast<std::size_t>(from)];
+      inputs[b] = from < 0 ? frame.sources[p] : memory.views[from];
     }
     compute(rank, p, g, {inputs.data(), group.inputs.size()}, memory.views[g],
             group.reads(memory.views[g].covers));
@@ -64,7 +64,7 @@ Status TiledRunner::run_frame(const FrameTask& frame, pool::Team& team) {
                            for (std::int64_t i = begin; i < end; ++i) {
                              while (i >= first[p + 1])
                                ++p;
-                             compute_tile(frame, p, tiles_[p][static_cast<std::size_t>(i - first[p])], rank);
+                             compute_tile(frame, p, tiles_[p][i - first[p]], rank);
                            }
                          });
 }

@@ -60,7 +60,7 @@ class ScalarAlgebra {
   ScalarAlgebra(PixelSource& source, const PlaneGeometry& input, const Coefficients& coefficients)
       : source_(source), input_(input), coefficients_(coefficients) {}
 
-  [[nodiscard]] float coefficient(int i) const { return coefficients_[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] float coefficient(int i) const { return coefficients_[i]; }
   // A coefficient that is a whole number of pixels.
   [[nodiscard]] int integer_coefficient(int i) const { return static_cast<int>(coefficient(i)); }
   [[nodiscard]] float fill() const { return input_.fill; }

@@ -120,8 +120,7 @@ std::string expectation(const Parameter& parameter) {
 }
 
 std::string written_value(const Parameter& parameter, double value) {
-  if (parameter.type == ParameterType::choice)
-    return std::string(parameter.choices[static_cast<std::size_t>(value)]);
+  if (parameter.type == ParameterType::choice) return std::string(parameter.choices[value]);
   return fmt::format("{}", value);
 }
 

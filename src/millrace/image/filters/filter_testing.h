@@ -18,9 +18,7 @@ inline const ScalarImage one_to_nine{.size = {3, 3}, .pixels = {1, 2, 3, 4, 5, 6
 class Images final : public PixelSource {
  public:
   explicit Images(std::vector<ScalarImage> inputs) : inputs_(std::move(inputs)) {}
-  float read(int input, int x, int y) override {
-    return inputs_.at(static_cast<std::size_t>(input)).at(x, y);
-  }
+  float read(int input, int x, int y) override { return inputs_.at(input).at(x, y); }
 
  private:
   std::vector<ScalarImage> inputs_;

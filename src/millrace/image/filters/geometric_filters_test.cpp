@@ -200,8 +200,7 @@ TEST(Fill, IsZeroForLumaAndHalfForChroma) {
     for (int plane = 0; plane < 3; ++plane) {
       const PlaneGeometry geometry = plane_geometry(format, plane);
       const ScalarImage white{.size = geometry.size,
-                              .pixels =
-                                  std::vector<float>(static_cast<std::size_t>(geometry.size.pixels()), 1.0F)};
+                              .pixels = std::vector<float>(geometry.size.pixels(), 1.0F)};
       const ScalarImage result = apply_filter(*find_filter(step.filter), step.values, {white}, geometry);
       EXPECT_EQ(result.at(0, 0), plane == 0 ? 0.0F : 0.5F) << step.filter;
       EXPECT_EQ(result.at(geometry.size.width / 2, geometry.size.height / 2), 1.0F) << step.filter;

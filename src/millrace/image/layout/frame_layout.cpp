@@ -34,11 +34,11 @@ StageLayout copy(const PlaneGeometry& geometry) {
 // reader.
 std::vector<StageLayout> leading_to(int last, std::vector<StageLayout> stages) {
   std::vector<bool> leads(stages.size());
-  leads[static_cast<std::size_t>(last)] = true;
+  leads[last] = true;
   for (std::size_t s = stages.size(); s-- > 0;) {
     if (!leads[s]) continue;
     for (int input : stages[s].inputs) {
-      if (input >= 0) leads[static_cast<std::size_t>(input)] = true;
+      if (input >= 0) leads[input] = true;
     }
   }
   std::vector<StageLayout> kept;
@@ -46,7 +46,7 @@ std::vector<StageLayout> leading_to(int last, std::vector<StageLayout> stages) {
   for (std::size_t s = 0; s < stages.size(); ++s) {
     if (!leads[s]) continue;
     for (int& input : stages[s].inputs) {
-      if (input >= 0) input = renumbered[static_cast<std::size_t>(input)];
+      if (input >= 0) input = renumbered[input];
     }
     renumbered[s] = static_cast<int>(kept.size());
     kept.push_back(std::move(stages[s]));
@@ -66,7 +66,7 @@ Result<PlaneLayout> layout(const Pipeline& pipeline, const PlaneRequest& request
       static_cast<int>(layout.stages.size()) - 1;  // what a node's `source` means: load, or the plane
 
   const auto geometry_of = [&](int stage) {
-    return stage < 0 ? request.geometry : layout.stages[static_cast<std::size_t>(stage)].output;
+    return stage < 0 ? request.geometry : layout.stages[stage].output;
   };
   std::vector<int> stage_of_node;
   for (std::size_t n = 0; n < pipeline.nodes.size(); ++n) {
@@ -74,7 +74,7 @@ Result<PlaneLayout> layout(const Pipeline& pipeline, const PlaneRequest& request
     std::vector<int> inputs;
     inputs.reserve(node.inputs.size());
     for (int input : node.inputs) {
-      inputs.push_back(input == Node::source ? first : stage_of_node[static_cast<std::size_t>(input)]);
+      inputs.push_back(input == Node::source ? first : stage_of_node[input]);
     }
     if (request.geometric_only && !node.filter->geometric) {
       stage_of_node.push_back(inputs[0]);
@@ -165,7 +165,7 @@ std::vector<Rect> required_regions(const PlaneLayout& layout, const Rect& output
     const Rect needed = layout.stages[s].required(regions[s]);
     for (int input : layout.stages[s].inputs) {
       if (input < 0) continue;
-      Rect& region = regions[static_cast<std::size_t>(input)];
+      Rect& region = regions[input];
       region = bounding(region, needed);
     }
   }

@@ -37,8 +37,8 @@ void expect_well_formed(const PlaneLayout& layout) {
         EXPECT_EQ(stage.input.size, layout.source.size);
         continue;
       }
-      EXPECT_EQ(stage.input.size, layout.stages[static_cast<std::size_t>(input)].output.size);
-      read[static_cast<std::size_t>(input)] = true;
+      EXPECT_EQ(stage.input.size, layout.stages[input].output.size);
+      read[input] = true;
     }
   }
   for (std::size_t s = 0; s + 1 < layout.stages.size(); ++s)
@@ -170,7 +170,7 @@ TEST(PlanFrame, CroppedPlanesFitTheOutputFormat) {
           const auto layout = lay_out_frame(pipeline, frame(width, height, chroma));
           if (!layout) continue;  // nothing left
           for (int p = 0; p < video::plane_count(chroma); ++p) {
-            const PlaneLayout& plane = layout->planes[static_cast<std::size_t>(p)];
+            const PlaneLayout& plane = layout->planes[p];
             expect_well_formed(plane);
             EXPECT_EQ(plane.output().output.size,
                       (Size{video::plane_width(layout->output, p), video::plane_height(layout->output, p)}));
@@ -252,8 +252,8 @@ TEST(RequiredRegions, OfACropAreTheCentre) {
 TEST(RequiredRegions, CoverAllReaders) {
   for (const auto& [narrow, wide] : {std::pair{1, 2}, std::pair{2, 1}}) {
     Pipeline pipeline{.nodes = {node("binary"), {}, {}, node("magnitude", {}, {1, 2})}};
-    pipeline.nodes[static_cast<std::size_t>(narrow)] = node("threshold", {0.5, 0}, {0});
-    pipeline.nodes[static_cast<std::size_t>(wide)] = node("blur", {}, {0});
+    pipeline.nodes[narrow] = node("threshold", {0.5, 0}, {0});
+    pipeline.nodes[wide] = node("blur", {}, {0});
     const PlaneLayout layout = lay_out_plane(pipeline, gray({50, 50})).value();
     EXPECT_EQ(required_regions(layout, {20, 20, 30, 30}).front(), (Rect{19, 19, 31, 31}));
   }

@@ -26,7 +26,7 @@ bool may_join(Access consumer, Fusion fusion) {
 int external_inputs(const PlaneLayout& layout, const std::vector<int>& group) {
   std::set<int> inputs;
   for (int stage : group) {
-    for (int input : layout.stages[static_cast<std::size_t>(stage)].inputs) {
+    for (int input : layout.stages[stage].inputs) {
       if (!std::ranges::binary_search(group, input)) inputs.insert(input);
     }
   }
@@ -53,17 +53,17 @@ int weight(Access access) { return access == Access::gather ? 4 : 1; }
 // inlined, weighted. Stops counting above the limit.
 int inlined_stages(const PlaneLayout& layout, const std::vector<int>& group) {
   std::vector<int> times(layout.stages.size(), 0);
-  times[static_cast<std::size_t>(group.back())] = 1;
+  times[group.back()] = 1;
   int sum = 0;
   for (std::size_t i = group.size(); i-- > 0;) {
-    const auto member = static_cast<std::size_t>(group[i]);
+    const int member = group[i];
     const StageLayout& stage = layout.stages[member];
     // Conversions are single operations.
     if (stage.node >= 0) sum += times[member] * weight(stage.filter->access);
     if (sum > max_inlined_stages) return sum;
     for (int input : stage.inputs) {
       if (std::ranges::binary_search(group, input)) {
-        times[static_cast<std::size_t>(input)] += times[member] * reads_per_pixel(stage.filter->access);
+        times[input] += times[member] * reads_per_pixel(stage.filter->access);
       }
     }
   }
@@ -73,13 +73,13 @@ int inlined_stages(const PlaneLayout& layout, const std::vector<int>& group) {
 // A stage and all that leads to it.
 std::vector<int> all_before(const PlaneLayout& layout, int last) {
   std::vector<bool> needed(layout.stages.size());
-  needed[static_cast<std::size_t>(last)] = true;
+  needed[last] = true;
   std::vector<int> group;
   for (int s = last; s >= 0; --s) {
-    if (!needed[static_cast<std::size_t>(s)]) continue;
+    if (!needed[s]) continue;
     group.insert(group.begin(), s);
-    for (int input : layout.stages[static_cast<std::size_t>(s)].inputs) {
-      if (input >= 0) needed[static_cast<std::size_t>(input)] = true;
+    for (int input : layout.stages[s].inputs) {
+      if (input >= 0) needed[input] = true;
     }
   }
   return group;
@@ -91,11 +91,10 @@ std::vector<int> aligned_stages(const PlaneLayout& layout, const std::vector<int
   std::vector<bool> aligned(layout.stages.size(), true);
   std::vector<int> result;
   for (std::size_t i = group.size(); i-- > 0;) {
-    const auto member = static_cast<std::size_t>(group[i]);
+    const int member = group[i];
     if (aligned[member] && group[i] != group.back()) result.insert(result.begin(), group[i]);
     for (int input : layout.stages[member].inputs) {
-      if (input >= 0 && (!aligned[member] || layout.stages[member].filter->geometric))
-        aligned[static_cast<std::size_t>(input)] = false;
+      if (input >= 0 && (!aligned[member] || layout.stages[member].filter->geometric)) aligned[input] = false;
     }
   }
   return result;
@@ -116,8 +115,8 @@ Grouping group_stages(const PlaneLayout& layout, Fusion fusion) {
   const int count = static_cast<int>(layout.stages.size());
   std::vector<std::vector<int>> consumers(layout.stages.size());
   for (int s = 0; s < count; ++s) {
-    for (int input : layout.stages[static_cast<std::size_t>(s)].inputs) {
-      if (input >= 0) consumers[static_cast<std::size_t>(input)].push_back(s);
+    for (int input : layout.stages[s].inputs) {
+      if (input >= 0) consumers[input].push_back(s);
     }
   }
 
@@ -126,17 +125,17 @@ Grouping group_stages(const PlaneLayout& layout, Fusion fusion) {
   std::vector<int> group_of(layout.stages.size(), -1);
   Grouping groups;
   for (int s = count; s-- > 0;) {
-    const auto& readers = consumers[static_cast<std::size_t>(s)];
-    int target = readers.empty() ? -1 : group_of[static_cast<std::size_t>(readers[0])];
+    const auto& readers = consumers[s];
+    int target = readers.empty() ? -1 : group_of[readers[0]];
     for (int reader : readers) {
-      const Access access = layout.stages[static_cast<std::size_t>(reader)].filter->access;
-      if (group_of[static_cast<std::size_t>(reader)] != target || !may_join(access, fusion)) target = -1;
+      const Access access = layout.stages[reader].filter->access;
+      if (group_of[reader] != target || !may_join(access, fusion)) target = -1;
     }
     if (target >= 0) {
-      std::vector<int> joined = groups[static_cast<std::size_t>(target)];
+      std::vector<int> joined = groups[target];
       joined.insert(joined.begin(), s);
       if (fits(layout, joined))
-        groups[static_cast<std::size_t>(target)] = std::move(joined);
+        groups[target] = std::move(joined);
       else
         target = -1;
     }
@@ -144,7 +143,7 @@ Grouping group_stages(const PlaneLayout& layout, Fusion fusion) {
       target = static_cast<int>(groups.size());
       groups.push_back({s});
     }
-    group_of[static_cast<std::size_t>(s)] = target;
+    group_of[s] = target;
   }
   std::ranges::sort(groups, {}, [](const std::vector<int>& group) { return group.back(); });
   return groups;
@@ -153,20 +152,17 @@ Grouping group_stages(const PlaneLayout& layout, Fusion fusion) {
 StoringGroups storing_groups(const PlaneLayout& layout) {
   std::vector<bool> written(layout.stages.size());
   // Conversions are no stages of the pipeline.
-  const auto to_be_written = [&](int stage) {
-    const auto s = static_cast<std::size_t>(stage);
-    return !written[s] && layout.stages[s].node >= 0;
-  };
+  const auto to_be_written = [&](int stage) { return !written[stage] && layout.stages[stage].node >= 0; };
   StoringGroups result;
   for (int last = static_cast<int>(layout.stages.size()); last-- > 0;) {
     const bool is_output = result.groups.empty();
     if (!is_output && !to_be_written(last)) continue;
-    written[static_cast<std::size_t>(last)] = true;
+    written[last] = true;
     const std::vector<int>& group = result.groups.emplace_back(all_before(layout, last));
     std::vector<int>& stored = result.stored.emplace_back(aligned_stages(layout, group));
     std::erase_if(stored, std::not_fn(to_be_written));
     for (int stage : stored)
-      written[static_cast<std::size_t>(stage)] = true;
+      written[stage] = true;
   }
   std::ranges::reverse(result.groups);
   std::ranges::reverse(result.stored);

@@ -47,7 +47,7 @@ Result<std::size_t> find_stage(const Pipeline& pipeline, std::string_view text) 
   if (!number || *number < 1 || *number > std::ssize(found)) {
     return usage_error("{} is not one of the stages {}#1 to {}#{}", quoted(text), name, name, found.size());
   }
-  return found[static_cast<std::size_t>(*number - 1)];
+  return found[*number - 1];
 }
 
 double clear_step(const Parameter& parameter) {

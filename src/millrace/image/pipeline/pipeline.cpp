@@ -25,7 +25,7 @@ Pipeline canonical(const Pipeline& pipeline) {
     bool ready = true;
     for (std::size_t i = node.inputs.size(); i-- > 0;) {
       if (node.inputs[i] == Node::source) continue;
-      const auto input = static_cast<std::size_t>(node.inputs[i]);
+      const int input = node.inputs[i];
       if (place[input] == unplaced) {
         pending.push_back(input);
         ready = false;

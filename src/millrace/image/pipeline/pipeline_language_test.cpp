@@ -273,13 +273,11 @@ TEST_P(Seeds, CanonicalOrderDoesNotDependOnTheOrderOfTheNodes) {
     std::vector<int> place(pipeline.nodes.size(), -1);
     while (shuffled.nodes.size() < pipeline.nodes.size()) {
       const std::size_t n = testing::below(random, pipeline.nodes.size());
-      const auto placed = [&](int input) {
-        return input == Node::source || place[static_cast<std::size_t>(input)] >= 0;
-      };
+      const auto placed = [&](int input) { return input == Node::source || place[input] >= 0; };
       if (place[n] >= 0 || !std::ranges::all_of(pipeline.nodes[n].inputs, placed)) continue;
       Node node = pipeline.nodes[n];
       for (int& input : node.inputs) {
-        if (input != Node::source) input = place[static_cast<std::size_t>(input)];
+        if (input != Node::source) input = place[input];
       }
       place[n] = static_cast<int>(shuffled.nodes.size());
       shuffled.nodes.push_back(std::move(node));

@@ -39,7 +39,7 @@ class LanguageWriter {
   [[nodiscard]] int common_dominator(int a, int b) const {
     while (a != b) {
       int& later = a > b ? a : b;
-      later = dominators_[static_cast<std::size_t>(later)];
+      later = dominators_[later];
     }
     return a;
   }
@@ -47,10 +47,10 @@ class LanguageWriter {
   // Appends the stages that lead from `start` to `end`; false where a stage would be written twice.
   bool chain(int end, int start, std::string& text) {
     std::vector<int> stages;  // from the end backwards, along the dominators
-    for (int n = end; n != start; n = dominators_[static_cast<std::size_t>(n)])
+    for (int n = end; n != start; n = dominators_[n])
       stages.push_back(n);
     for (std::size_t i = stages.size(); i-- > 0;) {
-      const auto n = static_cast<std::size_t>(stages[i]);
+      const int n = stages[i];
       if (written_[n]) return false;
       written_[n] = true;
       if (i + 1 < stages.size()) text += " | ";

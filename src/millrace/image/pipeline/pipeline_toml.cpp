@@ -105,8 +105,7 @@ class TomlReader {
     const auto [place, added] = index_of_.emplace(*name, static_cast<int>(pipeline_.nodes.size()));
     if (!added) {
       return error(*key, fmt::format("name {} is taken by the stage of line {}; choose another",
-                                     millrace::quoted(*name),
-                                     line_of(*stages_[static_cast<std::size_t>(place->second)])));
+                                     millrace::quoted(*name), line_of(*stages_[place->second])));
     }
     return {};
   }
@@ -201,7 +200,7 @@ class TomlReader {
                                  pipeline_.nodes[n].filter->name));
       }
       for (int input : pipeline_.nodes[n].inputs) {
-        if (input != Node::source) used[static_cast<std::size_t>(input)] = true;
+        if (input != Node::source) used[input] = true;
       }
     }
     return {};
@@ -250,12 +249,12 @@ std::string to_toml(const Pipeline& pipeline) {
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     if (reads_previous(n)) continue;
     for (int input : nodes[n].inputs) {
-      if (input != Node::source) named[static_cast<std::size_t>(input)] = true;
+      if (input != Node::source) named[input] = true;
     }
   }
   const auto name = [&](int index) {
     if (index == Node::source) return std::string(source_name);
-    return fmt::format("{}_{}", nodes[static_cast<std::size_t>(index)].filter->name, index + 1);
+    return fmt::format("{}_{}", nodes[index].filter->name, index + 1);
   };
 
   std::string text;

@@ -29,7 +29,7 @@ class WatchingSource final : public PixelSource {
   void set_uses(double uses) { uses_ = uses; }
 
   float read(int input, int x, int y) override {
-    const WatchedInput& from = inputs_[static_cast<std::size_t>(input)];
+    const WatchedInput& from = inputs_[input];
     const std::size_t index = from.image->index(x, y);
     ++sequential_;
     backward_ += uses_;
@@ -78,9 +78,9 @@ PixelReads count_pixel_reads(const PlaneLayout& layout, const ScalarImage& sourc
     std::vector<WatchedInput> inputs;
     inputs.reserve(stage.inputs.size());
     for (int input : stage.inputs) {
-      const auto i = static_cast<std::size_t>(input);
-      inputs.push_back(input == StageLayout::source ? WatchedInput{.image = &source}
-                                                    : WatchedInput{.image = &images[i], .uses = &uses[i]});
+      inputs.push_back(input == StageLayout::source
+                           ? WatchedInput{.image = &source}
+                           : WatchedInput{.image = &images[input], .uses = &uses[input]});
     }
     WatchingSource watching(std::move(inputs));
     watch(stage, uses[s], watching);

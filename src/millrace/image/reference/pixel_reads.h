@@ -30,8 +30,7 @@ struct StageReads {
 
   // structure: one of counted_structures.
   [[nodiscard]] double in(Structure structure) const {
-    return reads[static_cast<std::size_t>(std::ranges::find(counted_structures, structure) -
-                                          counted_structures.begin())];
+    return reads[std::ranges::find(counted_structures, structure) - counted_structures.begin()];
   }
   [[nodiscard]] double per_pixel(Structure structure) const {
     return in(structure) / static_cast<double>(pixels);

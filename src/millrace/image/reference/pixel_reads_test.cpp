@@ -22,7 +22,7 @@ class Recursion {
       std::vector<Stage*> inputs;
       inputs.reserve(stage.inputs.size());
       for (int input : stage.inputs) {
-        inputs.push_back(input == StageLayout::source ? nullptr : &stages_[static_cast<std::size_t>(input)]);
+        inputs.push_back(input == StageLayout::source ? nullptr : &stages_[input]);
       }
       stages_.emplace_back(stage, source, std::move(inputs), cached);
     }
@@ -54,14 +54,14 @@ class Recursion {
           algebra(*this, layouts.input, layouts.coefficients) {
       cache.size = layouts.output.size;
       if (cached) {
-        cache.pixels.resize(static_cast<std::size_t>(cache.size.pixels()));
+        cache.pixels.resize(cache.size.pixels());
         valid.resize(cache.pixels.size());
       }
     }
 
     float read(int input, int x, int y) override {
       ++reads;
-      Stage* from = inputs[static_cast<std::size_t>(input)];
+      Stage* from = inputs[input];
       return from == nullptr ? source.at(x, y) : from->pixel(x, y);
     }
 

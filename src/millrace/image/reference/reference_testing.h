@@ -73,7 +73,7 @@ inline PlaneGeometry gray(Size size) { return {.size = size, .luma = size}; }
 inline ScalarImage noise(Size size, unsigned seed = 1) {
   std::mt19937 generator(seed);
   std::uniform_real_distribution<float> value(0.0F, 1.0F);
-  ScalarImage image{.size = size, .pixels = std::vector<float>(static_cast<std::size_t>(size.pixels()))};
+  ScalarImage image{.size = size, .pixels = std::vector<float>(size.pixels())};
   for (float& pixel : image.pixels)
     pixel = value(generator);
   return image;

@@ -12,7 +12,7 @@ class WholeImages final : public PixelSource {
  public:
   explicit WholeImages(std::vector<const ScalarImage*> inputs) : inputs_(std::move(inputs)) {}
 
-  float read(int input, int x, int y) override { return inputs_[static_cast<std::size_t>(input)]->at(x, y); }
+  float read(int input, int x, int y) override { return inputs_[input]->at(x, y); }
 
  private:
   std::vector<const ScalarImage*> inputs_;
@@ -20,7 +20,7 @@ class WholeImages final : public PixelSource {
 
 template <class Sample> ScalarImage copy_of(const video::PlaneView& plane) {
   ScalarImage image{.size = {plane.width, plane.height}, .pixels = {}};
-  image.pixels.reserve(static_cast<std::size_t>(image.size.pixels()));
+  image.pixels.reserve(image.size.pixels());
   for (int y = 0; y < plane.height; ++y) {
     const Sample* row = plane.row<const Sample>(y);
     image.pixels.insert(image.pixels.end(), row, row + plane.width);
@@ -33,7 +33,7 @@ ScalarImage evaluate(const StageLayout& stage, std::vector<const ScalarImage*> i
   ScalarAlgebra algebra(source, stage.input, stage.coefficients);
   const Size size = stage.output.size;
   ScalarImage image{.size = size, .pixels = {}};
-  image.pixels.reserve(static_cast<std::size_t>(size.pixels()));
+  image.pixels.reserve(size.pixels());
   for (int y = 0; y < size.height; ++y) {
     for (int x = 0; x < size.width; ++x)
       image.pixels.push_back(stage.filter->pixel(algebra, x, y));
@@ -54,7 +54,7 @@ std::vector<ScalarImage> scalar_stages(const PlaneLayout& layout, const ScalarIm
     std::vector<const ScalarImage*> inputs;
     inputs.reserve(stage.inputs.size());
     for (int input : stage.inputs) {
-      inputs.push_back(input == StageLayout::source ? &source : &images[static_cast<std::size_t>(input)]);
+      inputs.push_back(input == StageLayout::source ? &source : &images[input]);
     }
     images.push_back(evaluate(stage, std::move(inputs)));
   }
