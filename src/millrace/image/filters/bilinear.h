@@ -40,6 +40,15 @@ template <class A> typename A::Float bilinear(A& a, const typename A::Float& x, 
       });
 }
 
+// Chroma samples lie where they are evenly spread about the centre of the luma samples, whatever siting the
+// video states: so the planes of a frame share their centre, and turning by 180 degrees moves samples
+// unchanged. This is what FFmpeg's filters do; a picture whose chroma is sited to the left has it at most
+// half a luma sample from there.
+inline float centre(int length) { return static_cast<float>(length - 1) * 0.5F; }
+
+// The height of a plane's samples divided by their width: 1 but for the chroma of 4:2:2, where it is 0.5.
+inline double sample_shape(const PlaneGeometry& plane) { return double(plane.step_y) / plane.step_x; }
+
 // The pixels that bilinear reads for source coordinates within the given bounds. The bounds come from real
 // arithmetic, the kernel computes in floats: 1/16 pixel covers their difference up to planes of 32768 pixels.
 inline Rect bilinear_footprint(double min_x, double min_y, double max_x, double max_y) {

@@ -3,6 +3,7 @@
 #include "millrace/image/filter/algebra.h"
 #include "millrace/image/filters/all_filters.h"
 #include "millrace/image/filters/named_filters.h"
+#include "millrace/image/layout/frame_layout.h"
 #include "millrace/image/reference/reference_testing.h"
 
 #include <algorithm>
@@ -110,6 +111,16 @@ class Footprint : public testing::TestWithParam<Subject> {
     return {length(), length()};
   }
 
+  // Luma, or chroma of any subsampling.
+  PlaneGeometry any_plane() {
+    static constexpr video::Chroma chromas[] = {video::Chroma::gray, video::Chroma::c420, video::Chroma::c422,
+                                                video::Chroma::c444};
+    const Size size = any_size();
+    const video::FrameFormat format{
+        .width = size.width, .height = size.height, .chroma = chromas[integer(0, 3)]};
+    return plane_geometry(format, integer(0, video::plane_count(format.chroma) - 1));
+  }
+
   // Small enough to be evaluated, anywhere, the corners of the frame included.
   Rect any_rect(Size size) {
     const int width = std::min(integer(1, 24), size.width);
@@ -127,7 +138,7 @@ class Footprint : public testing::TestWithParam<Subject> {
     const Filter& filter = *find_filter(GetParam().name);
     for (;;) {
       const ParameterValues values = any_values(filter);
-      const PlaneGeometry geometry = gray(any_size());
+      const PlaneGeometry geometry = any_plane();
       const auto output = filter.output(geometry, values);
       if (!output) continue;
       return {.filter = &filter,

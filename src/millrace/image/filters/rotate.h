@@ -8,8 +8,10 @@
 
 namespace millrace::image::filters {
 
-// Turns the picture about its centre, bilinearly:
+// Turns the picture about its centre, bilinearly, in luma samples:
 //   source x = cx + cos*(x-cx) + sin*(y-cy),  source y = cy - sin*(x-cx) + cos*(y-cy)
+// Where the samples of a plane are not square (chroma of 4:2:2), a step down is shorter than one to the
+// right: the two sines take that into account.
 struct Rotate : SameSize {
   static constexpr Access access = Access::gather;
 
@@ -41,21 +43,22 @@ struct Rotate : SameSize {
     }
   }
 
-  // 0: cos, 1: sin, 2: cx, 3: cy
+  // 0: cos, 1: sin of a row's distance in the width of samples, 2: cx, 3: cy, 4: sin of a column's distance
+  // in their height
   static Coefficients coefficients(const PlaneGeometry& input, const ParameterValues& values) {
     const auto [c, s] = cosine_sine(values[0]);
-    return {static_cast<float>(c), static_cast<float>(s), static_cast<float>(input.size.width - 1) * 0.5F,
-            static_cast<float>(input.size.height - 1) * 0.5F};
+    const double shape = sample_shape(input);
+    return {static_cast<float>(c), static_cast<float>(s * shape), centre(input.size.width),
+            centre(input.size.height), static_cast<float>(s / shape)};
   }
 
   // A rotated rectangle is bounded by its corners.
   static Rect footprint(const Rect& output, const PlaneGeometry& /*input*/, const Coefficients& k) {
     const double c = k[0];
-    const double s = k[1];
     const Interval x{output.x0 - double{k[2]}, output.x1 - 1 - double{k[2]}};
     const Interval y{output.y0 - double{k[3]}, output.y1 - 1 - double{k[3]}};
-    const Interval sx = double{k[2]} + (c * x + s * y);
-    const Interval sy = double{k[3]} + (-s * x + c * y);
+    const Interval sx = double{k[2]} + (c * x + double{k[1]} * y);
+    const Interval sy = double{k[3]} + (-double{k[4]} * x + c * y);
     return bilinear_footprint(sx.low, sy.low, sx.high, sy.high);
   }
 
@@ -65,7 +68,7 @@ struct Rotate : SameSize {
     const Float dx = A::to_float(x) - a.coefficient(2);
     const Float dy = A::to_float(y) - a.coefficient(3);
     const Float sx = a.coefficient(2) + a.coefficient(0) * dx + a.coefficient(1) * dy;
-    const Float sy = a.coefficient(3) - a.coefficient(1) * dx + a.coefficient(0) * dy;
+    const Float sy = a.coefficient(3) - a.coefficient(4) * dx + a.coefficient(0) * dy;
     return bilinear(a, sx, sy);
   }
 };

@@ -7,9 +7,11 @@
 
 namespace millrace::image::filters {
 
-// Removes the radial distortion of a lens (Brown's model, two terms), bilinearly: with R the half diagonal
-// hypot(W,H)/2 and d the offset from the centre divided by R,
+// Removes the radial distortion of a lens (Brown's model, two terms), bilinearly, in luma samples: with R the
+// half diagonal hypot(W,H)/2 and d the offset from the centre divided by R,
 //   source = centre + R*d*(1 + k1*|d|^2 + k2*|d|^4)
+// In a plane whose samples are as wide as two luma samples, or `shape` times as high as wide, lengths are in
+// the width of its samples: |d|^2 = (x^2 + shape^2 * y^2) / R^2.
 struct Undistort : SameSize {
   static constexpr Access access = Access::gather;
 
@@ -23,14 +25,14 @@ struct Undistort : SameSize {
             {.name = "k2", .summary = "term of its square", .minimum = -1, .maximum = 1, .required = false}}};
   }
 
-  // 0: k1/R^2, 1: k2/R^4, 2: cx, 3: cy
+  // 0: k1/R^2, 1: k2/R^4, 2: cx, 3: cy, 4: shape^2
   static Coefficients coefficients(const PlaneGeometry& input, const ParameterValues& values) {
-    const double w = input.size.width;
-    const double h = input.size.height;
+    const double w = double(input.luma.width) / input.step_x;
+    const double h = double(input.luma.height) / input.step_x;
     const double radius2 = (w * w + h * h) / 4;
+    const double shape = sample_shape(input);
     return {static_cast<float>(values[0] / radius2), static_cast<float>(values[1] / (radius2 * radius2)),
-            static_cast<float>(input.size.width - 1) * 0.5F,
-            static_cast<float>(input.size.height - 1) * 0.5F};
+            centre(input.size.width), centre(input.size.height), static_cast<float>(shape * shape)};
   }
 
   // The source coordinates over the rectangle are enclosed twice: as a product of two ranges, which is good
@@ -41,18 +43,21 @@ struct Undistort : SameSize {
     const double k2 = k[1];
     const Interval x{output.x0 - double{k[2]}, output.x1 - 1 - double{k[2]}};
     const Interval y{output.y0 - double{k[3]}, output.y1 - 1 - double{k[3]}};
-    const Interval s = square(x) + square(y);
+    // s = x^2 + y_weight * y^2
+    const double y_weight = k[4];
+    const Interval s = square(x) + y_weight * square(y);
     const Interval factor = factor_range(s, k1, k2);
     const Interval slope = k1 + 2 * k2 * s;  // of the factor, in s
-    const auto source = [&](const Interval& v, const Interval& other) {
-      const double middle =
-          v.centre() * factor_at(v.centre() * v.centre() + other.centre() * other.centre(), k1, k2);
-      const double reach = (factor + 2 * square(v) * slope).magnitude() * v.radius() +
-                           (2 * v * other * slope).magnitude() * other.radius();
+    const double middle_factor =
+        factor_at(x.centre() * x.centre() + y_weight * y.centre() * y.centre(), k1, k2);
+    const auto source = [&](const Interval& v, double weight, const Interval& other, double other_weight) {
+      const double middle = v.centre() * middle_factor;
+      const double reach = (factor + 2 * weight * square(v) * slope).magnitude() * v.radius() +
+                           (2 * other_weight * v * other * slope).magnitude() * other.radius();
       return intersection(v * factor, {middle - reach, middle + reach});
     };
-    const Interval sx = source(x, y);
-    const Interval sy = source(y, x);
+    const Interval sx = source(x, 1, y, y_weight);
+    const Interval sy = source(y, y_weight, x, 1);
     return bilinear_footprint(k[2] + sx.low, k[3] + sy.low, k[2] + sx.high, k[3] + sy.high);
   }
 
@@ -71,7 +76,7 @@ struct Undistort : SameSize {
     using Float = typename A::Float;
     const Float dx = A::to_float(x) - a.coefficient(2);
     const Float dy = A::to_float(y) - a.coefficient(3);
-    const Float s = dx * dx + dy * dy;
+    const Float s = dx * dx + a.coefficient(4) * (dy * dy);
     const Float factor = 1.0F + s * (a.coefficient(0) + s * a.coefficient(1));
     return bilinear(a, a.coefficient(2) + dx * factor, a.coefficient(3) + dy * factor);
   }
