@@ -70,11 +70,8 @@ Status PreparedSchedule::await_kernels(KernelLibrary& library) {
 }
 
 void PreparedSchedule::make_runners() {
-  const int most = (schedule_.threads + schedule_.frames_in_flight - 1) / schedule_.frames_in_flight;
-  for (int f = 0; f < schedule_.frames_in_flight; ++f) {
-    // A lone frame at the end of a stream gets all the threads.
-    runners_.push_back(make_runner(schedule_, groups_, f == 0 ? schedule_.threads : most));
-  }
+  for (int f = 0; f < schedule_.frames_in_flight; ++f)
+    runners_.push_back(make_runner(schedule_, groups_));
 }
 
 void PreparedSchedule::update(const FrameLayout& layout) {

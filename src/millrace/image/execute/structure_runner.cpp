@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -32,6 +33,13 @@ StructureRunner::StructureRunner(std::shared_ptr<const FrameGroups> groups, int 
     for (const GroupLayout& layout : *groups_)
       worker.of_plane.emplace_back(layout.groups.size());
   }
+}
+
+Status StructureRunner::run(const FrameTask& frame, pool::Team& team, bool timed) {
+  if (std::cmp_greater(team.size(), workers_.size()))
+    return failure("a team of {} came to memory for {} workers", team.size(), workers_.size());
+  timed_ = timed;
+  return run_frame(frame, team);
 }
 
 std::vector<std::vector<GroupCounters>> StructureRunner::counters() const {
@@ -111,7 +119,8 @@ Rect band_of(const Rect& area, int parts, int part) {
 }
 
 std::unique_ptr<StructureRunner> make_runner(const Schedule& schedule,
-                                             std::shared_ptr<const FrameGroups> groups, int workers) {
+                                             std::shared_ptr<const FrameGroups> groups) {
+  const int workers = schedule.threads;
   switch (schedule.structure) {
   case Structure::sequential:
     return std::make_unique<SequentialRunner>(std::move(groups), workers);

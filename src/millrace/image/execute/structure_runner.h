@@ -35,12 +35,9 @@ class StructureRunner {
   StructureRunner(const StructureRunner&) = delete;
   StructureRunner& operator=(const StructureRunner&) = delete;
 
-  // Processes one frame on the team, which must not be larger than the runner was made for. `timed`: also
+  // Processes one frame on the team; an Error where that is larger than the schedule's threads. `timed`: also
   // measure the time of each group, which costs two readings of the clock for each kernel call.
-  [[nodiscard]] Status run(const FrameTask& frame, pool::Team& team, bool timed) {
-    timed_ = timed;
-    return run_frame(frame, team);
-  }
+  [[nodiscard]] Status run(const FrameTask& frame, pool::Team& team, bool timed);
 
   // Sums over all workers: for each plane, for each group. Not while a frame is being processed.
   [[nodiscard]] std::vector<std::vector<GroupCounters>> counters() const;
@@ -74,9 +71,11 @@ class StructureRunner {
   bool timed_ = false;
 };
 
-// The runner of the schedule's structure, for frames of these groups, on teams of up to `workers`.
-[[nodiscard]] std::unique_ptr<StructureRunner>
-make_runner(const Schedule& schedule, std::shared_ptr<const FrameGroups> groups, int workers);
+// The runner of the schedule's structure, for frames of these groups, on teams of up to schedule.threads: as
+// many as there are, whatever the frames in flight. How large a team a frame gets depends on how many frames
+// are there, and the last one of a stream gets all threads; memory for a worker comes with its first use.
+[[nodiscard]] std::unique_ptr<StructureRunner> make_runner(const Schedule& schedule,
+                                                           std::shared_ptr<const FrameGroups> groups);
 
 // Calls fn(rect) for blocks of at most the given size that cover `area`, row by row. A side of 0 means all of
 // it.

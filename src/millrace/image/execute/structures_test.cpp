@@ -256,33 +256,60 @@ TEST_F(Structures, onePixelGranulesHaveTheBitsOfTheReference) {
   }
 }
 
-TEST_F(Structures, framesInFlightAreEachProcessedWhole) {
-  const auto layout = lay_out_frame(*load_pipeline("@B"), {.width = 64, .height = 40}, Planes::all);
+// Fewer frames than may be in flight is what the end of a stream looks like: the threads are then shared out
+// among those that are there, in larger teams.
+TEST_F(Structures, framesInFlightAreEachProcessedWholeHoweverManyAreLeft) {
+  const auto layout =
+      lay_out_frame(*load_pipeline("blur | threshold(0.3)"), {.width = 40, .height = 26}, Planes::all);
   ASSERT_TRUE(layout);
-  for (Structure structure : all_structures()) {
-    for (int in_flight = 1; in_flight <= workers; ++in_flight) {
-      Executor executor(*pool_, library_, *topology_, topology_->cpus());
-      ASSERT_TRUE(executor.set(*layout, {.structure = structure,
-                                         .tile = {16, 16},
-                                         .threads = workers,
-                                         .frames_in_flight = in_flight,
-                                         .isa = machine::best_isa()}));
-      ASSERT_TRUE(executor.await_kernels());
-      // Fewer frames than may be in flight is what the end of a stream looks like.
-      for (int count = in_flight; count >= 1; --count) {
-        std::vector<TestFrame> frames;
-        std::vector<FrameTask> tasks;
-        for (int f = 0; f < count; ++f) {
-          frames.emplace_back(*layout, static_cast<unsigned>(f));
-          frames.back().clear();
+  constexpr int most = 8;
+  std::vector<TestFrame> frames;
+  for (int f = 0; f < most; ++f)
+    frames.emplace_back(*layout, static_cast<unsigned>(f));
+  for (int threads = 1; threads <= most; ++threads) {
+    auto pool = pool::WorkerPool::create(threads);
+    ASSERT_TRUE(pool) << pool.error().message;
+    for (int in_flight = 1; in_flight <= threads; ++in_flight) {
+      for (Structure structure : all_structures()) {
+        Executor executor(**pool, library_, *topology_, topology_->cpus());
+        ASSERT_TRUE(executor.set(*layout, {.structure = structure,
+                                           .fusion = Fusion::none,
+                                           .tile = {16, 16},
+                                           .threads = threads,
+                                           .frames_in_flight = in_flight,
+                                           .isa = machine::best_isa()}));
+        ASSERT_TRUE(executor.await_kernels());
+        for (int left = in_flight; left >= 1; --left) {
+          SCOPED_TRACE(fmt::format("{}, {} threads, {} frames in flight, {} left", name_of(structure),
+                                   threads, in_flight, left));
+          std::vector<FrameTask> tasks;
+          for (auto frame = frames.begin(); frame != frames.begin() + left; ++frame) {
+            frame->clear();
+            tasks.push_back(frame->task);
+          }
+          ASSERT_TRUE(executor.run(tasks));
+          for (auto frame = frames.begin(); frame != frames.begin() + left; ++frame)
+            ASSERT_EQ(frame->difference(), "") << "frame " << frame - frames.begin();
         }
-        for (const TestFrame& frame : frames)
-          tasks.push_back(frame.task);
-        ASSERT_TRUE(executor.run(tasks));
-        for (const TestFrame& frame : frames)
-          EXPECT_EQ(frame.difference(), "") << name_of(structure);
       }
     }
+  }
+}
+
+// Where memory was made for fewer workers than come, that is an error and not a stray write.
+TEST_F(Structures, aTeamLargerThanTheRunnerWasMadeForIsRefused) {
+  const auto layout = lay_out_frame(*load_pipeline("blur"), {.width = 16, .height = 16}, Planes::all);
+  TestFrame frame(*layout, 1);
+  auto groups = std::make_shared<FrameGroups>();
+  const Schedule schedule{.threads = 2, .isa = machine::best_isa()};
+  for (const PlaneLayout& plane : layout->planes)
+    groups->push_back(group_layout_of(plane, schedule));
+  for (Structure structure : all_structures()) {
+    const auto runner = make_runner({.structure = structure, .threads = 2}, groups);
+    pool::PoolTeam team = pool_->team().last(3);
+    const Status done = runner->run(frame.task, team, false);
+    ASSERT_FALSE(done) << name_of(structure);
+    EXPECT_EQ(done.error().message, "a team of 3 came to memory for 2 workers");
   }
 }
 
