@@ -128,7 +128,7 @@ TEST_P(PublishedTable, IsReproducedWithinOnePercentAtItsFrameSize) {
     const std::array published{row.sequential, row.backward, row.cached};
     for (std::size_t i = 0; i < published.size(); ++i) {
       EXPECT_NEAR(counted.stages[s].per_pixel(counted_structures[i]), published[i], published[i] * 0.01)
-          << row.name << ", " << to_string(counted_structures[i]);
+          << row.name << ", " << name_of(counted_structures[i]);
     }
   }
 }
