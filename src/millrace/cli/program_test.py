@@ -51,6 +51,22 @@ class Program(unittest.TestCase):
             self.assertEqual(len(outputs), 1, preset)
             self.assertTrue(outputs.pop().startswith(b"YUV4MPEG2 W"))
 
+    def chroma(self, *words):
+        """The code values of chroma in the 4:2:0 frames of 32x32 that a run writes."""
+        done = run("run", *words, "-o", "-", "-q")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        frames = done.stdout.split(b"FRAME\n")[1:]
+        self.assertGreater(len(frames), 0)
+        return set(b"".join(frame[32 * 32:] for frame in frames))
+
+    def test_edges_are_gray_unless_chroma_is_asked_for(self):
+        self.assertEqual(self.chroma("@A", "test:32x32@3"), {128})
+        self.assertEqual(self.chroma("@A", "test:32x32@3", "--planes", "auto"), {128})
+        self.assertIn(0, self.chroma("@A", "test:32x32@3", "--planes", "all"))
+        self.assertEqual(self.chroma("@A", "test:32x32@3", "--planes", "luma"),
+                         self.chroma("crop(1)", "test:32x32@3"))
+        self.assertGreater(len(self.chroma("blur", "test:32x32@3")), 1)
+
     def test_y4m_goes_through_pipes_both_ways(self):
         source = run("run", "crop(1)", "test:50x38@5", "-o", "-").stdout
         again = run("run", "crop(1)", "-", "-o", "-", input=source).stdout

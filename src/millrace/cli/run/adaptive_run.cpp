@@ -75,7 +75,7 @@ tuning::ProfileKey AdaptiveRun::key(const image::Pipeline& pipeline) const {
   tuning::ProfileKey key{{"work", "run"},
                          {"graph", graph_text(pipeline)},
                          {"parameters", image::parameter_class(pipeline)},
-                         {"planes", options.planes},
+                         {"planes", std::string(image::name_of(context_->planes))},
                          {"frames", video::to_string(layout_.input)},
                          {"threads", fmt::format("{}", threads_)},
                          {"objective", objective_text(objective_)},

@@ -32,7 +32,7 @@ MeasuredFrame preloaded(const video::Frame& frame, const image::FrameLayout& lay
   for (std::size_t p = 0; p < layout.planes.size(); ++p) {
     const image::PlaneLayout& plane = layout.planes[p];
     measured.sources.emplace_back(plane.source.size, image::ElementType::f32);
-    measured.destinations.emplace_back(plane.output().output.size, image::ElementType::f32);
+    measured.destinations.emplace_back(plane.output.size, image::ElementType::f32);
     const video::PlaneView codes = frame.plane(static_cast<int>(p));
     const image::PixelView target = measured.sources.back().view();
     if (frame.format().bits > 8)

@@ -17,7 +17,7 @@ import time
 def first_frame_seconds(program, source, environment):
     """Until the header and the first frame have come through a pipe."""
     begin = time.monotonic()
-    run = subprocess.Popen([program, "run", "@A", source, "--frames", "30", "-o", "-", "--quiet"],
+    run = subprocess.Popen([program, "run", "@A", source, "--planes", "all", "--frames", "30", "-o", "-", "--quiet"],
                            stdout=subprocess.PIPE, env=environment)
     header = run.stdout.readline().decode()
     if not header:
@@ -34,8 +34,9 @@ def first_frame_seconds(program, source, environment):
 
 
 def peak_bytes(program, source, frames, environment):
-    process = os.posix_spawn(program, [program, "run", "@A", source, "--frames", str(frames), "--loop", "1000",
-                                       "--structure", "sequential", "-o", "null", "--quiet"], environment)
+    process = os.posix_spawn(program, [program, "run", "@A", source, "--planes", "all", "--frames", str(frames),
+                                       "--loop", "1000", "--structure", "sequential", "-o", "null", "--quiet"],
+                             environment)
     _, status, usage = os.wait4(process, 0)
     if status != 0:
         raise SystemExit(f"run_bench: {program} ended with exit code {os.waitstatus_to_exitcode(status)}")

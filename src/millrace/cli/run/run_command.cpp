@@ -103,7 +103,11 @@ void add_run_command(CLI::App& app, Action& action) {
           "FRAME:STAGE.PARAMETER=VALUE changes a parameter from that frame on; FRAME..FRAME in equal "
           "steps; may be repeated")
       ->take_all();
-  verb->add_option("--planes", o.planes, "all, or luma: chroma passes through the geometric filters only");
+  verb->add_option(
+      "--planes", o.planes,
+      "what filters do to chroma. auto (default): what each declares (millrace filters), so that "
+      "edges are gray; all: the same as to luma (default with --measure); luma: nothing, but for "
+      "the geometric ones");
   verb->add_option(
       "--on-damage", o.on_damage,
       "stop: end with an error behind the last good frame (default); skip: leave out what is damaged, "

@@ -118,9 +118,8 @@ Result<image::AdaptiveOptions> adaptive_options_of(const RunOptions& options, in
 }
 
 Result<image::Planes> planes_of(const RunOptions& options) {
-  if (options.planes == "all") return image::Planes::all;
-  if (options.planes == "luma") return image::Planes::luma;
-  return usage_error("unknown planes '{}'; use all or luma", options.planes);
+  if (!options.planes.empty()) return image::parse_planes(options.planes);
+  return options.measure || options.count ? image::Planes::all : image::Planes::automatic;
 }
 
 Result<video::OnDamage> on_damage_of(const RunOptions& options) {

@@ -40,7 +40,7 @@ struct RunOptions {
   std::uint64_t seed = 1;
 
   std::vector<std::string> changes;  // --at
-  std::string planes = "all";
+  std::string planes;  // empty: auto, or all where computation is measured or counted as in the paper
   std::string on_damage = "stop";
   std::optional<std::int64_t> frames;
   int loop = 1;

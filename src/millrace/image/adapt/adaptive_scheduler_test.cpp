@@ -43,7 +43,7 @@ class Adaptive : public testing::Test {
     for (int y = 0; y < 70; ++y)
       std::memcpy(view.at(0, y), &picture_.pixels[static_cast<std::size_t>(y) * 96], 96 * sizeof(float));
     for (PlaneBuffer& destination : destinations_)
-      destination = PlaneBuffer(layout_.planes[0].output().output.size, ElementType::f32);
+      destination = PlaneBuffer(layout_.planes[0].output.size, ElementType::f32);
     expected_ = scalar_reference(layout_.planes[0], picture_);
   }
 

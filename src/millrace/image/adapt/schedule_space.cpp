@@ -28,6 +28,7 @@ struct Groups {
   static Groups of(const FrameLayout& layout, Fusion fusion) {
     Groups groups;
     for (const PlaneLayout& plane : layout.planes) {
+      if (plane.is_neutral()) continue;
       groups.of_plane.push_back(group_stages(plane, fusion));
       groups.one_kernel = groups.one_kernel && groups.of_plane.back().size() == 1;
       for (const StageLayout& stage : plane.stages)
@@ -44,7 +45,7 @@ class Rules {
     for (Fusion fusion : fusions)
       groups_.emplace(fusion, Groups::of(layout, fusion));
     fits_one_kernel_ = std::ranges::all_of(layout.planes, fits_one_kernel);
-    output_ = layout.planes[0].output().output.size;
+    output_ = layout.planes[0].output.size;
   }
 
   [[nodiscard]] bool valid(const Schedule& s) const {
@@ -176,7 +177,7 @@ Result<ScheduleSpace> ScheduleSpace::make(const FrameLayout& layout, const Sched
   }
   values.affinities = freedom.affinities;
   values.isas = freedom.isas;
-  result.output_ = layout.planes[0].output().output.size;
+  result.output_ = layout.planes[0].output.size;
 
   const Rules rules(layout, values.fusions);
   auto space = tuning::Space::make(
@@ -209,6 +210,7 @@ Result<ScheduleSpace> ScheduleSpace::make(const FrameLayout& layout, const Sched
       KernelBuild& added = result.builds_.emplace_back();
       added.isa = s.isa;
       for (const PlaneLayout& plane : layout.planes) {
+        if (plane.is_neutral()) continue;
         for (const Group& group : group_layout_of(plane, s).groups)
           added.specs.push_back(group.spec);
       }

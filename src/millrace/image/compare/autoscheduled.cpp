@@ -13,7 +13,7 @@ Result<Autoscheduled> Autoscheduled::compile(const PlaneLayout& layout, const st
                                              int threads, std::size_t cache_bytes) {
   Autoscheduled result;
   result.source_ = layout.source.size;
-  result.destination_ = layout.output().output.size;
+  result.destination_ = layout.output.size;
   const Halide::Target target = kernel_target(machine::best_isa());
   try {
     const Var x("x");

@@ -65,7 +65,7 @@ Ours* ours_open(const char* pipeline, int width, int height, int threads, const 
   auto topology = machine::Topology::live();
   auto pool = pool::WorkerPool::create(threads);
   if (failed(layout) || failed(topology) || failed(pool)) return nullptr;
-  const image::Size output = layout->planes[0].output().output.size;
+  const image::Size output = layout->planes[0].output.size;
   auto ours = std::make_unique<Ours>(std::move(*topology), std::move(*pool));
   ours->layout = std::move(*layout);
   ours->source = image::PlaneBuffer({width, height}, image::ElementType::f32);
@@ -121,7 +121,7 @@ Halides* halide_open(const char* pipeline, int width, int height, const char* sc
   if (failed(compiled)) return nullptr;
   const std::size_t size = std::size_t(width) * height;
   return new Halides{.source = std::vector<float>(pixels, pixels + size),
-                     .destination = std::vector<float>(layout->planes[0].output().output.size.pixels()),
+                     .destination = std::vector<float>(layout->planes[0].output.size.pixels()),
                      .pipeline = std::move(*compiled)};
 }
 

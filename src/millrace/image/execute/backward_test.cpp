@@ -51,7 +51,7 @@ TEST_P(BackwardStore, writesWhatTheReferenceComputesWhereverTheOutputNeedsIt) {
   }
   const PlaneLayout& layout = plane().layout;
   PlaneBuffer source(layout.source.size, layout.source_type);
-  PlaneBuffer destination(layout.output().output.size, layout.output_type());
+  PlaneBuffer destination(layout.output.size, layout.output_type);
   ScalarImage image{.size = layout.source.size, .pixels = {}};
   std::mt19937 random(11);
   for (int y = 0; y < image.size.height; ++y) {
@@ -68,7 +68,7 @@ TEST_P(BackwardStore, writesWhatTheReferenceComputesWhereverTheOutputNeedsIt) {
       runner.run({.sources = {source.view()}, .destinations = {destination.view()}}, team, false);
   ASSERT_TRUE(done) << done.error().message;
 
-  const std::vector<Rect> needed = required_regions(layout, whole(layout.output().output.size));
+  const std::vector<Rect> needed = required_regions(layout, whole(layout.output.size));
   for (std::size_t s = 0; s + 1 < layout.stages.size(); ++s) {
     SCOPED_TRACE(fmt::format("stage {}: {}", s, layout.stages[s].filter->name));
     const PixelView written = runner.written(0, static_cast<int>(s));

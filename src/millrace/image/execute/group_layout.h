@@ -42,7 +42,7 @@ struct Group {
 };
 
 struct GroupLayout {
-  PlaneLayout layout;
+  PlaneLayout layout;         // not neutral
   std::vector<Group> groups;  // in topological order; the last one is the output
 
   [[nodiscard]] const Group& output() const { return groups.back(); }

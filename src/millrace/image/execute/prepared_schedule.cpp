@@ -31,8 +31,14 @@ GroupLayout group_layout_of(const PlaneLayout& layout, const Schedule& schedule)
 
 PreparedSchedule::PreparedSchedule(const FrameLayout& layout, const Schedule& schedule)
     : schedule_(schedule), groups_(std::make_shared<FrameGroups>()) {
-  for (const PlaneLayout& plane : layout.planes)
-    groups_->push_back(group_layout_of(plane, schedule));
+  for (std::size_t p = 0; p < layout.planes.size(); ++p) {
+    if (layout.planes[p].is_neutral()) {
+      neutral_.add(p, layout.planes[p].neutral);
+    } else {
+      computed_.push_back(p);
+      groups_->push_back(group_layout_of(layout.planes[p], schedule));
+    }
+  }
 }
 
 Result<PreparedSchedule> PreparedSchedule::make(const FrameLayout& layout, const Schedule& schedule) {
@@ -75,20 +81,32 @@ void PreparedSchedule::make_runners() {
 }
 
 void PreparedSchedule::update(const FrameLayout& layout) {
-  for (std::size_t p = 0; p < layout.planes.size(); ++p) {
-    GroupLayout updated = group_layout_of(layout.planes[p], schedule_);
+  for (std::size_t i = 0; i < computed_.size(); ++i) {
+    GroupLayout updated = group_layout_of(layout.planes[computed_[i]], schedule_);
     for (std::size_t g = 0; g < updated.groups.size(); ++g)
-      updated.groups[g].kernel = (*groups_)[p].groups[g].kernel;
-    (*groups_)[p] = std::move(updated);
+      updated.groups[g].kernel = (*groups_)[i].groups[g].kernel;
+    (*groups_)[i] = std::move(updated);
   }
+}
+
+Status PreparedSchedule::run_frame(StructureRunner& runner, const FrameTask& frame, pool::Team& team,
+                                   bool timed) const {
+  if (neutral_.empty()) return runner.run(frame, team, timed);
+  if (Status filled = neutral_.fill(frame, team); !filled) return filled;
+  FrameTask computed;
+  for (std::size_t p : computed_) {
+    computed.sources.push_back(frame.sources[p]);
+    computed.destinations.push_back(frame.destinations[p]);
+  }
+  return runner.run(computed, team, timed);
 }
 
 Status PreparedSchedule::run(std::span<const FrameTask> frames, pool::Team& team, bool timed) {
   frames_ += static_cast<std::int64_t>(frames.size());
-  if (frames.size() == 1) return runners_[0]->run(frames[0], team, timed);
+  if (frames.size() == 1) return run_frame(*runners_[0], frames[0], team, timed);
   std::vector<Status> results(frames.size());
   Status done = team.run_teams(static_cast<int>(frames.size()), [&](int part, pool::Team& part_of_team) {
-    results[part] = runners_[part]->run(frames[part], part_of_team, timed);
+    results[part] = run_frame(*runners_[part], frames[part], part_of_team, timed);
   });
   for (const Status& result : results) {
     if (done && !result) done = result;
@@ -106,9 +124,9 @@ void PreparedSchedule::add_reports(StageReports& sums) const {
     const std::vector<Rect> regions = required_regions(plane.layout, whole(plane.output().size()));
     for (std::size_t g = 0; g < plane.groups.size(); ++g) {
       const Group& group = plane.groups[g];
-      StageReport& sum = sums[key_of(p, group)];
+      StageReport& sum = sums[key_of(computed_[p], group)];
       sum.stages = label(group);
-      sum.plane = static_cast<int>(p);
+      sum.plane = static_cast<int>(computed_[p]);
       sum.frames += frames_;
       sum.pixels_required += regions[group.stages.back()].pixels() * frames_;
       for (const auto& of_runner : counters) {
@@ -124,7 +142,7 @@ std::vector<StageReports::key_type> PreparedSchedule::report_keys() const {
   std::vector<StageReports::key_type> keys;
   for (std::size_t p = 0; p < groups_->size(); ++p) {
     for (const Group& group : (*groups_)[p].groups)
-      keys.push_back(key_of(p, group));
+      keys.push_back(key_of(computed_[p], group));
   }
   return keys;
 }

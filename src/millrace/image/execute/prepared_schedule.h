@@ -1,6 +1,7 @@
 // A schedule laid out for a frame layout: groups with their kernels, and the memory to run it.
 #pragma once
 
+#include "millrace/image/execute/neutral_planes.h"
 #include "millrace/image/execute/stage_report.h"
 #include "millrace/image/execute/structure_runner.h"
 #include "millrace/image/kernel/kernel_library.h"
@@ -56,8 +57,13 @@ class PreparedSchedule {
  private:
   PreparedSchedule(const FrameLayout& layout, const Schedule& schedule);
 
+  [[nodiscard]] Status run_frame(StructureRunner& runner, const FrameTask& frame, pool::Team& team,
+                                 bool timed) const;
+
   Schedule schedule_;
-  std::shared_ptr<FrameGroups> groups_;                    // read by the runners
+  NeutralPlanes neutral_;
+  std::vector<std::size_t> computed_;                      // the planes that are not neutral, one for each of
+  std::shared_ptr<FrameGroups> groups_;                    // these, which the runners read
   std::vector<std::unique_ptr<StructureRunner>> runners_;  // one for each frame in flight
   std::int64_t frames_ = 0;
 };

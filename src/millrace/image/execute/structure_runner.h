@@ -13,7 +13,8 @@
 
 namespace millrace::image {
 
-// The planes of one frame before and after; each view covers its whole plane.
+// The planes of one frame before and after; each view covers its whole plane. For a runner those that are
+// computed, in the order of its groups.
 struct FrameTask {
   std::vector<PixelView> sources;
   std::vector<PixelView> destinations;
@@ -26,7 +27,8 @@ struct GroupCounters {
   std::int64_t timed_pixels = 0;
 };
 
-// The grouped planes of a frame: shared by the runners of all frames in flight, and immutable.
+// The grouped planes of a frame, without those that are neutral: shared by the runners of all frames in
+// flight, and immutable.
 using FrameGroups = std::vector<GroupLayout>;
 
 class StructureRunner {

@@ -50,7 +50,7 @@ struct TestFrame {
         }
       }
       expected.push_back(scalar_reference(plane, image));
-      destinations.emplace_back(plane.output().output.size, plane.output_type());
+      destinations.emplace_back(plane.output.size, plane.output_type);
     }
     for (const PlaneBuffer& source : sources)
       task.sources.push_back(source.view());
@@ -216,7 +216,7 @@ TEST_P(EveryFormat, hasTheBitsOfTheReferenceInEveryStructure) {
   for (const char* text : {"@B", "blur | threshold(0.3) | crop(0.7)"}) {
     const auto pipeline = load_pipeline(text);
     ASSERT_TRUE(pipeline);
-    for (const Planes planes : {Planes::all, Planes::luma}) {
+    for (const Planes planes : {Planes::automatic, Planes::all, Planes::luma}) {
       const video::FrameFormat format{.width = 37, .height = 29, .chroma = chroma, .bits = bits};
       const auto layout = lay_out_frame(*pipeline, format, planes);
       ASSERT_TRUE(layout) << layout.error().message;
@@ -241,6 +241,50 @@ INSTANTIATE_TEST_SUITE_P(Image, EveryFormat,
                          testing::Combine(testing::Values(video::Chroma::gray, video::Chroma::c420,
                                                           video::Chroma::c422, video::Chroma::c444),
                                           testing::Values(8, 10, 16)));
+
+// What `millrace run @A` does by default: edges are gray, and cost what luma costs.
+TEST_F(Structures, noKernelRunsOverNeutralPlanesAndTheyAreGrayToTheBit) {
+  for (const int bits : {8, 10}) {
+    const auto layout =
+        lay_out_frame(*load_pipeline("@A"), {.width = 37, .height = 29, .bits = bits}, Planes::automatic);
+    TestFrame frame(*layout, 3);
+    for (Structure structure : all_structures()) {
+      Executor executor(*pool_, library_, *topology_, topology_->cpus());
+      ASSERT_TRUE(executor.set(
+          *layout,
+          {.structure = structure, .tile = {16, 8}, .threads = workers, .isa = machine::best_isa()}));
+      ASSERT_TRUE(executor.await_kernels());
+      frame.clear();
+      ASSERT_TRUE(executor.run({&frame.task, 1}));
+      EXPECT_EQ(frame.difference(), "") << name_of(structure);
+      for (const PixelView& chroma : {frame.task.destinations[1], frame.task.destinations[2]}) {
+        for (int y = 0; y < 15; ++y) {
+          for (int x = 0; x < 19; ++x) {
+            ASSERT_EQ(bits == 8 ? chroma.pixel<std::uint8_t>(x, y) : chroma.pixel<std::uint16_t>(x, y),
+                      bits == 8 ? 128 : 512)
+                << name_of(structure);
+          }
+        }
+      }
+      for (const StageReport& stage : executor.stages())
+        EXPECT_EQ(stage.plane, 0) << stage.stages;
+    }
+  }
+}
+
+TEST_F(Structures, newNumbersReachThePlanesThatAreComputed) {
+  const video::FrameFormat format{.width = 37, .height = 29};
+  const auto layout = lay_out_frame(*load_pipeline("rotate(10) | binary"), format, Planes::automatic);
+  const auto changed = lay_out_frame(*load_pipeline("rotate(77) | binary"), format, Planes::automatic);
+  Executor executor(*pool_, library_, *topology_, topology_->cpus());
+  ASSERT_TRUE(executor.set(*layout, {.threads = workers, .isa = machine::best_isa()}));
+  ASSERT_TRUE(executor.await_kernels());
+  executor.update(*changed);
+  TestFrame frame(*changed, 4);
+  frame.clear();
+  ASSERT_TRUE(executor.run({&frame.task, 1}));
+  EXPECT_EQ(frame.difference(), "");
+}
 
 TEST_F(Structures, onePixelGranulesHaveTheBitsOfTheReference) {
   const auto layout =

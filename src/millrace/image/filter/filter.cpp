@@ -14,4 +14,16 @@ int bytes_of(ElementType type) {
   return 4;
 }
 
+std::string_view name_of(ChromaDefault chroma) {
+  switch (chroma) {
+  case ChromaDefault::filtered:
+    return "filtered";
+  case ChromaDefault::passes:
+    return "passes";
+  case ChromaDefault::neutral:
+    return "neutral";
+  }
+  return "filtered";
+}
+
 }  // namespace millrace::image

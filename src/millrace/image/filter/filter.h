@@ -62,6 +62,15 @@ enum class Access {
 enum class ElementType { u8, u16, f32 };
 [[nodiscard]] int bytes_of(ElementType type);
 
+// What a filter makes of chroma where the user does not ask for more: how far from gray a sample is is not
+// light, and few filters mean something for it.
+enum class ChromaDefault {
+  filtered,  // the filter works on it as on luma
+  passes,    // it stays as it is
+  neutral,   // it becomes gray, and stays so: the filter's result is a measure, not a picture
+};
+[[nodiscard]] std::string_view name_of(ChromaDefault chroma);
+
 class ScalarAlgebra;
 
 // A filter with its type erased. Every function is pure and safe to call from any thread.
@@ -71,6 +80,7 @@ struct Filter {
   int inputs = 1;
   Access access = Access::pointwise;
   bool geometric = false;  // moves pixels: applied to chroma even where only luma is filtered
+  ChromaDefault chroma = ChromaDefault::filtered;
   ElementType input_type = ElementType::f32;
   ElementType output_type = ElementType::f32;
   std::vector<Parameter> parameters;

@@ -34,7 +34,8 @@ using NamedFilters = FilterList<  //
     filters::Threshold,           //
     filters::Undistort>;
 
-// The conversions at the ends of a graph, which pipelines do not name.
-using Conversions = FilterList<filters::Load8, filters::Load16, filters::Store8, filters::Store16>;
+// What stands at the ends of a graph, which pipelines do not name.
+using Conversions =
+    FilterList<filters::Load8, filters::Load16, filters::Store8, filters::Store16, filters::Copy>;
 
 }  // namespace millrace::image

@@ -6,7 +6,11 @@ namespace millrace::image::filters {
 
 // Two values: 1 where the input is positive, else 0.
 struct Binary : Pointwise, NoCoefficients {
-  static Filter about() { return {.name = "binary", .summary = "1 where the value is above 0, else 0"}; }
+  static Filter about() {
+    return {.name = "binary",
+            .summary = "1 where the value is above 0, else 0",
+            .chroma = ChromaDefault::neutral};
+  }
 
   template <class A>
   static typename A::Float pixel(A& a, const typename A::Int& x, const typename A::Int& y) {

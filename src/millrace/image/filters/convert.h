@@ -1,4 +1,5 @@
-// Code values to [0,1] and back, at the ends of every graph.
+// What layouts put at the ends of a graph: code values to [0,1] and back, and what makes the output of a
+// plane that no filter touches.
 #pragma once
 
 #include "millrace/image/filters/defaults.h"
@@ -67,6 +68,14 @@ struct Store16 : Store {
     f.name = "store16";
     f.output_type = ElementType::u16;
     return f;
+  }
+};
+
+struct Copy : Pointwise, NoCoefficients {
+  static Filter about() { return {.name = "copy", .summary = "floats as they are"}; }
+  template <class A>
+  static typename A::Float pixel(A& a, const typename A::Int& x, const typename A::Int& y) {
+    return a.input(0, x, y);
   }
 };
 

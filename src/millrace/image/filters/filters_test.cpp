@@ -216,6 +216,20 @@ TEST_P(CodeValues, HalfwayAreRoundedUpWhenStored) {
 
 INSTANTIATE_TEST_SUITE_P(Bits, CodeValues, testing::Values(8, 9, 10, 12, 14, 16));
 
+// A measure of light says nothing of how far from gray a sample is.
+TEST(Filters, DeclareWhatChromaGetsByDefault) {
+  std::vector<std::string> declared;
+  for (const Filter& filter : all_filters()) {
+    declared.push_back(fmt::format("{} {}", filter.name, name_of(filter.chroma)));
+    if (filter.geometric) {
+      EXPECT_EQ(filter.chroma, ChromaDefault::filtered) << "the planes of a frame stay together";
+    }
+  }
+  EXPECT_THAT(declared, ElementsAre("binary neutral", "blur filtered", "crop filtered", "discretise passes",
+                                    "magnitude neutral", "rotate filtered", "sobel_x neutral",
+                                    "sobel_y neutral", "threshold neutral", "undistort filtered"));
+}
+
 TEST(Filters, AreSortedAndFoundByTheirNames) {
   EXPECT_TRUE(std::ranges::is_sorted(all_filters(), {}, &Filter::name));
   for (const Filter& filter : all_filters())

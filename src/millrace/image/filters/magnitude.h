@@ -9,7 +9,8 @@ struct Magnitude : Pointwise, NoCoefficients {
   static Filter about() {
     return {.name = "magnitude",
             .summary = "length of the vector that two inputs make: sqrt(a^2+b^2)",
-            .inputs = 2};
+            .inputs = 2,
+            .chroma = ChromaDefault::neutral};
   }
 
   template <class A>

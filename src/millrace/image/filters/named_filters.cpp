@@ -59,4 +59,18 @@ const Filter& store_filter(ElementType type) {
   return type == ElementType::u8 ? store8 : store16;
 }
 
+const Filter& copy_filter() {
+  static const Filter copy = erased<filters::Copy>();
+  return copy;
+}
+
+std::span<const Filter> unnamed_filters() {
+  static const std::vector<Filter> filters = [] {
+    std::vector<Filter> all;
+    Conversions::visit([&]<class F>() { all.push_back(erased<F>()); });
+    return all;
+  }();
+  return filters;
+}
+
 }  // namespace millrace::image

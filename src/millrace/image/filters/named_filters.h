@@ -20,5 +20,10 @@ namespace millrace::image {
 // The conversions at the ends of a graph: code values to [0,1] and back. Not named in pipelines.
 [[nodiscard]] const Filter& load_filter(ElementType type);
 [[nodiscard]] const Filter& store_filter(ElementType type);
+// Of a plane of floats that nothing is done to.
+[[nodiscard]] const Filter& copy_filter();
+
+// All filters that pipelines do not name.
+[[nodiscard]] std::span<const Filter> unnamed_filters();
 
 }  // namespace millrace::image

@@ -6,7 +6,9 @@ namespace millrace::image::filters {
 
 // [-1 -2 -1; 0 0 0; 1 2 1]: positive where the picture grows brighter downwards.
 struct SobelY : Convolution3x3 {
-  static Filter about() { return {.name = "sobel_y", .summary = "vertical gradient, Sobel 3x3"}; }
+  static Filter about() {
+    return {.name = "sobel_y", .summary = "vertical gradient, Sobel 3x3", .chroma = ChromaDefault::neutral};
+  }
 
   template <class A>
   static typename A::Float pixel(A& a, const typename A::Int& x, const typename A::Int& y) {

@@ -10,6 +10,7 @@ struct Threshold : Pointwise {
     return {
         .name = "threshold",
         .summary = "keep values at or above (or below) t, set the others to 0",
+        .chroma = ChromaDefault::neutral,
         .parameters = {{.name = "t", .summary = "the value to compare with", .minimum = -16, .maximum = 16},
                        {.name = "keep",
                         .summary = "which side of t is kept",

@@ -12,14 +12,9 @@
 namespace millrace::image {
 namespace {
 
-// Named in a pipeline or a conversion at one of its ends.
 const Filter* filter_called(std::string_view name) {
-  for (const ElementType type : {ElementType::u8, ElementType::u16}) {
-    for (const Filter* conversion : {&load_filter(type), &store_filter(type)}) {
-      if (conversion->name == name) return conversion;
-    }
-  }
-  return find_filter(name);
+  const auto unnamed = std::ranges::find(unnamed_filters(), name, &Filter::name);
+  return unnamed == unnamed_filters().end() ? find_filter(name) : &*unnamed;
 }
 
 // Takes texts off the front of another.

@@ -3,6 +3,7 @@
 #include "millrace/image/filters/named_filters.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace millrace::image {
 namespace {
@@ -11,22 +12,27 @@ constexpr float chroma_fill = 0.5F;
 
 struct PlaneRequest {
   PlaneGeometry geometry;
-  bool geometric_only = false;
+  Planes planes = Planes::all;
+  bool chroma = false;
   int bits = 0;  // of code values; 0: floats, no conversions
+};
+
+ChromaDefault treatment(const Filter& filter, const PlaneRequest& plane) {
+  if (!plane.chroma || plane.planes == Planes::all) return ChromaDefault::filtered;
+  if (plane.planes == Planes::automatic) return filter.chroma;
+  return filter.geometric ? ChromaDefault::filtered : ChromaDefault::passes;
+}
+
+// What a node makes of a plane.
+struct Made {
+  int stage = StageLayout::source;  // that makes it; of no meaning where it is neutral
+  PlaneGeometry geometry;
+  bool neutral = false;
 };
 
 StageLayout conversion(const Filter& filter, int input, const PlaneGeometry& geometry, double maximum) {
   StageLayout stage{.filter = &filter, .node = -1, .inputs = {input}, .input = geometry, .output = geometry};
   stage.coefficients = filter.coefficients(geometry, {maximum});
-  return stage;
-}
-
-// A plane that no filter touches still needs a stage that makes the output: a crop that keeps everything.
-StageLayout copy(const PlaneGeometry& geometry) {
-  const Filter& crop = *find_filter("crop");
-  StageLayout stage{
-      .filter = &crop, .node = -1, .inputs = {StageLayout::source}, .input = geometry, .output = geometry};
-  stage.coefficients = crop.coefficients(geometry, {1});
   return stage;
 }
 
@@ -54,65 +60,88 @@ std::vector<StageLayout> leading_to(int last, std::vector<StageLayout> stages) {
   return kept;
 }
 
+// What the node makes, with its stage added where it needs one.
+Result<Made> add_node(const Pipeline& pipeline, std::size_t n, const std::vector<Made>& inputs,
+                      ChromaDefault treatment, std::vector<StageLayout>& stages) {
+  const Node& node = pipeline.nodes[n];
+  if (treatment == ChromaDefault::passes) return inputs[0];
+  const PlaneGeometry& geometry = inputs[0].geometry;
+  for (const Made& input : inputs) {
+    if (input.geometry.size != geometry.size) {
+      return usage_error("{}: its inputs differ in size, {}x{} and {}x{}; give every branch the same crop",
+                         node.filter->name, geometry.size.width, geometry.size.height,
+                         input.geometry.size.width, input.geometry.size.height);
+    }
+  }
+  auto output = node.filter->output(geometry, node.values);
+  if (!output) return std::unexpected(output.error());
+  if (treatment == ChromaDefault::neutral || std::ranges::any_of(inputs, &Made::neutral))
+    return Made{.geometry = *output, .neutral = true};
+  StageLayout& stage = stages.emplace_back();
+  stage.filter = node.filter;
+  stage.node = static_cast<int>(n);
+  for (const Made& input : inputs)
+    stage.inputs.push_back(input.stage);
+  stage.input = geometry;
+  stage.output = *output;
+  stage.coefficients = node.filter->coefficients(geometry, node.values);
+  return Made{.stage = static_cast<int>(stages.size()) - 1, .geometry = *output};
+}
+
 Result<PlaneLayout> layout(const Pipeline& pipeline, const PlaneRequest& request) {
-  PlaneLayout layout{.source = request.geometry, .source_type = ElementType::f32, .stages = {}};
+  PlaneLayout layout{.source = request.geometry, .output = request.geometry};
+  std::vector<StageLayout>& stages = layout.stages;
   const double maximum = (1 << request.bits) - 1;
-  const ElementType codes = request.bits > 8 ? ElementType::u16 : ElementType::u8;
+  Made source{.geometry = request.geometry};
   if (request.bits > 0) {
-    layout.source_type = codes;
-    layout.stages.push_back(conversion(load_filter(codes), StageLayout::source, request.geometry, maximum));
+    layout.source_type = layout.output_type = request.bits > 8 ? ElementType::u16 : ElementType::u8;
+    layout.neutral = static_cast<float>(1 << (request.bits - 1));
+    stages.push_back(
+        conversion(load_filter(layout.source_type), StageLayout::source, request.geometry, maximum));
+    source.stage = 0;
   }
-  const int first =
-      static_cast<int>(layout.stages.size()) - 1;  // what a node's `source` means: load, or the plane
 
-  const auto geometry_of = [&](int stage) {
-    return stage < 0 ? request.geometry : layout.stages[stage].output;
-  };
-  std::vector<int> stage_of_node;
+  std::vector<Made> made;
   for (std::size_t n = 0; n < pipeline.nodes.size(); ++n) {
-    const Node& node = pipeline.nodes[n];
-    std::vector<int> inputs;
-    inputs.reserve(node.inputs.size());
-    for (int input : node.inputs) {
-      inputs.push_back(input == Node::source ? first : stage_of_node[input]);
-    }
-    if (request.geometric_only && !node.filter->geometric) {
-      stage_of_node.push_back(inputs[0]);
-      continue;
-    }
-    StageLayout stage{.filter = node.filter,
-                      .node = static_cast<int>(n),
-                      .inputs = inputs,
-                      .input = geometry_of(inputs[0])};
-    for (int input : inputs) {
-      const Size size = geometry_of(input).size;
-      if (size != stage.input.size) {
-        return usage_error("{}: its inputs differ in size, {}x{} and {}x{}; give every branch the same crop",
-                           node.filter->name, stage.input.size.width, stage.input.size.height, size.width,
-                           size.height);
-      }
-    }
-    auto output = node.filter->output(stage.input, node.values);
-    if (!output) return std::unexpected(output.error());
-    stage.output = *output;
-    stage.coefficients = node.filter->coefficients(stage.input, node.values);
-    stage_of_node.push_back(static_cast<int>(layout.stages.size()));
-    layout.stages.push_back(std::move(stage));
+    std::vector<Made> inputs;
+    for (int input : pipeline.nodes[n].inputs)
+      inputs.push_back(input == Node::source ? source : made[input]);
+    auto result = add_node(pipeline, n, inputs, treatment(*pipeline.nodes[n].filter, request), stages);
+    if (!result) return std::unexpected(result.error());
+    made.push_back(*result);
   }
 
-  int last = stage_of_node.back();
-  if (request.bits > 0) {
-    layout.stages.push_back(conversion(store_filter(codes), last, geometry_of(last), maximum));
-    last = static_cast<int>(layout.stages.size()) - 1;
-  } else if (last == StageLayout::source) {
-    layout.stages.push_back(copy(request.geometry));
-    last = static_cast<int>(layout.stages.size()) - 1;
+  const Made& last = made.back();
+  layout.output = last.geometry;
+  if (last.neutral) {
+    stages.clear();
+    return layout;
   }
-  layout.stages = leading_to(last, std::move(layout.stages));
+  int output = last.stage;
+  if (request.bits > 0 || output == StageLayout::source) {
+    const Filter& filter = request.bits > 0 ? store_filter(layout.output_type) : copy_filter();
+    output = static_cast<int>(stages.size());
+    stages.push_back(conversion(filter, last.stage, last.geometry, maximum));
+  }
+  stages = leading_to(output, std::move(stages));
   return layout;
 }
 
+constexpr std::pair<Planes, std::string_view> planes_names[] = {
+    {Planes::automatic, "auto"}, {Planes::all, "all"}, {Planes::luma, "luma"}};
+
 }  // namespace
+
+std::string_view name_of(Planes planes) {
+  return std::ranges::find(planes_names, planes, &std::pair<Planes, std::string_view>::first)->second;
+}
+
+Result<Planes> parse_planes(std::string_view name) {
+  for (const auto& [planes, its_name] : planes_names) {
+    if (its_name == name) return planes;
+  }
+  return usage_error("unknown planes '{}'; use auto, all or luma", name);
+}
 
 StageLayout::Reads StageLayout::reads(const Rect& rect) const {
   if (rect.empty()) return {};
@@ -143,12 +172,13 @@ Result<FrameLayout> lay_out_frame(const Pipeline& pipeline, const video::FrameFo
   FrameLayout frame{.input = format, .output = format, .planes = {}};
   for (int p = 0; p < video::plane_count(format.chroma); ++p) {
     auto layouts = layout(pipeline, {.geometry = plane_geometry(format, p),
-                                     .geometric_only = planes == Planes::luma && p > 0,
+                                     .planes = planes,
+                                     .chroma = p > 0,
                                      .bits = samples == Samples::codes ? format.bits : 0});
     if (!layouts) return std::unexpected(layouts.error());
     frame.planes.push_back(std::move(*layouts));
   }
-  const Size luma = frame.planes[0].output().output.luma;
+  const Size luma = frame.planes[0].output.luma;
   frame.output.width = luma.width;
   frame.output.height = luma.height;
   return frame;
@@ -159,6 +189,7 @@ Result<PlaneLayout> lay_out_plane(const Pipeline& pipeline, const PlaneGeometry&
 }
 
 std::vector<Rect> required_regions(const PlaneLayout& layout, const Rect& output) {
+  if (layout.is_neutral()) return {};
   std::vector<Rect> regions(layout.stages.size());
   regions.back() = output;
   for (std::size_t s = layout.stages.size(); s-- > 0;) {

@@ -5,6 +5,7 @@
 #include "millrace/image/pipeline/pipeline.h"
 #include "millrace/video/frame/frame.h"
 
+#include <string_view>
 #include <vector>
 
 namespace millrace::image {
@@ -30,20 +31,30 @@ struct StageLayout {
   [[nodiscard]] bool interior(const Rect& rect) const { return reads(rect).interior; }
 };
 
-// Stages in topological order, the last one is the output. Never empty.
 struct PlaneLayout {
   PlaneGeometry source;
   ElementType source_type = ElementType::f32;
+  PlaneGeometry output;
+  ElementType output_type = ElementType::f32;
+  // In topological order; the last one makes the output.
   std::vector<StageLayout> stages;
+  // Where there are no stages, every sample of the output: 0.5, or the code value for it. The source is not
+  // read then.
+  float neutral = 0.5F;
 
-  [[nodiscard]] const StageLayout& output() const { return stages.back(); }
-  [[nodiscard]] ElementType output_type() const { return stages.back().filter->output_type; }
+  [[nodiscard]] bool is_neutral() const { return stages.empty(); }
 };
 
+// What filters do to the chroma planes of a frame.
 enum class Planes {
-  all,   // every filter on every plane
-  luma,  // chroma passes through the geometric filters only
+  automatic,  // what each filter declares: see ChromaDefault. Chroma that became neutral stays so
+  all,        // what they do to luma: each plane is an image of its own, as in the paper
+  luma,       // nothing, but for the geometric ones
 };
+
+// "auto", "all", "luma"
+[[nodiscard]] std::string_view name_of(Planes planes);
+[[nodiscard]] Result<Planes> parse_planes(std::string_view name);
 
 // Whether planes hold code values, converted by the first and last stages, or floats in [0,1] as they are
 // (for measuring computation alone).
@@ -52,7 +63,7 @@ enum class Samples { codes, floats };
 struct FrameLayout {
   video::FrameFormat input;
   video::FrameFormat output;
-  std::vector<PlaneLayout> planes;
+  std::vector<PlaneLayout> planes;  // luma, which is never neutral, comes first
 };
 
 // Usage error where a plane is too small for a filter.
@@ -67,7 +78,7 @@ struct FrameLayout {
 [[nodiscard]] Result<PlaneLayout> lay_out_plane(const Pipeline& pipeline, const PlaneGeometry& geometry);
 
 // For each stage, its output pixels that the output rectangle of the layout needs: the area behind
-// "pixels required" in reports.
+// "pixels required" in reports. None for a neutral plane.
 [[nodiscard]] std::vector<Rect> required_regions(const PlaneLayout& layout, const Rect& output);
 
 }  // namespace millrace::image

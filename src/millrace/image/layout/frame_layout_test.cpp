@@ -1,4 +1,5 @@
 #include "millrace/image/layout/frame_layout.h"
+#include "millrace/image/pipeline/presets.h"
 #include "millrace/image/reference/reference_testing.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +27,9 @@ FrameFormat frame(int width, int height, Chroma chroma = Chroma::c420, int bits 
 
 // What every layout promises: inputs are earlier stages of the right size, and every stage leads to the last.
 void expect_well_formed(const PlaneLayout& layout) {
-  ASSERT_FALSE(layout.stages.empty());
+  if (layout.is_neutral()) return;
+  EXPECT_EQ(layout.output, layout.stages.back().output);
+  EXPECT_EQ(layout.output_type, layout.stages.back().filter->output_type);
   std::vector<bool> read(layout.stages.size());
   for (std::size_t s = 0; s < layout.stages.size(); ++s) {
     const StageLayout& stage = layout.stages[s];
@@ -65,7 +68,7 @@ TEST(PlanFrame, IsWellFormedForEveryFormatAndPipeline) {
     pipelines.push_back(table_pipeline(letter));
   for (const FrameFormat& format : formats) {
     for (const Pipeline& pipeline : pipelines) {
-      for (Planes planes : {Planes::all, Planes::luma}) {
+      for (Planes planes : {Planes::automatic, Planes::all, Planes::luma}) {
         for (Samples samples : {Samples::codes, Samples::floats}) {
           const auto layouts = lay_out_frame(pipeline, format, planes, samples);
           ASSERT_TRUE(layouts.has_value()) << layouts.error().message;
@@ -83,14 +86,14 @@ TEST(PlanFrame, ConvertsCodesAtBothEnds) {
   for (const PlaneLayout& layout : eight.planes) {
     EXPECT_THAT(names_of(layout), ElementsAre("load8", "discretise", "threshold", "binary", "store8"));
     EXPECT_EQ(layout.source_type, ElementType::u8);
-    EXPECT_EQ(layout.output_type(), ElementType::u8);
+    EXPECT_EQ(layout.output_type, ElementType::u8);
     EXPECT_EQ(layout.stages.front().coefficients[0], 255.0F);
     EXPECT_EQ(layout.stages.back().coefficients[0], 255.0F);
   }
   const FrameLayout ten = lay_out_frame(table_pipeline('D'), frame(16, 16, Chroma::c420, 10)).value();
   EXPECT_THAT(names_of(ten.planes[0]), ElementsAre("load16", "discretise", "threshold", "binary", "store16"));
   EXPECT_EQ(ten.planes[0].stages.front().coefficients[0], 1023.0F);
-  EXPECT_EQ(ten.planes[0].output_type(), ElementType::u16);
+  EXPECT_EQ(ten.planes[0].output_type, ElementType::u16);
 }
 
 TEST(PlanFrame, ConvertsNothingForFloats) {
@@ -98,7 +101,7 @@ TEST(PlanFrame, ConvertsNothingForFloats) {
       lay_out_frame(table_pipeline('D'), frame(16, 16), Planes::all, Samples::floats).value();
   EXPECT_THAT(names_of(layout.planes[1]), ElementsAre("discretise", "threshold", "binary"));
   EXPECT_EQ(layout.planes[1].source_type, ElementType::f32);
-  EXPECT_EQ(layout.planes[1].output_type(), ElementType::f32);
+  EXPECT_EQ(layout.planes[1].output_type, ElementType::f32);
 }
 
 TEST(PlanFrame, WithLumaAloneChromaPassesThroughGeometricFilters) {
@@ -127,6 +130,59 @@ TEST(PlanFrame, WithLumaAloneChromaFollowsTheFirstInput) {
     const ScalarImage chroma = noise(layout.planes[1].source.size);
     EXPECT_EQ(scalar_reference(layout.planes[1], chroma), scalar_reference(turned.planes[1], chroma));
   }
+}
+
+// The stages of the chroma planes under Planes::automatic; none where they are neutral.
+std::vector<std::string> chroma_stages(const char* pipeline) {
+  const FrameLayout layout =
+      lay_out_frame(*load_pipeline(pipeline), frame(16, 16), Planes::automatic).value();
+  EXPECT_EQ(names_of(layout.planes[1]), names_of(layout.planes[2]));
+  EXPECT_EQ(names_of(layout.planes[0]),
+            names_of(lay_out_frame(*load_pipeline(pipeline), frame(16, 16)).value().planes[0]));
+  return names_of(layout.planes[1]);
+}
+
+TEST(AutomaticPlanes, ChromaGetsWhatEachFilterDeclares) {
+  EXPECT_THAT(chroma_stages("blur | rotate(10)"), ElementsAre("load8", "blur", "rotate", "store8"));
+  EXPECT_THAT(chroma_stages("discretise(8)"), ElementsAre("load8", "store8"));
+  EXPECT_THAT(chroma_stages("discretise(8) | blur"), ElementsAre("load8", "blur", "store8"));
+  EXPECT_THAT(chroma_stages("blur | sobel_x"), ElementsAre());
+}
+
+TEST(AutomaticPlanes, ChromaThatBecameNeutralStaysSo) {
+  EXPECT_THAT(chroma_stages("threshold(0.5) | blur"), ElementsAre());
+  EXPECT_THAT(chroma_stages("threshold(0.5) | discretise(8) | rotate(10)"), ElementsAre());
+  EXPECT_THAT(chroma_stages("[input, blur | sobel_x] | magnitude | blur"), ElementsAre());
+  for (const Preset& preset : presets()) {
+    const bool keeps_colour = preset.name == "@B" || preset.name == "@C";  // lens, turn, crop
+    EXPECT_EQ(chroma_stages(preset.name.data()).empty(), !keeps_colour) << preset.name;
+  }
+}
+
+TEST(AutomaticPlanes, NeutralIsHalfOfTheCodesInTheSizeOfTheOutput) {
+  const Pipeline pipeline =
+      chain({{.filter = "binary"}, {.filter = "crop", .values = {0.7}}, {.filter = "blur"}});
+  for (const FrameFormat& format : formats) {
+    for (Samples samples : {Samples::codes, Samples::floats}) {
+      const auto layout = lay_out_frame(pipeline, format, Planes::automatic, samples);
+      if (!layout) continue;  // nothing left by crop
+      for (int p = 0; p < video::plane_count(format.chroma); ++p) {
+        const PlaneLayout& plane = layout->planes[p];
+        EXPECT_EQ(plane.is_neutral(), p > 0);
+        EXPECT_EQ(plane.output.size,
+                  (Size{video::plane_width(layout->output, p), video::plane_height(layout->output, p)}));
+        const float half = samples == Samples::floats ? 0.5F : static_cast<float>(128 << (format.bits - 8));
+        EXPECT_EQ(plane.neutral, half) << video::to_string(format);
+        EXPECT_EQ(plane.output_type, layout->planes[0].output_type);
+      }
+    }
+  }
+}
+
+TEST(Planes, AreFoundByTheirNames) {
+  for (Planes planes : {Planes::automatic, Planes::all, Planes::luma})
+    EXPECT_EQ(parse_planes(name_of(planes)), planes);
+  EXPECT_EQ(parse_planes("green").error().message, "unknown planes 'green'; use auto, all or luma");
 }
 
 TEST(PlanFrame, StagesKnowTheirNodes) {
@@ -172,7 +228,7 @@ TEST(PlanFrame, CroppedPlanesFitTheOutputFormat) {
           for (int p = 0; p < video::plane_count(chroma); ++p) {
             const PlaneLayout& plane = layout->planes[p];
             expect_well_formed(plane);
-            EXPECT_EQ(plane.output().output.size,
+            EXPECT_EQ(plane.output.size,
                       (Size{video::plane_width(layout->output, p), video::plane_height(layout->output, p)}));
             for (const StageLayout& stage : plane.stages) {
               const Rect needed =
@@ -227,7 +283,7 @@ TEST(PlaneGeometry, RelatesPlanesToTheFrame) {
 TEST(PlanPlane, HasTheStagesOfThePipelineAlone) {
   const PlaneLayout layout = lay_out_plane(table_pipeline('C'), gray({40, 30})).value();
   EXPECT_THAT(names_of(layout), ElementsAre("undistort", "rotate", "crop"));
-  EXPECT_EQ(layout.output().output.size, (Size{32, 24}));
+  EXPECT_EQ(layout.output.size, (Size{32, 24}));
 }
 
 TEST(RequiredRegions, GrowByTheNeighbourhoodOfEachStage) {

@@ -170,6 +170,7 @@ StoringGroups storing_groups(const PlaneLayout& layout) {
 }
 
 bool fits_one_kernel(const PlaneLayout& layout) {
+  if (layout.is_neutral()) return true;
   std::vector<int> all(layout.stages.size());
   std::iota(all.begin(), all.end(), 0);
   return fits(layout, all);

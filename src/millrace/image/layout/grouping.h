@@ -16,7 +16,7 @@ using Grouping = std::vector<std::vector<int>>;
 inline constexpr int max_kernel_stages = 16;
 inline constexpr int max_kernel_buffers = 8;
 
-// Every stage in exactly one group.
+// Every stage in exactly one group; no groups for a neutral plane.
 [[nodiscard]] Grouping group_stages(const PlaneLayout& layout, Fusion fusion);
 
 // The groups of backward_store: the last one is the whole pipeline, the others are all that leads to a stage

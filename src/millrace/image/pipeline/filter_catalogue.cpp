@@ -65,6 +65,19 @@ std::string catalogue_entry(const std::string& label, std::string_view descripti
   return text;
 }
 
+// What a user sees of it; that chroma is filtered like luma goes without saying.
+std::string_view chroma_text(ChromaDefault chroma) {
+  switch (chroma) {
+  case ChromaDefault::filtered:
+    return "";
+  case ChromaDefault::passes:
+    return "; chroma passes";
+  case ChromaDefault::neutral:
+    return "; chroma becomes neutral";
+  }
+  return "";
+}
+
 std::string_view name_of(ParameterType type) {
   switch (type) {
   case ParameterType::real:
@@ -113,6 +126,7 @@ std::string catalogue_text(std::span<const Filter> filters, std::span<const Pres
   for (const Filter& filter : filters) {
     std::string summary(filter.summary);
     if (filter.inputs > 1) summary += fmt::format(" ({} inputs)", filter.inputs);
+    summary += chroma_text(filter.chroma);
     text += catalogue_entry("  " + signature(filter), summary, column);
     for (const Parameter& parameter : filter.parameters) {
       text += catalogue_entry(fmt::format("    {}", parameter.name),
@@ -135,6 +149,7 @@ nlohmann::ordered_json catalogue_json(std::span<const Filter> filters, std::span
                             {"summary", filter.summary},
                             {"inputs", filter.inputs},
                             {"geometric", filter.geometric},
+                            {"chroma", name_of(filter.chroma)},
                             {"parameters", std::move(parameters)}});
   }
   auto presets_json = nlohmann::ordered_json::array();

@@ -16,8 +16,9 @@ namespace millrace::image {
 [[nodiscard]] std::string catalogue_text(std::span<const Filter> filters = all_filters(),
                                          std::span<const Preset> named = presets());
 
-// For programs: {"filters": [{"name", "summary", "inputs", "geometric", "parameters": [{"name", "summary",
-// "type": "real"|"integer"|"choice", "required", ...}]}], "presets": [{"name", "pipeline"}]}. Numbers have
+// For programs: {"filters": [{"name", "summary", "inputs", "geometric", "chroma":
+// "filtered"|"passes"|"neutral", "parameters": [{"name", "summary", "type": "real"|"integer"|"choice",
+// "required", ...}]}], "presets": [{"name", "pipeline"}]}. Numbers have
 // "minimum" and "maximum", and "unit" where there is one; choices have "choices"; optional ones have
 // "default".
 [[nodiscard]] nlohmann::ordered_json catalogue_json(std::span<const Filter> filters = all_filters(),

@@ -27,6 +27,7 @@ std::vector<Filter> sample_filters() {
       "has a summary that is by far too long to fit into the eighty columns of one line of a terminal";
   rich.inputs = 3;
   rich.geometric = true;
+  rich.chroma = ChromaDefault::neutral;
   rich.parameters = {{.name = "angle",
                       .summary = "the angle",
                       .unit = "degrees",
@@ -60,7 +61,7 @@ TEST(FilterCatalogue, AlignsAndWrapsItsText) {
   plain                             does little
   rich(angle, count=3, side=right)  has a summary that is by far too long to fit
                                     into the eighty columns of one line of a
-                                    terminal (3 inputs)
+                                    terminal (3 inputs); chroma becomes neutral
     angle                           the angle: -1.5 to 1.5 degrees
     count                           how many: 2 to 9, whole
     side                            which: left or right
@@ -98,11 +99,11 @@ TEST(FilterCatalogue, FitsATerminalAndNamesEverything) {
 TEST(FilterCatalogue, WritesJsonWithWhatEachTypeHas) {
   EXPECT_EQ(catalogue_json(sample_filters(), sample_presets), nlohmann::ordered_json::parse(R"({
     "filters": [
-      {"name": "plain", "summary": "does little", "inputs": 1, "geometric": false, "parameters": []},
+      {"name": "plain", "summary": "does little", "inputs": 1, "geometric": false, "chroma": "filtered", "parameters": []},
       {"name": "rich",
        "summary":
          "has a summary that is by far too long to fit into the eighty columns of one line of a terminal",
-       "inputs": 3, "geometric": true, "parameters": [
+       "inputs": 3, "geometric": true, "chroma": "neutral", "parameters": [
         {"name": "angle", "summary": "the angle", "type": "real", "required": true,
          "minimum": -1.5, "maximum": 1.5, "unit": "degrees"},
         {"name": "count", "summary": "how many", "type": "integer", "required": false,

@@ -18,9 +18,8 @@ struct Preset {
 [[nodiscard]] std::span<const Preset> presets();
 
 // The pipeline that a command line argument means: a preset where it begins with '@', a TOML file where it
-// ends in
-// ".toml" (pipeline_toml.h), else text in the pipeline language. Usage errors, one line each. Reads that file
-// and nothing else; safe from any thread.
+// ends in ".toml" (pipeline_toml.h), else text in the pipeline language. Usage errors, one line each. Reads
+// that file and nothing else; safe from any thread.
 [[nodiscard]] Result<Pipeline> load_pipeline(std::string_view argument);
 
 }  // namespace millrace::image

@@ -6,7 +6,6 @@
 #include "millrace/image/reference/pixel_reads.h"
 
 #include "millrace/image/filter/algebra.h"
-#include "millrace/image/filters/named_filters.h"
 
 #include <utility>
 
@@ -84,9 +83,11 @@ PixelReads count_pixel_reads(const PlaneLayout& layout, const ScalarImage& sourc
     }
     WatchingSource watching(std::move(inputs));
     watch(stage, uses[s], watching);
-    const Size relative_to = stage.filter == find_filter("crop") ? stage.output.size : source.size;
-    result.stages[s] = {
-        .name = std::string(stage.filter->name), .pixels = relative_to.pixels(), .reads = watching.reads()};
+    const bool resizes = stage.output.size != stage.input.size;
+    result.stages[s] = {.name = std::string(stage.filter->name),
+                        .pixels = (resizes ? stage.output.size : source.size).pixels(),
+                        .of_own_output = resizes,
+                        .reads = watching.reads()};
   }
   return result;
 }

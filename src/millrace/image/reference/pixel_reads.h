@@ -23,8 +23,10 @@ inline constexpr std::array counted_structures{Structure::sequential, Structure:
 // The pixels that one stage reads from all of its inputs together.
 struct StageReads {
   std::string name;  // of the filter
-  // What a rate is relative to: pixels of the layout's source; crop: of its own output.
+  // What a rate is relative to: pixels of the layout's source, or of its own output where the stage changes
+  // the size.
   std::int64_t pixels = 0;
+  bool of_own_output = false;
   // In the order of counted_structures; whole numbers, exact up to 2^53.
   std::array<double, counted_structures.size()> reads{};
 
@@ -43,7 +45,8 @@ struct PixelReads {
 };
 
 // Counts by evaluating every pixel of every stage with the scalar algebra and watching what it reads; the
-// time grows with pixels times stages, even for `backward`. source: as for scalar_reference.
+// time grows with pixels times stages, even for `backward`. layout: not neutral. source: as for
+// scalar_reference.
 [[nodiscard]] PixelReads count_pixel_reads(const PlaneLayout& layout, const ScalarImage& source);
 
 }  // namespace millrace::image

@@ -28,9 +28,14 @@ std::string to_text(const PixelReads& counted) {
     }
   }
 
-  const bool crops = std::ranges::find(counted.stages, "crop", &StageReads::name) != counted.stages.end();
+  std::string resizing;  // names
+  for (const StageReads& stage : counted.stages) {
+    if (stage.of_own_output && !resizing.contains(stage.name))
+      resizing += (resizing.empty() ? "" : ", ") + stage.name;
+  }
   std::string text = fmt::format("source pixels read per pixel of the {}x{} frame{}\n", counted.frame.width,
-                                 counted.frame.height, crops ? " (crop: of its own output)" : "");
+                                 counted.frame.height,
+                                 resizing.empty() ? "" : fmt::format(" ({}: of its own output)", resizing));
   const auto add_line = [&](std::string_view name, auto&& cell_of) {
     text += fmt::format("{:<{}}", name, name_width);
     for (std::size_t i = 0; i < counted_structures.size(); ++i) {

@@ -62,6 +62,10 @@ std::vector<ScalarImage> scalar_stages(const PlaneLayout& layout, const ScalarIm
 }
 
 ScalarImage scalar_reference(const PlaneLayout& layout, const ScalarImage& source) {
+  if (layout.is_neutral()) {
+    const Size size = layout.output.size;
+    return {.size = size, .pixels = std::vector<float>(size.pixels(), layout.neutral)};
+  }
   return std::move(scalar_stages(layout, source).back());
 }
 

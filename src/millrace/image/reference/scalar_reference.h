@@ -34,7 +34,7 @@ struct ScalarImage {
 // Bit-identical to compiled kernels only where float expressions are not contracted (-ffp-contract=off).
 [[nodiscard]] std::vector<ScalarImage> scalar_stages(const PlaneLayout& layout, const ScalarImage& source);
 
-// The last of them: the output of the layout.
+// The last of them: the output of the layout. Of a neutral plane, which has no stages, what fills it.
 [[nodiscard]] ScalarImage scalar_reference(const PlaneLayout& layout, const ScalarImage& source);
 
 }  // namespace millrace::image

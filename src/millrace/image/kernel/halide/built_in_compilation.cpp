@@ -11,10 +11,7 @@ namespace millrace::image {
 
 Status compile_built_in_kernels(const std::string& folder, std::span<const machine::Isa> isas) {
   std::vector<Filter> filters(all_filters().begin(), all_filters().end());
-  for (const ElementType type : {ElementType::u8, ElementType::u16}) {
-    filters.push_back(load_filter(type));
-    filters.push_back(store_filter(type));
-  }
+  filters.insert(filters.end(), unnamed_filters().begin(), unnamed_filters().end());
 
   std::string declarations;
   std::string table;

@@ -1,0 +1,30 @@
+// The planes of a frame that are gray: no kernel runs for them.
+#pragma once
+
+#include "millrace/base/result.h"
+#include "millrace/image/execute/structure_runner.h"
+#include "millrace/pool/team.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace millrace::image {
+
+class NeutralPlanes {
+ public:
+  // Every sample of this plane of a frame's output is `sample`: see PlaneLayout::neutral.
+  void add(std::size_t plane, float sample) { planes_.push_back({plane, sample}); }
+  [[nodiscard]] bool empty() const { return planes_.empty(); }
+
+  // Writes them, each member of the team a band of its own. An Error only where the team fails.
+  [[nodiscard]] Status fill(const FrameTask& frame, pool::Team& team) const;
+
+ private:
+  struct Plane {
+    std::size_t plane;
+    float sample;
+  };
+  std::vector<Plane> planes_;
+};
+
+}  // namespace millrace::image
