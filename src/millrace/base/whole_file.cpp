@@ -26,13 +26,16 @@ Result<std::vector<std::byte>> read_whole(InputFile& file) {
   }
 }
 
-Result<std::optional<std::vector<std::byte>>> read_regular_file(const std::string& path) {
+Result<std::optional<std::vector<std::byte>>> read_regular_file(const std::string& path,
+                                                                std::uint64_t most_bytes) {
   const auto file = Descriptor::owned(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.is_open() && errno == ENOENT) return std::nullopt;
   if (!file.is_open()) return failure("cannot open '{}': {}", path, system_reason(errno));
   struct stat status{};
   if (fstat(file.get(), &status) != 0) return failure("cannot read '{}': {}", path, system_reason(errno));
   if (!S_ISREG(status.st_mode)) return failure("cannot read '{}': no regular file", path);
+  if (static_cast<std::uint64_t>(status.st_size) > most_bytes)
+    return failure("cannot read '{}': larger than {} bytes", path, most_bytes);
   std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
   const Transfer done = read_all_at(file.get(), 0, bytes);
   if (done.error != 0) return failure("cannot read '{}': {}", path, system_reason(done.error));

@@ -6,6 +6,8 @@
 #include "millrace/base/result.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,7 +21,10 @@ namespace millrace {
 
 // The whole file; none where there is no such file. Failure that names the file for any other reason, a
 // folder or pipe included.
-[[nodiscard]] Result<std::optional<std::vector<std::byte>>> read_regular_file(const std::string& path);
+// most_bytes: failure for a larger one.
+[[nodiscard]] Result<std::optional<std::vector<std::byte>>>
+read_regular_file(const std::string& path,
+                  std::uint64_t most_bytes = std::numeric_limits<std::uint64_t>::max());
 
 // The text of a file or pipe, or of standard input for "-". Errors of InputFile; usage error, after no more
 // than that was read, where there are more than `most_bytes`.
