@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <sched.h>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -147,7 +148,7 @@ std::int64_t default_slice_ns() {
   // A new thread that is given slice 0 has the kernel's own again, whatever its maker had.
   static const std::int64_t slice = [] {
     std::int64_t found = 0;
-    std::thread([&found] {
+    const auto find = [&found] {
       auto own = read_attributes(0);
       if (!own) return;
       if (is_realtime(class_of(own->policy))) own->policy = 0;
@@ -156,7 +157,13 @@ std::int64_t default_slice_ns() {
       own->flags = 0;
       if (syscall(SYS_sched_setattr, 0, &*own, 0) != 0) return;
       if (const auto now = read_attributes(0)) found = static_cast<std::int64_t>(now->runtime);
-    }).join();
+    };
+    try {
+      std::thread(find).join();
+    } catch (const std::system_error&) {
+      // No thread may be made here (RLIMIT_NPROC): this one's slice, which it seldom was given.
+      if (const auto own = read_attributes(0)) found = static_cast<std::int64_t>(own->runtime);
+    }
     return found;
   }();
   return slice;
