@@ -2,6 +2,7 @@
 
 #include "millrace/base/cache_folder.h"
 #include "millrace/base/system_reason.h"
+#include "millrace/tuning/private_database.h"
 #include "millrace/tuning/sqlite_statement.h"
 
 #include <cerrno>
@@ -124,8 +125,10 @@ ProfileStore ProfileStore::open(const fs::path& path, const ProfileLimits& limit
   ProfileStore store;
   store.path_ = path;
   store.limits_ = limits;
-  std::error_code ignored;  // opening says what is wrong
-  fs::create_directories(path.parent_path(), ignored);
+  if (const std::string reason = keep_private(path); !reason.empty()) {
+    store.warning_ = fmt::format("no profiles: {}; going on without", reason);
+    return store;
+  }
   if (store.try_open() == Opened::damaged && !store.replace_damaged()) store.database_.reset();
   return store;
 }

@@ -36,9 +36,9 @@ struct StoredProfile {
 // Used by one thread. Do not carry it over a fork.
 class ProfileStore {
  public:
-  // Makes directory and file where they are missing; brings a file of an earlier version up to date. A file
-  // that is damaged is moved aside, to NAME.damaged-1 or the next number that is free, and a new one begun;
-  // warning() tells of it.
+  // Makes directory and file where they are missing, for this user alone, and uses no other user's; brings a file
+  // of an earlier version up to date. A file that is damaged is moved aside, to NAME.damaged-1 or the next number
+  // that is free, and a new one begun; warning() tells of it.
   [[nodiscard]] static ProfileStore open(const std::filesystem::path& path, const ProfileLimits& limits = {});
 
   // What went wrong on opening, in one line for a person; empty: nothing.

@@ -8,6 +8,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 namespace millrace::tuning {
@@ -248,6 +249,32 @@ TEST(Profile, KeepsWhatTheSpaceStillHas) {
   ASSERT_EQ(remembered->costs.size(), 1U);
   EXPECT_EQ(to_profile(*remembered, *space), (Profile{.plan = "threads=2", .costs = {{"threads=1", 1.5}}}));
   EXPECT_FALSE(from_profile({.plan = "threads=4"}, *space));
+}
+
+TEST_F(ProfileStoreTest, IsReadByNobodyElse) {
+  const auto mode_of = [](const fs::path& path) {
+    return static_cast<unsigned>(fs::status(path).permissions());
+  };
+  const mode_t before = ::umask(0);
+  fs::create_directories(path_.parent_path());
+  std::ofstream(path_).close();  // as an earlier version left it
+  EXPECT_EQ(mode_of(path_), 0666U);
+  ProfileStore store = ProfileStore::open(path_);
+  EXPECT_TRUE(store.save(key(1), profile(1)));
+  ::umask(before);
+  EXPECT_EQ(mode_of(path_.parent_path()), 0700U);
+  for (const auto& entry : fs::directory_iterator(path_.parent_path()))
+    EXPECT_EQ(mode_of(entry.path()), 0600U) << entry.path();
+}
+
+TEST_F(ProfileStoreTest, OfAnotherUserIsNotUsed) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to give a folder away";
+  fs::create_directories(path_.parent_path());
+  ASSERT_EQ(::chown(path_.parent_path().c_str(), 65534, 65534), 0);
+  ProfileStore store = ProfileStore::open(path_);
+  EXPECT_FALSE(store.usable());
+  EXPECT_THAT(store.warning(), HasSubstr("belongs to user 65534"));
+  EXPECT_TRUE(fs::is_empty(path_.parent_path()));
 }
 
 }  // namespace
