@@ -13,6 +13,8 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -21,6 +23,12 @@
 
 namespace millrace::cli {
 namespace {
+
+// To standard error, where that takes it: nothing that the program's end depends on.
+template <class... Args> void say(fmt::format_string<Args...> format, Args&&... args) {
+  const std::string text = fmt::format(format, std::forward<Args>(args)...);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
 
 // Ends this process as the program ended: with its exit code, or by the same signal, of which nobody wants a
 // second core.
@@ -42,7 +50,7 @@ namespace {
 Result<int> run(const placement::RunSettings& settings, const ExecOptions& options) {
   const auto summary = placement::run_program(settings);
   if (!summary) return std::unexpected(summary.error());
-  if (!options.quiet) fmt::print(stderr, "{}", placement::to_text(*summary));
+  if (!options.quiet) say("{}", placement::to_text(*summary));
   if (!options.json.empty())
     if (const auto written =
             write_json(placement::to_json(*summary), options.json, overwrite_if(options.force));
@@ -55,35 +63,40 @@ double percent(double log_ratio) { return 100 * (std::exp(log_ratio) - 1); }
 
 Status learn(const placement::RunSettings& settings, const ExecOptions& options) {
   const auto report = placement::learn_program(
-      settings, *options.learn, [&options](const placement::Plan& plan, double seconds) {
-        if (!options.quiet) fmt::print(stderr, "{:8.3f} s  {}\n", seconds, to_string(plan));
+      settings, *options.learn, [&options](const placement::Plan& plan, double seconds, bool beside_others) {
+        if (!options.quiet)
+          say("{:8.3f} s  {}{}\n", seconds, to_string(plan),
+              beside_others ? "  (others take the CPUs: nothing is learnt beside them)" : "");
       });
   if (!report) return std::unexpected(report.error());
   if (options.quiet) return {};
   const auto print = [](const std::vector<double>& log_ratios, const std::string& what) {
     const auto gain = estimate_gain(log_ratios, placement::Confidence::p95);
     if (gain.pairs > 1)
-      fmt::print(stderr, "{:+8.1f} % ({:+.1f} to {:+.1f}, {} pairs)  {}\n", percent(gain.mean),
-                 percent(gain.low), percent(gain.high), gain.pairs, what);
+      say("{:+8.1f} % ({:+.1f} to {:+.1f}, {} pairs)  {}\n", percent(gain.mean), percent(gain.low),
+          percent(gain.high), gain.pairs, what);
   };
   for (const auto& plan : report->left_out)
-    fmt::print(stderr, "left out, as its threads would get what they have: {}\n", to_string(plan));
-  if (!report->candidates.empty())
-    fmt::print(stderr, "after {} runs, faster than untouched by:\n", report->runs);
+    say("left out, as its threads would get what they have: {}\n", to_string(plan));
+  if (!report->candidates.empty()) say("after {} runs, faster than untouched by:\n", report->runs);
   for (const auto& candidate : report->candidates)
     print(candidate.log_ratios, to_string(candidate.plan));
   for (const auto& candidate : report->candidates)
     print(candidate.confirmation, to_string(candidate.plan) + ", against untouched alone: decides");
   if (placement::disturbed(report->runs, report->beside_others))
-    fmt::print(stderr, "learnt: nothing, as others took the CPUs before {} of {} runs\n",
-               report->beside_others, report->runs);
+    say("learnt: nothing, as others took the CPUs before {} of {} runs\n", report->beside_others,
+        report->runs);
   else
-    fmt::print(stderr, "learnt: {}\n", to_string(report->plan));
+    say("learnt: {}\n", to_string(report->plan));
   return {};
 }
 
 // How the program ended; nothing where it was learnt from.
 Result<std::optional<int>> execute(const ExecOptions& options) {
+  // A summary that nobody reads, and a file that may grow no further, are not to end this process; the
+  // program finds these signals as this process did (ExecOptions::ignored_signals).
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   if (Status checked = check_outputs({{"--json", options.json}}, overwrite_if(options.force)); !checked)
     return std::unexpected(checked.error());
   auto settings = to_settings(options);

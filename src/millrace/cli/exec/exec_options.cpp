@@ -1,6 +1,7 @@
 #include "millrace/cli/exec/exec_options.h"
 
 #include "millrace/base/overwrite.h"
+#include "millrace/machine/thread_affinity.h"
 #include "millrace/placement/policy/plug_in.h"
 #include "millrace/placement/policy/rule_file.h"
 
@@ -18,8 +19,8 @@ using placement::RunSettings;
 constexpr std::string_view list_prefix = "cpus=";
 constexpr std::string_view rules_prefix = "rules=";
 
-// "0-3" or "0;1;2-3".
-Result<placement::Policy> parse_cpu_lists(std::string_view text) {
+// "0-3" or "0;1;2-3"; allowed: the CPUs that the program may use.
+Result<placement::Policy> parse_cpu_lists(std::string_view text, const machine::CpuSet& allowed) {
   std::vector<machine::CpuSet> lists;
   while (true) {
     const std::string_view part = text.substr(0, text.find(';'));
@@ -29,6 +30,9 @@ Result<placement::Policy> parse_cpu_lists(std::string_view text) {
           "--policy cpus=: '{}' is no list of CPUs such as 0-3,8; lists for one thread each in "
           "turn are separated by ';'",
           part);
+    if (!allowed.contains_all(*list))
+      return usage_error("--policy cpus=: the program may not use CPU {}, only {}",
+                         (*list - allowed).to_string(), allowed.to_string());
     lists.push_back(std::move(*list));
     if (part.size() == text.size()) return placement::cpu_list_policy(std::move(lists));
     text.remove_prefix(part.size() + 1);
@@ -44,7 +48,10 @@ Status set_policy(const std::string& name, RunSettings& settings) {
     return {};
   }
   if (name.starts_with(list_prefix)) {
-    auto policy = parse_cpu_lists(std::string_view(name).substr(list_prefix.size()));
+    const auto allowed =
+        settings.attach ? machine::thread_affinity(*settings.attach) : machine::current_thread_affinity();
+    if (!allowed) return usage_error("--attach: {}", allowed.error().message);
+    auto policy = parse_cpu_lists(std::string_view(name).substr(list_prefix.size()), *allowed);
     if (!policy) return std::unexpected(policy.error());
     settings.policy = std::move(*policy);
     settings.masks = MasksNeed::nothing;

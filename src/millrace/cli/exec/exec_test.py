@@ -3,6 +3,7 @@
 import ctypes
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -87,7 +88,8 @@ class Exec(unittest.TestCase):
 
     def test_what_is_impossible_is_refused_before_anything_runs(self):
         for arguments in (["--policy", "nonsense"], ["--sched", "idle"], ["--slice", "0"], ["--slice", "500"],
-                          ["--birth", "magic"], ["--progress", "([0-9"], ["--policy", "cpus=x"],
+                          ["--birth", "magic"], ["--progress", "([0-9"], ["--policy", "cpus=x"], ["--policy", "cpus=0;999"],
+                          ["--policy", "rules=/dev/zero"],
                           ["--policy", "rules=/nonexistent"], ["--policy", "./nonexistent.so"], ["--learn", "2"],
                           ["--policy", "auto", "--sched", "batch"], ["--progress", "x", "--progress-from", "1"]):
             done = self.run_exec(*arguments, "--", "echo", "began")
@@ -108,6 +110,26 @@ class Exec(unittest.TestCase):
         failing = self.run_exec("--learn", "40", "--", "sh", "-c", "exit 3")
         self.assertEqual(failing.returncode, 1)
         self.assertIn("exit code 3", failing.stderr)
+
+    def test_a_standard_error_that_takes_nothing_leaves_the_exit_code_alone(self):
+        reading, writing = os.pipe()
+        os.close(reading)
+        for error in (open("/dev/full", "w", encoding="ascii"), writing):  # pylint: disable=consider-using-with
+            done = subprocess.run([MILLRACE, "exec", "--policy", "none", "--", "sh", "-c", "exit 3"],
+                                  env=self.environment, stderr=error, timeout=120, check=False)
+            self.assertEqual(done.returncode, 3)
+        os.close(writing)
+
+    def test_a_limit_on_file_sizes_ends_nothing(self):
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        done = self.run_exec("--", "sh", "-c", "exit 3",
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, limit)))
+        self.assertEqual(done.returncode, 3, done.stderr)
+
+    def test_patterns_take_the_time_of_a_line(self):
+        done = self.run_exec("--quiet", "--policy", "none", "--progress", "(x+x+)+y", "--", "sh", "-c",
+                             "head -c 3000 /dev/zero | tr '\\0' x >&2; echo >&2")
+        self.assertEqual(done.returncode, 0)
 
     def test_rules_and_cpu_lists_place_threads(self):
         cpu = max(os.sched_getaffinity(0))

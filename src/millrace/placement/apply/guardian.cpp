@@ -7,6 +7,8 @@
 
 #include <cerrno>
 #include <csignal>
+#include <fcntl.h>
+#include <string>
 #include <tuple>
 #include <unistd.h>
 
@@ -17,25 +19,28 @@
 namespace millrace::placement {
 namespace {
 
-// Moves the one descriptor that is needed to 0 and closes all others, so that nobody waits for the guardian
-// at the other end of a pipe that was this process's output.
-void keep_only(int descriptor) {
-  dup2(descriptor, 0);
-  syscall(SYS_close_range, 1U, ~0U, 0U);
+// Moves the descriptors that are needed to 0 and 1 and closes all others, so that nobody waits for the
+// guardian at the other end of a pipe that was this process's output.
+void keep_only(int alive, int folder) {
+  constexpr int out_of_the_way = 10;
+  const int moved = fcntl(folder, F_DUPFD, out_of_the_way);
+  dup2(alive, 0);
+  dup2(moved, 1);
+  syscall(SYS_close_range, 2U, ~0U, 0U);
 }
 
-[[noreturn]] void guard(int alive, const std::filesystem::path& journal) {
+[[noreturn]] void guard(int alive, int folder, const std::string& journal) {
   setsid();
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
   prctl(PR_SET_NAME, "millrace-guard");
-  keep_only(alive);
+  keep_only(alive, folder);
   char word = 0;
   ssize_t size = 0;
   while ((size = read(0, &word, 1)) < 0 && errno == EINTR) {
   }
-  if (size == 0) restore_by_file(journal);
+  if (size == 0) restore_by_file(1, journal);
   _exit(0);
 }
 
@@ -45,24 +50,26 @@ Guardian::~Guardian() {
   const char word = 1;
   // Fails only when the guardian is gone.
   if (alive_.is_open()) std::ignore = write(alive_.get(), &word, 1);
+  // Left to init, it would stay where init asks for nobody. Who traced the program may have asked already.
+  while (process_ > 0 && waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+  }
 }
 
-Result<Guardian> Guardian::start(const std::filesystem::path& journal) {
+Result<Guardian> Guardian::start(const Journal& journal) {
+  Guardian guardian;
+  if (journal.refuses()) return guardian;
   auto pipe = make_pipe();
   if (!pipe) return std::unexpected(pipe.error());
   // Known from now on: the guardian must not have to make a thread.
   std::ignore = machine::default_slice_ns();
-  const pid_t between = fork();
-  if (between < 0) return failure("cannot make a process: {}", system_reason(errno));
-  if (between == 0) {
-    // The child of a child belongs to nobody who would have to wait for it.
+  guardian.process_ = fork();
+  if (guardian.process_ < 0) return failure("cannot make a process: {}", system_reason(errno));
+  if (guardian.process_ == 0) {
     pipe->write_end.close();
-    if (fork() == 0) guard(pipe->read_end.get(), journal);
-    _exit(0);
+    guard(pipe->read_end.get(), journal.folder().descriptor(), journal.name());
   }
-  while (waitpid(between, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  return Guardian(std::move(pipe->write_end));
+  guardian.alive_ = std::move(pipe->write_end);
+  return guardian;
 }
 
 }  // namespace millrace::placement

@@ -3,28 +3,36 @@
 
 #include "millrace/base/descriptor.h"
 #include "millrace/base/result.h"
+#include "millrace/placement/apply/journal.h"
 
-#include <filesystem>
+#include <utility>
+
+#include <sys/types.h>
 
 namespace millrace::placement {
 
 // While it lives, the end of this process for any reason, SIGKILL included, makes the guardian restore by the
-// journal and remove it. When the object is destroyed, the guardian just ends.
+// journal and remove it. When the object is destroyed, the guardian ends and is waited for.
 class Guardian {
  public:
   // Make it before any thread: the guardian is a fork of this process, in a session of its own so that
   // signals from the terminal or to the process group do not reach it. It holds no descriptor of this process
-  // but one end of a pipe.
-  [[nodiscard]] static Result<Guardian> start(const std::filesystem::path& journal);
-  Guardian(Guardian&&) = default;
+  // but one end of a pipe and the journal's folder. Of a journal that refuses, nothing is guarded.
+  [[nodiscard]] static Result<Guardian> start(const Journal& journal);
+  Guardian(Guardian&& other) noexcept
+      : alive_(std::move(other.alive_)), process_(std::exchange(other.process_, -1)) {}
   Guardian& operator=(Guardian&&) = delete;
   ~Guardian();
 
+  // -1 where there is none.
+  [[nodiscard]] pid_t process() const { return process_; }
+
  private:
-  explicit Guardian(Descriptor alive) : alive_(std::move(alive)) {}
+  Guardian() = default;
 
   // The guardian reads the other end: a word dismisses it, the end without one is this process's end.
   Descriptor alive_;
+  pid_t process_ = -1;
 };
 
 }  // namespace millrace::placement

@@ -1,19 +1,23 @@
 #include "millrace/placement/apply/journal.h"
 
+#include "millrace/base/clock.h"
 #include "millrace/base/system_reason.h"
 #include "millrace/machine/thread_affinity.h"
 #include "millrace/placement/task/task_files.h"
 
-#include <algorithm>
+#include <array>
 #include <cerrno>
-#include <cstdlib>
+#include <dirent.h>
 #include <fcntl.h>
+#include <memory>
 #include <optional>
 #include <sstream>
 #include <tuple>
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 
 namespace millrace::placement {
@@ -21,7 +25,6 @@ namespace {
 
 using machine::CpuSet;
 
-constexpr std::string_view suffix = ".journal";
 constexpr std::string_view end_of_line = ";";  // a line without it was not written as a whole
 
 // "-" for the empty set, so that every field is one word.
@@ -55,7 +58,15 @@ void parse_line(const std::string& line, JournalContent& content) {
     return;
   }
   if (kind == "attributes") {
-    content.attributes = true;
+    std::string name;
+    std::int64_t slice_ns = 0;
+    words >> name >> slice_ns;
+    const auto scheduling_class = machine::parse_scheduling_class(name);
+    if (words && scheduling_class) content.attributes.emplace(*scheduling_class, slice_ns);
+    return;
+  }
+  if (kind == "namespace") {
+    words >> content.pid_namespace;
     return;
   }
   ProcessId id;
@@ -78,12 +89,6 @@ bool is_the_same(const ProcessId& id) {
   return stat && stat->start_time == id.start_time;
 }
 
-// A run that was killed is a zombie until its parent asks for it.
-bool goes_on(const ProcessId& run) {
-  const auto stat = read_task_stat(run.number, run.number);
-  return stat && stat->start_time == run.start_time && stat->state != 'Z';
-}
-
 enum class Outcome { unchanged, restored, failed };
 
 Outcome restore_mask(pid_t thread, const CpuSet& original, const std::set<std::string>& set) {
@@ -92,9 +97,10 @@ Outcome restore_mask(pid_t thread, const CpuSet& original, const std::set<std::s
   return machine::bind_thread(thread, original) ? Outcome::restored : Outcome::failed;
 }
 
-Outcome restore_attributes(pid_t thread, const Original& original) {
+Outcome restore_attributes(pid_t thread, const Original& original, const std::set<Attributes>& set) {
+  if (set.empty()) return Outcome::unchanged;
   const auto now = read_original(thread);
-  if (!now) return Outcome::unchanged;
+  if (!now || !set.contains(attributes_of(*now))) return Outcome::unchanged;
   machine::SchedulingChange change;
   if (now->scheduling_class != original.scheduling_class) {
     change.scheduling_class = original.scheduling_class;
@@ -107,15 +113,60 @@ Outcome restore_attributes(pid_t thread, const Original& original) {
   return machine::change_scheduling(thread, change) ? Outcome::restored : Outcome::failed;
 }
 
-// The run that the name of a journal or board tells of; nothing for names of other files.
-std::optional<ProcessId> owner_of(const std::filesystem::path& path) {
-  ProcessId id;
-  char dash = 0;
-  std::istringstream name(path.stem().string());
-  name >> id.number >> dash >> id.start_time;
-  const bool ours = path.extension() == suffix || path.extension() == board_suffix;
-  if (!ours || !name || dash != '-') return std::nullopt;
-  return id;
+constexpr std::string_view suffix = ".journal";
+constexpr int digits = 16;
+
+std::string random_name() {
+  std::uint64_t number = 0;
+  // Waits only where the system has hardly started.
+  if (getrandom(&number, sizeof(number), 0) != sizeof(number)) number = static_cast<std::uint64_t>(now_ns());
+  return fmt::format("{:0{}x}{}", number, digits, suffix);
+}
+
+bool is_journal(std::string_view name) {
+  return name.size() == digits + suffix.size() && name.ends_with(suffix) &&
+         name.find_first_not_of("0123456789abcdef") == digits;
+}
+
+// Numbers of processes mean something within one only.
+std::uint64_t pid_namespace() {
+  struct stat status{};
+  return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
+// To be called once it is locked: another may have done the work meanwhile.
+bool is_still_there(int file) {
+  struct stat status{};
+  return fstat(file, &status) == 0 && status.st_nlink > 0;
+}
+
+bool is_own_file(int file) {
+  struct stat status{};
+  return fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+std::string read_all(int file) {
+  std::string text;
+  std::array<char, 4096> part;
+  ssize_t size = 0;
+  while ((size = pread(file, part.data(), part.size(), static_cast<off_t>(text.size()))) > 0)
+    text.append(part.data(), static_cast<std::size_t>(size));
+  return text;
+}
+
+// lock: LOCK_EX, and LOCK_NB where its run may go on.
+Restored restore_when_locked(int folder, const std::string& name, int lock) {
+  const auto file =
+      Descriptor::owned(openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file.is_open() || !is_own_file(file.get()) || flock(file.get(), lock) != 0 ||
+      !is_still_there(file.get()))
+    return {};
+  const JournalContent content = parse_journal(read_all(file.get()));
+  if (content.pid_namespace != pid_namespace() && !content.processes.empty()) return {};
+  const Restored restored = restore(content);
+  unlinkat(folder, name.c_str(), 0);
+  return restored;
 }
 
 }  // namespace
@@ -144,65 +195,89 @@ JournalContent parse_journal(std::string_view text) {
 
 Restored restore(const JournalContent& content) {
   Restored sum;
-  for (const auto& [id, process] : content.processes) {
-    if (!is_the_same(id)) continue;
-    for (const pid_t thread : list_threads(id.number)) {
-      if (process.left_alone.contains(thread)) continue;
-      const auto own = process.threads.find(thread);
-      const Original& original = own == process.threads.end() ? process.original : own->second;
-      const Outcome mask = restore_mask(thread, original.mask, content.masks);
-      const Outcome attributes =
-          content.attributes ? restore_attributes(thread, original) : Outcome::unchanged;
-      if (mask == Outcome::restored || attributes == Outcome::restored) ++sum.threads;
-      if (mask == Outcome::failed || attributes == Outcome::failed) ++sum.failed;
+  // Threads that are born meanwhile inherit what their makers still had: until a pass finds nothing to do.
+  constexpr int most_passes = 10;
+  for (int pass = 0; pass < most_passes; ++pass) {
+    int restored = 0;
+    sum.failed = 0;
+    for (const auto& [id, process] : content.processes) {
+      if (!is_the_same(id)) continue;
+      for (const pid_t thread : list_threads(id.number)) {
+        if (process.left_alone.contains(thread)) continue;
+        const auto own = process.threads.find(thread);
+        const Original& original = own == process.threads.end() ? process.original : own->second;
+        const Outcome mask = restore_mask(thread, original.mask, content.masks);
+        const Outcome attributes = restore_attributes(thread, original, content.attributes);
+        if (mask == Outcome::restored || attributes == Outcome::restored) ++restored;
+        if (mask == Outcome::failed || attributes == Outcome::failed) ++sum.failed;
+      }
     }
+    sum.threads += restored;
+    if (restored == 0) break;
   }
   return sum;
 }
 
-Result<std::filesystem::path> Journal::default_folder() {
-  const char* runtime = std::getenv("XDG_RUNTIME_DIR");  // NOLINT(concurrency-mt-unsafe): nothing sets it
-  const std::filesystem::path folder =
-      runtime != nullptr && runtime[0] == '/' && access(runtime, W_OK) == 0
-          ? std::filesystem::path(runtime) / "millrace"
-          : std::filesystem::path(fmt::format("/tmp/millrace-{}", geteuid()));
-  if (mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST)
-    return failure("cannot make {}: {}", folder.string(), system_reason(errno));
-  struct stat status{};
-  if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid())
-    return failure("{} is not a folder of this user; remove it, or set XDG_RUNTIME_DIR", folder.string());
-  return folder;
+Result<Journal> Journal::begin(StateFolder folder) {
+  constexpr int attempts = 100;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    std::string name = random_name();
+    auto file = Descriptor::owned(openat(folder.descriptor(), name.c_str(),
+                                         O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
+                                         S_IRUSR | S_IWUSR));
+    const int reason = errno;
+    if (!file.is_open() && reason == ENOENT) {
+      // Another run has ended and found its folder empty.
+      auto again = StateFolder::open(folder.path());
+      if (!again) return std::unexpected(again.error());
+      return begin(std::move(*again));
+    }
+    if (!file.is_open() && reason != EEXIST)
+      return failure("cannot write in {}: {}", folder.path().string(), system_reason(reason));
+    // Another start may look at it before it is locked, and clear it away.
+    if (!file.is_open() || flock(file.get(), LOCK_EX | LOCK_NB) != 0 || !is_still_there(file.get())) continue;
+    Journal journal(std::move(folder), std::move(name), std::move(file));
+    if (auto written = journal.write_line(fmt::format("namespace {}", pid_namespace())); !written)
+      return std::unexpected(written.error());
+    journal.content_.pid_namespace = pid_namespace();
+    return journal;
+  }
+  return failure("cannot begin a journal in {}", folder.path().string());
 }
 
-Result<Journal> Journal::begin(const std::filesystem::path& folder) {
-  const auto own = read_task_stat(getpid(), getpid());
-  if (!own) return failure("cannot read /proc/self/task; is /proc mounted?");
-  std::filesystem::path path = folder / fmt::format("{}-{}{}", getpid(), own->start_time, suffix);
-  auto file = Descriptor::owned(
-      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  if (!file.is_open()) return failure("cannot write {}: {}", path.string(), system_reason(errno));
-  return Journal(std::move(path), std::move(file));
-}
+Journal Journal::refusing(Error reason) { return Journal(std::move(reason)); }
 
 Journal::~Journal() {
-  if (file_.is_open()) unlink(path_.c_str());
+  if (file_.is_open()) unlinkat(folder_->descriptor(), name_.c_str(), 0);
 }
 
 Status Journal::write_line(const std::string& line) {
-  const std::string whole = line + std::string(end_of_line) + "\n";
-  if (write(file_.get(), whole.data(), whole.size()) == static_cast<ssize_t>(whole.size())) return {};
-  return failure("cannot write {}: {}", path_.string(), system_reason(errno));
+  if (!file_.is_open()) return std::unexpected(reason_);
+  // The beginning of a line that was not written as a whole must not spoil the next one.
+  const std::string whole = (torn_ ? "\n" : "") + line + std::string(end_of_line) + "\n";
+  const ssize_t written = write(file_.get(), whole.data(), whole.size());
+  const int reason = written < 0 ? errno : ENOSPC;
+  if (written == static_cast<ssize_t>(whole.size())) {
+    torn_ = false;
+    return {};
+  }
+  torn_ = torn_ || written > 0;
+  return failure("cannot write in {}: {}", folder_->path().string(), system_reason(reason));
 }
 
+// What is not on disk is not counted upon.
 Status Journal::add_process(const ProcessId& process, const Original& original) {
-  content_.processes[process].original = original;
-  return write_line(fmt::format("process {} {} {}", process.number, process.start_time, words_of(original)));
+  auto written =
+      write_line(fmt::format("process {} {} {}", process.number, process.start_time, words_of(original)));
+  if (written) content_.processes[process].original = original;
+  return written;
 }
 
 Status Journal::add_thread(const ProcessId& process, pid_t thread, const Original& original) {
-  content_.processes[process].threads[thread] = original;
-  return write_line(
+  auto written = write_line(
       fmt::format("thread {} {} {} {}", process.number, process.start_time, thread, words_of(original)));
+  if (written) content_.processes[process].threads[thread] = original;
+  return written;
 }
 
 Status Journal::leave_alone(const ProcessId& process, pid_t thread) {
@@ -211,38 +286,61 @@ Status Journal::leave_alone(const ProcessId& process, pid_t thread) {
 }
 
 Status Journal::add_mask(const CpuSet& mask) {
-  if (!content_.masks.insert(mask.to_string()).second) return {};
-  return write_line(fmt::format("mask {}", mask.to_string()));
+  std::string text = mask.to_string();
+  if (content_.masks.contains(text)) return {};
+  auto written = write_line(fmt::format("mask {}", text));
+  if (written) content_.masks.insert(std::move(text));
+  return written;
 }
 
-Status Journal::add_attributes() {
-  if (std::exchange(content_.attributes, true)) return {};
-  return write_line("attributes");
+Status Journal::add_attributes(const Attributes& attributes) {
+  if (content_.attributes.contains(attributes)) return {};
+  auto written =
+      write_line(fmt::format("attributes {} {}", machine::name_of(attributes.first), attributes.second));
+  if (written) content_.attributes.insert(attributes);
+  return written;
 }
 
-Restored restore_by_file(const std::filesystem::path& path) {
-  const auto text = read_small_file(path.string());
-  if (!text) return {};
-  const Restored restored = restore(parse_journal(*text));
-  unlink(path.c_str());
-  return restored;
+Restored restore_by_file(int folder, const std::string& name) {
+  return restore_when_locked(folder, name, LOCK_EX);
 }
 
-Restored restore_left_behind(const std::filesystem::path& folder) {
+namespace {
+
+std::vector<std::string> journals_in(const StateFolder& folder) {
+  std::vector<std::string> names;
+  const int list = openat(folder.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(list < 0 ? nullptr : fdopendir(list), closedir);
+  if (!entries && list >= 0) close(list);
+  while (const dirent* entry = entries ? readdir(entries.get()) : nullptr)
+    if (is_journal(entry->d_name)) names.emplace_back(entry->d_name);
+  return names;
+}
+
+}  // namespace
+
+Restored restore_left_behind(const StateFolder& folder) {
   Restored sum;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const auto owner = owner_of(entry.path());
-    if (!owner || goes_on(*owner)) continue;
-    if (entry.path().extension() == board_suffix) {
-      unlink(entry.path().c_str());
-      continue;
-    }
-    const Restored restored = restore_by_file(entry.path());
+  for (const std::string& name : journals_in(folder)) {
+    const Restored restored = restore_when_locked(folder.descriptor(), name, LOCK_EX | LOCK_NB);
     sum.threads += restored.threads;
     sum.failed += restored.failed;
   }
   return sum;
+}
+
+bool followed_by_another(const Journal& own, const ProcessId& process) {
+  if (own.refuses()) return false;
+  for (const std::string& name : journals_in(own.folder())) {
+    if (name == own.name()) continue;
+    const auto file = Descriptor::owned(
+        openat(own.folder().descriptor(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    // Shared, so that a start that looks for what was left behind is not taken for a run.
+    if (!file.is_open() || !is_own_file(file.get()) || flock(file.get(), LOCK_SH | LOCK_NB) == 0) continue;
+    const JournalContent content = parse_journal(read_all(file.get()));
+    if (content.pid_namespace == pid_namespace() && content.processes.contains(process)) return true;
+  }
+  return false;
 }
 
 }  // namespace millrace::placement

@@ -5,10 +5,11 @@
 #include "millrace/base/result.h"
 #include "millrace/machine/cpu_set.h"
 #include "millrace/machine/scheduling_attributes.h"
+#include "millrace/placement/apply/state_folder.h"
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -29,6 +30,12 @@ struct Original {
   [[nodiscard]] friend bool operator==(const Original&, const Original&) = default;
 };
 
+// Class and slice of a thread; 0: the kernel's own.
+using Attributes = std::pair<machine::SchedulingClass, std::int64_t>;
+[[nodiscard]] inline Attributes attributes_of(const Original& state) {
+  return {state.scheduling_class, state.slice_ns};
+}
+
 // Reads it from the kernel. Failure when the thread is gone.
 [[nodiscard]] Result<Original> read_original(pid_t thread);
 
@@ -46,9 +53,10 @@ struct JournalContent {
     std::set<pid_t> left_alone;         // threads that look after themselves
     [[nodiscard]] friend bool operator==(const Process&, const Process&) = default;
   };
+  std::uint64_t pid_namespace = 0;  // in which the numbers of processes are meant
   std::map<ProcessId, Process> processes;
-  std::set<std::string> masks;  // every mask that was set, as CpuSet writes it
-  bool attributes = false;      // class or slice were set
+  std::set<std::string> masks;      // every mask that was set, as CpuSet writes it
+  std::set<Attributes> attributes;  // every class and slice that was set
   [[nodiscard]] friend bool operator==(const JournalContent&, const JournalContent&) = default;
 };
 
@@ -59,52 +67,64 @@ struct Restored {
   int threads = 0;  // changed back
   int failed = 0;   // still there, and not changed back
 };
-// Gives every living thread back what it had. A thread whose mask is none that was set is left alone: it, or
-// somebody else, chose that mask. Idempotent.
+// Gives every living thread back what it had. A mask that is none that was set stays: the thread, or somebody
+// else, chose it; so do a class and slice. Idempotent.
 Restored restore(const JournalContent& content);
 
 // The journal of one run, appended to line by line. Each line is in the kernel's hands when the call returns,
 // which outlives the end of this process, though not of the machine, with which the threads end too.
 //
+// A lock tells that its run goes on, in whichever PID namespace it does.
+//
 // Used by one thread at a time.
 class Journal {
  public:
-  // In a folder of this user: millrace/ under $XDG_RUNTIME_DIR, else /tmp/millrace-UID. Made for its owner
-  // alone. Failure where it cannot be made or belongs to somebody else.
-  [[nodiscard]] static Result<std::filesystem::path> default_folder();
-  // Begins an empty journal named after this process.
-  [[nodiscard]] static Result<Journal> begin(const std::filesystem::path& folder);
+  // Begins an empty journal, of a name that nobody can guess.
+  [[nodiscard]] static Result<Journal> begin(StateFolder folder);
+  // One that cannot be written: every line is refused for this reason.
+  [[nodiscard]] static Journal refusing(Error reason);
   Journal(Journal&&) noexcept = default;
   Journal& operator=(Journal&&) = delete;
-  // Removes the file.
+  // Removes the file, and the folder where that leaves it empty.
   ~Journal();
 
   Status add_process(const ProcessId& process, const Original& original);
   Status add_thread(const ProcessId& process, pid_t thread, const Original& original);
   Status leave_alone(const ProcessId& process, pid_t thread);
   Status add_mask(const machine::CpuSet& mask);
-  Status add_attributes();
+  Status add_attributes(const Attributes& attributes);
 
   [[nodiscard]] const JournalContent& content() const { return content_; }
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] bool refuses() const { return !folder_; }
+  // Not of one that refuses.
+  [[nodiscard]] const StateFolder& folder() const { return *folder_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
-  Journal(std::filesystem::path path, Descriptor file) : path_(std::move(path)), file_(std::move(file)) {}
+  Journal(StateFolder folder, std::string name, Descriptor file)
+      : folder_(std::move(folder)), name_(std::move(name)), file_(std::move(file)) {}
+  explicit Journal(Error reason) : reason_(std::move(reason)) {}
   Status write_line(const std::string& line);
 
-  std::filesystem::path path_;
+  std::optional<StateFolder> folder_;
+  std::string name_;
   Descriptor file_;
+  bool torn_ = false;
+  Error reason_;
   JournalContent content_;
 };
 
-// A run's board (birth_shim.h) lies beside its journal, under the same name but for this.
-inline constexpr std::string_view board_suffix = ".board";
+// Restores what runs have left that ended without doing so, and removes their journals; nothing is done for
+// runs that go on, nor for those of another PID namespace, whose numbers mean other processes. Files that are
+// not this user's are not believed. Sums up.
+Restored restore_left_behind(const StateFolder& folder);
 
-// Restores what runs have left that ended without doing so, and removes their journals and boards; nothing is
-// done for runs that go on. Sums up.
-Restored restore_left_behind(const std::filesystem::path& folder);
+// Whether another run of this user that goes on has told its journal, in the folder of this one, of the
+// process.
+[[nodiscard]] bool followed_by_another(const Journal& own, const ProcessId& process);
 
-// Restores by one journal and removes it. Does nothing where there is none.
-Restored restore_by_file(const std::filesystem::path& path);
+// Restores by one journal and removes it, once its run has ended. Does nothing where there is none. folder:
+// by descriptor.
+Restored restore_by_file(int folder, const std::string& name);
 
 }  // namespace millrace::placement

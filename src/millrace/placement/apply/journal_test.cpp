@@ -3,11 +3,15 @@
 #include "millrace/placement/apply/journal.h"
 #include "millrace/placement/task/task_files.h"
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <unistd.h>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 namespace millrace::placement {
@@ -19,31 +23,41 @@ class JournalTest : public testing::Test {
  protected:
   TemporaryFolder own_;
   std::filesystem::path folder_ = own_.path();
+  [[nodiscard]] StateFolder folder() const { return std::move(StateFolder::open(folder_).value()); }
+  [[nodiscard]] Result<Journal> begin() const { return Journal::begin(folder()); }
+  // Of a run that is no more; nobody holds its lock.
+  void leave_journal(const std::string& content, const std::string& name = "0123456789abcdef.journal") const {
+    struct stat status{};
+    ASSERT_EQ(stat("/proc/self/ns/pid", &status), 0);
+    std::ofstream(folder_ / name) << "namespace " << status.st_ino << ";\n" << content;
+  }
 };
+
+std::filesystem::path path_of(const Journal& journal) { return journal.folder().path() / journal.name(); }
 
 const Original original{{0, 1, 5}, machine::SchedulingClass::other, -3, 0, 0};
 const Original special{{}, machine::SchedulingClass::rr, 0, 7, 0};
 constexpr ProcessId process{123, 456};
 
 TEST_F(JournalTest, IsReadBackAsItWasWritten) {
-  auto journal = Journal::begin(folder_);
+  auto journal = begin();
   ASSERT_TRUE(journal) << journal.error().message;
   ASSERT_TRUE(journal->add_process(process, original));
   ASSERT_TRUE(journal->add_process({9, 9}, special));
   ASSERT_TRUE(journal->add_thread(process, 125, special));
   ASSERT_TRUE(journal->leave_alone(process, 126));
   ASSERT_TRUE(journal->add_mask({3}));
-  ASSERT_TRUE(journal->add_attributes());
-  EXPECT_EQ(parse_journal(*read_small_file(journal->path().string())), journal->content());
+  ASSERT_TRUE(journal->add_attributes({machine::SchedulingClass::batch, 20}));
+  EXPECT_EQ(parse_journal(*read_small_file(path_of(*journal).string())), journal->content());
 }
 
 TEST_F(JournalTest, CutAtAnyPlaceGivesWhatWasWhole) {
-  auto journal = Journal::begin(folder_);
+  auto journal = begin();
   ASSERT_TRUE(journal);
   ASSERT_TRUE(journal->add_process(process, original));
   ASSERT_TRUE(journal->add_mask({3}));
   ASSERT_TRUE(journal->leave_alone(process, 126));
-  const std::string text = *read_small_file(journal->path().string());
+  const std::string text = *read_small_file(path_of(*journal).string());
   for (std::size_t size = 0; size < text.size(); ++size) {
     const JournalContent content = parse_journal(std::string_view(text).substr(0, size));
     for (const auto& [id, found] : content.processes) {
@@ -56,9 +70,9 @@ TEST_F(JournalTest, CutAtAnyPlaceGivesWhatWasWhole) {
 TEST_F(JournalTest, IsGoneWithItsRun) {
   std::filesystem::path path;
   {
-    auto journal = Journal::begin(folder_);
+    auto journal = begin();
     ASSERT_TRUE(journal);
-    path = journal->path();
+    path = path_of(*journal);
     EXPECT_TRUE(std::filesystem::exists(path));
   }
   EXPECT_FALSE(std::filesystem::exists(path));
@@ -90,26 +104,24 @@ TEST_F(JournalTest, NextStartRestoresWhatAKilledRunHasLeft) {
   const auto before = read_original(sleeper.number());
   ASSERT_TRUE(before);
   const CpuSet one = before->mask.first(1);
-  // A journal of a run that is no more: process 2^22 + 1 never was.
-  std::ofstream(folder_ / "4194305-77.journal")
-      << "process " << sleeper.id().number << " " << sleeper.id().start_time << " "
-      << before->mask.to_string() << " " << machine::name_of(before->scheduling_class) << " 0 0 0;\nmask "
-      << one.to_string() << ";\nattributes;\n";
+  leave_journal(fmt::format("process {} {} {} {} 0 0 0;\nmask {};\nattributes batch 0;\n", sleeper.number(),
+                            sleeper.id().start_time, before->mask.to_string(),
+                            machine::name_of(before->scheduling_class), one.to_string()));
   ASSERT_TRUE(machine::bind_thread(sleeper.number(), one));
   const bool fair = before->scheduling_class == machine::SchedulingClass::other;
   if (fair) {
     ASSERT_TRUE(
         machine::change_scheduling(sleeper.number(), {.scheduling_class = machine::SchedulingClass::batch}));
   }
-  const Restored restored = restore_left_behind(folder_);
+  const Restored restored = restore_left_behind(folder());
   EXPECT_EQ(restored.failed, 0);
   EXPECT_EQ(read_original(sleeper.number()), *before);
-  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  EXPECT_FALSE(std::filesystem::exists(folder_)) << "an empty folder goes too";
 }
 
 TEST_F(JournalTest, RunsThatGoOnAreNotDisturbed) {
   const Sleeper sleeper;
-  auto journal = Journal::begin(folder_);
+  auto journal = begin();
   ASSERT_TRUE(journal);
   const auto before = read_original(sleeper.number());
   ASSERT_TRUE(before);
@@ -117,9 +129,9 @@ TEST_F(JournalTest, RunsThatGoOnAreNotDisturbed) {
   const CpuSet one = before->mask.first(1);
   ASSERT_TRUE(journal->add_mask(one));
   ASSERT_TRUE(machine::bind_thread(sleeper.number(), one));
-  EXPECT_EQ(restore_left_behind(folder_).threads, 0);
+  EXPECT_EQ(restore_left_behind(folder()).threads, 0);
   EXPECT_EQ(read_original(sleeper.number())->mask, one);
-  EXPECT_TRUE(std::filesystem::exists(journal->path()));
+  EXPECT_TRUE(std::filesystem::exists(path_of(*journal)));
 }
 
 TEST_F(JournalTest, AProcessOfTheSameNumberThatBeganLaterIsNotTouched) {
@@ -158,9 +170,69 @@ TEST_F(JournalTest, MasksThatNobodySetAndThreadsLeftAloneStayAsTheyAre) {
 TEST_F(JournalTest, OtherFilesInTheFolderAreKept) {
   std::ofstream(folder_ / "notes.journal") << "x";
   std::ofstream(folder_ / "4194305-77.txt") << "x";
-  restore_left_behind(folder_);
+  restore_left_behind(folder());
   EXPECT_TRUE(std::filesystem::exists(folder_ / "notes.journal"));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "4194305-77.txt"));
+}
+
+TEST_F(JournalTest, ARunInAnotherPidNamespaceIsJudgedByItsLockAlone) {
+  const auto journal = begin();
+  ASSERT_TRUE(journal);
+  // Whoever looks from another namespace knows neither the process nor its number: a lock says that it goes
+  // on.
+  ASSERT_EQ(restore_left_behind(folder()).threads, 0);
+  EXPECT_TRUE(std::filesystem::exists(path_of(*journal)));
+  std::ofstream(folder_ / "00000000000000aa.journal") << "namespace 1;\nprocess 1 1 0 other 0 0 0;\n";
+  restore_left_behind(folder());
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "00000000000000aa.journal")) << "numbers of other processes";
+}
+
+TEST_F(JournalTest, AJournalOfAnotherUserIsNotBelieved) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to give a file away";
+  const Sleeper sleeper;
+  const auto before = read_original(sleeper.number());
+  ASSERT_TRUE(before);
+  leave_journal(fmt::format("process {} {} {} fifo 0 50 0;\nattributes {} {};\n", sleeper.number(),
+                            sleeper.id().start_time, before->mask.to_string(),
+                            machine::name_of(before->scheduling_class), before->slice_ns));
+  ASSERT_EQ(chown((folder_ / "0123456789abcdef.journal").c_str(), 65534, 65534), 0);
+  EXPECT_EQ(restore_left_behind(folder()).threads, 0);
+  EXPECT_EQ(read_original(sleeper.number()), *before);
+}
+
+TEST_F(JournalTest, AClassThatNobodySetStays) {
+  const Sleeper sleeper;
+  const auto before = read_original(sleeper.number());
+  ASSERT_TRUE(before);
+  if (before->scheduling_class != machine::SchedulingClass::other) GTEST_SKIP() << "needs class other";
+  JournalContent content;
+  content.processes[sleeper.id()].original = *before;
+  content.attributes.insert({machine::SchedulingClass::batch, 20'000'000});
+  // The program's own choice, made since.
+  ASSERT_TRUE(
+      machine::change_scheduling(sleeper.number(), {.scheduling_class = machine::SchedulingClass::batch}));
+  EXPECT_EQ(restore(content).threads, 0);
+  EXPECT_EQ(read_original(sleeper.number())->scheduling_class, machine::SchedulingClass::batch);
+  content.attributes.insert({machine::SchedulingClass::batch, 0});
+  EXPECT_EQ(restore(content).threads, 1);
+  EXPECT_EQ(read_original(sleeper.number()), *before);
+}
+
+TEST_F(JournalTest, WhatCannotBeWrittenIsNotInIt) {
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  auto journal = begin();
+  ASSERT_TRUE(journal);
+  const auto size = std::filesystem::file_size(path_of(*journal));
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit full{.rlim_cur = size + 5, .rlim_max = before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &full);
+  EXPECT_FALSE(journal->add_mask({3}));
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_TRUE(journal->content().masks.empty());
+  EXPECT_TRUE(journal->add_mask({4}));
+  EXPECT_EQ(parse_journal(*read_small_file(path_of(*journal).string())), journal->content());
+  std::signal(SIGXFSZ, old_handler);
 }
 
 }  // namespace

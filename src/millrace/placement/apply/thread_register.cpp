@@ -23,10 +23,6 @@ constexpr int most_open_files = 256;
 constexpr int observations_between_checks = 10;
 constexpr std::size_t migrations_read_at_once = 2;
 
-bool same_but_nice(const Original& a, const Original& b) {
-  return a.mask == b.mask && a.scheduling_class == b.scheduling_class && a.slice_ns == b.slice_ns;
-}
-
 }  // namespace
 
 ThreadRegister::ThreadRegister(Surroundings surroundings, Policy policy, Journal& journal)
@@ -38,11 +34,20 @@ ThreadRegister::~ThreadRegister() {
       if (thread.times_file >= 0) close(thread.times_file);
 }
 
-ThreadRegister::Thread* ThreadRegister::find(pid_t thread) {
-  for (auto& [number, process] : processes_)
-    if (const auto found = process.threads.find(thread); found != process.threads.end())
-      return &found->second;
-  return nullptr;
+std::pair<ThreadRegister::Process*, ThreadRegister::Thread*> ThreadRegister::find(pid_t thread) {
+  const auto owner = owner_.find(thread);
+  if (owner == owner_.end()) return {nullptr, nullptr};
+  Process& process = processes_.at(owner->second);
+  return {&process, &process.threads.at(thread)};
+}
+
+std::optional<Heritage> ThreadRegister::heritage_of(pid_t number) const {
+  const std::scoped_lock lock(mutex_);
+  const auto owner = owner_.find(number);
+  if (owner == owner_.end()) return std::nullopt;
+  const Process& process = processes_.at(owner->second);
+  const Thread& thread = process.threads.at(number);
+  return Heritage{thread.original, thread.last, process.left_alone.contains(number)};
 }
 
 // To be called before `alive_` or the processes change.
@@ -52,13 +57,15 @@ void ThreadRegister::count_crowd() {
   crowd_since_ns_ = now;
 }
 
-void ThreadRegister::add(Process& process, Thread thread) {
+ThreadRegister::Thread& ThreadRegister::add(Process& process, Thread thread) {
   thread.order = next_thread_++;
-  process.last_birth_ns = now_ns();
+  last_birth_ns_ = process.last_birth_ns = now_ns();
   const pid_t number = thread.number;
-  process.threads.emplace(number, std::move(thread));
+  owner_[number] = process.id.number;
+  Thread& added = process.threads.emplace(number, std::move(thread)).first->second;
   ++counts_.births;
   counts_.most_alive = std::max(counts_.most_alive, ++alive_);
+  return added;
 }
 
 void ThreadRegister::forget(Process& process, std::map<pid_t, Thread>::iterator thread) {
@@ -69,28 +76,54 @@ void ThreadRegister::forget(Process& process, std::map<pid_t, Thread>::iterator 
     --open_files_;
   }
   process.left_alone.erase(thread->first);
+  owner_.erase(thread->first);
   process.threads.erase(thread);
   --alive_;
 }
 
-Status ThreadRegister::process_began(pid_t number, pid_t maker) {
+void ThreadRegister::forget_if_empty(pid_t number) {
+  const auto process = processes_.find(number);
+  if (process != processes_.end() && process->second.threads.empty()) processes_.erase(process);
+}
+
+// False, and remembered, where it could not be written.
+bool ThreadRegister::journalled(const Status& written) {
+  if (!written && counts_.not_journalled.empty()) counts_.not_journalled = written.error().message;
+  return written.has_value();
+}
+
+Status ThreadRegister::process_began(pid_t number, const std::optional<Heritage>& heritage) {
   const std::scoped_lock lock(mutex_);
-  if (restored_ || processes_.contains(number)) return {};
+  if (processes_.contains(number)) return {};
   const auto stat = read_task_stat(number, number);
   if (!stat) return failure("process {} is gone", number);
   auto now = read_original(number);
   if (!now) return std::unexpected(now.error());
   Process process{.order = next_process_++, .id = {number, stat->start_time}, .original = *now};
   // What its maker was given, it inherited.
-  if (const Thread* parent = find(maker); parent != nullptr && same_but_nice(*now, parent->last))
-    process.original = parent->original;
-  if (auto written = journal_->add_process(process.id, process.original); !written) return written;
+  if (heritage && same_but_nice(*now, heritage->last))
+    process.original = heritage->original;
+  else if (const auto inherited = given_.original_of(*now))
+    process.original = *inherited;
+  if (restored_) {
+    restore_newcomer(process.id, process.original);
+    processes_.emplace(number, std::move(process));
+    return {};
+  }
+  std::ignore = journalled(journal_->add_process(process.id, process.original));
   ++counts_.processes;
   count_crowd();
   Process& added = processes_.emplace(number, std::move(process)).first->second;
-  add(added, {.number = number, .main = true, .name = stat->name, .original = added.original, .last = *now});
-  follow_policy();
+  Thread& main = add(
+      added, {.number = number, .main = true, .name = stat->name, .original = added.original, .last = *now});
+  place_newcomer(added, main);
   return {};
+}
+
+void ThreadRegister::program_begins() {
+  const std::scoped_lock lock(mutex_);
+  crowd_ns_.clear();
+  crowd_since_ns_ = now_ns();
 }
 
 void ThreadRegister::process_executed(pid_t number, pid_t former) {
@@ -104,6 +137,7 @@ void ThreadRegister::process_executed(pid_t number, pid_t former) {
   count_crowd();
   Thread thread = std::move(survivor->second);
   process.threads.erase(survivor);
+  owner_.erase(former);
   --alive_;
   while (!process.threads.empty())
     forget(process, process.threads.begin());
@@ -119,56 +153,53 @@ void ThreadRegister::process_executed(pid_t number, pid_t former) {
     close(std::exchange(thread.times_file, -1));
     --open_files_;
   }
+  // What it asks for first is how many CPUs there are.
+  last_birth_ns_ = process.last_birth_ns = now_ns();
+  owner_[number] = number;
   process.threads.emplace(number, std::move(thread));
   ++alive_;
   if (alone) process.left_alone.insert(number);
   follow_policy();
 }
 
-void ThreadRegister::thread_began(pid_t number, pid_t owner, pid_t maker, const CpuSet& given) {
+void ThreadRegister::thread_began(pid_t number, pid_t owner, const std::optional<Heritage>& heritage,
+                                  const CpuSet& given) {
   const std::scoped_lock lock(mutex_);
   const auto found = processes_.find(owner);
-  if (restored_ || found == processes_.end() || found->second.threads.contains(number)) return;
+  if (found == processes_.end() || found->second.threads.contains(number)) return;
   Process& process = found->second;
+  if (restored_) return restore_newcomer(process.id, process.original);
   auto now = read_original(number);
   if (!now) return;
   Thread thread{.number = number, .original = process.original, .last = *now};
-  const Thread* parent = find(maker);
   bool alone = !same_but_nice(*now, process.original);
   if (!given.empty() && now->mask == given) {
     alone = false;
-  } else if (parent != nullptr && same_but_nice(*now, parent->last)) {
-    thread.original = parent->original;
-    alone = process.left_alone.contains(maker);
-  } else if (parent == nullptr && alone) {
-    // Whoever made it, it may have inherited what threads of this run were given.
-    const bool mask_known =
-        now->mask == process.original.mask || journal_->content().masks.contains(now->mask.to_string());
-    const bool attributes_known = std::ranges::any_of(process.threads, [&](const auto& other) {
-      return now->scheduling_class == other.second.last.scheduling_class &&
-             now->slice_ns == other.second.last.slice_ns;
-    });
-    alone = !mask_known || !attributes_known;
+  } else if (heritage && same_but_nice(*now, heritage->last)) {
+    thread.original = heritage->original;
+    alone = heritage->left_alone;
+  } else if (const auto inherited = given_.original_of(*now); inherited && alone) {
+    thread.original = *inherited;
+    alone = false;
   }
   if (alone) thread.original = *now;
   if (!same_but_nice(thread.original, process.original))
-    if (const auto written = journal_->add_thread(process.id, number, thread.original); !written) return;
+    std::ignore = journalled(journal_->add_thread(process.id, number, thread.original));
   count_crowd();
-  add(process, std::move(thread));
-  if (alone) leave_alone(process, process.threads.at(number));
-  follow_policy();
+  Thread& added = add(process, std::move(thread));
+  if (alone) leave_alone(process, added);
+  place_newcomer(process, added);
 }
 
 void ThreadRegister::thread_ended(pid_t number) {
   const std::scoped_lock lock(mutex_);
-  for (auto process = processes_.begin(); process != processes_.end(); ++process) {
-    const auto thread = process->second.threads.find(number);
-    if (thread == process->second.threads.end()) continue;
-    count_crowd();
-    forget(process->second, thread);
-    if (process->second.threads.empty()) processes_.erase(process);
-    return;
-  }
+  const auto owner = owner_.find(number);
+  if (owner == owner_.end()) return;
+  const pid_t id = owner->second;
+  count_crowd();
+  Process& process = processes_.at(id);
+  forget(process, process.threads.find(number));
+  forget_if_empty(id);
 }
 
 void ThreadRegister::set_policy(Policy policy) {
@@ -183,42 +214,64 @@ void ThreadRegister::set_surroundings(Surroundings surroundings) {
   follow_policy();
 }
 
+// Beyond so many threads, masks of the policies are as wide as caches or wider.
+std::size_t ThreadRegister::crowd_size() const {
+  constexpr std::size_t least = 64;
+  constexpr int for_each_cpu = 4;
+  return std::max(least, static_cast<std::size_t>(for_each_cpu * surroundings_.allowed.count()));
+}
+
+bool ThreadRegister::may_have_mask(const Process& process, const Thread& thread, std::int64_t now) const {
+  const Policy::Traits& traits = policy_.traits();
+  if (!thread.main) return true;
+  if (now - process.last_birth_ns < settling_ns) return false;
+  return process.threads.size() > 1 || traits.explicit_masks;
+}
+
 // One plan for each of `threads`, which are set to those that are not left alone.
-std::vector<ThreadPlan> ThreadRegister::plans_by(const Policy& policy, std::vector<Thread*>& threads) {
-  std::vector<std::pair<Process*, Thread*>> found;
+std::vector<ThreadPlan> ThreadRegister::plans_by(const Policy& policy,
+                                                 std::vector<std::pair<Process*, Thread*>>& threads) {
   for (auto& [number, process] : processes_)
     for (auto& [id, thread] : process.threads)
-      if (!process.left_alone.contains(id)) found.emplace_back(&process, &thread);
-  std::ranges::sort(found, {}, [](const auto& entry) { return entry.second->order; });
+      if (!process.left_alone.contains(id)) threads.emplace_back(&process, &thread);
+  std::ranges::sort(threads, {}, [](const auto& entry) { return entry.second->order; });
   std::vector<ThreadView> views;
-  views.reserve(found.size());
-  for (const auto& [process, thread] : found)
+  views.reserve(threads.size());
+  for (const auto& [process, thread] : threads)
     views.push_back({thread->order, process->order, thread->main, thread->name});
   std::vector<ThreadPlan> plans = policy(surroundings_, views);
   plans.resize(views.size());
   const std::int64_t now = now_ns();
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const auto& [process, thread] = found[i];
-    if (thread->main && (process->threads.size() == 1 || now - process->last_birth_ns < settling_ns))
-      plans[i].mask = {};
-    threads.push_back(thread);
-  }
+  for (std::size_t i = 0; i < threads.size(); ++i)
+    if (!may_have_mask(*threads[i].first, *threads[i].second, now)) plans[i].mask = {};
   return plans;
+}
+
+void ThreadRegister::place_newcomer(Process& process, Thread& thread) {
+  if (restored_ || process.left_alone.contains(thread.number)) return;
+  if (policy_.traits().each_by_itself) {
+    const ThreadView view{thread.order, process.order, thread.main, thread.name};
+    ThreadPlan plan = policy_(surroundings_, {&view, 1}).front();
+    if (!may_have_mask(process, thread, now_ns())) plan.mask = {};
+    give(process, thread, plan);
+  } else if (static_cast<std::size_t>(alive_) <= crowd_size()) {
+    follow_policy();
+  } else {
+    to_be_planned_ = true;
+    give(process, thread, {{}, newest_plan_.scheduling_class, newest_plan_.slice_ns});
+  }
 }
 
 void ThreadRegister::follow_policy() {
   if (restored_) return;
-  std::vector<Thread*> threads;
+  to_be_planned_ = false;
+  std::vector<std::pair<Process*, Thread*>> threads;
   const std::vector<ThreadPlan> plans = plans_by(policy_, threads);
   for (std::size_t i = 0; i < threads.size(); ++i) {
-    Thread& thread = *threads[i];
-    if (!thread.new_born && thread.wanted == plans[i]) continue;
-    for (auto& [number, process] : processes_)
-      if (process.threads.contains(thread.number)) {
-        give(process, thread, plans[i]);
-        break;
-      }
+    const auto& [process, thread] = threads[i];
+    if (thread->new_born || thread->wanted != plans[i]) give(*process, *thread, plans[i]);
   }
+  if (!plans.empty()) newest_plan_ = plans.back();
 }
 
 bool ThreadRegister::as_left(Thread& thread) const {
@@ -229,22 +282,27 @@ bool ThreadRegister::as_left(Thread& thread) const {
 void ThreadRegister::give(Process& process, Thread& thread, const ThreadPlan& plan) {
   thread.new_born = false;
   thread.wanted = plan;
+  if (!counts_.not_journalled.empty()) return;
   if (!as_left(thread)) return leave_alone(process, thread);
+  give_mask(process, thread, plan);
+  if (!process.left_alone.contains(thread.number)) give_attributes(thread, plan);
+}
 
+void ThreadRegister::give_mask(Process& process, Thread& thread, const ThreadPlan& plan) {
   const CpuSet& mask = plan.mask.empty() ? thread.original.mask : plan.mask;
-  if (mask != thread.last.mask) {
-    if (!journal_->add_mask(mask)) return;
-    // Writing takes a while, and a thread that is not stopped may choose for itself meanwhile.
-    if (!as_left(thread)) return leave_alone(process, thread);
-    auto granted = machine::bind_thread(thread.number, mask);
-    if (granted) {
-      ++counts_.changes;
-      if (*granted != mask && !journal_->add_mask(*granted)) return;
-      thread.last.mask = std::move(*granted);
-    } else {
-      refuse(granted.error());
-    }
-  }
+  if (mask == thread.last.mask) return;
+  if (!journalled(journal_->add_mask(mask))) return;
+  // Writing takes a while, and a thread that is not stopped may choose for itself meanwhile.
+  if (!as_left(thread)) return leave_alone(process, thread);
+  auto granted = machine::bind_thread(thread.number, mask);
+  if (!granted) return refuse(granted.error());
+  ++counts_.changes;
+  if (*granted != mask) std::ignore = journalled(journal_->add_mask(*granted));
+  thread.last.mask = std::move(*granted);
+  given_.add(thread.last, thread.original);
+}
+
+void ThreadRegister::give_attributes(Thread& thread, const ThreadPlan& plan) {
   machine::SchedulingChange change;
   const auto scheduling_class = plan.scheduling_class.value_or(thread.original.scheduling_class);
   if (scheduling_class != thread.last.scheduling_class) {
@@ -256,12 +314,15 @@ void ThreadRegister::give(Process& process, Thread& thread, const ThreadPlan& pl
   const std::int64_t slice = plan.slice_ns.value_or(thread.original.slice_ns);
   if (fair && slice != thread.last.slice_ns) change.slice_ns = slice;
   if (change == machine::SchedulingChange()) return;
-  if (!journal_->add_attributes()) return;
+  if (!journalled(journal_->add_attributes({scheduling_class, fair ? slice : 0}))) return;
   const auto granted = machine::change_scheduling(thread.number, change);
   if (!granted) return refuse(granted.error());
   ++counts_.changes;
   thread.last.scheduling_class = granted->scheduling_class;
   thread.last.slice_ns = granted->slice_ns == machine::default_slice_ns() ? 0 : granted->slice_ns;
+  given_.add(thread.last, thread.original);
+  if (attributes_of(thread.last) != Attributes(scheduling_class, fair ? slice : 0))
+    std::ignore = journalled(journal_->add_attributes(attributes_of(thread.last)));
 }
 
 void ThreadRegister::leave_alone(Process& process, Thread& thread) {
@@ -326,11 +387,11 @@ RunTimes ThreadRegister::observe() {
   for (const auto& [number, id] : gone) {
     const auto process = processes_.find(number);
     forget(process->second, process->second.threads.find(id));
-    if (process->second.threads.empty()) processes_.erase(process);
+    forget_if_empty(number);
   }
   if (++observations_ % observations_between_checks == 0) find_changed_by_others();
   // Policies may go by name, main threads may have settled.
-  if (renamed || !gone.empty() || observations_ % 2 == 0) follow_policy();
+  if (renamed || to_be_planned_ || !gone.empty() || observations_ % 2 == 0) follow_policy();
   for (const auto& [number, process] : processes_)
     for (const auto& [id, thread] : process.threads)
       sum += thread.times;
@@ -360,6 +421,16 @@ Restored ThreadRegister::restore() {
   return placement::restore(journal_->content());
 }
 
+// What a thread inherited that made it before it was given back what it had.
+void ThreadRegister::restore_newcomer(const ProcessId& process, const Original& original) const {
+  const JournalContent& all = journal_->content();
+  JournalContent content{.masks = all.masks, .attributes = all.attributes};
+  const auto known = all.processes.find(process);
+  content.processes[process] =
+      known == all.processes.end() ? JournalContent::Process{.original = original} : known->second;
+  std::ignore = placement::restore(content);
+}
+
 RegisterCounts ThreadRegister::counts() const {
   const std::scoped_lock lock(mutex_);
   RegisterCounts counts = counts_;
@@ -370,6 +441,21 @@ RegisterCounts ThreadRegister::counts() const {
   return counts;
 }
 
+int ThreadRegister::births() const {
+  const std::scoped_lock lock(mutex_);
+  return counts_.births;
+}
+
+std::int64_t ThreadRegister::last_birth_ns() const {
+  const std::scoped_lock lock(mutex_);
+  return last_birth_ns_;
+}
+
+bool ThreadRegister::knows(pid_t thread) const {
+  const std::scoped_lock lock(mutex_);
+  return owner_.contains(thread);
+}
+
 int ThreadRegister::alive() const {
   const std::scoped_lock lock(mutex_);
   return alive_;
@@ -377,10 +463,10 @@ int ThreadRegister::alive() const {
 
 bool ThreadRegister::changes_anything(const Policy& policy) {
   const std::scoped_lock lock(mutex_);
-  std::vector<Thread*> threads;
+  std::vector<std::pair<Process*, Thread*>> threads;
   const std::vector<ThreadPlan> plans = plans_by(policy, threads);
   for (std::size_t i = 0; i < threads.size(); ++i) {
-    const Original& original = threads[i]->original;
+    const Original& original = threads[i].second->original;
     if (!plans[i].mask.empty() && plans[i].mask != original.mask) return true;
     if (plans[i].scheduling_class.value_or(original.scheduling_class) != original.scheduling_class)
       return true;

@@ -1,6 +1,7 @@
 // ThreadRegister: the threads of a program, what each had, what each was given, and the policy they follow.
 #pragma once
 
+#include "millrace/placement/apply/heritage.h"
 #include "millrace/placement/apply/journal.h"
 #include "millrace/placement/policy/candidates.h"
 #include "millrace/placement/policy/policy.h"
@@ -11,6 +12,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -24,17 +26,24 @@ struct RegisterCounts {
   int changes = 0;     // masks, classes and slices that were set
   int refused = 0;     // that the kernel did not grant
   std::string first_refusal;
+  std::string not_journalled;        // why nothing is changed any more: what cannot be undone is not done
   std::set<std::string> left_alone;  // names of threads that look after their own mask or class
   std::vector<Crowd> crowds;         // how many there were at once, and how long
 };
 
 // Told of births and ends by whoever watches the program, it keeps each thread as the policy says. Every
-// change is journalled before, and read back after.
+// change is journalled before, and read back after; from the first line on that cannot be journalled nothing
+// is changed any more.
 //
 // Masks and the count of CPUs: programs take the number of CPUs from the mask of the thread that asks, mostly
 // main before it makes others. So main threads keep what they had until their process has had other threads
 // for a while without new ones; and a thread that should have no mask of its own is given back the mask that
-// its maker had before millrace changed it, which it would inherit otherwise.
+// its maker had before millrace changed it, which it would inherit otherwise. Where the user named CPUs, main
+// threads that are alone get them too after that while.
+//
+// A birth takes the same time however many threads there are. Policies that look at all threads together are
+// asked at births while there are few; beyond crowd_size(), a new thread gets the class and slice of the one
+// before it and the mask of the program, and the policy is asked with the next observation.
 //
 // A thread whose mask, class or slice is found to be neither what it had nor what it was given is left alone
 // from then on: it, or somebody else, looks after it.
@@ -51,15 +60,21 @@ class ThreadRegister {
   ThreadRegister(const ThreadRegister&) = delete;
   ThreadRegister& operator=(const ThreadRegister&) = delete;
 
-  // A process, with its first thread; `maker`: the thread that made it, 0 where that is not known. Failure
-  // where it is gone or the journal cannot be written; it is then not followed.
-  Status process_began(pid_t process, pid_t maker);
+  // What a thread hands down to one that it makes now; nothing for one that is not known.
+  [[nodiscard]] std::optional<Heritage> heritage_of(pid_t thread) const;
+
+  // A process, with its first thread; heritage: of the thread that made it, where that is known. Failure
+  // where it is gone; it is then not followed. Nothing happens where it is known.
+  Status process_began(pid_t process, const std::optional<Heritage>& heritage = std::nullopt);
+  // The program begins now: how long there were how many threads counts from here on.
+  void program_begins();
   // A process runs another program from now on. Of its threads only the one is left that executed it,
   // `former`, which has main's number now.
   void process_executed(pid_t process, pid_t former);
   // A further thread of a process that was told of. given: the mask that it took at its birth, where millrace
   // had laid one ready. Nothing happens where the thread is known.
-  void thread_began(pid_t thread, pid_t process, pid_t maker, const machine::CpuSet& given = {});
+  void thread_began(pid_t thread, pid_t process, const std::optional<Heritage>& heritage = std::nullopt,
+                    const machine::CpuSet& given = {});
   // Of any thread or process; unknown ones are passed over.
   void thread_ended(pid_t thread);
 
@@ -74,10 +89,15 @@ class ThreadRegister {
   // Moves from one CPU to another of the threads alive, read for two threads with each observe(), in turn.
   [[nodiscard]] std::int64_t migrations() const;
 
-  // Gives every thread back what it had, those too that were missed, and does nothing from then on.
+  // Gives every thread back what it had, those too that were missed. From then on new threads and processes,
+  // of which it is told further, are given that at once, and nothing else happens.
   Restored restore();
 
   [[nodiscard]] RegisterCounts counts() const;
+  [[nodiscard]] int births() const;
+  // When the last thread began, or a program was executed, on the clock of now_ns().
+  [[nodiscard]] std::int64_t last_birth_ns() const;
+  [[nodiscard]] bool knows(pid_t thread) const;
   [[nodiscard]] int alive() const;
   // Whether the policy gives any living thread something else than it had.
   [[nodiscard]] bool changes_anything(const Policy& policy);
@@ -107,15 +127,24 @@ class ThreadRegister {
     std::int64_t last_birth_ns = 0;
   };
 
-  [[nodiscard]] Thread* find(pid_t thread);
+  [[nodiscard]] std::pair<Process*, Thread*> find(pid_t thread);
   void count_crowd();
-  void add(Process& process, Thread thread);
+  Thread& add(Process& process, Thread thread);
   void forget(Process& process, std::map<pid_t, Thread>::iterator thread);
-  [[nodiscard]] std::vector<ThreadPlan> plans_by(const Policy& policy, std::vector<Thread*>& threads);
+  void forget_if_empty(pid_t process);
+  [[nodiscard]] std::size_t crowd_size() const;
+  [[nodiscard]] bool may_have_mask(const Process& process, const Thread& thread, std::int64_t now) const;
+  [[nodiscard]] std::vector<ThreadPlan> plans_by(const Policy& policy,
+                                                 std::vector<std::pair<Process*, Thread*>>& threads);
+  void place_newcomer(Process& process, Thread& thread);
   void follow_policy();
   void give(Process& process, Thread& thread, const ThreadPlan& plan);
+  void give_mask(Process& process, Thread& thread, const ThreadPlan& plan);
+  void give_attributes(Thread& thread, const ThreadPlan& plan);
   void leave_alone(Process& process, Thread& thread);
   void refuse(const Error& error);
+  void restore_newcomer(const ProcessId& process, const Original& original) const;
+  [[nodiscard]] bool journalled(const Status& written);
   [[nodiscard]] bool as_left(Thread& thread) const;
   bool observe_thread(Process& process, Thread& thread);
   void find_changed_by_others();
@@ -125,12 +154,17 @@ class ThreadRegister {
   Policy policy_;
   Journal* journal_;
   std::map<pid_t, Process> processes_;
+  std::unordered_map<pid_t, pid_t> owner_;  // process of each thread
+  GivenStates given_;
+  ThreadPlan newest_plan_;
+  bool to_be_planned_ = false;  // newcomers that the policy was not asked about
   RunTimes ended_times_;
   std::int64_t ended_migrations_ = 0;
   RegisterCounts counts_;
   int alive_ = 0;
   std::map<std::pair<int, int>, std::int64_t> crowd_ns_;  // by processes and threads
   std::int64_t crowd_since_ns_ = 0;
+  std::int64_t last_birth_ns_ = 0;
   int next_thread_ = 0;
   int next_process_ = 0;
   int open_files_ = 0;

@@ -2,7 +2,6 @@
 
 #include "millrace/base/descriptor.h"
 #include "millrace/base/full_transfer.h"
-#include "millrace/base/pending_file.h"
 #include "millrace/base/system_reason.h"
 
 #include <algorithm>
@@ -42,35 +41,35 @@ std::string_view library() {
           static_cast<std::size_t>(millrace_birth_library_end - millrace_birth_library_begin)};
 }
 
-// Under a name of its content, so that another version's runs keep theirs; named when it is
-// complete, so that nobody loads half of it.
-Result<std::filesystem::path> write_library(const std::filesystem::path& folder) {
-  std::uint64_t digest = 14695981039346656037U;  // FNV-1a
-  for (const char byte : library())
-    digest = (digest ^ static_cast<unsigned char>(byte)) * 1099511628211U;
-  const std::filesystem::path path = folder / fmt::format("birth-{:016x}.so", digest);
-  struct stat status{};
-  if (stat(path.c_str(), &status) == 0 && static_cast<std::size_t>(status.st_size) == library().size())
-    return path;
-  auto file = PendingFile::create(path);
-  int error = file ? 0 : file.error();
-  if (error == 0) error = write_all(file->get(), std::as_bytes(std::span(library()))).error;
-  if (error == 0 && fchmod(file->get(), S_IRWXU) != 0) error = errno;
-  if (error == 0) error = file->publish(true);
-  if (error != 0) return failure("cannot write {}: {}", path.string(), system_reason(error));
-  return path;
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x0010U
+#endif
+
+// Memory that is a file of no folder, so that nobody else can put something in its place.
+Descriptor make_memory(const char* name, std::size_t size, unsigned flags) {
+  auto file = Descriptor::owned(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | flags));
+  // Before Linux 6.3 there is no such flag, and every such file may be executed.
+  if (!file.is_open() && errno == EINVAL)
+    file = Descriptor::owned(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (file.is_open() &&
+      (ftruncate(file.get(), static_cast<off_t>(size)) != 0 || fchmod(file.get(), S_IRWXU) != 0))
+    return {};
+  return file;
 }
 
-Result<millrace_birth_board*> make_board(const std::filesystem::path& path) {
-  const auto file =
-      Descriptor::owned(open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  if (!file.is_open() || ftruncate(file.get(), sizeof(millrace_birth_board)) != 0)
-    return failure("cannot write {}: {}", path.string(), system_reason(errno));
-  void* start =
-      mmap(nullptr, sizeof(millrace_birth_board), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
-  if (start == MAP_FAILED) return failure("cannot map {}: {}", path.string(), system_reason(errno));
-  return new (start) millrace_birth_board();
+Result<Descriptor> make_library() {
+  auto file = make_memory("millrace-birth", library().size(), MFD_EXEC);
+  int error = file.is_open() ? 0 : errno;
+  if (error == 0) error = write_all(file.get(), std::as_bytes(std::span(library()))).error;
+  if (error == 0 &&
+      fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+    error = errno;
+  if (error != 0) return failure("cannot lay the shim ready: {}", system_reason(error));
+  return file;
 }
+
+// As other processes of this user open it, while this one lives.
+std::string path_of(const Descriptor& file) { return fmt::format("/proc/{}/fd/{}", getpid(), file.get()); }
 
 void write_mask(const machine::CpuSet& cpus, millrace_birth_slot& slot) {
   constexpr int bits = 64;
@@ -89,33 +88,36 @@ machine::CpuSet read_mask(const millrace_birth_slot& slot) {
 
 }  // namespace
 
-Result<BirthShim> BirthShim::make(const std::filesystem::path& path, std::span<const machine::CpuSet> masks) {
-  auto library = write_library(path.parent_path());
+Result<BirthShim> BirthShim::make(std::span<const machine::CpuSet> masks) {
+  auto library = make_library();
   if (!library) return std::unexpected(library.error());
-  const auto board = make_board(path);
-  if (!board) return std::unexpected(board.error());
-  (*board)->version = millrace_board_version;
-  (*board)->size = sizeof(millrace_birth_board);
+  auto file = make_memory("millrace-board", sizeof(millrace_birth_board), 0);
+  if (!file.is_open() || fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+    return failure("cannot lay the shim's board ready: {}", system_reason(errno));
+  void* start =
+      mmap(nullptr, sizeof(millrace_birth_board), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (start == MAP_FAILED) return failure("cannot map the shim's board: {}", system_reason(errno));
+  auto* board = new (start) millrace_birth_board();
+  board->version = millrace_board_version;
+  board->size = sizeof(millrace_birth_board);
   for (std::size_t i = 0; i < std::min<std::size_t>(masks.size(), millrace_board_slots); ++i)
-    write_mask(masks[i], (*board)->slots[i]);
-  return BirthShim(std::move(*library), path, *board);
+    write_mask(masks[i], board->slots[i]);
+  return BirthShim(std::move(*library), std::move(file), board);
 }
 
 BirthShim::BirthShim(BirthShim&& other) noexcept
-    : library_(std::move(other.library_)), board_path_(std::move(other.board_path_)),
+    : library_(std::move(other.library_)), board_file_(std::move(other.board_file_)),
       board_(std::exchange(other.board_, nullptr)), taken_(other.taken_) {}
 
 BirthShim::~BirthShim() {
-  if (board_ == nullptr) return;
-  munmap(board_, sizeof(*board_));
-  unlink(board_path_.c_str());
+  if (board_ != nullptr) munmap(board_, sizeof(*board_));
 }
 
 std::vector<std::string> BirthShim::environment() const {
   const char* before = std::getenv("LD_PRELOAD");  // NOLINT(concurrency-mt-unsafe): nothing sets it
   const std::string others = before == nullptr || *before == 0 ? "" : std::string(":") + before;
-  return {fmt::format("LD_PRELOAD={}{}", library_.string(), others),
-          fmt::format(MILLRACE_BOARD_VARIABLE "={}", board_path_.string())};
+  return {fmt::format("LD_PRELOAD={}{}", path_of(library_), others),
+          fmt::format(MILLRACE_BOARD_VARIABLE "={}", path_of(board_file_))};
 }
 
 int BirthShim::births() const {

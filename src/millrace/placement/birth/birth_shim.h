@@ -1,11 +1,11 @@
 // BirthShim: the other end of the board that a preloaded library shares with millrace.
 #pragma once
 
+#include "millrace/base/descriptor.h"
 #include "millrace/base/result.h"
 #include "millrace/machine/cpu_set.h"
 #include "millrace/placement/birth/birth_board.h"
 
-#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,11 +24,10 @@ struct ShimBirth {
 // Used by one thread at a time.
 class BirthShim {
  public:
-  // Writes an empty board, and beside it the library, which is a part of this program; the folder must not be
-  // mounted noexec. masks: for the first births, in order; CPUs below 1024. The library stays there for later
-  // runs, the board is removed with the object.
-  [[nodiscard]] static Result<BirthShim> make(const std::filesystem::path& board,
-                                              std::span<const machine::CpuSet> masks);
+  // Lays an empty board ready, and the library, which is a part of this program: both in memory that only
+  // this user's processes can open, the library sealed, and only while this process lives. masks: for the
+  // first births, in order; CPUs below 1024.
+  [[nodiscard]] static Result<BirthShim> make(std::span<const machine::CpuSet> masks);
   BirthShim(BirthShim&& other) noexcept;
   BirthShim& operator=(BirthShim&&) = delete;
   ~BirthShim();
@@ -41,11 +40,11 @@ class BirthShim {
   [[nodiscard]] std::vector<ShimBirth> take_births();
 
  private:
-  BirthShim(std::filesystem::path library, std::filesystem::path board_path, millrace_birth_board* board)
-      : library_(std::move(library)), board_path_(std::move(board_path)), board_(board) {}
+  BirthShim(Descriptor library, Descriptor board_file, millrace_birth_board* board)
+      : library_(std::move(library)), board_file_(std::move(board_file)), board_(board) {}
 
-  std::filesystem::path library_;
-  std::filesystem::path board_path_;
+  Descriptor library_;
+  Descriptor board_file_;
   millrace_birth_board* board_;
   std::uint32_t taken_ = 0;
 };

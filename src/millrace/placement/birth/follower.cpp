@@ -1,11 +1,13 @@
 #include "millrace/placement/birth/follower.h"
 
 #include "millrace/base/clock.h"
+#include "millrace/base/system_reason.h"
+#include "millrace/placement/birth/job_control.h"
 
 #include <cerrno>
-#include <csignal>
 #include <tuple>
 #include <unistd.h>
+#include <utility>
 
 #include <sys/eventfd.h>
 #include <sys/wait.h>
@@ -13,18 +15,19 @@
 namespace millrace::placement {
 namespace {
 
-// The shell sees this process stop as it would have seen the program.
-void stop_with_the_terminal() { kill(getpid(), SIGSTOP); }
-
 std::optional<ProgramEnd> wait_for(pid_t process) {
   ProgramEnd end;
   while (true) {
-    const pid_t found = wait4(process, &end.status, WUNTRACED, &end.usage);
+    const pid_t found = wait4(-1, &end.status, WUNTRACED, &end.usage);
     if (found < 0 && errno == EINTR) continue;
     if (found < 0) return std::nullopt;
+    // Descendants whose makers have ended, which are left to this process.
+    if (found != process) continue;
     if (!WIFSTOPPED(end.status)) return end;
-    const int signal = WSTOPSIG(end.status);
-    if (signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU) stop_with_the_terminal();
+    if (stopped_as_a_job(WSTOPSIG(end.status))) {
+      stop_this_process();
+      continue_with_this_process(process);
+    }
   }
 }
 
@@ -32,55 +35,75 @@ std::optional<ProgramEnd> wait_for(pid_t process) {
 
 Follower::Follower(ThreadRegister& threads)
     : threads_(&threads), tracer_(threads), ended_(Descriptor::owned(eventfd(0, EFD_CLOEXEC))),
-      end_(end_promise_.get_future()) {
-  tracer_.on_terminal_stop(stop_with_the_terminal);
-}
+      end_(end_promise_.get_future()) {}
 
 Follower::~Follower() {
+  stop();
   if (thread_.joinable()) thread_.join();
 }
 
-void Follower::follow(pid_t process, bool traced) {
-  end_promise_.set_value(traced ? tracer_.run() : wait_for(process));
+void Follower::tell_end(std::optional<ProgramEnd> end) {
+  end_promise_.set_value(end);
   const std::uint64_t one = 1;
   std::ignore = write(ended_.get(), &one, sizeof(one));
+}
+
+void Follower::follow(pid_t process, bool traced) {
+  if (!traced) return tell_end(wait_for(process));
+  bool told = false;
+  tracer_.run([&](const ProgramEnd& end) {
+    told = true;
+    tell_end(end);
+  });
+  // Nobody tells of the end of a process that is neither traced nor this one's child.
+  if (!told && !tracer_.handed_over()) tell_end(std::nullopt);
+}
+
+Status Follower::start(std::function<void()> work) {
+  try {
+    thread_ = std::thread(std::move(work));
+    return {};
+  } catch (const std::system_error& error) {
+    return failure("cannot make a thread: {} (RLIMIT_NPROC?)", system_reason(error.code().value()));
+  }
 }
 
 Result<Launched> Follower::launch(WaitingProgram& program, bool trace) {
   std::promise<Result<Launched>> begun;
   auto launched = begun.get_future();
-  thread_ = std::thread([&, trace] {
+  auto started = start([&, trace] {
     const pid_t process = program.process();
     Launched result;
-    const Status followed = trace ? tracer_.follow(process) : threads_->process_began(process, 0);
+    // It waits, so it is there; known before it is traced, so that it is never held for somebody who gave up.
+    std::ignore = threads_->process_began(process);
+    const Status followed = trace ? tracer_.follow(process) : Status();
     result.traced = trace && followed;
-    if (trace && !followed) {
-      result.not_traced = followed.error().message;
-      std::ignore = threads_->process_began(process, 0);
-    }
+    if (!followed) result.not_traced = followed.error().message;
     traced_ = result.traced;
+    threads_->program_begins();
     result.exec_error = program.begin();
     result.time_ns = now_ns();
     begun.set_value(result);
     follow(process, result.traced);
   });
+  if (!started) return std::unexpected(started.error());
   return launched.get();
 }
 
 Status Follower::attach(pid_t process) {
   std::promise<Status> begun;
   auto attached = begun.get_future();
-  thread_ = std::thread([this, process, &begun] {
+  auto started = start([this, process, &begun] {
     const Status done = tracer_.attach(process);
     traced_ = done.has_value();
     begun.set_value(done);
     if (done) follow(process, true);
   });
-  return attached.get();
+  return started ? attached.get() : started;
 }
 
 void Follower::stop() {
-  if (traced_) tracer_.stop();
+  if (std::exchange(traced_, false)) tracer_.stop();
 }
 
 }  // namespace millrace::placement

@@ -7,6 +7,7 @@
 #include "millrace/placement/birth/tracer.h"
 
 #include <cstdint>
+#include <functional>
 #include <future>
 #include <optional>
 #include <thread>
@@ -26,12 +27,13 @@ class Follower {
  public:
   // `threads` outlives the follower.
   explicit Follower(ThreadRegister& threads);
-  // Waits for its thread: call stop() before, unless the program has ended.
+  // As stop(); a program that is not traced is waited for.
   ~Follower();
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
-  // Lets the program run and returns once it does. Failure when it cannot be followed at all.
+  // Lets the program run and returns once it does. Failure when it cannot be followed at all; it has not
+  // begun then.
   Result<Launched> launch(WaitingProgram& program, bool trace);
   // Joins a running program by ptrace. Failure when that is not permitted.
   Status attach(pid_t process);
@@ -40,13 +42,21 @@ class Follower {
   [[nodiscard]] int end_descriptor() const { return ended_.get(); }
   // After that. Nothing when the end could not be waited for.
   [[nodiscard]] std::optional<ProgramEnd> end() { return end_.get(); }
-  // Ends following; the program goes on.
+  // See Tracer; of programs that are not traced, nothing happens.
+  void hand_over() { tracer_.hand_over(); }
+  [[nodiscard]] bool handed_over() const { return tracer_.handed_over(); }
+  void on_exec(std::function<bool(pid_t)> untraceable) { tracer_.on_exec(std::move(untraceable)); }
+
+  // Ends following, once the births are told of that are under way; the program, or what it has left, goes
+  // on.
   void stop();
   // The last signal that reached the program; number 0 where there was none or it is not traced.
   [[nodiscard]] SeenSignal last_signal() const { return tracer_.last_signal(); }
 
  private:
+  Status start(std::function<void()> work);
   void follow(pid_t process, bool traced);
+  void tell_end(std::optional<ProgramEnd> end);
 
   ThreadRegister* threads_;
   Tracer tracer_;

@@ -17,6 +17,10 @@ class IgnoredSignals {
   // are left alone unless they are to be ignored. Safe between fork and exec.
   void restore() const;
 
+  [[nodiscard]] bool contains(int signal) const {
+    return signal >= 1 && signal <= count && ignored_[static_cast<std::size_t>(signal)];
+  }
+
   friend bool operator==(const IgnoredSignals&, const IgnoredSignals&) = default;
 
  private:

@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <sys/wait.h>
+
 namespace millrace::placement {
 namespace {
 
@@ -71,6 +73,21 @@ Result<WaitingProgram> WaitingProgram::make(const LaunchSettings& settings) {
     run_program(settings, prepared, go->read_end.get(), error->write_end.get());
   }
   return WaitingProgram(process, std::move(go->write_end), std::move(error->read_end));
+}
+
+WaitingProgram::~WaitingProgram() {
+  if (!go_.is_open()) return;
+  go_.close();
+  while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+int become(const LaunchSettings& settings) {
+  const Prepared prepared = prepare(settings);
+  settings.ignored_signals.restore();
+  sigprocmask(SIG_SETMASK, &settings.blocked_signals, nullptr);
+  execvpe(prepared.arguments.front(), prepared.arguments.data(), prepared.environment.data());
+  return errno;
 }
 
 int WaitingProgram::begin() {

@@ -29,7 +29,10 @@ struct LaunchSettings {
 class WaitingProgram {
  public:
   [[nodiscard]] static Result<WaitingProgram> make(const LaunchSettings& settings);
-  WaitingProgram(WaitingProgram&&) = default;
+  WaitingProgram(WaitingProgram&& other) noexcept
+      : process_(other.process_), go_(std::move(other.go_)), error_(std::move(other.error_)) {}
+  WaitingProgram& operator=(WaitingProgram&&) = delete;
+  ~WaitingProgram();
 
   [[nodiscard]] pid_t process() const { return process_; }
   // Lets it run. 0, or the error number for which the program could not be executed; the process then ends
@@ -41,8 +44,12 @@ class WaitingProgram {
       : process_(process), go_(std::move(go)), error_(std::move(error)) {}
 
   pid_t process_;
-  Descriptor go_;
+  Descriptor go_;  // closed once it has begun
   Descriptor error_;
 };
+
+// Becomes the program, as if this process had never been anything else. Returns only where it cannot be
+// executed, the error number.
+[[nodiscard]] int become(const LaunchSettings& settings);
 
 }  // namespace millrace::placement

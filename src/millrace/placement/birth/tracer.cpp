@@ -2,12 +2,16 @@
 
 #include "millrace/base/clock.h"
 #include "millrace/base/system_reason.h"
+#include "millrace/placement/birth/job_control.h"
 #include "millrace/placement/task/task_files.h"
 
 #include <cerrno>
 #include <csignal>
+#include <tuple>
 #include <unistd.h>
+#include <utility>
 
+#include <fmt/format.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -19,8 +23,16 @@ namespace {
 constexpr unsigned long options =
     PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC;
 
-bool is_stop_signal(int signal) {
-  return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+// Interrupts a system call and does nothing else. Real-time signals are nobody's but this program's.
+int waking_signal() { return SIGRTMAX - 2; }
+
+// Births that are under way when tracing is to end are waited for so long.
+constexpr std::int64_t last_births_ns = 50'000'000;
+
+// The process of a thread; 0 when it is gone.
+pid_t process_of(pid_t thread) {
+  const auto text = read_small_file(fmt::format("/proc/{}/status", thread));
+  return text ? static_cast<pid_t>(parse_field(*text, "Tgid").value_or(0)) : 0;
 }
 
 bool is_thread_of(pid_t thread, pid_t process) { return syscall(SYS_tgkill, process, thread, 0) == 0; }
@@ -32,6 +44,12 @@ pid_t event_message(pid_t thread) {
 }
 
 }  // namespace
+
+Tracer::Tracer(ThreadRegister& threads) : threads_(&threads) {
+  struct sigaction nothing{};
+  nothing.sa_handler = [](int) {};
+  sigaction(waking_signal(), &nothing, nullptr);
+}
 
 Status Tracer::seize(pid_t thread) {
   if (ptrace(PTRACE_SEIZE, thread, nullptr, options) == 0) return {};
@@ -48,12 +66,14 @@ Status Tracer::follow(pid_t process) {
   if (auto seized = seize(process); !seized) return seized;
   root_ = process;
   owner_[process] = process;
-  return threads_->process_began(process, 0);
+  return {};
 }
 
 Status Tracer::attach(pid_t process) {
-  // Threads may be born by threads that are not traced yet, so lists are read until they hold nothing new.
+  // Known before it is traced: whoever traces a process and then leaves it untold holds it for ever.
+  if (auto known = threads_->process_began(process); !known) return known;
   if (root_ == 0) root_ = process;
+  // Threads may be born by threads that are not traced yet, so lists are read until they hold nothing new.
   bool first = true;
   for (bool found = true; found;) {
     found = false;
@@ -63,12 +83,9 @@ Status Tracer::attach(pid_t process) {
         if (first) return seized;
         continue;  // ended meanwhile, or is a birth that was reported already
       }
-      if (first) {
-        if (auto known = threads_->process_began(process, 0); !known) return known;
-        first = false;
-      }
+      first = false;
       owner_[thread] = process;
-      threads_->thread_began(thread, process, 0);
+      threads_->thread_began(thread, process);
       found = true;
     }
   }
@@ -78,32 +95,97 @@ Status Tracer::attach(pid_t process) {
   return {};
 }
 
-std::optional<ProgramEnd> Tracer::run() {
+void Tracer::run(const std::function<void(const ProgramEnd&)>& ended) {
+  // Whoever started this process may have blocked it.
+  sigset_t waking;
+  sigemptyset(&waking);
+  sigaddset(&waking, waking_signal());
+  pthread_sigmask(SIG_UNBLOCK, &waking, nullptr);
+  runner_.store(pthread_self(), std::memory_order_relaxed);
+  std::int64_t stop_at_ns = 0;
   while (true) {
     ProgramEnd end;
-    const pid_t thread = wait4(-1, &end.status, __WALL, &end.usage);
-    if (stop_.load(std::memory_order_relaxed)) return std::nullopt;
+    const bool stopping = stop_.load(std::memory_order_relaxed);
+    if (stopping && stop_at_ns == 0) stop_at_ns = now_ns() + last_births_ns;
+    if (asked_to_hand_over_.load(std::memory_order_relaxed)) begin_hand_over();
+    if (handing_over_ && owner_.empty() && early_.empty() && announced_.empty())
+      handed_over_.store(true, std::memory_order_release);
+    const bool patient = early_.empty() && continue_root_at_ns_ == 0 && !stopping;
+    const int options = __WALL | (patient ? 0 : WNOHANG) | (handed_over() ? WUNTRACED : 0);
+    const pid_t thread = wait4(-1, &end.status, options, &end.usage);
+    const int error = errno;
+    if (!patient) adopt_orphans(now_ns());
+    if (thread == 0) {
+      if (stopping && ((early_.empty() && announced_.empty()) || now_ns() >= stop_at_ns)) break;
+      constexpr useconds_t pause_us = 500;
+      usleep(pause_us);
+      continue;
+    }
     if (thread < 0) {
-      if (errno == EINTR) continue;
-      return std::nullopt;
+      if (error == EINTR) continue;
+      break;
     }
     if (WIFSTOPPED(end.status)) {
       handle_stop(thread, end.status);
       continue;
     }
-    if (thread == root_) return end;
     owner_.erase(thread);
-    maker_.erase(thread);
+    announced_.erase(thread);
     early_.erase(thread);
     threads_->thread_ended(thread);
+    if (thread == root_) ended(end);
   }
+  done_.store(true, std::memory_order_release);
+}
+
+// Begins the lives of threads whose makers have said nothing, and continues a root that was not continued
+// together with this process.
+void Tracer::adopt_orphans(std::int64_t now) {
+  // Between a child's first stop and its maker's there are some microseconds, unless the maker has to wait
+  // for a CPU; then only what it hands down is guessed.
+  constexpr std::int64_t patience_ns = 20'000'000;
+  for (auto child = early_.begin(); child != early_.end();) {
+    if (now - child->second < patience_ns) {
+      ++child;
+      continue;
+    }
+    const pid_t thread = child->first;
+    child = early_.erase(child);
+    begin_life(thread, {});
+    resume(thread, 0);
+  }
+  if (continue_root_at_ns_ != 0 && now >= continue_root_at_ns_) {
+    continue_root_at_ns_ = 0;
+    kill(root_, SIGCONT);
+  }
+}
+
+// Each thread stops at its next chance, or is stopped already, and is let go when it tells (resume).
+void Tracer::begin_hand_over() {
+  if (std::exchange(handing_over_, true)) return;
+  for (const auto& [thread, process] : owner_)
+    ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
+}
+
+void Tracer::hand_over() {
+  asked_to_hand_over_.store(true, std::memory_order_relaxed);
+  wake();
+}
+
+// A wait4 that begins just now is ended by the next signal only.
+void Tracer::wake() {
+  if (const pthread_t runner = runner_.load(std::memory_order_relaxed); runner != 0)
+    pthread_kill(runner, waking_signal());
 }
 
 void Tracer::stop() {
   stop_.store(true, std::memory_order_relaxed);
-  // A child that ends at once: what wait4 waits for.
-  const pid_t child = fork();
-  if (child == 0) _exit(0);
+  // Acquire pairs with run()'s release: whatever it did comes before what follows here.
+  while (!done_.load(std::memory_order_acquire)) {
+    wake();
+    constexpr useconds_t pause_us = 200;
+    usleep(pause_us);
+  }
 }
 
 SeenSignal Tracer::last_signal() const {
@@ -114,10 +196,14 @@ SeenSignal Tracer::last_signal() const {
 void Tracer::handle_stop(pid_t thread, int status) {
   const int event = status >> 16;
   const int signal = WSTOPSIG(status);
-  if (event != 0)
+  if (event != 0) {
     handle_event(thread, event, signal);
-  else
+  } else if (!handed_over()) {
     handle_signal(thread, signal);
+  } else if (thread == root_ && stopped_as_a_job(signal)) {
+    stop_this_process();
+    continue_with_this_process(root_);
+  }
 }
 
 void Tracer::handle_event(pid_t thread, int event, int signal) {
@@ -125,13 +211,17 @@ void Tracer::handle_event(pid_t thread, int event, int signal) {
   case PTRACE_EVENT_CLONE:
   case PTRACE_EVENT_FORK:
   case PTRACE_EVENT_VFORK: {
+    // Asked now: by the time of the child's own stop its maker may be gone.
     const pid_t child = event_message(thread);
-    if (child != 0) maker_[child] = thread;
+    const auto maker = owner_.find(thread);
+    const Announced announced{maker == owner_.end() ? 0 : maker->second, threads_->heritage_of(thread)};
     resume(thread, 0);
     // Maker's and child's stop come in either order.
     if (early_.erase(child) != 0) {
-      begin_life(child);
+      begin_life(child, announced);
       resume(child, 0);
+    } else if (child != 0 && !owner_.contains(child)) {
+      announced_[child] = announced;
     }
     return;
   }
@@ -140,20 +230,22 @@ void Tracer::handle_event(pid_t thread, int event, int signal) {
     if (former != thread) owner_.erase(former);
     owner_[thread] = thread;
     threads_->process_executed(thread, former == 0 ? thread : former);
+    if (!handing_over_ && untraceable_ && untraceable_(thread)) begin_hand_over();
     resume(thread, 0);
     return;
   }
   case PTRACE_EVENT_STOP:
-    if (maker_.contains(thread)) {
-      begin_life(thread);
+    if (const auto child = announced_.extract(thread)) {
+      begin_life(thread, child.mapped());
     } else if (!owner_.contains(thread)) {
-      early_.insert(thread);
+      early_.emplace(thread, now_ns());
       return;
     }
-    if (is_stop_signal(signal)) {
+    if (thread == root_) continue_root_at_ns_ = 0;
+    if (is_stop_signal(signal) && !handing_over_) {
       // Its process is stopped; it stays so until somebody sends SIGCONT.
       ptrace(PTRACE_LISTEN, thread, nullptr, nullptr);
-      if (thread == root_ && terminal_signal_ && terminal_stop_) terminal_stop_();
+      if (thread == root_ && job_control_) stop_with_the_program();
       return;
     }
     resume(thread, 0);
@@ -168,7 +260,11 @@ void Tracer::handle_signal(pid_t thread, int signal) {
     siginfo_t info{};
     if (ptrace(PTRACE_GETSIGINFO, thread, nullptr, &info) == 0) {
       const bool from_kernel = info.si_code > 0;
-      if (is_stop_signal(signal)) terminal_signal_ = from_kernel;
+      // Nobody but the program and its terminal tells a shell's job to stop; who stops it from elsewhere will
+      // continue it alone.
+      if (is_stop_signal(signal))
+        job_control_ = from_kernel || info.si_pid == getpid() ||
+                       (owner_.contains(info.si_pid) && (signal != SIGSTOP || in_foreground()));
       const std::scoped_lock lock(signal_mutex_);
       last_signal_ = {signal, from_kernel ? 0 : info.si_pid, now_ns()};
     }
@@ -176,24 +272,30 @@ void Tracer::handle_signal(pid_t thread, int signal) {
   resume(thread, signal);
 }
 
-// The first stop of a new thread or process whose maker is known: it has run nothing yet.
-void Tracer::begin_life(pid_t thread) {
-  const pid_t maker = maker_[thread];
-  maker_.erase(thread);
-  const auto family = owner_.find(maker);
-  if (family != owner_.end() && is_thread_of(thread, family->second)) {
-    owner_[thread] = family->second;
-    threads_->thread_began(thread, family->second, maker);
+void Tracer::stop_with_the_program() {
+  stop_this_process();
+  // SIGCONT to the process group has continued the root as well; sent to this process alone, it is passed on.
+  constexpr std::int64_t group_signal_ns = 50'000'000;
+  continue_root_at_ns_ = now_ns() + group_signal_ns;
+}
+
+// The first stop of a new thread or process: it has run nothing yet.
+void Tracer::begin_life(pid_t thread, const Announced& child) {
+  const pid_t family = child.family == 0 ? process_of(thread) : child.family;
+  if (family != thread && family != 0 && (child.family == 0 || is_thread_of(thread, family))) {
+    owner_[thread] = family;
+    threads_->thread_began(thread, family, child.heritage);
   } else {
     owner_[thread] = thread;
     // Where it cannot be followed it runs as the kernel has it.
-    std::ignore = threads_->process_began(thread, maker);
+    std::ignore = threads_->process_began(thread, child.heritage);
   }
 }
 
 void Tracer::resume(pid_t thread, int signal) {
   // Fails only when the thread was killed meanwhile; wait4 tells of that.
-  ptrace(PTRACE_CONT, thread, nullptr, signal);
+  ptrace(handing_over_ ? PTRACE_DETACH : PTRACE_CONT, thread, nullptr, signal);
+  if (handing_over_) owner_.erase(thread);
 }
 
 }  // namespace millrace::placement

@@ -11,7 +11,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
+#include <pthread.h>
 
 #include <sys/resource.h>
 #include <sys/types.h>
@@ -39,21 +39,28 @@ struct SeenSignal {
 class Tracer {
  public:
   // `threads` is told of what happens and outlives the tracer.
-  explicit Tracer(ThreadRegister& threads) : threads_(&threads) {}
+  explicit Tracer(ThreadRegister& threads);
 
-  // Begins to trace a process that waits to be launched.
+  // Begins to trace a process that waits to be launched and that `threads` knows.
   Status follow(pid_t process);
   // Begins to trace all threads of a running process and its descendants. Failure, naming the reason, when
   // that is not permitted or another tracer is there; nothing is traced then.
   Status attach(pid_t process);
 
-  // Handles what happens until the process ends or stop() is called. Nothing: stop() was called.
-  [[nodiscard]] std::optional<ProgramEnd> run();
+  // Handles what happens until stop() is called or nothing is left to trace. What is being born at that
+  // moment is still told of. ended: called once the process has ended; its descendants are followed further.
+  void run(const std::function<void(const ProgramEnd&)>& ended);
 
-  // Ends run() soon.
+  // Ends run(), and waits for that; by another thread than run()'s.
   void stop();
-  // Called, in run(), after the terminal has stopped the process (Ctrl-Z, or background input or output).
-  void on_terminal_stop(std::function<void()> action) { terminal_stop_ = std::move(action); }
+  // Ends tracing soon, for good, for others to trace and programs that change their user to be started; run()
+  // goes on and tells of the end of the process. By any thread.
+  void hand_over();
+  // Whether nothing is traced any more.
+  [[nodiscard]] bool handed_over() const { return handed_over_.load(std::memory_order_acquire); }
+  // Called, in run(), when a process has executed a program, before that begins. True: it must not be traced;
+  // all is handed over then. To be set before run().
+  void on_exec(std::function<bool(pid_t)> untraceable) { untraceable_ = std::move(untraceable); }
   // The last signal that reached the process.
   [[nodiscard]] SeenSignal last_signal() const;
 
@@ -62,18 +69,37 @@ class Tracer {
   void handle_stop(pid_t thread, int status);
   void handle_event(pid_t thread, int event, int signal);
   void handle_signal(pid_t thread, int signal);
-  void begin_life(pid_t thread);
+  // A child that its maker told of.
+  struct Announced {
+    pid_t family = 0;  // the maker's process
+    std::optional<Heritage> heritage;
+  };
+  void begin_life(pid_t thread, const Announced& child);
+  void adopt_orphans(std::int64_t now);
+  void stop_with_the_program();
+  void begin_hand_over();
+  void wake();
   void resume(pid_t thread, int signal);
 
   ThreadRegister* threads_;
   pid_t root_ = 0;
   std::map<pid_t, pid_t> owner_;  // process of each thread that is traced
-  std::map<pid_t, pid_t> maker_;  // of threads whose own first stop is still to come
-  std::set<pid_t> early_;         // stopped for the first time, their maker's event still to come
-  std::function<void()> terminal_stop_;
-  bool terminal_signal_ = false;  // the root's last stop signal came from the terminal
-  // Set by any thread, acted upon after the next waitpid, which stop() makes return: no data goes with it.
+  // Threads whose own first stop is still to come; the maker may be gone by then.
+  std::map<pid_t, Announced> announced_;
+  // Stopped for the first time, their maker's word still to come, since when. A maker that is killed never
+  // speaks.
+  std::map<pid_t, std::int64_t> early_;
+  std::function<bool(pid_t)> untraceable_;
+  bool handing_over_ = false;  // from now on who stops is let go untraced
+  bool job_control_ = false;   // the root's last stop signal is the terminal's, or the program's own doing
+  // When the root, stopped together with this process, is to be continued with it; 0: it is not stopped.
+  std::int64_t continue_root_at_ns_ = 0;
+  // Set by any thread, acted upon after the next waitpid, which stop() makes return: no data goes with them.
   std::atomic<bool> stop_ = false;
+  std::atomic<bool> done_ = false;
+  std::atomic<bool> asked_to_hand_over_ = false;
+  std::atomic<bool> handed_over_ = false;
+  std::atomic<pthread_t> runner_ = 0;
   mutable std::mutex signal_mutex_;
   SeenSignal last_signal_;
 };

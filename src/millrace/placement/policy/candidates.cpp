@@ -12,6 +12,8 @@ namespace {
 using machine::CpuSet;
 using machine::SchedulingClass;
 
+constexpr std::int64_t long_slice_ns = 20'000'000;
+
 // Of the program's time. Masks that hold for less would have to gain a tenth to be worth the one percent from
 // which on a plan is taken.
 constexpr double least_share = 0.1;
@@ -68,7 +70,6 @@ std::vector<Crowd> crowds_that_count(std::span<const Crowd> crowds) {
 }  // namespace
 
 std::vector<Plan> candidate_plans(const machine::Topology& topology, const CpuSet& allowed, bool slices) {
-  constexpr std::int64_t long_slice_ns = 20'000'000;
   std::vector<Plan> plans = {{.scheduling_class = SchedulingClass::batch}};
   if (slices) {
     plans.push_back({.scheduling_class = SchedulingClass::batch, .slice_ns = long_slice_ns});
@@ -92,6 +93,11 @@ std::vector<Plan> candidate_plans(const machine::Topology& topology, const CpuSe
   if (several_llcs) plans.push_back({.masks = MaskPolicy::llc});
   if (several_llcs || shared_cores) plans.push_back({.masks = MaskPolicy::compact});
   return plans;
+}
+
+bool may_be_candidate(const Plan& plan) {
+  const bool fair = !plan.scheduling_class || *plan.scheduling_class == SchedulingClass::batch;
+  return fair && (!plan.slice_ns || *plan.slice_ns == long_slice_ns);
 }
 
 std::vector<Plan> plans_that_differ(std::span<const Plan> plans, const Surroundings& surroundings,

@@ -16,6 +16,10 @@ namespace millrace::placement {
 [[nodiscard]] std::vector<Plan> candidate_plans(const machine::Topology& topology,
                                                 const machine::CpuSet& allowed, bool slices);
 
+// Whether a plan is of the kind that candidates are, on whatever machine: none takes or needs a privilege,
+// and all can be undone. What was stored is taken for no more than that.
+[[nodiscard]] bool may_be_candidate(const Plan& plan);
+
 // How many processes and threads, main ones included, a program had at once, and for how long in all.
 struct Crowd {
   int processes = 0;

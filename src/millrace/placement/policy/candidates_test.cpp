@@ -96,5 +96,15 @@ TEST(Candidates, MasksAreTriedWhereThereIsAChoiceOfCpus) {
   EXPECT_THAT(candidate_plans(machine::power7(), machine::power7().cpus(), false), Contains(spread));
 }
 
+TEST(Candidates, OnlyPlansOfTheirKindMayBe) {
+  using machine::SchedulingClass;
+  for (const auto* text :
+       {"untouched", "class batch", "class batch, slice 20 ms", "slice 20 ms", "masks llc"})
+    EXPECT_TRUE(may_be_candidate(*parse_plan(text))) << text;
+  for (const auto* text : {"class fifo", "class rr", "class idle", "class other", "masks llc, class fifo",
+                           "slice 100 ms", "class batch, slice 0.1 ms"})
+    EXPECT_FALSE(may_be_candidate(*parse_plan(text))) << text;
+}
+
 }  // namespace
 }  // namespace millrace::placement

@@ -148,22 +148,25 @@ std::vector<CpuSet> masks_of(MaskPolicy policy, const Surroundings& surroundings
 }
 
 Policy policy_of(const Plan& plan) {
-  return [plan](const Surroundings& surroundings, std::span<const ThreadView> threads) {
-    std::vector<ThreadPlan> plans;
-    for (CpuSet& mask : masks_of(plan.masks, surroundings, threads))
-      plans.push_back({std::move(mask), plan.scheduling_class, plan.slice_ns});
-    return plans;
-  };
+  return {[plan](const Surroundings& surroundings, std::span<const ThreadView> threads) {
+            std::vector<ThreadPlan> plans;
+            for (CpuSet& mask : masks_of(plan.masks, surroundings, threads))
+              plans.push_back({std::move(mask), plan.scheduling_class, plan.slice_ns});
+            return plans;
+          },
+          {.each_by_itself = plan.masks == MaskPolicy::none}};
 }
 
 Policy cpu_list_policy(std::vector<CpuSet> lists) {
-  return [lists = std::move(lists)](const Surroundings& surroundings, std::span<const ThreadView> threads) {
-    std::vector<ThreadPlan> plans;
-    for (const ThreadView& thread : threads)
-      plans.push_back(
-          {lists[static_cast<std::size_t>(thread.number) % lists.size()] & surroundings.allowed, {}, {}});
-    return plans;
-  };
+  return {
+      [lists = std::move(lists)](const Surroundings& surroundings, std::span<const ThreadView> threads) {
+        std::vector<ThreadPlan> plans;
+        for (const ThreadView& thread : threads)
+          plans.push_back(
+              {lists[static_cast<std::size_t>(thread.number) % lists.size()] & surroundings.allowed, {}, {}});
+        return plans;
+      },
+      {.each_by_itself = true, .explicit_masks = true}};
 }
 
 }  // namespace millrace::placement

@@ -5,9 +5,12 @@
 #include "millrace/machine/topology.h"
 #include "millrace/placement/policy/plan.h"
 
+#include <concepts>
 #include <functional>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace millrace::placement {
@@ -35,7 +38,35 @@ struct ThreadPlan {
 };
 
 // A policy: one plan for each of `threads`, which are in order of birth. Masks lie within `allowed`.
-using Policy = std::function<std::vector<ThreadPlan>(const Surroundings&, std::span<const ThreadView>)>;
+class Policy {
+ public:
+  using Function = std::function<std::vector<ThreadPlan>(const Surroundings&, std::span<const ThreadView>)>;
+  // How it differs from one that looks at all threads together, for the program's sake.
+  struct Traits {
+    bool each_by_itself = false;  // what a thread gets depends on that thread alone
+    bool by_name = false;         // ... and on its name
+    bool explicit_masks =
+        false;  // the user named CPUs: they hold for threads too that are alone in their process
+  };
+  Policy() = default;
+  Policy(Function function, Traits traits) : function_(std::move(function)), traits_(traits) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): any function of that form is a policy
+  template <class Callable>
+    requires std::is_invocable_r_v<std::vector<ThreadPlan>, Callable&, const Surroundings&,
+                                   std::span<const ThreadView>> &&
+             (!std::same_as<std::remove_cvref_t<Callable>, Policy>)
+  Policy(Callable function) : function_(std::move(function)) {}
+
+  [[nodiscard]] std::vector<ThreadPlan> operator()(const Surroundings& surroundings,
+                                                   std::span<const ThreadView> threads) const {
+    return function_(surroundings, threads);
+  }
+  [[nodiscard]] const Traits& traits() const { return traits_; }
+
+ private:
+  Function function_;
+  Traits traits_;
+};
 
 // The masks of the built-in policies; empty sets mean `allowed`. CPUs are taken core by core, fast kinds of
 // core first, one PU of each core before any second one.

@@ -1,6 +1,6 @@
 #include "millrace/placement/policy/rule_file.h"
 
-#include "millrace/placement/task/task_files.h"
+#include "millrace/base/whole_file.h"
 
 #include <algorithm>
 #include <charconv>
@@ -113,24 +113,27 @@ Result<std::vector<Rule>> parse_rules(std::string_view text) {
 }
 
 Result<std::vector<Rule>> read_rule_file(const std::string& path) {
-  const auto text = read_small_file(path);
-  if (!text) return usage_error("the rule file '{}' cannot be read", path);
-  auto rules = parse_rules(*text);
+  constexpr std::size_t most_bytes = 1 << 20;
+  const auto bytes = read_regular_file(path, most_bytes);
+  if (!bytes) return usage_error("the rule file cannot be used: {}", bytes.error().message);
+  if (!*bytes) return usage_error("there is no rule file '{}'", path);
+  auto rules = parse_rules({reinterpret_cast<const char*>((*bytes)->data()), (*bytes)->size()});
   if (!rules) return usage_error("rule file '{}': {}", path, rules.error().message);
   return rules;
 }
 
 Policy rule_policy(std::vector<Rule> rules) {
-  return [rules = std::move(rules)](const Surroundings& surroundings, std::span<const ThreadView> threads) {
-    std::vector<ThreadPlan> plans(threads.size());
-    for (std::size_t i = 0; i < threads.size(); ++i) {
-      const auto rule =
-          std::ranges::find_if(rules, [&](const Rule& each) { return matches(each, threads[i]); });
-      if (rule != rules.end())
-        plans[i] = {rule->cpus & surroundings.allowed, rule->scheduling_class, rule->slice_ns};
-    }
-    return plans;
-  };
+  return {[rules = std::move(rules)](const Surroundings& surroundings, std::span<const ThreadView> threads) {
+            std::vector<ThreadPlan> plans(threads.size());
+            for (std::size_t i = 0; i < threads.size(); ++i) {
+              const auto rule =
+                  std::ranges::find_if(rules, [&](const Rule& each) { return matches(each, threads[i]); });
+              if (rule != rules.end())
+                plans[i] = {rule->cpus & surroundings.allowed, rule->scheduling_class, rule->slice_ns};
+            }
+            return plans;
+          },
+          {.each_by_itself = true, .by_name = true, .explicit_masks = true}};
 }
 
 }  // namespace millrace::placement

@@ -1,8 +1,10 @@
+#include "millrace/base/temporary_folder_testing.h"
 #include "millrace/machine/test_machines.h"
 #include "millrace/placement/policy/rule_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 namespace millrace::placement {
 namespace {
@@ -55,6 +57,21 @@ TEST(RuleFile, WithoutARuleIsRefused) {
   const auto missing = read_rule_file("/nonexistent/rules");
   ASSERT_FALSE(missing);
   EXPECT_THAT(missing.error().message, HasSubstr("/nonexistent/rules"));
+}
+
+TEST(RuleFile, WhatNeverEndsIsRefused) {
+  const TemporaryFolder folder;
+  const std::string fifo = folder / "fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  const std::string huge = folder / "huge";
+  make_file(huge, "any class=batch\n");
+  std::filesystem::resize_file(huge, std::uintmax_t{1} << 40);
+  for (const std::string& path : {std::string("/dev/zero"), fifo, huge}) {
+    const auto rules = read_rule_file(path);
+    ASSERT_FALSE(rules) << path;
+    EXPECT_EQ(rules.error().kind, ErrorKind::usage);
+    EXPECT_THAT(rules.error().message, HasSubstr(path));
+  }
 }
 
 }  // namespace

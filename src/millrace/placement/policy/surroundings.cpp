@@ -128,6 +128,15 @@ bool others_are_running(const machine::CpuSet& allowed) {
   return taken_by_others(asked, silent);
 }
 
+double taken_share(std::span<const double> load, const machine::CpuSet& allowed, double seconds,
+                   double own_seconds) {
+  if (allowed.empty() || seconds <= 0) return 0;
+  double busy = 0;
+  for (const int cpu : allowed)
+    if (static_cast<std::size_t>(cpu) < load.size()) busy += load[static_cast<std::size_t>(cpu)];
+  return std::clamp((busy - own_seconds / seconds) / allowed.count(), 0.0, 1.0);
+}
+
 std::vector<std::string> diagnostics(bool attributes_changed) {
   std::vector<std::string> notes;
   const auto first_word = [](const char* path) {

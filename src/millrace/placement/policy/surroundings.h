@@ -6,6 +6,7 @@
 #include "millrace/placement/policy/policy.h"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,14 @@ namespace millrace::placement {
 // this process can use, whatever runs on other CPUs of the machine, in other containers or beside this guest.
 // Takes a fraction of a millisecond where CPUs are free. Also true where no thread could be made to ask.
 [[nodiscard]] bool others_are_running(const machine::CpuSet& allowed);
+
+// The share of the CPUs that others took over a time, 0 to 1. load: of each CPU over that time, by number;
+// own: CPU seconds of the program. Pure.
+[[nodiscard]] double taken_share(std::span<const double> load, const machine::CpuSet& allowed, double seconds,
+                                 double own_seconds);
+// More than this of the CPUs in the hands of others, and what a program gains says nothing of a machine of
+// its own.
+inline constexpr double most_for_others = 0.25;
 
 // The decision of others_are_running(). Pure.
 [[nodiscard]] bool taken_by_others(int asked, int silent);

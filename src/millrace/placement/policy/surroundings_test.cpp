@@ -64,5 +64,15 @@ TEST(Surroundings, AskingLeavesTheCallersMaskAndNoThread) {
   EXPECT_EQ(machine::current_thread_affinity().value(), allowed);
 }
 
+TEST(Surroundings, WhatOthersTookIsWhatWasBusyWithoutTheProgram) {
+  const std::vector<double> load = {1.0, 0.5, 1.0, 1.0};
+  // Two CPUs for ten seconds, busy for fifteen of twenty; the program had ten.
+  EXPECT_DOUBLE_EQ(taken_share(load, {0, 1}, 10, 10), 0.25);
+  EXPECT_DOUBLE_EQ(taken_share(load, {0, 1}, 10, 15), 0);
+  EXPECT_DOUBLE_EQ(taken_share(load, {0, 1}, 10, 16), 0) << "rounding";
+  EXPECT_DOUBLE_EQ(taken_share(load, {2, 3}, 10, 0), 1);
+  EXPECT_DOUBLE_EQ(taken_share({}, {0, 1}, 10, 0), 0);
+}
+
 }  // namespace
 }  // namespace millrace::placement

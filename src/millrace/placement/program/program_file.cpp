@@ -82,8 +82,10 @@ std::string build_id_in(Bytes notes) {
   return {};
 }
 
+enum class Symbol { imported, any };
+
 // Whether the table of dynamic symbols names `symbol`.
-bool imports(Bytes bytes, const Elf64_Ehdr& header, std::string_view symbol) {
+bool names(Bytes bytes, const Elf64_Ehdr& header, std::string_view symbol, Symbol kind) {
   for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
     const auto section = record_at<Elf64_Shdr>(bytes, header.e_shoff + i * sizeof(Elf64_Shdr));
     if (!section || section->sh_type != SHT_DYNSYM) continue;
@@ -94,7 +96,7 @@ bool imports(Bytes bytes, const Elf64_Ehdr& header, std::string_view symbol) {
     const Bytes names = part(bytes, strings->sh_offset, strings->sh_size);
     for (std::uint64_t offset = 0; const auto entry = record_at<Elf64_Sym>(table, offset);
          offset += sizeof(Elf64_Sym)) {
-      if (entry->st_shndx != SHN_UNDEF) continue;
+      if (kind == Symbol::imported && entry->st_shndx != SHN_UNDEF) continue;
       const Bytes name = part(names, entry->st_name, symbol.size() + 1);
       if (!name.empty() && std::memcmp(name.data(), symbol.data(), symbol.size()) == 0 &&
           name.back() == std::byte{0})
@@ -144,7 +146,10 @@ Result<ProgramFile> inspect_elf(Bytes bytes) {
     if (segment->p_type == PT_NOTE && file.build_id.empty())
       file.build_id = build_id_in(part(bytes, segment->p_offset, segment->p_filesz));
   }
-  file.traces = imports(bytes, *header, "ptrace");
+  file.traces = names(bytes, *header, "ptrace", Symbol::imported);
+  // GCC's programs import them from a library, Clang's have them inside and offer them to libraries.
+  for (const std::string_view entry : {"__asan_init", "__lsan_init", "__lsan_do_leak_check", "__hwasan_init"})
+    file.sanitized = file.sanitized || names(bytes, *header, entry, Symbol::any);
   return file;
 }
 

@@ -15,9 +15,11 @@ struct ProgramFile {
   bool script = false;         // begins with "#!"; the rest is then of its interpreter
   bool dynamic = false;        // loads shared libraries
   bool traces = false;         // calls ptrace itself, as debuggers do; cannot be known of static programs
-  bool narrow = false;         // of 32 bits; nothing else is known of it then
-  bool changes_user = false;   // set-user-ID, set-group-ID or file capabilities
-  std::string build_id;        // hexadecimal; "" where it has none
+  bool sanitized =
+      false;            // built with a sanitizer whose check for leaks traces the program itself, at its end
+  bool narrow = false;  // of 32 bits; nothing else is known of it then
+  bool changes_user = false;  // set-user-ID, set-group-ID or file capabilities
+  std::string build_id;       // hexadecimal; "" where it has none
   std::uintmax_t size_bytes = 0;
 };
 
@@ -25,8 +27,8 @@ struct ProgramFile {
 // program.
 [[nodiscard]] Result<ProgramFile> inspect_program(const std::string& command);
 
-// What an ELF file tells: narrow, dynamic, traces, build_id. Failure for what is no ELF file or is damaged.
-// Never reads beyond `bytes`.
+// What an ELF file tells: narrow, dynamic, traces, sanitized, build_id. Failure for what is no ELF file or is
+// damaged. Never reads beyond `bytes`.
 [[nodiscard]] Result<ProgramFile> inspect_elf(std::span<const std::byte> bytes);
 
 }  // namespace millrace::placement

@@ -1,11 +1,17 @@
 #include "millrace/placement/program/program_key.h"
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <system_error>
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nettle/sha2.h>
 #include <sys/utsname.h>
 
 namespace millrace::placement {
@@ -57,6 +63,49 @@ std::string machine_name() {
   return fmt::format("{}, {} PUs", model, sysconf(_SC_NPROCESSORS_ONLN));
 }
 
+namespace {
+
+// What stands on a command line may be secret, and the database says no more than is needed to know it again.
+std::string digest(std::string_view text) {
+  sha256_ctx context;
+  sha256_init(&context);
+  sha256_update(&context, text.size(), reinterpret_cast<const std::uint8_t*>(text.data()));
+  constexpr std::size_t bytes = 16;
+  std::array<std::uint8_t, bytes> found;
+  sha256_digest(&context, bytes, found.data());
+  return fmt::format("{:02x}", fmt::join(found, ""));
+}
+
+// "python" of "python3.11".
+std::string family_of(std::string name) {
+  name.erase(std::find_if(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; }), name.end());
+  return name;
+}
+
+// Of programs that run others' code, what they run: nothing that they share says how it behaves. "" for
+// others.
+std::string code_of(const ProgramFile& program, const std::vector<std::string>& command,
+                    const FileSize& size) {
+  static constexpr std::array interpreters = {
+      "python", "perl", "ruby", "node", "nodejs", "java",   "php", "lua",     "guile", "bash", "sh",
+      "dash",   "zsh",  "awk",  "gawk", "mawk",   "octave", "R",   "Rscript", "deno",  "bun",  "pypy"};
+  static constexpr std::array builders = {"make", "gmake", "ninja", "cmake", "ctest",  "cargo", "go",
+                                          "npm",  "bazel", "meson", "scons", "gradle", "mvn"};
+  if (program.script) return program.path.string();
+  const std::string name = family_of(program.path.filename().string());
+  std::error_code error;
+  std::string code;
+  if (std::ranges::find(builders, name) != builders.end())
+    code = std::filesystem::current_path(error).string();
+  else if (std::ranges::find(interpreters, name) == interpreters.end())
+    return "";
+  for (std::size_t i = 1; i < command.size(); ++i)
+    if (size(command[i])) return code + "\n" + std::filesystem::canonical(command[i], error).string();
+  return code;
+}
+
+}  // namespace
+
 tuning::ProfileKey program_key(const ProgramFile& program, const std::vector<std::string>& command,
                                const machine::CpuSet& allowed, const FileSize& size) {
   utsname system{};
@@ -66,7 +115,8 @@ tuning::ProfileKey program_key(const ProgramFile& program, const std::vector<std
       {"program", program.path.filename().string()},
       // A field of its own: the profiles of builds that are gone are forgotten (tuning::ProfileLimits).
       {"build", program.build_id.empty() ? fmt::format("{} bytes", program.size_bytes) : program.build_id},
-      {"arguments", shape_of({command.begin() + 1, command.end()}, size)},
+      {"arguments", digest(shape_of({command.begin() + 1, command.end()}, size))},
+      {"code", digest(code_of(program, command, size))},
       {"machine", machine_name()},
       {"cpus", allowed.to_string()},
       {"kernel", system.release},

@@ -27,7 +27,9 @@ using FileSize = std::function<std::optional<std::uint64_t>(const std::string&)>
 [[nodiscard]] std::string machine_name();
 
 // By the program's build id (else its size), its name, the shape of its arguments, the machine, what it may
-// use of it, and the kernel, whose wake-up behaviour differs from release to release.
+// use of it, and the kernel, whose wake-up behaviour differs from release to release. Of interpreters also
+// which script they run, of builders in which folder. Arguments and names of scripts are there as digests
+// only.
 [[nodiscard]] tuning::ProfileKey program_key(const ProgramFile& program,
                                              const std::vector<std::string>& command,
                                              const machine::CpuSet& allowed, const FileSize& size);

@@ -1,3 +1,4 @@
+#include "millrace/base/temporary_folder_testing.h"
 #include "millrace/placement/program/program_key.h"
 
 #include <gtest/gtest.h>
@@ -47,6 +48,40 @@ TEST(ProgramKey, DiffersByProgramArgumentsAndCpus) {
   EXPECT_NE(other_build.at("build"), key.at("build"));
   other_build["build"] = key.at("build");
   EXPECT_EQ(other_build, key) << "builds of one program differ in that alone";
+}
+
+TEST(ProgramKey, HoldsNoArgumentInClear) {
+  const ProgramFile program{.path = "/usr/bin/x264", .build_id = "aa", .size_bytes = 5};
+  for (const auto& [name, value] : program_key(program, {"x264", "--password=geheim"}, {0, 1}, sizes))
+    EXPECT_EQ(value.find("geheim"), std::string::npos) << name;
+}
+
+TEST(ProgramKey, TellsScriptsOfOneInterpreterApart) {
+  const TemporaryFolder folder;
+  for (const char* name : {"a.py", "b.py"})
+    make_file(folder / name, "pass\n");
+  for (const char* interpreter : {"python3.11", "node", "perl", "bash", "java"}) {
+    const ProgramFile program{.path = std::filesystem::path("/usr/bin") / interpreter, .build_id = "aa"};
+    const auto key_of = [&](const std::string& script) {
+      return program_key(program, {interpreter, folder / script}, {0, 1}, size_of_file);
+    };
+    EXPECT_NE(key_of("a.py"), key_of("b.py")) << interpreter;
+    EXPECT_EQ(key_of("a.py"), key_of("a.py"));
+  }
+  const ProgramFile encoder{.path = "/usr/bin/x264", .build_id = "aa"};
+  EXPECT_EQ(program_key(encoder, {"x264", folder / "a.py"}, {0, 1}, size_of_file),
+            program_key(encoder, {"x264", folder / "b.py"}, {0, 1}, size_of_file));
+}
+
+TEST(ProgramKey, TellsBuildsInDifferentFoldersApart) {
+  const TemporaryFolder folder;
+  const ProgramFile make{.path = "/usr/bin/make", .build_id = "aa"};
+  const auto here = std::filesystem::current_path();
+  const auto key = program_key(make, {"make", "-j4"}, {0, 1}, size_of_file);
+  std::filesystem::current_path(folder.path());
+  const auto other = program_key(make, {"make", "-j4"}, {0, 1}, size_of_file);
+  std::filesystem::current_path(here);
+  EXPECT_NE(key, other);
 }
 
 }  // namespace

@@ -54,6 +54,7 @@ Result<Summary> run_quietly(RunSettings settings, const Plan& plan) {
   settings.policy = policy_of(plan);
   settings.masks = need_of(plan.masks);
   settings.progress = {};
+  settings.become_program = false;
   const NoStreams quiet;
   return run_program(settings);
 }
@@ -172,7 +173,7 @@ bool disturbed(int runs, int beside_others) {
 }
 
 Result<LearnReport> learn_program(const RunSettings& settings, int runs,
-                                  const std::function<void(const Plan&, double)>& on_run) {
+                                  const std::function<void(const Plan&, double, bool)>& on_run) {
   const auto program = inspect_program(settings.command.front());
   if (!program) return std::unexpected(program.error());
   auto allowed = machine::current_thread_affinity();
@@ -189,7 +190,8 @@ Result<LearnReport> learn_program(const RunSettings& settings, int runs,
                        runs, candidates.size(), least);
   LearnReport report;
   const auto run_under = [&](const Plan& plan) -> Result<Summary> {
-    if (others_are_running(*allowed)) ++report.beside_others;
+    const bool beside_others = others_are_running(*allowed);
+    if (beside_others) ++report.beside_others;
     auto ran = run_quietly(settings, plan);
     if (!ran) return ran;
     if (ran->status != 0)
@@ -198,7 +200,7 @@ Result<LearnReport> learn_program(const RunSettings& settings, int runs,
           "them",
           report.runs + 1, settings.command.front(), shell_code(ran->status));
     ++report.runs;
-    if (on_run) on_run(plan, ran->seconds);
+    if (on_run) on_run(plan, ran->seconds, beside_others);
     return ran;
   };
   // It also reads the files that the others find in memory; so its time is compared with none.

@@ -85,10 +85,10 @@ struct LearnReport {
 
 // Runs `settings.command` up to `runs` times, without its standard streams (a program cannot be asked twice
 // for what it reads there), and stores the plan for runs to come, unless they were disturbed. The first run
-// shows which candidates its threads would notice. on_run: told of each run's plan and seconds. Failure when
-// a run fails: exit code other than 0; usage error for fewer than least_runs() of all candidates of this
-// machine and the first.
+// shows which candidates its threads would notice. on_run: told of each run's plan and seconds, and whether
+// others took the CPUs before it. Failure when a run fails: exit code other than 0; usage error for fewer
+// than least_runs() of all candidates of this machine and the first.
 [[nodiscard]] Result<LearnReport> learn_program(const RunSettings& settings, int runs,
-                                                const std::function<void(const Plan&, double)>& on_run);
+                                                const std::function<void(const Plan&, double, bool)>& on_run);
 
 }  // namespace millrace::placement

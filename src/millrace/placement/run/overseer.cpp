@@ -46,7 +46,7 @@ void Overseer::choose_source(const Reading& now) {
   else if (instructions_.total(threads_->threads()))
     source_ = ProgressSource::instructions;
   else
-    source_ = ProgressSource::run_to_wait;
+    unjudged_ = true;
 }
 
 void Overseer::account(const Reading& now, bool changed) {
@@ -66,8 +66,6 @@ std::optional<double> Overseer::rate(const Reading& from, const Reading& to) con
   const RunTimes times = to.times - from.times;
   // A window in which nothing ran, as after Ctrl-Z, tells nothing; nor does one that lasted far too long.
   if (times.run_ns <= 0 || passed > 2 * window_.seconds) return std::nullopt;
-  if (source_ == ProgressSource::run_to_wait)
-    return static_cast<double>(times.run_ns) / static_cast<double>(times.run_ns + times.wait_ns);
   if (!from.total || !to.total) return std::nullopt;
   return (*to.total - *from.total) / passed;
 }
@@ -107,6 +105,8 @@ void Overseer::tick() {
     if (now.time_ns - first_->time_ns < nanoseconds(first_look) || threads_->alive() < 2) return;
     choose_source(now);
     if (source_) begin_window();
+    // Guessing, from how long threads wait or how often they switch, misleads with just those that gain.
+    if (unjudged_) trials_.reset();
     return;
   case Step::settling:
     window_start_ = now;
@@ -125,6 +125,7 @@ void Overseer::tick() {
 void Overseer::finish(Summary& summary) {
   summary.untouched = untouched_;
   summary.changed = changed_;
+  summary.unjudged = unjudged_;
   if (!trials_) {
     summary.plan = followed_;
     // A fixed policy that is no plan: the whole run is under it.

@@ -51,6 +51,7 @@ class Overseer {
   ByteCounter bytes_;
   InstructionCounters instructions_;
   std::optional<ProgressSource> source_;
+  bool unjudged_ = false;  // nothing tells of progress: nothing is tried
   std::optional<Reading> first_;
 
   std::optional<PlanTrials> trials_;

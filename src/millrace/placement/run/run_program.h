@@ -44,6 +44,9 @@ struct RunSettings {
   std::vector<std::string> command;  // empty: attach
   std::optional<pid_t> attach;
   BirthWay birth = BirthWay::any;
+  // A traced program that has made nothing for so long is polled from then on, so that others may trace it,
+  // and programs that change their user be started.
+  std::int64_t hand_over_ns = 2'000'000'000;
   // What is asked for: a policy that is fixed; nothing: trials find the plan.
   std::optional<Policy> policy;
   std::string policy_name = "auto";
@@ -55,6 +58,8 @@ struct RunSettings {
   TrialOptions trials;
   // What was learnt earlier and what will be learnt, by the automatic policy. Null: nothing is kept.
   tuning::ProfileStore* profiles = nullptr;
+  // Where the program cannot be followed, as where no process may be made any more, this process becomes it.
+  bool become_program = true;
   // As the process had them before it changed anything.
   sigset_t blocked_signals{};
   IgnoredSignals ignored_signals;
@@ -67,7 +72,7 @@ struct RunSettings {
 //
 // What was changed is given back before it returns, and, should this process be killed, by a guardian.
 //
-// Failure when the program could not be launched or joined at all; usage error where what is asked for is
+// Failure when the program could not be executed or joined at all; usage error where what is asked for is
 // impossible. A program that fails is no failure: see Summary::status.
 [[nodiscard]] Result<Summary> run_program(const RunSettings& settings);
 

@@ -5,8 +5,11 @@
 #include "millrace/placement/run/run_program.h"
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <sched.h>
 #include <set>
 #include <sstream>
 #include <string>
@@ -14,7 +17,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 namespace millrace::placement {
@@ -407,10 +412,216 @@ TEST(RunProgram, NothingIsLeftBehind) {
       [&runtime] { setenv("XDG_RUNTIME_DIR", runtime.path().c_str(), 1); });
   const TestRun run = process.finish();
   EXPECT_EQ(run.status, 0) << run.errors;
-  const std::filesystem::path folder = runtime.path() / "millrace";
-  EXPECT_FALSE(std::filesystem::is_empty(folder));
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    EXPECT_EQ(entry.path().extension(), ".so") << entry.path();  // kept for later runs
+  EXPECT_EQ(runtime.entries(), 0U);
+}
+
+class MakersThatDie : public testing::TestWithParam<const char*> {};
+
+TEST_P(MakersThatDie, LeaveNobodyBehindWhoIsStoppedForEver) {
+  const TestRun run = run_to_end(fixed(MaskPolicy::one_to_one, BirthWay::ptrace,
+                                       {testing_program("static", "orphans"), GetParam(), "1000"}));
+  EXPECT_EQ(run.status, 0) << run.output << run.errors;
+}
+
+INSTANTIATE_TEST_SUITE_P(Ends, MakersThatDie, testing::Values("killed", "exits"),
+                         [](const auto& test) { return std::string(test.param); });
+
+class Daemons : public testing::TestWithParam<BirthWay> {};
+
+TEST_P(Daemons, AreGivenBackWhatTheProgramHad) {
+  const auto before = machine::scheduling_attributes(0).value();
+  if (before.scheduling_class != machine::SchedulingClass::other) GTEST_SKIP() << "needs class other";
+  constexpr int rounds = 20;
+  for (int round = 0; round < rounds; ++round) {
+    const TemporaryFile number;
+    RunSettings settings =
+        fixed(MaskPolicy::none, GetParam(),
+              {testing_program("dynamic", "daemon"), number.path(), std::to_string(round % 4 * 10)});
+    settings.scheduling_class = machine::SchedulingClass::batch;
+    EXPECT_EQ(run_to_end(settings).status, 0);
+    ASSERT_TRUE(eventually([&] { return number.text().ends_with('\n'); }));
+    const pid_t daemon = std::stoi(number.text());
+    EXPECT_EQ(machine::scheduling_attributes(daemon).value(), before) << "round " << round;
+    kill(daemon, SIGKILL);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, Daemons, testing::Values(BirthWay::ptrace, BirthWay::polling),
+                         [](const auto& test) { return name_of_way(test.param); });
+
+// A file system of its own for what runs leave, of so few files; for this process and those it makes.
+void have_runtime_folder_of(int files) {
+  if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) _exit(97);
+  const auto options = fmt::format("size=64k,mode=700,nr_inodes={}", files);
+  if (mount("millrace-test", "/mnt", "tmpfs", 0, options.c_str()) != 0) _exit(97);
+  setenv("XDG_RUNTIME_DIR", "/mnt", 1);
+}
+
+class Unwritable : public testing::TestWithParam<BirthWay> {};
+
+// What cannot be undone is not done, and nobody is held for it.
+TEST_P(Unwritable, WithoutAJournalTheProgramRunsUntouchedAndTheSummarySaysWhy) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to have a full file system";
+  RunSettings settings =
+      fixed(MaskPolicy::none, GetParam(), {testing_program("dynamic", "threads"), "2", "0.1"});
+  settings.scheduling_class = machine::SchedulingClass::batch;
+  TestProcess process(settings, [] { have_runtime_folder_of(2); });  // the root and millrace/
+  const TestRun run = process.finish();
+  EXPECT_EQ(run.status, 0) << run.errors;
+  EXPECT_EQ(masks_in(run.output).size(), 3U) << run.output;
+  EXPECT_EQ(run.summary.threads.changes, 0);
+  EXPECT_THAT(run.summary.notes, testing::Contains(HasSubstr("No space left")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, Unwritable, testing::Values(BirthWay::ptrace, BirthWay::polling),
+                         [](const auto& test) { return name_of_way(test.param); });
+
+TEST(RunProgram, WhereNoProcessMayBeMadeTheProgramRunsWithoutMillrace) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to be a user without other processes";
+  RunSettings settings = fixed(MaskPolicy::none, BirthWay::any, {"/bin/echo", "began"});
+  settings.scheduling_class = machine::SchedulingClass::batch;
+  TestProcess process(settings, [] {
+    become_nobody();
+    const rlimit none{.rlim_cur = 0, .rlim_max = 0};
+    setrlimit(RLIMIT_NPROC, &none);
+  });
+  const TestRun run = process.finish();
+  EXPECT_EQ(run.status, 0) << run.errors;
+  EXPECT_EQ(run.output, "began\n");
+  EXPECT_THAT(run.errors, HasSubstr("the program runs without"));
+}
+
+// What attaching is refused for, by a process that is not the caller's, or nobody's.
+std::string attaching_to(pid_t process, const std::function<void()>& before = {}) {
+  RunSettings settings = fixed(MaskPolicy::none, BirthWay::any, {});
+  settings.attach = process;
+  settings.scheduling_class = machine::SchedulingClass::batch;
+  TestProcess run(settings, before);
+  const TestRun ended = run.finish();
+  return ended.status == 99 ? ended.errors : fmt::format("status {}", ended.status);
+}
+
+TEST(RunProgram, ThreadsOfTheKernelAreNotTouched) {
+  const auto stat = read_task_stat(2, 2);
+  if (!stat || !stat->of_kernel()) GTEST_SKIP() << "process 2 is no thread of the kernel here";
+  EXPECT_THAT(attaching_to(2), HasSubstr("thread of the kernel"));
+}
+
+TEST(RunProgram, AttachingToAnotherUsersProcessIsRefused) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to become somebody else";
+  EXPECT_THAT(attaching_to(getpid(), become_nobody), HasSubstr("belongs to another user"));
+}
+
+TEST(RunProgram, AttachingTwiceIsRefused) {
+  const pid_t program = fork();
+  if (program == 0) {
+    pause();
+    _exit(0);
+  }
+  const auto before = machine::scheduling_attributes(program).value();
+  RunSettings settings = fixed(MaskPolicy::none, BirthWay::polling, {});
+  settings.attach = program;
+  settings.scheduling_class = machine::SchedulingClass::batch;
+  TestProcess first(settings);
+  ASSERT_TRUE(eventually([&] {
+    return machine::scheduling_attributes(program)->scheduling_class == machine::SchedulingClass::batch;
+  }));
+  EXPECT_THAT(attaching_to(program), HasSubstr("followed by another millrace"));
+  kill(first.process(), SIGINT);
+  EXPECT_EQ(first.finish().status, 0);
+  EXPECT_EQ(machine::scheduling_attributes(program).value(), before);
+  kill(program, SIGKILL);
+  waitpid(program, nullptr, 0);
+}
+
+TEST(RunProgram, AttachedUnderNohupItDoesNotEndWithTheTerminal) {
+  const pid_t program = fork();
+  if (program == 0) {
+    pause();
+    _exit(0);
+  }
+  RunSettings settings = fixed(MaskPolicy::none, BirthWay::polling, {});
+  settings.attach = program;
+  settings.scheduling_class = machine::SchedulingClass::batch;
+  std::signal(SIGHUP, SIG_IGN);
+  settings.ignored_signals = IgnoredSignals::now();
+  TestProcess run(settings);
+  std::signal(SIGHUP, SIG_DFL);
+  const auto batch = [program] {
+    return machine::scheduling_attributes(program)->scheduling_class == machine::SchedulingClass::batch;
+  };
+  ASSERT_TRUE(eventually(batch));
+  kill(run.process(), SIGHUP);
+  usleep(200'000);
+  EXPECT_TRUE(batch());
+  kill(run.process(), SIGTERM);
+  EXPECT_EQ(run.finish().status, 0);
+  EXPECT_FALSE(batch());
+  kill(program, SIGKILL);
+  waitpid(program, nullptr, 0);
+}
+
+TEST(RunProgram, AnIgnoredSigchldTakesNoExitStatusAway) {
+  for (const BirthWay way : {BirthWay::ptrace, BirthWay::polling}) {
+    TestProcess run(fixed(MaskPolicy::none, way, {"/bin/sh", "-c", "exit 7"}),
+                    [] { std::signal(SIGCHLD, SIG_IGN); });
+    EXPECT_EQ(run.finish().status, 7);
+  }
+}
+
+// So that debuggers and sudo work in it later.
+TEST(RunProgram, IsNotTracedAnyMoreOnceBirthsHaveCeased) {
+  RunSettings settings =
+      fixed(MaskPolicy::none, BirthWay::ptrace, {testing_program("static", "threads"), "3", "20"});
+  settings.scheduling_class = machine::SchedulingClass::batch;
+  settings.hand_over_ns = 100'000'000;
+  TestProcess run(settings);
+  ASSERT_TRUE(run.wait_for_output("thread 2"));
+  const pid_t program = run.program();
+  EXPECT_TRUE(eventually([&] {
+    const auto threads = list_threads(program);
+    return std::ranges::all_of(threads, [](pid_t thread) { return tracer_of(thread) == 0; });
+  }));
+  EXPECT_EQ(list_threads(program).size(), 4U);
+  kill(run.process(), SIGTERM);
+  const TestRun ended = run.finish();
+  EXPECT_EQ(ended.status, 128 + SIGTERM);
+  EXPECT_EQ(ended.summary.threads.births, 4);
+  EXPECT_THAT(ended.summary.birth_reason, HasSubstr("polling"));
+}
+
+TEST(RunProgram, ProgramsThatTraceAreStartedByTracedOnesAllTheSame) {
+  const TestRun run =
+      run_to_end(fixed(MaskPolicy::none, BirthWay::ptrace,
+                       {"/bin/sh", "-c", testing_program("dynamic", "tracing") + "; exit $?"}));
+  EXPECT_EQ(run.status, 0) << run.output << run.errors;
+  EXPECT_THAT(run.summary.notes, testing::Contains(HasSubstr("traces programs itself")));
+}
+
+TEST(RunProgram, AttachedItGoesOnWhenItTracesNoMore) {
+  const pid_t program = fork();
+  if (program == 0) {
+    const std::string path = testing_program("dynamic", "threads");
+    close(1);
+    execl(path.c_str(), path.c_str(), "2", "30", nullptr);
+    _exit(1);
+  }
+  ASSERT_TRUE(eventually([program] { return list_threads(program).size() == 3; }));
+  RunSettings settings = fixed(MaskPolicy::none, BirthWay::ptrace, {});
+  settings.attach = program;
+  settings.scheduling_class = machine::SchedulingClass::batch;
+  settings.hand_over_ns = 50'000'000;
+  TestProcess run(settings);
+  const auto batch = [program] {
+    return machine::scheduling_attributes(program)->scheduling_class == machine::SchedulingClass::batch;
+  };
+  ASSERT_TRUE(eventually([&] { return batch() && tracer_of(program) != 0; }));
+  ASSERT_TRUE(eventually([&] { return tracer_of(program) == 0; }));
+  usleep(300'000);
+  EXPECT_TRUE(batch());
+  kill(program, SIGKILL);
+  waitpid(program, nullptr, 0);
+  EXPECT_EQ(run.finish().status, 0) << "it sees that there is nothing left";
 }
 
 }  // namespace

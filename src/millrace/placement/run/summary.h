@@ -39,6 +39,7 @@ struct Summary {
   RegisterCounts threads;
   Restored restored;
   std::optional<ProgressSource> progress;
+  bool unjudged = false;  // nothing told of progress, so no plan was tried
   std::vector<TrialEvent> events;
   Plan plan;            // in force at the end, under the automatic policy
   bool learnt = false;  // that plan is a finding of this run

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 
 namespace millrace::placement {
@@ -20,11 +21,11 @@ constexpr char control_backslash = 28;
 // 'C' continued, 'E' and the code ended.
 class TerminalJob {
  public:
-  TerminalJob(BirthWay way, std::vector<std::string> command) {
+  TerminalJob(BirthWay way, std::vector<std::string> command, const ProgressSettings& progress = {}) {
     int events[2] = {};
     if (pipe(events) != 0) std::abort();
     shell_ = forkpty(&terminal_, nullptr, nullptr, nullptr);
-    if (shell_ == 0) be_shell(events[1], way, std::move(command));
+    if (shell_ == 0) be_shell(events[1], way, std::move(command), progress);
     close(events[1]);
     events_ = events[0];
   }
@@ -38,6 +39,10 @@ class TerminalJob {
   TerminalJob& operator=(const TerminalJob&) = delete;
 
   void type(char key) const { ASSERT_EQ(write(terminal_, &key, 1), 1); }
+  void widen(unsigned short columns) const {
+    const winsize size{.ws_row = 24, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+    ASSERT_EQ(ioctl(terminal_, TIOCSWINSZ, &size), 0);
+  }
   void resume() const { kill(shell_, SIGUSR1); }
   // The next event, as its letter; of 'E' also code(). 0 when none comes within seconds.
   char next() {
@@ -52,6 +57,11 @@ class TerminalJob {
     return event.letter;
   }
   [[nodiscard]] int code() const { return code_; }
+  // The process that the shell takes for its job.
+  [[nodiscard]] pid_t process() const {
+    const auto children = list_children(shell_);
+    return children.empty() ? -1 : children.front();
+  }
   // Waits until the program's output holds `text`.
   bool wait_for(const std::string& text) {
     return eventually([&] {
@@ -67,7 +77,8 @@ class TerminalJob {
   }
 
  private:
-  [[noreturn]] static void be_shell(int events, BirthWay way, std::vector<std::string> command) {
+  [[noreturn]] static void be_shell(int events, BirthWay way, std::vector<std::string> command,
+                                    const ProgressSettings& progress) {
     std::signal(SIGTTOU, SIG_IGN);
     std::signal(SIGTSTP, SIG_IGN);
     std::signal(SIGINT, SIG_IGN);
@@ -80,6 +91,7 @@ class TerminalJob {
       for (const int signal : {SIGTTOU, SIGTSTP, SIGINT, SIGQUIT})
         std::signal(signal, SIG_DFL);
       RunSettings settings = fixed(MaskPolicy::one_to_one, way, std::move(command));
+      settings.progress = progress;
       sigprocmask(SIG_SETMASK, nullptr, &settings.blocked_signals);
       const auto summary = run_program(settings);
       _exit(summary ? shell_code(summary->status) : 99);
@@ -141,6 +153,39 @@ TEST_P(JobControl, QuitsWithTheTerminal) {
   job.type(control_backslash);
   ASSERT_EQ(job.next(), 'E');
   EXPECT_EQ(job.code(), 128 + SIGQUIT);
+}
+
+TEST_P(JobControl, ProgramsThatSuspendThemselvesGiveTheTerminalBack) {
+  for (const char* how : {"group", "self", "stop"}) {
+    TerminalJob job(GetParam(), {testing_program("dynamic", "signals"), "suspend", how});
+    ASSERT_EQ(job.next(), 'S') << how;
+    job.resume();
+    ASSERT_EQ(job.next(), 'C') << how;
+    ASSERT_EQ(job.next(), 'E') << how;
+    EXPECT_EQ(job.code(), 6) << how;
+  }
+}
+
+TEST_P(JobControl, StoppedAndContinuedAloneItTakesTheProgramAlong) {
+  TerminalJob job(GetParam(), {testing_program("dynamic", "signals"), "catch"});
+  ASSERT_TRUE(job.wait_for("ready"));
+  const pid_t millrace = job.process();
+  kill(millrace, SIGTSTP);
+  ASSERT_EQ(job.next(), 'S');
+  kill(millrace, SIGCONT);
+  ASSERT_EQ(job.next(), 'C');
+  kill(millrace, SIGTERM);
+  ASSERT_EQ(job.next(), 'E');
+  EXPECT_EQ(job.code(), 5);
+}
+
+TEST_P(JobControl, AStreamThatIsReadAlongIsAsWideAsTheTerminal) {
+  TerminalJob job(GetParam(), {testing_program("dynamic", "signals"), "size", "123"},
+                  {ReportStream::error, 0, "x"});
+  ASSERT_TRUE(job.wait_for("ready"));
+  job.widen(123);
+  ASSERT_EQ(job.next(), 'E');
+  EXPECT_EQ(job.code(), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, JobControl,

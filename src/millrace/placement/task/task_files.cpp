@@ -78,8 +78,15 @@ std::optional<RunTimes> parse_schedstat(std::string_view text) {
   return RunTimes{*run, *wait, *turns};
 }
 
+bool TaskStat::of_kernel() const {
+  constexpr std::uint32_t kernel_thread = 0x0020'0000;
+  constexpr std::uint32_t io_worker = 0x10;
+  constexpr std::uint32_t user_worker = 0x4000;
+  return (flags & (kernel_thread | io_worker | user_worker)) != 0;
+}
+
 std::optional<TaskStat> parse_task_stat(std::string_view text) {
-  // A name may hold between_words and parentheses; the last ')' ends it.
+  // A name may hold blanks and parentheses; the last ')' ends it.
   const std::size_t open = text.find('(');
   const std::size_t close = text.rfind(')');
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) return std::nullopt;
@@ -88,13 +95,18 @@ std::optional<TaskStat> parse_task_stat(std::string_view text) {
   text.remove_prefix(close + 1);
   const std::string_view state = take_word(text);
   const auto parent = number_of<pid_t>(take_word(text));
-  constexpr int columns_between = 17;  // from session to itrealvalue
+  constexpr int columns_before_flags = 4;  // group, session, terminal and its foreground group
+  for (int i = 0; i < columns_before_flags; ++i)
+    take_word(text);
+  const auto flags = number_of<std::uint32_t>(take_word(text));
+  constexpr int columns_between = 12;  // from minflt to itrealvalue
   for (int i = 0; i < columns_between; ++i)
     take_word(text);
   const auto start_time = number_of<std::uint64_t>(take_word(text));
-  if (state.size() != 1 || !parent || !start_time) return std::nullopt;
+  if (state.size() != 1 || !parent || !flags || !start_time) return std::nullopt;
   stat.state = state.front();
   stat.parent = *parent;
+  stat.flags = *flags;
   stat.start_time = *start_time;
   return stat;
 }

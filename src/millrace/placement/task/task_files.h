@@ -30,7 +30,10 @@ struct TaskStat {
   std::string name;
   char state = '?';
   pid_t parent = 0;
+  std::uint32_t flags = 0;       // PF_... of the kernel
   std::uint64_t start_time = 0;  // clock ticks since boot
+  // A thread of the kernel's own, or one that it has made in a process, as for io_uring.
+  [[nodiscard]] bool of_kernel() const;
 };
 [[nodiscard]] std::optional<TaskStat> parse_task_stat(std::string_view text);
 

@@ -3,12 +3,15 @@
  *   catch   prints "ready", waits for SIGTERM, says so and exits with 5
  *   count   prints "ready", counts SIGUSR1 for a second, exits with the count
  *   stop    stops itself, and exits with 6 when continued
+ *   suspend group|self|stop  prints "ready", stops its process group or itself as editors do, exits with 6 then
+ *   size N  prints "ready", exits with 0 once SIGWINCH finds its standard error N columns wide, else with 3
  *   nested  ends its thread of main while another thread goes on to exit with 8 */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -58,6 +61,28 @@ int main(int count, char** arguments) {
   if (strcmp(mode, "stop") == 0) {
     raise(SIGSTOP);
     return 6;
+  }
+  if (strcmp(mode, "suspend") == 0) {
+    puts("ready");
+    fflush(stdout);
+    usleep(50000);
+    if (strcmp(arguments[2], "stop") == 0) raise(SIGSTOP);
+    if (strcmp(arguments[2], "self") == 0) kill(getpid(), SIGTSTP);
+    if (strcmp(arguments[2], "group") == 0) kill(0, SIGTSTP);
+    return 6;
+  }
+  if (strcmp(mode, "size") == 0) {
+    sigaction(SIGWINCH, &action, NULL);
+    puts("ready");
+    fflush(stdout);
+    for (int i = 0; i < 5000; ++i) {
+      const int seen = caught;
+      struct winsize size;
+      usleep(1000);
+      if (seen == caught) continue;
+      if (ioctl(2, TIOCGWINSZ, &size) == 0 && size.ws_col == atoi(arguments[2])) return 0;
+    }
+    return 3;
   }
   if (strcmp(mode, "nested") == 0) {
     pthread_t thread;

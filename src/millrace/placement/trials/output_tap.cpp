@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
@@ -45,9 +46,38 @@ Result<Pipe> make_terminal(int like) {
   return Pipe{Descriptor::owned(master), Descriptor::owned(slave)};
 }
 
+// The size of the terminal `in` follows that of `out`; the program, which has been told of the new size by
+// its own terminal, is told again once it is there.
+class TerminalSize {
+ public:
+  TerminalSize(int in, int out, pid_t job) : in_(in), out_(out), job_(job) {
+    follows_ = ioctl(out_, TIOCGWINSZ, &known_) == 0 && ioctl(in_, TIOCSWINSZ, &known_) == 0;
+  }
+  // How long at most until the next follow(); -1: for ever.
+  [[nodiscard]] int patience_ms() const {
+    constexpr int unseen_ms = 200;
+    return follows_ ? unseen_ms : -1;
+  }
+  void follow() {
+    winsize now{};
+    if (!follows_ || ioctl(out_, TIOCGWINSZ, &now) != 0 || std::memcmp(&now, &known_, sizeof(now)) == 0)
+      return;
+    known_ = now;
+    ioctl(in_, TIOCSWINSZ, &known_);
+    kill(-job_, SIGWINCH);
+  }
+
+ private:
+  int in_;
+  int out_;
+  pid_t job_;
+  winsize known_{};
+  bool follows_;
+};
+
 // In the process between: from `in` to `out`, with a copy to `copy` as far as it takes it. A reader that is
 // gone is the program's to notice: its end is closed.
-[[noreturn]] void pass_on(int in, int out, int copy) {
+[[noreturn]] void pass_on(int in, int out, int copy, pid_t job) {
   std::signal(SIGPIPE, SIG_IGN);
   std::array<int, 3> kept = {in, out, copy};
   for (int number = 0; number < 3; ++number)
@@ -57,7 +87,12 @@ Result<Pipe> make_terminal(int like) {
   syscall(SYS_close_range, 3U, ~0U, 0U);
   fcntl(2, F_SETFL, O_NONBLOCK);
   std::array<char, piece> text;
+  TerminalSize terminal(0, 1, job);
   while (true) {
+    pollfd ready{.fd = 0, .events = POLLIN, .revents = 0};
+    const int some = poll(&ready, 1, terminal.patience_ms());
+    terminal.follow();
+    if (some <= 0) continue;
     const ssize_t size = read(0, text.data(), text.size());
     if (size < 0 && errno == EINTR) continue;
     // A pseudo-terminal ends with EIO.
@@ -74,6 +109,7 @@ Result<OutputTap> OutputTap::on_stream(int stream) {
   auto ends = isatty(stream) != 0 ? make_terminal(stream) : make_pipe();
   auto copy = make_pipe();
   if (!ends || !copy) return std::unexpected(ends ? copy.error() : ends.error());
+  const pid_t job = getpgrp();
   const pid_t between = fork();
   if (between < 0) return cannot("make a process");
   if (between == 0) {
@@ -82,7 +118,7 @@ Result<OutputTap> OutputTap::on_stream(int stream) {
     setpgid(0, 0);
     std::signal(SIGTTOU, SIG_IGN);
     ends->write_end.close();
-    pass_on(ends->read_end.get(), stream, copy->write_end.get());
+    pass_on(ends->read_end.get(), stream, copy->write_end.get(), job);
   }
   while (waitpid(between, nullptr, 0) < 0 && errno == EINTR) {
   }

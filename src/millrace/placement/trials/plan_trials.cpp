@@ -12,6 +12,7 @@ namespace {
 constexpr int turns = 4;  // untouched, candidate, candidate, untouched
 constexpr int most_blind_windows = 8;
 constexpr int pairs_of_a_check = 3;
+constexpr int most_pairs_of_a_check = 16;
 constexpr double idle_window = 0.25;  // seconds; between trials, so that a change of plan is never far
 
 bool is_candidates_turn(int turn) { return turn == 1 || turn == 2; }
@@ -49,8 +50,8 @@ std::string to_string(const TrialEvent& event) {
 
 PlanTrials::PlanTrials(std::vector<Plan> candidates, const TrialOptions& options,
                        std::optional<Plan> remembered)
-    : candidates_(std::move(candidates)), options_(options), check_interval_(options.first_check),
-      retry_interval_(options.first_retry) {
+    : candidates_(std::move(candidates)), evidence_(candidates_.size()), options_(options),
+      check_interval_(options.first_check), retry_interval_(options.first_retry) {
   if (remembered) {
     current_ = *remembered;
     check_at_ = options_.first_check;
@@ -128,14 +129,18 @@ void PlanTrials::decide() {
   const GainEstimate narrow = estimate_gain(ratios, Confidence::p90);
   const GainEstimate wide = estimate_gain(ratios, Confidence::p99);
   if (trial_->check) return decide_check(narrow);
-  if (ratios.size() == 1 && ratios.front() < -options_.clear_loss)
-    return end_trial(TrialEvent::Kind::dropped, wide, "clearly slower");
-  if (wide.pairs >= options_.least_pairs && wide.low > 0 && wide.mean >= options_.least_gain) {
+  GainEvidence& evidence = evidence_[trial_->candidate];
+  evidence.add(ratios.back());
+  if (evidence.value() >= static_cast<double>(candidates_.size()) / options_.false_gains &&
+      wide.mean >= options_.least_gain) {
+    evidence = {};  // after a gain that is gone it has to be shown anew
     current_ = candidates_[trial_->candidate];
     gain_ = wide;
     check_interval_ = options_.first_check;
     return end_trial(TrialEvent::Kind::taken, wide, "");
   }
+  if (ratios.size() == 1 && ratios.front() < -options_.clear_loss)
+    return end_trial(TrialEvent::Kind::dropped, wide, "clearly slower");
   if (wide.pairs >= 2 && narrow.high < options_.least_gain)
     return end_trial(TrialEvent::Kind::dropped, narrow, "no gain");
   if (wide.pairs >= options_.most_pairs)
@@ -149,7 +154,7 @@ void PlanTrials::decide_check(const GainEstimate& narrow) {
     return end_trial(TrialEvent::Kind::kept, narrow, "");
   }
   // Not clearly better: it goes when it is more likely of no use than not, after as long a look as a trial.
-  if (narrow.high < options_.least_gain || narrow.pairs >= options_.most_pairs) {
+  if (narrow.high < options_.least_gain || narrow.pairs >= most_pairs_of_a_check) {
     if (narrow.mean >= options_.least_gain)
       return end_trial(TrialEvent::Kind::kept, narrow, "as far as noise shows");
     const Plan gone = std::exchange(current_, Plan());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "millrace/placement/policy/plan.h"
+#include "millrace/placement/trials/gain_evidence.h"
 #include "millrace/placement/trials/paired_gain.h"
 
 #include <cstdint>
@@ -16,10 +17,11 @@ struct TrialOptions {
   double settle = 0.03;      // at its beginning, not measured
   double least_gain = 0.01;  // log ratio of rates below which nothing is worth a change
   double clear_loss = 0.15;  // a first pair this much worse ends a trial
-  int least_pairs = 5;       // before a trial may be decided for the candidate
-  int most_pairs = 16;       // after which it is undecided
-  double first_check = 5;    // seconds after a plan was taken until it is looked at again
-  double last_check = 120;   // the longest time between two looks; each is twice the one before
+  double false_gains =
+      0.01;                 // of programs to which no plan brings anything, the share that is given one ever
+  int most_pairs = 32;      // after which it is undecided
+  double first_check = 5;   // seconds after a plan was taken until it is looked at again
+  double last_check = 120;  // the longest time between two looks; each is twice the one before
   double first_retry =
       30;  // seconds after all candidates failed until they are tried again, likewise doubled
 };
@@ -39,11 +41,12 @@ struct TrialEvent {
 // Ask/tell: it reads no clock and changes nothing.
 //
 // A trial takes turns of windows, untouched, candidate, candidate, untouched: a steady drift of the program's
-// rate cancels out of each pair. A candidate is taken when the 99 % interval of its gain lies above nothing
-// and its mean above least_gain: trials are looked at after each pair, so 95 % would promise too much. It is
-// dropped when the 90 % interval lies below least_gain, at once when the first pair shows a clear loss. The
-// plan in force is compared with the untouched program again from time to time and taken back when its mean
-// gain is gone.
+// rate cancels out of each pair. A candidate is taken when the evidence for its gain (GainEvidence), gathered
+// over all its trials and looked at after each pair, is such that all candidates together are taken for
+// nothing in a share of false_gains of runs, however long they are; and its mean gain is above least_gain. It
+// is dropped when the 90 % interval lies below least_gain, at once when the first pair shows a clear loss.
+// The plan in force is compared with the untouched program again from time to time and taken back when its
+// mean gain is gone.
 class PlanTrials {
  public:
   // `candidates`: in the order in which to try them; none is `untouched`. remembered: in force from the
@@ -92,6 +95,7 @@ class PlanTrials {
   [[nodiscard]] const Plan& tried_plan() const;
 
   std::vector<Plan> candidates_;
+  std::vector<GainEvidence> evidence_;  // of each candidate
   TrialOptions options_;
   Plan current_;
   std::optional<GainEstimate> gain_;

@@ -64,16 +64,21 @@ TEST(PlanTrials, TakeAGainThatStandsOutOfTheNoise) {
   EXPECT_GE(taken, 90);
 }
 
-TEST(PlanTrials, SeldomTakeWhatBringsNothing) {
+class NothingToGain : public testing::TestWithParam<int> {};
+
+// Whatever is ever taken in so many seconds counts, also where it was taken back.
+TEST_P(NothingToGain, IsGivenAPlanInLessThanOneOfAHundredRuns) {
   int taken = 0;
-  constexpr int runs = 200;
+  constexpr int runs = 300;
   for (unsigned seed = 1; seed <= runs; ++seed) {
-    const auto run = simulate({[](const Plan&, double) { return 1.0; }, 0.05, seed}, 20);
-    if (!run.trials.plan().untouched()) ++taken;
+    const auto run = simulate({[](const Plan&, double) { return 1.0; }, 0.05, seed}, GetParam());
+    if (count(run.trials, TrialEvent::Kind::taken) > 0) ++taken;
   }
-  // Three candidates a run at a level of 0.5 % for one look, up to twelve looks.
-  EXPECT_LE(taken, runs * 6 / 100);
+  EXPECT_LE(taken, runs / 100);
 }
+
+INSTANTIATE_TEST_SUITE_P(Seconds, NothingToGain, testing::Values(30, 600),
+                         [](const auto& test) { return std::to_string(test.param); });
 
 TEST(PlanTrials, NeverTakeWhatMakesThingsWorseAndLoseLittleByTryingIt) {
   for (unsigned seed = 1; seed <= 50; ++seed) {
@@ -104,7 +109,7 @@ TEST(PlanTrials, KeepAGainThatLastsAndSpendLittleOnChecks) {
         simulate({[](const Plan& plan, double) { return plan == batch ? 1.25 : 1; }, 0.03, seed}, 200);
     if (count(run.trials, TrialEvent::Kind::taken) == 0) continue;
     EXPECT_EQ(run.trials.plan(), batch) << seed;
-    EXPECT_LT(run.untouched_share, 0.05) << seed;
+    EXPECT_LT(run.untouched_share, 0.07) << seed;
   }
 }
 

@@ -1,6 +1,7 @@
 #include "millrace/placement/trials/progress.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <unistd.h>
 
@@ -40,20 +41,21 @@ std::string_view name_of(ProgressSource source) {
   case ProgressSource::bytes:
     return "bytes read and written";
   case ProgressSource::instructions:
-    return "instructions";
-  case ProgressSource::run_to_wait:
     break;
   }
-  return "run-to-wait ratio";
+  return "instructions";
 }
 
 Result<ReportReader> ReportReader::make(const std::string& pattern) {
-  try {
-    return ReportReader(std::regex(pattern, std::regex::ECMAScript | std::regex::optimize));
-  } catch (const std::regex_error& error) {
+  re2::RE2::Options options;
+  options.set_log_errors(false);
+  // Output is bytes, in whatever encoding.
+  options.set_encoding(re2::RE2::Options::EncodingLatin1);
+  auto compiled = std::make_unique<re2::RE2>(pattern, options);
+  if (!compiled->ok())
     return usage_error("'{}' is no regular expression: {}; see docs/exec.md for examples", pattern,
-                       error.what());
-  }
+                       compiled->error());
+  return ReportReader(std::move(compiled));
 }
 
 void ReportReader::take(std::string_view text) {
@@ -70,10 +72,14 @@ void ReportReader::take(std::string_view text) {
 }
 
 void ReportReader::take_line(std::string_view line) {
-  std::match_results<std::string_view::const_iterator> match;
-  if (!std::regex_search(line.begin(), line.end(), match, pattern_)) return;
-  const auto& group = match.size() > 1 ? match[1] : match[0];
-  const auto number = number_in(std::string_view(group.first, group.second));
+  // The match and its first group, where there is one.
+  std::array<re2::StringPiece, 2> found;
+  const int groups = std::min(pattern_->NumberOfCapturingGroups(), 1);
+  if (!pattern_->Match({line.data(), line.size()}, 0, line.size(), re2::RE2::UNANCHORED, found.data(),
+                       groups + 1))
+    return;
+  const re2::StringPiece& group = found[static_cast<std::size_t>(groups)];
+  const auto number = number_in({group.data(), group.size()});
   if (!number) {
     total_ = total_.value_or(0) + 1;
     return;

@@ -6,12 +6,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
-#include <regex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include <re2/re2.h>
 #include <sys/types.h>
 
 namespace millrace::placement {
@@ -21,7 +23,6 @@ enum class ProgressSource {
   reported,      // numbers in the program's output, or on a descriptor it was given
   bytes,         // read and written by its processes
   instructions,  // retired in user mode, where there is a counter
-  run_to_wait,   // the share of runnable time that its threads really ran
 };
 // "numbers it reports", ...
 [[nodiscard]] std::string_view name_of(ProgressSource source);
@@ -33,7 +34,8 @@ enum class ProgressSource {
 // Used by one thread at a time.
 class ReportReader {
  public:
-  // Usage error where `pattern` is no ECMAScript regular expression.
+  // Usage error where `pattern` is no regular expression of RE2: as of Perl, without what would take more
+  // time than a line is long (references back, looking ahead and behind).
   [[nodiscard]] static Result<ReportReader> make(const std::string& pattern);
 
   // The next piece of output.
@@ -42,10 +44,10 @@ class ReportReader {
   [[nodiscard]] std::optional<double> total() const { return total_; }
 
  private:
-  explicit ReportReader(std::regex pattern) : pattern_(std::move(pattern)) {}
+  explicit ReportReader(std::unique_ptr<re2::RE2> pattern) : pattern_(std::move(pattern)) {}
   void take_line(std::string_view line);
 
-  std::regex pattern_;
+  std::unique_ptr<re2::RE2> pattern_;
   std::string line_;
   std::optional<double> total_;
   double last_ = 0;

@@ -47,6 +47,11 @@ TEST(ReportReader, RefusesWhatIsNoPattern) {
   EXPECT_EQ(reader.error().kind, ErrorKind::usage);
 }
 
+// Nested repetition, over which others think for years.
+TEST(ReportReader, TakesALineInTheTimeOfALine) {
+  EXPECT_EQ(total_of("(x+x+)+y", std::string(3000, 'x') + "\nxxy\n", 64), 1);
+}
+
 TEST(ByteCounter, CountsWhatAProcessWritesAndKeepsWhatEndedOnesDid) {
   ByteCounter counter;
   const auto before = counter.total({getpid()});

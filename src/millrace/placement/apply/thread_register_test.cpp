@@ -1,0 +1,148 @@
+#include "millrace/base/eventually_testing.h"
+#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/machine/thread_affinity.h"
+#include "millrace/placement/apply/thread_register.h"
+
+#include <algorithm>
+#include <csignal>
+#include <latch>
+#include <thread>
+#include <tuple>
+#include <unistd.h>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+namespace millrace::placement {
+namespace {
+
+// Threads of this process that wait until the object is gone.
+class Waiting {
+ public:
+  explicit Waiting(int count) : begun_(count) {
+    numbers_.resize(static_cast<std::size_t>(count));
+    for (pid_t& number : numbers_)
+      threads_.emplace_back([this, &number] {
+        number = gettid();
+        begun_.count_down();
+        end_.wait();
+      });
+    begun_.wait();
+  }
+  ~Waiting() { end_.count_down(); }
+  [[nodiscard]] const std::vector<pid_t>& numbers() const { return numbers_; }
+
+ private:
+  std::latch begun_;
+  std::latch end_{1};
+  std::vector<pid_t> numbers_;
+  std::vector<std::jthread> threads_;
+};
+
+class ThreadRegisterTest : public testing::Test {
+ protected:
+  TemporaryFolder own_;
+  Journal journal_ = std::move(Journal::begin(std::move(StateFolder::open(own_.path()).value())).value());
+  Surroundings surroundings_{
+      .topology = nullptr, .allowed = machine::current_thread_affinity().value(), .load = {}};
+};
+
+// How many views of threads a policy was shown while so many were born.
+std::size_t views_shown(Surroundings surroundings, Journal& journal, int births, bool each_by_itself) {
+  std::size_t shown = 0;
+  Policy policy = {[&shown](const Surroundings&, std::span<const ThreadView> threads) {
+                     shown += threads.size();
+                     return std::vector<ThreadPlan>(threads.size());
+                   },
+                   {.each_by_itself = each_by_itself}};
+  ThreadRegister threads(std::move(surroundings), std::move(policy), journal);
+  EXPECT_TRUE(threads.process_began(getpid()));
+  const Waiting waiting(births);
+  for (const pid_t thread : waiting.numbers())
+    threads.thread_began(thread, getpid());
+  EXPECT_EQ(threads.alive(), births + 1);
+  return shown;
+}
+
+TEST_F(ThreadRegisterTest, ABirthCostsTheSameHoweverManyThreadsThereAre) {
+  for (const bool each_by_itself : {true, false}) {
+    const std::size_t few = views_shown(surroundings_, journal_, 200, each_by_itself);
+    const std::size_t many = views_shown(surroundings_, journal_, 600, each_by_itself);
+    EXPECT_LE(many - few, 400U) << each_by_itself;
+  }
+}
+
+TEST_F(ThreadRegisterTest, NewcomersToACrowdArePlannedWithTheNextLook) {
+  std::size_t most = 0;
+  ThreadRegister threads(
+      surroundings_,
+      [&most](const Surroundings&, std::span<const ThreadView> views) {
+        most = std::max(most, views.size());
+        return std::vector<ThreadPlan>(views.size());
+      },
+      journal_);
+  ASSERT_TRUE(threads.process_began(getpid()));
+  const Waiting waiting(300);
+  for (const pid_t thread : waiting.numbers())
+    threads.thread_began(thread, getpid());
+  EXPECT_LT(most, 301U);
+  std::ignore = threads.observe();
+  EXPECT_EQ(most, 301U);
+}
+
+// A child is found when its maker has ended, as by polling.
+TEST_F(ThreadRegisterTest, WhatWasInheritedFromAMakerThatIsGoneIsKnown) {
+  const auto before = read_original(0).value();
+  if (before.scheduling_class != machine::SchedulingClass::other) GTEST_SKIP() << "needs class other";
+  ThreadRegister threads(surroundings_, policy_of({.scheduling_class = machine::SchedulingClass::batch}),
+                         journal_);
+  const pid_t maker = fork();
+  if (maker == 0)
+    while (true)
+      pause();
+  ASSERT_TRUE(threads.process_began(maker));
+  ASSERT_EQ(read_original(maker)->scheduling_class, machine::SchedulingClass::batch);
+  threads.thread_ended(maker);
+  // Born with what the maker had been given.
+  const pid_t child = fork();
+  if (child == 0) {
+    std::ignore = machine::change_scheduling(0, {.scheduling_class = machine::SchedulingClass::batch});
+    while (true)
+      pause();
+  }
+  ASSERT_TRUE(
+      eventually([&] { return read_original(child)->scheduling_class == machine::SchedulingClass::batch; }));
+  ASSERT_TRUE(threads.process_began(child));
+  threads.restore();
+  EXPECT_EQ(read_original(child)->scheduling_class, machine::SchedulingClass::other);
+  for (const pid_t process : {maker, child}) {
+    kill(process, SIGKILL);
+    waitpid(process, nullptr, 0);
+  }
+}
+
+// As `make -j` has them.
+TEST_F(ThreadRegisterTest, ProcessesOfOneThreadGetTheListsThatTheUserNamed) {
+  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const machine::CpuSet one = surroundings_.allowed.first(1);
+  ThreadRegister threads(surroundings_, cpu_list_policy({one}), journal_);
+  const pid_t job = fork();
+  if (job == 0)
+    while (true)
+      pause();
+  ASSERT_TRUE(threads.process_began(job));
+  EXPECT_EQ(machine::thread_affinity(job), surroundings_.allowed)
+      << "it may ask for the number of CPUs first";
+  EXPECT_TRUE(eventually([&] {
+    std::ignore = threads.observe();
+    return machine::thread_affinity(job) == one;
+  }));
+  threads.restore();
+  EXPECT_EQ(machine::thread_affinity(job), surroundings_.allowed);
+  kill(job, SIGKILL);
+  waitpid(job, nullptr, 0);
+}
+
+}  // namespace
+}  // namespace millrace::placement
