@@ -1,12 +1,13 @@
-# millrace_room(name [SHELVES folder...] [DEPENDS target...] [TEST_DEPENDS target...] [BENCH_DEPENDS target...])
+# millrace_room(name [TESTS_APART] [SHELVES folder...] [DEPENDS target...] [TEST_DEPENDS target...] [BENCH_DEPENDS target...])
 #
 # Declares the room in the current folder, and in those of its shelves, by its file names alone:
 #   *_test.cpp   -> one test program <name>_test, its cases shared out among MILLRACE_TEST_SHARDS processes
+#                   (TESTS_APART: whose files cannot share a translation unit)
 #   *_bench.cpp  -> one Google Benchmark program <name>_bench
 #   *_fuzz.cpp   -> one libFuzzer program each (MILLRACE_FUZZERS), run for a bounded time as a test
 #   other *.cpp  -> the library millrace_<name>
 function(millrace_room name)
-  cmake_parse_arguments(ROOM "" "" "SHELVES;DEPENDS;TEST_DEPENDS;BENCH_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ROOM "TESTS_APART" "" "SHELVES;DEPENDS;TEST_DEPENDS;BENCH_DEPENDS" ${ARGN})
   set(patterns *.cpp)
   foreach(shelf IN LISTS ROOM_SHELVES)
     list(APPEND patterns ${shelf}/*.cpp)
@@ -47,6 +48,10 @@ function(millrace_room name)
       # Where -O1 inlines one half of a pair of replaced operators and not the other.
       target_compile_options(${name}_test PRIVATE -Wno-mismatched-new-delete)
     endif()
+    if(ROOM_TESTS_APART)
+      set_target_properties(${name}_test PROPERTIES UNITY_BUILD OFF)
+      target_precompile_headers(${name}_test PRIVATE <gmock/gmock.h> <gtest/gtest.h> <fmt/format.h>)
+    endif()
     # A process with many tests, not one for each: starting a program takes longer than most tests.
     foreach(shard RANGE 1 ${MILLRACE_TEST_SHARDS})
       math(EXPR index "${shard} - 1")
@@ -57,6 +62,7 @@ function(millrace_room name)
   endif()
   if(MILLRACE_BENCHES AND benches)
     add_executable(${name}_bench ${benches})
+    set_target_properties(${name}_bench PROPERTIES UNITY_BUILD OFF)
     target_link_libraries(${name}_bench PRIVATE millrace_${name} ${ROOM_BENCH_DEPENDS} benchmark::benchmark_main)
   endif()
   if(MILLRACE_FUZZERS)

@@ -4,6 +4,7 @@
 #include "dedup/chunks/dedup_testing.h"
 #include "dedup/chunks/sha256.h"
 #include "dedup/chunks/stream_hash.h"
+#include "dedup/run/pack.h"
 
 #include <array>
 #include <memory>

@@ -33,7 +33,7 @@ struct Stream {
         layout(*lay_out_frame(*load_pipeline("@A"),
                               {.width = size.width, .height = size.height, .chroma = video::Chroma::gray},
                               Planes::all, Samples::floats)),
-        source(size, ElementType::f32), target(layout.planes[0].output().output.size, ElementType::f32),
+        source(size, ElementType::f32), target(layout.planes[0].output.size, ElementType::f32),
         task{{source.view()}, {target.view()}} {}
 
   machine::Topology topology;

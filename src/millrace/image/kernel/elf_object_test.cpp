@@ -280,9 +280,8 @@ class DamagedElfObjects : public ElfObjects {
   void SetUp() override {
     ElfObjects::SetUp();
     if (IsSkipped()) return;
-    auto object = compile_object(testing::chain({"rotate", "discretise"}), machine::Isa::baseline);
-    ASSERT_TRUE(object) << object.error().message;
-    object_ = std::move(*object);
+    object_ = testing::object_of(testing::chain({"rotate", "discretise"}), machine::Isa::baseline);
+    ASSERT_FALSE(object_.empty());
     const auto loaded = ElfObject::load(object_);
     ASSERT_TRUE(loaded) << loaded.error().message;
     ASSERT_NE(loaded->function("millrace_kernel_argv"), nullptr);

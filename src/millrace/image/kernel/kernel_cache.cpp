@@ -29,16 +29,16 @@ constexpr std::size_t most_file_bytes = std::size_t{16} << 20;
 
 // What a file starts with; the full key and the object follow. In the byte order of the machine, which is
 // that of the code. The checksum covers all that comes behind it: it finds damage, it keeps out nobody.
-struct Header {
+struct FileHeader {
   std::array<char, 8> magic{'m', 'i', 'l', 'l', 'k', 'e', 'r', 'n'};
   std::uint32_t version = format_version;
   std::uint32_t key_bytes = 0;
   std::uint64_t object_bytes = 0;
   std::uint64_t checksum = 0;
 };
-static_assert(sizeof(Header) == 32);
+static_assert(sizeof(FileHeader) == 32);
 
-std::uint64_t checksum_of(std::span<const std::byte> bytes) {
+std::uint64_t file_checksum(std::span<const std::byte> bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 
@@ -79,29 +79,29 @@ bool write_all(int file, std::span<const std::byte> content) {
 }
 
 std::vector<std::byte> pack(const std::string& key, std::span<const std::byte> object) {
-  Header header;
+  FileHeader header;
   header.key_bytes = static_cast<std::uint32_t>(key.size());
   header.object_bytes = object.size();
   std::vector<std::byte> content(sizeof(header));
   const auto key_bytes = std::as_bytes(std::span(key));
   content.insert(content.end(), key_bytes.begin(), key_bytes.end());
   content.insert(content.end(), object.begin(), object.end());
-  header.checksum = checksum_of(std::span<const std::byte>(content).subspan(sizeof(header)));
+  header.checksum = file_checksum(std::span<const std::byte>(content).subspan(sizeof(header)));
   std::memcpy(content.data(), &header, sizeof(header));
   return content;
 }
 
 // The object in the content of a file; nothing where any of it is not as it was written for that key.
 std::optional<std::vector<std::byte>> unpack(const std::string& key, std::span<const std::byte> content) {
-  Header header;
+  FileHeader header;
   if (content.size() < sizeof(header)) return {};
   std::memcpy(&header, content.data(), sizeof(header));
   const auto body = content.subspan(sizeof(header));
-  const Header expected;
+  const FileHeader expected;
   if (header.magic != expected.magic || header.version != expected.version) return {};
   if (header.key_bytes != key.size() || body.size() < key.size()) return {};
   const auto object = body.subspan(key.size());
-  if (header.object_bytes != object.size() || header.checksum != checksum_of(body)) return {};
+  if (header.object_bytes != object.size() || header.checksum != file_checksum(body)) return {};
   if (std::memcmp(body.data(), key.data(), key.size()) != 0) return {};
   return std::vector<std::byte>(object.begin(), object.end());
 }

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "millrace/image/filters/named_filters.h"
+#include "millrace/image/kernel/kernel_compiler.h"
 #include "millrace/image/kernel/kernel_spec.h"
 
 #include <initializer_list>
 #include <string_view>
+#include <vector>
 
 namespace millrace::image::testing {
 
@@ -17,6 +19,14 @@ inline KernelSpec chain(std::initializer_list<std::string_view> filters) {
     spec.stages.push_back({.filter = find_filter(name), .inputs = {input}});
   }
   return spec;
+}
+
+// The machine code of a kernel, from the real compiler; empty where there is none.
+inline std::vector<std::byte> object_of(const KernelSpec& spec, machine::Isa isa) {
+  const KernelCompilerOptions options;
+  KernelCompiler compiler(options, Urgency::urgent);
+  auto object = compiler.compile(spec, isa, StoppableWait{});
+  return object ? std::move(*object) : std::vector<std::byte>{};
 }
 
 }  // namespace millrace::image::testing

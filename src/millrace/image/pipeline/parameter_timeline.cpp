@@ -110,7 +110,7 @@ Result<ParameterTimeline> ParameterTimeline::make(const Pipeline& pipeline,
       const bool same = other.node == change->node && other.parameter == change->parameter;
       if (same && change->first <= other.last && other.first <= change->last) {
         return usage_error("{}: another change of the same parameter is under way in these frames",
-                           quoted(text));
+                           millrace::quoted(text));
       }
     }
     timeline.changes_.push_back(*change);
