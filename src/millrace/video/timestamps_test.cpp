@@ -47,9 +47,9 @@ TEST_P(FrameTimes, OfTheOutputAreThoseOfTheInput) {
 }
 
 constexpr const char* gap =
-    "testsrc2=s=64x48:r=30000/1001:d=0.4,setpts='PTS+if(gte(N,5),100/TB,0)' -fps_mode passthrough";
+    "\"testsrc2=s=64x48:r=30000/1001:d=0.4,setpts='PTS+if(gte(N,5),100/TB,0)'\" -fps_mode passthrough";
 constexpr const char* uneven =
-    "testsrc2=s=64x48:r=25:d=0.4,setpts='PTS+mod(N,3)*0.011/TB' -fps_mode passthrough";
+    "\"testsrc2=s=64x48:r=25:d=0.4,setpts='PTS+mod(N,3)*0.011/TB'\" -fps_mode passthrough";
 
 INSTANTIATE_TEST_SUITE_P(
     Files, FrameTimes,

@@ -1,7 +1,9 @@
 // Every schedule gives the bits of the scalar reference.
+#include "millrace/base/temporary_folder_testing.h"
 #include "millrace/image/execute/executor.h"
 #include "millrace/image/execute/plane_buffer.h"
 #include "millrace/image/filters/named_filters.h"
+#include "millrace/image/kernel/kernel_compiler_testing.h"
 #include "millrace/image/pipeline/presets.h"
 #include "millrace/image/reference/scalar_reference.h"
 #include "millrace/machine/usable_cpus.h"
@@ -379,19 +381,18 @@ TEST_F(Structures, aScheduleWhoseKernelCannotBeCompiledLeavesTheOneBeforeInUse) 
   const auto layout =
       lay_out_frame(*load_pipeline("blur"), {.width = 40, .height = 30, .chroma = video::Chroma::gray});
   TestFrame frame(*layout, 5);
-  Executor executor(*pool_, library_, *topology_, topology_->cpus());
+  TemporaryFolder folder;
+  KernelLibrary library({.cache = {}, .compiler = {.program = testing::stand_in(folder, "crashes")}});
+  Executor executor(*pool_, library, *topology_, topology_->cpus());
   const Schedule good{.structure = Structure::sequential, .threads = 2, .isa = machine::best_isa()};
   ASSERT_TRUE(executor.set(*layout, good));
   ASSERT_TRUE(executor.await_kernels());
 
-  // The compiler knows no such filter. Its name makes the kernel's key that of the pipeline as one kernel.
-  Filter unknown = *find_filter("blur");
-  unknown.name = "load8(i0);blur(0);store8";
-  const KernelSpec broken{.stages = {{.filter = &unknown, .inputs = {1}}}, .buffers = 0, .stored = {}};
-  ASSERT_FALSE(library_.wait(broken, machine::best_isa()));
+  const Schedule broken{.structure = Structure::backward, .threads = 1, .isa = machine::best_isa()};
+  for (const Group& group : group_layout_of(layout->planes[0], broken).groups)
+    ASSERT_FALSE(library.wait(group.spec, machine::best_isa()));
 
-  const Status refused =
-      executor.set(*layout, {.structure = Structure::backward, .threads = 1, .isa = machine::best_isa()});
+  const Status refused = executor.set(*layout, broken);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("cannot compile"), std::string::npos) << refused.error().message;
   EXPECT_EQ(executor.in_use(), good);

@@ -47,23 +47,6 @@ const Filter* find_filter(std::string_view name) {
   return found == all_filters().end() ? nullptr : &*found;
 }
 
-const Filter& load_filter(ElementType type) {
-  static const Filter load8 = erased<filters::Load8>();
-  static const Filter load16 = erased<filters::Load16>();
-  return type == ElementType::u8 ? load8 : load16;
-}
-
-const Filter& store_filter(ElementType type) {
-  static const Filter store8 = erased<filters::Store8>();
-  static const Filter store16 = erased<filters::Store16>();
-  return type == ElementType::u8 ? store8 : store16;
-}
-
-const Filter& copy_filter() {
-  static const Filter copy = erased<filters::Copy>();
-  return copy;
-}
-
 std::span<const Filter> unnamed_filters() {
   static const std::vector<Filter> filters = [] {
     std::vector<Filter> all;
@@ -72,5 +55,24 @@ std::span<const Filter> unnamed_filters() {
   }();
   return filters;
 }
+
+namespace {
+
+template <class F> const Filter& unnamed() {
+  static const Filter& filter = *std::ranges::find(unnamed_filters(), F::about().name, &Filter::name);
+  return filter;
+}
+
+}  // namespace
+
+const Filter& load_filter(ElementType type) {
+  return type == ElementType::u8 ? unnamed<filters::Load8>() : unnamed<filters::Load16>();
+}
+
+const Filter& store_filter(ElementType type) {
+  return type == ElementType::u8 ? unnamed<filters::Store8>() : unnamed<filters::Store16>();
+}
+
+const Filter& copy_filter() { return unnamed<filters::Copy>(); }
 
 }  // namespace millrace::image
