@@ -55,7 +55,7 @@ inline Image scene(unsigned seed, int width = 160, int height = 120) {
 inline void write_jpeg(const Image& image, const std::string& path) {
   const auto jpeg = encode_jpeg(image, 90);
   ASSERT_TRUE(jpeg);
-  ASSERT_TRUE(write_whole(path, *jpeg));
+  ASSERT_TRUE(write_whole(path, *jpeg, {.overwrite = Overwrite::yes}));
 }
 
 // The 200 photographs, where they are.

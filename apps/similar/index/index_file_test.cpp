@@ -126,7 +126,8 @@ TEST_F(JournalTest, CutAnywhereGivesBackAllThatIsWhole) {
   }
   const auto whole = read_regular_file(path + ".journal");
   for (std::size_t size = 0; size < (*whole)->size(); size += 37) {
-    ASSERT_TRUE(write_whole(path + ".journal", std::span(**whole).first(size)));
+    ASSERT_TRUE(
+        write_whole(path + ".journal", std::span(**whole).first(size), {.overwrite = Overwrite::yes}));
     auto journal = Journal::open(path, "/there");
     ASSERT_TRUE(journal) << size;
     const auto kept = static_cast<std::size_t>(

@@ -34,17 +34,17 @@ class Kernels(unittest.TestCase):
         return path
 
     def test_a_run_goes_on_unfused_without_a_compiler_and_says_so_once(self):
-        expected = self.run_millrace("run", "@A", "test:64x48@30", "-o", "-", "--structure", "sequential",
+        expected = self.run_millrace("run", "@A", "test:64x48@2000", "-o", "-", "--structure", "sequential",
                                      "--fusion", "none").stdout
         for compiler in self.folder / "none", self.script("exit 5"), self.script("kill -SEGV $$"):
             for schedule in FUSED, ("--structure", "backward"), ():
-                done = self.run_millrace("run", "@A", "test:64x48@30", "-o", "-", "--no-profile", *schedule,
+                done = self.run_millrace("run", "@A", "test:64x48@2000", "-o", "-", "--no-profile", *schedule,
                                          compiler=compiler)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(done.stdout, expected)
                 if schedule:  # the search may end before it wants a kernel
                     self.assertEqual(done.stderr.decode().count(str(compiler)), 1, done.stderr)
-                    self.assertIn("(30 frames unfused)", done.stderr.decode())
+                    self.assertIn("(2000 frames unfused)", done.stderr.decode())
 
     def test_the_report_says_why_a_run_was_not_fused(self):
         done = self.run_millrace("run", "@A", "test:64x48@3", "--no-profile", "--quiet", "--json", "-", *FUSED,

@@ -99,7 +99,7 @@ struct TestFrame {
 
 constexpr int workers = 3;
 
-class Structures : public testing::Test {
+class Structures : public ::testing::Test {
  protected:
   void SetUp() override {
     auto topology = machine::Topology::live();
@@ -167,7 +167,7 @@ const char* const pipelines[] = {"@A",
                                  "threshold(0.4, keep=below)"};
 
 class EveryPipeline : public Structures,
-                      public testing::WithParamInterface<std::tuple<const char*, machine::Isa>> {};
+                      public ::testing::WithParamInterface<std::tuple<const char*, machine::Isa>> {};
 
 TEST_P(EveryPipeline, hasTheBitsOfTheReferenceInEverySchedule) {
   const auto [text, isa] = GetParam();
@@ -203,14 +203,15 @@ TEST_P(EveryPipeline, hasTheBitsOfTheReferenceInEverySchedule) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Image, EveryPipeline,
-                         testing::Combine(testing::ValuesIn(pipelines), testing::ValuesIn(isas_here())),
+                         ::testing::Combine(::testing::ValuesIn(pipelines), ::testing::ValuesIn(isas_here())),
                          [](const auto& instance) {
                            const auto index = instance.index / isas_here().size();
                            return fmt::format("pipeline{}_{}", index,
                                               machine::name_of(std::get<1>(instance.param)));
                          });
 
-class EveryFormat : public Structures, public testing::WithParamInterface<std::tuple<video::Chroma, int>> {};
+class EveryFormat : public Structures,
+                    public ::testing::WithParamInterface<std::tuple<video::Chroma, int>> {};
 
 // Code values in, code values out, through the conversions at the ends, odd chroma included.
 TEST_P(EveryFormat, hasTheBitsOfTheReferenceInEveryStructure) {
@@ -240,9 +241,9 @@ TEST_P(EveryFormat, hasTheBitsOfTheReferenceInEveryStructure) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Image, EveryFormat,
-                         testing::Combine(testing::Values(video::Chroma::gray, video::Chroma::c420,
-                                                          video::Chroma::c422, video::Chroma::c444),
-                                          testing::Values(8, 10, 16)));
+                         ::testing::Combine(::testing::Values(video::Chroma::gray, video::Chroma::c420,
+                                                              video::Chroma::c422, video::Chroma::c444),
+                                            ::testing::Values(8, 10, 16)));
 
 // What `millrace run @A` does by default: edges are gray, and cost what luma costs.
 TEST_F(Structures, noKernelRunsOverNeutralPlanesAndTheyAreGrayToTheBit) {
@@ -384,7 +385,8 @@ TEST_F(Structures, aScheduleWhoseKernelCannotBeCompiledLeavesTheOneBeforeInUse) 
   TemporaryFolder folder;
   KernelLibrary library({.cache = {}, .compiler = {.program = testing::stand_in(folder, "crashes")}});
   Executor executor(*pool_, library, *topology_, topology_->cpus());
-  const Schedule good{.structure = Structure::sequential, .threads = 2, .isa = machine::best_isa()};
+  const Schedule good{
+      .structure = Structure::sequential, .fusion = Fusion::none, .threads = 2, .isa = machine::best_isa()};
   ASSERT_TRUE(executor.set(*layout, good));
   ASSERT_TRUE(executor.await_kernels());
 
