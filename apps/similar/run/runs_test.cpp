@@ -118,9 +118,9 @@ TEST_P(RunsOfAnyStrategy, GiveTheSameIndexAndAnswers) {
 INSTANTIATE_TEST_SUITE_P(
     Strategies, RunsOfAnyStrategy,
     testing::Values(Setting{Strategy::stealing, 1, 0, 1 << 30}, Setting{Strategy::stealing, 2, 1, 1 << 30},
-                    Setting{Strategy::stealing, 2, 7, 1}, Setting{Strategy::tbb, 1, 0, 1 << 30},
+                    Setting{Strategy::stealing, 2, 7, 1 << 20}, Setting{Strategy::tbb, 1, 0, 1 << 30},
                     Setting{Strategy::tbb, 2, 3, 1 << 20}, Setting{Strategy::pools, 2, 0, 1 << 30},
-                    Setting{Strategy::oversubscribed, 2, 0, 1 << 16},
+                    Setting{Strategy::oversubscribed, 2, 0, 1 << 20},
                     Setting{Strategy::collapsed, 2, 2, 1 << 30}));
 
 TEST_F(Runs, FindEveryImageItselfFirst) {
