@@ -32,7 +32,7 @@ Status PictureDecoder::open() {
     return failure("{}: the decoder {} cannot be opened ({})", name, codec->name, ffmpeg_message(opened));
   const AVCodecDescriptor* properties = avcodec_descriptor_get(codec->id);
   every_packet_is_key_ = properties != nullptr && (properties->props & AV_CODEC_PROP_INTRA_ONLY) != 0;
-  hole_.emplace().at_start = true;
+  hole_ = Hole{.at_start = true};
   return {};
 }
 
@@ -174,8 +174,7 @@ void PictureDecoder::note_damage(std::string what, std::int64_t packet) {
   }
   if (losses_.first_damage.empty()) losses_.first_damage = fmt::format("frame {}: {}", delivered_, what);
   if (!hole_) {
-    hole_.emplace().from = packet;
-    hole_->opened_at = packets_;
+    hole_ = Hole{.from = packet, .opened_at = packets_};
     if (with_packet && packet_->pts != AV_NOPTS_VALUE) hole_->shown.push_back(packet_->pts);
   }
   hole_->from = std::min(hole_->from, packet);
