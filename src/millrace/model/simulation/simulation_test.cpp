@@ -70,7 +70,8 @@ TEST(Explosions, EndWhereMoreIsInsideThanIsHeld) {
   for (const auto& [text, strategy] :
        {Explosion{"a 1us outputs 1000; b 1us outputs 1000; c ordered 1s", Strategy::stealing},
         Explosion{"a 1us; b 1ms outputs 1000000; c 1s", Strategy::stealing},
-        Explosion{"a 1us; b 1ms outputs 1000000; c 1s", Strategy::pools}}) {
+        // As many threads for b as for c: each of them holds a million parts.
+        Explosion{"a 1us; b 1s outputs 1000000; c 1us", Strategy::pools}}) {
     const Pipeline given = pipeline(text);
     const auto result = simulate(given, make_plan(given, strategy, 64, 1000, 1000), {.items = 1000});
     ASSERT_FALSE(result) << text;
