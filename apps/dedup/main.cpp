@@ -11,8 +11,8 @@
 #include "millrace/base/json_file.h"
 #include "millrace/base/output_file.h"
 #include "millrace/base/progress_line.h"
-#include "millrace/machine/thread_affinity.h"
-#include "millrace/machine/usable_cpus.h"
+#include "millrace/machine/limits/usable_cpus.h"
+#include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/pool/worker_pool.h"
 
 #include <cstdint>

@@ -7,8 +7,8 @@
 #include "millrace/base/byte_stream.h"
 #include "millrace/base/result.h"
 #include "millrace/pool/team.h"
-#include "millrace/stream/run_options.h"
-#include "millrace/stream/run_report.h"
+#include "millrace/stream/run/run_options.h"
+#include "millrace/stream/run/run_report.h"
 
 #include <cstddef>
 #include <cstdint>

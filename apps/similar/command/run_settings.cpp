@@ -1,7 +1,7 @@
 #include "similar/command/run_settings.h"
 
 #include "millrace/base/json_file.h"
-#include "millrace/machine/machine_report.h"
+#include "millrace/machine/report/machine_report.h"
 #include "similar/run/image_list.h"
 
 #include <numeric>

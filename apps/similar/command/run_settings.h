@@ -5,8 +5,8 @@
 #include "millrace/base/error_line.h"
 #include "millrace/base/result.h"
 #include "millrace/pool/worker_pool.h"
-#include "millrace/stream/run_options.h"
-#include "millrace/stream/run_report.h"
+#include "millrace/stream/run/run_options.h"
+#include "millrace/stream/run/run_report.h"
 
 #include <cstddef>
 #include <functional>

@@ -3,8 +3,8 @@
 
 #include "millrace/base/result.h"
 #include "millrace/pool/team.h"
-#include "millrace/stream/run_options.h"
-#include "millrace/stream/run_report.h"
+#include "millrace/stream/run/run_options.h"
+#include "millrace/stream/run/run_report.h"
 #include "similar/index/image_index.h"
 #include "similar/index/journal.h"
 #include "similar/run/image_list.h"

@@ -3,7 +3,7 @@
 
 #include "millrace/base/result.h"
 #include "millrace/pool/team.h"
-#include "millrace/stream/run_options.h"
+#include "millrace/stream/run/run_options.h"
 #include "millrace/stream/stream.h"
 #include "similar/index/image_index.h"
 #include "similar/run/image_list.h"

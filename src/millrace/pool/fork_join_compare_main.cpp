@@ -15,7 +15,7 @@
 // meeting" asks for what the other two give: each half returns when both have started (or after a
 // millisecond).
 #include "millrace/base/clock.h"
-#include "millrace/machine/cpu_set.h"
+#include "millrace/machine/cpus/cpu_set.h"
 #include "millrace/pool/mailbox.h"
 #include "millrace/pool/spin.h"
 #include "millrace/pool/worker_pool.h"

@@ -1,6 +1,6 @@
 #include "millrace/pool/fresh_threads.h"
 
-#include "millrace/machine/thread_affinity.h"
+#include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/pool/contiguous_part.h"
 #include "millrace/pool/team_failure.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "millrace/base/result.h"
-#include "millrace/machine/cpu_set.h"
+#include "millrace/machine/cpus/cpu_set.h"
 #include "millrace/pool/team.h"
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // What FreshThreads has beyond the promises of every team (team_test.cpp).
-#include "millrace/machine/thread_affinity.h"
+#include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/pool/fresh_threads.h"
 
 #include <cstddef>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "millrace/base/result.h"
-#include "millrace/machine/cpu_set.h"
-#include "millrace/machine/thread_affinity.h"
+#include "millrace/machine/cpus/cpu_set.h"
+#include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/pool/mailbox.h"
 #include "millrace/pool/team.h"
 

@@ -1,6 +1,6 @@
 #include "millrace/base/clock.h"
 #include "millrace/base/thread_sanitizer_testing.h"
-#include "millrace/machine/refused_calls_testing.h"
+#include "millrace/machine/thread/refused_calls_testing.h"
 #include "millrace/pool/for_range.h"
 #include "millrace/pool/worker_pool.h"
 

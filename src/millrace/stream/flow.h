@@ -15,13 +15,13 @@
 #pragma once
 
 #include "millrace/base/result.h"
-#include "millrace/stream/emission.h"
 #include "millrace/stream/flow_draft.h"
-#include "millrace/stream/item_type.h"
-#include "millrace/stream/output.h"
-#include "millrace/stream/port.h"
-#include "millrace/stream/program.h"
-#include "millrace/stream/stage_options.h"
+#include "millrace/stream/item/item_type.h"
+#include "millrace/stream/item/port.h"
+#include "millrace/stream/program/emission.h"
+#include "millrace/stream/program/output.h"
+#include "millrace/stream/program/program.h"
+#include "millrace/stream/run/stage_options.h"
 #include "millrace/stream/stream.h"
 
 #include <concepts>

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "millrace/base/result.h"
-#include "millrace/stream/item_type.h"
-#include "millrace/stream/port.h"
-#include "millrace/stream/program.h"
-#include "millrace/stream/stage_options.h"
+#include "millrace/stream/item/item_type.h"
+#include "millrace/stream/item/port.h"
+#include "millrace/stream/program/program.h"
+#include "millrace/stream/run/stage_options.h"
 #include "millrace/stream/stream.h"
 
 #include <cstddef>

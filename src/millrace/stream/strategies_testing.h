@@ -2,7 +2,7 @@
 #pragma once
 
 #include "millrace/base/thread_sanitizer_testing.h"
-#include "millrace/stream/run_options.h"
+#include "millrace/stream/run/run_options.h"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 #include "millrace/stream/stream.h"
 
-#include "millrace/stream/auto_choice.h"
-#include "millrace/stream/engine.h"
-#include "millrace/stream/out_of_memory.h"
-#include "millrace/stream/pools.h"
-#include "millrace/stream/program.h"
-#include "millrace/stream/segments.h"
-#include "millrace/stream/stealing.h"
-#include "millrace/stream/tbb_run.h"
+#include "millrace/stream/choice/auto_choice.h"
+#include "millrace/stream/engine/engine.h"
+#include "millrace/stream/item/out_of_memory.h"
+#include "millrace/stream/program/program.h"
+#include "millrace/stream/strategy/pools.h"
+#include "millrace/stream/strategy/segments.h"
+#include "millrace/stream/strategy/stealing.h"
+#include "millrace/stream/strategy/tbb_run.h"
 
 #include <atomic>
 #include <cstdint>

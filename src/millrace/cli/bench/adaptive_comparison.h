@@ -3,7 +3,7 @@
 
 #include "millrace/base/result.h"
 #include "millrace/image/layout/schedule.h"
-#include "millrace/machine/machine_report.h"
+#include "millrace/machine/report/machine_report.h"
 
 #include <cstdint>
 #include <string>

@@ -3,7 +3,7 @@
 
 #include "millrace/base/result.h"
 #include "millrace/image/execute/executor.h"
-#include "millrace/machine/machine_report.h"
+#include "millrace/machine/report/machine_report.h"
 #include "millrace/video/frame/frame.h"
 #include "millrace/video/frame/frame_pool.h"
 

@@ -1,7 +1,7 @@
 #include "millrace/cli/exec/exec_options.h"
 
 #include "millrace/base/overwrite.h"
-#include "millrace/machine/thread_affinity.h"
+#include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/policy/plug_in.h"
 #include "millrace/placement/policy/rule_file.h"
 

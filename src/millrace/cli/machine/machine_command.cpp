@@ -1,6 +1,6 @@
 #include "millrace/cli/machine/machine_command.h"
 
-#include "millrace/machine/machine_report.h"
+#include "millrace/machine/report/machine_report.h"
 
 #include <fmt/format.h>
 

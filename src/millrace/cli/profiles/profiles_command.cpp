@@ -1,7 +1,7 @@
 #include "millrace/cli/profiles/profiles_command.h"
 
 #include "millrace/base/error_line.h"
-#include "millrace/tuning/profile_store.h"
+#include "millrace/tuning/profile/profile_store.h"
 
 #include <memory>
 #include <optional>

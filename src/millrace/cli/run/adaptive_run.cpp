@@ -2,7 +2,7 @@
 
 #include "millrace/base/error_line.h"
 #include "millrace/image/pipeline/parameter_timeline.h"
-#include "millrace/tuning/decision_report.h"
+#include "millrace/tuning/record/decision_report.h"
 
 #include <fmt/format.h>
 

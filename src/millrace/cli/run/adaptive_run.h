@@ -4,7 +4,7 @@
 #include "millrace/cli/run/run_report.h"
 #include "millrace/cli/run/stream_run.h"
 #include "millrace/image/adapt/adaptive_scheduler.h"
-#include "millrace/tuning/profile_store.h"
+#include "millrace/tuning/profile/profile_store.h"
 
 #include <memory>
 #include <optional>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "millrace/image/execute/executor.h"
-#include "millrace/machine/machine_report.h"
+#include "millrace/machine/report/machine_report.h"
 #include "millrace/video/frame/frame_reader.h"
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include "millrace/cli/run/adaptive_run.h"
 #include "millrace/cli/run/frame_views.h"
 #include "millrace/image/pipeline/parameter_timeline.h"
-#include "millrace/machine/thread_affinity.h"
+#include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/video/frame/frame_pool.h"
 #include "millrace/video/overlap/overlapped_reader.h"
 #include "millrace/video/overlap/overlapped_writer.h"

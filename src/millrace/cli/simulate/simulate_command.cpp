@@ -3,7 +3,7 @@
 #include "millrace/base/printable.h"
 #include "millrace/base/quoted.h"
 #include "millrace/cli/model/pipeline_source.h"
-#include "millrace/machine/topology.h"
+#include "millrace/machine/topology/topology.h"
 #include "millrace/model/pipeline/duration_text.h"
 #include "millrace/model/pipeline/plan.h"
 #include "millrace/model/prediction/prediction.h"

@@ -4,8 +4,8 @@
 
 #include "millrace/image/adapt/schedule_space.h"
 #include "millrace/image/execute/executor.h"
-#include "millrace/tuning/profile.h"
-#include "millrace/tuning/tuner.h"
+#include "millrace/tuning/profile/profile.h"
+#include "millrace/tuning/tuner/tuner.h"
 
 #include <cstdint>
 #include <memory>

@@ -5,7 +5,7 @@
 #include "millrace/image/kernel/kernel_spec.h"
 #include "millrace/image/layout/frame_layout.h"
 #include "millrace/image/layout/schedule.h"
-#include "millrace/tuning/space.h"
+#include "millrace/tuning/space/space.h"
 
 #include <memory>
 #include <optional>

@@ -6,7 +6,7 @@
 #include "millrace/image/kernel/kernel_library.h"
 #include "millrace/image/layout/frame_layout.h"
 #include "millrace/image/layout/schedule.h"
-#include "millrace/machine/topology.h"
+#include "millrace/machine/topology/topology.h"
 #include "millrace/pool/worker_pool.h"
 
 #include <cstdint>

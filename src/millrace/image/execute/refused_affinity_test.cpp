@@ -2,7 +2,7 @@
 #include "millrace/image/execute/executor.h"
 #include "millrace/image/execute/plane_buffer.h"
 #include "millrace/image/pipeline/presets.h"
-#include "millrace/machine/refused_calls_testing.h"
+#include "millrace/machine/thread/refused_calls_testing.h"
 
 #include <atomic>
 #include <filesystem>

@@ -6,7 +6,7 @@
 #include "millrace/image/kernel/kernel_compiler_testing.h"
 #include "millrace/image/pipeline/presets.h"
 #include "millrace/image/reference/scalar_reference.h"
-#include "millrace/machine/usable_cpus.h"
+#include "millrace/machine/limits/usable_cpus.h"
 
 #include <cstring>
 #include <random>

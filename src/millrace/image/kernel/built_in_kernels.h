@@ -2,7 +2,7 @@
 #pragma once
 
 #include "millrace/image/kernel/kernel.h"
-#include "millrace/machine/isa.h"
+#include "millrace/machine/processor/isa.h"
 
 #include <memory>
 #include <string_view>

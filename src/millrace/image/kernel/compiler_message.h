@@ -4,7 +4,7 @@
 
 #include "millrace/base/result.h"
 #include "millrace/image/kernel/kernel_spec.h"
-#include "millrace/machine/isa.h"
+#include "millrace/machine/processor/isa.h"
 
 #include <cstddef>
 #include <cstdint>

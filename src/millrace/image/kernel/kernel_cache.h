@@ -2,7 +2,7 @@
 #pragma once
 
 #include "millrace/image/kernel/program_identity.h"
-#include "millrace/machine/isa.h"
+#include "millrace/machine/processor/isa.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -6,7 +6,7 @@
 #include "millrace/base/result.h"
 #include "millrace/base/stoppable_wait.h"
 #include "millrace/image/kernel/compiler_message.h"
-#include "millrace/machine/affinity_mask.h"
+#include "millrace/machine/cpus/affinity_mask.h"
 
 #include <chrono>
 #include <cstddef>

@@ -7,7 +7,7 @@
 #include "millrace/image/kernel/kernel.h"
 #include "millrace/image/kernel/kernel_cache.h"
 #include "millrace/image/kernel/kernel_compiler.h"
-#include "millrace/machine/isa.h"
+#include "millrace/machine/processor/isa.h"
 
 #include <array>
 #include <condition_variable>

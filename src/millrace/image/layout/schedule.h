@@ -3,8 +3,8 @@
 
 #include "millrace/base/result.h"
 #include "millrace/image/filter/geometry.h"
-#include "millrace/machine/affinity_arrangement.h"
-#include "millrace/machine/isa.h"
+#include "millrace/machine/processor/isa.h"
+#include "millrace/machine/topology/affinity_arrangement.h"
 
 #include <string>
 #include <string_view>

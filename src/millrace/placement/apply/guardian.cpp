@@ -2,7 +2,7 @@
 
 #include "millrace/base/pipe.h"
 #include "millrace/base/system_reason.h"
-#include "millrace/machine/scheduling_attributes.h"
+#include "millrace/machine/thread/scheduling_attributes.h"
 #include "millrace/placement/apply/journal.h"
 
 #include <cerrno>

@@ -2,7 +2,7 @@
 
 #include "millrace/base/clock.h"
 #include "millrace/base/system_reason.h"
-#include "millrace/machine/thread_affinity.h"
+#include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/task/task_files.h"
 
 #include <array>

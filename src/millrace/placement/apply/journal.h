@@ -3,8 +3,8 @@
 
 #include "millrace/base/descriptor.h"
 #include "millrace/base/result.h"
-#include "millrace/machine/cpu_set.h"
-#include "millrace/machine/scheduling_attributes.h"
+#include "millrace/machine/cpus/cpu_set.h"
+#include "millrace/machine/thread/scheduling_attributes.h"
 #include "millrace/placement/apply/state_folder.h"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "millrace/placement/apply/thread_register.h"
 
 #include "millrace/base/clock.h"
-#include "millrace/machine/thread_affinity.h"
+#include "millrace/machine/thread/thread_affinity.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "millrace/base/eventually_testing.h"
 #include "millrace/base/temporary_folder_testing.h"
-#include "millrace/machine/thread_affinity.h"
+#include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/apply/thread_register.h"
 
 #include <algorithm>

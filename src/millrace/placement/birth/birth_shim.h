@@ -3,7 +3,7 @@
 
 #include "millrace/base/descriptor.h"
 #include "millrace/base/result.h"
-#include "millrace/machine/cpu_set.h"
+#include "millrace/machine/cpus/cpu_set.h"
 #include "millrace/placement/birth/birth_board.h"
 
 #include <span>

@@ -1,8 +1,8 @@
 // Candidates: which plans are worth a trial, on a machine and for a program.
 #pragma once
 
-#include "millrace/machine/scheduling_attributes.h"
-#include "millrace/machine/topology.h"
+#include "millrace/machine/thread/scheduling_attributes.h"
+#include "millrace/machine/topology/topology.h"
 #include "millrace/placement/policy/plan.h"
 #include "millrace/placement/policy/policy.h"
 

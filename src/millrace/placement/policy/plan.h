@@ -2,8 +2,8 @@
 #pragma once
 
 #include "millrace/base/result.h"
-#include "millrace/machine/cpu_set.h"
-#include "millrace/machine/scheduling_attributes.h"
+#include "millrace/machine/cpus/cpu_set.h"
+#include "millrace/machine/thread/scheduling_attributes.h"
 
 #include <array>
 #include <cstdint>

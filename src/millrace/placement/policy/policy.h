@@ -1,8 +1,8 @@
 // Policies: which CPUs each thread of a program may use. Pure: they see values only, never the system.
 #pragma once
 
-#include "millrace/machine/cpu_set.h"
-#include "millrace/machine/topology.h"
+#include "millrace/machine/cpus/cpu_set.h"
+#include "millrace/machine/topology/topology.h"
 #include "millrace/placement/policy/plan.h"
 
 #include <concepts>

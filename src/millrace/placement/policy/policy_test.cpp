@@ -1,4 +1,4 @@
-#include "millrace/machine/test_machines.h"
+#include "millrace/machine/topology/test_machines.h"
 #include "millrace/placement/policy/policy.h"
 
 #include <algorithm>

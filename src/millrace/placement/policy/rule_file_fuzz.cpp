@@ -1,5 +1,5 @@
 // Whatever the text, the parser of rules answers, and what it takes can be followed.
-#include "millrace/machine/test_machines.h"
+#include "millrace/machine/topology/test_machines.h"
 #include "millrace/placement/policy/rule_file.h"
 
 #include <cstddef>

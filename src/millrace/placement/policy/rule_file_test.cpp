@@ -1,5 +1,5 @@
 #include "millrace/base/temporary_folder_testing.h"
-#include "millrace/machine/test_machines.h"
+#include "millrace/machine/topology/test_machines.h"
 #include "millrace/placement/policy/rule_file.h"
 
 #include <gmock/gmock.h>

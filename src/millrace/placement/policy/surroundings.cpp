@@ -1,7 +1,7 @@
 #include "millrace/placement/policy/surroundings.h"
 
-#include "millrace/machine/scheduling_attributes.h"
-#include "millrace/machine/thread_affinity.h"
+#include "millrace/machine/thread/scheduling_attributes.h"
+#include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/task/task_files.h"
 
 #include <algorithm>

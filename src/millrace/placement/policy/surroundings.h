@@ -2,7 +2,7 @@
 #pragma once
 
 #include "millrace/base/result.h"
-#include "millrace/machine/topology.h"
+#include "millrace/machine/topology/topology.h"
 #include "millrace/placement/policy/policy.h"
 
 #include <optional>

@@ -1,4 +1,4 @@
-#include "millrace/machine/thread_affinity.h"
+#include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/policy/surroundings.h"
 #include "millrace/placement/task/task_files.h"
 

@@ -1,9 +1,9 @@
 // ProgramKey: what a program's profile holds for.
 #pragma once
 
-#include "millrace/machine/cpu_set.h"
+#include "millrace/machine/cpus/cpu_set.h"
 #include "millrace/placement/program/program_file.h"
-#include "millrace/tuning/profile.h"
+#include "millrace/tuning/profile/profile.h"
 
 #include <cstdint>
 #include <functional>

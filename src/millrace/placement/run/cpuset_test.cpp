@@ -1,4 +1,4 @@
-#include "millrace/machine/thread_affinity.h"
+#include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/run/program_testing.h"
 
 #include <filesystem>

@@ -1,6 +1,6 @@
 #include "millrace/placement/run/learn.h"
 
-#include "millrace/machine/thread_affinity.h"
+#include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/policy/candidates.h"
 #include "millrace/placement/policy/surroundings.h"
 #include "millrace/placement/program/program_file.h"

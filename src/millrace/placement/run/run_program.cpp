@@ -3,7 +3,7 @@
 #include "millrace/base/clock.h"
 #include "millrace/base/error_line.h"
 #include "millrace/base/system_reason.h"
-#include "millrace/machine/thread_affinity.h"
+#include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/apply/guardian.h"
 #include "millrace/placement/apply/journal.h"
 #include "millrace/placement/birth/birth_shim.h"

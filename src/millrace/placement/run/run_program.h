@@ -2,13 +2,13 @@
 #pragma once
 
 #include "millrace/base/result.h"
-#include "millrace/machine/topology.h"
+#include "millrace/machine/topology/topology.h"
 #include "millrace/placement/birth/ignored_signals.h"
 #include "millrace/placement/policy/policy.h"
 #include "millrace/placement/run/summary.h"
 #include "millrace/placement/trials/plan_trials.h"
 #include "millrace/placement/trials/progress.h"
-#include "millrace/tuning/profile_store.h"
+#include "millrace/tuning/profile/profile_store.h"
 
 #include <csignal>
 #include <optional>

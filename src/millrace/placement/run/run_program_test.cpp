@@ -1,5 +1,5 @@
 #include "millrace/base/temporary_folder_testing.h"
-#include "millrace/machine/thread_affinity.h"
+#include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/apply/journal.h"
 #include "millrace/placement/run/program_testing.h"
 #include "millrace/placement/run/run_program.h"

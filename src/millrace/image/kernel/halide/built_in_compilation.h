@@ -2,7 +2,7 @@
 #pragma once
 
 #include "millrace/base/result.h"
-#include "millrace/machine/isa.h"
+#include "millrace/machine/processor/isa.h"
 
 #include <span>
 #include <string>

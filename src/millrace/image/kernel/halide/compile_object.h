@@ -3,7 +3,7 @@
 
 #include "millrace/base/result.h"
 #include "millrace/image/kernel/kernel_spec.h"
-#include "millrace/machine/isa.h"
+#include "millrace/machine/processor/isa.h"
 
 #include <cstddef>
 #include <vector>

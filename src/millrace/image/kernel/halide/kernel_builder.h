@@ -2,7 +2,7 @@
 #pragma once
 
 #include "millrace/image/kernel/kernel_spec.h"
-#include "millrace/machine/isa.h"
+#include "millrace/machine/processor/isa.h"
 
 #include <Halide.h>
 #include <vector>

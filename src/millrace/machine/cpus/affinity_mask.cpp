@@ -1,0 +1,46 @@
+#include "millrace/machine/cpus/affinity_mask.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <sched.h>
+
+namespace millrace::machine {
+
+AffinityMask to_mask(const CpuSet& cpus, std::size_t words) {
+  const std::size_t needed = cpus.empty() ? 0 : word_of(cpus.highest()) + 1;
+  AffinityMask mask(std::max(words, needed));
+  for (const int cpu : cpus)
+    mask[word_of(cpu)] |= bit_of(cpu);
+  return mask;
+}
+
+CpuSet to_cpu_set(const AffinityMask& mask) {
+  CpuSet cpus;
+  for (int cpu = 0; word_of(cpu) < mask.size(); ++cpu)
+    if ((mask[word_of(cpu)] & bit_of(cpu)) != 0) cpus.insert(cpu);
+  return cpus;
+}
+
+bool read_mask(pid_t thread, AffinityMask& mask) {
+  return sched_getaffinity(thread, mask.size() * sizeof(MaskWord),
+                           reinterpret_cast<cpu_set_t*>(mask.data())) == 0;
+}
+
+bool write_mask(pid_t thread, const AffinityMask& mask) {
+  return sched_setaffinity(thread, mask.size() * sizeof(MaskWord),
+                           reinterpret_cast<const cpu_set_t*>(mask.data())) == 0;
+}
+
+AffinityMask mask_of_thread(pid_t thread) {
+  // The kernel refuses with EINVAL while the buffer is smaller than its own mask, whose size it does not
+  // tell; so the buffer is doubled until it fits. 1024 CPUs, glibc's cpu_set_t, is the first guess.
+  constexpr std::size_t first_guess_bits = 1024;
+  for (std::size_t bits = first_guess_bits; bits <= CpuSet::limit; bits *= 2) {
+    AffinityMask mask(bits / mask_bits);
+    if (read_mask(thread, mask)) return mask;
+    if (errno != EINVAL) break;
+  }
+  return {};
+}
+
+}  // namespace millrace::machine

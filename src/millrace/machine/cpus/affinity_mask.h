@@ -1,0 +1,35 @@
+// The kernel's form of a set of CPUs: an array of words, bit b of word w being CPU w * mask_bits + b.
+#pragma once
+
+#include "millrace/machine/cpus/cpu_set.h"
+
+#include <cstddef>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace millrace::machine {
+
+using MaskWord = unsigned long;
+inline constexpr std::size_t mask_bits = sizeof(MaskWord) * 8;
+using AffinityMask = std::vector<MaskWord>;
+
+// The word and the bit of a CPU >= 0.
+[[nodiscard]] constexpr std::size_t word_of(int cpu) { return static_cast<std::size_t>(cpu) / mask_bits; }
+[[nodiscard]] constexpr MaskWord bit_of(int cpu) {
+  return MaskWord{1} << (static_cast<std::size_t>(cpu) % mask_bits);
+}
+
+// As many words as `cpus` needs, and at least `words`.
+[[nodiscard]] AffinityMask to_mask(const CpuSet& cpus, std::size_t words = 0);
+[[nodiscard]] CpuSet to_cpu_set(const AffinityMask& mask);
+
+// sched_getaffinity and sched_setaffinity on a mask of any length, `thread` 0 being the caller. False: errno
+// says why; EINVAL when reading means that the kernel's masks are longer.
+[[nodiscard]] bool read_mask(pid_t thread, AffinityMask& mask);
+[[nodiscard]] bool write_mask(pid_t thread, const AffinityMask& mask);
+
+// The thread's mask in as many words as this kernel needs; empty on an error, which errno tells.
+[[nodiscard]] AffinityMask mask_of_thread(pid_t thread);
+
+}  // namespace millrace::machine

@@ -1,0 +1,17 @@
+// Any text either is refused or is a list that prints and reads back as the same set.
+#include "millrace/machine/cpus/cpu_set.h"
+
+#include <cstdlib>
+
+// The name is libFuzzer's. NOLINTNEXTLINE(readability-identifier-naming)
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  using millrace::machine::CpuSet;
+  const auto cpus = CpuSet::parse({reinterpret_cast<const char*>(data), size});
+  if (!cpus) return 0;
+  if (CpuSet::parse(cpus->to_string()) != *cpus) std::abort();
+  int members = 0;
+  for (const int cpu : *cpus)
+    members += cpus->contains(cpu) ? 1 : 0;
+  if (members != cpus->count()) std::abort();
+  return 0;
+}

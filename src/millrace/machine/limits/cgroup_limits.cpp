@@ -1,0 +1,139 @@
+#include "millrace/machine/limits/cgroup_limits.h"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace millrace::machine {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<std::string> content_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  std::string content{std::istreambuf_iterator<char>(file), {}};
+  if (file.bad()) return std::nullopt;
+  return content;
+}
+
+bool has(const std::vector<std::string>& controllers, std::string_view controller) {
+  return std::ranges::find(controllers, controller) != controllers.end();
+}
+
+// `path` below `root`, although it is absolute.
+fs::path below(const fs::path& root, const fs::path& path) { return root / path.relative_path(); }
+
+// The folders of a group and of its ancestors up to the mount point, the group's own first. A group outside
+// of what is mounted (a container that sees the host's path) leaves only the mount point, which is then its
+// own.
+std::vector<fs::path> folders_of(const CgroupMembership& membership, const CgroupMount& mount) {
+  const fs::path mount_point = mount.mount_point;
+  const fs::path within = fs::path(membership.path).lexically_normal().lexically_relative(mount.root);
+  std::vector<fs::path> folders{mount_point};
+  if (within.empty() || *within.begin() == "..") return folders;
+  fs::path folder = mount_point;
+  for (const fs::path& name : within) {
+    if (name == "." || name.empty()) continue;
+    folder /= name;
+    folders.push_back(folder);
+  }
+  std::ranges::reverse(folders);
+  return folders;
+}
+
+// The folders of this process's group in the hierarchy that has `controller`; for version 2, which has one
+// hierarchy for all, `controller` is "".
+std::vector<fs::path> find_folders(const std::vector<CgroupMembership>& memberships,
+                                   const std::vector<CgroupMount>& mounts, std::string_view controller) {
+  const auto membership = std::ranges::find_if(memberships, [&](const CgroupMembership& one) {
+    return controller.empty() ? one.controllers.empty() : has(one.controllers, controller);
+  });
+  const auto mount = std::ranges::find_if(mounts, [&](const CgroupMount& one) {
+    return controller.empty() ? one.version == 2 : one.version == 1 && has(one.controllers, controller);
+  });
+  if (membership == memberships.end() || mount == mounts.end()) return {};
+  return folders_of(*membership, *mount);
+}
+
+class LimitReader {
+ public:
+  LimitReader(fs::path root, CgroupLimits& limits) : root_(std::move(root)), limits_(limits) {}
+
+  void read_quota_v2(const fs::path& folder) {
+    const fs::path file = folder / "cpu.max";
+    if (const auto content = read(file)) take_quota(file, parse_cpu_max(*content));
+  }
+
+  void read_quota_v1(const fs::path& folder) {
+    const fs::path file = folder / "cpu.cfs_quota_us";
+    if (const auto quota = read(file))
+      take_quota(file, parse_cfs_quota(*quota, read(folder / "cpu.cfs_period_us").value_or("")));
+  }
+
+  // True when `folder` has a cpuset. One that is empty is inherited from the parent (version 2), hence false.
+  bool read_cpuset(const fs::path& folder) {
+    // The effective set is what the parents and hot-plugging leave of the configured one.
+    static constexpr std::array names{"cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"};
+    for (const char* name : names) {
+      const fs::path file = folder / name;
+      const auto content = read(file);
+      if (!content) continue;
+      auto cpus = CpuSet::parse(*content);
+      if (!cpus) doubt(file, cpus.error());
+      if (!cpus || cpus->empty()) continue;
+      limits_.cpuset = std::move(*cpus);
+      limits_.cpuset_from = file.string();
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  [[nodiscard]] std::optional<std::string> read(const fs::path& file) const {
+    return content_of(below(root_, file));
+  }
+
+  void take_quota(const fs::path& file, const Result<std::optional<double>>& quota) {
+    if (!quota) return doubt(file, quota.error());
+    if (!*quota || (limits_.quota && *limits_.quota <= **quota)) return;
+    limits_.quota = *quota;
+    limits_.quota_from = file.string();
+  }
+
+  void doubt(const fs::path& file, const Error& error) {
+    limits_.doubts.push_back(fmt::format("{} is taken to set no limit: {}", file.string(), error.message));
+  }
+
+  fs::path root_;
+  CgroupLimits& limits_;
+};
+
+}  // namespace
+
+CgroupLimits read_cgroup_limits(const fs::path& root) {
+  const auto memberships = parse_cgroup_memberships(content_of(root / "proc/self/cgroup").value_or(""));
+  const auto mounts = parse_cgroup_mounts(content_of(root / "proc/self/mountinfo").value_or(""));
+  const auto unified = find_folders(memberships, mounts, "");
+
+  CgroupLimits limits;
+  LimitReader reader(root, limits);
+  // Both versions may be mounted side by side; a controller lives in one of them, so the other has no such
+  // file.
+  for (const fs::path& folder : unified)
+    reader.read_quota_v2(folder);
+  for (const fs::path& folder : find_folders(memberships, mounts, "cpu"))
+    reader.read_quota_v1(folder);
+  // Effective cpusets already take in those of the ancestors: the nearest one is enough.
+  for (const fs::path& folder : find_folders(memberships, mounts, "cpuset"))
+    if (reader.read_cpuset(folder)) return limits;
+  for (const fs::path& folder : unified)
+    if (reader.read_cpuset(folder)) return limits;
+  return limits;
+}
+
+}  // namespace millrace::machine

@@ -1,0 +1,59 @@
+// The CPU limits that control groups put on this process: quota and cpuset, version 1 and 2, nested.
+//
+// Only the calling process's own groups and those of their ancestors that are mounted are seen; a container
+// whose cgroup namespace hides its parents cannot know their limits.
+#pragma once
+
+#include "millrace/base/result.h"
+#include "millrace/machine/cpus/cpu_set.h"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace::machine {
+
+struct CgroupLimits {
+  // CPU time per time, in CPUs: 1.5 is one and a half CPUs' worth. Positive; the least of the group's and all
+  // its ancestors' quotas. None when no group limits it.
+  std::optional<double> quota;
+  std::string quota_from;  // the file that says so; "" without a quota
+  // The CPUs that the group's cpuset allows; none when there is no cpuset controller.
+  std::optional<CpuSet> cpuset;
+  std::string cpuset_from;
+  // One sentence for each file that exists but could not be understood; such a file limits nothing.
+  std::vector<std::string> doubts;
+};
+
+// Reads proc/self/cgroup, proc/self/mountinfo and the mounted hierarchies below `root` ("/" for this machine,
+// a folder of files for a test). Missing files mean no limits; never fails.
+[[nodiscard]] CgroupLimits read_cgroup_limits(const std::filesystem::path& root = "/");
+
+// The group of this process in one hierarchy: a line of /proc/self/cgroup.
+struct CgroupMembership {
+  std::vector<std::string> controllers;  // empty in version 2
+  std::string path;                      // within the hierarchy, starts with '/'
+};
+// Lines that do not have the form number:controllers:/path are passed over.
+[[nodiscard]] std::vector<CgroupMembership> parse_cgroup_memberships(std::string_view proc_self_cgroup);
+
+// A mounted hierarchy: a line of /proc/self/mountinfo.
+struct CgroupMount {
+  int version = 2;
+  std::vector<std::string> controllers;  // version 1 only
+  std::string root;                      // which part of the hierarchy is mounted
+  std::string mount_point;
+};
+// Mounts of other file systems and malformed lines are passed over.
+[[nodiscard]] std::vector<CgroupMount> parse_cgroup_mounts(std::string_view proc_self_mountinfo);
+
+// Version 2's cpu.max: "max 100000", "150000 100000" (the period may be left out). None: no limit. Failure
+// when it is neither.
+[[nodiscard]] Result<std::optional<double>> parse_cpu_max(std::string_view content);
+// Version 1's cpu.cfs_quota_us and cpu.cfs_period_us: "-1" is no limit.
+[[nodiscard]] Result<std::optional<double>> parse_cfs_quota(std::string_view quota_us,
+                                                            std::string_view period_us);
+
+}  // namespace millrace::machine

@@ -1,0 +1,42 @@
+#include "millrace/machine/limits/usable_cpus.h"
+
+#include "millrace/machine/thread/thread_affinity.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace millrace::machine {
+
+UsableCpus usable_cpus_from(const CpuSet& online, const CpuSet& affinity, const CgroupLimits& limits) {
+  UsableCpus usable;
+  usable.cpus = affinity;
+  usable.quota = limits.quota;
+  if (!affinity.contains_all(online))
+    usable.reasons.push_back(
+        fmt::format("the affinity mask leaves CPU {} of {}", affinity.to_string(), online.to_string()));
+  if (limits.cpuset && limits.cpuset->intersects(affinity)) {
+    usable.cpus &= *limits.cpuset;
+    if (!limits.cpuset->contains_all(online))
+      usable.reasons.push_back(
+          fmt::format("the cpuset allows CPU {} ({})", limits.cpuset->to_string(), limits.cpuset_from));
+  }
+  usable.worker_limit = std::max(1, usable.cpus.count());
+  if (limits.quota) {
+    // Compared as doubles: a quota may be larger than any int.
+    const bool tighter = std::floor(*limits.quota) < usable.worker_limit;
+    if (tighter) usable.worker_limit = std::max(1, static_cast<int>(std::floor(*limits.quota)));
+    usable.reasons.push_back(
+        fmt::format("the cgroup quota is {:.4g} CPUs ({})", *limits.quota, limits.quota_from));
+  }
+  return usable;
+}
+
+Result<UsableCpus> usable_cpus(const CpuSet& online) {
+  const auto affinity = current_thread_affinity();
+  if (!affinity) return std::unexpected(affinity.error());
+  return usable_cpus_from(online, *affinity, read_cgroup_limits());
+}
+
+}  // namespace millrace::machine

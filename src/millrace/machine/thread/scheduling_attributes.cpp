@@ -1,0 +1,172 @@
+#include "millrace/machine/thread/scheduling_attributes.h"
+
+#include "millrace/base/system_reason.h"
+
+#include <array>
+#include <cerrno>
+#include <sched.h>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+#include <linux/sched.h>
+#include <sys/syscall.h>
+
+namespace millrace::machine {
+namespace {
+
+// The first version of the kernel's struct sched_attr, which glibc 2.36 does not declare.
+struct KernelAttributes {
+  std::uint32_t size = sizeof(KernelAttributes);
+  std::uint32_t policy = 0;
+  std::uint64_t flags = 0;
+  std::int32_t nice = 0;
+  std::uint32_t priority = 0;
+  std::uint64_t runtime = 0;  // of other and batch: the slice
+  std::uint64_t deadline = 0;
+  std::uint64_t period = 0;
+};
+
+constexpr std::array<std::pair<std::uint32_t, SchedulingClass>, 6> classes = {{
+    {0, SchedulingClass::other},
+    {1, SchedulingClass::fifo},
+    {2, SchedulingClass::rr},
+    {3, SchedulingClass::batch},
+    {5, SchedulingClass::idle},
+    {6, SchedulingClass::deadline},
+}};
+
+SchedulingClass class_of(std::uint32_t policy) {
+  for (const auto& [number, scheduling_class] : classes)
+    if (number == policy) return scheduling_class;
+  return SchedulingClass::unknown;
+}
+
+bool is_fair(SchedulingClass scheduling_class) {
+  return scheduling_class == SchedulingClass::other || scheduling_class == SchedulingClass::batch;
+}
+
+bool is_realtime(SchedulingClass scheduling_class) {
+  return scheduling_class == SchedulingClass::fifo || scheduling_class == SchedulingClass::rr;
+}
+
+Result<KernelAttributes> read_attributes(pid_t thread) {
+  KernelAttributes attributes;
+  if (syscall(SYS_sched_getattr, thread, &attributes, sizeof(attributes), 0) == 0) return attributes;
+  if (errno == ESRCH) return failure("thread {} is gone", thread);
+  return failure("cannot read how thread {} is scheduled: {}", thread, system_reason(errno));
+}
+
+SchedulingAttributes from_kernel(const KernelAttributes& attributes) {
+  const SchedulingClass scheduling_class = class_of(attributes.policy);
+  return {.scheduling_class = scheduling_class,
+          .nice = attributes.nice,
+          .priority = static_cast<int>(attributes.priority),
+          .slice_ns = is_fair(scheduling_class) ? static_cast<std::int64_t>(attributes.runtime) : 0,
+          .reset_on_fork = (attributes.flags & SCHED_FLAG_RESET_ON_FORK) != 0};
+}
+
+std::unexpected<Error> refused(pid_t thread, SchedulingClass wanted, int error_number) {
+  if (error_number == ESRCH) return failure("thread {} is gone", thread);
+  if (error_number == EPERM && is_realtime(wanted))
+    return usage_error("class {} is not permitted: it needs RLIMIT_RTPRIO above 0 (ulimit -r), CAP_SYS_NICE, "
+                       "and real-time bandwidth in the cgroup",
+                       name_of(wanted));
+  if (error_number == EPERM)
+    return usage_error("not permitted to change how thread {} is scheduled: it belongs to another user, or "
+                       "leaving its class needs CAP_SYS_NICE",
+                       thread);
+  return failure("cannot set class {} for thread {}: {}", name_of(wanted), thread,
+                 system_reason(error_number));
+}
+
+}  // namespace
+
+std::string_view name_of(SchedulingClass scheduling_class) {
+  switch (scheduling_class) {
+  case SchedulingClass::other:
+    return "other";
+  case SchedulingClass::batch:
+    return "batch";
+  case SchedulingClass::idle:
+    return "idle";
+  case SchedulingClass::fifo:
+    return "fifo";
+  case SchedulingClass::rr:
+    return "rr";
+  case SchedulingClass::deadline:
+    return "deadline";
+  case SchedulingClass::unknown:
+    break;
+  }
+  return "unknown";
+}
+
+std::optional<SchedulingClass> parse_scheduling_class(std::string_view name) {
+  for (const auto& [number, scheduling_class] : classes)
+    if (name == name_of(scheduling_class) && scheduling_class != SchedulingClass::deadline)
+      return scheduling_class;
+  return std::nullopt;
+}
+
+Result<SchedulingAttributes> scheduling_attributes(pid_t thread) {
+  const auto attributes = read_attributes(thread);
+  if (!attributes) return std::unexpected(attributes.error());
+  return from_kernel(*attributes);
+}
+
+Result<SchedulingAttributes> change_scheduling(pid_t thread, const SchedulingChange& change) {
+  auto attributes = read_attributes(thread);
+  if (!attributes) return std::unexpected(attributes.error());
+  const SchedulingClass before = class_of(attributes->policy);
+  const SchedulingClass wanted = change.scheduling_class.value_or(before);
+  if (wanted == SchedulingClass::deadline || wanted == SchedulingClass::unknown)
+    return usage_error("thread {} runs under class {}, which is not changed here", thread, name_of(wanted));
+
+  for (const auto& [number, scheduling_class] : classes)
+    if (scheduling_class == wanted) attributes->policy = number;
+  attributes->flags &= SCHED_FLAG_RESET_ON_FORK;
+  attributes->priority =
+      is_realtime(wanted) ? static_cast<std::uint32_t>(change.priority.value_or(1)) : std::uint32_t{0};
+  const std::int64_t default_slice = default_slice_ns();
+  if (change.slice_ns) {
+    if (*change.slice_ns != 0 && !is_fair(wanted))
+      return usage_error("a slice belongs to the classes other and batch, not to {}", name_of(wanted));
+    if (*change.slice_ns != 0 && default_slice == 0)
+      return usage_error("this kernel has no slice for each thread; Linux 6.12 is the first that has");
+    attributes->runtime = static_cast<std::uint64_t>(*change.slice_ns);
+  } else if (!is_fair(wanted) || attributes->runtime == static_cast<std::uint64_t>(default_slice)) {
+    // Written back, the kernel's own slice would become a custom one.
+    attributes->runtime = 0;
+  }
+  if (syscall(SYS_sched_setattr, thread, &*attributes, 0) != 0) return refused(thread, wanted, errno);
+  return scheduling_attributes(thread);
+}
+
+std::int64_t default_slice_ns() {
+  // A new thread that is given slice 0 has the kernel's own again, whatever its maker had.
+  static const std::int64_t slice = [] {
+    std::int64_t found = 0;
+    const auto find = [&found] {
+      auto own = read_attributes(0);
+      if (!own) return;
+      if (is_realtime(class_of(own->policy))) own->policy = 0;
+      own->priority = 0;
+      own->runtime = 0;
+      own->flags = 0;
+      if (syscall(SYS_sched_setattr, 0, &*own, 0) != 0) return;
+      if (const auto now = read_attributes(0)) found = static_cast<std::int64_t>(now->runtime);
+    };
+    try {
+      std::thread(find).join();
+    } catch (const std::system_error&) {
+      // No thread may be made here (RLIMIT_NPROC): this one's slice, which it seldom was given.
+      if (const auto own = read_attributes(0)) found = static_cast<std::int64_t>(own->runtime);
+    }
+    return found;
+  }();
+  return slice;
+}
+
+}  // namespace millrace::machine

@@ -1,0 +1,149 @@
+#include "millrace/machine/topology/topology.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace millrace::machine {
+namespace {
+
+// Stand-ins where nothing is reported: no mainstream core of the last fifteen years has less.
+constexpr std::int64_t typical_l1d_bytes = 32 * 1024;
+constexpr std::int64_t typical_l2_bytes = 256 * 1024;
+constexpr int typical_line_bytes = 64;
+
+bool holds_data(const Cache& cache) { return cache.type != CacheType::instruction; }
+
+// Each PU a set of its own.
+std::vector<CpuSet> singletons(const CpuSet& cpus) {
+  std::vector<CpuSet> sets;
+  for (const int cpu : cpus)
+    sets.push_back({cpu});
+  return sets;
+}
+
+// The modules of AMD family 15h: on every generation the L1 instruction cache and the L2 serve exactly one
+// module. The kernel shows a module as a core with two PUs, hwloc by itself as two cores, hence the union of
+// all three.
+std::vector<CpuSet> modules(const std::vector<CpuSet>& cores, const std::vector<Cache>& caches) {
+  std::vector<CpuSet> found;
+  CpuSet done;
+  for (const CpuSet& core : cores) {
+    if (done.intersects(core)) continue;
+    CpuSet module = core;
+    for (const Cache& cache : caches) {
+      const bool of_module = cache.level == 2 || (cache.level == 1 && cache.type == CacheType::instruction);
+      if (of_module && cache.cpus.intersects(core)) module |= cache.cpus;
+    }
+    done |= module;
+    found.push_back(std::move(module));
+  }
+  return found;
+}
+
+// A private cache of typical size for every core that reports none at `level`.
+std::vector<Cache> missing_caches(const std::vector<CpuSet>& cores, const std::vector<Cache>& reported,
+                                  int level, CacheType type, std::int64_t typical_bytes) {
+  std::vector<Cache> missing;
+  for (const CpuSet& core : cores) {
+    const bool known = std::ranges::any_of(reported, [&](const Cache& cache) {
+      return cache.level == level && holds_data(cache) && cache.cpus.intersects(core);
+    });
+    if (!known) missing.push_back({level, type, typical_bytes, typical_line_bytes, core});
+  }
+  return missing;
+}
+
+// Architectures whose processors commonly have SMT that a hypervisor may hide.
+bool smt_is_common(std::string_view architecture) {
+  return architecture == "x86_64" || architecture == "i686" || architecture.starts_with("ppc64");
+}
+
+const CpuSet& find(const std::vector<CpuSet>& sets, int cpu) {
+  static const CpuSet none;
+  const auto found = std::ranges::find_if(sets, [cpu](const CpuSet& set) { return set.contains(cpu); });
+  return found == sets.end() ? none : *found;
+}
+
+// Whether one of the structs in `all` holds both.
+template <class T> bool share(const std::vector<T>& all, int a, int b) {
+  return std::ranges::any_of(all, [=](const T& one) { return one.cpus.contains(a) && one.cpus.contains(b); });
+}
+
+}  // namespace
+
+Topology::Topology(TopologyParts parts)
+    : packages_(std::move(parts.packages)), numa_nodes_(std::move(parts.numa_nodes)),
+      caches_(std::move(parts.caches)), cores_(std::move(parts.cores)),
+      core_kinds_(std::move(parts.core_kinds)), architecture_(std::move(parts.architecture)),
+      family_(parts.family) {
+  const auto by_lowest_cpu = [](const CpuSet& a, const CpuSet& b) { return a.lowest() < b.lowest(); };
+  std::ranges::sort(cores_, by_lowest_cpu);
+  for (const CpuSet& core : cores_)
+    cpus_ |= core;
+  if (core_kinds_.empty()) core_kinds_.push_back({"", cpus_});
+
+  trust_.source = parts.source;
+  trust_.hypervisor = std::move(parts.hypervisor);
+  const auto shows_one_pu = [](const CpuSet& core) { return core.count() == 1; };
+  trust_.smt_may_be_hidden =
+      !trust_.hypervisor.empty() && smt_is_common(architecture_) && std::ranges::all_of(cores_, shows_one_pu);
+  for (const Cache& cache : caches_) {
+    const auto touched = std::ranges::count_if(
+        packages_, [&](const Package& package) { return package.cpus.intersects(cache.cpus); });
+    trust_.caches_implausible = trust_.caches_implausible || touched > 1;
+  }
+
+  if (traits_of(family_).fpu_sharing == FpuSharing::module) {
+    fpu_groups_ = modules(cores_, caches_);
+    cores_ = singletons(cpus_);
+  } else {
+    fpu_groups_ = cores_;
+  }
+  for (const std::vector<Cache>& missing :
+       {missing_caches(cores_, caches_, 1, CacheType::data, typical_l1d_bytes),
+        missing_caches(cores_, caches_, 2, CacheType::unified, typical_l2_bytes)}) {
+    trust_.caches_guessed = trust_.caches_guessed || !missing.empty();
+    caches_.insert(caches_.end(), missing.begin(), missing.end());
+  }
+  std::ranges::sort(caches_, {}, [](const Cache& cache) {
+    return std::tuple(cache.level, cache.cpus.lowest(), cache.type);
+  });
+}
+
+const CpuSet& Topology::core_of(int cpu) const { return find(cores_, cpu); }
+
+const CpuSet& Topology::fpu_group_of(int cpu) const { return find(fpu_groups_, cpu); }
+
+int Topology::core_kind_of(int cpu) const {
+  const auto found =
+      std::ranges::find_if(core_kinds_, [cpu](const CoreKind& kind) { return kind.cpus.contains(cpu); });
+  return found == core_kinds_.end() ? 0 : static_cast<int>(found - core_kinds_.begin());
+}
+
+const Cache* Topology::data_cache_of(int cpu, int level) const {
+  const auto found = std::ranges::find_if(caches_, [=](const Cache& cache) {
+    return cache.level == level && holds_data(cache) && cache.cpus.contains(cpu);
+  });
+  return found == caches_.end() ? nullptr : &*found;
+}
+
+const Cache* Topology::last_level_cache_of(int cpu) const {
+  const Cache* last = nullptr;
+  for (const Cache& cache : caches_)  // ordered by level
+    if (holds_data(cache) && cache.cpus.contains(cpu)) last = &cache;
+  return last;
+}
+
+Distance Topology::distance(int a, int b) const {
+  if (core_of(a).contains(b)) return Distance::same_core;
+  if (fpu_group_of(a).contains(b)) return Distance::same_fpu_group;
+  for (const Cache& cache : caches_)  // ordered by level, so the lowest shared one is met first
+    if (holds_data(cache) && cache.cpus.contains(a) && cache.cpus.contains(b))
+      return cache.level <= 2 ? Distance::shared_l2 : Distance::shared_cache;
+  if (share(numa_nodes_, a, b)) return Distance::same_numa_node;
+  if (share(packages_, a, b)) return Distance::same_package;
+  return Distance::apart;
+}
+
+}  // namespace millrace::machine

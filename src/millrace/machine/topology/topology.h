@@ -1,0 +1,142 @@
+// Topology: the processing units of a machine and what they share, as a value.
+//
+// Policy code takes a Topology instead of asking the operating system, so that every decision can be tested
+// for machines that are not at hand. Reading the machine (or a file, or a description) is in
+// topology_hwloc.cpp; all that is derived (cores of modules, FPU groups, stand-ins for caches) is computed
+// here from the parts.
+#pragma once
+
+#include "millrace/base/result.h"
+#include "millrace/machine/cpus/cpu_set.h"
+#include "millrace/machine/processor/processor_family.h"
+#include "millrace/machine/topology/topology_trust.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace millrace::machine {
+
+struct Package {
+  CpuSet cpus;
+  std::string vendor;  // "AuthenticAMD"; "" when unknown
+  std::string model;   // "AMD EPYC"; "" when unknown
+  [[nodiscard]] friend bool operator==(const Package&, const Package&) = default;
+};
+
+struct NumaNode {
+  int number = 0;  // as the kernel numbers it
+  CpuSet cpus;     // empty for a node of memory alone
+  std::int64_t memory_bytes = 0;
+  [[nodiscard]] friend bool operator==(const NumaNode&, const NumaNode&) = default;
+};
+
+enum class CacheType { data, instruction, unified };
+
+struct Cache {
+  int level = 1;
+  CacheType type = CacheType::data;
+  std::int64_t size_bytes = 0;
+  int line_bytes = 0;  // 0 when unknown
+  CpuSet cpus;         // the PUs that share it
+  [[nodiscard]] friend bool operator==(const Cache&, const Cache&) = default;
+};
+
+// Cores of one make on a hybrid processor; one kind that holds all on any other.
+struct CoreKind {
+  std::string name;  // "IntelCore", "IntelAtom"; "" when unknown
+  CpuSet cpus;
+  [[nodiscard]] friend bool operator==(const CoreKind&, const CoreKind&) = default;
+};
+
+// What is known of a machine before anything is derived from it. Sets within one vector are disjoint, each
+// holds only CPUs of `cores`.
+struct TopologyParts {
+  std::vector<Package> packages;
+  std::vector<NumaNode> numa_nodes;
+  std::vector<Cache> caches;
+  std::vector<CpuSet> cores;         // what the source calls a core; every PU is in exactly one
+  std::vector<CoreKind> core_kinds;  // slowest first; empty: one kind
+  std::string architecture;          // as `uname -m`
+  ProcessorFamily family = ProcessorFamily::other;
+  std::string hypervisor;  // "" on bare metal
+  TopologySource source = TopologySource::live;
+};
+
+// A machine described for a test or a what-if.
+struct SyntheticMachine {
+  std::string description;  // hwloc's synthetic syntax: "pack:2 l3:1 l2:4 core:1 pu:2"
+  ProcessorFamily family = ProcessorFamily::other;
+  CpuSet absent = {};                   // PUs to leave out, for machines that are not symmetric
+  std::vector<CpuSet> core_kinds = {};  // slowest first; empty: one kind
+};
+
+// How much of the memory hierarchy two PUs share, nearest first; comparable with <.
+enum class Distance {
+  same_core,
+  same_fpu_group,
+  shared_l2,
+  shared_cache,
+  same_numa_node,
+  same_package,
+  apart
+};
+
+// Immutable once made; safe to read from any number of threads.
+class Topology {
+ public:
+  // The machine at hand, with every PU that is online, also those that this process may not use (for these,
+  // see usable_cpus.h). Costs some milliseconds. Failure when hwloc cannot tell.
+  [[nodiscard]] static Result<Topology> live();
+  // An hwloc XML file, as `lstopo machine.xml` writes it. Usage error when missing or malformed.
+  [[nodiscard]] static Result<Topology> from_xml(const std::string& path);
+  // Usage error when the description is not valid.
+  [[nodiscard]] static Result<Topology> from_synthetic(const SyntheticMachine& machine);
+
+  // Derives the rest; `parts.cores` holds at least one PU.
+  explicit Topology(TopologyParts parts);
+
+  [[nodiscard]] const CpuSet& cpus() const { return cpus_; }
+  [[nodiscard]] const std::vector<Package>& packages() const { return packages_; }
+  [[nodiscard]] const std::vector<NumaNode>& numa_nodes() const { return numa_nodes_; }
+  // By level, then by lowest CPU. Always holds an L1 and an L2 that serve data for every PU: where the
+  // source reports none, a private one of typical size stands in (trust().caches_guessed).
+  [[nodiscard]] const std::vector<Cache>& caches() const { return caches_; }
+  // The PUs that share integer execution units; on AMD family 15h each PU is a core of its own, whatever the
+  // kernel says. Ordered by lowest CPU, as are the FPU groups.
+  [[nodiscard]] const std::vector<CpuSet>& cores() const { return cores_; }
+  // The PUs that share floating-point units: a core, or a module of several cores.
+  [[nodiscard]] const std::vector<CpuSet>& fpu_groups() const { return fpu_groups_; }
+  // Slowest first; at least one.
+  [[nodiscard]] const std::vector<CoreKind>& core_kinds() const { return core_kinds_; }
+  [[nodiscard]] const std::string& architecture() const { return architecture_; }
+  [[nodiscard]] ProcessorFamily family() const { return family_; }
+  [[nodiscard]] const TopologyTrust& trust() const { return trust_; }
+
+  // The set that holds `cpu`; the empty set for a CPU that is not of this machine.
+  [[nodiscard]] const CpuSet& core_of(int cpu) const;
+  [[nodiscard]] const CpuSet& fpu_group_of(int cpu) const;
+  // Index into core_kinds(), higher is faster; 0 when unknown.
+  [[nodiscard]] int core_kind_of(int cpu) const;
+  // The data or unified cache of that level which serves `cpu`; null when there is none. Valid as long as
+  // *this.
+  [[nodiscard]] const Cache* data_cache_of(int cpu, int level) const;
+  // The same for the highest level.
+  [[nodiscard]] const Cache* last_level_cache_of(int cpu) const;
+  // Both CPUs of this machine.
+  [[nodiscard]] Distance distance(int a, int b) const;
+
+ private:
+  std::vector<Package> packages_;
+  std::vector<NumaNode> numa_nodes_;
+  std::vector<Cache> caches_;
+  std::vector<CpuSet> cores_;
+  std::vector<CpuSet> fpu_groups_;
+  std::vector<CoreKind> core_kinds_;
+  std::string architecture_;
+  ProcessorFamily family_;
+  TopologyTrust trust_;
+  CpuSet cpus_;
+};
+
+}  // namespace millrace::machine

@@ -1,0 +1,229 @@
+// Where a Topology comes from: hwloc, asked about this machine, a file or a description.
+#include "millrace/base/system_reason.h"
+#include "millrace/machine/cpus/affinity_mask.h"
+#include "millrace/machine/processor/hypervisor.h"
+#include "millrace/machine/topology/topology.h"
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <hwloc.h>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <sys/utsname.h>
+
+namespace millrace::machine {
+namespace {
+
+struct Destroy {
+  void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
+};
+using HwlocTopology = std::unique_ptr<hwloc_topology, Destroy>;
+
+struct FreeBitmap {
+  void operator()(hwloc_bitmap_s* bitmap) const { hwloc_bitmap_free(bitmap); }
+};
+using Bitmap = std::unique_ptr<hwloc_bitmap_s, FreeBitmap>;
+
+Result<HwlocTopology> make_empty() {
+  hwloc_topology_t topology = nullptr;
+  if (hwloc_topology_init(&topology) != 0) return failure("hwloc cannot start: {}", system_reason(errno));
+  // The PUs of a module of AMD family 15h are known by the instruction cache they share; hwloc leaves it out
+  // unless asked for. PUs outside this process's cpuset belong to the machine all the same.
+  hwloc_topology_set_icache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_ALL);
+  hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+  return HwlocTopology(topology);
+}
+
+CpuSet cpu_set_of(hwloc_const_bitmap_t bitmap) {
+  CpuSet cpus;
+  if (bitmap == nullptr) return cpus;
+  for (int cpu = hwloc_bitmap_next(bitmap, -1); cpu >= 0 && cpu < CpuSet::limit;
+       cpu = hwloc_bitmap_next(bitmap, cpu))
+    cpus.insert(cpu);
+  return cpus;
+}
+
+Bitmap bitmap_of(const CpuSet& cpus) {
+  Bitmap bitmap(hwloc_bitmap_alloc());
+  for (const int cpu : cpus)
+    hwloc_bitmap_set(bitmap.get(), static_cast<unsigned>(cpu));
+  return bitmap;
+}
+
+std::string info_of(hwloc_obj_t object, const char* name) {
+  const char* value = hwloc_obj_get_info_by_name(object, name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+// Linux puts what it knows of the processor at the packages, or at the machine when it cannot tell them
+// apart.
+std::string processor_info(hwloc_topology_t topology, const char* name) {
+  if (const hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0))
+    if (std::string value = info_of(package, name); !value.empty()) return value;
+  return info_of(hwloc_get_root_obj(topology), name);
+}
+
+int number_in(const std::string& text) {
+  int number = -1;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+template <class Visit> void for_each(hwloc_topology_t topology, hwloc_obj_type_t type, Visit visit) {
+  for (hwloc_obj_t object = nullptr;
+       (object = hwloc_get_next_obj_by_type(topology, type, object)) != nullptr;)
+    visit(object);
+}
+
+Cache cache_of(hwloc_obj_t object) {
+  const hwloc_obj_attr_u::hwloc_cache_attr_s& attributes = object->attr->cache;
+  Cache cache;
+  cache.level = static_cast<int>(attributes.depth);
+  cache.type = attributes.type == HWLOC_OBJ_CACHE_DATA          ? CacheType::data
+               : attributes.type == HWLOC_OBJ_CACHE_INSTRUCTION ? CacheType::instruction
+                                                                : CacheType::unified;
+  cache.size_bytes = static_cast<std::int64_t>(attributes.size);
+  cache.line_bytes = static_cast<int>(attributes.linesize);
+  cache.cpus = cpu_set_of(object->cpuset);
+  return cache;
+}
+
+std::vector<Cache> caches_of(hwloc_topology_t topology) {
+  std::vector<Cache> caches;
+  for (int type = HWLOC_OBJ_L1CACHE; type <= HWLOC_OBJ_L3ICACHE; ++type)
+    for_each(topology, static_cast<hwloc_obj_type_t>(type), [&](hwloc_obj_t object) {
+      // A cache without a size is one that the source knows nothing of.
+      if (object->attr->cache.size > 0) caches.push_back(cache_of(object));
+    });
+  return caches;
+}
+
+// Whole cores; a PU that no core holds is one by itself.
+std::vector<CpuSet> cores_of(hwloc_topology_t topology) {
+  std::vector<CpuSet> cores;
+  CpuSet rest;
+  for_each(topology, HWLOC_OBJ_PU, [&](hwloc_obj_t pu) { rest.insert(static_cast<int>(pu->os_index)); });
+  for_each(topology, HWLOC_OBJ_CORE, [&](hwloc_obj_t object) {
+    const CpuSet core = cpu_set_of(object->cpuset) & rest;
+    if (core.empty()) return;
+    rest -= core;
+    cores.push_back(core);
+  });
+  for (const int cpu : rest)
+    cores.push_back({cpu});
+  return cores;
+}
+
+// hwloc orders kinds by rising performance when it can; with an unknown order they are no use to a decision.
+std::vector<CoreKind> core_kinds_of(hwloc_topology_t topology) {
+  std::vector<CoreKind> kinds;
+  const int count = hwloc_cpukinds_get_nr(topology, 0);
+  for (int i = 0; i < count; ++i) {
+    const Bitmap cpus(hwloc_bitmap_alloc());
+    int efficiency = -1;
+    unsigned info_count = 0;
+    hwloc_info_s* infos = nullptr;
+    if (hwloc_cpukinds_get_info(topology, static_cast<unsigned>(i), cpus.get(), &efficiency, &info_count,
+                                &infos, 0) != 0 ||
+        efficiency < 0)
+      return {};
+    CoreKind kind;
+    kind.cpus = cpu_set_of(cpus.get());
+    for (unsigned k = 0; k < info_count; ++k)
+      if (std::strcmp(infos[k].name, "CoreType") == 0) kind.name = infos[k].value;
+    kinds.push_back(std::move(kind));
+  }
+  return kinds;
+}
+
+TopologyParts parts_of(hwloc_topology_t topology, TopologySource source) {
+  TopologyParts parts;
+  const hwloc_obj_t machine = hwloc_get_root_obj(topology);
+  const std::string vendor = processor_info(topology, "CPUVendor");
+  const std::string model = processor_info(topology, "CPUModel");
+  const int family_number = number_in(processor_info(topology, "CPUFamilyNumber"));
+
+  parts.source = source;
+  parts.architecture = info_of(machine, "Architecture");
+  parts.family = identify_processor({parts.architecture, vendor, family_number, model});
+  parts.hypervisor =
+      hypervisor_of_firmware(info_of(machine, "DMISysVendor"), info_of(machine, "DMIProductName"));
+  for_each(topology, HWLOC_OBJ_PACKAGE, [&](hwloc_obj_t object) {
+    parts.packages.push_back({cpu_set_of(object->cpuset), vendor, model});
+  });
+  for_each(topology, HWLOC_OBJ_NUMANODE, [&](hwloc_obj_t object) {
+    parts.numa_nodes.push_back({static_cast<int>(object->os_index), cpu_set_of(object->cpuset),
+                                static_cast<std::int64_t>(object->attr->numanode.local_memory)});
+  });
+  parts.caches = caches_of(topology);
+  parts.cores = cores_of(topology);
+  parts.core_kinds = core_kinds_of(topology);
+  return parts;
+}
+
+}  // namespace
+
+Result<Topology> Topology::live() {
+  // hwloc would ask again and again with ever more room, for ever.
+  if (mask_of_thread(0).empty())
+    return failure(
+        "cannot read this machine's topology: the kernel refuses sched_getaffinity: {}; allow that call",
+        system_reason(errno));
+  auto hwloc = make_empty();
+  if (!hwloc) return std::unexpected(hwloc.error());
+  const hwloc_topology_t topology = hwloc->get();
+  if (hwloc_topology_load(topology) != 0)
+    return failure("cannot read this machine's topology: {}", system_reason(errno));
+  // hwloc lets the environment (HWLOC_XMLFILE, HWLOC_SYNTHETIC) put another machine in place of this one.
+  if (hwloc_topology_is_thissystem(topology) == 0) return Topology(parts_of(topology, TopologySource::xml));
+
+  TopologyParts parts = parts_of(topology, TopologySource::live);
+  if (parts.architecture.empty()) {
+    utsname system{};
+    if (uname(&system) == 0) parts.architecture = system.machine;
+  }
+  if (std::string name = detect_hypervisor(); !name.empty()) parts.hypervisor = std::move(name);
+  return Topology(std::move(parts));
+}
+
+Result<Topology> Topology::from_xml(const std::string& path) {
+  auto hwloc = make_empty();
+  if (!hwloc) return std::unexpected(hwloc.error());
+  const hwloc_topology_t topology = hwloc->get();
+  errno = 0;
+  if (hwloc_topology_set_xml(topology, path.c_str()) != 0) {
+    if (errno == ENOENT || errno == EACCES) return usage_error("{}: {}", path, system_reason(errno));
+    return usage_error("{}: not an hwloc XML file; write one with `lstopo machine.xml`", path);
+  }
+  if (hwloc_topology_load(topology) != 0)
+    return usage_error("{}: damaged hwloc XML file; write it again with `lstopo machine.xml`", path);
+  return Topology(parts_of(topology, TopologySource::xml));
+}
+
+Result<Topology> Topology::from_synthetic(const SyntheticMachine& machine) {
+  auto hwloc = make_empty();
+  if (!hwloc) return std::unexpected(hwloc.error());
+  const hwloc_topology_t topology = hwloc->get();
+  if (hwloc_topology_set_synthetic(topology, machine.description.c_str()) != 0 ||
+      hwloc_topology_load(topology) != 0)
+    return usage_error(
+        "\"{}\" does not describe a machine; write something like \"pack:1 l3:1 l2:4 core:1 pu:2\"",
+        machine.description);
+  if (!machine.absent.empty()) {
+    const Bitmap kept = bitmap_of(cpu_set_of(hwloc_topology_get_topology_cpuset(topology)) - machine.absent);
+    if (hwloc_topology_restrict(topology, kept.get(), 0) != 0)
+      return usage_error("\"{}\" without CPU {} leaves no machine", machine.description,
+                         machine.absent.to_string());
+  }
+  TopologyParts parts = parts_of(topology, TopologySource::synthetic);
+  parts.family = machine.family;
+  for (const CpuSet& kind : machine.core_kinds)
+    parts.core_kinds.push_back({"", kind});
+  return Topology(std::move(parts));
+}
+
+}  // namespace millrace::machine

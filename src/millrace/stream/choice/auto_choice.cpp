@@ -1,0 +1,294 @@
+#include "millrace/stream/choice/auto_choice.h"
+
+#include "millrace/base/median.h"
+#include "millrace/model/pipeline/plan.h"
+#include "millrace/model/pipeline/recorded_run.h"
+#include "millrace/model/prediction/prediction.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace millrace::stream {
+namespace {
+
+constexpr std::uint64_t first_items = 64;
+constexpr double growth_of_items = 16;  // at most, from one phase to the next
+// A phase ends with the threads waiting for the last item, so one that is looked at lasts some while.
+constexpr double least_phase_s = 0.02;
+constexpr double trial_phase_s = 0.05;
+constexpr double first_phase_s = 0.1;
+constexpr double longest_phase_s = 10;
+
+constexpr double least_gain = 0.03;    // that the model must promise, and the measurement show
+constexpr double renewed_gain = 0.12;  // of a plan that has been measured already
+constexpr double hopeless = 1.15;      // after one phase
+constexpr double clear_gain = 0.06;    // after two, of plans whose phases are comparable
+// How much slower than the model says a plan not yet measured is assumed to be, at most, where that in use
+// is: the end of a phase and what cores take from each other weigh on all plans alike.
+constexpr double common_shortfall = 1.15;
+// Each thread works on one item, finds another ready, and two may wait for their turn: where the times of
+// items differ so much that this is too little, the model says so, or else the threads that starve.
+constexpr int least_tokens = 4;  // a thread
+constexpr int most_tokens_a_thread = 64;
+constexpr int growth_of_tokens = 4;  // where only the threads say so
+// Of an item's time under the same plan, as a log ratio: the work or the machine changed.
+constexpr double large_change = 0.2;
+constexpr std::size_t trial_phases = 4;  // of the challenger
+// Enough to see what one item in fifty does, and done in a millisecond or two: nobody works meanwhile.
+constexpr int modelled_items = 2048;
+constexpr std::size_t most_decisions = 200;
+
+model::StageKind modelled_kind(std::string_view kind) {
+  if (kind == kind_name(Kind::parallel)) return model::StageKind::parallel;
+  return kind == kind_name(Kind::serial_in_order) ? model::StageKind::ordered : model::StageKind::serial;
+}
+
+// In all stages, of one item.
+double work_seconds(const RunReport& phase, double items) {
+  double sum = 0;
+  for (const StageReport& stage : phase.stages)
+    sum += stage.busy_s;
+  return sum / items;
+}
+
+// In the serial stage that takes longest; no plan is faster.
+double serial_seconds(const RunReport& phase, double items) {
+  double most = 0;
+  for (const StageReport& stage : phase.stages)
+    if (stage.kind != kind_name(Kind::parallel)) most = std::max(most, stage.busy_s);
+  return most / items;
+}
+
+std::set<int> thread_counts(int most) {
+  if (most <= 4) {
+    std::set<int> all;
+    for (int t = 1; t <= most; ++t)
+      all.insert(t);
+    return all;
+  }
+  return {1, most / 4, most / 2, most - most / 4, most};
+}
+
+}  // namespace
+
+std::string to_string(const AutoPlan& plan) {
+  return fmt::format("{}, {} thread{}, {} tokens", strategy_name(plan.strategy), plan.threads,
+                     plan.threads == 1 ? "" : "s", plan.tokens);
+}
+
+std::optional<model::Pipeline> modelled(const RunReport& report) {
+  std::vector<model::RecordedStage> stages;
+  for (const StageReport& stage : report.stages)
+    stages.push_back({.name = stage.name,
+                      .kind = modelled_kind(stage.kind),
+                      .waits = stage.blocking,
+                      .items_in = static_cast<double>(stage.items_in),
+                      .items_out = static_cast<double>(stage.items_out),
+                      .busy_s = stage.busy_s,
+                      .service_s = stage.service_s});
+  auto pipeline = model::recorded_pipeline(stages);
+  if (!pipeline) return std::nullopt;
+  return std::move(*pipeline);
+}
+
+double starved_for_tokens(const RunReport& phase) {
+  if (phase.stages.empty() || !(phase.wall_s > 0) || phase.threads < 1) return 0;
+  if (phase.peak_bytes >= phase.byte_budget) return 0;  // it may have been bytes that shut the source
+  const double shut_s = std::min(phase.stages.front().blocked_s, phase.wall_s);
+  return std::min(phase.idle_s / phase.threads, shut_s) / phase.wall_s;
+}
+
+AutoChoice::AutoChoice(const AutoLimits& limits)
+    : limits_(limits),
+      incumbent_{.threads = limits.threads,
+                 .tokens = limits.tokens != 0 ? limits.tokens : least_tokens * limits.threads},
+      items_(first_items), phase_s_(first_phase_s) {}
+
+void AutoChoice::tell(const RunReport& phase, double at_s) {
+  const auto items = phase.stages.empty() ? 0 : static_cast<double>(phase.stages.front().items_in);
+  if (!(items > 0) || !(phase.wall_s > 0)) return;
+  const double measured = phase.wall_s / items;
+  const AutoPlan plan = next().plan;
+  if (phase.wall_s < least_phase_s) return last_for(trial_phase_s, measured);
+  auto pipeline = modelled(phase);
+  if (!pipeline) return last_for(longest_phase_s, measured);
+  model::OrderedTail tail(*pipeline, std::max(modelled_items, 64 * limits_.threads));
+  const Seen seen{.pipeline = std::move(*pipeline),
+                  .tail = std::move(tail),
+                  .item_s = measured,
+                  .item_with_tokens_s =
+                      std::max(measured * (1 - starved_for_tokens(phase)), serial_seconds(phase, items)),
+                  .work_s = work_seconds(phase, items)};
+  remember(plan, predicted(seen, plan), measured);
+  if (trial_) return tell_trial(seen, at_s);
+
+  if (last_measured_ > 0 && std::abs(std::log(measured / last_measured_)) > large_change) {
+    decide(PlanDecision::Kind::changed, at_s, incumbent_, measured, last_measured_);
+    phase_s_ = first_phase_s;
+  }
+  last_measured_ = measured;
+  look_for_better(seen, at_s);
+}
+
+void AutoChoice::look_for_better(const Seen& seen, double at_s) {
+  std::optional<AutoPlan> best;
+  double best_expected = seen.item_s;
+  for (const AutoPlan& plan : candidates(seen)) {
+    const double seconds = expected(seen, plan);
+    if (!worth_a_trial(seen, plan, seconds) || seconds >= best_expected) continue;
+    best = plan;
+    best_expected = seconds;
+  }
+  if (!best) {
+    best = with_more_tokens();
+    best_expected = seen.item_with_tokens_s;
+    if (best && !worth_a_trial(seen, *best, best_expected)) best.reset();
+  }
+  if (decisions_.empty()) decide(PlanDecision::Kind::started, at_s, incumbent_, seen.item_s, 0);
+  if (!best) {
+    // As long as all phases so far: however long the items take, few phases end.
+    phase_s_ = std::min(std::max(2 * phase_s_, at_s), longest_phase_s);
+    return last_for(phase_s_, seen.item_s);
+  }
+  const bool only_tokens_differ =
+      best->strategy == incumbent_.strategy && best->threads == incumbent_.threads;
+  trial_ = Trial{.plan = *best,
+                 .work_s = only_tokens_differ ? seen.work_s : 0,
+                 .incumbent = {seen.item_s},
+                 .challenger = {}};
+  last_for(trial_phase_s, best_expected);
+}
+
+bool AutoChoice::worth_a_trial(const Seen& seen, const AutoPlan& plan, double seconds) const {
+  if (plan == incumbent_) return false;
+  const bool tried = std::ranges::find(known_, plan, &Known::plan) != known_.end();
+  return seconds <= seen.item_s * (1 - (tried ? renewed_gain : least_gain));
+}
+
+// What the model does not see, items that come in bursts or differ together, the threads show.
+std::optional<AutoPlan> AutoChoice::with_more_tokens() const {
+  const int most = most_tokens_a_thread * incumbent_.threads;
+  if (limits_.tokens != 0 || incumbent_.tokens >= most) return std::nullopt;
+  return AutoPlan{.strategy = incumbent_.strategy,
+                  .threads = incumbent_.threads,
+                  .tokens = std::min(growth_of_tokens * incumbent_.tokens, most)};
+}
+
+void AutoChoice::tell_trial(const Seen& seen, double at_s) {
+  Trial& trial = *trial_;
+  const double comparable =
+      trial.work_s > 0 && seen.work_s > 0 ? seen.item_s * trial.work_s / seen.work_s : seen.item_s;
+  (trial.challengers_turn ? trial.challenger : trial.incumbent).push_back(comparable);
+  const double challenger = median(trial.challenger);
+  const double incumbent = median(trial.incumbent);
+  const double slowest_challenger = std::ranges::max(trial.challenger);
+  const double fastest_incumbent = std::ranges::min(trial.incumbent);
+  const bool clear = trial.work_s > 0 && trial.challengers_turn && trial.challenger.size() >= 2 &&
+                     slowest_challenger < fastest_incumbent * (1 - clear_gain);
+  const bool over = trial.challenger.size() == trial_phases || clear ||
+                    (trial.challengers_turn && challenger > hopeless * incumbent);
+  if (!over) {
+    trial.challengers_turn = !trial.challengers_turn;
+    return last_for(trial_phase_s, trial.challengers_turn ? challenger : incumbent);
+  }
+  // By chance alone none of four overlaps with any of four others once in 35 trials.
+  const bool apart = slowest_challenger < fastest_incumbent;
+  const bool better = apart && challenger < incumbent * (1 - least_gain);
+  decide(better ? PlanDecision::Kind::adopted : PlanDecision::Kind::rejected, at_s, trial.plan, challenger,
+         incumbent);
+  if (better) incumbent_ = trial.plan;
+  last_measured_ = better ? challenger : incumbent;
+  trial_.reset();
+  // With other threads, others yet may be worth a trial. What the model was wrong about is not asked often.
+  phase_s_ = better ? first_phase_s : std::min(2 * phase_s_, longest_phase_s);
+  last_for(trial_phase_s, last_measured_);
+}
+
+// Tokens: as many as the model has use for, in powers of two, beginning with the first plan's.
+std::vector<AutoPlan> AutoChoice::candidates(const Seen& seen) const {
+  std::vector<AutoPlan> plans;
+  for (const int threads : thread_counts(limits_.threads)) {
+    AutoPlan plan{Strategy::stealing, threads, limits_.tokens};
+    // Even with any number of tokens, which take longer to find.
+    const double least_s = model::total_demand(seen.pipeline) / threads * correction(plan);
+    if (threads < incumbent_.threads && least_s > seen.item_s * (1 - least_gain)) continue;
+    if (plan.tokens == 0) {
+      const auto useful =
+          std::bit_ceil(static_cast<unsigned>(model::sufficient_tokens(seen.pipeline, seen.tail, threads)));
+      plan.tokens = std::clamp(static_cast<int>(std::min(useful, 1U << 20)), least_tokens * threads,
+                               most_tokens_a_thread * threads);
+    }
+    plans.push_back(plan);
+  }
+  plans.push_back({Strategy::collapsed, limits_.threads, incumbent_.tokens});
+  return plans;
+}
+
+double AutoChoice::predicted(const Seen& seen, const AutoPlan& plan) const {
+  const auto strategy =
+      plan.strategy == Strategy::collapsed ? model::Strategy::collapsed : model::Strategy::stealing;
+  return model::item_seconds(
+      seen.pipeline, seen.tail,
+      model::make_plan(seen.pipeline, strategy, plan.threads, limits_.queue_depth, plan.tokens));
+}
+
+double AutoChoice::expected(const Seen& seen, const AutoPlan& plan) const {
+  return predicted(seen, plan) * correction(plan);
+}
+
+// The model knows nothing of what the runtime itself takes; where a plan has been measured, it is corrected
+// by that; where not, by what may be common to it and the plan in use: all, where they differ in tokens only.
+double AutoChoice::correction(const AutoPlan& plan) const {
+  const auto ratio = [](const Known& one) { return one.measured / one.predicted; };
+  const auto same_threads = [&](const AutoPlan& one) {
+    return one.strategy == plan.strategy && one.threads == plan.threads;
+  };
+  if (const auto known = std::ranges::find(known_, plan, &Known::plan); known != known_.end())
+    return ratio(*known);
+  const auto used = std::ranges::find(known_, incumbent_, &Known::plan);
+  if (used != known_.end() && same_threads(incumbent_)) return ratio(*used);
+  if (const auto known = std::ranges::find_if(known_, same_threads, &Known::plan); known != known_.end())
+    return ratio(*known);
+  return used == known_.end() ? 1 : std::clamp(ratio(*used), 1.0, common_shortfall);
+}
+
+void AutoChoice::remember(const AutoPlan& plan, double predicted, double measured) {
+  std::erase_if(known_, [&](const Known& one) { return one.plan == plan; });
+  if (predicted > 0) known_.push_back({plan, predicted, measured});
+}
+
+void AutoChoice::decide(PlanDecision::Kind kind, double at_s, const AutoPlan& plan, double item_s,
+                        double against_s) {
+  if (decisions_.size() == most_decisions) return;
+  decisions_.push_back(
+      {.kind = kind, .at_s = at_s, .plan = to_string(plan), .item_s = item_s, .against_s = against_s});
+}
+
+void AutoChoice::last_for(double phase_s, double measured) {
+  const double wanted = std::min(phase_s / measured, growth_of_items * static_cast<double>(items_));
+  items_ = static_cast<std::uint64_t>(std::max(wanted, 1.0));
+}
+
+std::string AutoChoice::reason() const {
+  const auto count = [&](PlanDecision::Kind kind) {
+    return std::ranges::count(decisions_, kind, &PlanDecision::kind);
+  };
+  if (decisions_.empty()) return "the stream ended before anything could be compared";
+  const auto adopted = count(PlanDecision::Kind::adopted);
+  const auto rejected = count(PlanDecision::Kind::rejected);
+  if (adopted + rejected == 0) return "no other plan promises a gain of 3 %";
+  if (adopted == 0)
+    return fmt::format("{} other plan{} that promised more took longer or gained under 3 %", rejected,
+                       rejected == 1 ? "" : "s");
+  const auto last = std::ranges::find(decisions_.rbegin(), decisions_.rend(), PlanDecision::Kind::adopted,
+                                      &PlanDecision::kind);
+  return fmt::format("measured {:.3g} times as fast as the plan before", last->against_s / last->item_s);
+}
+
+}  // namespace millrace::stream

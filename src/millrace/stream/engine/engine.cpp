@@ -1,0 +1,430 @@
+#include "millrace/stream/engine/engine.h"
+
+#include <algorithm>
+#include <exception>
+#include <limits>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace millrace::stream {
+namespace {
+
+// Returns what call() does. An exception becomes the failure of the call, whose value then is the default.
+//
+// The value is returned, not assigned by `call` to a variable that had the default: optimising, GCC 12 takes
+// such an assignment for made even where the call throws, and drops the default.
+template <class Call> std::invoke_result_t<const Call&> guarded(Emission& out, const Call& call) noexcept {
+  try {
+    return call();
+  } catch (const std::exception& error) {
+    out.fail(error.what());
+  } catch (...) {
+    out.fail("an exception of unknown type");
+  }
+  return std::invoke_result_t<const Call&>();
+}
+
+constexpr std::uint32_t end_of_stream = std::numeric_limits<std::uint32_t>::max();
+
+}  // namespace
+
+Engine::Engine(const Program& program, const EngineLimits& limits, std::stop_token stop)
+    : program_(&program), limits_(limits), stop_(std::move(stop)), start_ns_(now_ns()),
+      store_(program.item_types()), gate_(limits.tokens, limits.byte_budget, limits.alone),
+      stages_(program.stages.size()), on_stop_(stop_, [this] { cut_.stop(); }) {
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    const Stage& stage = program.stages[i];
+    StageRun& run = stages_[i];
+    run.stage = &stage;
+    run.function = stage.function.get();
+    run.kind = stage.kind;
+    run.form = stage.form;
+    run.blocking = stage.options.blocking;
+    run.next = stage.next;
+    run.ordinal = stage.ordinal;
+    if (stage.kind == Kind::serial_in_order) {
+      run.in_order.emplace(stage.ordinal, limits.tokens, limits.alone);
+      ordered_.push_back(static_cast<std::uint32_t>(i));
+    } else if (stage.kind == Kind::serial_as_they_come) {
+      run.arrivals.emplace(limits.alone);
+    }
+  }
+}
+
+Engine::~Engine() = default;
+
+Engine::Context& Engine::add_context() {
+  const std::lock_guard lock(contexts_mutex_);
+  return *contexts_.emplace_back(std::make_unique<Context>(*this, static_cast<int>(contexts_.size())));
+}
+
+Token* Engine::produce(Context& context) noexcept {
+  if (context.keeps_source && !gate_.take_again()) {
+    context.keeps_source = false;
+    return nullptr;
+  }
+  Token* token = nullptr;
+  try {
+    token = context.tokens_.make();
+  } catch (const std::bad_alloc&) {
+    fail_source(out_of_memory(), context);
+    return nullptr;
+  }
+  if (fill(*token, context)) return token;
+  context.tokens_.recycle(token);
+  return nullptr;
+}
+
+void Engine::fail_source(Error error, Context& context) noexcept {
+  try {
+    std::string where = fmt::format("source '{}' failed at item {}: ", program_->source_name,
+                                    limits_.first_item + gate_.issued());
+    cut_.make({gate_.issued()}, std::move(error), std::move(where));
+  } catch (const std::bad_alloc&) {
+    cut_.give_up();
+  }
+  context.keeps_source = false;
+  context.drained |= gate_.end();
+}
+
+inline bool Engine::fill(Token& token, Context& context) {
+  if (cut_.is_made()) {
+    context.keeps_source = false;
+    context.drained |= gate_.end();
+    return false;
+  }
+  if (gate_.issued() >= limits_.most_items) [[unlikely]] {
+    paused_ = true;
+    context.keeps_source = false;
+    context.drained |= gate_.end();
+    return false;
+  }
+  // Whoever keeps the source has made sure already.
+  const bool kept = std::exchange(context.keeps_source, false);
+  if (!kept && !gate_.may_issue()) {
+    context.source_opened |= gate_.reopen();
+    return false;
+  }
+  Emission& out = context.emission_;
+  StageMeter& meter = context.source_meter();
+  if (shut_since_ns_ != 0) meter.blocked_s += seconds(now_ns() - std::exchange(shut_since_ns_, 0));
+  const std::int64_t begun = meter.begin();
+  const SourceFunction::Made made =
+      guarded(out, [&] { return program_->source->next(stop_, token.item(), out); });
+  if (begun != 0) context.note_event(0, gate_.issued(), begun, meter.end(begun));
+  if (!made.item) {
+    if (out.failed())
+      fail_source(out.take_error(), context);
+    else
+      context.drained |= gate_.end();
+    return false;
+  }
+  token.bytes = made.bytes;
+  token.index = gate_.issue(made.bytes);
+  ++meter.items_in;
+  context.keeps_source = context.burst > 1 && gate_.may_issue();
+  if (context.keeps_source) {
+    --context.burst;
+    gate_.keep(!kept);
+  } else {
+    if (traced() && !gate_.may_issue()) shut_since_ns_ = now_ns();
+    context.source_opened |= gate_.reopen();
+  }
+  return true;
+}
+
+Token* Engine::step(Token* token, Context& context, std::uint32_t last) noexcept {
+  Emission& out = context.emission_;
+  std::uint32_t position = token->position;
+  for (;;) {
+    StageRun& run = stages_[position];
+    if (run.kind != Kind::parallel && !token->admitted && !admit(run, *token)) return nullptr;
+    StageMeter& meter = context.meter(position);
+    // Whether the call did what most do: one output for the next stage, or, in a sink, none.
+    bool plain = run.form != StageForm::emitting && !cut_.is_made() && token->waiting_since_ns == 0 &&
+                 !meter.is_next_timed();
+    if (plain) {
+      ++meter.items_in;
+      plain = guarded(out, [&] { return run.function->map(token->item(), token->other_area(), out); });
+      if (!plain) {
+        out.begin(*token, run.next);
+        heed_failure(*run.stage, *token, context);
+      }
+    } else if (cut_.is_made() && cut_.puts_behind(*token)) {
+      discard_item(*run.stage, *token, context);
+    } else {
+      call(*run.stage, run, *token, context);
+    }
+    if (run.kind != Kind::parallel) leave(run, *token, context);
+
+    std::uint32_t destination = run.next;
+    if (!plain) {
+      if (!out.children().empty()) {
+        split(*token, context);
+        return nullptr;
+      }
+      destination = out.count() == 0 ? end_of_stream : out.first_destination();
+    }
+    if (destination >= stages_.size()) {
+      if (token->next_ordinal != program_->ordinals) pass_over(*token, program_->ordinals, context);
+      // acquire: as in release(), which this is the short form of.
+      const bool is_last_hold = token->holds.load(std::memory_order_acquire) == 1;
+      if (!context.keeps_source || token->parent || !is_last_hold || !context.ready.empty() ||
+          context.burst <= 1) {
+        release(token, context);
+        return nullptr;
+      }
+      if (!gate_.take_again()) {
+        context.keeps_source = false;
+        release(token, context);
+        return nullptr;
+      }
+      gate_.replace(token->bytes);
+      token->next_ordinal = 0;
+      token->position = position = 0;
+      if (!fill(*token, context)) {
+        context.tokens_.recycle(token);
+        return nullptr;
+      }
+      if (stages_.front().blocking) return token;
+      continue;
+    }
+    token->half ^= 1U;
+    token->position = position = destination;
+    const StageRun& next = stages_[position];
+    if (token->next_ordinal != next.ordinal) pass_over(*token, next.ordinal, context);
+    if (position > last || next.blocking || !context.ready.empty()) return token;
+  }
+}
+
+inline bool Engine::admit(StageRun& run, Token& token) const {
+  if (traced()) begin_wait(token);
+  const bool admitted = run.kind == Kind::serial_in_order
+                            ? run.in_order->arrive(token, InOrderStage::Arrival::item)
+                            : run.arrivals->arrive(token);
+  if (admitted) token.waiting_since_ns = 0;
+  return admitted;
+}
+
+void Engine::call(const Stage& stage, StageRun& run, Token& token, Context& context) {
+  Emission& out = context.emission_;
+  out.begin(token, stage.next);
+  StageMeter& meter = context.meter(token.position);
+  ++meter.items_in;
+  if (token.waiting_since_ns != 0) [[unlikely]]
+    meter.parked_s += end_wait(token);
+  const std::int64_t begun = meter.begin();
+  guarded(out, [&] { stage.function->call(token.item(), out); });
+  if (!out.failed() && !out.children().empty() && !prepare_split(token, run, out)) out.fail(out_of_memory());
+  if (begun != 0) {
+    const std::int64_t ended = meter.end(begun);
+    run.stride.store(static_cast<std::uint32_t>(meter.stride()), std::memory_order_relaxed);
+    context.note_event(static_cast<int>(token.position) + 1, source_index(token), begun, ended);
+  }
+  if (out.failed())
+    heed_failure(stage, token, context);
+  else if (out.ends_stream())
+    // Like a failure, known before the turn is passed on, to all who get it.
+    end_stream(token);
+  meter.items_out += out.count();
+}
+
+void Engine::heed_failure(const Stage& stage, Token& token, Context& context) {
+  Emission& out = context.emission_;
+  Error error = out.take_error();
+  out.discard();
+  ++context.meter(token.position).failures;
+  fail(stage, token, std::move(error));
+}
+
+void Engine::discard_item(const Stage& stage, Token& token, Context& context) {
+  stage.input.destroy(token.item());
+  token.waiting_since_ns = 0;
+  context.emission_.begin(token, stage.next);
+}
+
+void Engine::fail(const Stage& stage, const Token& token, Error error) noexcept {
+  try {
+    SequenceNumber number = sequence_number(token);
+    SequenceNumber in_stream = number;
+    in_stream.front() += limits_.first_item;
+    std::string where = fmt::format("stage '{}' failed at item {}: ", stage.name, to_string(in_stream));
+    cut_.make(std::move(number), std::move(error), std::move(where));
+  } catch (const std::bad_alloc&) {
+    cut_.give_up();
+  }
+}
+
+void Engine::end_stream(const Token& token) noexcept {
+  try {
+    cut_.make(sequence_number(token), std::nullopt);
+  } catch (const std::bad_alloc&) {
+    cut_.give_up();
+  }
+}
+
+inline void Engine::leave(StageRun& run, Token& token, Context& context) {
+  token.admitted = false;
+  Token* enabled = nullptr;
+  if (run.kind == Kind::serial_in_order) {
+    ++token.next_ordinal;
+    enabled = run.in_order->advance(token.parent, token.index, [&](Token* held) { release(held, context); });
+  } else {
+    enabled = run.arrivals->leave();
+  }
+  if (enabled) become_ready(enabled, context);
+}
+
+void Engine::become_ready(Token* token, Context& context) {
+  token->admitted = true;
+  context.ready.push_back(token);
+}
+
+void Engine::pass_over(Token& token, std::uint32_t ordinal, Context& context) {
+  const auto release_hold = [&](Token* held) { release(held, context); };
+  for (; token.next_ordinal < ordinal; ++token.next_ordinal) {
+    InOrderStage& stage = *stages_[ordered_[token.next_ordinal]].in_order;
+    // relaxed: the carrier holds the token, so it is not the last hold; the slot publishes it.
+    token.holds.fetch_add(1, std::memory_order_relaxed);
+    if (!stage.arrive(token, InOrderStage::Arrival::absent)) continue;
+    Token* const enabled = stage.advance(token.parent, token.index, release_hold);
+    release(&token, context);
+    if (enabled) become_ready(enabled, context);
+  }
+}
+
+bool Engine::prepare_split(Token& token, const StageRun& run, const Emission& out) const noexcept {
+  // The turn of a stage in order is passed on before the split.
+  token.first_ordinal = token.next_ordinal + (run.kind == Kind::serial_in_order ? 1 : 0);
+  const std::uint32_t stages_ahead = program_->ordinals - token.first_ordinal;
+  if (stages_ahead == 0) return true;
+  try {
+    token.slots = std::make_unique<Slot[]>(out.count() * stages_ahead);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  return true;
+}
+
+void Engine::split(Token& token, Context& context) {
+  TokenList children = std::move(context.emission_.children());
+  const std::uint64_t count = context.emission_.count();
+  const std::uint32_t stages_ahead = program_->ordinals - token.first_ordinal;
+  token.children = count;
+  // relaxed: the carrier's own hold remains until the end of this function.
+  token.holds.fetch_add(static_cast<std::uint32_t>(count) + stages_ahead, std::memory_order_relaxed);
+  std::uint64_t index = 0;
+  for (Token* child = children.front(); child; child = child->next) {
+    child->parent = &token;
+    child->index = index++;
+    child->next_ordinal = token.next_ordinal;
+  }
+  // From here on the children, all but those in our hands, may go through stages and end. They are the next
+  // to go on with, before those whose turn it becomes now.
+  TokenList ready = std::exchange(context.ready, {});
+  const auto release_hold = [&](Token* held) { release(held, context); };
+  for (std::uint32_t ordinal = token.first_ordinal; ordinal < program_->ordinals; ++ordinal) {
+    InOrderStage& stage = *stages_[ordered_[ordinal]].in_order;
+    if (!stage.arrive(token, InOrderStage::Arrival::split)) continue;
+    if (Token* const enabled = stage.advance_into(token, release_hold)) become_ready(enabled, context);
+  }
+  for (Token* child = children.front(); child; child = child->next)
+    pass_over(*child, program_->ordinal_at(child->position), context);
+  ready.append(std::move(children));
+  context.ready.prepend(std::move(ready));
+  release(&token, context);
+}
+
+void Engine::release(Token* token, Context& context) {
+  while (token) {
+    // acquire and release: whoever ends the token sees what all who held it did. The last holder, who sees
+    // that it is, needs no write.
+    if (token->holds.load(std::memory_order_acquire) != 1 &&
+        token->holds.fetch_sub(1, std::memory_order_acq_rel) != 1)
+      return;
+    Token* const parent = token->parent;
+    const std::size_t bytes = token->bytes;
+    context.tokens_.recycle(token);
+    if (!parent) retire(bytes, context);
+    token = parent;
+  }
+}
+
+inline void Engine::retire(std::size_t bytes, Context& context) {
+  const SourceGate::Retired retired = gate_.retire(bytes);
+  context.source_opened |= retired.opened;
+  context.drained |= retired.drained;
+}
+
+void Engine::begin_wait(Token& token) const {
+  // Waits are timed as rarely as calls, and as regularly: one number of the source in so many.
+  const std::uint32_t stride = stages_[token.position].stride.load(std::memory_order_relaxed);
+  if (token.index % stride != 0) return;
+  token.waits_weighed = stride;
+  token.waiting_since_ns = now_ns();
+}
+
+double Engine::end_wait(Token& token) {
+  if (token.waiting_since_ns == 0) return 0;
+  return seconds(now_ns() - std::exchange(token.waiting_since_ns, 0)) * token.waits_weighed;
+}
+
+RunReport Engine::report() const {
+  RunReport report;
+  report.tokens = static_cast<int>(limits_.tokens);
+  report.byte_budget = limits_.byte_budget;
+  report.peak_bytes = gate_.peak_bytes();
+  report.wall_s = seconds(now_ns() - start_ns_);
+  const std::lock_guard lock(contexts_mutex_);
+  for (std::size_t i = 0; i <= program_->stages.size(); ++i) {
+    StageMeter total;
+    for (const auto& context : contexts_)
+      total.merge(context->meters_[i]);
+    StageReport stage;
+    stage.name = i == 0 ? program_->source_name : program_->stages[i - 1].name;
+    stage.kind = i == 0 ? "source" : kind_name(program_->stages[i - 1].kind);
+    stage.blocking = i == 0 ? program_->source_blocking : program_->stages[i - 1].options.blocking;
+    stage.items_in = total.items_in;
+    const bool one_for_one = i == 0 || program_->stages[i - 1].form == StageForm::mapping;
+    stage.items_out = one_for_one ? total.items_in - total.failures : total.items_out;
+    stage.busy_s = total.busy_s;
+    stage.starved_s = total.starved_s;
+    stage.blocked_s = total.blocked_s;
+    stage.parked_s = total.parked_s;
+    stage.queued_s = total.queued_s;
+    stage.queue_depth = (total.parked_s + total.queued_s) / std::max(report.wall_s, 1e-9);
+    stage.service_s = total.service_s;
+    report.stages.push_back(std::move(stage));
+  }
+  for (const auto& context : contexts_) {
+    report.events.insert(report.events.end(), context->events_.begin(), context->events_.end());
+    report.events_dropped += context->events_dropped_;
+  }
+  return report;
+}
+
+Engine::Context::Context(Engine& engine, int thread)
+    : engine_(&engine), tokens_(engine.store_), emission_(*engine.program_, tokens_),
+      meters_(engine.program_->stages.size() + 1), thread_(thread) {
+  if (!engine.traced()) return;
+  for (StageMeter& meter : meters_)
+    meter.enable();
+}
+
+void Engine::Context::note_event(int stage, std::uint64_t item, std::int64_t begun_ns,
+                                 std::int64_t ended_ns) {
+  if (engine_->limits_.trace != Trace::events) return;
+  if (events_.size() == most_events) {
+    ++events_dropped_;
+    return;
+  }
+  try {
+    events_.push_back({stage, thread_, engine_->limits_.first_item + item, begun_ns - engine_->start_ns_,
+                       ended_ns - begun_ns});
+  } catch (const std::bad_alloc&) {
+    ++events_dropped_;
+  }
+}
+
+}  // namespace millrace::stream

@@ -1,0 +1,69 @@
+// TokenList: tokens in a row.
+#pragma once
+
+#include "millrace/stream/item/token.h"
+
+#include <utility>
+
+namespace millrace::stream {
+
+// Linked through Token::next, so that to keep a token takes no memory and cannot fail. A token is in one list
+// at a time. Does not own what it holds. Not thread-safe.
+class TokenList {
+ public:
+  TokenList() = default;
+  TokenList(TokenList&& other) noexcept
+      : first_(std::exchange(other.first_, nullptr)), last_(std::exchange(other.last_, nullptr)) {}
+  TokenList& operator=(TokenList&& other) noexcept {
+    first_ = std::exchange(other.first_, nullptr);
+    last_ = std::exchange(other.last_, nullptr);
+    return *this;
+  }
+  ~TokenList() = default;
+
+  [[nodiscard]] bool empty() const { return !first_; }
+  // Null when empty. The one behind a token is its `next`.
+  [[nodiscard]] Token* front() const { return first_; }
+  [[nodiscard]] Token* back() const { return last_; }
+
+  void push_back(Token* token) {
+    token->next = nullptr;
+    (first_ ? last_->next : first_) = token;
+    last_ = token;
+  }
+  void push_front(Token* token) {
+    token->next = std::exchange(first_, token);
+    if (!last_) last_ = token;
+  }
+  // Null when empty.
+  [[nodiscard]] Token* pop_front() {
+    Token* const token = first_;
+    if (token) first_ = token->next;
+    if (!first_) last_ = nullptr;
+    return token;
+  }
+  // All of `other`, which is empty then, in their order behind what is here.
+  void append(TokenList&& other) {
+    if (other.empty()) return;
+    (first_ ? last_->next : first_) = other.first_;
+    last_ = std::exchange(other.last_, nullptr);
+    other.first_ = nullptr;
+  }
+  // The same, before what is here.
+  void prepend(TokenList&& other) {
+    other.append(std::move(*this));
+    *this = std::move(other);
+  }
+  void reverse() {
+    TokenList reversed;
+    while (Token* const token = pop_front())
+      reversed.push_front(token);
+    *this = std::move(reversed);
+  }
+
+ private:
+  Token* first_ = nullptr;
+  Token* last_ = nullptr;
+};
+
+}  // namespace millrace::stream

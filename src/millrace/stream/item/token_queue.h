@@ -1,0 +1,94 @@
+// TokenQueue: tokens that wait for any thread of a group.
+#pragma once
+
+#include "millrace/stream/item/token.h"
+#include "millrace/stream/item/token_list.h"
+
+#include <condition_variable>
+#include <cstddef>
+#include <limits>
+#include <mutex>
+
+namespace millrace::stream {
+
+// First in, first out. Takes no memory. Thread-safe.
+class TokenQueue {
+ public:
+  static constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
+
+  // capacity >= 1.
+  explicit TokenQueue(std::size_t capacity = unbounded) : capacity_(capacity) {}
+
+  [[nodiscard]] bool try_push(Token* token) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (size_ >= capacity_) return false;
+      add(token);
+    }
+    not_empty_.notify_one();
+    return true;
+  }
+
+  // Waits for room.
+  void push(Token* token) {
+    {
+      std::unique_lock lock(mutex_);
+      not_full_.wait(lock, [&] { return size_ < capacity_; });
+      add(token);
+    }
+    not_empty_.notify_one();
+  }
+
+  [[nodiscard]] Token* try_pop() {
+    std::unique_lock lock(mutex_);
+    return tokens_.empty() ? nullptr : take(lock);
+  }
+
+  // Waits for a token; null when the queue is closed and empty.
+  [[nodiscard]] Token* pop() {
+    std::unique_lock lock(mutex_);
+    ++waiting_;
+    not_empty_.wait(lock, [&] { return !tokens_.empty() || closed_; });
+    --waiting_;
+    return tokens_.empty() ? nullptr : take(lock);
+  }
+
+  // No more will be pushed.
+  void close() {
+    {
+      const std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
+    not_empty_.notify_all();
+  }
+
+  // Whether there are more tokens than threads in pop() to take them.
+  [[nodiscard]] bool is_short_of_threads() const {
+    const std::lock_guard lock(mutex_);
+    return size_ > waiting_;
+  }
+
+ private:
+  void add(Token* token) {
+    tokens_.push_back(token);
+    ++size_;
+  }
+  [[nodiscard]] Token* take(std::unique_lock<std::mutex>& lock) {
+    Token* const token = tokens_.pop_front();
+    --size_;
+    lock.unlock();
+    if (capacity_ != unbounded) not_full_.notify_one();
+    return token;
+  }
+
+  const std::size_t capacity_;
+  mutable std::mutex mutex_;
+  std::condition_variable not_empty_;
+  std::condition_variable not_full_;
+  TokenList tokens_;
+  std::size_t size_ = 0;
+  std::size_t waiting_ = 0;
+  bool closed_ = false;
+};
+
+}  // namespace millrace::stream

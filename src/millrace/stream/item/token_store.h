@@ -1,0 +1,83 @@
+// TokenStore: memory for tokens, used again rather than given back.
+#pragma once
+
+#include "millrace/stream/item/item_type.h"
+#include "millrace/stream/item/token.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <utility>
+
+namespace millrace::stream {
+
+// The free tokens that threads pass to each other, since the thread that ends a token is often not the one
+// that makes the next. Thread-safe. Outlives its caches.
+class TokenStore {
+ public:
+  // For tokens that carry any one of `types`.
+  explicit TokenStore(std::span<const ItemType> types);
+  ~TokenStore();
+  TokenStore(const TokenStore&) = delete;
+  TokenStore& operator=(const TokenStore&) = delete;
+
+  // One thread's share. Not thread-safe.
+  class Cache {
+   public:
+    explicit Cache(TokenStore& store) : store_(&store) {}
+    ~Cache();
+    Cache(const Cache&) = delete;
+    Cache& operator=(const Cache&) = delete;
+
+    // A token without an item and with one hold.
+    [[nodiscard]] Token* make() {
+      if (!free_) return make_more();
+      --count_;
+      return std::exchange(free_, free_->next);
+    }
+    // Takes back a token that has no item and is in no list.
+    void recycle(Token* token) {
+      // relaxed: nobody else knows the token any more.
+      token->holds.store(1, std::memory_order_relaxed);
+      token->position = 0;
+      token->next_ordinal = 0;
+      token->admitted = false;
+      token->half = 0;
+      token->parent = nullptr;
+      token->bytes = 0;
+      token->waiting_since_ns = 0;
+      if (token->children != 0) {
+        token->children = 0;
+        token->slots.reset();
+      }
+      token->next = std::exchange(free_, token);
+      if (++count_ == 2 * batch) give_some();
+    }
+
+   private:
+    // Half of what a cache keeps at most; exchanged with the store at once, so its lock is taken rarely.
+    static constexpr int batch = 32;
+
+    [[nodiscard]] Token* make_more();
+    void give_some();
+
+    TokenStore* store_;
+    Token* free_ = nullptr;
+    int count_ = 0;
+  };
+
+ private:
+  // Up to `wanted` tokens as a list; empty when there are none.
+  [[nodiscard]] Token* take(int wanted, int& taken);
+  void give(Token* list);
+  void destroy(Token* list) const;
+
+  PayloadLayout layout_;
+  std::size_t alignment_;
+  std::size_t token_bytes_;
+  std::mutex mutex_;
+  Token* free_ = nullptr;
+};
+
+}  // namespace millrace::stream

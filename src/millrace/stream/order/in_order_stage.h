@@ -1,0 +1,121 @@
+// InOrderStage: who may enter a stage that takes items one at a time in the order of the source. README.md
+// has the argument that it neither blocks nor loses anybody.
+#pragma once
+
+#include "millrace/stream/item/token.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace millrace::stream {
+
+// The stage has a turn that goes along the sequence numbers. Every number has a slot, and there two meet: the
+// turn and the number's token, which arrives as an item for the stage, as absent (it ended before the stage
+// or bypasses it), or as split (into children, which have slots of their own). Whoever comes first leaves a
+// mark; whoever comes second acts. So nobody waits, there is no lock, and a number costs one
+// read-modify-write.
+//
+// Thread-safety: arrive() by the token's carrier; advance() and advance_into() by the one whose turn it is.
+class InOrderStage {
+ public:
+  enum class Arrival : std::uintptr_t { item = 0, absent = 2, split = 4 };
+
+  // `ordinal`: how many stages in order come before. At most `tokens` numbers of the source are in flight.
+  // `alone`: one thread makes all calls.
+  InOrderStage(std::uint32_t ordinal, std::size_t tokens, bool alone)
+      : ordinal_(ordinal), alone_(alone), mask_(ring_size(tokens) - 1),
+        ring_(std::make_unique<Slot[]>(mask_ + 1)) {
+    ring_[0].store(turn, std::memory_order_relaxed);  // threads that see the ring are started later
+  }
+
+  // Returns whether the turn is here: the caller has it then, and must pass it on. Otherwise the token is
+  // left to whoever comes with the turn: it may be gone when the call returns.
+  [[nodiscard]] bool arrive(Token& token, Arrival as) {
+    Slot& slot = slot_at(token.parent, token.index);
+    // acquire, here and below: what the stage's function wrote in the call before, by whichever thread.
+    std::uintptr_t found = slot.load(std::memory_order_acquire);
+    // Releases the token and its item, to the thread that comes with the turn.
+    if (found == none && leave_mark(slot, address_of(token) | static_cast<std::uintptr_t>(as), found))
+      return false;
+    // relaxed: the slot's next use is for a number that is issued after this one has retired.
+    slot.store(none, std::memory_order_relaxed);
+    return true;
+  }
+
+  // Passes the turn on from the number (parent, index). Returns the token that waits where it gets to, which
+  // may enter; null if nobody waits there yet. `release(token)` gives back a hold that the stage had.
+  template <class Release>
+  [[nodiscard]] Token* advance(Token* parent, std::uint64_t index, const Release& release) {
+    for (;;) {
+      ++index;
+      while (parent && index == parent->children) {
+        Token* const passed = parent;
+        index = passed->index + 1;
+        parent = passed->parent;
+        release(passed);
+      }
+      Slot& slot = slot_at(parent, index);
+      // acquire: what arrive() released.
+      std::uintptr_t found = slot.load(std::memory_order_acquire);
+      // Releases what the stage's function wrote, to the thread that arrives.
+      if (found == none && leave_mark(slot, turn, found)) return nullptr;
+      slot.store(none, std::memory_order_relaxed);  // as in arrive()
+      Token* const token = token_at(found & ~tag_bits);
+      switch (static_cast<Arrival>(found & tag_bits)) {
+      case Arrival::item:
+        return token;
+      case Arrival::absent:
+        release(token);
+        break;
+      case Arrival::split:
+        parent = token;
+        index = before_first;
+        break;
+      }
+    }
+  }
+
+  // Passes the turn on to the children of `split`, which arrived as split with the turn at its number.
+  template <class Release> [[nodiscard]] Token* advance_into(Token& split, const Release& release) {
+    return advance(&split, before_first, release);
+  }
+
+ private:
+  static constexpr std::uintptr_t none = 0;
+  static constexpr std::uintptr_t turn = 1;
+  static constexpr std::uintptr_t tag_bits = 7;
+  static constexpr std::uint64_t before_first = ~std::uint64_t{0};
+
+  // The numbers from the turn's on that have been issued have not retired, since the turn has not passed
+  // them; so there are at most `tokens` of them, and one more slot for the turn to wait in. Numbers that are
+  // further apart than that may share a slot.
+  static constexpr std::size_t ring_size(std::size_t tokens) {
+    std::size_t size = 1;
+    while (size < tokens + 1)
+      size *= 2;
+    return size;
+  }
+
+  // The first of the two who meet; false when the other was faster: then `found` is what it left.
+  bool leave_mark(Slot& slot, std::uintptr_t mark, std::uintptr_t& found) const {
+    if (alone_) {
+      slot.store(mark, std::memory_order_relaxed);
+      return true;
+    }
+    return slot.compare_exchange_strong(found, mark, std::memory_order_release, std::memory_order_acquire);
+  }
+
+  [[nodiscard]] Slot& slot_at(Token* parent, std::uint64_t index) const {
+    if (!parent) return ring_[index & mask_];
+    return parent->slots[(ordinal_ - parent->first_ordinal) * parent->children + index];
+  }
+
+  std::uint32_t ordinal_;
+  bool alone_;
+  std::size_t mask_;
+  std::unique_ptr<Slot[]> ring_;
+};
+
+}  // namespace millrace::stream

@@ -1,0 +1,86 @@
+#include "millrace/stream/strategy/blocking_lanes.h"
+
+#include "millrace/stream/item/out_of_memory.h"
+
+#include <new>
+#include <system_error>
+#include <utility>
+
+namespace millrace::stream {
+
+BlockingLanes::BlockingLanes(Engine& engine, Results results)
+    : engine_(&engine), results_(std::move(results)) {
+  for (const Stage& stage : engine.program().stages) {
+    auto& lane = lanes_.emplace_back();
+    if (!stage.options.blocking) continue;
+    lane = std::make_unique<Lane>();
+    lane->most_threads =
+        stage.kind == Kind::parallel ? static_cast<std::size_t>(stage.options.blocking_threads) : 1;
+  }
+}
+
+BlockingLanes::~BlockingLanes() {
+  if (source_.joinable()) source_.join();
+  for (const auto& lane : lanes_) {
+    if (!lane) continue;
+    lane->queue.close();
+    for (std::thread& thread : lane->threads)
+      thread.join();
+  }
+}
+
+Status BlockingLanes::start_source() noexcept {
+  try {
+    source_ = std::thread([this, &context = engine_->add_context()] { serve_source(context); });
+  } catch (const std::bad_alloc&) {
+    return std::unexpected(out_of_memory());
+  } catch (const std::system_error& error) {
+    return std::unexpected(error_from([&] {
+      return Error{ErrorKind::failure,
+                   fmt::format("cannot start its thread: {}; use fewer threads", error.what())};
+    }));
+  }
+  return {};
+}
+
+void BlockingLanes::serve_source(Engine::Context& context) {
+  SourceGate& gate = engine_->gate();
+  while (!gate.has_ended()) {
+    if (gate.try_take())
+      results_(engine_->produce(context), context);
+    else
+      gate.await_change();
+  }
+}
+
+bool BlockingLanes::staff(Lane& lane) noexcept {
+  const std::lock_guard lock(lane.mutex);
+  if (lane.threads.empty() || (lane.threads.size() < lane.most_threads && lane.queue.is_short_of_threads())) {
+    try {
+      if (!lane.next_context) lane.next_context = &engine_->add_context();
+      lane.threads.emplace_back([this, &lane, &context = *lane.next_context] { serve(lane, context); });
+      lane.next_context = nullptr;
+    } catch (const std::bad_alloc&) {
+      // Fewer threads than allowed are no failure,
+    } catch (const std::system_error&) {
+      // unless there is none.
+    }
+  }
+  return !lane.threads.empty();
+}
+
+bool BlockingLanes::take(Token* token) noexcept {
+  Lane& lane = *lanes_[token->position];
+  // A thread first: a token in the queue of a lane without threads would be lost.
+  if (!staff(lane)) return false;
+  lane.queue.push(token);
+  static_cast<void>(staff(lane));
+  return true;
+}
+
+void BlockingLanes::serve(Lane& lane, Engine::Context& context) {
+  while (Token* const token = lane.queue.pop())
+    results_(engine_->step(token, context, token->position), context);
+}
+
+}  // namespace millrace::stream

@@ -1,0 +1,125 @@
+#include "millrace/stream/strategy/pools.h"
+
+#include "millrace/stream/item/token_list.h"
+#include "millrace/stream/item/token_queue.h"
+
+#include <cstddef>
+#include <deque>
+#include <latch>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace millrace::stream {
+namespace {
+
+// Tokens move to later segments only: a stage enables tokens for itself and for stages behind it. The last
+// segment's threads never wait for room, so those before always get some.
+class PoolsRun {
+ public:
+  PoolsRun(Engine& engine, const std::vector<Segment>& segments, int queue_depth)
+      : engine_(engine), segments_(segments), segment_of_(engine.program().stages.size()) {
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      queues_.emplace_back(static_cast<std::size_t>(queue_depth));
+      for (std::size_t stage = segments[i].first; stage <= segments[i].last; ++stage)
+        segment_of_[stage] = i;
+    }
+  }
+  ~PoolsRun() { end(); }
+  PoolsRun(const PoolsRun&) = delete;
+  PoolsRun& operator=(const PoolsRun&) = delete;
+
+  [[nodiscard]] Status run() {
+    try {
+      for (std::size_t i = 0; i < segments_.size(); ++i)
+        for (int thread = 0; thread < segments_[i].threads; ++thread)
+          threads_.emplace_back([this, i, &context = engine_.add_context()] { serve(i, context); });
+    } catch (const std::system_error& error) {
+      return failure("cannot start thread {} of the stream: {}; use fewer threads or the strategy 'stealing'",
+                     threads_.size() + 1, error.what());
+    }
+    serve_source(engine_.add_context());
+    drained_.wait();
+    return {};
+  }
+
+ private:
+  void serve_source(Engine::Context& context) {
+    SourceGate& gate = engine_.gate();
+    while (!gate.has_ended()) {
+      if (!gate.try_take()) {
+        gate.await_change();
+        continue;
+      }
+      Token* const token = engine_.produce(context);
+      context.source_opened = false;  // by this thread, which needs no waking
+      heed_flags(context);
+      if (token) pass_on(token, context.source_meter());
+    }
+  }
+
+  void serve(std::size_t segment, Engine::Context& context) {
+    StageMeter& meter = context.meter(segments_[segment].first);
+    TokenList stack;
+    for (;;) {
+      Token* token = nullptr;
+      meter.starved_s += engine_.timed([&] { token = queues_[segment].pop(); });
+      if (!token) return;
+      context.meter(token->position).queued_s += Engine::end_wait(*token);
+      stack.push_front(token);
+      // Depth first within the segment, so that what came first leaves first and little is under way.
+      while (!stack.empty()) {
+        token = stack.pop_front();
+        if (segment_of_[token->position] != segment) {
+          pass_on(token, meter);
+          continue;
+        }
+        Token* const continued =
+            engine_.step(token, context, static_cast<std::uint32_t>(segments_[segment].last));
+        stack.prepend(std::move(context.ready));
+        if (continued) stack.push_front(continued);
+        heed_flags(context);
+      }
+    }
+  }
+
+  void pass_on(Token* token, StageMeter& meter) {
+    TokenQueue& queue = queues_[segment_of_[token->position]];
+    if (engine_.traced()) engine_.begin_wait(*token);
+    if (!queue.try_push(token)) meter.blocked_s += engine_.timed([&] { queue.push(token); });
+  }
+
+  void heed_flags(Engine::Context& context) {
+    if (context.source_opened) {
+      context.source_opened = false;
+      engine_.gate().wake_source();
+    }
+    // More than one may find that the run is over.
+    if (context.drained && !is_drained_.exchange(true, std::memory_order_acq_rel)) drained_.count_down();
+    context.drained = false;
+  }
+
+  void end() {
+    for (TokenQueue& queue : queues_)
+      queue.close();
+    for (std::thread& thread : threads_)
+      thread.join();
+  }
+
+  Engine& engine_;
+  const std::vector<Segment>& segments_;
+  std::vector<std::size_t> segment_of_;  // by stage
+  std::deque<TokenQueue> queues_;        // by segment
+  std::atomic<bool> is_drained_ = false;
+  std::latch drained_{1};
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+Status run_pools(Engine& engine, const std::vector<Segment>& segments, int queue_depth) {
+  PoolsRun run(engine, segments, queue_depth);
+  return run.run();
+}
+
+}  // namespace millrace::stream

@@ -1,0 +1,148 @@
+#include "millrace/stream/strategy/tbb_run.h"
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <vector>
+
+#include <oneapi/tbb/flow_graph.h>
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_pipeline.h>
+#include <oneapi/tbb/task_arena.h>
+
+namespace millrace::stream {
+namespace {
+
+// A context for each thread of an arena. The slots of an arena are used by one thread at a time.
+class Contexts {
+ public:
+  Contexts(Engine& engine, int threads) {
+    for (int i = 0; i < threads; ++i)
+      contexts_.push_back(&engine.add_context());
+  }
+  [[nodiscard]] Engine::Context& mine() {
+    return *contexts_[static_cast<std::size_t>(tbb::this_task_arena::current_thread_index())];
+  }
+
+ private:
+  std::vector<Engine::Context*> contexts_;
+};
+
+tbb::filter_mode mode_of(Kind kind) {
+  switch (kind) {
+  case Kind::parallel:
+    return tbb::filter_mode::parallel;
+  case Kind::serial_in_order:
+    return tbb::filter_mode::serial_in_order;
+  case Kind::serial_as_they_come:
+    return tbb::filter_mode::serial_out_of_order;
+  }
+  return tbb::filter_mode::serial_in_order;
+}
+
+// In isolation: a stage that uses oneTBB itself must not, while it waits, be given another stage's call on
+// the same context.
+Token* step_isolated(Engine& engine, Token* token, Engine::Context& context) {
+  return tbb::this_task_arena::isolate([&] { return engine.step(token, context, token->position); });
+}
+
+// Tokens travel as they are; one whose item has ended, because of a cut, as null. parallel_pipeline admits to
+// its serial filters in the order that the engine expects, so nothing is ever parked. It has no more items in
+// flight than the gate allows, whose budget in bytes is so many items here, all of one size; so the source is
+// open whenever the first filter is called, unless it has ended.
+void run_parallel_pipeline(Engine& engine, Contexts& contexts) {
+  const std::uint64_t tokens = engine.gate().most_items_of(engine.program().stages.front().input.size);
+  const auto step = [&](Token* token) -> Token* {
+    return token ? step_isolated(engine, token, contexts.mine()) : nullptr;
+  };
+  tbb::filter<void, Token*> chain = tbb::make_filter<void, Token*>(
+      tbb::filter_mode::serial_in_order, [&](tbb::flow_control& control) -> Token* {
+        Token* token = nullptr;
+        if (engine.gate().try_take()) token = engine.produce(contexts.mine());
+        if (!token) control.stop();
+        return token;
+      });
+  const auto& stages = engine.program().stages;
+  for (std::size_t i = 0; i + 1 < stages.size(); ++i)
+    chain = chain & tbb::make_filter<Token*, Token*>(mode_of(stages[i].kind), step);
+  tbb::parallel_pipeline(
+      tokens, chain & tbb::make_filter<Token*, void>(mode_of(stages.back().kind), [step](Token* token) {
+                static_cast<void>(step(token));
+              }));
+}
+
+// A node a stage; the engine tells where a token goes next, so the graph has no edges.
+class GraphRun {
+ public:
+  GraphRun(Engine& engine, Contexts& contexts) : engine_(engine), contexts_(contexts) {
+    for (const Stage& stage : engine.program().stages)
+      nodes_.push_back(std::make_unique<Node>(
+          graph_, stage.kind == Kind::parallel ? tbb::flow::unlimited : tbb::flow::serial,
+          [this](Token* token) {
+            Engine::Context& context = contexts_.mine();
+            Token* const continued = step_isolated(engine_, token, context);
+            route(continued, context);
+            return tbb::flow::continue_msg();
+          }));
+  }
+
+  void run() {
+    source_.try_put({});
+    graph_.wait_for_all();
+  }
+
+ private:
+  using Node = tbb::flow::function_node<Token*>;
+
+  void route(Token* continued, Engine::Context& context) {
+    if (continued) nodes_[continued->position]->try_put(continued);
+    while (Token* const token = context.ready.pop_front())
+      nodes_[token->position]->try_put(token);
+    if (context.source_opened) {
+      context.source_opened = false;
+      source_.try_put({});
+    }
+  }
+
+  Engine& engine_;
+  Contexts& contexts_;
+  tbb::flow::graph graph_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  // Asks the source once for each message; each time that it is let go open, another is sent.
+  tbb::flow::function_node<tbb::flow::continue_msg> source_{graph_, tbb::flow::serial,
+                                                            [this](tbb::flow::continue_msg message) {
+                                                              if (!engine_.gate().try_take()) return message;
+                                                              Engine::Context& context = contexts_.mine();
+                                                              Token* const token = engine_.produce(context);
+                                                              route(token, context);
+                                                              return message;
+                                                            }};
+};
+
+}  // namespace
+
+bool fits_parallel_pipeline(const Program& program) {
+  return !program.source_sized &&
+         std::ranges::find(program.stages, StageForm::emitting, &Stage::form) == program.stages.end();
+}
+
+Status run_tbb(Engine& engine, int threads) {
+  try {
+    // Otherwise oneTBB makes no more threads than there are processors, and prints a warning.
+    const tbb::global_control allowed(tbb::global_control::max_allowed_parallelism,
+                                      static_cast<std::size_t>(threads));
+    tbb::task_arena arena(threads);
+    Contexts contexts(engine, threads);
+    arena.execute([&] {
+      if (fits_parallel_pipeline(engine.program()))
+        run_parallel_pipeline(engine, contexts);
+      else
+        GraphRun(engine, contexts).run();
+    });
+  } catch (const std::exception& error) {
+    return failure("oneTBB failed: {}; use the strategy 'stealing'", error.what());
+  }
+  return {};
+}
+
+}  // namespace millrace::stream

@@ -1,0 +1,75 @@
+#include "millrace/tuning/profile/profile.h"
+
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+namespace millrace::tuning {
+namespace {
+
+constexpr int version = 1;
+
+std::optional<Profile::Cost> parse_cost(const nlohmann::json& json) {
+  if (!json.is_object()) return std::nullopt;
+  const auto candidate = json.find("candidate");
+  const auto ratio = json.find("ratio");
+  if (candidate == json.end() || ratio == json.end() || !candidate->is_string() || !ratio->is_number())
+    return std::nullopt;
+  const Profile::Cost cost{candidate->get<std::string>(), ratio->get<double>()};
+  return cost.ratio > 0 && std::isfinite(cost.ratio) ? std::optional(cost) : std::nullopt;
+}
+
+}  // namespace
+
+Profile to_profile(const Remembered& remembered, const Space& space) {
+  Profile profile{.plan = space.name_of(remembered.incumbent)};
+  for (const RememberedCost& cost : remembered.costs) {
+    profile.costs.push_back({space.name_of(cost.candidate), cost.ratio});
+  }
+  return profile;
+}
+
+std::optional<Remembered> from_profile(const Profile& profile, const Space& space) {
+  const auto plan = space.find(std::string_view(profile.plan));
+  if (!plan) return std::nullopt;
+  Remembered remembered{.incumbent = *plan};
+  for (const Profile::Cost& cost : profile.costs) {
+    if (const auto candidate = space.find(std::string_view(cost.candidate))) {
+      remembered.costs.push_back({*candidate, cost.ratio});
+    }
+  }
+  return remembered;
+}
+
+std::string to_text(const Profile& profile) {
+  nlohmann::json costs = nlohmann::json::array();
+  for (const Profile::Cost& cost : profile.costs)
+    costs.push_back({{"candidate", cost.candidate}, {"ratio", cost.ratio}});
+  const nlohmann::json json = {{"version", version}, {"plan", profile.plan}, {"costs", costs}};
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Result<Profile> parse_profile(std::string_view text) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object())
+    return failure("a stored profile is no JSON object; clear the profiles to be rid of it");
+  const auto found = json.find("version");
+  if (found == json.end() || *found != version) {
+    return failure("a stored profile is of version {}, not {}; it is ignored",
+                   found == json.end() ? "?" : found->dump(), version);
+  }
+  const auto plan = json.find("plan");
+  const auto costs = json.find("costs");
+  if (plan == json.end() || !plan->is_string() || costs == json.end() || !costs->is_array()) {
+    return failure("a stored profile lacks its plan or its costs; clear the profiles to be rid of it");
+  }
+  Profile profile{.plan = plan->get<std::string>()};
+  for (const nlohmann::json& entry : *costs) {
+    const auto cost = parse_cost(entry);
+    if (!cost) return failure("a stored profile has a cost that is none; clear the profiles to be rid of it");
+    profile.costs.push_back(*cost);
+  }
+  return profile;
+}
+
+}  // namespace millrace::tuning

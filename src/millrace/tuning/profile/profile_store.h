@@ -1,0 +1,76 @@
+// Profiles on disk: one SQLite file, shared by all processes of a user.
+#pragma once
+
+#include "millrace/base/result.h"
+#include "millrace/tuning/profile/profile.h"
+#include "millrace/tuning/profile/profile_retention.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+struct sqlite3;
+
+namespace millrace::tuning {
+
+// profiles.db in the user's cache_folder(); failure where there is none.
+[[nodiscard]] Result<std::filesystem::path> default_profile_path();
+
+struct StoredProfile {
+  std::int64_t id = 0;  // stays the same while the profile is stored
+  ProfileKey key;
+  std::string saved_at;  // "2024-05-01 12:30:00", UTC
+  Result<Profile> profile;
+};
+
+// Every save is one transaction: a process killed in the middle of it leaves the profiles as they were.
+// Others wait up to 5 s for each other. The store is bounded (ProfileLimits), and so is its file: what is
+// deleted gives its space back.
+//
+// A profile is a help, never a need: where there is no store to be had (a directory that may not be written,
+// a file of a later version), it is empty, keeps nothing and says why once, in warning().
+//
+// Used by one thread. Do not carry it over a fork.
+class ProfileStore {
+ public:
+  // Makes directory and file where they are missing, for this user alone, and uses no other user's; brings a
+  // file of an earlier version up to date. A file that is damaged is moved aside, to NAME.damaged-1 or the
+  // next number that is free, and a new one begun; warning() tells of it.
+  [[nodiscard]] static ProfileStore open(const std::filesystem::path& path, const ProfileLimits& limits = {});
+
+  // What went wrong on opening, in one line for a person; empty: nothing.
+  [[nodiscard]] const std::string& warning() const { return warning_; }
+  [[nodiscard]] bool usable() const { return database_ != nullptr; }
+
+  // Nothing where there is none, or none that this version can read. Failure where the file cannot be read.
+  // Counts as a use of the profile.
+  [[nodiscard]] Result<std::optional<Profile>> load(const ProfileKey& key);
+  // In the place of an earlier one of the same key. Forgets others that are beyond the limits. Does nothing
+  // on a store that is not usable.
+  [[nodiscard]] Status save(const ProfileKey& key, const Profile& profile);
+  // The latest first.
+  [[nodiscard]] Result<std::vector<StoredProfile>> list();
+  // Forgets one or all; returns how many there were.
+  [[nodiscard]] Result<int> clear(std::optional<std::int64_t> id = std::nullopt);
+
+ private:
+  struct Close {
+    void operator()(sqlite3* database) const;
+  };
+  using Database = std::unique_ptr<sqlite3, Close>;
+
+  enum class Opened { ready, damaged, unusable };
+  [[nodiscard]] Opened try_open();
+  [[nodiscard]] bool replace_damaged();
+  [[nodiscard]] std::unexpected<Error> broken() const;
+
+  std::filesystem::path path_;
+  ProfileLimits limits_;
+  Database database_;
+  std::string warning_;
+};
+
+}  // namespace millrace::tuning

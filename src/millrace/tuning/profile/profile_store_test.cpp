@@ -1,0 +1,281 @@
+#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/tuning/profile/profile_store.h"
+
+#include <csignal>
+#include <fstream>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+namespace millrace::tuning {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+class ProfileStoreTest : public ::testing::Test {
+ protected:
+  static ProfileKey key(int i) { return {{"graph", "blur \"5\", sobel"}, {"number", std::to_string(i)}}; }
+  static Profile profile(int i) {
+    Profile profile{.plan = "structure=tiled,threads=" + std::to_string(i)};
+    for (int c = 0; c < 50; ++c)
+      profile.costs.push_back({"structure=s" + std::to_string(c), 1 + 0.125 * c + i});
+    return profile;
+  }
+  static Profile load(ProfileStore& store, int i) {
+    const auto loaded = store.load(key(i));
+    EXPECT_TRUE(loaded) << loaded.error().message;
+    return loaded && *loaded ? **loaded : Profile{};
+  }
+  void execute(const char* sql) const {
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(database, sql, nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(database);
+  }
+  // Runs in a process of its own; true if it came to its end.
+  template <class Work> static pid_t in_process(const Work& work) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      work();
+      ::_exit(0);
+    }
+    return child;
+  }
+
+  TemporaryFolder folder_;
+  fs::path path_ = folder_.path() / "cache" / "profiles.db";
+};
+
+TEST_F(ProfileStoreTest, KeepsProfilesFromOneRunToTheNext) {
+  for (int i = 0; i < 3; ++i) {
+    ProfileStore store = ProfileStore::open(path_);
+    ASSERT_EQ(store.warning(), "");
+    EXPECT_TRUE(store.save(key(i), profile(i)));
+  }
+  ProfileStore store = ProfileStore::open(path_);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(load(store, i), profile(i));
+  EXPECT_EQ(load(store, 3), Profile{});
+}
+
+TEST_F(ProfileStoreTest, ReplacesTheProfileOfTheSameKey) {
+  ProfileStore store = ProfileStore::open(path_);
+  EXPECT_TRUE(store.save(key(1), profile(1)));
+  EXPECT_TRUE(store.save(key(1), profile(2)));
+  EXPECT_EQ(load(store, 1), profile(2));
+  EXPECT_EQ(store.list()->size(), 1U);
+}
+
+TEST_F(ProfileStoreTest, ListsAndClearsOneOrAll) {
+  ProfileStore store = ProfileStore::open(path_);
+  for (int i = 0; i < 4; ++i)
+    EXPECT_TRUE(store.save(key(i), profile(i)));
+  const auto listed = store.list();
+  ASSERT_EQ(listed->size(), 4U);
+  for (const StoredProfile& stored : *listed) {
+    EXPECT_EQ(stored.saved_at.size(), 19U);
+    EXPECT_EQ(stored.key.at("graph"), "blur \"5\", sobel");
+    EXPECT_EQ(stored.profile->plan, profile(std::stoi(stored.key.at("number"))).plan);
+  }
+  EXPECT_EQ(*store.clear(listed->front().id), 1);
+  EXPECT_EQ(*store.clear(listed->front().id), 0);
+  EXPECT_EQ(*store.clear(), 3);
+  EXPECT_TRUE(store.list()->empty());
+}
+
+TEST_F(ProfileStoreTest, ManyProcessesMayWriteAtOnce) {
+  constexpr int processes = 6;
+  constexpr int each = 20;
+  std::vector<pid_t> children;
+  for (int p = 0; p < processes; ++p) {
+    children.push_back(in_process([&] {
+      ProfileStore store = ProfileStore::open(path_);
+      for (int i = 0; i < each; ++i) {
+        if (!store.save(key(p * each + i), profile(i)) || !store.save(key(-1), profile(p))) ::_exit(1);
+      }
+      if (!store.warning().empty()) ::_exit(2);
+    }));
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  ProfileStore store = ProfileStore::open(path_);
+  EXPECT_EQ(store.list()->size(), static_cast<std::size_t>(processes * each + 1));
+  for (int i = 0; i < processes * each; ++i)
+    EXPECT_EQ(load(store, i), profile(i % each));
+}
+
+TEST_F(ProfileStoreTest, AWriterKilledAtAnyMomentLeavesAReadableStore) {
+  {
+    ProfileStore store = ProfileStore::open(path_);
+    EXPECT_TRUE(store.save(key(-1), profile(7)));
+  }
+  for (int round = 0; round < 25; ++round) {
+    const pid_t child = in_process([&] {
+      ProfileStore store = ProfileStore::open(path_);
+      for (int i = 0;; ++i)
+        static_cast<void>(store.save(key(i % 40), profile(i)));
+    });
+    ::usleep(static_cast<useconds_t>(2000 + 1370 * round));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    ProfileStore store = ProfileStore::open(path_);
+    ASSERT_EQ(store.warning(), "");
+    EXPECT_EQ(load(store, -1), profile(7));
+    const auto stored = store.list();
+    ASSERT_TRUE(stored) << stored.error().message;
+    for (const StoredProfile& one : *stored)
+      EXPECT_TRUE(one.profile) << one.profile.error().message;
+  }
+}
+
+TEST_F(ProfileStoreTest, ADamagedFileIsMovedAsideAndAFreshOneBegun) {
+  fs::create_directories(path_.parent_path());
+  for (int i = 1; i <= 2; ++i) {
+    std::ofstream(path_, std::ios::trunc)
+        << "this is not a database, but it is long enough to be taken for one: " << std::string(4000, 'x')
+        << i;
+    ProfileStore store = ProfileStore::open(path_);
+    const std::string aside = path_.string() + ".damaged-" + std::to_string(i);
+    EXPECT_THAT(store.warning(), HasSubstr(aside));
+    EXPECT_TRUE(fs::exists(aside));
+    EXPECT_TRUE(store.save(key(i), profile(i)));
+    EXPECT_EQ(load(store, i), profile(i));
+    EXPECT_EQ(ProfileStore::open(path_).warning(), "");
+  }
+}
+
+TEST_F(ProfileStoreTest, AFileDamagedInTheMiddleIsNotTakenForWhole) {
+  {
+    ProfileStore store = ProfileStore::open(path_);
+    for (int i = 0; i < 40; ++i)
+      EXPECT_TRUE(store.save(key(i), profile(i)));
+  }
+  {
+    std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(4096);
+    file << std::string(20000, '\xff');
+  }
+  ProfileStore store = ProfileStore::open(path_);
+  EXPECT_THAT(store.warning(), HasSubstr("starting afresh"));
+  EXPECT_TRUE(store.list()->empty());
+  EXPECT_TRUE(store.save(key(1), profile(1)));
+}
+
+TEST_F(ProfileStoreTest, ManyProcessesThatFindADamagedFileAgreeOnOneFreshOne) {
+  fs::create_directories(path_.parent_path());
+  std::ofstream(path_) << std::string(5000, 'x');
+  constexpr int processes = 6;
+  std::vector<pid_t> children;
+  for (int p = 0; p < processes; ++p) {
+    children.push_back(in_process([&] {
+      ProfileStore store = ProfileStore::open(path_);
+      if (!store.usable() || !store.save(key(p), profile(p))) ::_exit(1);
+    }));
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  ProfileStore store = ProfileStore::open(path_);
+  EXPECT_EQ(store.list()->size(), static_cast<std::size_t>(processes));
+  EXPECT_FALSE(fs::exists(path_.string() + ".damaged-2"));
+}
+
+TEST_F(ProfileStoreTest, AStoreOfALaterVersionIsLeftAlone) {
+  {
+    EXPECT_TRUE(ProfileStore::open(path_).save(key(1), profile(1)));
+  }
+  execute("PRAGMA user_version = 9");
+  {
+    ProfileStore store = ProfileStore::open(path_);
+    EXPECT_THAT(store.warning(), HasSubstr("version 9"));
+    EXPECT_TRUE(store.save(key(2), profile(2)));
+    EXPECT_EQ(load(store, 1), Profile{});
+  }
+  execute("PRAGMA user_version = 2");
+  ProfileStore store = ProfileStore::open(path_);
+  EXPECT_EQ(store.list()->size(), 1U);
+}
+
+TEST_F(ProfileStoreTest, AProfileOfAnotherVersionIsIgnoredListedAndReplaced) {
+  ProfileStore store = ProfileStore::open(path_);
+  EXPECT_TRUE(store.save(key(1), profile(1)));
+  execute("UPDATE profiles SET value = '{\"version\": 2, \"strategy\": 5}'");
+  EXPECT_EQ(load(store, 1), Profile{});
+  EXPECT_THAT(store.list()->front().profile.error().message, HasSubstr("version 2"));
+  EXPECT_TRUE(store.save(key(1), profile(1)));
+  EXPECT_EQ(load(store, 1), profile(1));
+}
+
+TEST_F(ProfileStoreTest, WithoutAPlaceToWriteItWarnsOnceAndKeepsNothing) {
+  std::ofstream(folder_ / "file") << "in the way of a directory";
+  ProfileStore store = ProfileStore::open(folder_ / "file/profiles.db");
+  EXPECT_THAT(store.warning(), HasSubstr("going on without"));
+  EXPECT_FALSE(store.usable());
+  EXPECT_TRUE(store.save(key(1), profile(1)));
+  EXPECT_EQ(load(store, 1), Profile{});
+  EXPECT_TRUE(store.list()->empty());
+  EXPECT_EQ(*store.clear(), 0);
+}
+
+TEST(Profile, SurvivesItsOwnText) {
+  const Profile profile{.plan = "a=1", .costs = {{"a=2", 1.0625}, {"a=\"3\"\n", 1e-3}}};
+  EXPECT_EQ(parse_profile(to_text(profile)).value(), profile);
+}
+
+TEST(Profile, RefusesWhatIsNone) {
+  for (const char* text : {"", "[]", "{}", "{\"version\":1}", "{\"version\":1,\"plan\":3,\"costs\":[]}",
+                           "{\"version\":1,\"plan\":\"a\",\"costs\":[1]}",
+                           "{\"version\":1,\"plan\":\"a\",\"costs\":[{\"candidate\":\"b\",\"ratio\":0}]}"}) {
+    EXPECT_FALSE(parse_profile(text)) << text;
+  }
+}
+
+TEST(Profile, KeepsWhatTheSpaceStillHas) {
+  const auto space = Space::make({{"threads", {"1", "2"}}}, [](auto) { return true; });
+  const Profile profile{.plan = "threads=2", .costs = {{"threads=1", 1.5}, {"threads=4", 0.5}}};
+  const auto remembered = from_profile(profile, *space);
+  ASSERT_TRUE(remembered);
+  EXPECT_EQ(remembered->incumbent, 1);
+  ASSERT_EQ(remembered->costs.size(), 1U);
+  EXPECT_EQ(to_profile(*remembered, *space), (Profile{.plan = "threads=2", .costs = {{"threads=1", 1.5}}}));
+  EXPECT_FALSE(from_profile({.plan = "threads=4"}, *space));
+}
+
+TEST_F(ProfileStoreTest, IsReadByNobodyElse) {
+  const auto mode_of = [](const fs::path& path) {
+    return static_cast<unsigned>(fs::status(path).permissions());
+  };
+  const mode_t before = ::umask(0);
+  fs::create_directories(path_.parent_path());
+  std::ofstream(path_).close();  // as an earlier version left it
+  EXPECT_EQ(mode_of(path_), 0666U);
+  ProfileStore store = ProfileStore::open(path_);
+  EXPECT_TRUE(store.save(key(1), profile(1)));
+  ::umask(before);
+  EXPECT_EQ(mode_of(path_.parent_path()), 0700U);
+  for (const auto& entry : fs::directory_iterator(path_.parent_path()))
+    EXPECT_EQ(mode_of(entry.path()), 0600U) << entry.path();
+}
+
+TEST_F(ProfileStoreTest, OfAnotherUserIsNotUsed) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to give a folder away";
+  fs::create_directories(path_.parent_path());
+  ASSERT_EQ(::chown(path_.parent_path().c_str(), 65534, 65534), 0);
+  ProfileStore store = ProfileStore::open(path_);
+  EXPECT_FALSE(store.usable());
+  EXPECT_THAT(store.warning(), HasSubstr("belongs to user 65534"));
+  EXPECT_TRUE(fs::is_empty(path_.parent_path()));
+}
+
+}  // namespace
+}  // namespace millrace::tuning

@@ -1,0 +1,49 @@
+#include "millrace/tuning/record/decision_report.h"
+
+namespace millrace::tuning {
+
+std::string describe(const Event& event, const Space& space, double start) {
+  std::string line = fmt::format("{:>9.3f} s  {:<17} {}", event.time - start, name_of(event.kind),
+                                 space.describe(event.candidate));
+  switch (event.kind) {
+  case EventKind::started:
+    return line + fmt::format(": {}", text_of(event.chosen));
+  case EventKind::refused:
+    return line + ": the machine refuses to run it; it and its like are left out";
+  case EventKind::trial:
+  case EventKind::incumbent:
+    if (event.verdict == Reason::successor) return line + fmt::format(": it {}", text_of(event.verdict));
+    return line + fmt::format(": {:.3f}x [{:.3f}, {:.3f}] of {} in {} frames; it {}, and {}", event.ratio,
+                              event.low, event.high, space.describe(event.against), event.frames,
+                              text_of(event.chosen), text_of(event.verdict));
+  case EventKind::drift:
+    return line + fmt::format(": its own cost is now {:.3f}x what it was", event.ratio);
+  case EventKind::context:
+    return line + ": the work has changed";
+  case EventKind::profile_forgotten:
+    return line + ": what the profile says does not hold here";
+  }
+  return line;
+}
+
+nlohmann::json to_json(const Event& event, const Space& space, double start) {
+  nlohmann::json json = {{"time", event.time - start},
+                         {"event", name_of(event.kind)},
+                         {"candidate", space.name_of(event.candidate)}};
+  if (event.kind == EventKind::started) json["chosen"] = text_of(event.chosen);
+  if (event.verdict == Reason::successor) json["chosen"] = text_of(event.verdict);
+  if (event.verdict == Reason::successor) return json;
+  if (event.kind == EventKind::drift) json["ratio"] = event.ratio;
+  if (event.against < 0) return json;
+  json["against"] = space.name_of(event.against);
+  json["frames"] = event.frames;
+  json["cost"] = event.cost;
+  json["ratio"] = event.ratio;
+  json["low"] = event.low;
+  json["high"] = event.high;
+  json["chosen"] = text_of(event.chosen);
+  json["verdict"] = text_of(event.verdict);
+  return json;
+}
+
+}  // namespace millrace::tuning

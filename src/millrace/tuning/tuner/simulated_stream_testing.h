@@ -1,0 +1,142 @@
+// Runs the tuner, or one of the alternatives, over a simulated stream and measures how well it did.
+#pragma once
+
+#include "millrace/tuning/space/simulated_workload_testing.h"
+#include "millrace/tuning/tuner/alternatives_testing.h"
+#include "millrace/tuning/tuner/tuner.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace millrace::tuning::testing {
+
+struct StreamResult {
+  double loss = 0;     // expected time over the expected time of the best candidate throughout, minus 1
+  double settled = 0;  // seconds from the last change of the workload until within 5 % of the best, for good
+  double final_ratio = 1;  // cost of the last incumbent relative to the best
+  int switches = 0;        // of the incumbent
+  int false_switches = 0;  // to a candidate that costs over 1 % more than the one before
+  std::int64_t frames = 0;
+  double lost_to_trials = 0;  // seconds the tuner reckons to have lost
+};
+
+struct StreamOptions {
+  double seconds = 60;
+  Noise noise;
+  std::uint64_t seed = 1;
+  double change_at = -1;  // seconds; below 0: never
+  std::function<void(SimulatedWorkload&)> change = [](SimulatedWorkload&) {};
+  double announce_after = -1;  // seconds from the change to context_changed(); below 0: never
+  double compile_seconds = 0;  // of each wanted build
+  double compile_slowdown = 1.3;
+  std::function<void(const Observation&, const Tuner&)> watch = [](const Observation&, const Tuner&) {};
+};
+
+// The books of a stream.
+class StreamMeter {
+ public:
+  explicit StreamMeter(const SimulatedWorkload& workload) : workload_(workload) {}
+
+  void ran(int candidate, double weather, bool cold) {
+    taken_ += workload_.seconds(candidate) * weather * (cold ? 1.3 : 1);
+    least_ += workload_.seconds(workload_.best()) * weather;
+    ++result_.frames;
+  }
+  void incumbent_is(int candidate, double time) {
+    if (last_ >= 0 && candidate != last_) {
+      ++result_.switches;
+      if (workload_.seconds(candidate) > 1.01 * workload_.seconds(last_)) ++result_.false_switches;
+    }
+    last_ = candidate;
+    if (workload_.ratio(candidate) > 1.05) unsettled_ = time;
+  }
+  void changed(double time) {
+    change_ = time;
+    unsettled_ = time;
+  }
+  [[nodiscard]] StreamResult result() {
+    result_.loss = taken_ / least_ - 1;
+    result_.settled = unsettled_ - change_;
+    result_.final_ratio = workload_.ratio(last_);
+    return result_;
+  }
+
+ private:
+  const SimulatedWorkload& workload_;
+  StreamResult result_;
+  double taken_ = 0;
+  double least_ = 0;
+  int last_ = -1;
+  double change_ = 0;
+  double unsettled_ = 0;
+};
+
+// The workload is left as the stream's change has made it.
+inline StreamResult run_tuner(SimulatedWorkload& workload, Tuner& tuner, const StreamOptions& options) {
+  SimulatedMachine machine(options.noise, options.seed);
+  StreamMeter meter(workload);
+  int ran = -1;
+  int compiling = -1;
+  double compiled_at = 0;
+  bool changed = false;
+  bool announced = options.announce_after < 0;
+  while (machine.time() < options.seconds) {
+    if (!changed && options.change_at >= 0 && machine.time() >= options.change_at) {
+      options.change(workload);
+      meter.changed(machine.time());
+      changed = true;
+    }
+    if (changed && !announced && machine.time() >= options.change_at + options.announce_after) {
+      tuner.context_changed(machine.time());
+      announced = true;
+    }
+    if (compiling >= 0 && machine.time() >= compiled_at) {
+      tuner.ready(compiling);
+      compiling = -1;
+    }
+    const Trial trial = tuner.ask();
+    if (compiling < 0 && !tuner.wanted_builds().empty()) {
+      compiling = tuner.wanted_builds().front();
+      compiled_at = machine.time() + options.compile_seconds;
+    }
+    const bool cold = trial.candidate != ran;
+    const double disturbance = compiling >= 0 ? options.compile_slowdown : 1;
+    meter.ran(trial.candidate, machine.weather(), cold);
+    const double seconds = machine.run(workload.seconds(trial.candidate) * disturbance, cold);
+    const Observation observation{.candidate = trial.candidate,
+                                  .time = machine.time(),
+                                  .seconds = seconds,
+                                  .trusted = !cold && compiling < 0};
+    tuner.tell(observation);
+    options.watch(observation, tuner);
+    ran = trial.candidate;
+    meter.incumbent_is(tuner.incumbent(), machine.time());
+  }
+  StreamResult result = meter.result();
+  result.lost_to_trials = tuner.seconds_lost();
+  return result;
+}
+
+inline StreamResult run_alternative(SimulatedWorkload& workload, Alternative& alternative,
+                                    const StreamOptions& options) {
+  SimulatedMachine machine(options.noise, options.seed);
+  StreamMeter meter(workload);
+  int ran = -1;
+  bool changed = false;
+  while (machine.time() < options.seconds) {
+    if (!changed && options.change_at >= 0 && machine.time() >= options.change_at) {
+      options.change(workload);
+      meter.changed(machine.time());
+      changed = true;
+    }
+    const int candidate = alternative.ask();
+    const bool cold = candidate != ran;
+    meter.ran(candidate, machine.weather(), cold);
+    alternative.tell(candidate, machine.run(workload.seconds(candidate), cold));
+    ran = candidate;
+    meter.incumbent_is(alternative.incumbent(), machine.time());
+  }
+  return meter.result();
+}
+
+}  // namespace millrace::tuning::testing

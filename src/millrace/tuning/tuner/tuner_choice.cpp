@@ -1,0 +1,179 @@
+// Which candidate the tuner races next, and when.
+#include "millrace/tuning/estimate/expected_improvement.h"
+#include "millrace/tuning/tuner/tuner.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace millrace::tuning {
+namespace {
+
+constexpr std::size_t frames_before_a_race = 3;
+constexpr std::size_t baseline_frames = 8;
+
+constexpr double least_improvement = 0.001;  // expected, of log cost: below this nothing is left to find
+constexpr double patience = 0.1;             // seconds until the next look when nothing was worth a trial
+constexpr double longest_horizon = 20;       // seconds
+
+// Frames' worth of time that a trial loses to switching there and back, and challenger frames until a bad one
+// is dropped.
+constexpr double switching_frames = 0.5;
+constexpr double frames_of_a_bad_trial = 2;
+
+// Log ratio. In the opening there are larger gains to be found than by telling apart two that are nearly
+// equal.
+constexpr double opening_margin = 0.03;
+
+constexpr int rivals = 4;
+// Between two looks at what is not promising, in frames: a look loses about one.
+constexpr double first_verify_frames = 100;
+constexpr double longest_verify_frames = 1000;
+constexpr double verify_interval_growth = 1.5;
+
+}  // namespace
+
+void Tuner::consider() {
+  if (recent_.size() < frames_before_a_race) return;
+  if (choice_.candidate < 0) {
+    if (now_ < consider_at_) return;
+    incumbent_seconds_ = recent_.median_seconds();
+    choice_ = choose();
+    consider_at_ = now_ + patience;
+    if (choice_.candidate < 0) return;
+  }
+  if (budget_.credit() >= choice_.expected_loss) begin_race();
+}
+
+void Tuner::begin_race() {
+  RecentCosts::Values storage;
+  incumbent_seconds_ = recent_.median_seconds();
+  trial_ = {.kind = EventKind::trial,
+            .candidate = choice_.candidate,
+            .against = incumbent_,
+            .chosen = choice_.reason};
+  const double margin = budget_.opening(now_) ? opening_margin : Race::least_margin;
+  race_.emplace(options_.objective, margin, noise_.sigma(), recent_.last(baseline_frames, storage));
+  race_excess_ = 0;
+  race_charged_ = 0;
+}
+
+Tuner::Choice Tuner::chosen(int candidate, Reason reason) const {
+  const double excess = expected_excess(model_.mean(candidate) - level_, model_.deviation(candidate));
+  // There and back.
+  return {candidate, reason,
+          2 * switching_seconds_ + incumbent_seconds_ * (switching_frames + frames_of_a_bad_trial * excess)};
+}
+
+Tuner::Choice Tuner::choose() {
+  if (const Choice next = queued(); next.candidate >= 0) return next;
+  if (const Choice next = most_promising(); next.candidate >= 0) return next;
+  return now_ >= verify_at_ ? rival() : Choice{};
+}
+
+// What is tried whatever the model thinks: the remembered best, else the caller's suggestions.
+Tuner::Choice Tuner::queued() {
+  if (recheck_ >= 0 && wanted_.empty()) {
+    const int candidate = recheck_;
+    recheck_ = -1;
+    if (candidate != incumbent_ && runnable(candidate)) return chosen(candidate, Reason::verification);
+  }
+  if (options_.remembered) {
+    if (!runnable(options_.remembered->incumbent)) want_build(options_.remembered->incumbent);
+    if (profile_trials_ == 0) return {};
+    int best = -1;
+    for (int c = 0; c < space_->size(); ++c) {
+      const auto& remembered = of(c).remembered;
+      if (!remembered || c == incumbent_ || !runnable(c)) continue;
+      if (best < 0 || *remembered < *of(best).remembered) best = c;
+    }
+    if (best < 0) return {};
+    --profile_trials_;
+    return chosen(best, Reason::remembered);
+  }
+  for (const int candidate : options_.first) {
+    if (candidate == incumbent_ || of(candidate).trials > 0 || !of(candidate).available) continue;
+    if (of(candidate).ready) return chosen(candidate, Reason::suggested);
+    want_build(candidate);
+  }
+  return {};
+}
+
+// The greatest expected improvement for each second expected to be lost; nothing where what is left of the
+// stream, if it lasts about as long as it has lasted, would not repay the trial.
+Tuner::Choice Tuner::most_promising() {
+  const double horizon = std::min(1 + now_ - start_time_, longest_horizon);
+  // The model's certainty rests on its idea of how alike candidates are. As long as there is time to lose, it
+  // is believed less.
+  const double curiosity = 1 + budget_.abundance();
+  Choice best;
+  double best_score = 0;
+  int best_build = -1;
+  double best_build_improvement = least_improvement;
+  for (int c = 0; c < space_->size(); ++c) {
+    if (c == incumbent_ || !of(c).available) continue;
+    const double mean = model_.mean(c) - level_;
+    const double deviation = curiosity * model_.deviation(c);
+    if (mean > 4 * deviation) continue;
+    const double improvement = expected_improvement(mean, deviation, Race::least_margin);
+    if (improvement < least_improvement) continue;
+    if (!of(c).ready) {
+      if (improvement > best_build_improvement) {
+        best_build_improvement = improvement;
+        best_build = c;
+      }
+      continue;
+    }
+    const Choice choice = chosen(c, Reason::improvement);
+    const double score = improvement / choice.expected_loss;
+    // Equals are tried in random order, so that their number does not lead along one knob.
+    const double jitter = 1 + 1e-3 * static_cast<double>(random_() >> 40) / static_cast<double>(1 << 24);
+    if (improvement * horizon < choice.expected_loss || score * jitter <= best_score) continue;
+    best_score = score * jitter;
+    best = choice;
+  }
+  if (best_build >= 0) want_build(best_build);
+  return best;
+}
+
+void Tuner::verify_soon() {
+  verify_interval_ = std::clamp(first_verify_frames * incumbent_seconds_, 0.1, 2.0);
+  verify_at_ = now_ + verify_interval_;
+}
+
+// What was decided may have changed without a sign, and the model may be surer than it should be. Those that
+// come closest take turns with the one that is best if things are better than expected (a lower confidence
+// bound, as in Srinivas et al. 2010).
+Tuner::Choice Tuner::rival() {
+  const double longest = std::clamp(longest_verify_frames * incumbent_seconds_, 1.0, 20.0);
+  verify_interval_ = std::min(verify_interval_ * verify_interval_growth, longest);
+  verify_at_ = now_ + verify_interval_;
+  ++verify_turn_;
+  const double optimism = verify_turn_ % 2 == 0 ? 0 : 2;
+  const int rank = verify_turn_ % 2 == 0 ? verify_turn_ / 2 % rivals : 0;
+  int found = -1;
+  double found_value = -std::numeric_limits<double>::infinity();
+  for (int i = 0; i <= rank; ++i) {
+    int next = -1;
+    double least = std::numeric_limits<double>::infinity();
+    for (int c = 0; c < space_->size(); ++c) {
+      if (c == incumbent_ || !runnable(c)) continue;
+      const double value = model_.mean(c) - optimism * model_.deviation(c);
+      if (value <= found_value || value >= least) continue;
+      next = c;
+      least = value;
+    }
+    if (next < 0) break;
+    found = next;
+    found_value = least;
+  }
+  return found < 0 ? Choice{} : chosen(found, Reason::verification);
+}
+
+void Tuner::want_build(int candidate) {
+  if (std::ssize(wanted_) >= options_.wanted_builds || !of(candidate).available || of(candidate).ready)
+    return;
+  if (std::ranges::any_of(wanted_, [&](int wanted) { return same_build(candidate, wanted); })) return;
+  wanted_.push_back(candidate);
+}
+
+}  // namespace millrace::tuning
