@@ -7,12 +7,12 @@
 // whatever else the machine was doing then bears on both; above 1 `stealing` is the faster. With 1, 2 and 4
 // threads, however many CPUs there are.
 #include "millrace/base/clock.h"
+#include "millrace/base/parse_number.h"
 #include "millrace/pool/worker_pool.h"
 #include "similar/run/index_run.h"
 #include "similar/run/query_run.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -106,9 +106,8 @@ int main(int argc, char** argv) {
   int rounds = 9;
   bool understood = argc == 2 || argc == 3;
   if (argc == 3) {
-    const std::string_view text = argv[2];
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rounds);
-    understood = error == std::errc() && end == text.data() + text.size() && rounds > 0;
+    rounds = parse_number<int>(argv[2]).value_or(0);
+    understood = rounds > 0;
   }
   if (!understood) {
     fmt::print(stderr, "usage: similar_compare FOLDER [rounds], rounds a whole number from 1\n");

@@ -15,6 +15,7 @@
 // meeting" asks for what the other two give: each half returns when both have started (or after a
 // millisecond).
 #include "millrace/base/clock.h"
+#include "millrace/base/parse_number.h"
 #include "millrace/machine/cpus/cpu_set.h"
 #include "millrace/pool/mailbox.h"
 #include "millrace/pool/spin.h"
@@ -23,7 +24,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -150,10 +150,8 @@ class Meeting {
 
 int argument(int argc, char** argv, int index, int otherwise) {
   if (index >= argc) return otherwise;
-  const std::string_view text = argv[index];
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && value > 0 ? value : -1;
+  const auto value = parse_number<int>(argv[index]);
+  return value && *value > 0 ? *value : -1;
 }
 
 // CPU seconds per second that the process uses while nothing is forked, once the linger is over.

@@ -1,6 +1,7 @@
 // What FreshThreads has beyond the promises of every team (team_test.cpp).
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/pool/fresh_threads.h"
+#include "millrace/pool/own_cpus_testing.h"
 
 #include <cstddef>
 #include <set>
@@ -18,8 +19,6 @@ namespace {
 using machine::CpuSet;
 using testing::HasSubstr;
 
-CpuSet inherited_cpus() { return machine::current_thread_affinity().value_or(CpuSet{}); }
-
 TEST(FreshThreadsTest, every_run_has_threads_of_its_own) {
   FreshThreads team(3);
   std::set<long> seen;  // of the kernel's thread numbers, which are not reused at once
@@ -32,16 +31,16 @@ TEST(FreshThreadsTest, every_run_has_threads_of_its_own) {
 }
 
 TEST(FreshThreadsTest, threads_are_bound_before_their_work_and_the_leader_stays_as_it_is) {
-  const CpuSet usable = inherited_cpus();
+  const CpuSet usable = own_cpus();
   const std::vector<CpuSet> bindings{CpuSet{usable.lowest()}, CpuSet{usable.highest()}, {}};
   FreshThreads team(3, bindings);
   std::vector<CpuSet> masks(3);
-  ASSERT_TRUE(team.run([&](int rank) { masks[static_cast<std::size_t>(rank)] = inherited_cpus(); }));
+  ASSERT_TRUE(team.run([&](int rank) { masks[static_cast<std::size_t>(rank)] = own_cpus(); }));
   EXPECT_EQ(masks, (std::vector<CpuSet>{CpuSet{usable.lowest()}, CpuSet{usable.highest()}, usable}));
 }
 
 TEST(FreshThreadsTest, parts_of_a_split_keep_the_bindings_of_their_ranks) {
-  const CpuSet usable = inherited_cpus();
+  const CpuSet usable = own_cpus();
   const CpuSet low{usable.lowest()};
   const CpuSet high{usable.highest()};
   const std::vector<CpuSet> bindings{low, high, high, low};
@@ -49,14 +48,14 @@ TEST(FreshThreadsTest, parts_of_a_split_keep_the_bindings_of_their_ranks) {
   std::vector<CpuSet> masks(4);
   ASSERT_TRUE(team.run_teams(2, [&](int part, Team& half) {
     const Status status =
-        half.run([&](int rank) { masks[static_cast<std::size_t>(2 * part + rank)] = inherited_cpus(); });
+        half.run([&](int rank) { masks[static_cast<std::size_t>(2 * part + rank)] = own_cpus(); });
     EXPECT_TRUE(status);
   }));
   EXPECT_EQ(masks, (std::vector<CpuSet>{low, high, high, usable}));
 }
 
 TEST(FreshThreadsTest, an_impossible_binding_names_the_rank) {
-  const std::vector<CpuSet> bindings{{}, CpuSet{inherited_cpus().highest() + 1000}, {}};
+  const std::vector<CpuSet> bindings{{}, CpuSet{own_cpus().highest() + 1000}, {}};
   FreshThreads team(3, bindings);
   const Status status = team.run([](int) {});
   ASSERT_FALSE(status);

@@ -1,7 +1,7 @@
 #include "millrace/base/clock.h"
-#include "millrace/base/thread_sanitizer_testing.h"
 #include "millrace/machine/thread/refused_calls_testing.h"
 #include "millrace/pool/for_range.h"
+#include "millrace/pool/own_cpus_testing.h"
 #include "millrace/pool/worker_pool.h"
 
 #include <atomic>
@@ -33,12 +33,6 @@ std::unique_ptr<WorkerPool> make_pool(int workers, std::vector<CpuSet> bindings 
   auto pool = WorkerPool::create(workers, bindings);
   EXPECT_TRUE(pool) << pool.error().message;
   return pool ? std::move(*pool) : nullptr;
-}
-
-CpuSet own_cpus() {
-  auto cpus = machine::current_thread_affinity();
-  EXPECT_TRUE(cpus);
-  return cpus.value_or(CpuSet{});
 }
 
 // The pool's threads in this process, by the number in their name, with how often each has gone to sleep.
@@ -330,8 +324,8 @@ TEST(WorkerPoolTest, a_refused_binding_is_an_error_and_the_pool_goes_on_as_it_wa
 }
 
 TEST(WorkerPoolTest, works_where_the_kernel_neither_tells_nor_sets_a_mask) {
-#ifdef MILLRACE_THREAD_SANITIZER
-  GTEST_SKIP() << "SKIPPED: the thread sanitizer itself ends a program whose thread cannot ask for its mask";
+#ifdef MILLRACE_SANITIZED
+  GTEST_SKIP() << "SKIPPED: sanitizers end a program whose threads cannot ask for their masks";
 #endif
   const CpuSet usable = own_cpus();
   machine::expect_where_refused({SYS_sched_setaffinity, SYS_sched_getaffinity}, [&] {

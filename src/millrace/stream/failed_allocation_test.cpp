@@ -22,6 +22,13 @@
 
 #include <gtest/gtest.h>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#include <sanitizer/lsan_interface.h>
+#define MILLRACE_WATCHES_LEAKS 1
+#endif
+#endif
+
 namespace {
 
 constexpr std::int64_t never = -1;
@@ -92,11 +99,21 @@ enum class How { one, all_from_there_on };
 class FailingAllocations {
  public:
   FailingAllocations(std::int64_t succeeding, How how) {
+#ifdef MILLRACE_WATCHES_LEAKS
+    // A graph of oneTBB whose making fails leaves the queue of its last node behind. Items are counted by the
+    // tests themselves.
+    __lsan_disable();
+#endif
     has_failed = false;
     fails_from_there_on = how == How::all_from_there_on;
     until_failure = succeeding;
   }
-  ~FailingAllocations() { until_failure = never; }
+  ~FailingAllocations() {
+    until_failure = never;
+#ifdef MILLRACE_WATCHES_LEAKS
+    __lsan_enable();
+#endif
+  }
   FailingAllocations(const FailingAllocations&) = delete;
   FailingAllocations& operator=(const FailingAllocations&) = delete;
 };

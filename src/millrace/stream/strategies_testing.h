@@ -1,17 +1,24 @@
 // The strategies that a test can be run with.
 #pragma once
 
-#include "millrace/base/thread_sanitizer_testing.h"
 #include "millrace/stream/run/run_options.h"
 
 #include <gtest/gtest.h>
+
+#if defined(__SANITIZE_THREAD__)
+#define MILLRACE_WATCHES_THREADS 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define MILLRACE_WATCHES_THREADS 1
+#endif
+#endif
 
 namespace millrace::stream {
 
 // To be called first in a test that runs streams: the system's oneTBB is not instrumented, so the thread
 // sanitizer does not see how its threads synchronise and takes everything for a race.
 inline void skip_what_the_sanitizer_cannot_watch([[maybe_unused]] Strategy strategy) {
-#ifdef MILLRACE_THREAD_SANITIZER
+#ifdef MILLRACE_WATCHES_THREADS
   if (strategy == Strategy::tbb)
     GTEST_SKIP() << "SKIPPED: the thread sanitizer cannot watch oneTBB's threads";
 #endif

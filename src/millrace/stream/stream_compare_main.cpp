@@ -9,12 +9,12 @@
 // had the best median; `stealing` takes its default. Ratios are taken within a round, so that whatever else
 // the machine was doing then bears on both; below 1 `stealing` is the faster.
 #include "millrace/base/clock.h"
+#include "millrace/base/parse_number.h"
 #include "millrace/pool/worker_pool.h"
 #include "millrace/stream/flow.h"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -303,10 +303,8 @@ std::vector<double> trace_cost(pool::PoolTeam team, std::int64_t work_ns, int ro
 
 int argument(int argc, char** argv, int index, int otherwise) {
   if (index >= argc) return otherwise;
-  const std::string_view text = argv[index];
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && value > 0 ? value : -1;
+  const auto value = parse_number<int>(argv[index]);
+  return value && *value > 0 ? *value : -1;
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "millrace/cli/exec/exec_options.h"
 
 #include "millrace/base/overwrite.h"
+#include "millrace/base/parse_number.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/policy/plug_in.h"
 #include "millrace/placement/policy/rule_file.h"
 
-#include <charconv>
 #include <cmath>
 #include <csignal>
 #include <string_view>
@@ -86,13 +86,12 @@ Status set_progress(const ExecOptions& options, RunSettings& settings) {
     settings.progress.stream = placement::ReportStream::error;
   } else {
     const std::string& text = options.progress_from;
-    int number = -1;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size() || number < 3 || number > 1000)
+    const auto number = parse_number<int>(text);
+    if (!number || *number < 3 || *number > 1000)
       return usage_error("--progress-from wants stdout, stderr or a descriptor from 3 to 1000, not '{}'",
                          text);
     settings.progress.stream = placement::ReportStream::descriptor;
-    settings.progress.descriptor = number;
+    settings.progress.descriptor = *number;
   }
   return {};
 }

@@ -1,7 +1,7 @@
 #include "millrace/cli/model/model_command.h"
 
+#include "millrace/base/in_quotes.h"
 #include "millrace/base/output_file.h"
-#include "millrace/base/quoted.h"
 #include "millrace/cli/model/model_plot.h"
 #include "millrace/cli/model/pipeline_source.h"
 #include "millrace/model/pipeline/recorded_calls.h"
@@ -65,7 +65,7 @@ Result<model::ModelQuestion> question_of(const ModelOptions& options) {
     const auto strategy = model::strategy_of(name);
     if (!strategy)
       return usage_error("{} is no strategy; use pools, oversubscribed, collapsed or stealing",
-                         millrace::quoted(name));
+                         in_quotes(name));
     question.strategies.push_back(*strategy);
   }
   return question;

@@ -1,6 +1,6 @@
 #include "millrace/cli/model/pipeline_source.h"
 
-#include "millrace/base/quoted.h"
+#include "millrace/base/in_quotes.h"
 #include "millrace/base/whole_file.h"
 #include "millrace/model/pipeline/duration_text.h"
 #include "millrace/model/pipeline/pipeline_text.h"
@@ -17,7 +17,7 @@ constexpr std::size_t most_bytes = std::size_t{64} << 20U;
 
 std::unexpected<Error> no_count(std::string_view text) {
   return usage_error("{} is no number of threads; write 4, 1,2,8 or 1..64, each from 1 to 1024",
-                     quoted(text));
+                     in_quotes(text));
 }
 
 Status add_part(std::string_view part, std::vector<int>& counts) {

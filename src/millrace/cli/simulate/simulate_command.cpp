@@ -1,7 +1,7 @@
 #include "millrace/cli/simulate/simulate_command.h"
 
+#include "millrace/base/in_quotes.h"
 #include "millrace/base/printable.h"
-#include "millrace/base/quoted.h"
 #include "millrace/cli/model/pipeline_source.h"
 #include "millrace/machine/topology/topology.h"
 #include "millrace/model/pipeline/duration_text.h"
@@ -106,7 +106,7 @@ Status run_simulate(const SimulateOptions& options) {
   const auto strategy = model::strategy_of(options.strategy);
   if (!strategy)
     return usage_error("{} is no strategy; use pools, oversubscribed, collapsed or stealing",
-                       millrace::quoted(options.strategy));
+                       in_quotes(options.strategy));
   if (options.tokens && *options.tokens < 1)
     return usage_error("{} tokens; give at least 1", *options.tokens);
   const bool steals = *strategy == model::Strategy::stealing;

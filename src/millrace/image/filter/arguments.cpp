@@ -1,10 +1,10 @@
 #include "millrace/image/filter/arguments.h"
 
+#include "millrace/base/in_quotes.h"
 #include "millrace/base/nearest_name.h"
-#include "millrace/base/quoted.h"
+#include "millrace/base/parse_number.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <memory>
 
@@ -22,16 +22,10 @@ std::vector<std::string_view> parameter_names(const Filter& filter) {
   return names;
 }
 
-// Decimal with optional sign and exponent, whatever the locale; none where it is anything else or does not
-// fit.
-std::optional<double> parse_number(std::string_view text) {
+// With a sign of either kind.
+std::optional<double> parse_signed(std::string_view text) {
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  double value = 0;
-  const char* const begin = std::to_address(text.begin());
-  const char* const end = std::to_address(text.end());
-  const auto [stop, error] = std::from_chars(begin, end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return value;
+  return parse_number<double>(text);
 }
 
 }  // namespace
@@ -42,8 +36,8 @@ Result<std::size_t> Arguments::find(std::string_view name) const {
   const std::vector<std::string_view> names = parameter_names(*filter_);
   const auto found = std::ranges::find(names, name);
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-  if (names.empty()) return usage_error("{} takes no parameters, so not {}", filter_->name, quoted(name));
-  return usage_error("{} has no parameter {}{} (it takes {})", filter_->name, quoted(name),
+  if (names.empty()) return usage_error("{} takes no parameters, so not {}", filter_->name, in_quotes(name));
+  return usage_error("{} has no parameter {}{} (it takes {})", filter_->name, in_quotes(name),
                      did_you_mean(name, names), fmt::join(names, ", "));
 }
 
@@ -77,7 +71,7 @@ Status Arguments::set_choice(std::size_t index, std::string_view name) {
 
 Status Arguments::set_text(std::size_t index, std::string_view text) {
   if (filter_->parameters[index].type == ParameterType::choice) return set_choice(index, text);
-  const std::optional<double> value = parse_number(text);
+  const std::optional<double> value = parse_signed(text);
   if (!value) return std::unexpected(wrong_value(index, text));
   return set_number(index, *value, text);
 }
@@ -85,7 +79,7 @@ Status Arguments::set_text(std::size_t index, std::string_view text) {
 Error Arguments::wrong_value(std::size_t index, std::string_view written) const {
   const Parameter& parameter = filter_->parameters[index];
   return {ErrorKind::usage, fmt::format("{}: {} must be {}, not {}", filter_->name, parameter.name,
-                                        expectation(parameter), quoted(written))};
+                                        expectation(parameter), in_quotes(written))};
 }
 
 Result<ParameterValues> Arguments::complete() const {

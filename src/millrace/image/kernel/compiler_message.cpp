@@ -16,17 +16,13 @@ struct Header {
   std::uint64_t checksum = 0;  // of the body
 };
 
-std::uint64_t checksum_of(std::span<const std::byte> bytes) {
-  return XXH3_64bits(bytes.data(), bytes.size());
-}
-
 }  // namespace
 
 std::vector<std::byte> pack_message(MessageKind kind, std::span<const std::byte> body) {
   Header header;
   header.kind = static_cast<std::uint32_t>(kind);
   header.body_bytes = static_cast<std::uint32_t>(body.size());
-  header.checksum = checksum_of(body);
+  header.checksum = XXH3_64bits(body.data(), body.size());
   std::vector<std::byte> packed(sizeof(header) + body.size());
   std::memcpy(packed.data(), &header, sizeof(header));
   std::ranges::copy(body, packed.begin() + sizeof(header));
@@ -50,7 +46,8 @@ Result<std::optional<Message>> take_message(std::vector<std::byte>& received) {
   const auto end = begin + header.body_bytes;
   Message message{.kind = static_cast<MessageKind>(header.kind), .body = {begin, end}};
   received.erase(received.begin(), end);
-  if (checksum_of(message.body) != header.checksum) return failure("a message came damaged");
+  if (XXH3_64bits(message.body.data(), message.body.size()) != header.checksum)
+    return failure("a message came damaged");
   return message;
 }
 

@@ -38,10 +38,6 @@ struct FileHeader {
 };
 static_assert(sizeof(FileHeader) == 32);
 
-std::uint64_t file_checksum(std::span<const std::byte> bytes) {
-  return XXH3_64bits(bytes.data(), bytes.size());
-}
-
 // Of this user, and of nobody else's making.
 bool is_trusted(const struct stat& status) {
   return status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
@@ -86,7 +82,8 @@ std::vector<std::byte> pack(const std::string& key, std::span<const std::byte> o
   const auto key_bytes = std::as_bytes(std::span(key));
   content.insert(content.end(), key_bytes.begin(), key_bytes.end());
   content.insert(content.end(), object.begin(), object.end());
-  header.checksum = file_checksum(std::span<const std::byte>(content).subspan(sizeof(header)));
+  const auto body = std::span<const std::byte>(content).subspan(sizeof(header));
+  header.checksum = XXH3_64bits(body.data(), body.size());
   std::memcpy(content.data(), &header, sizeof(header));
   return content;
 }
@@ -101,7 +98,8 @@ std::optional<std::vector<std::byte>> unpack(const std::string& key, std::span<c
   if (header.magic != expected.magic || header.version != expected.version) return {};
   if (header.key_bytes != key.size() || body.size() < key.size()) return {};
   const auto object = body.subspan(key.size());
-  if (header.object_bytes != object.size() || header.checksum != file_checksum(body)) return {};
+  if (header.object_bytes != object.size() || header.checksum != XXH3_64bits(body.data(), body.size()))
+    return {};
   if (std::memcmp(body.data(), key.data(), key.size()) != 0) return {};
   return std::vector<std::byte>(object.begin(), object.end());
 }

@@ -1,7 +1,7 @@
 #include "millrace/image/pipeline/parameter_timeline.h"
 
+#include "millrace/base/in_quotes.h"
 #include "millrace/base/nearest_name.h"
-#include "millrace/base/quoted.h"
 #include "millrace/image/filter/arguments.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ Result<std::size_t> find_stage(const Pipeline& pipeline, std::string_view text) 
     if (names.back() == name) found.push_back(n);
   }
   if (found.empty())
-    return usage_error("the pipeline has no stage {}{}", quoted(name), did_you_mean(name, names));
+    return usage_error("the pipeline has no stage {}{}", in_quotes(name), did_you_mean(name, names));
   if (mark == std::string_view::npos) {
     if (found.size() == 1) return found[0];
     return usage_error("the pipeline has {} stages {}; name one as {}#1 to {}#{}", found.size(), name, name,
@@ -45,7 +45,8 @@ Result<std::size_t> find_stage(const Pipeline& pipeline, std::string_view text) 
   }
   const auto number = parse_frame(text.substr(mark + 1));
   if (!number || *number < 1 || *number > std::ssize(found)) {
-    return usage_error("{} is not one of the stages {}#1 to {}#{}", quoted(text), name, name, found.size());
+    return usage_error("{} is not one of the stages {}#1 to {}#{}", in_quotes(text), name, name,
+                       found.size());
   }
   return found[*number - 1];
 }
@@ -63,26 +64,26 @@ Result<ParameterChange> parse_parameter_change(const Pipeline& pipeline, std::st
   const std::size_t equals = text.find('=', colon == std::string_view::npos ? 0 : colon);
   const std::size_t dot = text.find('.', colon == std::string_view::npos ? 0 : colon);
   if (colon == std::string_view::npos || equals == std::string_view::npos || dot > equals)
-    return usage_error("{} is not {}", quoted(text), form);
+    return usage_error("{} is not {}", in_quotes(text), form);
 
   const std::string_view frames = text.substr(0, colon);
   const std::size_t range = frames.find("..");
   const auto first = parse_frame(frames.substr(0, range));
   const auto last = range == std::string_view::npos ? first : parse_frame(frames.substr(range + 2));
   if (!first || !last || *last < *first) {
-    return usage_error("{}: {} is neither a frame number nor a range such as 100..200", quoted(text),
-                       quoted(frames));
+    return usage_error("{}: {} is neither a frame number nor a range such as 100..200", in_quotes(text),
+                       in_quotes(frames));
   }
 
   const auto node = find_stage(pipeline, text.substr(colon + 1, dot - colon - 1));
-  if (!node) return usage_error("{}: {}", quoted(text), node.error().message);
+  if (!node) return usage_error("{}: {}", in_quotes(text), node.error().message);
   const Filter& filter = *pipeline.nodes[*node].filter;
   Arguments arguments(filter);
   const auto parameter = arguments.find(text.substr(dot + 1, equals - dot - 1));
-  if (!parameter) return usage_error("{}: {}", quoted(text), parameter.error().message);
+  if (!parameter) return usage_error("{}: {}", in_quotes(text), parameter.error().message);
   // The others are as the pipeline has them; only this one's value is looked at.
   if (Status set = arguments.set_text(*parameter, text.substr(equals + 1)); !set)
-    return usage_error("{}: {}", quoted(text), set.error().message);
+    return usage_error("{}: {}", in_quotes(text), set.error().message);
   for (std::size_t i = 0; i < filter.parameters.size(); ++i) {
     if (i != *parameter) {
       static_cast<void>(
@@ -90,9 +91,9 @@ Result<ParameterChange> parse_parameter_change(const Pipeline& pipeline, std::st
     }
   }
   const auto values = arguments.complete();
-  if (!values) return usage_error("{}: {}", quoted(text), values.error().message);
+  if (!values) return usage_error("{}: {}", in_quotes(text), values.error().message);
   if (*first != *last && filter.parameters[*parameter].type != ParameterType::real) {
-    return usage_error("{}: {} has no values in between; give one frame instead of a range", quoted(text),
+    return usage_error("{}: {} has no values in between; give one frame instead of a range", in_quotes(text),
                        filter.parameters[*parameter].name);
   }
   return ParameterChange{
@@ -110,7 +111,7 @@ Result<ParameterTimeline> ParameterTimeline::make(const Pipeline& pipeline,
       const bool same = other.node == change->node && other.parameter == change->parameter;
       if (same && change->first <= other.last && other.first <= change->last) {
         return usage_error("{}: another change of the same parameter is under way in these frames",
-                           millrace::quoted(text));
+                           in_quotes(text));
       }
     }
     timeline.changes_.push_back(*change);

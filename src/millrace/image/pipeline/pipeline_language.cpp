@@ -1,7 +1,7 @@
 #include "millrace/image/pipeline/pipeline_language.h"
 
+#include "millrace/base/in_quotes.h"
 #include "millrace/base/nearest_name.h"
-#include "millrace/base/quoted.h"
 #include "millrace/image/filter/arguments.h"
 #include "millrace/image/filters/named_filters.h"
 
@@ -142,7 +142,7 @@ class Parser {
                                  ? "'input' is a branch, as in '[input, blur] | magnitude'; leave it out here"
                                  : "'input' stands alone in its branch; leave it out after other stages");
     }
-    return error_at(where, fmt::format("unknown filter {}{} ('millrace filters' lists them)", quoted(name),
+    return error_at(where, fmt::format("unknown filter {}{} ('millrace filters' lists them)", in_quotes(name),
                                        did_you_mean(name, filter_names())));
   }
 
@@ -213,8 +213,8 @@ class Parser {
       text = word();
       if (text.empty()) return error_here(fmt::format("expected a value after '{}=', not {}", name, found()));
     } else if (named) {
-      return error_at(start,
-                      fmt::format("{} follows a named argument; name it too, or put it first", quoted(text)));
+      return error_at(
+          start, fmt::format("{} follows a named argument; name it too, or put it first", in_quotes(text)));
     } else if (const Status there = given.check_position(position); !there) {
       return error_at(start, there.error().message);
     }
@@ -246,7 +246,7 @@ class Parser {
     std::size_t end = position_ + 1;
     while (end < text_.size() && continues_character(end))
       ++end;
-    return quoted(text_.substr(position_, end - position_));
+    return in_quotes(text_.substr(position_, end - position_));
   }
 
   [[nodiscard]] bool continues_character(std::size_t position) const {

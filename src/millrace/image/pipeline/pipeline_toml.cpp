@@ -1,7 +1,7 @@
 #include "millrace/image/pipeline/pipeline_toml.h"
 
+#include "millrace/base/in_quotes.h"
 #include "millrace/base/nearest_name.h"
-#include "millrace/base/quoted.h"
 #include "millrace/base/whole_file.h"
 #include "millrace/image/filter/arguments.h"
 #include "millrace/image/filters/named_filters.h"
@@ -44,7 +44,7 @@ class TomlReader {
     for (const auto& [key, value] : root) {
       if (key.str() != "stage") {
         return error(value, fmt::format("unknown key {}; a pipeline is made of [[stage]] tables",
-                                        millrace::quoted(key.str())));
+                                        in_quotes(key.str())));
       }
       stages = value.as_array();
       if (stages == nullptr)
@@ -81,8 +81,8 @@ class TomlReader {
     const Filter* filter = find_filter(*filter_name);
     if (filter == nullptr) {
       return error(*filter_key,
-                   fmt::format("unknown filter {}{} ('millrace filters' lists them)",
-                               millrace::quoted(*filter_name), did_you_mean(*filter_name, filter_names())));
+                   fmt::format("unknown filter {}{} ('millrace filters' lists them)", in_quotes(*filter_name),
+                               did_you_mean(*filter_name, filter_names())));
     }
     auto inputs = stage_inputs(table, *filter);
     if (!inputs) return std::unexpected(inputs.error());
@@ -105,7 +105,7 @@ class TomlReader {
     const auto [place, added] = index_of_.emplace(*name, static_cast<int>(pipeline_.nodes.size()));
     if (!added) {
       return error(*key, fmt::format("name {} is taken by the stage of line {}; choose another",
-                                     millrace::quoted(*name), line_of(*stages_[place->second])));
+                                     in_quotes(*name), line_of(*stages_[place->second])));
     }
     return {};
   }
@@ -155,15 +155,15 @@ class TomlReader {
       const toml::node* key = stages_[later]->get("name");
       if (key == nullptr || key->value_exact<std::string>() != name) continue;
       if (later == pipeline_.nodes.size())
-        return error(node, fmt::format("stage {} is its own input", millrace::quoted(*name)));
+        return error(node, fmt::format("stage {} is its own input", in_quotes(*name)));
       return error(node, fmt::format("stage {} comes later, at line {}; a stage reads from earlier ones only",
-                                     millrace::quoted(*name), line_of(*stages_[later])));
+                                     in_quotes(*name), line_of(*stages_[later])));
     }
     std::vector<std::string_view> names{source_name};
     for (const auto& [known, index] : index_of_)
       names.emplace_back(known);
-    return error(node, fmt::format("no earlier stage is named {}{}", millrace::quoted(*name),
-                                   did_you_mean(*name, names)));
+    return error(node,
+                 fmt::format("no earlier stage is named {}{}", in_quotes(*name), did_you_mean(*name, names)));
   }
 
   Result<ParameterValues> parameters(const toml::table& table, const Filter& filter) {

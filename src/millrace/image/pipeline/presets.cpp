@@ -1,6 +1,6 @@
 #include "millrace/image/pipeline/presets.h"
 
-#include "millrace/base/quoted.h"
+#include "millrace/base/in_quotes.h"
 #include "millrace/image/pipeline/pipeline_language.h"
 #include "millrace/image/pipeline/pipeline_toml.h"
 
@@ -30,7 +30,7 @@ Result<Pipeline> load_pipeline(std::string_view argument) {
     const auto* const preset = std::ranges::find(paper_pipelines, argument, &Preset::name);
     if (preset != paper_pipelines.end()) return parse_pipeline(preset->text);
     return usage_error("unknown preset {}; the presets are {} to {}, each of which stands alone",
-                       quoted(argument), paper_pipelines.front().name, paper_pipelines.back().name);
+                       in_quotes(argument), paper_pipelines.front().name, paper_pipelines.back().name);
   }
   if (argument.ends_with(".toml")) return read_pipeline_toml(std::string(argument));
   return parse_pipeline(argument);

@@ -1,4 +1,5 @@
 // The formats of the kernel's files about control groups; pure functions of their contents.
+#include "millrace/base/parse_number.h"
 #include "millrace/machine/limits/cgroup_limits.h"
 
 #include <algorithm>
@@ -39,10 +40,9 @@ std::vector<std::string_view> words_of(std::string_view text) {
 }
 
 std::optional<double> positive_number(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || number <= 0) return std::nullopt;
-  return static_cast<double>(number);
+  const auto number = parse_number<std::int64_t>(text);
+  if (!number || *number <= 0) return std::nullopt;
+  return static_cast<double>(*number);
 }
 
 // mountinfo writes blank, tab, newline and backslash as three octal digits: "\040".

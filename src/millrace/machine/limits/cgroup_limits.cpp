@@ -1,9 +1,9 @@
 #include "millrace/machine/limits/cgroup_limits.h"
 
+#include "millrace/base/kernel_file.h"
+
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,14 +12,6 @@ namespace millrace::machine {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::optional<std::string> content_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::string content{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) return std::nullopt;
-  return content;
-}
 
 bool has(const std::vector<std::string>& controllers, std::string_view controller) {
   return std::ranges::find(controllers, controller) != controllers.end();
@@ -95,7 +87,7 @@ class LimitReader {
 
  private:
   [[nodiscard]] std::optional<std::string> read(const fs::path& file) const {
-    return content_of(below(root_, file));
+    return read_kernel_file(below(root_, file));
   }
 
   void take_quota(const fs::path& file, const Result<std::optional<double>>& quota) {
@@ -116,8 +108,8 @@ class LimitReader {
 }  // namespace
 
 CgroupLimits read_cgroup_limits(const fs::path& root) {
-  const auto memberships = parse_cgroup_memberships(content_of(root / "proc/self/cgroup").value_or(""));
-  const auto mounts = parse_cgroup_mounts(content_of(root / "proc/self/mountinfo").value_or(""));
+  const auto memberships = parse_cgroup_memberships(read_kernel_file(root / "proc/self/cgroup").value_or(""));
+  const auto mounts = parse_cgroup_mounts(read_kernel_file(root / "proc/self/mountinfo").value_or(""));
   const auto unified = find_folders(memberships, mounts, "");
 
   CgroupLimits limits;

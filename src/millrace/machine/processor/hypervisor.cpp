@@ -1,10 +1,9 @@
+#include "millrace/base/kernel_file.h"
 #include "millrace/machine/processor/hypervisor.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -56,12 +55,6 @@ std::string hypervisor_of_cpuid() {
 std::string hypervisor_of_cpuid() { return {}; }
 #endif
 
-// "" when the file is missing.
-std::string text_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 }  // namespace
 
 std::string hypervisor_of_signature(std::string_view signature) {
@@ -82,9 +75,10 @@ std::string hypervisor_of_firmware(std::string_view vendor, std::string_view pro
 
 std::string detect_hypervisor(const std::filesystem::path& root) {
   if (std::string name = hypervisor_of_cpuid(); !name.empty()) return name;
-  if (text_of(root / "sys/hypervisor/type").starts_with("xen")) return "Xen";
-  if (text_of(root / "proc/device-tree/hypervisor/compatible").find("kvm") != std::string::npos) return "KVM";
-  if (!text_of(root / "proc/device-tree/ibm,partition-name").empty()) return "PowerVM";
+  const auto text_of = [&](const char* file) { return read_kernel_file(root / file).value_or(""); };
+  if (text_of("sys/hypervisor/type").starts_with("xen")) return "Xen";
+  if (text_of("proc/device-tree/hypervisor/compatible").find("kvm") != std::string::npos) return "KVM";
+  if (!text_of("proc/device-tree/ibm,partition-name").empty()) return "PowerVM";
   return {};
 }
 

@@ -1,5 +1,7 @@
 #include "millrace/model/pipeline/duration_text.h"
 
+#include "millrace/base/parse_number.h"
+
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -15,17 +17,10 @@ constexpr std::array<std::pair<std::string_view, double>, 4> units{
 
 }  // namespace
 
-std::optional<double> parse_number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
-
 std::optional<double> parse_seconds(std::string_view text) {
   for (const auto& [unit, scale] : units) {
     if (!text.ends_with(unit)) continue;
-    const auto number = parse_number(text.substr(0, text.size() - unit.size()));
+    const auto number = parse_number<double>(text.substr(0, text.size() - unit.size()));
     if (!number) return std::nullopt;
     return *number * scale;
   }

@@ -7,8 +7,6 @@
 
 namespace millrace::model {
 
-// The whole text as a finite number; nothing when it is none.
-[[nodiscard]] std::optional<double> parse_number(std::string_view text);
 // Seconds; the text is a number with one of the units s, ms, us, ns right behind it. May be negative.
 [[nodiscard]] std::optional<double> parse_seconds(std::string_view text);
 // Whole numbers without sign.

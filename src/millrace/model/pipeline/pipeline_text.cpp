@@ -1,6 +1,7 @@
 #include "millrace/model/pipeline/pipeline_text.h"
 
-#include "millrace/base/quoted.h"
+#include "millrace/base/in_quotes.h"
+#include "millrace/base/parse_number.h"
 #include "millrace/model/pipeline/duration_text.h"
 
 #include <algorithm>
@@ -30,8 +31,8 @@ std::unexpected<Error> at(const Word& word, std::string_view message) {
 
 // A share: "0.7%" or "0.007".
 std::optional<double> parse_share(std::string_view text) {
-  if (!text.ends_with('%')) return parse_number(text);
-  const auto percent = parse_number(text.substr(0, text.size() - 1));
+  if (!text.ends_with('%')) return parse_number<double>(text);
+  const auto percent = parse_number<double>(text.substr(0, text.size() - 1));
   if (!percent) return std::nullopt;
   return *percent / 100;
 }
@@ -42,9 +43,9 @@ class StageReader {
 
   Result<Stage> read(bool first) {
     const Word& name = words_.front();
-    if (!is_name(name.text) || parse_seconds(name.text) || parse_number(name.text)) {
+    if (!is_name(name.text) || parse_seconds(name.text) || parse_number<double>(name.text)) {
       return at(name, fmt::format("a stage begins with its name, not with {}; write 'load serial 0.5ms', say",
-                                  quoted(name.text)));
+                                  in_quotes(name.text)));
     }
     stage_.name = name.text;
     stage_.kind = first ? StageKind::serial : StageKind::parallel;
@@ -52,7 +53,8 @@ class StageReader {
       if (const Status read = word(words_[next_++]); !read) return std::unexpected(read.error());
     }
     if (!seconds_)
-      return at(name, fmt::format("stage {} has no service time; add one, such as 0.5ms", quoted(name.text)));
+      return at(name,
+                fmt::format("stage {} has no service time; add one, such as 0.5ms", in_quotes(name.text)));
     auto service = ServiceTime::with_variation(*seconds_, cv_);
     if (!service) return at(name, service.error().message);
     stage_.service = *service;
@@ -86,11 +88,11 @@ class StageReader {
       return at(word,
                 fmt::format("{} is neither a time (0.5ms, 20us) nor one of serial, ordered, parallel, cv, "
                             "outputs, visits, batch, waits, slowdown; stages are divided by ';'",
-                            quoted(word.text)));
+                            in_quotes(word.text)));
     }
-    if (seconds_) return at(word, fmt::format("a second service time, {}; give one", quoted(word.text)));
+    if (seconds_) return at(word, fmt::format("a second service time, {}; give one", in_quotes(word.text)));
     if (*seconds < 0)
-      return at(word, fmt::format("a negative service time, {}; give 0 or more", quoted(word.text)));
+      return at(word, fmt::format("a negative service time, {}; give 0 or more", in_quotes(word.text)));
     seconds_ = seconds;
     return {};
   }
@@ -101,7 +103,7 @@ class StageReader {
     const auto value = parse_share(word.text);
     if (!value || *value < least || *value > most) {
       return at(word, fmt::format("{} must be a number from {} to {}, not {}", key.text, least, most,
-                                  quoted(word.text)));
+                                  in_quotes(word.text)));
     }
     into = *value;
     return {};
@@ -126,7 +128,7 @@ Result<Pipeline> parse_pipeline_text(std::string_view text) {
     for (const Stage& other : pipeline.stages) {
       if (other.name == stage->name)
         return at(words.front(),
-                  fmt::format("a second stage named {}; choose another name", quoted(stage->name)));
+                  fmt::format("a second stage named {}; choose another name", in_quotes(stage->name)));
     }
     if (pipeline.stages.size() == max_stages)
       return at(words.front(), fmt::format("more than the {} stages allowed; use fewer", max_stages));

@@ -1,6 +1,6 @@
 #include "millrace/model/pipeline/pipeline_toml.h"
 
-#include "millrace/base/quoted.h"
+#include "millrace/base/in_quotes.h"
 #include "millrace/model/pipeline/duration_text.h"
 
 #include <algorithm>
@@ -19,8 +19,8 @@ class TomlReader {
   Result<Pipeline> read(const toml::table& root) {
     for (const auto& [key, value] : root) {
       if (key.str() != "stage")
-        return error(
-            value, fmt::format("unknown key {}; a pipeline is made of [[stage]] tables", quoted(key.str())));
+        return error(value, fmt::format("unknown key {}; a pipeline is made of [[stage]] tables",
+                                        in_quotes(key.str())));
     }
     const toml::array* stages = root["stage"].as_array();
     if (stages == nullptr)
@@ -67,14 +67,14 @@ class TomlReader {
       else
         read = error(value, fmt::format("unknown key {}; a stage has name, kind, time, cv, outputs, visits, "
                                         "batch, waits, slowdown",
-                                        quoted(key.str())));
+                                        in_quotes(key.str())));
       if (!read) return std::unexpected(read.error());
     }
     if (result.name.empty())
       return error(table, "this stage has no name; write name = \"load\", for example");
     if (!seconds)
       return error(table, fmt::format("stage {} has no time; write time = \"0.5ms\", for example",
-                                      quoted(result.name)));
+                                      in_quotes(result.name)));
     if (batch != std::clamp(std::floor(batch), 1.0, 1e6))
       return error(table, fmt::format("batch must be a whole number from 1 to 1000000, not {}", batch));
     result.batch = static_cast<int>(batch);

@@ -1,6 +1,6 @@
 #include "millrace/model/pipeline/recorded_calls.h"
 
-#include "millrace/base/quoted.h"
+#include "millrace/base/in_quotes.h"
 
 #include <algorithm>
 #include <numeric>
@@ -106,7 +106,7 @@ Result<RecordedCalls> parse_recorded_calls(std::string_view content, std::string
     if (!stage_of.emplace(stage.name, stage_of.size()).second)
       return usage_error(
           "{}: two stages are called {}, so its calls cannot be told apart; leave the trace out", file_name,
-          millrace::quoted(stage.name));
+          in_quotes(stage.name));
   }
   RecordedCalls recorded;
   // A trace that does not have so many events cannot tell of so many items.
@@ -118,7 +118,7 @@ Result<RecordedCalls> parse_recorded_calls(std::string_view content, std::string
     const auto stage = stage_of.find(event->stage);
     if (stage == stage_of.end())
       return wrong(file_name,
-                   fmt::format("a call of stage {}, which the run has not", millrace::quoted(event->stage)));
+                   fmt::format("a call of stage {}, which the run has not", in_quotes(event->stage)));
     // The source's last call, which made no item, has the number of the item it did not make.
     if (event->item < 0 || event->item >= items) continue;
     recorded.items[static_cast<std::size_t>(event->item)][stage->second].seconds.push_back(event->seconds);

@@ -1,7 +1,7 @@
 #include "millrace/model/pipeline/recorded_run.h"
 
 #include "millrace/base/histogram.h"
-#include "millrace/base/quoted.h"
+#include "millrace/base/in_quotes.h"
 
 #include <algorithm>
 #include <cmath>
@@ -67,10 +67,10 @@ Result<Pipeline> recorded_pipeline(std::span<const RecordedStage> recorded) {
     stage.kind = source ? StageKind::serial : entry.kind;
     stage.waits = entry.waits;
     auto service = service_time(entry);
-    if (!service) return usage_error("stage {}: {}", millrace::quoted(entry.name), service.error().message);
+    if (!service) return usage_error("stage {}: {}", in_quotes(entry.name), service.error().message);
     stage.service = *service;
     if (source) {
-      if (in < 1) return usage_error("stage {}: no items", millrace::quoted(entry.name));
+      if (in < 1) return usage_error("stage {}: no items", in_quotes(entry.name));
       stage.outputs = out / in;
       arriving = out;
     } else {
@@ -107,14 +107,14 @@ Result<RecordedRun> parse_recorded_run(std::string_view content, std::string_vie
   for (const json& entry : *stages) {
     if (!entry.is_object()) return no_report(file_name, "a stage that is no object");
     RecordedStage stage{.name = text(entry, "name")};
-    const std::string where = fmt::format("{}: stage {}", file_name, millrace::quoted(stage.name));
+    const std::string where = fmt::format("{}: stage {}", file_name, in_quotes(stage.name));
     const auto in = number(entry, "items_in");
     const auto out = number(entry, "items_out");
     if (!in || !out) return no_report(where, "no \"items_in\" or \"items_out\"");
     stage.items_in = *in;
     stage.items_out = *out;
     const auto kind = recorded.empty() ? StageKind::serial : kind_of(text(entry, "kind"));
-    if (!kind) return no_report(where, fmt::format("unknown kind {}", millrace::quoted(text(entry, "kind"))));
+    if (!kind) return no_report(where, fmt::format("unknown kind {}", in_quotes(text(entry, "kind"))));
     stage.kind = *kind;
     const auto blocking = entry.find("blocking");
     stage.waits = blocking != entry.end() && blocking->is_boolean() && blocking->get<bool>();

@@ -1,9 +1,9 @@
 #include "millrace/placement/policy/rule_file.h"
 
+#include "millrace/base/parse_number.h"
 #include "millrace/base/whole_file.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fnmatch.h>
 
@@ -14,16 +14,9 @@ namespace {
 
 constexpr std::string_view blanks = " \t\r";
 
-template <class Number> std::optional<Number> to_number(std::string_view text) {
-  Number number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 bool parse_births(std::string_view text, Rule& rule) {
   const std::size_t dash = text.find('-');
-  const auto first = to_number<int>(text.substr(0, dash));
+  const auto first = parse_number<int>(text.substr(0, dash));
   if (!first || *first < 0) return false;
   rule.first_birth = *first;
   if (dash == std::string_view::npos) {
@@ -31,13 +24,13 @@ bool parse_births(std::string_view text, Rule& rule) {
     return true;
   }
   if (dash + 1 == text.size()) return true;
-  const auto last = to_number<int>(text.substr(dash + 1));
+  const auto last = parse_number<int>(text.substr(dash + 1));
   rule.last_birth = last.value_or(-1);
   return rule.last_birth >= rule.first_birth;
 }
 
 bool parse_slice(std::string_view text, Rule& rule) {
-  const auto ms = to_number<double>(text);
+  const auto ms = parse_number<double>(text);
   constexpr double ns_for_ms = 1e6;
   if (!ms || !(*ms * ns_for_ms >= static_cast<double>(machine::shortest_slice_ns)) ||
       *ms * ns_for_ms > static_cast<double>(machine::longest_slice_ns))

@@ -1,8 +1,9 @@
 #include "millrace/placement/task/task_files.h"
 
+#include "millrace/base/parse_number.h"
+
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <dirent.h>
 #include <fcntl.h>
 #include <memory>
@@ -23,13 +24,6 @@ std::string_view take_word(std::string_view& text) {
   return word;
 }
 
-template <class Number> std::optional<Number> number_of(std::string_view word) {
-  Number number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
-  return number;
-}
-
 struct CpuTicks {
   std::int64_t busy = 0;
   std::int64_t all = 0;
@@ -47,11 +41,11 @@ std::vector<std::optional<CpuTicks>> parse_cpu_ticks(std::string_view text) {
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     const std::string_view label = take_word(line);
     if (!label.starts_with("cpu")) break;
-    const auto cpu = number_of<std::size_t>(label.substr(3));
+    const auto cpu = parse_number<std::size_t>(label.substr(3));
     if (!cpu || *cpu > highest_cpu) continue;
     CpuTicks ticks;
     for (std::size_t column = 0; column < columns; ++column) {
-      const std::int64_t value = number_of<std::int64_t>(take_word(line)).value_or(0);
+      const std::int64_t value = parse_number<std::int64_t>(take_word(line)).value_or(0);
       ticks.all += value;
       if (column != idle_column && column != wait_column) ticks.busy += value;
     }
@@ -71,9 +65,9 @@ RunTimes& RunTimes::operator+=(const RunTimes& other) {
 }
 
 std::optional<RunTimes> parse_schedstat(std::string_view text) {
-  const auto run = number_of<std::int64_t>(take_word(text));
-  const auto wait = number_of<std::int64_t>(take_word(text));
-  const auto turns = number_of<std::int64_t>(take_word(text));
+  const auto run = parse_number<std::int64_t>(take_word(text));
+  const auto wait = parse_number<std::int64_t>(take_word(text));
+  const auto turns = parse_number<std::int64_t>(take_word(text));
   if (!run || !wait || !turns) return std::nullopt;
   return RunTimes{*run, *wait, *turns};
 }
@@ -94,15 +88,15 @@ std::optional<TaskStat> parse_task_stat(std::string_view text) {
   stat.name = text.substr(open + 1, close - open - 1);
   text.remove_prefix(close + 1);
   const std::string_view state = take_word(text);
-  const auto parent = number_of<pid_t>(take_word(text));
+  const auto parent = parse_number<pid_t>(take_word(text));
   constexpr int columns_before_flags = 4;  // group, session, terminal and its foreground group
   for (int i = 0; i < columns_before_flags; ++i)
     take_word(text);
-  const auto flags = number_of<std::uint32_t>(take_word(text));
+  const auto flags = parse_number<std::uint32_t>(take_word(text));
   constexpr int columns_between = 12;  // from minflt to itrealvalue
   for (int i = 0; i < columns_between; ++i)
     take_word(text);
-  const auto start_time = number_of<std::uint64_t>(take_word(text));
+  const auto start_time = parse_number<std::uint64_t>(take_word(text));
   if (state.size() != 1 || !parent || !flags || !start_time) return std::nullopt;
   stat.state = state.front();
   stat.parent = *parent;
@@ -120,7 +114,7 @@ std::optional<std::int64_t> parse_field(std::string_view text, std::string_view 
     line.remove_prefix(std::min(line.find_first_not_of(between_words), line.size()));
     if (!line.starts_with(':')) continue;
     line.remove_prefix(1);
-    return number_of<std::int64_t>(take_word(line));
+    return parse_number<std::int64_t>(take_word(line));
   }
   return std::nullopt;
 }
@@ -162,7 +156,7 @@ std::vector<pid_t> list_threads(pid_t process) {
                                                    closedir);
   if (!folder) return threads;
   while (const dirent* entry = readdir(folder.get()))
-    if (const auto thread = number_of<pid_t>(entry->d_name)) threads.push_back(*thread);
+    if (const auto thread = parse_number<pid_t>(entry->d_name)) threads.push_back(*thread);
   return threads;
 }
 
@@ -172,7 +166,7 @@ std::vector<pid_t> list_children(pid_t process) {
     const auto text = read_small_file(fmt::format("/proc/{}/task/{}/children", process, thread));
     if (!text) continue;
     std::string_view rest = *text;
-    while (const auto child = number_of<pid_t>(take_word(rest)))
+    while (const auto child = parse_number<pid_t>(take_word(rest)))
       children.push_back(*child);
   }
   return children;

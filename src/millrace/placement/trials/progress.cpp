@@ -1,8 +1,9 @@
 #include "millrace/placement/trials/progress.h"
 
+#include "millrace/base/parse_number.h"
+
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <unistd.h>
 
 #include <linux/perf_event.h>
@@ -13,13 +14,6 @@ namespace {
 
 constexpr std::size_t longest_line = 4096;
 constexpr std::size_t most_counters = 128;
-
-std::optional<double> number_in(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 int open_counter(pid_t thread) {
   perf_event_attr attributes{};
@@ -79,7 +73,7 @@ void ReportReader::take_line(std::string_view line) {
                        groups + 1))
     return;
   const re2::StringPiece& group = found[static_cast<std::size_t>(groups)];
-  const auto number = number_in({group.data(), group.size()});
+  const auto number = parse_number<double>({group.data(), group.size()});
   if (!number) {
     total_ = total_.value_or(0) + 1;
     return;

@@ -7,12 +7,12 @@
 // `auto`; ratios are taken within a round, so that whatever else the machine was doing then bears on both.
 // Items in flight at most are counted by the runtime: every item of the source counts as one byte.
 #include "millrace/base/clock.h"
+#include "millrace/base/parse_number.h"
 #include "millrace/pool/worker_pool.h"
 #include "millrace/stream/flow.h"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -244,9 +244,8 @@ int main(int argc, char** argv) {
   int rounds = 9;
   bool understood = argc <= 3;
   if (argc >= 2) {
-    const std::string_view text = argv[1];
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rounds);
-    understood = understood && error == std::errc() && end == text.data() + text.size() && rounds > 0;
+    rounds = parse_number<int>(argv[1]).value_or(0);
+    understood = understood && rounds > 0;
   }
   if (argc == 3) understood = understood && std::ranges::find(cases, argv[2], &Case::name) != cases.end();
   if (!understood) {

@@ -1,6 +1,7 @@
 #include "millrace/video/y4m/y4m_header.h"
 
-#include <charconv>
+#include "millrace/base/parse_number.h"
+
 #include <optional>
 #include <utility>
 
@@ -9,15 +10,8 @@ namespace {
 
 constexpr std::string_view magic = "YUV4MPEG2";
 
-std::optional<int> parse_int(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 Result<int> parse_dimension(std::string_view text, std::string_view what) {
-  const std::optional<int> value = parse_int(text);
+  const std::optional<int> value = parse_number<int>(text);
   if (!value || *value < 1 || *value > max_dimension)
     return failure("{} '{}' in the y4m header is not a number from 1 to {}", what, text, max_dimension);
   return *value;
@@ -27,8 +21,8 @@ Result<int> parse_dimension(std::string_view text, std::string_view what) {
 std::optional<std::pair<int, int>> parse_ratio(std::string_view text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos) return std::nullopt;
-  const std::optional<int> numerator = parse_int(text.substr(0, colon));
-  const std::optional<int> denominator = parse_int(text.substr(colon + 1));
+  const std::optional<int> numerator = parse_number<int>(text.substr(0, colon));
+  const std::optional<int> denominator = parse_number<int>(text.substr(colon + 1));
   if (!numerator || !denominator || *numerator < 0 || *denominator < 0) return std::nullopt;
   return std::pair(*numerator, *denominator);
 }
@@ -57,7 +51,7 @@ std::optional<Sampling> parse_sampling(std::string_view text) {
       if (!rest.starts_with('p')) return std::nullopt;
       rest.remove_prefix(1);
     }
-    const std::optional<int> bits = parse_int(rest);
+    const std::optional<int> bits = parse_number<int>(rest);
     if (!bits || *bits < 8 || *bits > 16) return std::nullopt;
     return Sampling{chroma, *bits};
   }

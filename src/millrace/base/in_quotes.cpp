@@ -1,10 +1,10 @@
-#include "millrace/base/quoted.h"
+#include "millrace/base/in_quotes.h"
 
 #include <fmt/format.h>
 
 namespace millrace {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t longest = 40;
   std::string result = "'";
   for (char c : text.substr(0, longest)) {

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "millrace/machine/thread/thread_affinity.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::pool {
+
+// The affinity of the calling thread, which has to be readable.
+inline machine::CpuSet own_cpus() {
+  auto cpus = machine::current_thread_affinity();
+  EXPECT_TRUE(cpus);
+  return cpus.value_or(machine::CpuSet{});
+}
+
+}  // namespace millrace::pool
