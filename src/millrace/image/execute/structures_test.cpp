@@ -161,7 +161,7 @@ const char* const pipelines[] = {"@A",
                                  "@E",
                                  "@F",
                                  "@G",
-                                 "rotate(200) | undistort(0.3, -0.2) | blur",
+                                 "rotate(200) | undistort(0.3, -0.2)",
                                  "[rotate(10) | blur, undistort(-0.4)] | magnitude | crop(0.7)",
                                  "crop(0.5) | blur | blur | rotate(-95)",
                                  "threshold(0.4, keep=below)"};
@@ -213,6 +213,16 @@ INSTANTIATE_TEST_SUITE_P(Image, EveryPipeline,
 class EveryFormat : public Structures,
                     public ::testing::WithParamInterface<std::tuple<video::Chroma, int>> {};
 
+// Structures of one kernel are compiled for every format, which dominates the test.
+bool compiles_for(video::Chroma chroma, int bits) {
+#ifdef MILLRACE_SANITIZED
+  return chroma == video::Chroma::c420 && bits == 8;
+#else
+  static_cast<void>(bits);
+  return chroma == video::Chroma::c420;
+#endif
+}
+
 // Code values in, code values out, through the conversions at the ends, odd chroma included.
 TEST_P(EveryFormat, hasTheBitsOfTheReferenceInEveryStructure) {
   const auto [chroma, bits] = GetParam();
@@ -227,7 +237,7 @@ TEST_P(EveryFormat, hasTheBitsOfTheReferenceInEveryStructure) {
       for (Structure structure : all_structures()) {
         for (Fusion fusion : {Fusion::none, Fusion::pointwise}) {
           const bool one_kernel = structure == Structure::backward || structure == Structure::backward_store;
-          if (one_kernel && chroma != video::Chroma::c420) continue;  // compiling dominates this test
+          if (one_kernel && !compiles_for(chroma, bits)) continue;
           expect_reference(frame, {.structure = structure,
                                    .fusion = fusion,
                                    .tile = {16, 8},
