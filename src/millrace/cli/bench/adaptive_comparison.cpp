@@ -1,7 +1,7 @@
 #include "millrace/cli/bench/adaptive_comparison.h"
 
-#include "millrace/base/median.h"
 #include "millrace/base/clock.h"
+#include "millrace/base/median.h"
 #include "millrace/cli/bench/bench_stream.h"
 #include "millrace/cli/bench/busy_process.h"
 #include "millrace/image/adapt/adaptive_scheduler.h"

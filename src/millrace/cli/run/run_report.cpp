@@ -11,9 +11,7 @@
 #include <sys/resource.h>
 
 namespace millrace::cli {
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 std::int64_t peak_rss_bytes() {
   rusage usage{};

@@ -5,9 +5,9 @@
 #include "millrace/image/filters/named_filters.h"
 #include "millrace/image/reference/reference_testing.h"
 
+#include <limits>
 #include <string_view>
 #include <utility>
-#include <limits>
 #include <vector>
 
 namespace millrace::image {

@@ -16,12 +16,10 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 
-
 // The value that a pointwise filter makes of one value.
 float value_of(std::string_view name, const ParameterValues& values, float input) {
   return apply_filter(name, values, {.size = {1, 1}, .pixels = {input}}).pixels[0];
 }
-
 
 ScalarImage impulse() {
   ScalarImage image{.size = {5, 5}, .pixels = std::vector<float>(25)};

@@ -17,7 +17,6 @@ namespace {
 
 using testing::ElementsAre;
 
-
 TEST(Rotate, QuarterTurnsMovePixelsUnchanged) {
   const ScalarImage image{.size = {2, 2}, .pixels = {1, 2, 3, 4}};
   EXPECT_THAT(apply_filter("rotate", {90}, image).pixels, ElementsAre(3, 1, 4, 2));
@@ -154,7 +153,6 @@ TEST(Undistort, ReadsWhereItsFormulaSays) {
     }
   }
 }
-
 
 class Bilinear : public testing::Test {
  protected:

@@ -130,7 +130,7 @@ std::string catalogue_text(std::span<const Filter> filters, std::span<const Pres
     text += catalogue_entry("  " + signature(filter), summary, column);
     for (const Parameter& parameter : filter.parameters) {
       text += catalogue_entry(fmt::format("    {}", parameter.name),
-                    fmt::format("{}: {}", parameter.summary, range(parameter)), column);
+                              fmt::format("{}: {}", parameter.summary, range(parameter)), column);
     }
   }
   text += "\nPresets\n\n";

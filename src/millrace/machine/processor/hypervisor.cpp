@@ -1,5 +1,6 @@
-#include "millrace/base/kernel_file.h"
 #include "millrace/machine/processor/hypervisor.h"
+
+#include "millrace/base/kernel_file.h"
 
 #include <algorithm>
 #include <array>

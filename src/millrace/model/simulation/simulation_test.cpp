@@ -1,5 +1,5 @@
-#include "millrace/model/pipeline/pipeline_testing.h"
 #include "millrace/model/formulas/closed_network.h"
+#include "millrace/model/pipeline/pipeline_testing.h"
 #include "millrace/model/pipeline/pipeline_text.h"
 #include "millrace/model/pipeline/plan.h"
 #include "millrace/model/simulation/processors.h"

@@ -1,5 +1,5 @@
-#include "millrace/placement/trials/plans_testing.h"
 #include "millrace/placement/run/learn.h"
+#include "millrace/placement/trials/plans_testing.h"
 
 #include <cmath>
 #include <functional>
@@ -9,7 +9,6 @@
 
 namespace millrace::placement {
 namespace {
-
 
 struct Found {
   Plan plan;

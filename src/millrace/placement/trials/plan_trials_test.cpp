@@ -1,5 +1,5 @@
-#include "millrace/placement/trials/plans_testing.h"
 #include "millrace/placement/trials/plan_trials.h"
+#include "millrace/placement/trials/plans_testing.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,6 @@
 
 namespace millrace::placement {
 namespace {
-
 
 // A program whose rate drifts and scatters, and what each plan brings to it at a time.
 struct SimulatedProgram {
