@@ -4,13 +4,16 @@
 #include "millrace/base/byte_count.h"
 #include "millrace/base/check_outputs.h"
 #include "millrace/base/clock.h"
+#include "millrace/base/command_line.h"
 #include "millrace/base/error_line.h"
 #include "millrace/base/ignore_write_signals.h"
 #include "millrace/base/input_file.h"
 #include "millrace/base/interrupt.h"
 #include "millrace/base/json_file.h"
 #include "millrace/base/output_file.h"
+#include "millrace/base/print.h"
 #include "millrace/base/progress_line.h"
+#include "millrace/base/run_guarded.h"
 #include "millrace/machine/limits/usable_cpus.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/pool/worker_pool.h"
@@ -100,7 +103,7 @@ Status check_outputs_of(const Arguments& a) {
 template <class Outcome>
 Status report(const Arguments& a, const Outcome& outcome, const std::string& text,
               const nlohmann::ordered_json& json) {
-  if (outcome.status && !a.quiet) fmt::print(stderr, "{}", text);
+  if (outcome.status && !a.quiet) print_note("{}", text);
   if (!outcome.status) {
     if (outcome.status.error().kind != ErrorKind::interrupted) return outcome.status;
     return std::unexpected(Error{
@@ -287,13 +290,7 @@ int run_program(int argc, char** argv) {
   Arguments arguments;
   Action action;
   add_verbs(app, arguments, action);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
-    return report_error(program_name,
-                        {ErrorKind::usage, fmt::format("{}; see millrace-dedup --help", error.what())});
-  }
+  if (const auto end = read_command_line(app, argc, argv, program_name, "millrace-dedup --help")) return *end;
   if (const Status done = action(); !done) return report_error(program_name, done.error());
   return 0;
 }
@@ -301,9 +298,5 @@ int run_program(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run_program(argc, argv);
-  } catch (const std::exception& error) {
-    return report_error(program_name, {ErrorKind::failure, error.what()});
-  }
+  return run_guarded(program_name, [&] { return run_program(argc, argv); });
 }

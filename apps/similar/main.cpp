@@ -1,14 +1,17 @@
+#include "millrace/base/command_line.h"
 #include "millrace/base/error_line.h"
 #include "millrace/base/ignore_write_signals.h"
+#include "millrace/base/run_guarded.h"
 #include "similar/command/index_command.h"
 #include "similar/command/query_command.h"
 
-#include <cstdio>
-
 #include <fmt/format.h>
 
-int main(int argc, char** argv) {
-  using namespace millrace;
+namespace {
+
+using namespace millrace;
+
+int run_program(int argc, char** argv) {
   ignore_write_signals();
 
   CLI::App app{"Finds images that look alike: index a folder once, then ask."};
@@ -17,14 +20,15 @@ int main(int argc, char** argv) {
   similar::Action action;
   similar::add_index_command(app, action);
   similar::add_query_command(app, action);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
-    return report_error(similar::program_name,
-                        {ErrorKind::usage, fmt::format("{}; see millrace-similar --help", error.what())});
-  }
+  if (const auto end = read_command_line(app, argc, argv, similar::program_name, "millrace-similar --help"))
+    return *end;
   const Result<int> done = action();
   if (!done) return report_error(similar::program_name, done.error());
   return *done;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return run_guarded(similar::program_name, [&] { return run_program(argc, argv); });
 }

@@ -1,7 +1,11 @@
 // millrace-skipline: run-length coding with skipped lines for images of two colours.
+#include "millrace/base/check_outputs.h"
 #include "millrace/base/clock.h"
+#include "millrace/base/command_line.h"
 #include "millrace/base/error_line.h"
 #include "millrace/base/ignore_write_signals.h"
+#include "millrace/base/print.h"
+#include "millrace/base/run_guarded.h"
 #include "millrace/base/whole_file.h"
 #include "skipline/pbm.h"
 #include "skipline/skipline_file.h"
@@ -89,8 +93,8 @@ Status encode_file(const Options& options) {
     return written;
   if (!options.quiet) {
     const std::size_t raw = write_pbm(*image).size();
-    fmt::print(stderr, "encoded {}x{} pixels in {} strips: {} bytes, 1/{:.2f} of raw PBM; {}\n",
-               image->width(), image->height(), strips, file.size(),
+    print_note("encoded {}x{} pixels in {} strips: {} bytes, 1/{:.2f} of raw PBM; {}\n", image->width(),
+               image->height(), strips, file.size(),
                static_cast<double>(raw) / static_cast<double>(file.size()),
                times_text(encoded->milliseconds));
   }
@@ -109,7 +113,7 @@ Status decode_file(const Options& options) {
       !written)
     return written;
   if (!options.quiet) {
-    fmt::print(stderr, "decoded {}x{} pixels from {} strips; {}\n", encoded->width, encoded->height,
+    print_note("decoded {}x{} pixels from {} strips; {}\n", encoded->width, encoded->height,
                encoded->strips.size(), times_text(image->milliseconds));
   }
   return {};
@@ -125,9 +129,7 @@ void add_common_options(CLI::App& verb, Options& options, const char* input, con
   verb.add_flag("-q,--quiet", options.quiet, "no summary");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run_program(int argc, char** argv) {
   ignore_write_signals();
 
   CLI::App app{
@@ -152,14 +154,16 @@ int main(int argc, char** argv) {
   CLI::App* decoding = app.add_subcommand("decode", "Decode to a PBM image (P4), one thread for each strip");
   add_common_options(*decoding, options, "an encoded image, or - for standard input",
                      "the PBM image, or - for standard output");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
-    return report_error(program_name,
-                        {ErrorKind::usage, fmt::format("{}; see millrace-skipline --help", error.what())});
-  }
-  Status done = OutputFile::check(options.output, overwrite_if(options.force));
+  if (const auto end = read_command_line(app, argc, argv, program_name, "millrace-skipline --help"))
+    return *end;
+  Status done =
+      check_outputs({{"output", options.output}}, overwrite_if(options.force), {"input", options.input});
   if (done) done = encoding->parsed() ? encode_file(options) : decode_file(options);
   return done ? 0 : report_error(program_name, done.error());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return run_guarded(program_name, [&] { return run_program(argc, argv); });
 }

@@ -1,6 +1,7 @@
 #include "similar/command/index_command.h"
 
 #include "millrace/base/interrupt.h"
+#include "millrace/base/print.h"
 #include "millrace/base/progress_line.h"
 #include "millrace/base/whole_file.h"
 #include "similar/index/index_file.h"
@@ -149,8 +150,7 @@ Result<int> index_folder(const IndexSettings& settings) {
   if (Status written = write_whole(settings.output, bytes, {.overwrite = Overwrite::yes}); !written)
     return std::unexpected(written.error());
   journal->remove();
-  if (!settings.run.quiet)
-    fmt::print(stderr, "{}", to_text(settings, outcome, bytes.size(), list->passed_over));
+  if (!settings.run.quiet) print_note("{}", to_text(settings, outcome, bytes.size(), list->passed_over));
   if (Status written =
           write_reports(settings.run, to_json(settings, outcome, bytes.size(), unreadable), outcome.report);
       !written)

@@ -1,6 +1,7 @@
 #include "similar/command/query_command.h"
 
 #include "millrace/base/interrupt.h"
+#include "millrace/base/print.h"
 #include "millrace/base/progress_line.h"
 #include "millrace/base/whole_file.h"
 #include "similar/command/index_command.h"
@@ -119,8 +120,7 @@ Result<int> query(const QuerySettings& settings) {
   }
   const stream::RunReport& report = finished.report;
   if (!settings.run.quiet) {
-    fmt::print(stderr,
-               "{} of {} images compared with {} in {:.2f} s: {:.0f} images/s\ntime: {} ({}, {} threads)\n",
+    print_note("{} of {} images compared with {} in {:.2f} s: {:.0f} images/s\ntime: {} ({}, {} threads)\n",
                total - static_cast<std::int64_t>(unreadable), total, index->images().size(), report.wall_s,
                static_cast<double>(total) / report.wall_s, stage_shares(report),
                stream::strategy_name(report.strategy), report.threads);

@@ -12,4 +12,9 @@ namespace millrace {
 // the environment, so not beside a thread that changes it.
 [[nodiscard]] Result<std::filesystem::path> cache_folder();
 
+// Makes the folder, for this user alone, and those above it that are missing. Not where the nearest that is
+// there belongs to another user and this is root: under sudo, which may keep HOME, it would be root's in that
+// user's home for good. Whether it is there now; whose it is remains to be asked.
+bool make_private_folder(const std::filesystem::path& folder);
+
 }  // namespace millrace

@@ -1,9 +1,12 @@
 #include "millrace/base/check_outputs.h"
 
+#include "millrace/base/descriptor_name.h"
 #include "millrace/base/output_file.h"
 
 #include <filesystem>
+#include <optional>
 #include <system_error>
+#include <unistd.h>
 
 namespace millrace {
 namespace {
@@ -14,8 +17,14 @@ bool is_same_file(const std::string& a, const std::string& b) {
   std::error_code missing;
   if (fs::equivalent(a, b, missing)) return !fs::is_other(fs::status(a, missing));
   // Neither is there yet.
-  const fs::path place = fs::weakly_canonical(a, missing);
-  return !missing && !fs::exists(place, missing) && place == fs::weakly_canonical(b, missing);
+  const fs::path place = fs::weakly_canonical(fs::absolute(a, missing), missing);
+  return !missing && !fs::exists(place, missing) &&
+         place == fs::weakly_canonical(fs::absolute(b, missing), missing);
+}
+
+// The stream that an output goes to which is open already.
+std::optional<int> open_stream(const std::string& path) {
+  return path == "-" ? STDOUT_FILENO : descriptor_named(path);
 }
 
 }  // namespace
@@ -25,10 +34,11 @@ Status check_outputs(std::initializer_list<NamedPath> outputs, Overwrite overwri
     const auto& [role, path] = *output;
     if (path.empty()) continue;
     for (const NamedPath* other = outputs.begin(); other != output; ++other) {
-      if (path == "-" && other->path == "-")
-        return usage_error("standard output cannot take both {} and {}; give one of them a file", other->role,
-                           role);
-      if (path != "-" && !other->path.empty() && other->path != "-" && is_same_file(path, other->path))
+      if (other->path.empty()) continue;
+      if (const auto stream = open_stream(path); stream && stream == open_stream(other->path))
+        return usage_error("{} cannot take both {} and {}; give one of them a file",
+                           *stream == STDOUT_FILENO ? "standard output" : path, other->role, role);
+      if (path != "-" && other->path != "-" && is_same_file(path, other->path))
         return usage_error("{}: is both {} and {}; give one of them another file", path, other->role, role);
     }
     if (path == "-") continue;

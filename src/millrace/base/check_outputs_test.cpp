@@ -86,6 +86,20 @@ TEST_F(CheckOutputs, RefuseToMixTwoOutputs) {
   EXPECT_EQ(refusal(check_outputs({{"OUT", "-"}, {"--json", none_}, {"--trace", ""}}, Overwrite::no)), "");
 }
 
+// Also where neither is there yet, and names are relative or lead to what is open.
+TEST_F(CheckOutputs, KnowOneFileByTwoNames) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_.path());
+  EXPECT_THAT(refusal(check_outputs({{"OUT", "none"}, {"--json", none_}}, Overwrite::no)),
+              HasSubstr("is both OUT and --json"));
+  EXPECT_THAT(refusal(check_outputs({{"OUT", "there"}}, Overwrite::yes, {"IN", there_})),
+              HasSubstr("is both IN and OUT"));
+  std::filesystem::current_path(before);
+  for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"})
+    EXPECT_EQ(refusal(check_outputs({{"OUT", "-"}, {"--json", name}}, Overwrite::yes)),
+              "standard output cannot take both OUT and --json; give one of them a file");
+}
+
 TEST_F(CheckOutputs, RefuseToOverwriteTheInput) {
   const NamedPath input{"IN", there_};
   EXPECT_EQ(refusal(check_outputs({{"OUT", link_}}, Overwrite::yes, input)),

@@ -1,5 +1,6 @@
 #include "millrace/base/output_file.h"
 
+#include "millrace/base/descriptor_name.h"
 #include "millrace/base/full_transfer.h"
 #include "millrace/base/system_reason.h"
 
@@ -51,20 +52,6 @@ class SigpipeGuard {
   bool was_pending_ = false;
 };
 
-// The descriptor of this process that a name like /dev/stdout or /dev/fd/3 leads to, if it does.
-std::optional<int> open_descriptor(fs::path name) {
-  std::error_code error;
-  const fs::path descriptors = fs::canonical("/proc/self/fd", error);
-  constexpr int most_links = 40;
-  for (int links = 0; !error && links < most_links && fs::is_symlink(fs::symlink_status(name, error));
-       ++links) {
-    if (fs::canonical(name.parent_path() / ".", error) == descriptors)
-      return std::atoi(name.filename().c_str());
-    name = name.parent_path() / fs::read_symlink(name, error);
-  }
-  return std::nullopt;
-}
-
 // What a name stands for that is to be written.
 struct Destination {
   bool is_file = true;  // that commit() makes; else it is opened as it is
@@ -83,9 +70,10 @@ Result<Destination> destination_of(std::string_view path, Overwrite overwrite) {
   Destination to{.status = fs::status(name, error)};
   const bool exists = fs::exists(to.status);
   if (fs::is_directory(to.status)) return usage_error("{}: is a directory; give the name of a file", name);
-  to.is_file = name != "-" && (!exists || fs::is_regular_file(to.status)) && !open_descriptor(name);
+  to.is_file = name != "-" && (!exists || fs::is_regular_file(to.status)) && !descriptor_named(name);
   if (!to.is_file) return to;
-  to.target = fs::weakly_canonical(fs::path(name), error);
+  // Absolute, so that its folder is known whether the file is there or not.
+  to.target = fs::weakly_canonical(fs::absolute(name, error), error);
   if (error) to.target = name;
   if (!exists && fs::is_symlink(fs::symlink_status(to.target, error)))
     return usage_error("{}: is a link to a file that does not exist; give that file's name", name);
@@ -109,7 +97,7 @@ Result<Descriptor> open_in_place(const std::string& name, bool named_pipe, const
   constexpr std::chrono::milliseconds between_tries{20};
   // What is open already is shared rather than opened again, which would begin at the start of a file that
   // others append to, and cannot be done to a socket.
-  if (const auto open = open_descriptor(name); open && (fcntl(*open, F_GETFL) & O_ACCMODE) != O_RDONLY)
+  if (const auto open = descriptor_named(name); open && (fcntl(*open, F_GETFL) & O_ACCMODE) != O_RDONLY)
     if (auto shared = Descriptor::owned(fcntl(*open, F_DUPFD_CLOEXEC, 0)); shared.is_open()) return shared;
   const StoppableWait wait(stop);
   for (;;) {
@@ -259,8 +247,14 @@ std::unexpected<Error> OutputFile::write_failed(int error, std::uint64_t written
 Status OutputFile::commit() {
   if (!pending_) return {};
   if (durable_ && fsync(descriptor_.get()) != 0) return write_failed(errno, position_);
-  if (const int error = pending_->publish(overwrite_ == Overwrite::yes); error != 0)
+  if (const int error = pending_->publish(overwrite_ == Overwrite::yes); error != 0) {
+    // What another program has made there meanwhile stays, and so does what this one has worked for.
+    const bool whole = error != EIO && error != ENOSPC && error != EDQUOT;
+    if (const auto kept = whole ? pending_->publish_beside() : std::nullopt)
+      return failure("{}: the finished file cannot be moved there ({}); it is kept as {}", name_,
+                     system_reason(error), kept->string());
     return failure("{}: the finished file cannot be moved there ({})", name_, system_reason(error));
+  }
   descriptor_.close();
   pending_.reset();
   if (durable_) {

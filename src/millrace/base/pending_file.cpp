@@ -73,25 +73,50 @@ void PendingFile::drop_temporary_name() {
 
 int PendingFile::publish(bool replace) {
   if (const int error = put_off_error(get()); error != 0) return error;
+  if (const int error = take_free_name(target_); error != EEXIST || !replace) return error;
+  // A link cannot replace, a rename needs a name to begin with.
   if (temporary_.empty()) {
-    if (const int error = link_to(get(), target_); error != EEXIST || !replace) return error;
-    // A link cannot replace, a rename needs a name to begin with.
     const int error = take_temporary_name([this](const fs::path& name) { return link_to(get(), name); });
     if (error != 0) return error;
   }
-  if (replace) {
-    if (std::rename(temporary_.c_str(), target_.c_str()) != 0) return errno;
+  return rename_to(target_);
+}
+
+std::optional<fs::path> PendingFile::publish_beside() {
+  constexpr int most_names = 1000;
+  for (int number = 1; number < most_names; ++number) {
+    fs::path name = target_;
+    name.replace_filename(
+        fmt::format("{}-{}{}", target_.stem().string(), number, target_.extension().string()));
+    const int error = take_free_name(name);
+    if (error == 0) return name;
+    if (error != EEXIST) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+int PendingFile::take_free_name(const fs::path& name) {
+  if (temporary_.empty()) return link_to(get(), name);
+  if (renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, name.c_str(), RENAME_NOREPLACE) == 0) {
     temporary_.clear();
     return 0;
   }
-  if (renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_NOREPLACE) == 0) {
-    temporary_.clear();
+  // What cannot rename without replacing, such as file systems in user space, may link; or can at least make
+  // a file where there is none, which is then replaced.
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  if (link(temporary_.c_str(), name.c_str()) == 0) {
+    drop_temporary_name();
     return 0;
   }
-  // A file system that cannot rename without replacing can link without.
-  if (errno != EINVAL) return errno;
-  if (link(temporary_.c_str(), target_.c_str()) != 0) return errno;
-  drop_temporary_name();
+  if (errno == EEXIST) return errno;
+  const auto reserved =
+      Descriptor::owned(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, new_file_mode));
+  return reserved.is_open() ? rename_to(name) : errno;
+}
+
+int PendingFile::rename_to(const fs::path& name) {
+  if (std::rename(temporary_.c_str(), name.c_str()) != 0) return errno;
+  temporary_.clear();
   return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include <expected>
 #include <filesystem>
+#include <optional>
 
 namespace millrace {
 
@@ -31,6 +32,10 @@ class PendingFile {
   // was written could not be stored.
   [[nodiscard]] int publish(bool replace);
 
+  // Where publish() was refused: the same under the first free name like the target's, which is returned:
+  // "out-1.mkv" for "out.mkv". Nothing where that is refused too.
+  [[nodiscard]] std::optional<std::filesystem::path> publish_beside();
+
   // Makes of it a file that never has a name and ends with the descriptor.
   [[nodiscard]] Descriptor without_name() &&;
 
@@ -39,6 +44,9 @@ class PendingFile {
   // Takes the first name that is free, for which take() then gives 0; else the error number.
   template <class Take> [[nodiscard]] int take_temporary_name(const Take& take);
   void drop_temporary_name();
+  // 0 or the error number; EEXIST where the name is not free.
+  [[nodiscard]] int take_free_name(const std::filesystem::path& name);
+  [[nodiscard]] int rename_to(const std::filesystem::path& name);
 
   Descriptor descriptor_;
   std::filesystem::path target_;

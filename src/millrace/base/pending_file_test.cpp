@@ -62,6 +62,21 @@ TEST_P(PendingFiles, ReplaceOnlyWhereTheyMay) {
   EXPECT_EQ(folder_.entries(), 1U);
 }
 
+TEST_P(PendingFiles, AreKeptBesideTheirTargetWhereThatMustStay) {
+  const std::string target = folder_ / "out.mkv";
+  make_file(target, "before");
+  for (const char* kept : {"out-1.mkv", "out-2.mkv"}) {
+    auto file = PendingFile::create(target, GetParam());
+    ASSERT_TRUE(file);
+    write_text(*file, kept);
+    EXPECT_EQ(file->publish(false), EEXIST);
+    EXPECT_EQ(file->publish_beside(), folder_ / kept);
+    EXPECT_EQ(content_of(folder_ / kept), kept);
+  }
+  EXPECT_EQ(content_of(target), "before");
+  EXPECT_EQ(folder_.entries(), 3U);
+}
+
 TEST_P(PendingFiles, OfOneTargetAreIndependent) {
   PendingFile first = create();
   PendingFile second = create();

@@ -2,8 +2,8 @@
 
 #include "millrace/base/byte_count.h"
 #include "millrace/base/clock.h"
+#include "millrace/base/print.h"
 
-#include <cstdio>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -52,15 +52,13 @@ void ProgressLine::update(std::int64_t done, std::optional<std::int64_t> total, 
   last_ns_ = now;
   shown_ = true;
   const std::string text = progress_text(done, total, seconds(now - start_ns_), unit_);
-  fmt::print(stderr, "{}{}{}{}", erase_line, text, note.empty() ? "" : "  ", note);
-  static_cast<void>(std::fflush(stderr));
+  print_note("{}{}{}{}", erase_line, text, note.empty() ? "" : "  ", note);
 }
 
 void ProgressLine::clear() {
   if (!shown_) return;
   shown_ = false;
-  fmt::print(stderr, "{}", erase_line);
-  static_cast<void>(std::fflush(stderr));
+  print_note("{}", erase_line);
 }
 
 }  // namespace millrace

@@ -1,8 +1,10 @@
 // The `millrace` program as it is called. It holds the verb exec, which must cost its user no time, and
 // starts millrace-verbs, beside it, for all others: that one loads FFmpeg and what FFmpeg loads, for tens of
 // milliseconds.
+#include "millrace/base/command_line.h"
 #include "millrace/base/error_line.h"
 #include "millrace/base/ignore_write_signals.h"
+#include "millrace/base/run_guarded.h"
 #include "millrace/base/system_reason.h"
 #include "millrace/cli/exec/exec_command.h"
 
@@ -25,13 +27,7 @@ int run_exec(int argc, char** argv) {
   app.name("millrace");
   cli::Action action;
   cli::add_exec_command(app, action, ignored_signals);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
-    return report_error("millrace",
-                        {ErrorKind::usage, fmt::format("{}; see millrace exec --help", error.what())});
-  }
+  if (const auto end = read_command_line(app, argc, argv, "millrace", "millrace exec --help")) return *end;
   const Status done = action();
   return done ? 0 : report_error("millrace", done.error());
 }
@@ -50,5 +46,5 @@ int start_verbs(char** argv) {
 
 int main(int argc, char** argv) {
   if (argc < 2 || std::string_view(argv[1]) != "exec") return start_verbs(argv);
-  return run_exec(argc, argv);
+  return run_guarded("millrace", [&] { return run_exec(argc, argv); });
 }

@@ -1,5 +1,7 @@
+#include "millrace/base/command_line.h"
 #include "millrace/base/error_line.h"
 #include "millrace/base/ignore_write_signals.h"
+#include "millrace/base/run_guarded.h"
 #include "millrace/cli/bench/bench_command.h"
 #include "millrace/cli/exec/exec_command.h"
 #include "millrace/cli/filters/filters_command.h"
@@ -8,8 +10,6 @@
 #include "millrace/cli/profiles/profiles_command.h"
 #include "millrace/cli/run/run_command.h"
 #include "millrace/cli/simulate/simulate_command.h"
-
-#include <cstdio>
 
 #include <fmt/format.h>
 
@@ -34,21 +34,13 @@ int run_program(int argc, char** argv) {
   cli::add_model_command(app, action);
   cli::add_simulate_command(app, action);
   cli::add_bench_command(app, action);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
-    return report_error("millrace", {ErrorKind::usage, fmt::format("{}; see millrace --help", error.what())});
-  }
+  if (const auto end = read_command_line(app, argc, argv, "millrace", "millrace --help")) return *end;
   const Status done = action();
-  if (!done) return report_error("millrace", done.error());
-  if (std::fflush(stdout) != 0) {
-    print_error("millrace", "standard output cannot be written");
-    return 1;
-  }
-  return 0;
+  return done ? 0 : report_error("millrace", done.error());
 }
 
 }  // namespace
 
-int main(int argc, char** argv) { return run_program(argc, argv); }
+int main(int argc, char** argv) {
+  return run_guarded("millrace", [&] { return run_program(argc, argv); });
+}

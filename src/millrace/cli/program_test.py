@@ -198,12 +198,20 @@ class Program(unittest.TestCase):
         self.assertFalse(video.exists())
 
     def test_video_and_report_never_mix(self):
-        self.refused(2, "-o - and --json - would mix", "run", "blur", "test:32x32@2", "-o", "-", "--json", "-")
+        self.refused(2, "standard output cannot take both -o and --json", "run", "blur", "test:32x32@2", "-o", "-", "--json", "-")
         path = str(self.folder / "out.y4m")
-        self.refused(2, "are the same file", "run", "blur", "test:32x32@2", "-o", path, "--json", path)
-        self.refused(2, "are the same file", "run", "blur", "test:32x32@2", "-o", path, "--json",
+        self.refused(2, "is both -o and --json", "run", "blur", "test:32x32@2", "-o", path, "--json", path)
+        self.refused(2, "is both -o and --json", "run", "blur", "test:32x32@2", "-o", path, "--json",
                      str(self.folder / "." / "out.y4m"))
+        self.refused(2, "standard output cannot take both", "run", "blur", "test:32x32@2", "-o", "-", "--json",
+                     "/dev/stdout")
         self.assertEqual(list(self.folder.iterdir()), [])
+        clip = self.folder / "in.y4m"
+        self.assertEqual(run("run", "crop(1)", "test:32x32@2", "-o", str(clip)).returncode, 0)
+        before = clip.read_bytes()
+        for words in ("-o", str(clip)), ("--json", str(clip)):
+            self.refused(2, "in.y4m: is both INPUT and", "run", "blur", str(clip), *words, "-y")
+        self.assertEqual(clip.read_bytes(), before)
 
     def test_damage_stops_the_run_or_is_skipped_and_told(self):
         whole = run("run", "crop(1)", "test:32x32@6", "-o", "-").stdout

@@ -3,6 +3,7 @@
 #include "millrace/base/check_outputs.h"
 #include "millrace/base/clock.h"
 #include "millrace/base/json_file.h"
+#include "millrace/base/print.h"
 #include "millrace/cli/bench/adaptive_comparison.h"
 #include "millrace/cli/run/run_report.h"
 
@@ -34,17 +35,17 @@ Result<Disturbance> disturbance_of(const std::string& name) {
 }
 
 void print_heading() {
-  fmt::print("{:<10} {:>9} {:>2}  {:>8} {:>6} {:>6} {:>7} {:>7} {:>6} {:>6} {:>7} {:>6}  {}\n", "pipeline",
-             "size", "th", "best ms", "deflt", "share", "5% in s", "frames", "loss", "x seq", "2nd run",
-             "decide", "best static schedule");
+  print_out("{:<10} {:>9} {:>2}  {:>8} {:>6} {:>6} {:>7} {:>7} {:>6} {:>6} {:>7} {:>6}  {}\n", "pipeline",
+            "size", "th", "best ms", "deflt", "share", "5% in s", "frames", "loss", "x seq", "2nd run",
+            "decide", "best static schedule");
 }
 
 void print_row(const AdaptCase& which, const AdaptResult& r) {
-  fmt::print("{:<10} {:>9} {:>2}  {:>8.3f} {:>5.1f}% {:>5.1f}% {:>7.2f} {:>7} {:>5.1f}% {:>6.2f} {:>6.1f}% "
-             "{:>5.2f}%  {}\n",
-             which.pipeline, fmt::format("{}x{}", which.width, which.height), which.threads, r.best_ms,
-             100 * r.default_share, 100 * r.converged_share, r.seconds_to_5, r.frames_to_5, 100 * r.loss,
-             r.against_sequential, 100 * r.second_run_share, 100 * r.deciding_share, to_string(r.best));
+  print_out("{:<10} {:>9} {:>2}  {:>8.3f} {:>5.1f}% {:>5.1f}% {:>7.2f} {:>7} {:>5.1f}% {:>6.2f} {:>6.1f}% "
+            "{:>5.2f}%  {}\n",
+            which.pipeline, fmt::format("{}x{}", which.width, which.height), which.threads, r.best_ms,
+            100 * r.default_share, 100 * r.converged_share, r.seconds_to_5, r.frames_to_5, 100 * r.loss,
+            r.against_sequential, 100 * r.second_run_share, 100 * r.deciding_share, to_string(r.best));
   std::fflush(stdout);
 }
 
@@ -86,8 +87,8 @@ Status bench(const BenchOptions& options) {
     rows.push_back(to_json(which, *result));
     log_sum += std::log(result->against_sequential);
   }
-  fmt::print("geometric mean against sequential: {:.2f}x\n",
-             std::exp(log_sum / static_cast<double>(cases.size())));
+  print_out("geometric mean against sequential: {:.2f}x\n",
+            std::exp(log_sum / static_cast<double>(cases.size())));
   return options.json.empty() ? Status{} : write_json(rows, options.json, overwrite_if(options.force));
 }
 

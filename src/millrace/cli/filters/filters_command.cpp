@@ -1,5 +1,6 @@
 #include "millrace/cli/filters/filters_command.h"
 
+#include "millrace/base/print.h"
 #include "millrace/image/pipeline/filter_catalogue.h"
 
 #include <fmt/format.h>
@@ -14,9 +15,9 @@ void add_filters_command(CLI::App& app, Action& action) {
   verb->callback([&action, json] {
     action = [json]() -> Status {
       if (*json)
-        fmt::print("{}\n", image::catalogue_json().dump(2));
+        print_out("{}\n", image::catalogue_json().dump(2));
       else
-        fmt::print("{}", image::catalogue_text());
+        print_out("{}", image::catalogue_text());
       return {};
     };
   });

@@ -1,5 +1,6 @@
 #include "millrace/cli/machine/machine_command.h"
 
+#include "millrace/base/print.h"
 #include "millrace/machine/report/machine_report.h"
 
 #include <fmt/format.h>
@@ -17,10 +18,10 @@ void add_machine_command(CLI::App& app, Action& action) {
       if (!report) return std::unexpected(report.error());
       // Names of control groups may hold any bytes.
       if (*json)
-        fmt::print("{}\n",
-                   machine::to_json(*report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+        print_out("{}\n",
+                  machine::to_json(*report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
       else
-        fmt::print("{}", machine::to_text(*report));
+        print_out("{}", machine::to_text(*report));
       return {};
     };
   });

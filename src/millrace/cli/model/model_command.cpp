@@ -2,6 +2,7 @@
 
 #include "millrace/base/in_quotes.h"
 #include "millrace/base/output_file.h"
+#include "millrace/base/print.h"
 #include "millrace/cli/model/model_plot.h"
 #include "millrace/cli/model/pipeline_source.h"
 #include "millrace/model/pipeline/recorded_calls.h"
@@ -45,7 +46,7 @@ struct ModelOptions {
 Status print_paper() {
   const auto predictions = model::predict_ferret();
   if (!predictions) return std::unexpected(predictions.error());
-  fmt::print("{}", model::to_text(*predictions, model::paper_sizing()));
+  print_out("{}", model::to_text(*predictions, model::paper_sizing()));
   return {};
 }
 
@@ -140,9 +141,9 @@ Status run_model(const ModelOptions& options) {
       return drawn;
   }
   if (options.json)
-    fmt::print("{}\n", model::to_json(*report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    print_out("{}\n", model::to_json(*report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   else
-    fmt::print("{}", model::to_text(*report));
+    print_out("{}", model::to_text(*report));
   return {};
 }
 

@@ -1,6 +1,7 @@
 #include "millrace/cli/profiles/profiles_command.h"
 
 #include "millrace/base/error_line.h"
+#include "millrace/base/print.h"
 #include "millrace/tuning/profile/profile_store.h"
 
 #include <memory>
@@ -33,10 +34,10 @@ Status list() {
   const auto profiles = store->list();
   if (!profiles) return std::unexpected(profiles.error());
   for (const tuning::StoredProfile& stored : *profiles) {
-    fmt::print("{:>4}  {}  {}\n", stored.id, stored.saved_at, key_text(stored.key));
-    fmt::print("      {}\n", stored.profile ? stored.profile->plan : stored.profile.error().message);
+    print_out("{:>4}  {}  {}\n", stored.id, stored.saved_at, key_text(stored.key));
+    print_out("      {}\n", stored.profile ? stored.profile->plan : stored.profile.error().message);
   }
-  if (profiles->empty()) fmt::print("no profiles yet\n");
+  if (profiles->empty()) print_out("no profiles yet\n");
   return {};
 }
 
@@ -48,12 +49,12 @@ Status show(std::int64_t id) {
   for (const tuning::StoredProfile& stored : *profiles) {
     if (stored.id != id) continue;
     for (const auto& [name, value] : stored.key)
-      fmt::print("{:<12} {}\n", name, value);
-    fmt::print("{:<12} {}\n", "saved", stored.saved_at);
+      print_out("{:<12} {}\n", name, value);
+    print_out("{:<12} {}\n", "saved", stored.saved_at);
     if (!stored.profile) return std::unexpected(stored.profile.error());
-    fmt::print("{:<12} {}\n\ncost relative to it:\n", "plan", stored.profile->plan);
+    print_out("{:<12} {}\n\ncost relative to it:\n", "plan", stored.profile->plan);
     for (const auto& [candidate, ratio] : stored.profile->costs)
-      fmt::print("{:>8.3f}x  {}\n", ratio, candidate);
+      print_out("{:>8.3f}x  {}\n", ratio, candidate);
     return {};
   }
   return usage_error("there is no profile {}; millrace profiles list shows which there are", id);
@@ -66,7 +67,7 @@ Status clear(std::optional<std::int64_t> id) {
   if (!gone) return std::unexpected(gone.error());
   if (id && *gone == 0)
     return usage_error("there is no profile {}; millrace profiles list shows which there are", *id);
-  fmt::print("{} profile{} cleared\n", *gone, *gone == 1 ? "" : "s");
+  print_out("{} profile{} cleared\n", *gone, *gone == 1 ? "" : "s");
   return {};
 }
 

@@ -1,5 +1,6 @@
 #include "millrace/base/clock.h"
 #include "millrace/base/json_file.h"
+#include "millrace/base/print.h"
 #include "millrace/cli/run/frame_views.h"
 #include "millrace/cli/run/stream_run.h"
 #include "millrace/image/execute/plane_buffer.h"
@@ -70,7 +71,7 @@ Status measure_run(const RunContext& context, RunReport& report) {
   }
   if (frames.empty()) return failure("'{}' has no frames", context.options.input);
   if (Status set = context.executor.set(*layout, context.schedule); !set) return set;
-  if (Status ready = context.executor.await_kernels(); !ready) return ready;
+  if (Status ready = context.executor.await_kernels(context.interrupt.token()); !ready) return ready;
   context.executor.time_stages_every(0);
 
   // As many frames side by side as the schedule says. One pass before the clock starts touches all memory.
@@ -112,7 +113,7 @@ Status count_run(const RunContext& context) {
   const image::PixelReads counted = image::count_pixel_reads(layout->planes[0], luma);
   if (!context.options.json.empty())
     return write_json(image::to_json(counted), context.options.json, overwrite_if(context.options.force));
-  fmt::print("{}", image::to_text(counted));
+  print_out("{}", image::to_text(counted));
   return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include "millrace/base/clock.h"
 #include "millrace/base/json_file.h"
+#include "millrace/base/print.h"
 #include "millrace/cli/run/stream_run.h"
 #include "millrace/image/pipeline/presets.h"
 
@@ -50,7 +51,7 @@ Status run(const RunOptions& options) {
   report.stages = executor.stages();
   report.peak_rss_bytes = peak_rss_bytes();
   if (report.frames > 0) {
-    if (!options.quiet) fmt::print(stderr, "{}", to_text(report));
+    if (!options.quiet) print_note("{}", to_text(report));
     if (!options.json.empty()) {
       if (Status written = write_json(to_json(report, *machine), options.json, overwrite_if(options.force));
           !written && outcome)

@@ -1,9 +1,7 @@
 #include "millrace/cli/run/run_options.h"
 
-#include "millrace/base/output_file.h"
+#include "millrace/base/check_outputs.h"
 #include "millrace/image/layout/default_schedule.h"
-
-#include <filesystem>
 
 namespace millrace::cli {
 
@@ -50,20 +48,6 @@ Result<image::Schedule> schedule_of(const RunOptions& options, int worker_limit)
   schedule.fresh_threads = options.fresh_threads;
   return schedule;
 }
-
-namespace {
-
-// Whether two names lead to one place. Names that cannot be looked up are compared as they are.
-bool same_destination(const std::string& a, const std::string& b) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  if (a == b || (fs::exists(a, error) && fs::exists(b, error) && fs::equivalent(a, b, error))) return true;
-  const fs::path first = fs::weakly_canonical(fs::absolute(a, error), error);
-  const fs::path second = fs::weakly_canonical(fs::absolute(b, error), error);
-  return !error && first == second;
-}
-
-}  // namespace
 
 bool is_adaptive(const RunOptions& options) {
   return options.structure.empty() && options.tile.empty() && !options.fresh_threads && !options.measure &&
@@ -129,19 +113,9 @@ Result<video::OnDamage> on_damage_of(const RunOptions& options) {
 }
 
 Status check_outputs(const RunOptions& options) {
-  const Overwrite overwrite = overwrite_if(options.force);
   const bool writes_video = !options.measure && !options.count && options.output != "null";
-  if (writes_video && !options.json.empty()) {
-    if (options.output == "-" && options.json == "-")
-      return usage_error("-o - and --json - would mix on standard output; give one of them a file");
-    if (same_destination(options.output, options.json))
-      return usage_error("-o {} and --json {} are the same file; give one of them another name",
-                         options.output, options.json);
-  }
-  if (!options.json.empty()) {
-    if (Status may = OutputFile::check(options.json, overwrite); !may) return may;
-  }
-  return {};
+  return millrace::check_outputs({{"-o", writes_video ? options.output : ""}, {"--json", options.json}},
+                                 overwrite_if(options.force), {"INPUT", options.input});
 }
 
 Result<video::WriterOptions> writer_options_of(const RunOptions& options) {

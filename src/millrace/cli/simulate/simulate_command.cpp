@@ -1,6 +1,7 @@
 #include "millrace/cli/simulate/simulate_command.h"
 
 #include "millrace/base/in_quotes.h"
+#include "millrace/base/print.h"
 #include "millrace/base/printable.h"
 #include "millrace/cli/model/pipeline_source.h"
 #include "millrace/machine/topology/topology.h"
@@ -121,11 +122,11 @@ Status run_simulate(const SimulateOptions& options) {
   const auto result = model::simulate(*pipeline, plan, options.simulation);
   if (!result) return std::unexpected(result.error());
   if (options.json)
-    fmt::print(
+    print_out(
         "{}\n",
         to_json(*pipeline, plan, *result).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   else
-    fmt::print("{}", to_text(*pipeline, plan, *result));
+    print_out("{}", to_text(*pipeline, plan, *result));
   return {};
 }
 

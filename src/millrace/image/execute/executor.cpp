@@ -50,7 +50,7 @@ Status Executor::set(const FrameLayout& layout, const Schedule& asked) {
     prepared = prepare_stand_in(layout, schedule);
     if (!prepared) return std::unexpected(prepared.error());
   }
-  // Nothing fails from here on: the schedule before stays in use until its successor is complete.
+  // From here on only memory can fail: the schedule before stays in use until its successor is complete.
   const auto bound = bind(schedule);
   if (!bound) return std::unexpected(bound.error());
   if (!*bound) return set(layout, asked);
@@ -60,8 +60,9 @@ Status Executor::set(const FrameLayout& layout, const Schedule& asked) {
   pending_ = std::move(pending);
   unavailable_.reset();
   if (!ready) unavailable_ = ready.error();
-  install(std::move(*prepared));
-  return {};
+  Status installed = install(std::move(*prepared));
+  if (!installed) pending_.reset();
+  return installed;
 }
 
 Result<PreparedSchedule> Executor::prepare_stand_in(const FrameLayout& layout, const Schedule& schedule) {
@@ -100,19 +101,30 @@ Status Executor::use(const Schedule& asked) {
   const auto bound = bind(schedule);
   if (!bound) return std::unexpected(bound.error());
   if (!*bound) return use(asked);
+  if (Status installed = install(std::move(*prepared)); !installed) {
+    // Back to where the workers of what is in use belong.
+    static_cast<void>(bind(in_use_));
+    return installed;
+  }
   pending_.reset();
   unavailable_.reset();
-  install(std::move(*prepared));
   return {};
 }
 
-void Executor::install(PreparedSchedule prepared) {
+Status Executor::install(PreparedSchedule prepared) {
   while (kept_.size() >= most_kept)
     drop_oldest();
-  prepared.make_runners();
+  Status made = prepared.make_runners(most_bytes_);
+  // What was used before may give its memory.
+  while (!made && kept_.size() > 1) {
+    drop_oldest();
+    made = prepared.make_runners(most_bytes_);
+  }
+  if (!made) return made;
   in_use_ = prepared.schedule();
   kept_.push_front(std::move(prepared));
   ++switches_;
+  return {};
 }
 
 void Executor::drop_oldest() {
@@ -158,22 +170,25 @@ Result<bool> Executor::bind(const Schedule& schedule) {
   return true;
 }
 
-Status Executor::await_kernels() {
+Status Executor::await_kernels(const std::stop_token& stop) {
   if (unavailable_) return std::unexpected(*unavailable_);
   if (!pending_) return {};
-  if (Status there = pending_->await_kernels(library_); !there) return there;
-  install(std::move(*pending_));
+  if (Status there = pending_->await_kernels(library_, stop); !there) return there;
+  Status installed = install(std::move(*pending_));
   pending_.reset();
-  return {};
+  if (!installed) unavailable_ = installed.error();
+  return installed;
 }
 
 Status Executor::run(std::span<const FrameTask> frames) {
+  if (kept_.empty()) return failure("no schedule is set");
   if (pending_) {
     if (const auto ready = pending_->find_kernels(library_); !ready) {
       unavailable_ = ready.error();
       pending_.reset();
     } else if (*ready) {
-      install(std::move(*pending_));
+      if (const Status installed = install(std::move(*pending_)); !installed)
+        unavailable_ = installed.error();
       pending_.reset();
     }
   }

@@ -6,6 +6,7 @@
 #include "millrace/image/kernel/kernel_library.h"
 #include "millrace/image/layout/frame_layout.h"
 #include "millrace/image/layout/schedule.h"
+#include "millrace/machine/limits/usable_memory.h"
 #include "millrace/machine/topology/topology.h"
 #include "millrace/pool/worker_pool.h"
 
@@ -14,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -37,21 +39,24 @@ class Executor {
   // the same stages, not fused, and `tiled` in the place of the backward structures that exist only as one
   // kernel. Usage error where the schedule is impossible, and what was set before stays in use: more threads
   // than the pool has, more frames in flight than threads, too many stages for one kernel, too few PUs.
+  // Failure where there is no memory; then nothing is set.
   //
   // An affinity that the kernel refuses here and now (EPERM, a cpuset that shrank) is no error: the workers
   // go on unbound, in_use() says so, refused() says why, and it is not asked for again.
   [[nodiscard]] Status set(const FrameLayout& layout, const Schedule& schedule);
 
   // Changes the schedule only. The last few schedules keep their memory, so that going back costs next to
-  // nothing. An Error where a kernel cannot be compiled, and what was used before stays in use.
+  // nothing. An Error where a kernel cannot be compiled or there is no memory, and what was used before stays
+  // in use.
   [[nodiscard]] Status use(const Schedule& schedule);
 
   // Changes the numbers only, from the next frame on: a layout of the same pipeline, frame format and sizes
   // with other values of parameters. Costs some microseconds, never a compilation.
   void update(const FrameLayout& layout);
 
-  // Waits until the schedule itself is in use. An Error where a kernel cannot be compiled.
-  [[nodiscard]] Status await_kernels();
+  // Waits until the schedule itself is in use. An Error where a kernel cannot be compiled, and where the wait
+  // is stopped.
+  [[nodiscard]] Status await_kernels(const std::stop_token& stop = {});
 
   // Processes 1 to frames_in_flight frames side by side.
   [[nodiscard]] Status run(std::span<const FrameTask> frames);
@@ -77,6 +82,9 @@ class Executor {
   // Memory for intermediates, of all schedules that keep theirs.
   [[nodiscard]] std::size_t bytes() const;
 
+  // Several frames in flight may take so much memory; by default half of what was to be had at the start.
+  void allow_bytes(std::size_t most) { most_bytes_ = most; }
+
   // Every n-th call of run() is timed stage by stage; 0: none, 1: all.
   void time_stages_every(int n) { time_every_ = n; }
 
@@ -91,10 +99,12 @@ class Executor {
   [[nodiscard]] Result<bool> bind(const Schedule& schedule);
   [[nodiscard]] Result<PreparedSchedule> prepare_stand_in(const FrameLayout& layout,
                                                           const Schedule& schedule);
-  // Makes a schedule whose kernels are all there what runs.
-  void install(PreparedSchedule prepared);
+  // Makes a schedule whose kernels are all there what runs. Failure where there is no memory for it, and what
+  // was in use before still is.
+  [[nodiscard]] Status install(PreparedSchedule prepared);
   void drop_oldest();
 
+  std::size_t most_bytes_ = machine::usable_memory() / 2;
   pool::WorkerPool& pool_;
   KernelLibrary& library_;
   const machine::Topology& topology_;

@@ -70,7 +70,8 @@ GroupLayout lay_out_groups(const PlaneLayout& layout, const Grouping& grouping, 
           in_kernel.inputs.push_back(static_cast<int>(inside - members.begin()));
           continue;
         }
-        auto buffer = std::ranges::find(external, input);
+        // A stage on its own has the kernel that is built in, with a buffer for each of its inputs.
+        auto buffer = members.size() == 1 ? external.end() : std::ranges::find(external, input);
         if (buffer == external.end()) {
           external.push_back(input);
           buffer = external.end() - 1;

@@ -1,5 +1,7 @@
 #include "millrace/image/execute/prepared_schedule.h"
 
+#include "millrace/base/byte_count.h"
+
 #include <fmt/format.h>
 
 namespace millrace::image {
@@ -64,10 +66,10 @@ Result<bool> PreparedSchedule::find_kernels(KernelLibrary& library) {
   return all;
 }
 
-Status PreparedSchedule::await_kernels(KernelLibrary& library) {
+Status PreparedSchedule::await_kernels(KernelLibrary& library, const std::stop_token& stop) {
   for (GroupLayout& plane : *groups_) {
     for (Group& group : plane.groups) {
-      auto kernel = library.wait(group.spec, schedule_.isa);
+      auto kernel = library.wait(group.spec, schedule_.isa, stop);
       if (!kernel) return std::unexpected(kernel.error());
       group.kernel = *kernel;
     }
@@ -75,9 +77,25 @@ Status PreparedSchedule::await_kernels(KernelLibrary& library) {
   return {};
 }
 
-void PreparedSchedule::make_runners() {
-  for (int f = 0; f < schedule_.frames_in_flight; ++f)
-    runners_.push_back(make_runner(schedule_, groups_));
+Status PreparedSchedule::make_runners(std::size_t most_bytes) {
+  const auto frames = static_cast<std::size_t>(schedule_.frames_in_flight);
+  try {
+    while (runners_.size() < frames) {
+      runners_.push_back(make_runner(schedule_, groups_));
+      // Known by the first: the others are like it, and are not tried where they would push others out.
+      if (frames > 1 && bytes() / runners_.size() > most_bytes / frames) {
+        const std::string needed = bytes_text(static_cast<double>(bytes() / runners_.size() * frames));
+        runners_.clear();
+        return failure("{} of {} frames in flight needs {} of memory, more than half of what is to be had",
+                       name_of(schedule_.structure), frames, needed);
+      }
+    }
+  } catch (const std::bad_alloc&) {
+    runners_.clear();
+    return failure("there is not enough memory for {} of {} frame{} in flight", name_of(schedule_.structure),
+                   frames, frames == 1 ? "" : "s");
+  }
+  return {};
 }
 
 void PreparedSchedule::update(const FrameLayout& layout) {

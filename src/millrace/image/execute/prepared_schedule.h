@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 namespace millrace::image {
@@ -37,10 +38,11 @@ class PreparedSchedule {
   // compiled.
   [[nodiscard]] Result<bool> find_kernels(KernelLibrary& library);
   // Waits for them.
-  [[nodiscard]] Status await_kernels(KernelLibrary& library);
+  [[nodiscard]] Status await_kernels(KernelLibrary& library, const std::stop_token& stop);
 
-  // The memory. Only where all kernels are there.
-  void make_runners();
+  // The memory. Only where all kernels are there. Failure where there is none, or where several frames in
+  // flight take more than `most_bytes`.
+  [[nodiscard]] Status make_runners(std::size_t most_bytes);
 
   // Other coefficients for the same stages and sizes.
   void update(const FrameLayout& layout);

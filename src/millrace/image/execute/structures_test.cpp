@@ -164,6 +164,7 @@ const char* const pipelines[] = {"@A",
                                  "rotate(200) | undistort(0.3, -0.2)",
                                  "[rotate(10) | blur, undistort(-0.4)] | magnitude | crop(0.7)",
                                  "crop(0.5) | blur | blur | rotate(-95)",
+                                 "blur | [input, input] | magnitude",
                                  "threshold(0.4, keep=below)"};
 
 class EveryPipeline : public Structures,

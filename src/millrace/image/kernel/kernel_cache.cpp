@@ -2,6 +2,7 @@
 
 #include "millrace/base/cache_folder.h"
 #include "millrace/base/descriptor.h"
+#include "millrace/base/full_transfer.h"
 
 #include <algorithm>
 #include <array>
@@ -49,29 +50,6 @@ Descriptor open_folder(const fs::path& folder) {
   struct stat status{};
   if (opened.get() < 0 || fstat(opened.get(), &status) != 0 || !is_trusted(status)) return {};
   return opened;
-}
-
-std::vector<std::byte> read_all(int file, std::size_t bytes) {
-  std::vector<std::byte> content(bytes);
-  std::size_t done = 0;
-  while (done < bytes) {
-    const ssize_t got = read(file, content.data() + done, bytes - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  content.resize(done);
-  return content;
-}
-
-bool write_all(int file, std::span<const std::byte> content) {
-  while (!content.empty()) {
-    const ssize_t written = write(file, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    content = content.subspan(static_cast<std::size_t>(written));
-  }
-  return true;
 }
 
 std::vector<std::byte> pack(const std::string& key, std::span<const std::byte> object) {
@@ -166,8 +144,9 @@ std::optional<std::vector<std::byte>> KernelCache::load(const std::string& kerne
   if (opened.get() < 0 || fstat(opened.get(), &status) != 0) return {};
   if (!S_ISREG(status.st_mode) || !is_trusted(status)) return {};
   if (status.st_size < 0 || static_cast<std::uintmax_t>(status.st_size) > most_file_bytes) return {};
-  auto object =
-      unpack(full_key(kernel, isa), read_all(opened.get(), static_cast<std::size_t>(status.st_size)));
+  std::vector<std::byte> content(static_cast<std::size_t>(status.st_size));
+  if (read_all_at(opened.get(), 0, content).bytes != content.size()) return {};
+  auto object = unpack(full_key(kernel, isa), content);
   // The time of the last use, which decides what is removed first. Refused by a read-only file system.
   if (object) static_cast<void>(futimens(opened.get(), nullptr));
   return object;
@@ -179,16 +158,14 @@ void KernelCache::store(const std::string& kernel, machine::Isa isa,
   const std::vector<std::byte> content = pack(full_key(kernel, isa), object);
   if (content.size() > most_file_bytes || content.size() > most_bytes_) return;
 
-  std::error_code error;  // open_folder finds out
-  fs::create_directories(folder_.parent_path(), error);
-  if (mkdir(folder_.c_str(), S_IRWXU) != 0 && errno != EEXIST) return;
+  if (!make_private_folder(folder_)) return;
   const Descriptor folder = open_folder(folder_);
   if (folder.get() < 0) return;
 
   std::string unfinished = (folder_ / fmt::format("{}XXXXXX", unfinished_prefix)).string();
   Descriptor opened = Descriptor::owned(mkostemp(unfinished.data(), O_CLOEXEC));  // of mode 0600
   if (opened.get() < 0) return;
-  const bool written = write_all(opened.get(), content) && opened.close() == 0;
+  const bool written = write_all(opened.get(), content).bytes == content.size() && opened.close() == 0;
   if (!written || rename(unfinished.c_str(), file(kernel, isa).c_str()) != 0) {
     unlink(unfinished.c_str());
     return;

@@ -97,10 +97,7 @@ fs::path default_kernel_compiler() {
   const char* const named = std::getenv("MILLRACE_KERNEL_COMPILER");
   if (named != nullptr && named[0] != '\0') return named;
   std::error_code error;  // an empty path, which cannot be started
-  const fs::path beside = fs::read_symlink("/proc/self/exe", error).parent_path() / program_name;
-  if (fs::exists(beside, error)) return beside;
-  const fs::path built = MILLRACE_BUILT_KERNEL_COMPILER;
-  return fs::exists(built, error) ? built : beside;
+  return fs::read_symlink("/proc/self/exe", error).parent_path() / program_name;
 }
 
 Status KernelCompiler::start() {

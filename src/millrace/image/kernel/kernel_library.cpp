@@ -42,7 +42,7 @@ KernelLibrary::Entry& KernelLibrary::look_up(const KernelSpec& spec, const Key& 
   const auto [position, is_new] = entries_.try_emplace(key);
   Entry& entry = position->second;
   if (!is_new) return entry;
-  if (spec.stages.size() == 1 && spec.stored.empty())
+  if (key.first == single_stage(*spec.stages[0].filter).key())
     entry.kernel = built_in_kernel(*spec.stages[0].filter, key.second);
   if (!entry.kernel && can_load_objects) {
     const auto object = options_.cache.load(key.first, key.second);
@@ -69,12 +69,14 @@ void KernelLibrary::request(const KernelSpec& spec, machine::Isa isa, Urgency ur
   enqueue(spec, {spec.key(), isa}, urgency);
 }
 
-Result<std::shared_ptr<const Kernel>> KernelLibrary::wait(const KernelSpec& spec, machine::Isa isa) {
+Result<std::shared_ptr<const Kernel>> KernelLibrary::wait(const KernelSpec& spec, machine::Isa isa,
+                                                          const std::stop_token& stop) {
   const Key key{spec.key(), isa};
   std::unique_lock lock(mutex_);
   enqueue(spec, key, Urgency::urgent);
   const Entry& entry = entries_.at(key);
-  changed_.wait(lock, [&] { return entry.state == State::done; });
+  if (!changed_.wait(lock, stop, [&] { return entry.state == State::done; }))
+    return std::unexpected(Error{ErrorKind::interrupted, "waiting for a kernel was stopped"});
   if (!entry.kernel) return std::unexpected(entry.error);
   return entry.kernel;
 }

@@ -17,6 +17,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -48,8 +49,10 @@ class KernelLibrary {
   // by a second request; if it is being compiled already, that begins again, since Linux lets nobody raise a
   // priority.
   void request(const KernelSpec& spec, machine::Isa isa, Urgency urgency = Urgency::background);
-  // Requests the kernel, urgently, and waits for it. An Error where it cannot be compiled.
-  [[nodiscard]] Result<std::shared_ptr<const Kernel>> wait(const KernelSpec& spec, machine::Isa isa);
+  // Requests the kernel, urgently, and waits for it. An Error where it cannot be compiled, and where the wait
+  // is stopped.
+  [[nodiscard]] Result<std::shared_ptr<const Kernel>> wait(const KernelSpec& spec, machine::Isa isa,
+                                                           const std::stop_token& stop = {});
 
   // Whether a compilation is going on: measurements taken meanwhile are not to be trusted blindly.
   [[nodiscard]] bool compiling() const;
@@ -94,7 +97,7 @@ class KernelLibrary {
 
   const KernelLibraryOptions options_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable_any changed_;
   std::map<Key, Entry> entries_;
   std::array<Worker, 2> workers_;  // by urgency
   bool stopping_ = false;

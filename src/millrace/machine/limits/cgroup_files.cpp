@@ -121,4 +121,11 @@ Result<std::optional<double>> parse_cfs_quota(std::string_view quota_us, std::st
   return std::optional(*quota / *period);
 }
 
+std::optional<std::uint64_t> parse_memory_limit(std::string_view content) {
+  constexpr std::uint64_t beyond_any_machine = std::uint64_t{1} << 62;
+  const auto words = words_of(content);
+  const auto bytes = words.size() == 1 ? parse_number<std::uint64_t>(words[0]) : std::nullopt;
+  return bytes && *bytes < beyond_any_machine ? bytes : std::nullopt;
+}
+
 }  // namespace millrace::machine

@@ -1,6 +1,6 @@
 #include "millrace/machine/limits/cgroup_limits.h"
 
-#include "millrace/base/kernel_file.h"
+#include "millrace/base/system_file.h"
 
 #include <algorithm>
 #include <array>
@@ -67,6 +67,11 @@ class LimitReader {
       take_quota(file, parse_cfs_quota(*quota, read(folder / "cpu.cfs_period_us").value_or("")));
   }
 
+  void read_memory(const fs::path& file) {
+    const auto bytes = parse_memory_limit(read(file).value_or(""));
+    if (bytes) limits_.memory = std::min(*bytes, limits_.memory.value_or(*bytes));
+  }
+
   // True when `folder` has a cpuset. One that is empty is inherited from the parent (version 2), hence false.
   bool read_cpuset(const fs::path& folder) {
     // The effective set is what the parents and hot-plugging leave of the configured one.
@@ -87,7 +92,7 @@ class LimitReader {
 
  private:
   [[nodiscard]] std::optional<std::string> read(const fs::path& file) const {
-    return read_kernel_file(below(root_, file));
+    return read_system_file(below(root_, file));
   }
 
   void take_quota(const fs::path& file, const Result<std::optional<double>>& quota) {
@@ -108,16 +113,20 @@ class LimitReader {
 }  // namespace
 
 CgroupLimits read_cgroup_limits(const fs::path& root) {
-  const auto memberships = parse_cgroup_memberships(read_kernel_file(root / "proc/self/cgroup").value_or(""));
-  const auto mounts = parse_cgroup_mounts(read_kernel_file(root / "proc/self/mountinfo").value_or(""));
+  const auto memberships = parse_cgroup_memberships(read_system_file(root / "proc/self/cgroup").value_or(""));
+  const auto mounts = parse_cgroup_mounts(read_system_file(root / "proc/self/mountinfo").value_or(""));
   const auto unified = find_folders(memberships, mounts, "");
 
   CgroupLimits limits;
   LimitReader reader(root, limits);
   // Both versions may be mounted side by side; a controller lives in one of them, so the other has no such
   // file.
-  for (const fs::path& folder : unified)
+  for (const fs::path& folder : unified) {
     reader.read_quota_v2(folder);
+    reader.read_memory(folder / "memory.max");
+  }
+  for (const fs::path& folder : find_folders(memberships, mounts, "memory"))
+    reader.read_memory(folder / "memory.limit_in_bytes");
   for (const fs::path& folder : find_folders(memberships, mounts, "cpu"))
     reader.read_quota_v1(folder);
   // Effective cpusets already take in those of the ancestors: the nearest one is enough.

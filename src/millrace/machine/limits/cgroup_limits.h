@@ -1,4 +1,4 @@
-// The CPU limits that control groups put on this process: quota and cpuset, version 1 and 2, nested.
+// The limits that control groups put on this process: CPU quota, cpuset and memory, version 1 and 2, nested.
 //
 // Only the calling process's own groups and those of their ancestors that are mounted are seen; a container
 // whose cgroup namespace hides its parents cannot know their limits.
@@ -7,6 +7,7 @@
 #include "millrace/base/result.h"
 #include "millrace/machine/cpus/cpu_set.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -23,6 +24,8 @@ struct CgroupLimits {
   // The CPUs that the group's cpuset allows; none when there is no cpuset controller.
   std::optional<CpuSet> cpuset;
   std::string cpuset_from;
+  // Bytes of memory; the least of the group's and all its ancestors'. None when no group limits it.
+  std::optional<std::uint64_t> memory;
   // One sentence for each file that exists but could not be understood; such a file limits nothing.
   std::vector<std::string> doubts;
 };
@@ -55,5 +58,8 @@ struct CgroupMount {
 // Version 1's cpu.cfs_quota_us and cpu.cfs_period_us: "-1" is no limit.
 [[nodiscard]] Result<std::optional<double>> parse_cfs_quota(std::string_view quota_us,
                                                             std::string_view period_us);
+
+// memory.max, or memory.limit_in_bytes of version 1, where a number near 2^63 is no limit.
+[[nodiscard]] std::optional<std::uint64_t> parse_memory_limit(std::string_view content);
 
 }  // namespace millrace::machine

@@ -1,5 +1,6 @@
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/machine/limits/cgroup_limits.h"
+#include "millrace/machine/limits/usable_memory.h"
 
 #include <filesystem>
 #include <fstream>
@@ -194,6 +195,27 @@ TEST(CgroupLimits, OfTheLiveMachineAreUnderstood) {
   const CgroupLimits limits = read_cgroup_limits();
   EXPECT_THAT(limits.doubts, IsEmpty());
   EXPECT_TRUE(!limits.quota || *limits.quota > 0);
+}
+
+TEST_F(CgroupLimitsTest, TheTightestMemoryOfAllAncestorsCounts) {
+  belongs_to("0::/user/app\n", v2_mounts);
+  write("sys/fs/cgroup/user/memory.max", "3000000\n");
+  write("sys/fs/cgroup/user/app/memory.max", "max\n");
+  EXPECT_EQ(read().memory, 3'000'000U);
+  EXPECT_EQ(usable_memory(root_), 3'000'000U);
+  write("proc/meminfo", "MemTotal:    9000 kB\nMemAvailable:    2000 kB\n");
+  EXPECT_EQ(usable_memory(root_), 2'048'000U);
+}
+
+TEST(UsableMemory, OfThisMachineIsKnown) {
+  EXPECT_GT(usable_memory(), 1U << 20);
+  EXPECT_LT(usable_memory(), std::uint64_t{1} << 60);
+}
+
+TEST(ParseMemoryLimit, KnowsNumbersAndTheWordsForNone) {
+  EXPECT_EQ(parse_memory_limit("1048576\n"), 1048576U);
+  for (const char* none : {"", "max\n", "9223372036854771712\n", "-1\n", "1 2\n"})
+    EXPECT_EQ(parse_memory_limit(none), std::nullopt) << none;
 }
 
 }  // namespace

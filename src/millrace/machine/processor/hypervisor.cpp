@@ -1,6 +1,6 @@
 #include "millrace/machine/processor/hypervisor.h"
 
-#include "millrace/base/kernel_file.h"
+#include "millrace/base/system_file.h"
 
 #include <algorithm>
 #include <array>
@@ -76,7 +76,7 @@ std::string hypervisor_of_firmware(std::string_view vendor, std::string_view pro
 
 std::string detect_hypervisor(const std::filesystem::path& root) {
   if (std::string name = hypervisor_of_cpuid(); !name.empty()) return name;
-  const auto text_of = [&](const char* file) { return read_kernel_file(root / file).value_or(""); };
+  const auto text_of = [&](const char* file) { return read_system_file(root / file).value_or(""); };
   if (text_of("sys/hypervisor/type").starts_with("xen")) return "Xen";
   if (text_of("proc/device-tree/hypervisor/compatible").find("kvm") != std::string::npos) return "KVM";
   if (!text_of("proc/device-tree/ibm,partition-name").empty()) return "PowerVM";

@@ -1,9 +1,9 @@
 #include "millrace/tuning/profile/private_database.h"
 
+#include "millrace/base/cache_folder.h"
 #include "millrace/base/descriptor.h"
 
 #include <fcntl.h>
-#include <system_error>
 #include <tuple>
 #include <unistd.h>
 
@@ -23,9 +23,8 @@ std::string foreign(const std::filesystem::path& path, uid_t owner) {
 
 std::string keep_private(const std::filesystem::path& database) {
   const std::filesystem::path path = database.parent_path();
-  std::error_code ignored;
-  std::filesystem::create_directories(path.parent_path(), ignored);
-  mkdir(path.c_str(), S_IRWXU);
+  if (!make_private_folder(path))
+    return fmt::format("there is no folder '{}', and none is made in another user's", path.string());
   const auto folder = Descriptor::owned(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat status{};
   if (!folder.is_open() || fstat(folder.get(), &status) != 0) return "";

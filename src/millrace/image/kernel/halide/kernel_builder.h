@@ -1,4 +1,4 @@
-// From a group of stages to a Halide pipeline, ready to be compiled ahead of time or just in time.
+// From a group of stages to a Halide pipeline, ready to be compiled.
 #pragma once
 
 #include "millrace/image/kernel/kernel_spec.h"

@@ -1,0 +1,59 @@
+// The words of a command line, as all programs read them.
+#pragma once
+
+#include "millrace/base/error_line.h"
+#include "millrace/base/parse_number.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace millrace {
+
+// A whole number as people mean it. CLI11 alone takes "010" for 8 and what is too large for the largest there
+// is. Becomes the number without leading zeros; what is wrong with it, or "".
+inline std::string make_decimal(std::string& text) {
+  const std::string sign = text.starts_with('-') ? "-" : "";
+  std::string digits = text.substr(sign.size());
+  if (digits.empty() || !std::ranges::all_of(digits, [](unsigned char c) { return std::isdigit(c) != 0; }))
+    return fmt::format("{} is not a whole number", text);
+  digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size() - 1));
+  text = sign + digits;
+  if (!parse_number<std::int64_t>(text) && !parse_number<std::uint64_t>(text))
+    return fmt::format("{} is too large", text);
+  return {};
+}
+
+// Whole numbers are decimal in all options of the program and its verbs.
+inline void read_decimals(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    const std::string type = option->get_type_name();
+    if (type.starts_with("INT") || type.starts_with("UINT"))
+      option->transform(CLI::Validator(make_decimal, ""));
+  }
+  for (CLI::App* verb : app.get_subcommands([](CLI::App*) { return true; }))
+    read_decimals(*verb);
+}
+
+// Reads the words into what was added to `app`. The exit code where the program is to end at once: 0 where
+// only help or a version was asked for, 2 after one line that names the wrong word and `help`, which says
+// more.
+[[nodiscard]] inline std::optional<int> read_command_line(CLI::App& app, int argc, char** argv,
+                                                          std::string_view program, std::string_view help) {
+  read_decimals(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    return report_error(program, {ErrorKind::usage, fmt::format("{}; see {}", error.what(), help)});
+  }
+  return std::nullopt;
+}
+
+}  // namespace millrace

@@ -1,0 +1,59 @@
+#include "millrace/base/run_guarded.h"
+
+#include "millrace/base/error_line.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+#include <fcntl.h>
+#include <new>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace millrace {
+namespace {
+
+int failed(std::string_view program, std::string_view message) noexcept {
+  try {
+    print_error(program, message);
+  } catch (...) {
+    // There is no memory even for that line.
+    std::fputs("out of memory\n", stderr);
+  }
+  return 1;
+}
+
+// Where standard streams are closed, the next file or socket that is opened would take their place, and get
+// what is meant for them. What they get instead cannot be read or written, and programs that are started find
+// them closed again.
+void reserve_standard_streams() {
+  for (const auto& [stream, mode] : {std::pair(STDIN_FILENO, O_WRONLY), std::pair(STDOUT_FILENO, O_RDONLY),
+                                     std::pair(STDERR_FILENO, O_RDONLY)})
+    if (fcntl(stream, F_GETFD) < 0 && errno == EBADF)
+      static_cast<void>(open("/dev/null", mode | O_CLOEXEC));  // the lowest that is free, which is this
+}
+
+}  // namespace
+
+int run_guarded(std::string_view program, const std::function<int()>& work) noexcept {
+  try {
+    reserve_standard_streams();
+    const int code = work();
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    return code != 0 ? code : failed(program, "standard output cannot be written");
+  } catch (const std::bad_alloc&) {
+    return failed(program, "out of memory; free some, or raise the limit (ulimit -v, the container's)");
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::resource_unavailable_try_again)
+      return failed(program,
+                    "no thread can be made; raise the limit of processes (ulimit -u, the container's)");
+    return failed(program, error.what());
+  } catch (const std::exception& error) {
+    return failed(program, error.what());
+  } catch (...) {
+    return failed(program, "ended by an unknown exception");
+  }
+}
+
+}  // namespace millrace
