@@ -1,13 +1,9 @@
 #include "millrace/placement/apply/thread_register.h"
 
 #include "millrace/base/clock.h"
-#include "millrace/machine/thread/thread_affinity.h"
 
 #include <algorithm>
-#include <array>
-#include <fcntl.h>
 #include <tuple>
-#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,22 +13,14 @@ namespace {
 
 using machine::CpuSet;
 
-// Opening a file costs several times reading it; beyond so many it is opened anew each time, so that the
-// limit of 1024 open files of most systems is kept.
-constexpr int most_open_files = 256;
 constexpr int observations_between_checks = 10;
 constexpr std::size_t migrations_read_at_once = 2;
 
 }  // namespace
 
 ThreadRegister::ThreadRegister(Surroundings surroundings, Policy policy, Journal& journal)
-    : surroundings_(std::move(surroundings)), policy_(std::move(policy)), journal_(&journal) {}
-
-ThreadRegister::~ThreadRegister() {
-  for (auto& [number, process] : processes_)
-    for (auto& [id, thread] : process.threads)
-      if (thread.times_file >= 0) close(thread.times_file);
-}
+    : surroundings_(std::move(surroundings)), policy_(std::move(policy)), journal_(&journal),
+      changer_(journal) {}
 
 std::pair<ThreadRegister::Process*, ThreadRegister::Thread*> ThreadRegister::find(pid_t thread) {
   const auto owner = owner_.find(thread);
@@ -47,20 +35,13 @@ std::optional<Heritage> ThreadRegister::heritage_of(pid_t number) const {
   if (owner == owner_.end()) return std::nullopt;
   const Process& process = processes_.at(owner->second);
   const Thread& thread = process.threads.at(number);
-  return Heritage{thread.original, thread.last, process.left_alone.contains(number)};
-}
-
-// To be called before `alive_` or the processes change.
-void ThreadRegister::count_crowd() {
-  const std::int64_t now = now_ns();
-  if (alive_ > 0) crowd_ns_[{static_cast<int>(processes_.size()), alive_}] += now - crowd_since_ns_;
-  crowd_since_ns_ = now;
+  return Heritage{thread.state.original, thread.state.last, process.left_alone.contains(number)};
 }
 
 ThreadRegister::Thread& ThreadRegister::add(Process& process, Thread thread) {
   thread.order = next_thread_++;
   last_birth_ns_ = process.last_birth_ns = now_ns();
-  const pid_t number = thread.number;
+  const pid_t number = thread.state.number;
   owner_[number] = process.id.number;
   Thread& added = process.threads.emplace(number, std::move(thread)).first->second;
   ++counts_.births;
@@ -71,10 +52,7 @@ ThreadRegister::Thread& ThreadRegister::add(Process& process, Thread thread) {
 void ThreadRegister::forget(Process& process, std::map<pid_t, Thread>::iterator thread) {
   ended_times_ += thread->second.times;
   ended_migrations_ += thread->second.migrations;
-  if (thread->second.times_file >= 0) {
-    close(thread->second.times_file);
-    --open_files_;
-  }
+  times_.forget(thread->first);
   process.left_alone.erase(thread->first);
   owner_.erase(thread->first);
   process.threads.erase(thread);
@@ -84,12 +62,6 @@ void ThreadRegister::forget(Process& process, std::map<pid_t, Thread>::iterator 
 void ThreadRegister::forget_if_empty(pid_t number) {
   const auto process = processes_.find(number);
   if (process != processes_.end() && process->second.threads.empty()) processes_.erase(process);
-}
-
-// False, and remembered, where it could not be written.
-bool ThreadRegister::journalled(const Status& written) {
-  if (!written && counts_.not_journalled.empty()) counts_.not_journalled = written.error().message;
-  return written.has_value();
 }
 
 Status ThreadRegister::process_began(pid_t number, const std::optional<Heritage>& heritage) {
@@ -103,27 +75,25 @@ Status ThreadRegister::process_began(pid_t number, const std::optional<Heritage>
   // What its maker was given, it inherited.
   if (heritage && same_but_nice(*now, heritage->last))
     process.original = heritage->original;
-  else if (const auto inherited = given_.original_of(*now))
+  else if (const auto inherited = changer_.original_of(*now))
     process.original = *inherited;
   if (restored_) {
     restore_newcomer(process.id, process.original);
     processes_.emplace(number, std::move(process));
     return {};
   }
-  std::ignore = journalled(journal_->add_process(process.id, process.original));
+  changer_.note(journal_->add_process(process.id, process.original));
   ++counts_.processes;
-  count_crowd();
   Process& added = processes_.emplace(number, std::move(process)).first->second;
-  Thread& main = add(
-      added, {.number = number, .main = true, .name = stat->name, .original = added.original, .last = *now});
+  Thread& main = add(added, {.state = {number, added.original, *now}, .main = true, .name = stat->name});
+  crowds_.change(processes_.size(), alive_);
   place_newcomer(added, main);
   return {};
 }
 
 void ThreadRegister::program_begins() {
   const std::scoped_lock lock(mutex_);
-  crowd_ns_.clear();
-  crowd_since_ns_ = now_ns();
+  crowds_.begin();
 }
 
 void ThreadRegister::process_executed(pid_t number, pid_t former) {
@@ -134,7 +104,6 @@ void ThreadRegister::process_executed(pid_t number, pid_t former) {
   const auto survivor = process.threads.find(former);
   if (survivor == process.threads.end()) return;
   const bool alone = process.left_alone.contains(former);
-  count_crowd();
   Thread thread = std::move(survivor->second);
   process.threads.erase(survivor);
   owner_.erase(former);
@@ -144,20 +113,17 @@ void ThreadRegister::process_executed(pid_t number, pid_t former) {
   process.left_alone.clear();
 
   const auto stat = read_task_stat(number, number);
-  thread.number = number;
+  thread.state.number = number;
   thread.main = true;
   thread.name = stat ? stat->name : "";
   thread.new_born = true;
-  if (thread.times_file >= 0 && former != number) {
-    // Its file has another name now.
-    close(std::exchange(thread.times_file, -1));
-    --open_files_;
-  }
+  times_.forget(former);  // its file has another name now
   // What it asks for first is how many CPUs there are.
   last_birth_ns_ = process.last_birth_ns = now_ns();
   owner_[number] = number;
   process.threads.emplace(number, std::move(thread));
   ++alive_;
+  crowds_.change(processes_.size(), alive_);
   if (alone) process.left_alone.insert(number);
   follow_policy();
 }
@@ -171,22 +137,23 @@ void ThreadRegister::thread_began(pid_t number, pid_t owner, const std::optional
   if (restored_) return restore_newcomer(process.id, process.original);
   auto now = read_original(number);
   if (!now) return;
-  Thread thread{.number = number, .original = process.original, .last = *now};
+  Thread thread{.state = {number, process.original, *now}};
+  Original& original = thread.state.original;
   bool alone = !same_but_nice(*now, process.original);
   if (!given.empty() && now->mask == given) {
     alone = false;
   } else if (heritage && same_but_nice(*now, heritage->last)) {
-    thread.original = heritage->original;
+    original = heritage->original;
     alone = heritage->left_alone;
-  } else if (const auto inherited = given_.original_of(*now); inherited && alone) {
-    thread.original = *inherited;
+  } else if (const auto inherited = changer_.original_of(*now); inherited && alone) {
+    original = *inherited;
     alone = false;
   }
-  if (alone) thread.original = *now;
-  if (!same_but_nice(thread.original, process.original))
-    std::ignore = journalled(journal_->add_thread(process.id, number, thread.original));
-  count_crowd();
+  if (alone) original = *now;
+  if (!same_but_nice(original, process.original))
+    changer_.note(journal_->add_thread(process.id, number, original));
   Thread& added = add(process, std::move(thread));
+  crowds_.change(processes_.size(), alive_);
   if (alone) leave_alone(process, added);
   place_newcomer(process, added);
 }
@@ -196,10 +163,10 @@ void ThreadRegister::thread_ended(pid_t number) {
   const auto owner = owner_.find(number);
   if (owner == owner_.end()) return;
   const pid_t id = owner->second;
-  count_crowd();
   Process& process = processes_.at(id);
   forget(process, process.threads.find(number));
   forget_if_empty(id);
+  crowds_.change(processes_.size(), alive_);
 }
 
 void ThreadRegister::set_policy(Policy policy) {
@@ -248,7 +215,7 @@ std::vector<ThreadPlan> ThreadRegister::plans_by(const Policy& policy,
 }
 
 void ThreadRegister::place_newcomer(Process& process, Thread& thread) {
-  if (restored_ || process.left_alone.contains(thread.number)) return;
+  if (restored_ || process.left_alone.contains(thread.state.number)) return;
   if (policy_.traits().each_by_itself) {
     const ThreadView view{thread.order, process.order, thread.main, thread.name};
     ThreadPlan plan = policy_(surroundings_, {&view, 1}).front();
@@ -274,90 +241,18 @@ void ThreadRegister::follow_policy() {
   if (!plans.empty()) newest_plan_ = plans.back();
 }
 
-bool ThreadRegister::as_left(Thread& thread) const {
-  const auto now = read_original(thread.number);
-  return !now || same_but_nice(*now, thread.last);
-}
-
 void ThreadRegister::give(Process& process, Thread& thread, const ThreadPlan& plan) {
   thread.new_born = false;
   thread.wanted = plan;
-  if (!counts_.not_journalled.empty()) return;
-  if (!as_left(thread)) return leave_alone(process, thread);
-  give_mask(process, thread, plan);
-  if (!process.left_alone.contains(thread.number)) give_attributes(thread, plan);
-}
-
-void ThreadRegister::give_mask(Process& process, Thread& thread, const ThreadPlan& plan) {
-  const CpuSet& mask = plan.mask.empty() ? thread.original.mask : plan.mask;
-  if (mask == thread.last.mask) return;
-  if (!journalled(journal_->add_mask(mask))) return;
-  // Writing takes a while, and a thread that is not stopped may choose for itself meanwhile.
-  if (!as_left(thread)) return leave_alone(process, thread);
-  auto granted = machine::bind_thread(thread.number, mask);
-  if (!granted) return refuse(granted.error());
-  ++counts_.changes;
-  if (*granted != mask) std::ignore = journalled(journal_->add_mask(*granted));
-  thread.last.mask = std::move(*granted);
-  given_.add(thread.last, thread.original);
-}
-
-void ThreadRegister::give_attributes(Thread& thread, const ThreadPlan& plan) {
-  machine::SchedulingChange change;
-  const auto scheduling_class = plan.scheduling_class.value_or(thread.original.scheduling_class);
-  if (scheduling_class != thread.last.scheduling_class) {
-    change.scheduling_class = scheduling_class;
-    if (!plan.scheduling_class) change.priority = thread.original.priority;
-  }
-  const bool fair = scheduling_class == machine::SchedulingClass::other ||
-                    scheduling_class == machine::SchedulingClass::batch;
-  const std::int64_t slice = plan.slice_ns.value_or(thread.original.slice_ns);
-  if (fair && slice != thread.last.slice_ns) change.slice_ns = slice;
-  if (change == machine::SchedulingChange()) return;
-  if (!journalled(journal_->add_attributes({scheduling_class, fair ? slice : 0}))) return;
-  const auto granted = machine::change_scheduling(thread.number, change);
-  if (!granted) return refuse(granted.error());
-  ++counts_.changes;
-  thread.last.scheduling_class = granted->scheduling_class;
-  thread.last.slice_ns = granted->slice_ns == machine::default_slice_ns() ? 0 : granted->slice_ns;
-  given_.add(thread.last, thread.original);
-  if (attributes_of(thread.last) != Attributes(scheduling_class, fair ? slice : 0))
-    std::ignore = journalled(journal_->add_attributes(attributes_of(thread.last)));
+  if (!changer_.give(thread.state, plan)) leave_alone(process, thread);
 }
 
 void ThreadRegister::leave_alone(Process& process, Thread& thread) {
-  process.left_alone.insert(thread.number);
-  std::ignore = journal_->leave_alone(process.id, thread.number);
+  process.left_alone.insert(thread.state.number);
+  std::ignore = journal_->leave_alone(process.id, thread.state.number);
   if (thread.name.empty())
-    if (const auto stat = read_task_stat(process.id.number, thread.number)) thread.name = stat->name;
+    if (const auto stat = read_task_stat(process.id.number, thread.state.number)) thread.name = stat->name;
   counts_.left_alone.insert(thread.name);
-}
-
-void ThreadRegister::refuse(const Error& error) {
-  // That a thread ends meanwhile is no refusal.
-  if (error.message.ends_with("gone")) return;
-  if (++counts_.refused == 1) counts_.first_refusal = error.message;
-}
-
-// False when the thread is gone.
-bool ThreadRegister::observe_thread(Process& process, Thread& thread) {
-  const std::string folder = fmt::format("/proc/{}/task/{}/", process.id.number, thread.number);
-  int file = thread.times_file;
-  if (file < 0) {
-    file = open((folder + "schedstat").c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) return false;
-    if (open_files_ < most_open_files) {
-      thread.times_file = file;
-      ++open_files_;
-    }
-  }
-  std::array<char, 96> text{};
-  const ssize_t size = pread(file, text.data(), text.size(), 0);
-  if (file != thread.times_file) close(file);
-  const auto times = parse_schedstat({text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))});
-  if (!times) return false;
-  thread.times = *times;
-  return true;
 }
 
 RunTimes ThreadRegister::observe() {
@@ -368,10 +263,12 @@ RunTimes ThreadRegister::observe() {
   bool renamed = false;
   for (auto& [number, process] : processes_)
     for (auto& [id, thread] : process.threads) {
-      if (!observe_thread(process, thread)) {
+      const auto times = times_.read(number, id);
+      if (!times) {
         gone.emplace_back(number, id);
         continue;
       }
+      thread.times = *times;
       living.emplace_back(&process, &thread);
       if (!thread.name.empty()) continue;
       if (const auto stat = read_task_stat(number, id)) thread.name = stat->name;
@@ -380,15 +277,15 @@ RunTimes ThreadRegister::observe() {
   for (std::size_t i = 0; i < std::min(migrations_read_at_once, living.size()); ++i) {
     const auto& [process, thread] = living[next_migrations_++ % living.size()];
     const auto text =
-        read_small_file(fmt::format("/proc/{}/task/{}/sched", process->id.number, thread->number));
+        read_small_file(fmt::format("/proc/{}/task/{}/sched", process->id.number, thread->state.number));
     if (text) thread->migrations = parse_field(*text, "se.nr_migrations").value_or(thread->migrations);
   }
-  if (!gone.empty()) count_crowd();
   for (const auto& [number, id] : gone) {
     const auto process = processes_.find(number);
     forget(process->second, process->second.threads.find(id));
     forget_if_empty(number);
   }
+  crowds_.change(processes_.size(), alive_);
   if (++observations_ % observations_between_checks == 0) find_changed_by_others();
   // Policies may go by name, main threads may have settled.
   if (renamed || to_be_planned_ || !gone.empty() || observations_ % 2 == 0) follow_policy();
@@ -402,7 +299,8 @@ RunTimes ThreadRegister::observe() {
 void ThreadRegister::find_changed_by_others() {
   for (auto& [number, process] : processes_)
     for (auto& [id, thread] : process.threads)
-      if (!process.left_alone.contains(id) && !as_left(thread)) leave_alone(process, thread);
+      if (!process.left_alone.contains(id) && !ThreadChanger::as_left(thread.state))
+        leave_alone(process, thread);
 }
 
 std::int64_t ThreadRegister::migrations() const {
@@ -434,10 +332,12 @@ void ThreadRegister::restore_newcomer(const ProcessId& process, const Original& 
 RegisterCounts ThreadRegister::counts() const {
   const std::scoped_lock lock(mutex_);
   RegisterCounts counts = counts_;
-  auto crowd_ns = crowd_ns_;
-  if (alive_ > 0) crowd_ns[{static_cast<int>(processes_.size()), alive_}] += now_ns() - crowd_since_ns_;
-  for (const auto& [crowd, ns] : crowd_ns)
-    counts.crowds.push_back({crowd.first, crowd.second, seconds(ns)});
+  const ThreadChanger::Counts& changed = changer_.counts();
+  counts.changes = changed.changes;
+  counts.refused = changed.refused;
+  counts.first_refusal = changed.first_refusal;
+  counts.not_journalled = changed.not_journalled;
+  counts.crowds = crowds_.crowds();
   return counts;
 }
 
@@ -466,7 +366,7 @@ bool ThreadRegister::changes_anything(const Policy& policy) {
   std::vector<std::pair<Process*, Thread*>> threads;
   const std::vector<ThreadPlan> plans = plans_by(policy, threads);
   for (std::size_t i = 0; i < threads.size(); ++i) {
-    const Original& original = threads[i].second->original;
+    const Original& original = threads[i].second->state.original;
     if (!plans[i].mask.empty() && plans[i].mask != original.mask) return true;
     if (plans[i].scheduling_class.value_or(original.scheduling_class) != original.scheduling_class)
       return true;

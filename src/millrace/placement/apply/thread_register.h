@@ -1,8 +1,11 @@
 // ThreadRegister: the threads of a program, what each had, what each was given, and the policy they follow.
 #pragma once
 
+#include "millrace/placement/apply/crowd_times.h"
 #include "millrace/placement/apply/heritage.h"
 #include "millrace/placement/apply/journal.h"
+#include "millrace/placement/apply/run_times_reader.h"
+#include "millrace/placement/apply/thread_changer.h"
 #include "millrace/placement/policy/candidates.h"
 #include "millrace/placement/policy/policy.h"
 #include "millrace/placement/task/task_files.h"
@@ -31,9 +34,8 @@ struct RegisterCounts {
   std::vector<Crowd> crowds;         // how many there were at once, and how long
 };
 
-// Told of births and ends by whoever watches the program, it keeps each thread as the policy says. Every
-// change is journalled before, and read back after; from the first line on that cannot be journalled nothing
-// is changed any more.
+// Told of births and ends by whoever watches the program, it keeps each thread as the policy says, by
+// ThreadChanger.
 //
 // Masks and the count of CPUs: programs take the number of CPUs from the mask of the thread that asks, mostly
 // main before it makes others. So main threads keep what they had until their process has had other threads
@@ -56,7 +58,6 @@ class ThreadRegister {
 
   // `journal` outlives the register, and is used by it alone.
   ThreadRegister(Surroundings surroundings, Policy policy, Journal& journal);
-  ~ThreadRegister();
   ThreadRegister(const ThreadRegister&) = delete;
   ThreadRegister& operator=(const ThreadRegister&) = delete;
 
@@ -106,17 +107,14 @@ class ThreadRegister {
 
  private:
   struct Thread {
-    pid_t number = 0;
+    ChangedThread state;
     int order = 0;
     bool main = false;
     std::string name;
-    Original original;
-    Original last;      // as it was last read back
     ThreadPlan wanted;  // what the policy said last
     bool new_born = true;
     RunTimes times;
     std::int64_t migrations = 0;
-    int times_file = -1;  // of schedstat, kept open
   };
   struct Process {
     int order = 0;
@@ -128,7 +126,6 @@ class ThreadRegister {
   };
 
   [[nodiscard]] std::pair<Process*, Thread*> find(pid_t thread);
-  void count_crowd();
   Thread& add(Process& process, Thread thread);
   void forget(Process& process, std::map<pid_t, Thread>::iterator thread);
   void forget_if_empty(pid_t process);
@@ -139,14 +136,8 @@ class ThreadRegister {
   void place_newcomer(Process& process, Thread& thread);
   void follow_policy();
   void give(Process& process, Thread& thread, const ThreadPlan& plan);
-  void give_mask(Process& process, Thread& thread, const ThreadPlan& plan);
-  void give_attributes(Thread& thread, const ThreadPlan& plan);
   void leave_alone(Process& process, Thread& thread);
-  void refuse(const Error& error);
   void restore_newcomer(const ProcessId& process, const Original& original) const;
-  [[nodiscard]] bool journalled(const Status& written);
-  [[nodiscard]] bool as_left(Thread& thread) const;
-  bool observe_thread(Process& process, Thread& thread);
   void find_changed_by_others();
 
   mutable std::mutex mutex_;
@@ -155,19 +146,18 @@ class ThreadRegister {
   Journal* journal_;
   std::map<pid_t, Process> processes_;
   std::unordered_map<pid_t, pid_t> owner_;  // process of each thread
-  GivenStates given_;
+  ThreadChanger changer_;
+  RunTimesReader times_;
+  CrowdTimes crowds_;
   ThreadPlan newest_plan_;
   bool to_be_planned_ = false;  // newcomers that the policy was not asked about
   RunTimes ended_times_;
   std::int64_t ended_migrations_ = 0;
   RegisterCounts counts_;
   int alive_ = 0;
-  std::map<std::pair<int, int>, std::int64_t> crowd_ns_;  // by processes and threads
-  std::int64_t crowd_since_ns_ = 0;
   std::int64_t last_birth_ns_ = 0;
   int next_thread_ = 0;
   int next_process_ = 0;
-  int open_files_ = 0;
   int observations_ = 0;
   std::size_t next_migrations_ = 0;
   bool restored_ = false;

@@ -157,6 +157,21 @@ Policy policy_of(const Plan& plan) {
           {.each_by_itself = plan.masks == MaskPolicy::none}};
 }
 
+Policy with_attributes(Policy policy, std::optional<machine::SchedulingClass> scheduling_class,
+                       std::optional<std::int64_t> slice_ns) {
+  const Policy::Traits traits = policy.traits();
+  return {[policy = std::move(policy), scheduling_class, slice_ns](const Surroundings& surroundings,
+                                                                   std::span<const ThreadView> threads) {
+            std::vector<ThreadPlan> plans = policy(surroundings, threads);
+            for (ThreadPlan& plan : plans) {
+              if (!plan.scheduling_class) plan.scheduling_class = scheduling_class;
+              if (!plan.slice_ns) plan.slice_ns = slice_ns;
+            }
+            return plans;
+          },
+          traits};
+}
+
 Policy cpu_list_policy(std::vector<CpuSet> lists) {
   return {
       [lists = std::move(lists)](const Surroundings& surroundings, std::span<const ThreadView> threads) {

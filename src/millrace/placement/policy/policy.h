@@ -87,6 +87,10 @@ class Policy {
 // The masks of the plan's policy, and its class and slice, for every thread.
 [[nodiscard]] Policy policy_of(const Plan& plan);
 
+// `policy`, with this class and slice for threads to which it gives none.
+[[nodiscard]] Policy with_attributes(Policy policy, std::optional<machine::SchedulingClass> scheduling_class,
+                                     std::optional<std::int64_t> slice_ns);
+
 // Explicit lists: thread number n gets lists[n mod size], as far as it is allowed; where nothing of it is
 // allowed, everything that is. `lists` is not empty.
 [[nodiscard]] Policy cpu_list_policy(std::vector<machine::CpuSet> lists);

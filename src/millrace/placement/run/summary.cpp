@@ -3,10 +3,8 @@
 #include "millrace/base/clock.h"
 #include "millrace/base/printable.h"
 
-#include <array>
 #include <cmath>
 #include <cstring>
-#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,14 +13,6 @@
 
 namespace millrace::placement {
 namespace {
-
-constexpr std::array<std::pair<BirthWay, std::string_view>, 5> ways = {{
-    {BirthWay::any, "auto"},
-    {BirthWay::ptrace, "ptrace"},
-    {BirthWay::shim, "shim"},
-    {BirthWay::polling, "poll"},
-    {BirthWay::none, "none"},
-}};
 
 double for_each_second(double value, double seconds) { return seconds > 0 ? value / seconds : 0; }
 
@@ -65,18 +55,6 @@ nlohmann::json gain_json(const GainEstimate& gain) {
 }
 
 }  // namespace
-
-std::string_view name_of(BirthWay way) {
-  for (const auto& [known, name] : ways)
-    if (known == way) return name;
-  return "none";
-}
-
-std::optional<BirthWay> parse_birth_way(std::string_view name) {
-  for (const auto& [way, known] : ways)
-    if (known == name) return way;
-  return std::nullopt;
-}
 
 int shell_code(int status) {
   constexpr int killed = 128;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "millrace/placement/apply/thread_register.h"
+#include "millrace/placement/run/birth_way.h"
 #include "millrace/placement/task/task_files.h"
 #include "millrace/placement/trials/plan_trials.h"
 #include "millrace/placement/trials/progress.h"
@@ -13,12 +14,6 @@
 #include <nlohmann/json_fwd.hpp>
 
 namespace millrace::placement {
-
-// How births are seen, best first. `any`: the first that works.
-enum class BirthWay { any, ptrace, shim, polling, none };
-// "auto", "ptrace", "shim", "poll", "none".
-[[nodiscard]] std::string_view name_of(BirthWay way);
-[[nodiscard]] std::optional<BirthWay> parse_birth_way(std::string_view name);
 
 // Rates while the program was untouched or a plan was in force.
 struct Phase {

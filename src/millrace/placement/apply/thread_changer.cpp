@@ -1,0 +1,76 @@
+#include "millrace/placement/apply/thread_changer.h"
+
+#include "millrace/machine/thread/scheduling_attributes.h"
+#include "millrace/machine/thread/thread_affinity.h"
+
+#include <utility>
+
+namespace millrace::placement {
+
+bool ThreadChanger::journalled(const Status& written) {
+  if (!written && counts_.not_journalled.empty()) counts_.not_journalled = written.error().message;
+  return written.has_value();
+}
+
+void ThreadChanger::note(const Status& written) { std::ignore = journalled(written); }
+
+void ThreadChanger::refuse(const Error& error) {
+  // That a thread ends meanwhile is no refusal.
+  if (error.message.ends_with("gone")) return;
+  if (++counts_.refused == 1) counts_.first_refusal = error.message;
+}
+
+bool ThreadChanger::as_left(const ChangedThread& thread) {
+  const auto now = read_original(thread.number);
+  return !now || same_but_nice(*now, thread.last);
+}
+
+bool ThreadChanger::give(ChangedThread& thread, const ThreadPlan& plan) {
+  if (!counts_.not_journalled.empty()) return true;
+  if (!as_left(thread) || !give_mask(thread, plan)) return false;
+  give_attributes(thread, plan);
+  return true;
+}
+
+bool ThreadChanger::give_mask(ChangedThread& thread, const ThreadPlan& plan) {
+  const machine::CpuSet& mask = plan.mask.empty() ? thread.original.mask : plan.mask;
+  if (mask == thread.last.mask) return true;
+  if (!journalled(journal_->add_mask(mask))) return true;
+  // Writing takes a while, and a thread that is not stopped may choose for itself meanwhile.
+  if (!as_left(thread)) return false;
+  auto granted = machine::bind_thread(thread.number, mask);
+  if (!granted) {
+    refuse(granted.error());
+    return true;
+  }
+  ++counts_.changes;
+  if (*granted != mask) note(journal_->add_mask(*granted));
+  thread.last.mask = std::move(*granted);
+  given_.add(thread.last, thread.original);
+  return true;
+}
+
+void ThreadChanger::give_attributes(ChangedThread& thread, const ThreadPlan& plan) {
+  machine::SchedulingChange change;
+  const auto scheduling_class = plan.scheduling_class.value_or(thread.original.scheduling_class);
+  if (scheduling_class != thread.last.scheduling_class) {
+    change.scheduling_class = scheduling_class;
+    if (!plan.scheduling_class) change.priority = thread.original.priority;
+  }
+  const bool fair = scheduling_class == machine::SchedulingClass::other ||
+                    scheduling_class == machine::SchedulingClass::batch;
+  const std::int64_t slice = plan.slice_ns.value_or(thread.original.slice_ns);
+  if (fair && slice != thread.last.slice_ns) change.slice_ns = slice;
+  if (change == machine::SchedulingChange()) return;
+  if (!journalled(journal_->add_attributes({scheduling_class, fair ? slice : 0}))) return;
+  const auto granted = machine::change_scheduling(thread.number, change);
+  if (!granted) return refuse(granted.error());
+  ++counts_.changes;
+  thread.last.scheduling_class = granted->scheduling_class;
+  thread.last.slice_ns = granted->slice_ns == machine::default_slice_ns() ? 0 : granted->slice_ns;
+  given_.add(thread.last, thread.original);
+  if (attributes_of(thread.last) != Attributes(scheduling_class, fair ? slice : 0))
+    note(journal_->add_attributes(attributes_of(thread.last)));
+}
+
+}  // namespace millrace::placement

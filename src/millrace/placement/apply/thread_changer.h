@@ -1,0 +1,63 @@
+// ThreadChanger: gives threads what a policy says, so that it can be undone.
+#pragma once
+
+#include "millrace/placement/apply/heritage.h"
+#include "millrace/placement/apply/journal.h"
+#include "millrace/placement/policy/policy.h"
+
+#include <optional>
+#include <string>
+
+#include <sys/types.h>
+
+namespace millrace::placement {
+
+// A thread as far as changes go.
+struct ChangedThread {
+  pid_t number = 0;
+  Original original;  // what it had before anything was changed
+  Original last;      // what it has, as it was last read back
+};
+
+// Every change is journalled before, and read back after; from the first line on that cannot be journalled
+// nothing is changed any more.
+//
+// Used by one thread at a time.
+class ThreadChanger {
+ public:
+  // `journal` outlives it.
+  explicit ThreadChanger(Journal& journal) : journal_(&journal) {}
+
+  // What `plan` says nothing of, the thread gets as it had it before. False, and nothing done, where somebody
+  // else has changed the thread.
+  [[nodiscard]] bool give(ChangedThread& thread, const ThreadPlan& plan);
+  // Whether nobody else has changed it, or it is gone.
+  [[nodiscard]] static bool as_left(const ChangedThread& thread);
+  // Remembers why, where a line could not be written.
+  void note(const Status& journalled);
+
+  // What somebody had had before who was given `state`; nothing for a state that nobody was given.
+  [[nodiscard]] std::optional<Original> original_of(const Original& state) const {
+    return given_.original_of(state);
+  }
+
+  struct Counts {
+    int changes = 0;  // masks, classes and slices that were set
+    int refused = 0;  // that the kernel did not grant
+    std::string first_refusal;
+    std::string not_journalled;  // why nothing is changed any more: what cannot be undone is not done
+  };
+  [[nodiscard]] const Counts& counts() const { return counts_; }
+
+ private:
+  [[nodiscard]] bool journalled(const Status& written);
+  [[nodiscard]] bool give_mask(ChangedThread& thread, const ThreadPlan& plan);
+  void give_attributes(ChangedThread& thread, const ThreadPlan& plan);
+  void refuse(const Error& error);
+
+  Journal* journal_;
+  GivenStates given_;
+  Counts counts_;
+};
+
+}  // namespace millrace::placement

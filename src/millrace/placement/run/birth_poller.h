@@ -1,0 +1,37 @@
+// BirthPoller: finds the births of a program by looking, where nothing else tells of them.
+#pragma once
+
+#include "millrace/placement/apply/thread_register.h"
+#include "millrace/placement/birth/birth_shim.h"
+
+#include <set>
+
+#include <sys/types.h>
+
+namespace millrace::placement {
+
+// Used by one thread at a time.
+class BirthPoller {
+ public:
+  // `threads`, told of what is found, and `shim` (null: none) outlive it.
+  BirthPoller(ThreadRegister& threads, BirthShim* shim) : threads_(&threads), shim_(shim) {}
+  BirthPoller(const BirthPoller&) = delete;
+  BirthPoller& operator=(const BirthPoller&) = delete;
+  // Orphans are init's again.
+  ~BirthPoller();
+
+  // Whether it found any that are new.
+  bool poll();
+  // From now on this process is left with all processes of the program whose makers have ended, and so finds
+  // them. Every child that this process has or makes is then the program's, but for `own` (-1: none).
+  void take_orphans(pid_t own);
+
+ private:
+  ThreadRegister* threads_;
+  BirthShim* shim_;
+  bool takes_orphans_ = false;
+  pid_t own_ = -1;
+  std::set<pid_t> seen_once_;  // where there is a shim: threads that /proc has shown
+};
+
+}  // namespace millrace::placement

@@ -1,0 +1,62 @@
+#include "millrace/placement/run/program_memory.h"
+
+#include "millrace/placement/policy/candidates.h"
+#include "millrace/placement/policy/surroundings.h"
+#include "millrace/placement/program/program_key.h"
+#include "millrace/placement/task/task_files.h"
+
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace millrace::placement {
+namespace {
+
+constexpr const char* processor_times_file = "/proc/stat";
+
+}  // namespace
+
+ProgramMemory::ProgramMemory(tuning::ProfileStore& profiles, const ProgramFile& program,
+                             const std::vector<std::string>& command, machine::CpuSet allowed,
+                             std::vector<std::string>& notes)
+    : profiles_(&profiles), allowed_(std::move(allowed)),
+      key_(program_key(program, command, allowed_, size_of_file)),
+      processor_times_(read_small_file(processor_times_file).value_or("")) {
+  const auto profile = profiles_->load(*key_);
+  if (!profile) notes.push_back(profile.error().message);
+  if (!profile || !*profile) return;
+  plan_ = parse_plan((*profile)->plan);
+  if (plan_ && !may_be_candidate(*plan_)) {
+    notes.push_back(
+        fmt::format("what is stored for it ({}) is nothing that is learnt: not followed", to_string(*plan_)));
+    plan_.reset();
+  }
+  // Most of what is gained on an idle machine is lost beside others: threads of class batch wait where
+  // others would interrupt, threads with masks cannot step aside. What is found out now says nothing of an
+  // idle one either.
+  if (plan_ && !plan_->untouched() && others_are_running(allowed_)) {
+    notes.push_back(
+        fmt::format("other programs are running: what was learnt ({}) is not followed, nor anything stored",
+                    to_string(*plan_)));
+    plan_.reset();
+    key_.reset();
+  }
+}
+
+void ProgramMemory::keep(Summary& summary) {
+  if (!key_ || !summary.learnt) return;
+  const auto loads = parse_load(processor_times_, read_small_file(processor_times_file).value_or(""));
+  const double others = taken_share(loads, allowed_, summary.seconds, summary.cpu_seconds);
+  if (others > most_for_others) {
+    summary.notes.push_back(fmt::format(
+        "other programs took {:.0f} % of the CPUs: nothing is stored of what was found", 100 * others));
+    return;
+  }
+  tuning::Profile profile{.plan = to_string(summary.plan)};
+  if (summary.gain) profile.costs.push_back({to_string(Plan()), std::exp(summary.gain->mean)});
+  if (const auto saved = profiles_->save(*key_, profile); !saved)
+    summary.notes.push_back(saved.error().message);
+}
+
+}  // namespace millrace::placement

@@ -1,0 +1,25 @@
+// rest_after: how long to rest after a look, so that looking costs no more than its share of a CPU.
+#pragma once
+
+#include "millrace/base/clock.h"
+
+#include <cstdint>
+#include <ctime>
+
+namespace millrace::placement {
+
+// Nanoseconds in which nothing is to be looked at after `look`, which is called, for it to take half a
+// hundredth of a CPU at most, however many threads it looks at.
+template <class Look> [[nodiscard]] std::int64_t rest_after(const Look& look) {
+  constexpr std::int64_t share = 200;
+  const auto cpu_time_ns = [] {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return nanoseconds(time);
+  };
+  const std::int64_t before = cpu_time_ns();
+  look();
+  return share * (cpu_time_ns() - before);
+}
+
+}  // namespace millrace::placement
