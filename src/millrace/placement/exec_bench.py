@@ -2,7 +2,7 @@
 """Compares programs under `millrace exec`, once it has learnt them, with the same programs as the kernel runs them.
 
     exec_bench.py MILLRACE CLIPS [--programs a,b] [--pairs 9] [--learn 48] [--results FILE] [--by-hand] [--costs]
-                  [--testing FOLDER]
+                  [--testing FOLDER] [--first-run]
 
 MILLRACE is the program, CLIPS the folder with foreman_cif.264 and flower_720p.264. Each program is learnt first, in a
 profile database of its own; then runs with and without millrace take turns, and the median of the pairs' ratios of wall
@@ -15,6 +15,10 @@ measured one by one, or one of them again.
 
 --by-hand compares instead, without learning, options of millrace exec by their own names with the default; and SCHED_RR, as root:
 the rounds' mean ratio and twice its standard error, and the switches that were made.
+
+--first-run measures instead what the first run of x264 gains, without anything learnt, by its own reports of frames: a clip
+that takes some 20 s, and beside it the same under class batch from the start; how many seconds after its start a plan was
+taken, and what. The pairs' order is random, and looks are taken only while nothing else runs.
 
 --costs measures instead what a birth costs, by the programs of --testing, and the start of a program.
 """
@@ -195,6 +199,59 @@ def by_hand(millrace, name, command, options, environment):
         print(f"| {name} | {way} | {mean:.3f} +- {2 * error:.3f} | {voluntary:.0f} | {involuntary:.0f} |", flush=True)
 
 
+def wait_for_idle(patience):
+    """Waits until the CPUs were idle for a second and a half; whether they were within `patience` seconds."""
+    end = time.monotonic() + patience
+    calm = 0
+    while time.monotonic() < end and calm < 3:
+        with open("/proc/stat", encoding="ascii") as file:
+            before = [int(word) for word in file.readline().split()[1:]]
+        time.sleep(0.5)
+        with open("/proc/stat", encoding="ascii") as file:
+            after = [int(word) for word in file.readline().split()[1:]]
+        idle, every = after[3] - before[3], sum(after) - sum(before)
+        calm = calm + 1 if idle > 0.93 * every else 0
+    return calm == 3
+
+
+def first_run(millrace, work, environment, options):
+    """x264 as the kernel runs it, under millrace that knows nothing yet, and under class batch, in random order."""
+    clip = f"{work}/foreman_cif_x{options.loops}.y4m"
+    if not os.path.exists(clip):
+        check_call(f"ffmpeg -v error -y -stream_loop {options.loops - 1} -i {work}/foreman_cif.y4m -pix_fmt yuv420p "
+                   f"-f yuv4mpegpipe {clip}.new")
+        os.rename(f"{clip}.new", clip)
+    words = f"{X264} {clip}".replace("--quiet --no-progress ", "").split()
+    with tempfile.TemporaryDirectory(prefix="millrace-first-run-") as folder:
+        os.chmod(folder, 0o777)
+        summary = f"{folder}/summary.json"
+        ways = {
+            "default": words,
+            "first": [millrace, "exec", "--quiet", "--no-profile", "-y", "--json", summary, "--", *words],
+            "batch": [millrace, "exec", "--quiet", "--policy", "none", "--sched", "batch", "--", *words],
+        }
+        user = as_user("nobody")
+        subprocess.run(["cat", clip], stdout=subprocess.DEVNULL, check=True)
+        ratios, batch_ratios, decided = [], [], []
+        for pair in range(options.pairs):
+            took = {}
+            calm = wait_for_idle(options.patience)
+            for way in random.sample(list(ways), len(ways)):
+                took[way] = seconds_of(ways[way], environment, **user)
+            with open(summary, encoding="utf-8") as file:
+                told = json.load(file)
+            ratios.append(took["default"] / took["first"])
+            batch_ratios.append(took["default"] / took["batch"])
+            taken = [decision for decision in told["decisions"] if " took class" in decision["text"]]
+            decided.append(taken[0]["time"] + 0.5 if taken else math.inf)
+            print(f"pair {pair + 1}: default {took['default']:.2f} s, first run {took['first']:.2f} s "
+                  f"({ratios[-1]:.3f}), class batch {took['batch']:.2f} s ({batch_ratios[-1]:.3f}); "
+                  f"{'; '.join(decision['text'] for decision in told['decisions']) or 'nothing decided'}"
+                  f"{'' if calm else ' (beside others)'}", flush=True)
+    print(f"first run against the default: {quartiles(ratios)}; class batch throughout: {quartiles(batch_ratios)}; "
+          f"decided {statistics.median(decided):.1f} s after the start in the median")
+
+
 def costs(millrace, testing, environment, pairs):
     """Birth by each way, monitoring and start-up."""
     user = as_user("nobody")
@@ -253,6 +310,9 @@ def main():
     parser.add_argument("--costs", action="store_true")
     parser.add_argument("--testing", default="")
     parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--first-run", action="store_true")
+    parser.add_argument("--loops", type=int, default=25, help="of foreman_cif, for --first-run")
+    parser.add_argument("--patience", type=float, default=60, help="seconds to wait for idle CPUs before a pair of --first-run")
     options = parser.parse_args()
     os.makedirs(options.work, exist_ok=True)
     millrace = os.path.abspath(options.millrace)
@@ -262,6 +322,10 @@ def main():
         environment.pop("XDG_RUNTIME_DIR", None)
         if options.costs:
             costs(millrace, options.testing, environment, options.pairs)
+            return
+        if options.first_run:
+            prepare(options.work, options.clips, [])
+            first_run(millrace, options.work, environment, options)
             return
         every = programs(options.work)
         names = options.programs.split(",") if options.programs else list(every)

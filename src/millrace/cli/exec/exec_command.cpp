@@ -81,8 +81,6 @@ Status learn(const placement::RunSettings& settings, const ExecOptions& options)
   if (!report->candidates.empty()) say("after {} runs, faster than untouched by:\n", report->runs);
   for (const auto& candidate : report->candidates)
     print(candidate.log_ratios, to_string(candidate.plan));
-  for (const auto& candidate : report->candidates)
-    print(candidate.confirmation, to_string(candidate.plan) + ", against untouched alone: decides");
   if (placement::disturbed(report->runs, report->beside_others))
     say("learnt: nothing, as others took the CPUs before {} of {} runs\n", report->beside_others,
         report->runs);
@@ -105,7 +103,10 @@ Result<std::optional<int>> execute(const ExecOptions& options) {
   if (options.profiles && !settings->policy) {
     const auto path = tuning::default_profile_path();
     if (path) {
-      store = tuning::ProfileStore::open(*path);
+      // A program that is to start waits for nobody.
+      tuning::ProfileLimits limits;
+      if (!options.learn) limits.patience_ms = 50;
+      store = tuning::ProfileStore::open(*path, limits);
       if (!store.warning().empty() && !options.quiet) print_error("millrace", store.warning());
       settings->profiles = &store;
     }

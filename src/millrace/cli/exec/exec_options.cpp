@@ -78,6 +78,7 @@ Status set_policy(const std::string& name, RunSettings& settings) {
 }
 
 Status set_progress(const ExecOptions& options, RunSettings& settings) {
+  settings.progress.known_programs = options.known_progress;
   if (options.progress.empty()) return {};
   settings.progress.pattern = options.progress;
   if (options.progress_from == "stdout") {
@@ -114,6 +115,8 @@ void add_options(CLI::App& verb, ExecOptions& options) {
       ->type_name("REGEX");
   verb.add_option("--progress-from", options.progress_from,
                   "stdout, stderr (default), or a descriptor's number");
+  verb.add_flag("!--no-progress", options.known_progress,
+                "do not read along what a program is known to report on standard error");
   verb.add_option("--learn", options.learn, "run the program so many times to learn its plan")
       ->type_name("N");
   verb.add_flag("!--no-profile", options.profiles, "neither use what was learnt nor keep what is");

@@ -22,6 +22,7 @@ struct ExecOptions {
   std::string birth = "auto";
   std::string progress;
   std::string progress_from = "stderr";
+  bool known_progress = true;
   std::optional<int> learn;
   bool profiles = true;
   bool quiet = false;

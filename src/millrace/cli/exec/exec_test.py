@@ -5,9 +5,11 @@ import json
 import os
 import resource
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 MILLRACE = ""
@@ -110,6 +112,18 @@ class Exec(unittest.TestCase):
         failing = self.run_exec("--learn", "40", "--", "sh", "-c", "exit 3")
         self.assertEqual(failing.returncode, 1)
         self.assertIn("exit code 3", failing.stderr)
+
+    def test_a_locked_database_delays_nothing_and_is_told_of_in_one_line(self):
+        self.run_exec("--", "true")
+        database = sqlite3.connect(os.path.join(self.folder.name, "millrace", "profiles.db"), isolation_level=None)
+        database.execute("PRAGMA locking_mode = EXCLUSIVE")
+        database.execute("BEGIN EXCLUSIVE")
+        began = time.monotonic()
+        done = self.run_exec("--", "sh", "-c", "exit 3")
+        self.assertEqual(done.returncode, 3)
+        self.assertLess(time.monotonic() - began, 4, "it has waited for the lock")
+        self.assertEqual(done.stderr.count("locked"), 1, done.stderr)
+        database.close()
 
     def test_a_standard_error_that_takes_nothing_leaves_the_exit_code_alone(self):
         reading, writing = os.pipe()

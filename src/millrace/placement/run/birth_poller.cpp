@@ -4,6 +4,7 @@
 
 #include <tuple>
 #include <unistd.h>
+#include <utility>
 
 #include <sys/prctl.h>
 
@@ -13,8 +14,8 @@ BirthPoller::~BirthPoller() {
   if (takes_orphans_) prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
-void BirthPoller::take_orphans(pid_t own) {
-  own_ = own;
+void BirthPoller::take_orphans(std::set<pid_t> own) {
+  own_ = std::move(own);
   takes_orphans_ = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
 }
 
@@ -40,7 +41,7 @@ bool BirthPoller::poll() {
   // Those whose makers have ended.
   if (takes_orphans_)
     for (const pid_t child : list_children(getpid()))
-      if (child != own_) std::ignore = threads_->process_began(child);
+      if (!own_.contains(child)) std::ignore = threads_->process_began(child);
   return threads_->births() != known;
 }
 

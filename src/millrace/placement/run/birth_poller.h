@@ -23,14 +23,14 @@ class BirthPoller {
   // Whether it found any that are new.
   bool poll();
   // From now on this process is left with all processes of the program whose makers have ended, and so finds
-  // them. Every child that this process has or makes is then the program's, but for `own` (-1: none).
-  void take_orphans(pid_t own);
+  // them. Every child that this process has or makes is then the program's, but for `own`.
+  void take_orphans(std::set<pid_t> own);
 
  private:
   ThreadRegister* threads_;
   BirthShim* shim_;
   bool takes_orphans_ = false;
-  pid_t own_ = -1;
+  std::set<pid_t> own_;
   std::set<pid_t> seen_once_;  // where there is a shim: threads that /proc has shown
 };
 

@@ -1,9 +1,11 @@
+#include "millrace/base/median.h"
 #include "millrace/placement/run/learn.h"
 #include "millrace/placement/trials/plans_testing.h"
 
 #include <cmath>
 #include <functional>
 #include <random>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -71,45 +73,54 @@ TEST(PlanSearch, EndsEarlyWhenEverythingIsWorse) {
   EXPECT_LT(found.runs, 60);
 }
 
-TEST(PlanSearch, EndsEarlyWhenTheBestOfTheSearchBringsNothing) {
+TEST(PlanSearch, EndsWhenTheRunsThatAreLeftCannotMakeAWinner) {
   int ended_early = 0;
   for (unsigned seed = 1; seed <= 50; ++seed)
     if (search([](const Plan&) { return 1.0; }, 0.005, 60, seed).runs < 60) ++ended_early;
   EXPECT_GE(ended_early, 40);
 }
 
-TEST(PlanSearch, ConfirmsByRunsThatDidNotChoose) {
-  PlanSearch search({batch, long_slice, one_to_one}, 40, 1);
-  int runs = 0;
-  while (const auto plan = search.next()) {
-    search.tell(*plan == batch ? 0.8 : 1.0);
-    ++runs;
+// What x264 gains by the class batch on two cores, and what its runs of a second scatter.
+TEST(PlanSearch, IsSureOfAGainOfAFifthWithinSixteenRuns) {
+  std::vector<double> runs;
+  for (unsigned seed = 1; seed <= 101; ++seed) {
+    const auto found =
+        search([](const Plan& plan) { return plan == one_to_one ? 1.0
+                                             : plan.untouched() ? 1.0
+                                                                : 0.83; },
+               0.05, 60, seed);
+    EXPECT_FALSE(found.plan.untouched()) << seed;
+    runs.push_back(found.runs + 1);  // and the first, which reads the files
   }
-  EXPECT_LE(runs, 40);
-  const auto& found = search.candidates().front();
-  EXPECT_GE(static_cast<int>(found.confirmation.size()), 9);
-  for (const auto& candidate : search.candidates())
-    EXPECT_EQ(candidate.confirmation.empty(), !(candidate.plan == batch));
-  EXPECT_EQ(search.gain()->pairs, static_cast<int>(found.confirmation.size()));
+  EXPECT_LE(median(runs), 16);
 }
 
 class SearchAmong : public testing::TestWithParam<std::size_t> {};
 
-TEST_P(SearchAmong, ReachesTheConfirmationWithTheLeastRuns) {
+TEST_P(SearchAmong, FindsTheOnlyOneThatGainsWhereverItStands) {
   std::vector<Plan> plans;
   for (std::size_t i = 0; i < GetParam(); ++i)
     plans.push_back({.slice_ns = static_cast<std::int64_t>(1'000'000 * (i + 1))});
-  PlanSearch search(plans, PlanSearch::least_runs(plans.size()), 5);
-  while (const auto plan = search.next())
-    search.tell(*plan == plans.back() ? 0.8 : 1.0);
+  PlanSearch search(plans, 120, 5);
+  int runs = 0;
+  while (const auto plan = search.next()) {
+    search.tell((*plan == plans.back() ? 0.8 : 1.0) * (1 + 0.001 * (++runs % 7)));
+  }
   EXPECT_EQ(search.best(), plans.back());
-  EXPECT_GE(search.gain()->pairs, 3);
+  EXPECT_NEAR(search.gain()->mean, std::log(1 / 0.8), 0.01);
 }
 
-INSTANTIATE_TEST_SUITE_P(Candidates, SearchAmong, testing::Range<std::size_t>(1, 12));
+INSTANTIATE_TEST_SUITE_P(Candidates, SearchAmong, testing::Range<std::size_t>(1, 9));
+
+TEST(PlanSearch, WinsWithTheLeastRuns) {
+  PlanSearch search({batch, long_slice}, PlanSearch::least_runs(), 5);
+  while (const auto plan = search.next())
+    search.tell(*plan == batch ? 0.8 : 1.0);
+  EXPECT_EQ(search.best(), batch);
+}
 
 TEST(PlanSearch, RunsNothingThatItCannotCompare) {
-  const auto found = search([](const Plan&) { return 1.0; }, 0.02, 3, 7);
+  const auto found = search([](const Plan&) { return 1.0; }, 0.02, PlanSearch::least_runs() - 1, 7);
   EXPECT_EQ(found.runs, 0);
   EXPECT_TRUE(found.plan.untouched());
 }

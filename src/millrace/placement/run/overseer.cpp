@@ -12,11 +12,17 @@ namespace {
 constexpr double first_look = 0.3;
 // Slower than this, bytes come in lumps that say nothing within a window.
 constexpr double least_bytes_for_second = 1e6;
+// A program that could have reported something does so in this time, or is judged by something else.
+constexpr double longest_without_reports = 2;
+// Reports that are further apart tell nothing of a window.
+constexpr double longest_window = 1.5;
+// A report that came so shortly before a moment tells of it, as a share of a window.
+constexpr double just_before = 0.1;
 
 }  // namespace
 
-Overseer::Overseer(ThreadRegister& threads, ReportReader* reports, const Plan& followed)
-    : threads_(&threads), reports_(reports), followed_(followed), next_ns_(now_ns()) {}
+Overseer::Overseer(ThreadRegister& threads, const ReportReader* reports, bool asked, const Plan& followed)
+    : threads_(&threads), reports_(reports), asked_(asked), followed_(followed), next_ns_(now_ns()) {}
 
 void Overseer::try_plans(std::vector<Plan> candidates, const TrialOptions& options,
                          std::optional<Plan> remembered) {
@@ -24,12 +30,16 @@ void Overseer::try_plans(std::vector<Plan> candidates, const TrialOptions& optio
 }
 
 Overseer::Reading Overseer::read_progress() {
-  Reading now{.time_ns = now_ns(), .times = threads_->observe()};
+  Reading now{.time_ns = now_ns(), .times = threads_->observe(), .total = {}};
+  now.total_ns = now.time_ns;
   if (!trials_) return now;
   const bool undecided = !source_;
   if (reports_ != nullptr && (undecided || source_ == ProgressSource::reported)) {
     now.total = reports_->total();
-    if (now.total) source_ = ProgressSource::reported;
+    if (now.total) {
+      source_ = ProgressSource::reported;
+      now.total_ns = reports_->time_ns();
+    }
   }
   if (source_ == ProgressSource::bytes || (undecided && !source_))
     now.total = bytes_.total(threads_->processes());
@@ -37,10 +47,12 @@ Overseer::Reading Overseer::read_progress() {
   return now;
 }
 
-// Once, after a first look. Reports that have not come by then are waited for, where they were asked for.
+// Once, after a first look. Reports that have not come by then are waited for: for ever, where they were
+// asked for.
 void Overseer::choose_source(const Reading& now) {
-  if (source_ || reports_ != nullptr) return;
   const double passed = seconds(now.time_ns - first_->time_ns);
+  if (source_ || (reports_ != nullptr && (asked_ || passed < longest_without_reports))) return;
+  reports_ = nullptr;
   if (now.total && first_->total && (*now.total - *first_->total) / passed >= least_bytes_for_second)
     source_ = ProgressSource::bytes;
   else if (instructions_.total(threads_->threads()))
@@ -62,35 +74,65 @@ void Overseer::account(const Reading& now, bool changed) {
 }
 
 std::optional<double> Overseer::rate(const Reading& from, const Reading& to) const {
-  const double passed = seconds(to.time_ns - from.time_ns);
+  const double passed = seconds(to.total_ns - from.total_ns);
   const RunTimes times = to.times - from.times;
   // A window in which nothing ran, as after Ctrl-Z, tells nothing; nor does one that lasted far too long.
-  if (times.run_ns <= 0 || passed > 2 * window_.seconds) return std::nullopt;
+  const double longest = source_ == ProgressSource::reported ? longest_window : 2 * window_.seconds;
+  if (times.run_ns <= 0 || passed > longest || passed <= 0) return std::nullopt;
   if (!from.total || !to.total) return std::nullopt;
   return (*to.total - *from.total) / passed;
 }
 
 void Overseer::begin_window() {
-  window_ = trials_->ask();
   // A plan that is the same as untouched for the threads there are needs no trial.
-  while (trials_->trying() && !window_.plan.untouched() &&
-         !threads_->changes_anything(policy_of(window_.plan))) {
+  for (const Plan* plan = trials_->trying();
+       plan != nullptr && !plan->untouched() && !threads_->changes_anything(policy_of(*plan));
+       plan = trials_->trying())
     trials_->skip();
-    window_ = trials_->ask();
-  }
+  window_ = trials_->ask();
   if (window_.plan != followed_) {
     followed_ = window_.plan;
     threads_->set_policy(policy_of(followed_));
   }
-  const std::int64_t now = now_ns();
-  window_end_ns_ = now + nanoseconds(window_.seconds);
+  window_begun_ns_ = now_ns();
   step_ = Step::settling;
-  next_ns_ = now + nanoseconds(window_.settle);
+  awaits_report_ = false;
+  next_ns_ = window_begun_ns_ + nanoseconds(window_.settle);
 }
 
-void Overseer::end_window(const Reading& now) {
-  trials_->tell(rate(window_start_, now));
+void Overseer::end_window(const Reading& now, std::optional<double> rate) {
+  trials_->tell(rate, seconds(now.time_ns - window_begun_ns_));
   begin_window();
+}
+
+// Whether what is known of progress is true for about that moment or a later one.
+bool Overseer::reported_since(const Reading& now, std::int64_t time_ns) const {
+  return source_ != ProgressSource::reported || trials_->trying() == nullptr ||
+         now.total_ns >= time_ns - nanoseconds(just_before * window_.seconds);
+}
+
+// With every observation until then, so that a program that reports no more is not waited for for ever.
+void Overseer::wait_for_report(const Reading& now) {
+  awaits_report_ = true;
+  if (seconds(now.time_ns - window_begun_ns_) > 2 * longest_window) end_window(now, std::nullopt);
+}
+
+void Overseer::settle(const Reading& now) {
+  if (!reported_since(now, window_begun_ns_)) return wait_for_report(now);
+  awaits_report_ = false;
+  window_start_ = now;
+  window_end_ns_ = now.total_ns + nanoseconds(window_.seconds - window_.settle);
+  step_ = Step::measuring;
+  next_ns_ = std::min(next_ns_, window_end_ns_);
+}
+
+void Overseer::measure(const Reading& now) {
+  if (now.time_ns < window_end_ns_) {
+    next_ns_ = std::min(next_ns_, window_end_ns_);
+    return;
+  }
+  if (!reported_since(now, window_end_ns_)) return wait_for_report(now);
+  end_window(now, rate(window_start_, now));
 }
 
 void Overseer::tick() {
@@ -101,24 +143,19 @@ void Overseer::tick() {
   if (!first_) first_ = now;
   switch (step_) {
   case Step::waiting:
+    awaits_report_ = reports_ != nullptr;
     // One thread alone gains nothing from where it is.
-    if (now.time_ns - first_->time_ns < nanoseconds(first_look) || threads_->alive() < 2) return;
+    if (threads_->alive() < 2) return;
+    if (!source_ && seconds(now.time_ns - first_->time_ns) < first_look) return;
     choose_source(now);
     if (source_) begin_window();
     // Guessing, from how long threads wait or how often they switch, misleads with just those that gain.
     if (unjudged_) trials_.reset();
     return;
   case Step::settling:
-    window_start_ = now;
-    step_ = Step::measuring;
-    next_ns_ = std::min(next_ns_, window_end_ns_);
-    return;
+    return settle(now);
   case Step::measuring:
-    if (now.time_ns < window_end_ns_) {
-      next_ns_ = std::min(next_ns_, window_end_ns_);
-      return;
-    }
-    end_window(now);
+    return measure(now);
   }
 }
 

@@ -16,9 +16,10 @@ namespace millrace::placement {
 // Called whenever next_ns() has come; never waits. Used by one thread.
 class Overseer {
  public:
-  // `threads` and `reports` (null: no reports) outlive it. followed: the plan that the threads' policy is,
+  // `threads` and `reports` (null: no reports) outlive it. asked: reports are what the user wants it to be
+  // judged by; else, where none come, something else is. followed: the plan that the threads' policy is,
   // where it is one.
-  Overseer(ThreadRegister& threads, ReportReader* reports, const Plan& followed);
+  Overseer(ThreadRegister& threads, const ReportReader* reports, bool asked, const Plan& followed);
 
   // Tries plans from now on, beginning with `remembered` where there is one, which is followed already.
   // Without this the threads' policy stays what it is.
@@ -27,6 +28,9 @@ class Overseer {
   // When it wants to be called next, on the clock of now_ns().
   [[nodiscard]] std::int64_t next_ns() const { return next_ns_; }
   void tick();
+  // Whether it wants to be called as soon as the program has reported something, too: programs report when
+  // they like, and what they report is true at that moment.
+  [[nodiscard]] bool awaits_report() const { return awaits_report_; }
   // Reads the last of what there is, for the summary.
   void finish(Summary& summary);
 
@@ -37,17 +41,23 @@ class Overseer {
     std::int64_t time_ns = 0;
     RunTimes times;
     std::optional<double> total;
+    std::int64_t total_ns = 0;  // when that was true
   };
 
   [[nodiscard]] Reading read_progress();
   void choose_source(const Reading& now);
   void account(const Reading& now, bool changed);
   void begin_window();
-  void end_window(const Reading& now);
+  [[nodiscard]] bool reported_since(const Reading& now, std::int64_t time_ns) const;
+  void wait_for_report(const Reading& now);
+  void settle(const Reading& now);
+  void measure(const Reading& now);
+  void end_window(const Reading& now, std::optional<double> rate);
   [[nodiscard]] std::optional<double> rate(const Reading& from, const Reading& to) const;
 
   ThreadRegister* threads_;
-  ReportReader* reports_;
+  const ReportReader* reports_;
+  bool asked_;
   ByteCounter bytes_;
   InstructionCounters instructions_;
   std::optional<ProgressSource> source_;
@@ -58,8 +68,10 @@ class Overseer {
   enum class Step { waiting, settling, measuring };
   Step step_ = Step::waiting;
   PlanTrials::Window window_;
-  Reading window_start_;
+  std::int64_t window_begun_ns_ = 0;
+  Reading window_start_;  // from when on it is measured
   std::int64_t window_end_ns_ = 0;
+  bool awaits_report_ = false;
   Plan followed_;
 
   Reading last_;

@@ -9,6 +9,8 @@
 #include "millrace/placement/birth/birth_shim.h"
 #include "millrace/placement/birth/follower.h"
 #include "millrace/placement/birth/forwarded_signals.h"
+#include "millrace/placement/birth/group_witness.h"
+#include "millrace/placement/birth/signals_for_program.h"
 #include "millrace/placement/policy/candidates.h"
 #include "millrace/placement/policy/surroundings.h"
 #include "millrace/placement/program/program_file.h"
@@ -18,7 +20,6 @@
 #include "millrace/placement/run/permission.h"
 #include "millrace/placement/run/program_memory.h"
 #include "millrace/placement/run/rest_after.h"
-#include "millrace/placement/trials/output_tap.h"
 
 #include <algorithm>
 #include <array>
@@ -44,8 +45,6 @@ constexpr std::int64_t short_program_ns = 200'000'000;
 // Nor on those whose plan is known, until it is nearly time to look whether it still holds: reading the
 // topology meanwhile would cost a program of a second or two one or two percent.
 constexpr std::int64_t known_program_ns = 3'000'000'000;
-// A signal that was sent to the whole process group reaches the program by itself within this time.
-constexpr std::int64_t group_signal_ns = 20'000'000;
 
 // The masks of the first births, for a shim to take without asking.
 std::vector<CpuSet> masks_in_advance(const Policy& policy, const Surroundings& surroundings) {
@@ -84,13 +83,13 @@ class Run {
 
  private:
   [[nodiscard]] std::optional<Plan> remembered() const { return memory_ ? memory_->plan() : std::nullopt; }
-  Status prepare_reports();
   Status prepare_threads();
   void begin_trials();
   void oversee(Follower* follower, pid_t process);
   [[nodiscard]] bool polls() const {
     return summary_.birth == BirthWay::polling || summary_.birth == BirthWay::shim || handed_over_;
   }
+  void begin_polling();
   void hand_over_in_time(Follower& follower, std::int64_t now);
   void restore(Follower* follower);
   [[nodiscard]] bool pass_on(Follower* follower, pid_t process, const signalfd_siginfo& signal);
@@ -104,30 +103,16 @@ class Run {
   std::int64_t begun_ns_ = now_ns();
   std::optional<machine::Topology> topology_;
   std::optional<ProgramMemory> memory_;
-  std::optional<ReportReader> reports_;
-  std::optional<OutputTap> tap_;
+  std::optional<Reports> reports_;
   std::optional<BirthShim> shim_;
   pid_t guardian_ = -1;
   bool handed_over_ = false;
   ExecutedPrograms executed_;
   std::optional<ThreadRegister> threads_;
   std::optional<BirthPoller> births_;
+  std::optional<GroupWitness> witness_;
   std::optional<Overseer> overseer_;
 };
-
-Status Run::prepare_reports() {
-  const ProgressSettings& progress = settings_.progress;
-  if (progress.stream == ReportStream::none) return {};
-  auto reader = ReportReader::make(progress.pattern);
-  if (!reader) return std::unexpected(reader.error());
-  reports_.emplace(std::move(*reader));
-  auto tap = progress.stream == ReportStream::descriptor ? OutputTap::on_new_descriptor(progress.descriptor)
-             : progress.stream == ReportStream::output   ? OutputTap::on_stream(STDOUT_FILENO)
-                                                         : OutputTap::on_stream(STDERR_FILENO);
-  if (!tap) return std::unexpected(tap.error());
-  tap_.emplace(std::move(*tap));
-  return {};
-}
 
 Status Run::prepare_threads() {
   Policy policy = with_attributes(settings_.policy.value_or(policy_of(remembered().value_or(Plan()))),
@@ -157,7 +142,8 @@ Status Run::prepare_threads() {
   }
   threads_.emplace(std::move(surroundings), std::move(policy), journal_);
   births_.emplace(*threads_, shim_ ? &*shim_ : nullptr);
-  overseer_.emplace(*threads_, reports_ ? &*reports_ : nullptr, remembered().value_or(Plan()));
+  overseer_.emplace(*threads_, reports_ ? &reports_->reader : nullptr,
+                    settings_.progress.stream != ReportStream::none, remembered().value_or(Plan()));
   return {};
 }
 
@@ -187,7 +173,12 @@ Result<Summary> Run::launch() {
     summary_.notes.emplace_back("a static program loads no shim; its births are found by polling");
   if (!settings_.policy && settings_.profiles != nullptr && program)
     memory_.emplace(*settings_.profiles, *program, settings_.command, allowed_, summary_.notes);
-  if (auto ready = prepare_reports(); !ready) return std::unexpected(ready.error());
+  ProgressSettings progress = settings_.progress;
+  if (!settings_.policy)
+    progress = with_known_progress(std::move(progress), program ? &*program : nullptr, settings_.command);
+  auto reports = read_along(progress);
+  if (!reports) return std::unexpected(reports.error());
+  reports_ = std::move(*reports);
   const auto guardian = Guardian::start(journal_);
   if (!guardian) return std::unexpected(guardian.error());
   guardian_ = guardian->process();
@@ -197,13 +188,13 @@ Result<Summary> Run::launch() {
                         .blocked_signals = settings_.blocked_signals,
                         .ignored_signals = settings_.ignored_signals};
   if (shim_) launch.environment = shim_->environment();
-  if (tap_) launch.descriptors.push_back(tap_->for_program());
+  if (reports_) launch.descriptors.push_back(reports_->tap.for_program());
   auto waiting = WaitingProgram::make(launch);
   if (!waiting) return std::unexpected(waiting.error());
-  if (tap_) tap_->launched();
+  if (reports_) reports_->tap.launched();
 
   // From here on nothing else is made that would be this process's child.
-  if (polls()) births_->take_orphans(guardian_);
+  if (polls()) begin_polling();
   Follower follower(*threads_);
   follower.on_exec([this](pid_t executed) { return executed_.must_not_be_traced(executed); });
   const auto launched = follower.launch(*waiting, summary_.birth == BirthWay::ptrace);
@@ -211,7 +202,7 @@ Result<Summary> Run::launch() {
   if (summary_.birth == BirthWay::ptrace && !launched->traced) {
     summary_.birth = BirthWay::polling;
     summary_.birth_reason = launched->not_traced;
-    births_->take_orphans(guardian_);
+    begin_polling();
   }
   summary_.startup_ms = static_cast<double>(launched->time_ns - begun_ns_) / 1e6;
   if (launched->exec_error != 0)
@@ -262,6 +253,14 @@ Result<Summary> Run::attach() {
   return finish(follower ? &*follower : nullptr);
 }
 
+// Nobody sees the program's births and signals from now on but by looking.
+void Run::begin_polling() {
+  auto witness = GroupWitness::start();
+  // Without, signals to the group arrive twice.
+  if (witness) witness_.emplace(std::move(*witness));
+  births_->take_orphans({guardian_, witness_ ? witness_->process() : -1});
+}
+
 void Run::hand_over_in_time(Follower& follower, std::int64_t now) {
   if (summary_.birth != BirthWay::ptrace || handed_over_) return;
   const std::int64_t quiet_since = std::max(begun_ns_, threads_->last_birth_ns());
@@ -273,7 +272,7 @@ void Run::hand_over_in_time(Follower& follower, std::int64_t now) {
   summary_.birth_reason =
       fmt::format("by polling since {:.1f} s, when births had ceased or a program wanted to trace",
                   seconds(now - begun_ns_));
-  births_->take_orphans(guardian_);
+  begin_polling();
 }
 
 // Everything that descends from the program, also what is being born at this moment.
@@ -300,20 +299,8 @@ bool Run::pass_on(Follower* follower, pid_t process, const signalfd_siginfo& sig
   if (settings_.attach)
     return (number != SIGINT && number != SIGTERM && number != SIGHUP) ||
            settings_.ignored_signals.contains(number);
-  // The terminal signals the whole process group, and so the program; the program itself means its group, or
-  // the shell that it takes this process for.
-  if (signal.ssi_code > 0 || threads_->knows(static_cast<pid_t>(signal.ssi_pid))) return true;
-  const std::int64_t until = now_ns() + group_signal_ns;
-  while (follower != nullptr && now_ns() < until) {
-    const SeenSignal seen = follower->last_signal();
-    if (seen.number == number && seen.sender == static_cast<pid_t>(signal.ssi_pid) &&
-        now_ns() - seen.time_ns < 2 * group_signal_ns)
-      return true;
-    constexpr useconds_t pause_us = 1000;
-    if (polls()) break;
-    usleep(pause_us);
-  }
-  kill(process, number);
+  if (is_for_program(signal, *threads_, polls() ? nullptr : follower, witness_ ? &*witness_ : nullptr))
+    kill(process, number);
   return true;
 }
 
@@ -322,13 +309,17 @@ void Run::oversee(Follower* follower, pid_t process) {
   std::int64_t poll_at = begun_ns_;
   bool trials_to_begin = !settings_.policy;
   std::int64_t rest_until = 0;
+  bool rests_long = false;
   while (true) {
     std::int64_t next = std::max(overseer_->next_ns(), rest_until);
     if (polls()) next = std::min(next, poll_at);
     const std::int64_t wait_ms = std::max<std::int64_t>(0, (next - now_ns() + 999'999) / 1'000'000);
-    std::array<pollfd, 2> ready = {
+    std::array<pollfd, 3> ready = {
         pollfd{.fd = signals_.descriptor(), .events = POLLIN, .revents = 0},
-        pollfd{.fd = follower == nullptr ? -1 : follower->end_descriptor(), .events = POLLIN, .revents = 0}};
+        pollfd{.fd = follower == nullptr ? -1 : follower->end_descriptor(), .events = POLLIN, .revents = 0},
+        pollfd{.fd = reports_ && overseer_->awaits_report() ? reports_->tap.descriptor() : -1,
+               .events = POLLIN,
+               .revents = 0}};
     poll(ready.data(), ready.size(), static_cast<int>(wait_ms));
     if (ready[1].revents != 0) return;
     while (const auto signal = signals_.take())
@@ -345,13 +336,16 @@ void Run::oversee(Follower* follower, pid_t process) {
           settings_.attach ? read_task_stat(process, process) : std::optional<TaskStat>(TaskStat());
       if (!stat || stat->state == 'Z') return;
     }
-    if (tap_) reports_->take(tap_->take());
-    if (now < std::max(overseer_->next_ns(), rest_until)) continue;
+    if (reports_) reports_->reader.take(reports_->tap.take(), now);
+    const bool reported = overseer_->awaits_report() && reports_->reader.time_ns() == now && !rests_long;
+    if (!reported && now < std::max(overseer_->next_ns(), rest_until)) continue;
     if (trials_to_begin && now - begun_ns_ >= (remembered() ? known_program_ns : short_program_ns)) {
       begin_trials();
       trials_to_begin = false;
     }
-    rest_until = now + rest_after([this] { overseer_->tick(); });
+    const std::int64_t rest = rest_after([this] { overseer_->tick(); });
+    rests_long = rest > Overseer::observation_ns;
+    rest_until = now + rest;
   }
 }
 
@@ -387,7 +381,7 @@ Summary Run::finish(Follower* follower) {
     summary_.notes.push_back(std::move(note));
   if (memory_) memory_->keep(summary_);
   constexpr double patience = 2;
-  if (tap_) tap_->finish(patience);
+  if (reports_) reports_->tap.finish(patience);
   return std::move(summary_);
 }
 

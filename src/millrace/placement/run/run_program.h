@@ -5,9 +5,9 @@
 #include "millrace/machine/topology/topology.h"
 #include "millrace/placement/birth/ignored_signals.h"
 #include "millrace/placement/policy/policy.h"
+#include "millrace/placement/run/reports.h"
 #include "millrace/placement/run/summary.h"
 #include "millrace/placement/trials/plan_trials.h"
-#include "millrace/placement/trials/progress.h"
 #include "millrace/tuning/profile/profile_store.h"
 
 #include <csignal>
@@ -16,15 +16,6 @@
 #include <vector>
 
 namespace millrace::placement {
-
-// Where numbers that tell of progress are looked for.
-enum class ReportStream { none, output, error, descriptor };
-
-struct ProgressSettings {
-  ReportStream stream = ReportStream::none;
-  int descriptor = 0;   // of the program, for ReportStream::descriptor
-  std::string pattern;  // see ReportReader
-};
 
 // What a policy wants to know of the machine: reading it delays the program's start.
 enum class MasksNeed { nothing, topology, load };

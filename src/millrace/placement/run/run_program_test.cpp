@@ -210,13 +210,34 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values("dynamic", "static")),
     [](const auto& test) { return name_of_way(std::get<0>(test.param)) + "_" + std::get<1>(test.param); });
 
-TEST(RunProgram, SignalToTheWholeGroupArrivesOnce) {
-  TestProcess run(fixed(MaskPolicy::none, BirthWay::ptrace, {testing_program("dynamic", "signals"), "count"}),
-                  [] { setpgid(0, 0); });
+// A way, and whether it has been handed over to polling by then.
+class GroupSignals : public testing::TestWithParam<std::pair<BirthWay, bool>> {};
+
+TEST_P(GroupSignals, ArriveOnce) {
+  const auto [way, handed_over] = GetParam();
+  RunSettings settings = fixed(MaskPolicy::none, way, {testing_program("dynamic", "signals"), "count"});
+  if (handed_over) settings.hand_over_ns = 1;
+  TestProcess run(settings, [] { setpgid(0, 0); });
   ASSERT_TRUE(run.wait_for_output("ready"));
+  const pid_t program = run.program();
+  if (handed_over) {
+    EXPECT_TRUE(eventually([program] { return tracer_of(program) == 0; }));
+    usleep(300'000);
+  }
   kill(-run.process(), SIGUSR1);
-  EXPECT_EQ(run.finish().status, 1);
+  // And one to millrace alone arrives as well.
+  usleep(100'000);
+  kill(run.process(), SIGUSR1);
+  EXPECT_EQ(run.finish().status, 2);
 }
+
+INSTANTIATE_TEST_SUITE_P(Ways, GroupSignals,
+                         testing::Values(std::pair(BirthWay::ptrace, false),
+                                         std::pair(BirthWay::ptrace, true), std::pair(BirthWay::shim, false),
+                                         std::pair(BirthWay::polling, false)),
+                         [](const auto& test) {
+                           return name_of_way(test.param.first) + (test.param.second ? "_handed_over" : "");
+                         });
 
 TEST(RunProgram, ProgramsThatTraceOthersAreNotTraced) {
   RunSettings settings =

@@ -22,11 +22,13 @@ void GainEvidence::add(double log_ratio) {
   sizes_.push_back(std::abs(log_ratio));
 }
 
-double GainEvidence::value() const {
+double GainEvidence::best_after(int ratios) const {
   double sum = 0;
   for (std::size_t i = 0; i < shares.size(); ++i)
-    sum += shares[i] * fortunes_[i];
+    sum += shares[i] * fortunes_[i] * std::pow(1 + stakes[i], ratios);
   return sum;
 }
+
+double GainEvidence::value() const { return best_after(0); }
 
 }  // namespace millrace::placement

@@ -17,6 +17,8 @@ class GainEvidence {
   void add(double log_ratio);
   // The fortune: from 1 on, towards infinity where there is a gain, towards 0 where there is a loss.
   [[nodiscard]] double value() const;
+  // What it may become at most by so many more ratios.
+  [[nodiscard]] double best_after(int ratios) const;
 
  private:
   // Two players: one who is sure soon, and one who loses less in noise.

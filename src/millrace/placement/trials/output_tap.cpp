@@ -139,6 +139,7 @@ std::string OutputTap::take() {
   ssize_t size = 0;
   while ((size = read(copy_.get(), text.data(), text.size())) > 0)
     all.append(text.data(), static_cast<std::size_t>(size));
+  ended_ = ended_ || size == 0;
   return all;
 }
 

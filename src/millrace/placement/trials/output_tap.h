@@ -27,6 +27,8 @@ class OutputTap {
   [[nodiscard]] std::pair<int, int> for_program() const { return {program_end_.get(), descriptor_}; }
   // The program has its end now: this process gives its own up.
   void launched() { program_end_.close(); }
+  // Readable when something was written; negative once nothing will be any more.
+  [[nodiscard]] int descriptor() const { return ended_ ? -1 : copy_.get(); }
   // What was written since the last call; "" when nothing was.
   [[nodiscard]] std::string take();
   // Waits until all that the program wrote is passed on: until nobody holds the program's end, at most
@@ -40,6 +42,7 @@ class OutputTap {
   Descriptor program_end_;
   Descriptor copy_;
   int descriptor_;
+  bool ended_ = false;
 };
 
 }  // namespace millrace::placement

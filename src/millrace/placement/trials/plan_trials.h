@@ -2,8 +2,9 @@
 #pragma once
 
 #include "millrace/placement/policy/plan.h"
-#include "millrace/placement/trials/gain_evidence.h"
+#include "millrace/placement/trials/coin.h"
 #include "millrace/placement/trials/paired_gain.h"
+#include "millrace/placement/trials/plan_race.h"
 
 #include <cstdint>
 #include <optional>
@@ -13,17 +14,14 @@
 namespace millrace::placement {
 
 struct TrialOptions {
-  double window = 0.15;      // seconds of one window
-  double settle = 0.03;      // at its beginning, not measured
-  double least_gain = 0.01;  // log ratio of rates below which nothing is worth a change
-  double clear_loss = 0.15;  // a first pair this much worse ends a trial
-  double false_gains =
-      0.01;                 // of programs to which no plan brings anything, the share that is given one ever
-  int most_pairs = 32;      // after which it is undecided
+  double window = 0.15;  // seconds of one window
+  double settle = 0.03;  // at its beginning, not measured
+  RaceOptions race;
   double first_check = 5;   // seconds after a plan was taken until it is looked at again
   double last_check = 120;  // the longest time between two looks; each is twice the one before
   double first_retry =
-      30;  // seconds after all candidates failed until they are tried again, likewise doubled
+      30;                  // seconds after all candidates failed until they are tried again, likewise doubled
+  std::uint64_t seed = 1;  // of the order of windows
 };
 
 // One thing that was decided.
@@ -40,13 +38,11 @@ struct TrialEvent {
 
 // Ask/tell: it reads no clock and changes nothing.
 //
-// A trial takes turns of windows, untouched, candidate, candidate, untouched: a steady drift of the program's
-// rate cancels out of each pair. A candidate is taken when the evidence for its gain (GainEvidence), gathered
-// over all its trials and looked at after each pair, is such that all candidates together are taken for
-// nothing in a share of false_gains of runs, however long they are; and its mean gain is above least_gain. It
-// is dropped when the 90 % interval lies below least_gain, at once when the first pair shows a clear loss.
-// The plan in force is compared with the untouched program again from time to time and taken back when its
-// mean gain is gone.
+// Two windows, one of the untouched program and one of a candidate, in an order that a coin decides, are a
+// pair; whose pair is next, who is taken and who is dropped, PlanRace says, after each pair: all candidates
+// together are taken for nothing in a share of RaceOptions::false_gains of runs, however long they are. The
+// plan in force is compared with the untouched program again from time to time and taken back when its mean
+// gain is gone.
 class PlanTrials {
  public:
   // `candidates`: in the order in which to try them; none is `untouched`. remembered: in force from the
@@ -59,48 +55,49 @@ class PlanTrials {
     double seconds = 0;  // all of it
     double settle = 0;   // of these, at the beginning, not to be measured
   };
-  // What to follow now, and for how long.
+  // What to follow now, and for how long at least.
   [[nodiscard]] Window ask() const;
-  // The window has passed: progress for each second of its measured part; nothing where that is not known (no
-  // progress at all, the program stopped): the window is then repeated, and the trial given up after
-  // several.
-  void tell(std::optional<double> rate);
+  // The window has passed, and took so many seconds: progress for each second of its measured part; nothing
+  // where that is not known (no progress at all, the program stopped): its pair is then repeated, and the
+  // trial given up after several.
+  void tell(std::optional<double> rate, double seconds);
   // What is being tried would change nothing for the threads there are: go on to the next.
   void skip();
 
   // In force, trials aside.
   [[nodiscard]] const Plan& plan() const { return current_; }
   [[nodiscard]] std::optional<GainEstimate> gain() const { return gain_; }
-  [[nodiscard]] bool trying() const { return trial_.has_value(); }
+  // The plan that is compared with the untouched program now; null: none is.
+  [[nodiscard]] const Plan* trying() const { return pair_ ? &tried_plan() : nullptr; }
   // Something was found out since the beginning: a plan was taken or taken back, or all candidates dropped.
   [[nodiscard]] bool concluded() const { return concluded_; }
   [[nodiscard]] const std::vector<TrialEvent>& events() const { return events_; }
 
  private:
-  struct Trial {
-    std::size_t candidate = 0;
-    bool check = false;  // of the plan in force
-    int turn = 0;        // 0 to 3
-    double untouched = 0;
-    double tried = 0;
-    int blind = 0;
-    std::vector<double> log_ratios;
+  // Two windows that are compared.
+  struct Pair {
+    std::optional<std::size_t> candidate;  // nothing: the plan in force is looked at again
+    bool plan_first = false;
+    std::optional<double> first_rate;
   };
 
+  void begin_pair(std::optional<std::size_t> candidate);
   void begin_next();
-  void decide();
-  void decide_check(const GainEstimate& wide);
-  void end_trial(TrialEvent::Kind kind, const GainEstimate& gain, std::string reason);
+  void begin_trials_again();
+  void pair_done(double log_ratio);
+  void check_done();
+  void drop(std::size_t candidate, const GainEstimate& gain, std::string reason);
   void schedule_check();
   [[nodiscard]] const Plan& tried_plan() const;
 
-  std::vector<Plan> candidates_;
-  std::vector<GainEvidence> evidence_;  // of each candidate
+  PlanRace race_;
   TrialOptions options_;
+  Coin coin_;
   Plan current_;
   std::optional<GainEstimate> gain_;
-  std::optional<Trial> trial_;
-  std::size_t next_ = 0;  // candidate
+  std::optional<Pair> pair_;
+  int blind_windows_ = 0;             // in a row
+  std::vector<double> check_ratios_;  // of the look at the plan in force
   double time_ = 0;
   double check_at_ = 0;
   double check_interval_ = 0;

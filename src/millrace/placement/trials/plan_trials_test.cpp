@@ -1,3 +1,4 @@
+#include "millrace/base/median.h"
 #include "millrace/placement/trials/plan_trials.h"
 #include "millrace/placement/trials/plans_testing.h"
 
@@ -18,6 +19,7 @@ struct SimulatedProgram {
   std::function<double(const Plan&, double)> factor;
   double noise = 0.05;
   unsigned seed = 1;
+  double window = 0.15;  // how long one takes
 };
 
 struct SimulatedRun {
@@ -30,17 +32,18 @@ SimulatedRun simulate(const SimulatedProgram& program, double seconds, std::opti
   std::mt19937 random(program.seed);
   std::normal_distribution<double> noise(0, program.noise);
   std::bernoulli_distribution disturbed(0.03);
-  SimulatedRun run{.trials =
-                       PlanTrials({batch, long_slice, one_to_one}, TrialOptions(), std::move(remembered))};
+  SimulatedRun run{
+      .trials = PlanTrials({batch, long_slice, one_to_one}, {.seed = program.seed}, std::move(remembered))};
   double time = 0;
   while (time < seconds) {
     const PlanTrials::Window window = run.trials.ask();
     const double factor = program.factor(window.plan, time);
     const double drift = 1 + 0.3 * std::sin(time / 7);
-    run.trials.tell(100 * drift * factor * std::exp(noise(random)) * (disturbed(random) ? 0.4 : 1));
-    time += window.seconds;
-    run.mean_factor += factor * window.seconds;
-    if (window.plan.untouched()) run.untouched_share += window.seconds;
+    run.trials.tell(100 * drift * factor * std::exp(noise(random)) * (disturbed(random) ? 0.4 : 1),
+                    program.window);
+    time += program.window;
+    run.mean_factor += factor * program.window;
+    if (window.plan.untouched()) run.untouched_share += program.window;
   }
   run.mean_factor /= time;
   run.untouched_share /= time;
@@ -134,28 +137,41 @@ TEST(PlanTrials, DoNotJudgeAProgramThatShowsNoProgress) {
   PlanTrials trials({batch, long_slice}, TrialOptions());
   for (int i = 0; i < 100; ++i) {
     std::ignore = trials.ask();
-    trials.tell(i % 2 == 0 ? std::nullopt : std::optional(0.0));
+    trials.tell(i % 2 == 0 ? std::nullopt : std::optional(0.0), trials.ask().seconds);
   }
   EXPECT_TRUE(trials.plan().untouched());
   EXPECT_FALSE(trials.concluded());
-  EXPECT_FALSE(trials.trying());
+  EXPECT_EQ(trials.trying(), nullptr);
 }
 
 TEST(PlanTrials, PassOverWhatWouldChangeNothing) {
   PlanTrials trials({batch, long_slice}, TrialOptions());
-  trials.tell(1);  // untouched
-  EXPECT_EQ(trials.ask().plan, batch);
+  EXPECT_EQ(*trials.trying(), batch);
   trials.skip();
-  trials.tell(1);
-  EXPECT_EQ(trials.ask().plan, long_slice);
+  EXPECT_EQ(*trials.trying(), long_slice);
   trials.skip();
-  EXPECT_FALSE(trials.trying());
+  EXPECT_EQ(trials.trying(), nullptr);
+}
+
+// As x264 reports its frames, each quarter of a second, from 0.45 s on.
+TEST(PlanTrials, DecideAGainOfAQuarterInFiveSecondsOfReportsEachQuarterSecond) {
+  std::vector<double> decided;
+  for (unsigned seed = 1; seed <= 101; ++seed) {
+    const auto run = simulate({.factor = [](const Plan& plan, double) { return plan == batch ? 1.25 : 1; },
+                               .seed = seed,
+                               .window = 0.25},
+                              30);
+    decided.push_back(run.trials.events().empty() ? 30 : run.trials.events().front().time);
+  }
+  EXPECT_LE(median(decided), 5.5);
 }
 
 TEST(PlanTrials, TellOfEachDecisionInOneLine) {
   const TrialEvent event{
       TrialEvent::Kind::taken, 3.21, batch, {std::log(1.123), std::log(1.081), std::log(1.165), 9}, ""};
   EXPECT_EQ(to_string(event), "at 3.2 s took class batch: +12.3 % (+8.1 to +16.5, 9 pairs)");
+  const TrialEvent soon{TrialEvent::Kind::dropped, 1, batch, {std::log(0.5), -1e9, 1e9, 2}, "clearly slower"};
+  EXPECT_EQ(to_string(soon), "at 1.0 s dropped class batch: -50.0 % (2 pairs), clearly slower");
 }
 
 }  // namespace

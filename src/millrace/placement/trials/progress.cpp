@@ -52,34 +52,36 @@ Result<ReportReader> ReportReader::make(const std::string& pattern) {
   return ReportReader(std::move(compiled));
 }
 
-void ReportReader::take(std::string_view text) {
+void ReportReader::take(std::string_view text, std::int64_t time_ns) {
   while (!text.empty()) {
-    const std::size_t end = text.find_first_of("\r\n");
+    const std::size_t end = text.find_first_of("\r\n\b");
     const std::string_view part = text.substr(0, end);
     // What is longer than any line of text is passed over.
     if (line_.size() + part.size() <= longest_line) line_ += part;
     if (end == std::string_view::npos) return;
-    take_line(line_);
+    if (take_line(line_)) time_ns_ = time_ns;
     line_.clear();
     text.remove_prefix(end + 1);
   }
 }
 
-void ReportReader::take_line(std::string_view line) {
+// Whether it reports anything.
+bool ReportReader::take_line(std::string_view line) {
   // The match and its first group, where there is one.
   std::array<re2::StringPiece, 2> found;
   const int groups = std::min(pattern_->NumberOfCapturingGroups(), 1);
   if (!pattern_->Match({line.data(), line.size()}, 0, line.size(), re2::RE2::UNANCHORED, found.data(),
                        groups + 1))
-    return;
+    return false;
   const re2::StringPiece& group = found[static_cast<std::size_t>(groups)];
   const auto number = parse_number<double>({group.data(), group.size()});
   if (!number) {
     total_ = total_.value_or(0) + 1;
-    return;
+    return true;
   }
   total_ = total_.value_or(0) + (*number >= last_ ? *number - last_ : *number);
   last_ = *number;
+  return true;
 }
 
 InstructionCounters::~InstructionCounters() {

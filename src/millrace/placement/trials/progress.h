@@ -28,8 +28,9 @@ enum class ProgressSource {
 [[nodiscard]] std::string_view name_of(ProgressSource source);
 
 // Finds numbers in what a program writes: the first group of `pattern` where it has one, else the match, in
-// each line; both newline and carriage return end a line. A group that is no number, and a pattern without
-// digits, count matches instead. A number below the last one begins anew (a second pass): the sum goes on.
+// each line; newline, carriage return and backspace end a line. A group that is no number, and a pattern
+// without digits, count matches instead. A number below the last one begins anew (a second pass): the sum
+// goes on.
 //
 // Used by one thread at a time.
 class ReportReader {
@@ -38,18 +39,21 @@ class ReportReader {
   // time than a line is long (references back, looking ahead and behind).
   [[nodiscard]] static Result<ReportReader> make(const std::string& pattern);
 
-  // The next piece of output.
-  void take(std::string_view text);
+  // The next piece of output, which came at `time_ns`.
+  void take(std::string_view text, std::int64_t time_ns);
   // How far it is; nothing until the first match.
   [[nodiscard]] std::optional<double> total() const { return total_; }
+  // When the last match came.
+  [[nodiscard]] std::int64_t time_ns() const { return time_ns_; }
 
  private:
   explicit ReportReader(std::unique_ptr<re2::RE2> pattern) : pattern_(std::move(pattern)) {}
-  void take_line(std::string_view line);
+  [[nodiscard]] bool take_line(std::string_view line);
 
   std::unique_ptr<re2::RE2> pattern_;
   std::string line_;
   std::optional<double> total_;
+  std::int64_t time_ns_ = 0;
   double last_ = 0;
 };
 

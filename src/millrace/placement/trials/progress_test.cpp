@@ -13,7 +13,7 @@ std::optional<double> total_of(const std::string& pattern, const std::string& ou
   auto reader = ReportReader::make(pattern);
   EXPECT_TRUE(reader) << reader.error().message;
   for (std::size_t i = 0; i < output.size(); i += piece)
-    reader->take(std::string_view(output).substr(i, piece));
+    reader->take(std::string_view(output).substr(i, piece), 0);
   return reader->total();
 }
 

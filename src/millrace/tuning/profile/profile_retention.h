@@ -18,6 +18,8 @@ struct ProfileLimits {
   // Of keys that differ in their field "build" alone: a program that is built again and again leaves a
   // profile that nobody will ask for with every build.
   int builds = 2;
+  // How long to wait for another process that uses the file.
+  int patience_ms = 5000;
 };
 
 // Deletes the profiles beyond the limits; never the one whose key has the text `kept`. For a connection to a

@@ -21,7 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int schema_version = 2;
-constexpr int busy_timeout_ms = 5000;
 
 bool damaged(int code) { return code == SQLITE_NOTADB || code == SQLITE_CORRUPT; }
 
@@ -147,7 +146,7 @@ ProfileStore::Opened ProfileStore::try_open() {
       sqlite3_open_v2(path_.c_str(), &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
   database_.reset(opened);
   if (code != SQLITE_OK) return fail(code);
-  sqlite3_busy_timeout(opened, busy_timeout_ms);
+  sqlite3_busy_timeout(opened, limits_.patience_ms);
 
   int version = 0;
   {

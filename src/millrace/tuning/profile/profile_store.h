@@ -27,7 +27,7 @@ struct StoredProfile {
 };
 
 // Every save is one transaction: a process killed in the middle of it leaves the profiles as they were.
-// Others wait up to 5 s for each other. The store is bounded (ProfileLimits), and so is its file: what is
+// Others wait for each other (ProfileLimits::patience_ms). The store is bounded (ProfileLimits), and so is its file: what is
 // deleted gives its space back.
 //
 // A profile is a help, never a need: where there is no store to be had (a directory that may not be written,

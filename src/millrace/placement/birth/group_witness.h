@@ -1,0 +1,52 @@
+// GroupWitness: tells signals to this process alone from those to its whole process group.
+#pragma once
+
+#include "millrace/base/descriptor.h"
+#include "millrace/base/result.h"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace millrace::placement {
+
+// A process in this one's group that does nothing but tell which signals reach it: nobody sends it any but by
+// sending them to the group. A program in the same group has got those by itself.
+//
+// Used by one thread at a time.
+class GroupWitness {
+ public:
+  // Signals that are passed on must be blocked here already. By any thread, also beside others.
+  [[nodiscard]] static Result<GroupWitness> start();
+  GroupWitness(GroupWitness&& other) noexcept
+      : told_(std::move(other.told_)), process_(std::exchange(other.process_, -1)),
+        seen_(std::move(other.seen_)) {}
+  GroupWitness& operator=(GroupWitness&&) = delete;
+  // It ends, as it does with this process for any reason.
+  ~GroupWitness();
+
+  [[nodiscard]] pid_t process() const { return process_; }
+  // Whether a signal that has reached this process from `sender` just now reached the witness, too. Waits up
+  // to patience_ms for it.
+  [[nodiscard]] bool saw(int signal, pid_t sender);
+
+  static constexpr int patience_ms = 20;
+
+ private:
+  // Written into a pipe at once and as a whole.
+  struct Seen {
+    int signal = 0;
+    pid_t sender = 0;
+    std::int64_t time_ns = 0;
+  };
+  GroupWitness() = default;
+  [[noreturn]] static void watch(int telling, pid_t parent);
+
+  Descriptor told_;
+  pid_t process_ = -1;
+  std::vector<Seen> seen_;
+};
+
+}  // namespace millrace::placement
