@@ -6,7 +6,7 @@ CMAKE := .venv/bin/cmake
 PROGRAM := build/release/src/millrace/cli/millrace
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build demo test bench-image bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec lint clean
+.PHONY: help setup configure build demo test bench-image bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec attack-exec lint clean
 
 help:
 	@echo 'make demo         set up, build, find the edges of a video: CLIP=path, or a generated one'
@@ -20,6 +20,7 @@ help:
 	@echo 'make bench-run    how soon millrace run writes its first frame, and its memory; RUN=options'
 	@echo 'make bench-stream compare the strategies of streams with oneTBB, and dedup with tar | zstd'
 	@echo 'make bench-exec   compare millrace exec with the kernel alone, over programs of Debian packages'
+	@echo 'make attack-exec  try to make programs end differently under millrace exec; ATTACK=options'
 	@echo 'make lint         clang-format and clang-tidy'
 	@echo 'make clean        remove build/ (what scripts/setup installed stays)'
 	@echo 'JOBS=n            build and test with n jobs instead of one for each processor'
@@ -85,6 +86,11 @@ bench-stream: configure
 bench-exec: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace placement_testing
 	python3 src/millrace/placement/exec_bench.py $(PROGRAM) $(CLIPS) $(EXEC)
+
+# As root, attacks that need two users are run as well.
+attack-exec: configure
+	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace placement_testing
+	python3 src/millrace/placement/exec_attack.py $(PROGRAM) build/release/src/millrace/placement/testing $(ATTACK)
 
 lint: setup
 	@JOBS=$(JOBS) scripts/lint

@@ -1,0 +1,498 @@
+#!/usr/bin/env python3
+"""Attacks `millrace exec`: whatever is started with it must end as it would have ended, and leave nothing behind.
+
+    exec_attack.py MILLRACE TESTING [--rounds N] [--only WORD]
+
+MILLRACE is the program, TESTING the folder with the programs of testing/ (dynamic/ and static/). Each attack is run by every
+way of seeing births, and compared with the same without millrace: exit status and output. After each, no process, no journal
+and no folder may be left. As root, attacks that need two users are run as well. --rounds: how often the ones are repeated
+that need luck (20; the short form in the tests: 1). Exit code 1 where one has not held.
+"""
+
+import argparse
+import ctypes
+import os
+import pty
+import pwd
+import random
+import resource
+import select
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+WAYS = ("auto", "ptrace", "shim", "poll")
+PATIENCE = 60  # seconds after which something hangs
+
+
+class Held(Exception):
+    """An attack that succeeded."""
+
+
+def check(condition, message):
+    if not condition:
+        raise Held(message)
+
+
+class Place:
+    """Folders of its own for what millrace keeps, and the ways to start it."""
+
+    def __init__(self, millrace, testing, rounds):
+        self.millrace = millrace
+        self.testing = testing
+        self.rounds = rounds
+        self.folder = tempfile.mkdtemp(prefix="millrace-attack-")
+        os.chmod(self.folder, 0o755)
+        self.runtime = os.path.join(self.folder, "runtime")
+        os.mkdir(self.runtime, 0o700)
+        self.environment = {**os.environ, "XDG_RUNTIME_DIR": self.runtime,
+                            "XDG_CACHE_HOME": os.path.join(self.folder, "cache")}
+
+    def program(self, name, kind="dynamic"):
+        return os.path.join(self.testing, kind, name)
+
+    def under(self, way, *command, options=("--quiet",)):
+        return [self.millrace, "exec", *options, "--birth", way, "--", *command]
+
+    def run(self, command, **options):
+        options.setdefault("stdin", subprocess.DEVNULL)
+        options.setdefault("env", self.environment)
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+                              start_new_session=True, **options) as process:
+            try:
+                output, errors = process.communicate(timeout=PATIENCE)
+            except subprocess.TimeoutExpired as error:
+                os.killpg(process.pid, signal.SIGKILL)
+                raise Held(f"hangs: {' '.join(command)}") from error
+        return process.returncode, output, errors
+
+    def start(self, command, **options):
+        options.setdefault("env", self.environment)
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                start_new_session=True, **options)
+
+    def same_as_without(self, *command, ways=WAYS, **options):
+        """Exit status and output by every way are those without millrace."""
+        expected = self.run(list(command), **options)
+        for way in ways:
+            found = self.run(self.under(way, *command), **options)
+            check(found == expected, f"by {way}: {found} instead of {expected}: {' '.join(command)}")
+        self.nothing_left()
+
+    def nothing_left(self):
+        """No journal, no folder, no guardian."""
+        path = os.path.join(self.runtime, "millrace")
+        for _ in range(100):
+            if not os.path.exists(path):
+                return
+            time.sleep(0.02)
+        raise Held(f"left behind: {os.listdir(path)} in {path}")
+
+    def close(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def processes_called(name, parent=None):
+    found = []
+    for entry in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as file:
+                text = file.read()
+        except (OSError, NotADirectoryError):
+            continue
+        if not entry.isdigit():
+            continue
+        if text[text.index("(") + 1:text.rindex(")")] == name and (parent is None or int(text[text.rindex(")") + 2:].split()[1]) == parent):
+            found.append(int(entry))
+    return found
+
+
+def eventually(condition, seconds=10):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.01)
+    return None
+
+
+# Outcome: status, output, streams.
+
+
+def statuses(place):
+    for code in (0, 1, 2, 126, 127, 255):
+        place.same_as_without("sh", "-c", f"echo out; echo err >&2; exit {code}")
+    for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV, signal.SIGPIPE):
+        place.same_as_without(place.program("signals"), "die", str(int(number)))
+
+
+def programs_that_are_not_there(place):
+    expected = {"/nonexistent/program": 127, place.folder: 126}
+    for command, status in expected.items():
+        for way in WAYS:
+            found = place.run(place.under(way, command))
+            check(found[0] == status and len(found[2].splitlines()) == 1, f"{command}: {found}")
+    place.nothing_left()
+
+
+def odd_clones(place):
+    for mode in ("files", "vm", "vfork", "no-signal", "untraced", "nondumpable", "main-exits"):
+        place.same_as_without(place.program("odd_clones"), mode)
+
+
+def kernel_threads_of_io_uring(place):
+    found = place.run(place.under("poll", place.program("odd_clones"), "io-uring", options=(
+        "--quiet", "--policy", f"cpus={min(os.sched_getaffinity(0))}")))
+    check(found[0] in (0, 77), f"io_uring: {found}")  # 77: not permitted here
+    place.nothing_left()
+
+
+def many_threads_and_processes(place):
+    place.same_as_without(place.program("processes"), "2", "2", ways=("ptrace", "poll"))
+    for way in WAYS:
+        found = place.run(place.under(way, place.program("threads"), "300", "0"))
+        check(found[0] == 0, f"300 threads by {way}: {found[0]}")
+    place.nothing_left()
+
+
+def makers_that_die(place):
+    rounds = str(max(20, 50 * place.rounds))
+    for mode in ("killed", "exits"):
+        for way in ("ptrace", "poll"):
+            found = place.run(place.under(way, place.program("orphans"), mode, rounds))
+            check(found[0] == 0, f"{mode} by {way}: {found}")
+    place.nothing_left()
+
+
+def many_at_once(place):
+    running = [place.start(place.under(random.choice(WAYS), place.program("threads"), "4", "0"))
+               for _ in range(10 * place.rounds)]
+    for one in running:
+        one.communicate(timeout=PATIENCE)
+        check(one.returncode == 0, f"one of many ended with {one.returncode}")
+    place.nothing_left()
+
+
+# Signals and death.
+
+
+def signals_arrive(place):
+    for way in WAYS:
+        with place.start(place.under(way, place.program("signals"), "catch")) as run:
+            run.stdout.readline()
+            os.kill(run.pid, signal.SIGTERM)
+            run.communicate(timeout=PATIENCE)
+            check(run.returncode == 5, f"by {way}: {run.returncode}")
+    place.nothing_left()
+
+
+def group_signals_arrive_once(place):
+    for way in WAYS:
+        with place.start(place.under(way, place.program("signals"), "count")) as run:
+            run.stdout.readline()
+            os.killpg(run.pid, signal.SIGUSR1)
+            run.communicate(timeout=PATIENCE)
+            check(run.returncode == 1, f"by {way} it arrived {run.returncode} times")
+    place.nothing_left()
+
+
+def killed_in_the_midst(place):
+    """By SIGKILL at any moment: the program goes on, its threads get back what they had, the journal goes, at the latest
+    with the next start."""
+    for _ in range(5 * place.rounds):
+        way = random.choice(WAYS)
+        command = place.under(way, place.program("threads"), "20", "2",
+                              options=("--quiet", "--policy", "one-to-one", "--sched", "batch"))
+        with place.start(command) as run:
+            time.sleep(random.uniform(0, 0.6))
+            children = processes_called("threads", run.pid)
+            run.kill()
+            run.wait()
+            for child in children:
+                allowed = os.sched_getaffinity(0)
+
+                def as_before(child=child, allowed=allowed):
+                    try:
+                        tasks = os.listdir(f"/proc/{child}/task")
+                        return all(os.sched_getaffinity(int(task)) == allowed and
+                                   os.sched_getscheduler(int(task)) == os.SCHED_OTHER for task in tasks)
+                    except OSError:
+                        return True
+
+                check(eventually(as_before, 5), f"threads of {child} kept what millrace gave them ({way})")
+                try:
+                    os.kill(child, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+        place.run(place.under("auto", "true"))
+        place.nothing_left()
+
+
+def daemons(place):
+    """Twice forked, they outlive their maker and find what it had."""
+    for way in ("ptrace", "poll"):
+        for _ in range(place.rounds):
+            path = os.path.join(place.folder, "daemon")
+            command = place.under(way, place.program("daemon"), path, options=("--quiet", "--policy", "none", "--sched", "batch"))
+            check(place.run(command)[0] == 0, "the maker of a daemon failed")
+            number = eventually(lambda path=path: open(path, encoding="ascii").read().strip() if os.path.exists(path) else "")
+            check(number, f"the daemon did not tell its number ({way})")
+            number = int(number)
+            try:
+                check(eventually(lambda number=number: os.sched_getscheduler(number) == os.SCHED_OTHER, 3), f"a daemon stayed batch ({way})")
+                os.kill(number, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            os.unlink(path)
+    place.nothing_left()
+
+
+def stopped_and_continued(place):
+    for way in WAYS:
+        with place.start(place.under(way, place.program("signals"), "catch")) as run:
+            run.stdout.readline()
+            os.kill(run.pid, signal.SIGTSTP)
+            time.sleep(0.2)
+            os.kill(run.pid, signal.SIGCONT)
+            time.sleep(0.1)
+            os.kill(run.pid, signal.SIGTERM)
+            run.communicate(timeout=PATIENCE)
+            check(run.returncode == 5, f"by {way}: {run.returncode}")
+
+
+def terminals(place):
+    """A program in a terminal that stops itself as editors do, with its error stream read along as well."""
+    for options in (("--quiet",), ("--quiet", "--progress", "x([0-9]+)")):
+        for way in ("ptrace", "poll"):
+            child, terminal = pty.fork()
+            if child == 0:
+                command = place.under(way, "sh", "-c", "test -t 0 && test -t 1 && test -t 2 && echo all; exit 4", options=options)
+                os.execve(command[0], command, place.environment)
+            text = b""
+            while True:
+                try:
+                    if not select.select([terminal], [], [], PATIENCE)[0]:
+                        os.kill(child, signal.SIGKILL)
+                        break
+                    piece = os.read(terminal, 4096)
+                except OSError:
+                    break
+                if not piece:
+                    break
+                text += piece
+            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            os.close(terminal)
+            check(status == 4 and b"all" in text, f"in a terminal by {way} {options}: {status} {text}")
+
+
+# Limits.
+
+
+def limits(place):
+    command = ("sh", "-c", "exit 3")
+    for name, limit in (("RLIMIT_FSIZE", 0), ("RLIMIT_CORE", 0), ("RLIMIT_NOFILE", 24), ("RLIMIT_STACK", 1 << 20)):
+        for way in WAYS:
+            def lower(number=getattr(resource, name), limit=limit):
+                resource.setrlimit(number, (limit, resource.getrlimit(number)[1]))
+
+            found = place.run(place.under(way, *command), preexec_fn=lower)
+            check(found[0] == 3, f"{name}={limit} by {way}: {found}")
+    place.nothing_left()
+
+
+def streams_that_take_nothing(place):
+    for name in ("/dev/full", "/dev/null"):
+        with open(name, "w", encoding="ascii") as full:
+            with subprocess.Popen([place.millrace, "exec", "--", "sh", "-c", "exit 3"], stderr=full,
+                                  env=place.environment) as run:
+                check(run.wait(PATIENCE) == 3, f"standard error to {name}: {run.returncode}")
+    with subprocess.Popen([place.millrace, "exec", "--", "sh", "-c", "exit 3"], env=place.environment,
+                          preexec_fn=lambda: [os.close(stream) for stream in (0, 1, 2)]) as run:
+        check(run.wait(PATIENCE) == 3, f"without streams: {run.returncode}")
+    place.nothing_left()
+
+
+def runtime_folders(place):
+    """Full, missing, a file, of others' reach, read only: the program runs."""
+    def broken(make):
+        path = tempfile.mkdtemp(dir=place.folder)
+        make(os.path.join(path, "millrace"), path)
+        found = place.run([place.millrace, "exec", "--quiet", "--sched", "batch", "--", "sh", "-c", "exit 3"],
+                          env={**place.environment, "XDG_RUNTIME_DIR": path})
+        check(found[0] == 3, f"{make.__name__}: {found}")
+
+    def a_file(name, _):
+        with open(name, "w", encoding="ascii"):
+            pass
+
+    def a_link(name, _):
+        os.symlink("/", name)
+
+    def others_reach(name, path):
+        os.mkdir(name)
+        os.chmod(name, 0o777)
+        os.chmod(path, 0o777)
+
+    def missing(_, path):
+        os.rmdir(path)
+
+    for make in (a_file, a_link, others_reach, missing):
+        broken(make)
+    if os.geteuid() == 0:
+        path = tempfile.mkdtemp(dir=place.folder)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k,nr_inodes=3", "none", path], check=False,
+                          stderr=subprocess.DEVNULL).returncode == 0:
+            try:
+                with open(os.path.join(path, "filler"), "wb") as filler:
+                    try:
+                        filler.write(b"x" * 65536)
+                        filler.flush()
+                    except OSError:
+                        pass
+            except OSError:
+                pass
+            found = place.run([place.millrace, "exec", "--policy", "none", "--sched", "batch", "--", "sh", "-c", "exit 3"],
+                              env={**place.environment, "XDG_RUNTIME_DIR": path})
+            subprocess.run(["umount", "-l", path], check=False)
+            check(found[0] == 3, f"a full file system: {found}")
+
+
+def locked_database(place):
+    place.run([place.millrace, "exec", "--quiet", "--", "true"])
+    database = sqlite3.connect(os.path.join(place.folder, "cache", "millrace", "profiles.db"), isolation_level=None)
+    database.execute("PRAGMA locking_mode = EXCLUSIVE")
+    database.execute("BEGIN EXCLUSIVE")
+    began = time.monotonic()
+    found = place.run([place.millrace, "exec", "--", "sh", "-c", "exit 3"])
+    check(found[0] == 3 and found[2].count("locked") == 1, f"locked database: {found}")
+    check(time.monotonic() - began < 4, "a locked database delays the start")
+    database.close()
+
+
+def files_without_end(place):
+    for options in (["--policy", "rules=/dev/zero"], ["--progress", "(x+x+)+y"], ["--policy", "cpus=4095"]):
+        found = place.run([place.millrace, "exec", "--quiet", *options, "--", "sh", "-c", "printf '%03000d\\n' 0 | tr 0 x >&2; exit 3"])
+        check(found[0] in (2, 3), f"{options}: {found[0]}")
+    fifo = os.path.join(place.folder, "fifo")
+    os.mkfifo(fifo)
+    found = place.run([place.millrace, "exec", "--policy", f"rules={fifo}", "--", "true"])
+    check(found[0] == 2, f"rules from a FIFO: {found}")
+
+
+# Privilege: for root alone, as two users are needed.
+
+
+def foreign_folders(place):
+    """What another user has laid ready is neither loaded nor believed."""
+    if os.geteuid() != 0:
+        return
+    nobody = pwd.getpwnam("nobody")
+    path = tempfile.mkdtemp(dir=place.folder)
+    folder = os.path.join(path, "millrace")
+    os.mkdir(folder, 0o700)
+    victim = subprocess.Popen(["sleep", "60"])  # pylint: disable=consider-using-with
+    with open(os.path.join(folder, "journal-1"), "w", encoding="ascii") as journal:
+        journal.write(f"process {victim.pid} 0 0 fifo 0 50 0\n")
+    mark = os.path.join(place.folder, "loaded")
+    source = os.path.join(place.folder, "evil.c")
+    with open(source, "w", encoding="ascii") as file:
+        file.write(f'#include <fcntl.h>\n__attribute__((constructor)) void f(void) {{ open("{mark}", O_CREAT | O_WRONLY, 0600); }}\n')
+    library = os.path.join(folder, "birth-0.so")
+    if shutil.which("cc") and subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=False).returncode == 0:
+        for name in ("birth.so", "libmillrace_birth.so"):
+            shutil.copy(library, os.path.join(folder, name))
+    for name in [path, folder, *(os.path.join(folder, name) for name in os.listdir(folder))]:
+        os.chown(name, nobody.pw_uid, nobody.pw_gid)
+    before = sorted(os.listdir(folder))
+    for way in WAYS:
+        found = place.run(place.under(way, "sh", "-c", "exit 3"), env={**place.environment, "XDG_RUNTIME_DIR": path})
+        check(found[0] == 3, f"beside a foreign folder: {found}")
+    check(not os.path.exists(mark), "another user's library was loaded")
+    check(sorted(os.listdir(folder)) == before, "another user's folder was written")
+    check(os.sched_getscheduler(victim.pid) == os.SCHED_OTHER, "a forged journal was believed")
+    victim.kill()
+    victim.wait()
+
+
+def what_is_stored_is_private(place):
+    place.run([place.millrace, "exec", "--quiet", "--", "true", "--password=precious"])
+    path = os.path.join(place.folder, "cache", "millrace")
+    check(os.stat(path).st_mode & 0o077 == 0, "the folder of profiles can be read by others")
+    for name in os.listdir(path):
+        check(os.stat(os.path.join(path, name)).st_mode & 0o077 == 0, f"{name} can be read by others")
+        with open(os.path.join(path, name), "rb") as file:
+            check(b"precious" not in file.read(), f"{name} tells an argument")
+
+
+def forbidden_attachments(place):
+    for number in ("2", "1" if os.geteuid() != 0 else "2", "4194304"):
+        found = place.run([place.millrace, "exec", "--attach", number])
+        check(found[0] in (1, 2) and len(found[2].splitlines()) == 1, f"--attach {number}: {found}")
+
+
+# What follows a program itself.
+
+
+def tracers_inside(place):
+    place.same_as_without(place.program("tracing"), ways=("auto", "poll"))
+    place.same_as_without("sh", "-c", f"{place.program('tracing')}; echo $?", ways=("auto", "poll"))
+
+
+def nested(place):
+    place.same_as_without(*[place.millrace, "exec", "--quiet", "--", "sh", "-c", "exit 7"])
+
+
+def no_zombies(place):
+    """Where nobody reaps: this process is made the one that orphans are left to."""
+    subreaper = 36  # PR_SET_CHILD_SUBREAPER
+    libc = ctypes.CDLL(None)
+    child = os.fork()
+    if child == 0:
+        libc.prctl(subreaper, 1, 0, 0, 0)
+        for way in WAYS:
+            subprocess.run(place.under(way, "true"), env=place.environment, check=False)
+        time.sleep(0.3)
+        with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
+            os._exit(1 if file.read().split() else 0)
+    check(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, "processes were left to init")
+
+
+ATTACKS = (statuses, programs_that_are_not_there, odd_clones, kernel_threads_of_io_uring, many_threads_and_processes,
+           makers_that_die, many_at_once, signals_arrive, group_signals_arrive_once, killed_in_the_midst, daemons,
+           stopped_and_continued, terminals, limits, streams_that_take_nothing, runtime_folders, locked_database,
+           files_without_end, foreign_folders, what_is_stored_is_private, forbidden_attachments, tracers_inside, nested,
+           no_zombies)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("millrace")
+    parser.add_argument("testing")
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    failed = 0
+    for attack in ATTACKS:
+        if options.only not in attack.__name__:
+            continue
+        place = Place(os.path.abspath(options.millrace), os.path.abspath(options.testing), options.rounds)
+        began = time.monotonic()
+        try:
+            attack(place)
+            outcome = "held"
+        except Held as error:
+            failed += 1
+            outcome = f"NOT HELD: {error}"
+        finally:
+            place.close()
+        print(f"{attack.__name__.replace('_', ' '):32} {time.monotonic() - began:6.1f} s  {outcome}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
