@@ -117,7 +117,7 @@ void add_options(CLI::App& verb, ExecOptions& options) {
                   "stdout, stderr (default), or a descriptor's number");
   verb.add_flag("!--no-progress", options.known_progress,
                 "do not read along what a program is known to report on standard error");
-  verb.add_option("--learn", options.learn, "run the program so many times to learn its plan")
+  verb.add_option("--learn", options.learn, "run the program up to so many times to learn its plan")
       ->type_name("N");
   verb.add_flag("!--no-profile", options.profiles, "neither use what was learnt nor keep what is");
   verb.add_flag("--quiet", options.quiet, "no summary");

@@ -16,6 +16,9 @@ constexpr double least_bytes_for_second = 1e6;
 constexpr double longest_without_reports = 2;
 // Reports that are further apart tell nothing of a window.
 constexpr double longest_window = 1.5;
+// How long wake-ups are looked at, at most and at least: once as the threads are, once under a plan.
+constexpr double longest_look = 1;
+constexpr double shortest_look = 0.2;
 // A report that came so shortly before a moment tells of it, as a share of a window.
 constexpr double just_before = 0.1;
 
@@ -73,6 +76,22 @@ void Overseer::account(const Reading& now, bool changed) {
   last_migrations_ = migrations;
 }
 
+// While one plan is followed.
+void Overseer::look_at_wake_ups(const Reading& now) {
+  if (look_ && seconds(now.time_ns - look_begun_ns_) >= longest_look) end_look(now);
+  const Phase& phase = followed_.untouched() ? untouched_ : changed_;
+  const bool turns = trials_ && step_ != Step::waiting && trials_->trying() != nullptr;
+  if (look_ || phase.wake_ups || turns || threads_->alive() < 2) return;
+  look_.emplace(threads_->threads(), now.times.run_ns);
+  look_begun_ns_ = now.time_ns;
+}
+
+void Overseer::end_look(const Reading& now) {
+  if (look_ && seconds(now.time_ns - look_begun_ns_) >= shortest_look)
+    (followed_.untouched() ? untouched_ : changed_).wake_ups = look_->until_now(now.times.run_ns);
+  look_.reset();
+}
+
 std::optional<double> Overseer::rate(const Reading& from, const Reading& to) const {
   const double passed = seconds(to.total_ns - from.total_ns);
   const RunTimes times = to.times - from.times;
@@ -83,7 +102,7 @@ std::optional<double> Overseer::rate(const Reading& from, const Reading& to) con
   return (*to.total - *from.total) / passed;
 }
 
-void Overseer::begin_window() {
+void Overseer::begin_window(const Reading& now) {
   // A plan that is the same as untouched for the threads there are needs no trial.
   for (const Plan* plan = trials_->trying();
        plan != nullptr && !plan->untouched() && !threads_->changes_anything(policy_of(*plan));
@@ -91,6 +110,7 @@ void Overseer::begin_window() {
     trials_->skip();
   window_ = trials_->ask();
   if (window_.plan != followed_) {
+    end_look(now);
     followed_ = window_.plan;
     threads_->set_policy(policy_of(followed_));
   }
@@ -102,7 +122,7 @@ void Overseer::begin_window() {
 
 void Overseer::end_window(const Reading& now, std::optional<double> rate) {
   trials_->tell(rate, seconds(now.time_ns - window_begun_ns_));
-  begin_window();
+  begin_window(now);
 }
 
 // Whether what is known of progress is true for about that moment or a later one.
@@ -138,6 +158,7 @@ void Overseer::measure(const Reading& now) {
 void Overseer::tick() {
   const Reading now = read_progress();
   account(now, !followed_.untouched());
+  look_at_wake_ups(now);
   next_ns_ = now.time_ns + observation_ns;
   if (!trials_) return;
   if (!first_) first_ = now;
@@ -148,7 +169,7 @@ void Overseer::tick() {
     if (threads_->alive() < 2) return;
     if (!source_ && seconds(now.time_ns - first_->time_ns) < first_look) return;
     choose_source(now);
-    if (source_) begin_window();
+    if (source_) begin_window(now);
     // Guessing, from how long threads wait or how often they switch, misleads with just those that gain.
     if (unjudged_) trials_.reset();
     return;

@@ -3,6 +3,7 @@
 
 #include "millrace/placement/apply/thread_register.h"
 #include "millrace/placement/run/summary.h"
+#include "millrace/placement/run/wake_ups.h"
 #include "millrace/placement/trials/plan_trials.h"
 #include "millrace/placement/trials/progress.h"
 
@@ -47,7 +48,9 @@ class Overseer {
   [[nodiscard]] Reading read_progress();
   void choose_source(const Reading& now);
   void account(const Reading& now, bool changed);
-  void begin_window();
+  void look_at_wake_ups(const Reading& now);
+  void end_look(const Reading& now);
+  void begin_window(const Reading& now);
   [[nodiscard]] bool reported_since(const Reading& now, std::int64_t time_ns) const;
   void wait_for_report(const Reading& now);
   void settle(const Reading& now);
@@ -78,6 +81,8 @@ class Overseer {
   std::int64_t last_migrations_ = 0;
   Phase untouched_;
   Phase changed_;
+  std::optional<WakeUpLook> look_;
+  std::int64_t look_begun_ns_ = 0;
   std::int64_t next_ns_ = 0;
 };
 

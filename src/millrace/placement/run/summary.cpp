@@ -34,12 +34,20 @@ std::string phase_text(std::string_view name, const Phase& phase) {
       for_each_second(static_cast<double>(phase.migrations), phase.seconds));
 }
 
+nlohmann::json wake_ups_json(const std::optional<WakeUps>& wake_ups) {
+  if (!wake_ups) return nullptr;
+  return {{"run_seconds", wake_ups->run_seconds},
+          {"voluntary", wake_ups->voluntary},
+          {"involuntary", wake_ups->involuntary}};
+}
+
 nlohmann::json phase_json(const Phase& phase) {
   return {{"seconds", phase.seconds},
           {"run_seconds", seconds(phase.times.run_ns)},
           {"wait_seconds", seconds(phase.times.wait_ns)},
           {"switches", phase.times.turns},
-          {"migrations", phase.migrations}};
+          {"migrations", phase.migrations},
+          {"wake_ups", wake_ups_json(phase.wake_ups)}};
 }
 
 // Infinite bounds have no place in JSON.
@@ -75,6 +83,14 @@ std::string to_text(const Summary& summary) {
   if (summary.changed.seconds > 0) text += phase_text("changed", summary.changed);
   text += fmt::format("  switches   {} voluntary, {} involuntary\n", summary.voluntary_switches,
                       summary.involuntary_switches);
+  const std::int64_t slice = machine::default_slice_ns();
+  constexpr std::int64_t usual_slice_ns = 3'000'000;
+  if (const std::string wake_ups =
+          explain_wake_ups(summary.untouched.wake_ups, summary.changed.wake_ups,
+                           summary.plan.untouched() ? "policy " + summary.policy : to_string(summary.plan),
+                           slice > 0 ? slice : usual_slice_ns);
+      !wake_ups.empty())
+    text += fmt::format("  wake-ups   {}\n", wake_ups);
   if (summary.progress) text += fmt::format("  progress   judged by {}\n", name_of(*summary.progress));
   for (const TrialEvent& event : summary.events)
     text += fmt::format("  decision   {}\n", to_string(event));

@@ -3,6 +3,7 @@
 
 #include "millrace/placement/apply/thread_register.h"
 #include "millrace/placement/run/birth_way.h"
+#include "millrace/placement/run/wake_ups.h"
 #include "millrace/placement/task/task_files.h"
 #include "millrace/placement/trials/plan_trials.h"
 #include "millrace/placement/trials/progress.h"
@@ -20,6 +21,7 @@ struct Phase {
   double seconds = 0;
   RunTimes times;
   std::int64_t migrations = 0;
+  std::optional<WakeUps> wake_ups;  // of a part of that time
 };
 
 struct Summary {
