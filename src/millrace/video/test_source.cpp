@@ -1,9 +1,9 @@
 #include "millrace/video/test_source.h"
 
+#include "millrace/base/parse_number.h"
 #include "millrace/video/frame/frame_pool.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <string>
 #include <utility>
@@ -13,13 +13,6 @@ namespace millrace::video {
 namespace {
 
 // --- syntax
-
-template <class Integer> std::optional<Integer> parse_integer(std::string_view text) {
-  Integer value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 // Cuts off and returns what stands before the separator, or all.
 std::string_view take_until(std::string_view& text, char separator) {
@@ -34,7 +27,7 @@ bool apply_chroma(std::string_view option, FrameFormat& format) {
       {"gray", Chroma::gray}, {"420", Chroma::c420}, {"422", Chroma::c422}, {"444", Chroma::c444}};
   const bool has_bits = option.contains('p');
   const std::string_view name = take_until(option, 'p');
-  const std::optional<int> bits = has_bits ? parse_integer<int>(option) : 8;
+  const std::optional<int> bits = has_bits ? parse_number<int>(option) : 8;
   if (!bits || *bits < 8 || *bits > 16) return false;
   const auto* found = std::ranges::find(names, name, &std::pair<std::string_view, Chroma>::first);
   if (found == std::end(names)) return false;
@@ -45,8 +38,8 @@ bool apply_chroma(std::string_view option, FrameFormat& format) {
 
 bool apply_rate(std::string_view value, FrameFormat& format) {
   const bool fraction = value.contains('/');
-  const std::optional<int> numerator = parse_integer<int>(take_until(value, '/'));
-  const std::optional<int> denominator = fraction ? parse_integer<int>(value) : 1;
+  const std::optional<int> numerator = parse_number<int>(take_until(value, '/'));
+  const std::optional<int> denominator = fraction ? parse_number<int>(value) : 1;
   if (!numerator || !denominator || *numerator < 1 || *denominator < 1) return false;
   format.rate_numerator = *numerator;
   format.rate_denominator = *denominator;
@@ -60,7 +53,7 @@ bool apply_option(std::string_view option, TestSourceSpec& spec) {
   }
   if (option.starts_with("fps=")) return apply_rate(option.substr(4), spec.format);
   if (option.starts_with("seed=")) {
-    const auto seed = parse_integer<std::uint64_t>(option.substr(5));
+    const auto seed = parse_number<std::uint64_t>(option.substr(5));
     spec.seed = seed.value_or(0);
     return seed.has_value();
   }
@@ -255,15 +248,15 @@ Result<TestSourceSpec> parse_test_source(std::string_view text) {
   std::string_view size = take_until(rest, ',');
   const bool has_frames = size.contains('@');
   std::string_view dimensions = take_until(size, '@');
-  const std::optional<int> width = parse_integer<int>(take_until(dimensions, 'x'));
-  const std::optional<int> height = parse_integer<int>(dimensions);
+  const std::optional<int> width = parse_number<int>(take_until(dimensions, 'x'));
+  const std::optional<int> height = parse_number<int>(dimensions);
   if (!width || !height || *width < 1 || *height < 1 || *width > max_dimension || *height > max_dimension)
     return usage_error("{}: the size is not WIDTHxHEIGHT with numbers from 1 to {}; write {}", text,
                        max_dimension, syntax);
   spec.format.width = *width;
   spec.format.height = *height;
   if (has_frames) {
-    const auto frames = parse_integer<std::int64_t>(size);
+    const auto frames = parse_number<std::int64_t>(size);
     // The picture's phases are products of the frame number in 64 bits.
     if (!frames || *frames < 1 || *frames > std::numeric_limits<int>::max())
       return usage_error("{}: '{}' is not a number of frames from 1 to {}; write {}", text, size,

@@ -11,9 +11,8 @@ namespace millrace::video {
 // Opens, by name:
 //   -         y4m on standard output
 //   null      nothing is kept, frames are counted
-//   *.y4m     uncompressed, any format; constant frame rate from 0 on: timestamps are not kept, nor color
-//   tags
-//             other than the range
+//   *.y4m     uncompressed, any format; constant frame rate from 0 on: timestamps are not kept,
+//             nor color tags other than the range
 //   *.mp4     H.264, 8 or 10 bits
 //   *.mkv     FFV1, lossless, 8 to 16 bits, no picture of a single row or column; or H.264
 // .mp4 and .mkv keep timestamps (.mkv to a millisecond), as of PresentationClock, and color tags. Errors are
