@@ -126,7 +126,11 @@ class Y4mReader final : public FrameReader {
     if (*at_end) return std::nullopt;
     const Result<std::optional<std::string>> line = source_.read_line();
     if (!line) return std::unexpected(line.error());
-    if (!*line && source_.remaining() == 0) return truncated();
+    if (!*line) {
+      const Result<bool> ended = source_.at_end();
+      if (!ended) return std::unexpected(ended.error());
+      if (*ended) return truncated();
+    }
     if (!*line || !(**line == y4m_frame_magic || (*line)->starts_with("FRAME ")))
       return failure("{}: frame {}: is damaged: does not begin with '{}'", name_, index_, y4m_frame_magic);
     // Before memory is taken for a frame that cannot be there.
@@ -177,11 +181,13 @@ Result<std::unique_ptr<FrameReader>> open_y4m_reader(std::unique_ptr<ByteSource>
   BufferedSource buffered(std::move(source));
   const Result<std::optional<std::string>> line = buffered.read_line();
   if (!line) return std::unexpected(line.error());
-  if (!*line && buffered.remaining() == 0)
-    return failure("{}: is empty or ends within the y4m header; give y4m", name);
-  if (!*line)
+  if (!*line) {
+    const Result<bool> ended = buffered.at_end();
+    if (!ended) return std::unexpected(ended.error());
+    if (*ended) return failure("{}: is empty or ends within the y4m header; give y4m", name);
     return failure(
         "{}: is not y4m: no 'YUV4MPEG2' header line; give y4m, as 'ffmpeg -f yuv4mpegpipe' writes it", name);
+  }
   const Result<FrameFormat> format = parse_y4m_header(**line);
   if (!format) return failure("{}: {}", name, format.error().message);
   if (frame_bytes(*format) > options.max_frame_bytes)
