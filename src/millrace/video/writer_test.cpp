@@ -192,7 +192,7 @@ TEST(Writer, GoesOnInTimeWhenTimesRunBackwards) {
 TEST(Y4mWriter, SaysWhatItCannotKeep) {
   TemporaryFolder folder;
   const auto words_for = [&](const std::vector<Frame>& frames) {
-    auto writer = open_writer(folder / "a.y4m", frames.front().format());
+    auto writer = open_writer(folder / "a.y4m", frames.front().format(), {.overwrite = Overwrite::yes});
     EXPECT_TRUE(writer);
     for (const Frame& frame : frames)
       EXPECT_TRUE((*writer)->write(frame));
@@ -206,6 +206,17 @@ TEST(Y4mWriter, SaysWhatItCannotKeep) {
   std::vector<Frame> frames;
   frames.emplace_back(tagged);
   EXPECT_THAT(words_for(frames), ::testing::ElementsAre(HasSubstr("matrix")));
+  FrameFormat sited{.width = 2, .height = 2};
+  sited.chroma_location = 1;
+  for (const int bits : {8, 10}) {  // y4m has a name for it with 8 bits only
+    sited.bits = bits;
+    std::vector<Frame> one;
+    one.emplace_back(sited);
+    if (bits == 8)
+      EXPECT_THAT(words_for(one), ::testing::IsEmpty());
+    else
+      EXPECT_THAT(words_for(one), ::testing::ElementsAre("place of chroma samples"));
+  }
 }
 
 TEST(Writer, CarriesColorAndSampleShape) {

@@ -54,6 +54,9 @@ class Y4mWriter final : public FrameWriter {
     if (format_.color_primaries != unspecified || format_.color_transfer != unspecified ||
         format_.color_matrix != unspecified)
       words.emplace_back("color primaries, transfer and matrix");
+    if (const auto kept = parse_y4m_header(y4m_header(format_));
+        kept && kept->chroma_location != format_.chroma_location)
+      words.emplace_back("place of chroma samples");
     return words;
   }
 
