@@ -4,7 +4,10 @@
 #include "millrace/video/y4m/y4m_reader.h"
 
 #include <algorithm>
-#include <map>
+#include <random>
+#include <sstream>
+#include <string_view>
+#include <tuple>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -136,7 +139,9 @@ TEST_P(Cut, WithDamageInsideEndsThereOrGoesOnBehindIt) {
     EXPECT_LT(skipped.frames.size(), 60U);
     EXPECT_GT(losses.damaged, 0);
     EXPECT_THAT(losses.first_damage, HasSubstr("frame "));
-    EXPECT_LE(static_cast<std::int64_t>(skipped.frames.size()) + losses.damaged, 61);
+    // A picture whose beginning is overwritten is one with that before it, and nobody knows of it.
+    EXPECT_LE(static_cast<std::int64_t>(skipped.frames.size()) + losses.damaged, 60);
+    EXPECT_GE(static_cast<std::int64_t>(skipped.frames.size()) + losses.damaged, 56);
   }
 }
 
@@ -151,6 +156,138 @@ INSTANTIATE_TEST_SUITE_P(Videos, Cut,
                                                 true, false}),
                          [](const auto& test) { return test.param.title; });
 
+// --- bytes overwritten at random places
+
+struct Overwritten {
+  Kind kind;
+  bool counts = true;    // the container is not hit, so each picture lost is known of
+  bool notices = false;  // each wrong byte, by checksums; an H.264 decoder only what makes no sense to it
+};
+
+class DamagedBytes : public ::testing::TestWithParam<std::tuple<Overwritten, int>> {
+ protected:
+  void SetUp() override {
+    if (!have_program("ffmpeg")) GTEST_SKIP() << "no ffmpeg program";
+    const Kind& kind = std::get<0>(GetParam()).kind;
+    path_ = folder_ / kind.file;
+    ASSERT_TRUE(ffmpeg(fmt::format("-f lavfi -i testsrc2=s=96x80:r=25:d=2.4,noise=alls=40:allf=t {} '{}'",
+                                   kind.encode, path_)));
+    bytes_ = file_bytes(path_);
+    whole_ = read_all(path_);
+    ASSERT_FALSE(whole_.error) << whole_.error->message;
+    ASSERT_EQ(whole_.frames.size(), 60U);
+  }
+
+  // Another place and other bytes for each seed, within what holds pictures.
+  void damage(unsigned seed) const {
+    std::mt19937 random(seed);
+    std::vector<char> bytes = bytes_;
+    const std::string_view text(bytes.data(), bytes.size());
+    const std::size_t begin = path_.ends_with(".mp4") ? text.find("mdat") + 4 : 1000;
+    const std::size_t end = path_.ends_with(".mp4") ? text.find("moov") - 4 : bytes.size();
+    const std::size_t at = begin + random() % (end - begin - 40);
+    for (std::size_t i = 0; i < 40; ++i)
+      bytes[at + i] = static_cast<char>(random());
+    write_file(path_, bytes);
+  }
+
+  [[nodiscard]] Delivered read(OnDamage on_damage, int threads, Losses& losses) const {
+    auto reader = open_reader(path_, {.decoder_threads = threads, .on_damage = on_damage});
+    if (!reader) return {{}, reader.error()};
+    Delivered delivered = read_all(**reader);
+    losses = (*reader)->losses();
+    return delivered;
+  }
+
+  [[nodiscard]] static int threads() { return std::get<1>(GetParam()); }
+
+  TemporaryFolder folder_;
+  std::string path_;
+  std::vector<char> bytes_;
+  Delivered whole_;
+};
+
+constexpr unsigned damaged_copies = 14;
+
+TEST_P(DamagedBytes, GiveTheFramesBeforeWithoutAHole) {
+  for (unsigned seed = 1; seed <= damaged_copies; ++seed) {
+    damage(seed);
+    Losses losses;
+    const Delivered stopped = read(OnDamage::stop, threads(), losses);
+    ASSERT_LE(stopped.frames.size(), 60U);
+    for (std::size_t i = 0; i < stopped.frames.size(); ++i) {
+      EXPECT_EQ(stopped.frames[i].timestamp, whole_.frames[i].timestamp) << "copy " << seed;
+      if (std::get<0>(GetParam()).notices) {
+        EXPECT_TRUE(same_samples(stopped.frames[i], whole_.frames[i])) << "copy " << seed;
+      }
+    }
+    if (stopped.frames.size() < 60 && std::get<0>(GetParam()).kind.timed) {
+      EXPECT_TRUE(stopped.error) << "copy " << seed;
+    }
+  }
+}
+
+TEST_P(DamagedBytes, AreSkippedAndEachFrameLostIsCounted) {
+  for (unsigned seed = 1; seed <= damaged_copies; ++seed) {
+    damage(seed);
+    Losses losses;
+    const Delivered skipped = read(OnDamage::skip, threads(), losses);
+    ASSERT_FALSE(skipped.error) << skipped.error->message;
+    std::size_t at = 0;
+    for (const Frame& frame : skipped.frames) {
+      const auto is_it = [&](const Frame& other) {
+        return std::get<0>(GetParam()).notices ? bool(same_samples(frame, other))
+                                               : frame.timestamp == other.timestamp;
+      };
+      while (at < 60 && !is_it(whole_.frames[at]))
+        ++at;
+      ASSERT_LT(at, 60U) << "copy " << seed << ": frame " << frame.index << " is none of the video's";
+      ++at;
+    }
+    const std::int64_t all = std::ssize(skipped.frames) + losses.damaged + losses.at_start;
+    if (std::get<0>(GetParam()).counts) {
+      EXPECT_EQ(all, 60) << "copy " << seed << ": " << losses.damaged << " lost, " << losses.first_damage;
+    } else {
+      EXPECT_LE(all, 60) << "copy " << seed;
+    }
+  }
+}
+
+TEST_P(DamagedBytes, AreJudgedAlikeByAnyNumberOfThreads) {
+  if (threads() == 1) GTEST_SKIP() << "what the others are compared with";
+  for (unsigned seed = 1; seed <= damaged_copies; ++seed)
+    for (const OnDamage on_damage : {OnDamage::stop, OnDamage::skip}) {
+      damage(seed);
+      Losses losses_of_one;
+      Losses losses;
+      const Delivered one = read(on_damage, 1, losses_of_one);
+      const Delivered several = read(on_damage, threads(), losses);
+      EXPECT_EQ(losses, losses_of_one);
+      ASSERT_EQ(several.error.has_value(), one.error.has_value()) << "copy " << seed;
+      if (one.error) {
+        EXPECT_EQ(several.error->message, one.error->message);
+      }
+      ASSERT_EQ(several.frames.size(), one.frames.size()) << "copy " << seed;
+      for (std::size_t i = 0; i < one.frames.size(); ++i)
+        ASSERT_TRUE(same_samples(several.frames[i], one.frames[i])) << "copy " << seed;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Videos, DamagedBytes,
+    ::testing::Combine(
+        ::testing::Values(Overwritten{{"h264_mp4", "a.mp4", "-c:v libx264 -g 15 -bf 2"}},
+                          Overwritten{{"h264_open_gop", "a.mp4",
+                                       "-c:v libx264 -x264-params keyint=15:open-gop=1:bframes=2"}},
+                          Overwritten{{"h264_mkv", "a.mkv", "-c:v libx264 -g 15 -bf 2"}, false},
+                          Overwritten{{"h264_ts", "a.ts", "-c:v libx264 -g 15 -bf 2"}, false},
+                          Overwritten{{"h264_bare", "a.264", "-c:v libx264 -g 15 -bf 2", false}, false},
+                          Overwritten{{"ffv1", "a.mkv", "-c:v ffv1 -slicecrc 1"}, false, true}),
+        ::testing::Values(1, 4)),
+    [](const auto& test) {
+      return fmt::format("{}_threads_{}", std::get<0>(test.param).kind.title, std::get<1>(test.param));
+    });
+
 TEST(Cut, WithoutAnyKeyFrameSaysSo) {
   if (!have_program("ffmpeg")) GTEST_SKIP() << "no ffmpeg program";
   TemporaryFolder folder;
@@ -162,6 +299,84 @@ TEST(Cut, WithoutAnyKeyFrameSaysSo) {
   ASSERT_FALSE(reader);
   EXPECT_EQ(reader.error().kind, ErrorKind::failure);
   EXPECT_THAT(reader.error().message, HasSubstr("a.264"));
+}
+
+TEST(Ffv1Damage, OfTheFirstPictureIsNoticed) {
+  if (!have_program("ffmpeg")) GTEST_SKIP() << "no ffmpeg program";
+  TemporaryFolder folder;
+  const std::string path = folder / "a.mkv";
+  ASSERT_TRUE(ffmpeg(
+      fmt::format("-f lavfi -i testsrc2=s=96x80:r=25:d=0.4 -c:v ffv1 -level 3 -slicecrc 1 '{}'", path)));
+  std::vector<char> bytes = file_bytes(path);
+  const auto first = static_cast<std::ptrdiff_t>(
+      std::stoll(output_of("ffprobe -v error -show_entries packet=pos -read_intervals '%+#1' -of "
+                           "default=nk=1:nw=1 '" +
+                           path + "' </dev/null")));
+  std::fill_n(bytes.begin() + first + 200, 40, 'x');
+  write_file(path, bytes);
+  const Delivered delivered = read_all(path);
+  EXPECT_EQ(delivered.frames.size(), 0U);
+  ASSERT_TRUE(delivered.error);
+  EXPECT_THAT(delivered.error->message, HasSubstr("frame 0: is damaged or truncated: the checksum is wrong"));
+}
+
+TEST(MatroskaDamage, ThatOnlyTheContainerNoticesIsAnError) {
+  if (!have_program("ffmpeg")) GTEST_SKIP() << "no ffmpeg program";
+  TemporaryFolder folder;
+  const std::string path = folder / "a.mkv";
+  ASSERT_TRUE(
+      ffmpeg(fmt::format("-f lavfi -i testsrc2=s=96x80:r=25:d=2.4 -c:v libx264 -g 15 -bf 2 '{}'", path)));
+  const std::vector<char> whole = file_bytes(path);
+  const Delivered good = read_all(path);
+  ASSERT_EQ(good.frames.size(), 60U);
+  // Where packets begin: the sizes of the blocks.
+  std::istringstream places(
+      output_of("ffprobe -v error -show_entries packet=pos -of default=nk=1:nw=1 '" + path + "' </dev/null"));
+  std::vector<std::ptrdiff_t> begins;
+  for (std::ptrdiff_t place = 0; places >> place;)
+    begins.push_back(place);
+  ASSERT_EQ(begins.size(), 60U);
+  for (const std::size_t block : {20U, 31U, 44U}) {
+    std::vector<char> bytes = whole;
+    std::fill_n(bytes.begin() + begins[block] - 10, 40, '\x55');
+    write_file(path, bytes);
+    const Delivered delivered = read_all(path);
+    ASSERT_TRUE(delivered.error) << "block " << block << ": " << delivered.frames.size() << " frames";
+    EXPECT_THAT(delivered.error->message, HasSubstr(fmt::format("frame {}", delivered.frames.size())));
+    EXPECT_LE(delivered.frames.size(), block + 2);
+    for (std::size_t i = 0; i < delivered.frames.size(); ++i)
+      EXPECT_TRUE(same_samples(delivered.frames[i], good.frames[i])) << i;
+  }
+}
+
+// As many bytes as there are, without saying how many will come.
+class PipeSource final : public ByteSource {
+ public:
+  explicit PipeSource(std::string_view bytes) : source_(std::as_bytes(std::span(bytes))) {}
+  [[nodiscard]] Result<std::size_t> read(std::span<std::byte> destination) override {
+    return source_.read(destination);
+  }
+  [[nodiscard]] std::optional<std::uint64_t> remaining() const override { return std::nullopt; }
+  [[nodiscard]] const std::string& name() const override { return source_.name(); }
+
+ private:
+  MemorySource source_;
+};
+
+TEST(Y4mDamage, OfAPipeThatIsCutAnywhereInAFrameIsTruncation) {
+  const std::string bytes = "YUV4MPEG2 W2 H1 Cmono\nFRAME\nabFRAME\ncd";
+  for (std::size_t keep = bytes.size() - 7; keep < bytes.size(); ++keep) {
+    ReaderOptions options;
+    options.on_damage = OnDamage::skip;
+    auto reader =
+        open_y4m_reader(std::make_unique<PipeSource>(std::string_view(bytes).substr(0, keep)), options);
+    ASSERT_TRUE(reader);
+    const Delivered delivered = read_all(**reader);
+    EXPECT_FALSE(delivered.error) << keep << ": " << delivered.error->message;
+    EXPECT_EQ(delivered.frames.size(), 1U);
+    EXPECT_EQ((*reader)->losses().damaged, 1) << keep;
+    EXPECT_THAT((*reader)->losses().first_damage, HasSubstr("frame 1: the data ends within it"));
+  }
 }
 
 TEST(Y4mDamage, CanBeLeftOut) {

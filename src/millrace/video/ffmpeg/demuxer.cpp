@@ -4,6 +4,8 @@
 #include "millrace/video/ffmpeg/matroska_size.h"
 
 #include <array>
+#include <string_view>
+#include <utility>
 
 namespace millrace::video {
 namespace {
@@ -30,6 +32,7 @@ Status Demuxer::open() {
   AVFormatContext* context = avformat_alloc_context();
   if (context == nullptr) return failure("{}: out of memory", name_);
   context->pb = bridge_.io();
+  context->opaque = &messages_;
   // Frees the context when it fails.
   const int opened = avformat_open_input(&context, name_.c_str(), nullptr, nullptr);
   if (opened < 0)
@@ -38,6 +41,8 @@ Status Demuxer::open() {
                                      ffmpeg_message(opened));
   container_.reset(context);
   elementary_ = is_elementary_stream(*context);
+  // Headers and indices that are not as they should be take no frame away.
+  [[maybe_unused]] const auto of_headers = messages_.take();
   if (!elementary_ && avformat_find_stream_info(context, nullptr) < 0) {
     if (bridge_.error()) return std::unexpected(*bridge_.error());
     return failure("{}: its streams cannot be made out; it is damaged or not a video", name_);
@@ -47,6 +52,8 @@ Status Demuxer::open() {
   for (unsigned each = 0; each < context->nb_streams; ++each)
     context->streams[each]->discard = static_cast<int>(each) == index ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
   stream_ = context->streams[index];
+  looks_behind_ =
+      bridge_.file().is_regular() && std::string_view(context->iformat->name).contains("matroska");
   return {};
 }
 
@@ -59,26 +66,78 @@ Status Demuxer::look_at_start() {
   return bridge_.file().seek(0);
 }
 
-Demuxer::Read Demuxer::read(AVPacket& packet) {
-  do {
-    av_packet_unref(&packet);
-    const int read = av_read_frame(container_.get(), &packet);
-    if (read >= 0) continue;
-    if (read != AVERROR_EOF || bridge_.error()) return {Outcome::end, ffmpeg_message(read)};
-    if (bridge_.file().size() < expected_size_) return {Outcome::end, "the file ends too early"};
-    return {};
-  } while (packet.stream_index != stream_->index);
-  return {Outcome::packet, damage_of(packet)};
+Demuxer::Read Demuxer::read() {
+  while (!knows_next())
+    read_ahead();
+  if (ahead_.front().outcome == Outcome::end)
+    return {.outcome = Outcome::end, .damage = ahead_.front().damage};
+  Read next = std::move(ahead_.front());
+  ahead_.pop_front();
+  if (has_checksums_) check_checksums(next);
+  return next;
 }
 
-std::optional<std::string> Demuxer::damage_of(const AVPacket& packet) {
-  if ((packet.flags & AV_PKT_FLAG_CORRUPT) != 0) return "the data is incomplete";
-  if (stream_->codecpar->codec_id != AV_CODEC_ID_FFV1) return std::nullopt;
-  // Whether a stream has checksums shows by the first picture for which they hold.
-  const bool hold = ffv1_checksums_hold({packet.data, static_cast<std::size_t>(packet.size)});
-  if (hold) has_checksums_ = true;
-  if (has_checksums_ && !hold) return "the checksum is wrong";
-  return std::nullopt;
+// Whether what was read is enough to tell whether the first of it is whole.
+bool Demuxer::knows_next() const {
+  if (ahead_.empty()) return false;
+  if (ahead_.back().outcome == Outcome::end) return true;
+  constexpr std::size_t enough = 16;  // pictures without a checksum that holds: there are none
+  if (stream_->codecpar->codec_id == AV_CODEC_ID_FFV1 && !has_checksums_ && packets_ < enough) return false;
+  return !looks_behind_ || ahead_.size() > 1;
+}
+
+void Demuxer::read_ahead() {
+  FfmpegPtr<AVPacket> packet(av_packet_alloc());
+  int read = packet ? 0 : AVERROR(ENOMEM);
+  do {
+    if (read >= 0) av_packet_unref(packet.get());
+    if (read >= 0) read = av_read_frame(container_.get(), packet.get());
+  } while (read >= 0 && packet->stream_index != stream_->index);
+  for (FfmpegMessages::Message& message : messages_.take())
+    heard_.push_back(std::move(message));
+
+  Read next;
+  if (read < 0) {
+    if (read != AVERROR_EOF || bridge_.error())
+      next.damage = ffmpeg_message(read);
+    else if (bridge_.file().size() < expected_size_)
+      next.damage = "the file ends too early";
+  } else {
+    next.outcome = Outcome::packet;
+  }
+  const bool placed = next.outcome == Outcome::packet && packet->pos >= 0;
+  if (auto said = message_before(placed ? std::optional(packet->pos) : std::nullopt)) {
+    // What is wrong seldom begins just where it is noticed.
+    if (looks_behind_ && !ahead_.empty() && !ahead_.back().damage) ahead_.back().damage = said;
+    if (next.outcome == Outcome::packet)
+      next.gap = std::move(said);
+    else if (!next.damage)
+      next.damage = std::move(said);
+  }
+  if (next.outcome == Outcome::packet) {
+    ++packets_;
+    if ((packet->flags & AV_PKT_FLAG_CORRUPT) != 0) next.damage = "the data is incomplete";
+    next.packet = std::move(packet);
+    if (!has_checksums_ && stream_->codecpar->codec_id == AV_CODEC_ID_FFV1)
+      has_checksums_ = ffv1_checksums_hold({next.packet->data, static_cast<std::size_t>(next.packet->size)});
+  }
+  ahead_.push_back(std::move(next));
+}
+
+// What was said of places before this one, or of any.
+std::optional<std::string> Demuxer::message_before(std::optional<std::int64_t> position) {
+  std::optional<std::string> said;
+  std::erase_if(heard_, [&](FfmpegMessages::Message& message) {
+    if (position && message.at > *position) return false;
+    if (!said) said = std::move(message.text);
+    return true;
+  });
+  return said;
+}
+
+void Demuxer::check_checksums(Read& read) {
+  if (!read.damage && !ffv1_checksums_hold({read.packet->data, static_cast<std::size_t>(read.packet->size)}))
+    read.damage = "the checksum is wrong";
 }
 
 }  // namespace millrace::video

@@ -3,12 +3,15 @@
 
 #include "millrace/base/result.h"
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
+#include "millrace/video/ffmpeg/ffmpeg_messages.h"
 #include "millrace/video/ffmpeg/input_bridge.h"
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace millrace::video {
 
@@ -21,10 +24,12 @@ class Demuxer {
   enum class Outcome { packet, end };
   struct Read {
     Outcome outcome = Outcome::end;
+    FfmpegPtr<AVPacket> packet;
     std::optional<std::string> damage;  // what is wrong with the packet, or with how the file ends
+    std::optional<std::string> gap;     // why something may be missing before the packet, which is whole
   };
   // The next packet of the video, also where it is damaged.
-  [[nodiscard]] Read read(AVPacket& packet);
+  [[nodiscard]] Read read();
 
   [[nodiscard]] AVFormatContext& container() { return *container_; }
   [[nodiscard]] AVStream& stream() { return *stream_; }
@@ -40,14 +45,22 @@ class Demuxer {
 
   [[nodiscard]] Status open();
   [[nodiscard]] Status look_at_start();
-  [[nodiscard]] std::optional<std::string> damage_of(const AVPacket& packet);
+  [[nodiscard]] bool knows_next() const;
+  void read_ahead();
+  [[nodiscard]] std::optional<std::string> message_before(std::optional<std::int64_t> position);
+  void check_checksums(Read& read);
 
   std::string name_;
-  InputBridge bridge_;  // behind the container, which reads from it
+  FfmpegMessages messages_;  // behind the container, which speaks until it is closed
+  InputBridge bridge_;       // behind the container, which reads from it
   FfmpegPtr<AVFormatContext> container_;
   AVStream* stream_ = nullptr;
   bool elementary_ = false;
-  bool has_checksums_ = false;                  // FFV1 only
+  bool looks_behind_ = false;                   // damage behind a packet makes it doubtful itself
+  bool has_checksums_ = false;                  // FFV1 only: shows by the first packet for which they hold
+  std::size_t packets_ = 0;                     // read so far
+  std::deque<Read> ahead_;                      // read, not yet delivered
+  std::vector<FfmpegMessages::Message> heard_;  // of places whose packets were not read yet
   std::optional<std::uint64_t> expected_size_;  // of the file, where it says so itself
 };
 

@@ -38,7 +38,4 @@ using MuxerPtr = std::unique_ptr<AVFormatContext, MuxerDelete>;
   return text;
 }
 
-// FFmpeg prints to standard error by itself, for the whole process; what matters comes as error codes.
-inline void silence_ffmpeg() { av_log_set_level(AV_LOG_QUIET); }
-
 }  // namespace millrace::video

@@ -67,7 +67,7 @@ class FfmpegReader final : public FrameReader {
     read_color_tags(picture, *mapping, format_);
     AVStream& stream = demuxer_->stream();
     const AVRational rate = av_guess_frame_rate(&demuxer_->container(), &stream, &picture);
-    const AVRational coded = decoder_.decoder().framerate;
+    const AVRational coded = decoder_.coded_frame_rate();
     const AVRational best = demuxer_->is_elementary() && coded.num > 0 ? coded : rate;
     if (best.num > 0 && best.den > 0) {
       format_.rate_numerator = best.num;
@@ -137,7 +137,7 @@ class FfmpegReader final : public FrameReader {
 
 Result<std::unique_ptr<FrameReader>> open_ffmpeg_reader(std::unique_ptr<InputFile> file,
                                                         const ReaderOptions& options) {
-  silence_ffmpeg();
+  hear_ffmpeg();
   Result<std::unique_ptr<Demuxer>> demuxer = Demuxer::open(std::move(file));
   if (!demuxer) return std::unexpected(std::move(demuxer.error()));
   auto reader = std::make_unique<FfmpegReader>(*std::move(demuxer), options);

@@ -2,6 +2,7 @@
 
 #include "millrace/video/ffmpeg/color_tags.h"
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
+#include "millrace/video/ffmpeg/ffmpeg_messages.h"
 #include "millrace/video/frame/presentation_clock.h"
 
 #include <algorithm>
@@ -274,7 +275,7 @@ Result<std::unique_ptr<FrameWriter>> open_ffmpeg_writer(std::unique_ptr<OutputFi
                                                         const FrameFormat& format,
                                                         const EncoderChoice& choice,
                                                         const WriterOptions& options) {
-  silence_ffmpeg();
+  hear_ffmpeg();
   auto writer = std::make_unique<FfmpegWriter>(std::move(file), format, choice.container);
   if (Status opened = writer->open(choice, options); !opened)
     return std::unexpected(std::move(opened.error()));

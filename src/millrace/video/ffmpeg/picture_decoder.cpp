@@ -3,201 +3,376 @@
 #include <algorithm>
 #include <utility>
 
+extern "C" {
+#include <libavcodec/bsf.h>
+}
+
 namespace millrace::video {
+namespace {
+
+// Of compressed video between two key frames. Beyond, damage takes along what stands in the decoder.
+constexpr std::size_t max_kept_bytes = std::size_t{256} << 20;
+// A video that a decoder complains about all the time, without being damaged, is left to a single thread.
+constexpr int max_doubts = 4;
+
+}  // namespace
 
 Status PictureDecoder::open() {
-  AVStream& stream = demuxer_.stream();
-  const std::string& name = demuxer_.name();
-  const AVCodec* codec = avcodec_find_decoder(stream.codecpar->codec_id);
-  if (codec == nullptr)
-    return failure("{}: FFmpeg has no decoder for its video ({}); convert it to H.264 or FFV1", name,
-                   avcodec_get_name(stream.codecpar->codec_id));
-  decoder_.reset(avcodec_alloc_context3(codec));
-  packet_.reset(av_packet_alloc());
+  auto session = DecoderSession::open(demuxer_, options_.decoder_threads, headers_);
+  if (!session) return std::unexpected(std::move(session.error()));
+  session_ = *std::move(session);
   picture_.reset(av_frame_alloc());
-  if (!decoder_ || !packet_ || !picture_ ||
-      avcodec_parameters_to_context(decoder_.get(), stream.codecpar) < 0)
-    return failure("{}: out of memory", name);
-  decoder_->pkt_timebase = stream.time_base;
-  decoder_->thread_count = options_.decoder_threads;
-  // Damage is an error. What is concealed all the same is flagged in the picture, and so is what refers to
-  // pictures that the stream does not hold.
-  decoder_->err_recognition = AV_EF_CRCCHECK | AV_EF_BITSTREAM | AV_EF_BUFFER | AV_EF_EXPLODE;
-  decoder_->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
-  // Unprobed, H.264 must reorder by what its level allows, not by a guess that grows while frames go
-  // missing.
-  if (demuxer_.is_elementary()) decoder_->strict_std_compliance = FF_COMPLIANCE_STRICT;
-  const int opened = avcodec_open2(decoder_.get(), codec, nullptr);
-  if (opened < 0)
-    return failure("{}: the decoder {} cannot be opened ({})", name, codec->name, ffmpeg_message(opened));
-  const AVCodecDescriptor* properties = avcodec_descriptor_get(codec->id);
+  if (!picture_) return failure("{}: out of memory", demuxer_.name());
+  const AVCodecDescriptor* properties = avcodec_descriptor_get(session_->context().codec_id);
   every_packet_is_key_ = properties != nullptr && (properties->props & AV_CODEC_PROP_INTRA_ONLY) != 0;
   hole_ = Hole{.at_start = true};
   return {};
 }
 
-bool PictureDecoder::is_good(const AVFrame& picture) const {
-  return (picture.flags & AV_FRAME_FLAG_CORRUPT) == 0 && picture.decode_error_flags == 0;
-}
-
-// Whether no picture that was lost is shown before the one in picture_, which the decoder held back when it
-// met the damage. Without timestamps that is known of streams that do not reorder: an encoder that uses B
-// pictures at all has used one within the 16 pictures that H.264 and HEVC can hold back.
-bool PictureDecoder::precedes_damage() const {
-  if (damage_timestamp_ && picture_->best_effort_timestamp != AV_NOPTS_VALUE)
-    return picture_->best_effort_timestamp < *damage_timestamp_;
-  return (only_intra_ && picture_->pict_type == AV_PICTURE_TYPE_I) || (!has_b_pictures_ && delivered_ > 16);
-}
-
-// Whether a good picture that was decoded behind the beginning of the hole refers to nothing lost.
-bool PictureDecoder::may_follow_hole(std::int64_t number) const {
-  return hole_->at_start || (hole_->key && number >= *hole_->key);
-}
-
 Result<bool> PictureDecoder::next() {
   for (;;) {
-    const bool was_draining = draining_;
-    const int received = avcodec_receive_frame(decoder_.get(), picture_.get());
+    if (broken_) return std::unexpected(*broken_);
+    const int received = session_->receive(*picture_);
+    if (heed_messages()) continue;
     if (received == 0) {
-      const std::int64_t number = picture_->reordered_opaque;
-      const bool before_hole = !hole_ || number < hole_->from;
-      if (!is_good(*picture_)) {
-        const bool for_lack_of_others = (picture_->flags & AV_FRAME_FLAG_CORRUPT) != 0 || !seen_key_packet_;
-        if (before_hole || (hole_->at_start && !for_lack_of_others)) {
-          note_damage("the picture is incomplete", number);
-          if (damage_) return damaged(*damage_);
-        }
-        throw_away_picture();
-        continue;
+      switch (judge()) {
+      case Verdict::deliver:
+        return true;
+      case Verdict::stop:
+        return damaged(damage_->what);
+      case Verdict::drop:
+        break;
       }
-      if (!before_hole && !may_follow_hole(number)) {
-        throw_away_picture();
-        continue;
-      }
-      if (damage_ && !precedes_damage()) return damaged(*damage_);
-      if (!before_hole) close_hole(false);
-      only_intra_ = only_intra_ && picture_->pict_type == AV_PICTURE_TYPE_I;
-      has_b_pictures_ = has_b_pictures_ || picture_->pict_type == AV_PICTURE_TYPE_B;
-      ++delivered_;
-      return true;
+    } else if (received == AVERROR(EAGAIN)) {
+      feed();
+    } else if (received == AVERROR_EOF) {
+      if (auto end = drained()) return *std::move(end);
+    } else if (session_->is_draining() && !session_->has_threads()) {
+      // One that fails at its end may do so for ever.
+      if (!damage_) note_damage(end_number(), ffmpeg_message(received), false, false);
+      if (auto end = drained()) return *std::move(end);
+    } else {
+      failed(received);
     }
-    if (received != AVERROR_EOF && received != AVERROR(EAGAIN))
-      note_damage(ffmpeg_message(received), packets_ - 1);
-    if (received != AVERROR(EAGAIN) && was_draining) {
-      // The decoder has given what it had; one that fails at its end may do so for ever.
-      if (damage_) return damaged(*damage_);
-      if (at_end_) return ended();
-      avcodec_flush_buffers(decoder_.get());
-      draining_ = false;  // on with the next key frame
-    }
-    feed();
   }
 }
+
+// --- packets in
 
 // Gives the decoder one packet, or the order to drain.
 void PictureDecoder::feed() {
-  while (!draining_) {
-    if (damage_ || at_end_ || !read_packet()) break;
-    decoder_->reordered_opaque = packets_ - 1;
-    const int sent = avcodec_send_packet(decoder_.get(), packet_.get());
-    if (sent >= 0) return;
-    // With threads of the decoder's own it is an earlier packet that failed.
-    note_damage(ffmpeg_message(sent),
-                std::max<std::int64_t>(0, packets_ - 1 - (options_.decoder_threads - 1)));
+  for (;;) {
+    if (damage_ && next_ >= damage_->at) break;
+    if (next_ == end_number()) {
+      if (!at_end_) read_packet();
+      if (next_ == end_number()) {
+        if (!wrong_at_end_) break;
+        note_damage(next_, *std::exchange(wrong_at_end_, std::nullopt), false, false);
+        continue;
+      }
+    }
+    Packet& packet = *find(next_);
+    if (!prepare(packet)) continue;
+    if (lenient_ && session_->has_threads())
+      return decode_again(1);  // whose threads take everything for an error
+    ++next_;
+    const int sent = session_->send(*packet.data, packet.number, lenient_ || packet.delivered);
+    if (sent < 0 && !heed_messages()) failed(sent);
+    return;
   }
-  if (!draining_) {
-    draining_ = true;
-    avcodec_send_packet(decoder_.get(), nullptr);
+  session_->drain();
+}
+
+void PictureDecoder::read_packet() {
+  Demuxer::Read read = demuxer_.read();
+  if (read.outcome == Demuxer::Outcome::end) {
+    at_end_ = true;
+    wrong_at_end_ = std::move(read.damage);
+    return;
+  }
+  if (!read.damage && read.packet->dts != AV_NOPTS_VALUE) last_dts_ = read.packet->dts;
+  Packet packet{.number = end_number()};
+  packet.key = every_packet_is_key_ || (read.packet->flags & AV_PKT_FLAG_KEY) != 0;
+  if (packet.key && demuxer_.is_elementary() && headers_.empty()) keep_headers(*read.packet);
+  kept_bytes_ += static_cast<std::size_t>(read.packet->size);
+  packet.data = std::move(read.packet);
+  packet.damage = std::move(read.damage);
+  packet.gap = std::move(read.gap);
+  packets_.push_back(std::move(packet));
+  if (kept_bytes_ > max_kept_bytes && first_ < next_) {
+    can_decode_again_ = false;
+    const auto later_key = std::ranges::find_if(packets_, [&](const Packet& each) {
+      return (each.key && each.number > first_) || each.number == next_;
+    });
+    forget_before(later_key == packets_.end() ? end_number() : later_key->number);
   }
 }
 
-// The next packet to decode; false at the end of what can be used, and where the decoder must be drained
-// first.
-bool PictureDecoder::read_packet() {
-  for (;;) {
-    Demuxer::Read read = demuxer_.read(*packet_);
-    if (read.outcome == Demuxer::Outcome::end) {
-      at_end_ = true;
-      if (read.damage) note_damage(*std::move(read.damage), packets_);
+// Containers hold what a decoder must know to begin anywhere; a bare stream may say it once.
+void PictureDecoder::keep_headers(const AVPacket& packet) {
+  AVBSFContext* filter = nullptr;
+  if (av_bsf_alloc(av_bsf_get_by_name("extract_extradata"), &filter) < 0) return;
+  FfmpegPtr<AVPacket> copy(av_packet_clone(&packet));
+  if (copy && avcodec_parameters_copy(filter->par_in, demuxer_.stream().codecpar) >= 0 &&
+      av_bsf_init(filter) >= 0 && av_bsf_send_packet(filter, copy.get()) >= 0 &&
+      av_bsf_receive_packet(filter, copy.get()) >= 0) {
+    std::size_t size = 0;
+    const std::uint8_t* data = av_packet_get_side_data(copy.get(), AV_PKT_DATA_NEW_EXTRADATA, &size);
+    if (data != nullptr) headers_.assign(data, data + size);
+  }
+  av_bsf_free(&filter);
+}
+
+// Whether the packet at next_ is to be sent. Otherwise next_ or what is known of damage has moved on.
+bool PictureDecoder::prepare(Packet& packet) {
+  const bool seeks_key = hole_ && !hole_->at_start && !hole_->key;
+  if (packet.gap && !seeks_key) {
+    note_damage(packet.number, *std::exchange(packet.gap, std::nullopt), false, false);
+    return false;
+  }
+  if (packet.damage && !seeks_key) {
+    note_damage(packet.number, *packet.damage, true, false);
+    if (packet.lost) ++next_;  // no damage, but the start
+    return false;
+  }
+  if (hole_ && packet.data->pts != AV_NOPTS_VALUE) hole_->shown.push_back(packet.data->pts);
+  if (seeks_key) {
+    if (!packet.key || packet.damage) {
+      lose(packet.number);
+      ++next_;
       return false;
     }
-    const std::int64_t number = packets_++;
-    const bool key = every_packet_is_key_ || (packet_->flags & AV_PKT_FLAG_KEY) != 0;
-    if (hole_ && packet_->pts != AV_NOPTS_VALUE) hole_->shown.push_back(packet_->pts);
-    if (read.damage) {
-      note_damage(*std::move(read.damage), number);
-      if (damage_ || draining_) return false;
+    hole_->key = last_key_ = packet.number;
+    forget_before(packet.number);
+  }
+  if (hole_ && hole_->at_start && !seen_key_packet_ && !packet.key) {
+    // References to what came before are no damage, and not until the next key frame.
+    lenient_ = true;
+    // Whose decoder makes up what is missing, without a word.
+    if (session_->context().codec_id == AV_CODEC_ID_HEVC) {
+      lose(packet.number);
+      ++next_;
+      return false;
+    }
+  }
+  if (packet.key && delivered_ > 0) lenient_ = false;
+  if (packet.key && !session_key_time_) session_key_time_ = packet.data->pts;
+  seen_key_packet_ = seen_key_packet_ || packet.key;
+  return true;
+}
+
+// --- what the decoder says
+
+// Whether the decoder was begun anew for what it said.
+bool PictureDecoder::heed_messages() {
+  for (const FfmpegMessages::Message& message : session_->messages()) {
+    const Packet* packet = find(message.at);
+    if (packet != nullptr && (packet->delivered || packet->lost))
+      continue;  // decoded again, without what it refers to
+    if (!session_->has_threads() && (!message.concealed || packet == nullptr)) continue;
+    // Before the first key frame, in the order shown, stands what refers to others that were never there.
+    if (is_leading(packet) || (!session_->has_threads() && lenient_)) {
+      doubtful_.insert(message.at);
       continue;
     }
-    if (packet_->dts != AV_NOPTS_VALUE) last_dts_ = packet_->dts;
-    if (hole_ && !hole_->at_start && !hole_->key) {
-      if (!key) {
-        ++hole_->seen;
-        continue;
-      }
-      hole_->key = number;
+    if (session_->has_threads()) {
+      last_doubt_ = std::max(last_doubt_, message.at);
+      doubt();
+    } else {
+      note_damage(message.at, "the picture is incomplete", true, true);
     }
-    if (hole_ && hole_->at_start && !seen_key_packet_ && !key) {
-      // References to what came before are no damage, and not until the next key frame.
-      lenient_ = true;
-      if (decoder_->codec_id == AV_CODEC_ID_HEVC) {  // whose decoder makes up what is missing, without a word
-        ++hole_->seen;
-        continue;
-      }
-    }
-    if (key && delivered_ > 0) lenient_ = false;
-    decoder_->err_recognition =
-        lenient_ ? decoder_->err_recognition & ~AV_EF_EXPLODE : decoder_->err_recognition | AV_EF_EXPLODE;
-    seen_key_packet_ = seen_key_packet_ || key;
     return true;
   }
+  return false;
 }
 
-// Something is wrong with a packet that was read, or with what should have followed the last one.
-void PictureDecoder::note_damage(std::string what, std::int64_t packet) {
-  if (damage_) return;
-  const bool with_packet = !at_end_ && packet_->size > 0;
-  if (hole_ && hole_->at_start && with_packet && !seen_key_packet_ &&
-      (packet_->flags & AV_PKT_FLAG_KEY) == 0) {
-    ++hole_->seen;  // nothing to be done with it for lack of what came before
+void PictureDecoder::failed(int code) {
+  if (session_->has_threads()) {
+    last_doubt_ = std::max(last_doubt_, next_ - 1);
+    doubt();
     return;
   }
-  if (options_.on_damage == OnDamage::stop || demuxer_.read_error()) {
-    damage_ = std::move(what);
-    if (demuxer_.is_elementary()) return;
-    // Nothing decoded later is shown earlier than it is decoded.
-    if (with_packet && packet_->pts != AV_NOPTS_VALUE)
-      damage_timestamp_ = packet_->pts;
-    else if (!with_packet && last_dts_)
-      damage_timestamp_ = *last_dts_ + 1;
+  const Packet* packet = find(next_ - 1);
+  if (packet != nullptr && (packet->delivered || packet->lost))
+    return;  // decoded again, without what it refers to
+  if (hole_ && is_leading(packet))
+    lose(next_ - 1);
+  else
+    note_damage(next_ - 1, ffmpeg_message(code), true, true);
+}
+
+// Something may be wrong: only a decoder without threads knows.
+void PictureDecoder::doubt() {
+  ++doubts_;
+  if (can_decode_again_) return decode_again(1);
+  const auto oldest = std::ranges::find_if(packets_, [](const Packet& each) { return !each.delivered; });
+  note_damage(oldest == packets_.end() ? next_ - 1 : oldest->number, "a picture is incomplete", true, true);
+}
+
+// A picture shown before the first key frame of the session.
+bool PictureDecoder::is_leading(const Packet* packet) const {
+  return packet != nullptr && session_key_time_ && *session_key_time_ != AV_NOPTS_VALUE &&
+         packet->data->pts != AV_NOPTS_VALUE && packet->data->pts < *session_key_time_;
+}
+
+bool PictureDecoder::is_good(std::int64_t number) const {
+  // That the decoder has not seen how a picture begins that is known to be good means nothing.
+  const bool incomplete = (picture_->flags & AV_FRAME_FLAG_CORRUPT) != 0 && !begins_good_;
+  return !incomplete && picture_->decode_error_flags == 0 && !doubtful_.contains(number);
+}
+
+// Whether no picture that was lost is shown before the one in picture_. Without timestamps that is known of
+// what the decoder gives while it takes more, and of streams that do not reorder: an encoder that uses B
+// pictures at all has used one within the 16 pictures that H.264 and HEVC can hold back.
+bool PictureDecoder::precedes_damage() const {
+  if (first_lost_time_ && picture_->best_effort_timestamp != AV_NOPTS_VALUE)
+    return picture_->best_effort_timestamp < *first_lost_time_;
+  return !session_->is_draining() || (only_intra_ && picture_->pict_type == AV_PICTURE_TYPE_I) ||
+         (!has_b_pictures_ && delivered_ > 16);
+}
+
+PictureDecoder::Verdict PictureDecoder::judge() {
+  const std::int64_t number = picture_->reordered_opaque;
+  Packet* packet = find(number);
+  if (packet != nullptr && packet->delivered) return Verdict::drop;
+  if (!is_good(number)) {
+    const bool for_lack_of_others =
+        (picture_->flags & AV_FRAME_FLAG_CORRUPT) != 0 || !seen_key_packet_ || is_leading(packet);
+    if (for_lack_of_others && (hole_ || is_leading(packet)))
+      lose(number);
+    else if (session_->has_threads())
+      doubt();
+    else
+      note_damage(number, "the picture is incomplete", true, true);
+    return Verdict::drop;
+  }
+  if (hole_ && !hole_->at_start && (!hole_->key || number < *hole_->key)) {
+    lose(number);
+    return Verdict::drop;
+  }
+  if (damage_ && stops() && !precedes_damage()) return Verdict::stop;
+  deliver(packet);
+  return Verdict::deliver;
+}
+
+void PictureDecoder::deliver(Packet* packet) {
+  const bool was_hole = hole_.has_value();
+  if (hole_) close_hole(false);
+  coded_frame_rate_ = session_->context().framerate;
+  only_intra_ = only_intra_ && picture_->pict_type == AV_PICTURE_TYPE_I;
+  has_b_pictures_ = has_b_pictures_ || picture_->pict_type == AV_PICTURE_TYPE_B;
+  ++delivered_;
+  if (packet == nullptr) return;
+  packet->delivered = true;
+  if (!packet->key || picture_->pict_type != AV_PICTURE_TYPE_I) return;
+  // Nothing that is shown behind a key frame needs what comes before it; but an H.264 decoder that has not
+  // seen as many pictures as it may refer to complains all the same, so begin one key frame earlier.
+  const std::int64_t number = packet->number;
+  const std::int64_t earlier = std::exchange(last_key_, number);
+  forget_before(was_hole ? number : earlier);
+  can_decode_again_ = true;
+  if (options_.decoder_threads > 1 && !session_->has_threads() && !damage_ && !lenient_ &&
+      packets_.front().delivered && last_doubt_ < number && doubts_ < max_doubts)
+    decode_again(options_.decoder_threads);
+}
+
+// --- damage
+
+bool PictureDecoder::stops() const { return options_.on_damage == OnDamage::stop || demuxer_.read_error(); }
+
+// Something is wrong with a packet, or with what should stand before it.
+void PictureDecoder::note_damage(std::int64_t number, std::string what, bool itself, bool decode_again) {
+  const Packet* packet = find(number);
+  if (hole_ && hole_->at_start && !seen_key_packet_ && packet != nullptr && !packet->key) {
+    if (itself) lose(number);  // nothing to be done with it for lack of what came before
     return;
   }
-  if (losses_.first_damage.empty()) losses_.first_damage = fmt::format("frame {}: {}", delivered_, what);
-  if (!hole_) {
-    hole_ = Hole{.from = packet, .opened_at = packets_};
-    if (with_packet && packet_->pts != AV_NOPTS_VALUE) hole_->shown.push_back(packet_->pts);
+  if (damage_ && damage_->at <= number) return;
+  damage_ = Damage{.at = number, .itself = itself, .what = std::move(what)};
+  if (stops() && !demuxer_.is_elementary()) first_lost_time_ = first_time_from(number);
+  if (!decode_again) return;
+  if (can_decode_again_)
+    this->decode_again(1);
+  else
+    session_->drain();
+}
+
+// When the first of the packets from that on is shown: nothing is shown before it is decoded.
+std::optional<std::int64_t> PictureDecoder::first_time_from(std::int64_t number) {
+  constexpr std::int64_t held_back = 32;  // more than any decoder holds back
+  std::optional<std::int64_t> before;
+  for (const Packet& packet : packets_)
+    if (packet.number < number && packet.data->dts != AV_NOPTS_VALUE) before = packet.data->dts;
+  std::optional<std::int64_t> first;
+  for (std::int64_t each = number; each < number + held_back; ++each) {
+    if (each >= end_number() && !at_end_) read_packet();
+    const Packet* packet = find(each);
+    if (packet == nullptr) break;
+    const AVPacket& data = *packet->data;
+    if (first && data.dts != AV_NOPTS_VALUE && data.dts >= *first) break;
+    if (data.pts != AV_NOPTS_VALUE) first = std::min(first.value_or(data.pts), data.pts);
+    if (packet->gap && before) return *before + 1;  // nobody knows what was there
   }
-  hole_->from = std::min(hole_->from, packet);
+  if (at_end_ && find(number) == nullptr) {
+    if (!before) before = last_dts_;
+    if (before) return *before + 1;
+  }
+  return first;
+}
+
+// The decoder has given what it had.
+std::optional<Result<bool>> PictureDecoder::drained() {
+  if (!damage_) return ended();
+  if (stops()) return damaged(damage_->what);
+  go_on_behind(*std::exchange(damage_, std::nullopt));
+  return std::nullopt;
+}
+
+void PictureDecoder::go_on_behind(const Damage& damage) {
+  if (losses_.first_damage.empty())
+    losses_.first_damage = fmt::format("frame {}: {}", delivered_, damage.what);
+  if (!hole_) hole_ = Hole{};
   hole_->at_start = false;
   hole_->key.reset();
-  if (packet < packets_) ++hole_->seen;
-  if (!draining_) {
-    draining_ = true;
-    avcodec_send_packet(decoder_.get(), nullptr);
-  }
+  if (damage.itself) lose(damage.at);
+  next_ = damage.at + (damage.itself ? 1 : 0);
+  forget_before(next_);
+  session_->flush();
+  doubtful_.clear();
+  session_key_time_.reset();
+  begins_good_ = false;
 }
 
-// The picture at hand is damaged or refers to what is lost.
-void PictureDecoder::throw_away_picture() {
-  const std::int64_t number = picture_->reordered_opaque;
-  if (number > hole_->from || hole_->at_start) ++hole_->seen;  // the first of a hole is counted already
-  if (number < hole_->opened_at && picture_->best_effort_timestamp != AV_NOPTS_VALUE)
-    hole_->shown.push_back(picture_->best_effort_timestamp);
+// From the first packet kept on.
+void PictureDecoder::decode_again(int threads) {
+  next_ = first_;
+  doubtful_.clear();
+  session_key_time_.reset();
+  begins_good_ = !packets_.empty() && packets_.front().delivered;
+  if (hole_ && hole_->at_start) seen_key_packet_ = lenient_ = false;
+  if (!session_->has_threads() && threads == 1) return session_->flush();
+  auto session = DecoderSession::open(demuxer_, threads, headers_);
+  if (session)
+    session_ = *std::move(session);
+  else
+    broken_ = session.error();
+}
+
+void PictureDecoder::lose(std::int64_t number) {
+  Packet* packet = find(number);
+  if (packet == nullptr || packet->lost) return;
+  packet->lost = true;
+  if (hole_) {
+    ++hole_->lost;
+    if (packet->data->pts != AV_NOPTS_VALUE) hole_->shown.push_back(packet->data->pts);
+  } else {
+    ++(last_hole_at_start_ ? losses_.at_start : losses_.damaged);
+  }
 }
 
 // The picture at hand is good again, or the video ends.
 void PictureDecoder::close_hole(bool at_end) {
-  std::int64_t lost = hole_->seen;
+  std::int64_t lost = hole_->lost;
   const std::int64_t shown = picture_->best_effort_timestamp;
   if (!hole_->shown.empty() && (at_end || shown != AV_NOPTS_VALUE)) {
     // By what should have been shown before it: a decoder may drop pictures without a word.
@@ -208,17 +383,18 @@ void PictureDecoder::close_hole(bool at_end) {
                   : std::ranges::lower_bound(hole_->shown, shown) - hole_->shown.begin();
   }
   (hole_->at_start ? losses_.at_start : losses_.damaged) += lost;
+  last_hole_at_start_ = hole_->at_start;
   hole_.reset();
 }
 
 Result<bool> PictureDecoder::ended() {
-  const bool nothing = hole_ && delivered_ == 0 && packets_ > 0;
+  const bool nothing = hole_ && delivered_ == 0 && end_number() > 0;
   if (hole_) close_hole(true);
   if (nothing && losses_.damaged == 0)
     return failure(
         "{}: none of its {} pictures can be decoded: they refer to others from before the file begins, and "
         "there is no key frame; give the video from a key frame on",
-        demuxer_.name(), packets_);
+        demuxer_.name(), end_number());
   if (nothing) return failure("{}: every picture is damaged: {}", demuxer_.name(), losses_.first_damage);
   return false;
 }
@@ -228,6 +404,21 @@ std::unexpected<Error> PictureDecoder::damaged(const std::string& what) const {
     return std::unexpected(Error{error->kind, fmt::format("frame {}: {}", delivered_, error->message)});
   return failure("{}: frame {}: is damaged or truncated: {}; --on-damage skip goes on behind it",
                  demuxer_.name(), delivered_, what);
+}
+
+// --- packets kept
+
+PictureDecoder::Packet* PictureDecoder::find(std::int64_t number) {
+  if (number < first_ || number >= end_number()) return nullptr;
+  return &packets_[static_cast<std::size_t>(number - first_)];
+}
+
+void PictureDecoder::forget_before(std::int64_t number) {
+  while (first_ < number && !packets_.empty()) {
+    kept_bytes_ -= static_cast<std::size_t>(packets_.front().data->size);
+    packets_.pop_front();
+    ++first_;
+  }
 }
 
 }  // namespace millrace::video

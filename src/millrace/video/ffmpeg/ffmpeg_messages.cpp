@@ -1,0 +1,88 @@
+#include "millrace/video/ffmpeg/ffmpeg_messages.h"
+
+#include "millrace/video/ffmpeg/ffmpeg_handles.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace millrace::video {
+namespace {
+
+// Who listens. Others in this process may use FFmpeg too, and point `opaque` to anything.
+struct Listeners {
+  std::mutex mutex;
+  std::set<const void*> all;
+};
+
+Listeners& listeners() {
+  static Listeners all;
+  return all;
+}
+
+std::string as_line(const char* format, va_list arguments) {
+  char text[200];
+  std::vsnprintf(text, sizeof text, format, arguments);
+  std::string line = text;
+  while (!line.empty() && (line.back() == '\n' || line.back() == ' ' || line.back() == '.'))
+    line.pop_back();
+  for (char& each : line)
+    if (static_cast<unsigned char>(each) < ' ') each = ' ';
+  return line;
+}
+
+void hear(void* speaker, int level, const char* format, va_list arguments) {
+  const bool concealed = std::string_view(format).starts_with("concealing ");
+  if (speaker == nullptr || (level > AV_LOG_ERROR && !concealed)) return;
+  const AVClass* kind = *static_cast<const AVClass* const*>(speaker);
+  FfmpegMessages::Message message{.concealed = concealed};
+  void* listener = nullptr;
+  if (kind == avcodec_get_class()) {
+    const auto* decoder = static_cast<const AVCodecContext*>(speaker);
+    listener = decoder->opaque;
+    message.at = decoder->reordered_opaque;
+  } else if (kind == avformat_get_class()) {
+    auto* demuxer = static_cast<AVFormatContext*>(speaker);
+    listener = demuxer->opaque;
+    message.at = demuxer->pb != nullptr ? avio_tell(demuxer->pb) : 0;
+  }
+  if (listener == nullptr) return;
+  message.text = as_line(format, arguments);
+  const std::scoped_lock lock(listeners().mutex);
+  if (listeners().all.contains(listener)) static_cast<FfmpegMessages*>(listener)->add(std::move(message));
+}
+
+}  // namespace
+
+FfmpegMessages::FfmpegMessages() {
+  const std::scoped_lock lock(listeners().mutex);
+  listeners().all.insert(this);
+}
+
+FfmpegMessages::~FfmpegMessages() {
+  const std::scoped_lock lock(listeners().mutex);
+  listeners().all.erase(this);
+}
+
+std::vector<FfmpegMessages::Message> FfmpegMessages::take() {
+  const std::scoped_lock lock(mutex_);
+  return std::exchange(messages_, {});
+}
+
+void FfmpegMessages::add(Message message) {
+  const std::scoped_lock lock(mutex_);
+  if (!messages_.empty() && messages_.back().at == message.at) {
+    messages_.back().concealed = messages_.back().concealed || message.concealed;
+    return;
+  }
+  messages_.push_back(std::move(message));
+}
+
+void hear_ffmpeg() {
+  av_log_set_level(AV_LOG_QUIET);
+  av_log_set_callback(&hear);
+}
+
+}  // namespace millrace::video
