@@ -1,6 +1,6 @@
 #include "millrace/cli/bench/bench_stream.h"
 
-#include "millrace/cli/run/frame_views.h"
+#include "millrace/run/frame_views.h"
 #include "millrace/video/reader.h"
 
 namespace millrace::cli {
@@ -26,7 +26,7 @@ Result<MemoryFrames> MemoryFrames::make(const video::FrameFormat& input, const v
   }
   for (int f = 0; f < frames_in_memory; ++f) {
     const auto i = static_cast<std::size_t>(f);
-    frames.tasks_.push_back({views_of(frames.before_[i]), views_of(frames.after_[i])});
+    frames.tasks_.push_back({run::views_of(frames.before_[i]), run::views_of(frames.after_[i])});
   }
   return frames;
 }

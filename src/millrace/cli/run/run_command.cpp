@@ -1,17 +1,44 @@
 #include "millrace/cli/run/run_command.h"
 
 #include "millrace/base/clock.h"
+#include "millrace/base/error_line.h"
 #include "millrace/base/json_file.h"
 #include "millrace/base/print.h"
-#include "millrace/cli/run/stream_run.h"
+#include "millrace/base/progress_line.h"
+#include "millrace/cli/run/computation.h"
 #include "millrace/image/pipeline/presets.h"
+#include "millrace/run/video_run.h"
 
 #include <fmt/format.h>
 
 namespace millrace::cli {
 namespace {
 
-Status run(const RunOptions& options) {
+Status stream_run(const RunContext& context, std::int64_t start_ns, RunReport& report) {
+  const RunOptions& options = context.options;
+  auto run_options =
+      video_run_options_of(options, context.pipeline, context.workplace.machine().usable.worker_limit);
+  if (!run_options) return std::unexpected(run_options.error());
+  run_options->planes = context.planes;
+  run_options->stop = context.interrupt.token();
+  run_options->start_ns = start_ns;
+  ProgressLine line(!options.quiet, {.plural = "frames"});
+  run_options->on_progress = [&line](const run::RunProgress& progress, const image::Schedule& schedule) {
+    line.update(progress.frames, progress.total, to_string(schedule));
+  };
+  run::VideoRun video(context.workplace, run::file_source(options.input), run::file_sink(options.output),
+                      std::move(*run_options));
+  const Status outcome = video.run();
+  line.clear();
+  report.record = video.record();
+  if (!options.quiet) {
+    for (const std::string& warning : report.record.warnings)
+      print_error("millrace", warning);
+  }
+  return outcome;
+}
+
+Status run_pipeline(const RunOptions& options) {
   const std::int64_t start = now_ns();
   if (Status possible = check_outputs(options); !possible) return possible;
   const auto pipeline = image::load_pipeline(options.pipeline);
@@ -24,33 +51,20 @@ Status run(const RunOptions& options) {
   if (!schedule) return std::unexpected(schedule.error());
 
   const Interrupt interrupt;
-  auto pool = pool::WorkerPool::create(schedule->threads);
-  if (!pool) return std::unexpected(pool.error());
-  image::KernelLibraryOptions library_options;
-  if (!options.no_profile) library_options.cache = image::KernelCache(image::default_kernel_cache_folder());
-  image::KernelLibrary library(std::move(library_options));
-  image::Executor executor(**pool, library, machine->topology, machine->usable.cpus);
-  const RunContext context{options,  *pipeline, *planes,   *schedule, *machine,
-                           executor, library,   interrupt, start};
+  image::KernelCache cache;
+  if (!options.no_profile) cache = image::KernelCache(image::default_kernel_cache_folder());
+  const auto workplace = run::Workplace::make(*machine, schedule->threads, std::move(cache));
+  if (!workplace) return std::unexpected(workplace.error());
+  const RunContext context{options, *pipeline, *planes, *schedule, **workplace, interrupt};
   if (options.count) return count_run(context);  // compiles nothing
 
   RunReport report{.pipeline = image::to_string(*pipeline),
                    .input = options.input,
                    .output = options.output,
-                   .schedule = *schedule};
-  const Status outcome = options.measure ? measure_run(context, report) : stream_run(context, report);
-  if (report.decisions.is_null()) report.schedule = executor.in_use();
-  report.refused_affinities = executor.refused();
-  if (report.refused_affinities.contains(report.schedule.affinity))
-    report.schedule.affinity = machine::AffinityArrangement::free;
-  report.stand_in_frames = executor.stand_in_frames();
-  report.compute_seconds = executor.compute_seconds();
-  report.compile_seconds = library.compile_seconds();
-  if (const auto error = library.first_error()) report.kernel_error = error->message;
-  report.intermediate_bytes = executor.bytes();
-  report.stages = executor.stages();
+                   .explain = options.explain};
+  const Status outcome = options.measure ? measure_run(context, report) : stream_run(context, start, report);
   report.peak_rss_bytes = peak_rss_bytes();
-  if (report.frames > 0) {
+  if (report.record.frames > 0) {
     if (!options.quiet) print_note("{}", to_text(report));
     if (!options.json.empty()) {
       if (Status written = write_json(to_json(report, *machine), options.json, overwrite_if(options.force));
@@ -129,7 +143,7 @@ void add_run_command(CLI::App& app, Action& action) {
   verb->add_option("--encoder-threads", o.encoder_threads, "threads of the encoder")
       ->check(CLI::Range(1, 256));
   verb->add_flag("-q,--quiet", o.quiet, "no progress line and no summary");
-  verb->callback([&action, options] { action = [options] { return run(*options); }; });
+  verb->callback([&action, options] { action = [options] { return run_pipeline(*options); }; });
 }
 
 }  // namespace millrace::cli

@@ -3,6 +3,8 @@
 #include "millrace/base/check_outputs.h"
 #include "millrace/image/layout/default_schedule.h"
 
+#include <map>
+
 namespace millrace::cli {
 
 Result<image::Schedule> schedule_of(const RunOptions& options, int worker_limit) {
@@ -73,8 +75,6 @@ Result<tuning::Objective> objective_of(const RunOptions& options) {
                      options.objective);
 }
 
-}  // namespace
-
 Result<image::AdaptiveOptions> adaptive_options_of(const RunOptions& options, int worker_limit) {
   // The words that are given mean what they mean in a fixed schedule.
   const auto fixed = schedule_of(options, worker_limit);
@@ -101,6 +101,30 @@ Result<image::AdaptiveOptions> adaptive_options_of(const RunOptions& options, in
       .objective = *objective, .freedom = std::move(freedom), .seed = options.seed, .profile = std::nullopt};
 }
 
+// The words that are given, by which profiles are kept apart.
+std::map<std::string, std::string> fixed_words(const RunOptions& options) {
+  std::map<std::string, std::string> words;
+  for (const auto& [name, word] :
+       {std::pair{"fusion", options.fusion}, {"affinity", options.affinity}, {"isa", options.isa}}) {
+    if (!word.empty()) words.emplace(name, word);
+  }
+  if (options.frames_in_flight > 0)
+    words.emplace("frames in flight", fmt::format("{}", options.frames_in_flight));
+  return words;
+}
+
+Result<run::SearchOptions> search_options_of(const RunOptions& options, int worker_limit) {
+  auto adaptive = adaptive_options_of(options, worker_limit);
+  if (!adaptive) return std::unexpected(adaptive.error());
+  run::SearchOptions search{.adaptive = std::move(*adaptive), .fixed = fixed_words(options)};
+  if (!options.no_profile) {
+    if (auto path = tuning::default_profile_path()) search.profiles = std::move(*path);
+  }
+  return search;
+}
+
+}  // namespace
+
 Result<image::Planes> planes_of(const RunOptions& options) {
   if (!options.planes.empty()) return image::parse_planes(options.planes);
   return options.measure || options.count ? image::Planes::all : image::Planes::automatic;
@@ -118,6 +142,8 @@ Status check_outputs(const RunOptions& options) {
                                  overwrite_if(options.force), {"INPUT", options.input});
 }
 
+namespace {
+
 Result<video::WriterOptions> writer_options_of(const RunOptions& options) {
   video::WriterOptions writer{.overwrite = overwrite_if(options.force), .crf = options.crf};
   writer.encoder_threads = options.encoder_threads;
@@ -128,6 +154,34 @@ Result<video::WriterOptions> writer_options_of(const RunOptions& options) {
   else if (!options.codec.empty())
     return usage_error("unknown codec '{}'; use h264 or ffv1", options.codec);
   return writer;
+}
+
+}  // namespace
+
+Result<run::VideoRunOptions> video_run_options_of(const RunOptions& options, const image::Pipeline& pipeline,
+                                                  int worker_limit) {
+  if (options.loop > 1 && options.input == "-") return usage_error("--loop cannot read standard input twice");
+  auto writer = writer_options_of(options);
+  if (!writer) return std::unexpected(writer.error());
+  const auto on_damage = on_damage_of(options);
+  if (!on_damage) return std::unexpected(on_damage.error());
+  run::VideoRunOptions run{.pipeline = pipeline,
+                           .changes = options.changes,
+                           .frames = options.frames,
+                           .passes = options.loop,
+                           .on_damage = *on_damage,
+                           .decoder_threads = options.decoder_threads,
+                           .writer = std::move(*writer)};
+  if (is_adaptive(options)) {
+    auto search = search_options_of(options, worker_limit);
+    if (!search) return std::unexpected(search.error());
+    run.schedule = std::move(*search);
+  } else {
+    const auto schedule = schedule_of(options, worker_limit);
+    if (!schedule) return std::unexpected(schedule.error());
+    run.schedule = *schedule;
+  }
+  return run;
 }
 
 }  // namespace millrace::cli

@@ -1,11 +1,10 @@
 // What the user asked `millrace run` for.
 #pragma once
 
-#include "millrace/image/adapt/adaptive_scheduler.h"
 #include "millrace/image/layout/frame_layout.h"
 #include "millrace/image/layout/schedule.h"
+#include "millrace/run/video_run.h"
 #include "millrace/video/reader.h"
-#include "millrace/video/writer.h"
 
 #include <cstdint>
 #include <optional>
@@ -59,11 +58,11 @@ struct RunOptions {
 [[nodiscard]] Result<image::Schedule> schedule_of(const RunOptions& options, int worker_limit);
 // Whether the schedule is to be found while the run goes on.
 [[nodiscard]] bool is_adaptive(const RunOptions& options);
-// What it is to be found within. Usage error as for schedule_of.
-[[nodiscard]] Result<image::AdaptiveOptions> adaptive_options_of(const RunOptions& options, int worker_limit);
 [[nodiscard]] Result<image::Planes> planes_of(const RunOptions& options);
 [[nodiscard]] Result<video::OnDamage> on_damage_of(const RunOptions& options);
-[[nodiscard]] Result<video::WriterOptions> writer_options_of(const RunOptions& options);
+// What is left to say: planes, who stops it, who looks at it. worker_limit: how many threads may be used.
+[[nodiscard]] Result<run::VideoRunOptions>
+video_run_options_of(const RunOptions& options, const image::Pipeline& pipeline, int worker_limit);
 // Before anything is read: whether each thing the run writes has a place of its own that it may write to.
 [[nodiscard]] Status check_outputs(const RunOptions& options);
 

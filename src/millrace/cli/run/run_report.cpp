@@ -11,25 +11,24 @@
 #include <sys/resource.h>
 
 namespace millrace::cli {
-namespace {}  // namespace
-
 std::int64_t peak_rss_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return std::int64_t{usage.ru_maxrss} * 1024;
 }
 
-std::string to_text(const RunReport& r) {
+std::string to_text(const RunReport& report) {
+  const run::RunRecord& r = report.record;
   std::string text;
-  if (r.measured_ms.empty()) {
+  if (report.measured_ms.empty()) {
     text += fmt::format("{} frames of {} in {:.2f} s: {:.1f} fps, {:.2f} ms a frame computing\n", r.frames,
                         video::to_string(r.input_format), r.wall_seconds, r.fps(),
                         r.frames > 0 ? 1e3 * r.compute_seconds / static_cast<double>(r.frames) : 0.0);
   } else {
-    const auto [least, most] = std::ranges::minmax(r.measured_ms);
+    const auto [least, most] = std::ranges::minmax(report.measured_ms);
     text += fmt::format(
         "{} frames of {}, in memory, {} times: {:.3f} ms a frame (median; {:.3f} to {:.3f})\n", r.frames,
-        video::to_string(r.input_format), r.measured_ms.size(), median(r.measured_ms), least, most);
+        video::to_string(r.input_format), report.measured_ms.size(), median(report.measured_ms), least, most);
   }
   if (r.losses.at_start > 0)
     text += fmt::format("left out: {} frames at the start, which refer to others from before it\n",
@@ -39,7 +38,7 @@ std::string to_text(const RunReport& r) {
                         r.losses.first_damage);
   else if (!r.losses.first_damage.empty())
     text += fmt::format("the input is damaged: {}\n", r.losses.first_damage);
-  text += r.explanation;
+  if (report.explain) text += r.explanation;
   text += fmt::format("schedule: {}", to_string(r.schedule));
   if (!r.decisions.is_null()) {
     text += fmt::format(", found in {} trials{}", r.decisions["trials"].get<std::int64_t>(),
@@ -53,15 +52,17 @@ std::string to_text(const RunReport& r) {
     text += fmt::format("affinity {} was refused, so the threads ran unbound: {}\n",
                         machine::name_of(affinity), why);
   if (!r.kernel_error.empty()) text += fmt::format("not all was fused: {}\n", r.kernel_error);
-  if (r.output != "null" && r.measured_ms.empty()) {
-    text += fmt::format("wrote {} ({})\n", r.output == "-" ? "standard output" : printable(r.output),
-                        video::to_string(r.output_format));
+  if (report.output != "null" && report.measured_ms.empty()) {
+    text +=
+        fmt::format("wrote {} ({})\n", report.output == "-" ? "standard output" : printable(report.output),
+                    video::to_string(r.output_format));
     if (!r.not_kept.empty()) text += fmt::format("not kept there: {}\n", fmt::join(r.not_kept, "; "));
   }
   return text;
 }
 
-nlohmann::ordered_json to_json(const RunReport& r, const machine::MachineReport& machine) {
+nlohmann::ordered_json to_json(const RunReport& report, const machine::MachineReport& machine) {
+  const run::RunRecord& r = report.record;
   nlohmann::ordered_json stages = nlohmann::ordered_json::array();
   for (const image::StageReport& stage : r.stages) {
     stages.push_back({{"stages", stage.stages},
@@ -72,9 +73,9 @@ nlohmann::ordered_json to_json(const RunReport& r, const machine::MachineReport&
                       {"pixels_required", stage.pixels_required}});
   }
   const image::Schedule& s = r.schedule;
-  nlohmann::ordered_json json{{"pipeline", r.pipeline},
-                              {"input", r.input},
-                              {"output", r.output},
+  nlohmann::ordered_json json{{"pipeline", report.pipeline},
+                              {"input", report.input},
+                              {"output", report.output},
                               {"input_format", video::to_string(r.input_format)},
                               {"output_format", video::to_string(r.output_format)},
                               {"frames", r.frames},
@@ -90,7 +91,7 @@ nlohmann::ordered_json to_json(const RunReport& r, const machine::MachineReport&
                               {"first_frame_seconds", r.first_frame_seconds},
                               {"compile_seconds", r.compile_seconds},
                               {"intermediate_bytes", r.intermediate_bytes},
-                              {"peak_rss_bytes", r.peak_rss_bytes},
+                              {"peak_rss_bytes", report.peak_rss_bytes},
                               {"schedule",
                                {{"structure", image::name_of(s.structure)},
                                 {"fusion", image::name_of(s.fusion)},
@@ -101,9 +102,9 @@ nlohmann::ordered_json to_json(const RunReport& r, const machine::MachineReport&
                                 {"isa", machine::name_of(s.isa)},
                                 {"fresh_threads", s.fresh_threads}}},
                               {"stages", stages}};
-  if (!r.measured_ms.empty()) {
-    json["measured_ms_per_frame"] = r.measured_ms;
-    json["median_ms_per_frame"] = median(r.measured_ms);
+  if (!report.measured_ms.empty()) {
+    json["measured_ms_per_frame"] = report.measured_ms;
+    json["median_ms_per_frame"] = median(report.measured_ms);
   }
   for (const auto& [affinity, why] : r.refused_affinities)
     json["refused_affinities"][std::string(machine::name_of(affinity))] = why;

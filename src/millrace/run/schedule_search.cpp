@@ -1,12 +1,11 @@
-#include "millrace/cli/run/adaptive_run.h"
+#include "millrace/run/schedule_search.h"
 
-#include "millrace/base/error_line.h"
 #include "millrace/image/pipeline/parameter_timeline.h"
 #include "millrace/tuning/record/decision_report.h"
 
 #include <fmt/format.h>
 
-namespace millrace::cli {
+namespace millrace::run {
 namespace {
 
 std::string objective_text(const tuning::Objective& objective) {
@@ -70,59 +69,54 @@ std::string decisions_text(const image::AdaptiveScheduler& scheduler) {
 
 }  // namespace
 
-tuning::ProfileKey AdaptiveRun::key(const image::Pipeline& pipeline) const {
-  const RunOptions& options = context_->options;
+ScheduleSearch::ScheduleSearch(Workplace& workplace, image::Executor& executor, const SearchOptions& options,
+                               image::Planes planes, const image::FrameLayout& layout)
+    : machine_(&workplace.machine()), executor_(&executor), fixed_(options.fixed), planes_(planes),
+      layout_(layout), objective_(options.adaptive.objective),
+      threads_(options.adaptive.freedom.threads.value_or(options.adaptive.freedom.max_threads)) {}
+
+tuning::ProfileKey ScheduleSearch::key(const image::Pipeline& pipeline) const {
   tuning::ProfileKey key{{"work", "run"},
                          {"graph", graph_text(pipeline)},
                          {"parameters", image::parameter_class(pipeline)},
-                         {"planes", std::string(image::name_of(context_->planes))},
+                         {"planes", std::string(image::name_of(planes_))},
                          {"frames", video::to_string(layout_.input)},
                          {"threads", fmt::format("{}", threads_)},
                          {"objective", objective_text(objective_)},
-                         {"machine", machine_text(context_->machine)}};
-  // What the user fixed belongs to the question.
-  for (const auto& [name, word] :
-       {std::pair{"fusion", options.fusion}, {"affinity", options.affinity}, {"isa", options.isa}}) {
-    if (!word.empty()) key.emplace(name, word);
-  }
-  if (options.frames_in_flight > 0)
-    key.emplace("frames in flight", fmt::format("{}", options.frames_in_flight));
+                         {"machine", machine_text(*machine_)}};
+  key.insert(fixed_.begin(), fixed_.end());
   return key;
 }
 
-Result<AdaptiveRun> AdaptiveRun::start(const RunContext& context, const image::FrameLayout& layout) {
-  auto options = adaptive_options_of(context.options, context.machine.usable.worker_limit);
-  if (!options) return std::unexpected(options.error());
-  AdaptiveRun run(context, layout);
-  run.objective_ = options->objective;
-  run.threads_ = options->freedom.threads.value_or(options->freedom.max_threads);
-  if (!context.options.no_profile) {
-    if (const auto path = tuning::default_profile_path()) {
-      run.store_ = tuning::ProfileStore::open(*path);
-      if (!run.store_->warning().empty() && !context.options.quiet)
-        print_error("millrace", run.store_->warning());
-      if (auto stored = run.store_->load(run.key(context.pipeline))) options->profile = *stored;
-      run.from_profile_ = options->profile.has_value();
-    }
+Result<ScheduleSearch> ScheduleSearch::start(Workplace& workplace, image::Executor& executor,
+                                             const SearchOptions& options, const image::Pipeline& pipeline,
+                                             image::Planes planes, const image::FrameLayout& layout) {
+  ScheduleSearch search(workplace, executor, options, planes, layout);
+  image::AdaptiveOptions adaptive = options.adaptive;
+  if (options.profiles) {
+    search.store_ = tuning::ProfileStore::open(*options.profiles);
+    if (!search.store_->warning().empty()) search.warnings_.push_back(search.store_->warning());
+    if (auto stored = search.store_->load(search.key(pipeline))) adaptive.profile = *stored;
+    search.from_profile_ = adaptive.profile.has_value();
   }
-  auto scheduler =
-      image::AdaptiveScheduler::make(context.executor, context.library, layout, std::move(*options));
+  auto scheduler = image::AdaptiveScheduler::make(executor, workplace.library(), layout, std::move(adaptive));
   if (!scheduler) return std::unexpected(scheduler.error());
-  run.scheduler_ = std::move(*scheduler);
-  return run;
+  search.scheduler_ = std::move(*scheduler);
+  return search;
 }
 
-void AdaptiveRun::finish(const image::Pipeline& pipeline, RunReport& report) {
-  report.decisions = decisions_json(*scheduler_, from_profile_, objective_, context_->executor.switches());
-  if (context_->options.explain) report.explanation = decisions_text(*scheduler_);
-  report.schedule = scheduler_->incumbent();
-  report.from_profile = from_profile_;
+void ScheduleSearch::finish(const image::Pipeline& pipeline, RunRecord& record) {
+  record.decisions = decisions_json(*scheduler_, from_profile_, objective_, executor_->switches());
+  record.explanation = decisions_text(*scheduler_);
+  record.schedule = scheduler_->incumbent();
+  record.from_profile = from_profile_;
   // Without a trial nothing was learnt, and what was learnt unbound does not hold for the affinity asked for.
-  const bool as_asked = context_->options.affinity.empty() || context_->executor.refused().empty();
+  const bool as_asked = !fixed_.contains("affinity") || executor_->refused().empty();
   if (store_ && as_asked && scheduler_->tuner().record().count(tuning::EventKind::trial) > 0) {
-    if (Status saved = store_->save(key(pipeline), scheduler_->profile()); !saved && !context_->options.quiet)
-      print_error("millrace", saved.error().message);
+    if (Status saved = store_->save(key(pipeline), scheduler_->profile()); !saved)
+      warnings_.push_back(saved.error().message);
   }
+  record.warnings.insert(record.warnings.end(), warnings_.begin(), warnings_.end());
 }
 
-}  // namespace millrace::cli
+}  // namespace millrace::run

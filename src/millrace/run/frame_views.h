@@ -4,7 +4,7 @@
 #include "millrace/image/execute/structure_runner.h"
 #include "millrace/video/frame/frame.h"
 
-namespace millrace::cli {
+namespace millrace::run {
 
 [[nodiscard]] inline std::vector<image::PixelView> views_of(const video::Frame& frame) {
   const auto type = frame.format().bits > 8 ? image::ElementType::u16 : image::ElementType::u8;
@@ -16,4 +16,4 @@ namespace millrace::cli {
   return views;
 }
 
-}  // namespace millrace::cli
+}  // namespace millrace::run

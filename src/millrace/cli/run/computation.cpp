@@ -1,8 +1,8 @@
+#include "millrace/cli/run/computation.h"
+
 #include "millrace/base/clock.h"
 #include "millrace/base/json_file.h"
 #include "millrace/base/print.h"
-#include "millrace/cli/run/frame_views.h"
-#include "millrace/cli/run/stream_run.h"
 #include "millrace/image/execute/plane_buffer.h"
 #include "millrace/image/reference/pixel_reads_report.h"
 
@@ -48,6 +48,37 @@ MeasuredFrame preloaded(const video::Frame& frame, const image::FrameLayout& lay
   return measured;
 }
 
+// An interrupt ends every wait for it.
+Result<std::unique_ptr<video::FrameReader>> open_input(const RunContext& context) {
+  const auto on_damage = on_damage_of(context.options);
+  if (!on_damage) return std::unexpected(on_damage.error());
+  return video::open_reader(context.options.input, {.decoder_threads = context.options.decoder_threads,
+                                                    .on_damage = *on_damage,
+                                                    .stop = context.interrupt.token()});
+}
+
+Status measure(const RunContext& context, image::Executor& executor, const std::vector<MeasuredFrame>& frames,
+               std::vector<double>& measured_ms) {
+  // As many frames side by side as the schedule says. One pass before the clock starts touches all memory.
+  const auto side_by_side = static_cast<std::size_t>(context.schedule.frames_in_flight);
+  for (int repetition = -1; repetition < context.options.repeat && !context.interrupt.requested();
+       ++repetition) {
+    std::int64_t spent = 0;
+    for (std::size_t f = 0; f < frames.size(); f += side_by_side) {
+      std::vector<image::FrameTask> tasks;
+      for (std::size_t i = f; i < std::min(f + side_by_side, frames.size()); ++i)
+        tasks.push_back(frames[i].task);
+      const std::int64_t start = now_ns();
+      if (Status done = executor.run(tasks); !done) return done;
+      spent += now_ns() - start;
+    }
+    if (repetition >= 0) measured_ms.push_back(1e3 * seconds(spent) / static_cast<double>(frames.size()));
+  }
+  if (context.interrupt.requested())
+    return std::unexpected(Error{ErrorKind::interrupted, "interrupted while measuring"});
+  return {};
+}
+
 }  // namespace
 
 Status measure_run(const RunContext& context, RunReport& report) {
@@ -58,8 +89,8 @@ Status measure_run(const RunContext& context, RunReport& report) {
   const auto layout =
       image::lay_out_frame(context.pipeline, (*reader)->format(), context.planes, image::Samples::floats);
   if (!layout) return std::unexpected(layout.error());
-  report.input_format = layout->input;
-  report.output_format = layout->output;
+  report.record.input_format = layout->input;
+  report.record.output_format = layout->output;
 
   std::vector<MeasuredFrame> frames;
   while (static_cast<std::int64_t>(frames.size()) <
@@ -70,30 +101,17 @@ Status measure_run(const RunContext& context, RunReport& report) {
     frames.push_back(preloaded(**frame, *layout));
   }
   if (frames.empty()) return failure("'{}' has no frames", context.options.input);
-  if (Status set = context.executor.set(*layout, context.schedule); !set) return set;
-  if (Status ready = context.executor.await_kernels(context.interrupt.token()); !ready) return ready;
-  context.executor.time_stages_every(0);
+  run::Workplace& workplace = context.workplace;
+  image::Executor executor(workplace.pool(), workplace.library(), workplace.machine().topology,
+                           workplace.machine().usable.cpus);
+  if (Status set = executor.set(*layout, context.schedule); !set) return set;
+  if (Status ready = executor.await_kernels(context.interrupt.token()); !ready) return ready;
+  executor.time_stages_every(0);
 
-  // As many frames side by side as the schedule says. One pass before the clock starts touches all memory.
-  const auto side_by_side = static_cast<std::size_t>(context.schedule.frames_in_flight);
-  report.frames = static_cast<std::int64_t>(frames.size());
-  for (int repetition = -1; repetition < context.options.repeat && !context.interrupt.requested();
-       ++repetition) {
-    std::int64_t spent = 0;
-    for (std::size_t f = 0; f < frames.size(); f += side_by_side) {
-      std::vector<image::FrameTask> tasks;
-      for (std::size_t i = f; i < std::min(f + side_by_side, frames.size()); ++i)
-        tasks.push_back(frames[i].task);
-      const std::int64_t start = now_ns();
-      if (Status done = context.executor.run(tasks); !done) return done;
-      spent += now_ns() - start;
-    }
-    if (repetition >= 0)
-      report.measured_ms.push_back(1e3 * seconds(spent) / static_cast<double>(frames.size()));
-  }
-  if (context.interrupt.requested())
-    return std::unexpected(Error{ErrorKind::interrupted, "interrupted while measuring"});
-  return {};
+  report.record.frames = static_cast<std::int64_t>(frames.size());
+  const Status measured = measure(context, executor, frames, report.measured_ms);
+  run::record_work(executor, workplace.library(), report.record);
+  return measured;
 }
 
 Status count_run(const RunContext& context) {

@@ -1,0 +1,206 @@
+#include "millrace/run/frame_loop.h"
+
+#include "millrace/base/clock.h"
+#include "millrace/machine/thread/thread_affinity.h"
+#include "millrace/run/frame_views.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace millrace::run {
+namespace {
+
+// Binds the calling thread, so that threads which it makes start there. Where the kernel refuses, they run
+// anywhere: slower perhaps, never wrong.
+void bind_io(const machine::CpuSet& cpus) {
+  if (!cpus.empty()) std::ignore = machine::bind_current_thread(cpus);
+}
+
+// All that the workplace can do, for most frames a second.
+SearchOptions free_search(const Workplace& workplace) {
+  SearchOptions search;
+  search.adaptive.freedom = {.max_threads = workplace.threads(), .isas = {machine::best_isa()}};
+  return search;
+}
+
+}  // namespace
+
+FrameLoop::FrameLoop(VideoRun& run)
+    : run_(run), options_(run.options_),
+      executor_(run.workplace_.pool(), run.workplace_.library(), run.workplace_.machine().topology,
+                run.workplace_.machine().usable.cpus),
+      record_(run.record_), compiled_before_(run.workplace_.library().compile_seconds()),
+      input_(run.source_,
+             {.decoder_threads = options_.decoder_threads,
+              .on_damage = options_.on_damage,
+              .stop = run.stop_.get_token()},
+             options_.passes, options_.frames),
+      announced_(options_.pipeline) {}
+
+Status FrameLoop::prepare() {
+  if (options_.passes > 1 && !run_.source_.repeatable)
+    return usage_error("{} cannot be read {} times", run_.source_.name, options_.passes);
+  Status done = input_.open();
+  if (done) done = lay_out();
+  if (done) done = set_schedule();
+  if (done) done = open_sink();
+  if (!done) return done;
+  outputs_.emplace(layout_.output);
+  if (const auto total = input_.total()) run_.total_.store(*total, std::memory_order_relaxed);
+  return {};
+}
+
+Status FrameLoop::lay_out() {
+  auto layout = image::lay_out_frame(options_.pipeline, input_.format(), options_.planes);
+  if (!layout) return std::unexpected(layout.error());
+  layout_ = std::move(*layout);
+  record_.input_format = layout_.input;
+  record_.output_format = layout_.output;
+  auto timeline = image::ParameterTimeline::make(options_.pipeline, options_.changes);
+  if (!timeline) return std::unexpected(timeline.error());
+  timeline_ = std::move(*timeline);
+  return check_sizes();
+}
+
+// The output has one size from its first frame to its last.
+Status FrameLoop::check_sizes() const {
+  for (std::int64_t frame : timeline_->ends()) {
+    const auto changed = image::lay_out_frame(timeline_->at(frame), layout_.input, options_.planes);
+    if (!changed) return std::unexpected(changed.error());
+    if (changed->output != layout_.output) {
+      return usage_error(
+          "--at frame {}: the output would become {} instead of {}; crop cannot change within a run", frame,
+          video::to_string(changed->output), video::to_string(layout_.output));
+    }
+  }
+  return {};
+}
+
+Status FrameLoop::set_schedule() {
+  if (const auto* fixed = std::get_if<image::Schedule>(&options_.schedule)) {
+    frames_in_flight_ = fixed->frames_in_flight;
+    return executor_.set(layout_, *fixed);
+  }
+  const auto* given = std::get_if<SearchOptions>(&options_.schedule);
+  auto search = ScheduleSearch::start(run_.workplace_, executor_,
+                                      given != nullptr ? *given : free_search(run_.workplace_),
+                                      options_.pipeline, options_.planes, layout_);
+  if (!search) return std::unexpected(search.error());
+  search_.emplace(std::move(*search));
+  return {};
+}
+
+Status FrameLoop::open_sink() {
+  const machine::AffinityGuard own;
+  bind_io(executor_.io_cpus());
+  video::WriterOptions options = options_.writer;
+  options.stop = run_.stop_.get_token();
+  auto opened = run_.sink_.open(layout_.output, options);
+  if (!opened) return std::unexpected(opened.error());
+  writer_ = std::make_unique<video::OverlappedWriter>(std::move(*opened));
+  return {};
+}
+
+Status FrameLoop::run() {
+  const std::int64_t start = now_ns();
+  Status outcome = process();
+  if (search_) search_->finish(timeline_->at(std::max<std::int64_t>(record_.frames - 1, 0)), record_);
+  if (stopped()) {
+    outcome = std::unexpected(
+        Error{ErrorKind::interrupted,
+              fmt::format("interrupted after {} frames; the output holds them", record_.frames)});
+  }
+  if (outcome && record_.frames == 0) outcome = failure("'{}' has no frames", run_.source_.name);
+  if (record_.frames > 0) {
+    // Also after an error: a valid output up to there.
+    if (Status finished = writer_->finish(); !finished && outcome) outcome = finished;
+    record_.not_kept = writer_->not_kept();
+  }
+  record_.wall_seconds = seconds(now_ns() - start);
+  record_.losses = input_.losses();
+  record_work(executor_, run_.workplace_.library(), record_);
+  record_.compile_seconds -= compiled_before_;
+  return outcome;
+}
+
+Status FrameLoop::process() {
+  while (more_ && !stopped()) {
+    Result<int> side_by_side = frames_in_flight_;
+    if (search_) side_by_side = search_->scheduler().prepare();
+    if (!side_by_side) return std::unexpected(side_by_side.error());
+    Batch batch;
+    Status read = fill(batch, *side_by_side);
+    if (batch.tasks.empty()) return read;
+    // What was read before an error is processed and written all the same.
+    if (Status done = compute(batch); !done) return done;
+    if (Status handed = hand_over(batch); !handed) return handed;
+    if (options_.on_progress) options_.on_progress(run_.progress(), executor_.in_use());
+    if (!read) return read;
+  }
+  return {};
+}
+
+// Up to `most` frames; fewer where there are no more, or where parameters change, which frames side by side
+// share.
+Status FrameLoop::fill(Batch& batch, int most) {
+  while (std::ssize(batch.tasks) < most) {
+    if (!batch.tasks.empty() && timeline_->changes_at(input_.delivered())) return {};
+    auto frame = input_.next();
+    if (!frame || !*frame) {
+      more_ = false;
+      if (!frame && !stopped()) return std::unexpected(frame.error());
+      return {};
+    }
+    if (batch.tasks.empty()) {
+      batch.came_ns = now_ns();
+      if (Status followed = follow_changes((*frame)->index); !followed) return followed;
+    }
+    if (Status added = add(batch, std::move(**frame)); !added) return added;
+  }
+  return {};
+}
+
+Status FrameLoop::follow_changes(std::int64_t frame) {
+  if (!timeline_->changes_at(frame)) return {};
+  const image::Pipeline pipeline = timeline_->at(frame);
+  const bool different = image::differs_for_schedules(announced_, pipeline);
+  if (different) announced_ = pipeline;
+  const auto changed = image::lay_out_frame(pipeline, layout_.input, options_.planes);
+  if (!changed) return std::unexpected(changed.error());
+  if (search_)
+    search_->scheduler().update(*changed, different);
+  else
+    executor_.update(*changed);
+  return {};
+}
+
+Status FrameLoop::add(Batch& batch, video::Frame frame) {
+  auto target = outputs_->acquire();
+  if (!target) return std::unexpected(target.error());
+  target->index = frame.index;
+  target->timestamp = frame.timestamp;
+  batch.before.push_back(std::move(frame));
+  batch.after.push_back(std::move(*target));
+  batch.tasks.push_back({views_of(batch.before.back()), views_of(batch.after.back())});
+  return {};
+}
+
+Status FrameLoop::compute(const Batch& batch) {
+  const Status done = search_ ? search_->scheduler().run(batch.tasks, seconds(now_ns() - batch.came_ns))
+                              : executor_.run(batch.tasks);
+  if (!done) return failure("frame {}: {}", batch.before.front().index, done.error().message);
+  return {};
+}
+
+Status FrameLoop::hand_over(Batch& batch) {
+  for (video::Frame& frame : batch.after) {
+    if (Status written = writer_->write(std::move(frame)); !written) return written;
+    ++record_.frames;
+    if (record_.frames == 1) record_.first_frame_seconds = seconds(now_ns() - options_.start_ns);
+    run_.frames_.store(record_.frames, std::memory_order_relaxed);
+  }
+  return {};
+}
+
+}  // namespace millrace::run

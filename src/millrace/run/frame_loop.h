@@ -1,0 +1,63 @@
+// FrameLoop: the inside of a VideoRun, from the opening of its source to the last frame.
+#pragma once
+
+#include "millrace/image/pipeline/parameter_timeline.h"
+#include "millrace/run/input_passes.h"
+#include "millrace/run/video_run.h"
+#include "millrace/video/frame/frame_pool.h"
+#include "millrace/video/overlap/overlapped_writer.h"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace millrace::run {
+
+// prepare(), then run() where that worked, both by the thread of the workplace.
+class FrameLoop {
+ public:
+  explicit FrameLoop(VideoRun& run);
+
+  // Opens both ends and sets what runs first. Frames have been read ahead by then.
+  [[nodiscard]] Status prepare();
+  // Fills in the record.
+  [[nodiscard]] Status run();
+
+ private:
+  // Frames that are processed side by side.
+  struct Batch {
+    std::vector<video::Frame> before;
+    std::vector<video::Frame> after;
+    std::vector<image::FrameTask> tasks;
+    std::int64_t came_ns = 0;  // the first of them
+  };
+
+  [[nodiscard]] Status lay_out();
+  [[nodiscard]] Status check_sizes() const;
+  [[nodiscard]] Status set_schedule();
+  [[nodiscard]] Status open_sink();
+  [[nodiscard]] Status process();
+  [[nodiscard]] Status fill(Batch& batch, int most);
+  [[nodiscard]] Status follow_changes(std::int64_t frame);
+  [[nodiscard]] Status add(Batch& batch, video::Frame frame);
+  [[nodiscard]] Status compute(const Batch& batch);
+  [[nodiscard]] Status hand_over(Batch& batch);
+  [[nodiscard]] bool stopped() const { return run_.stop_.stop_requested(); }
+
+  VideoRun& run_;
+  const VideoRunOptions& options_;
+  image::Executor executor_;
+  RunRecord& record_;
+  double compiled_before_;  // seconds, by other runs of the workplace
+  InputPasses input_;
+  bool more_ = true;  // frames to come
+  image::FrameLayout layout_;
+  std::optional<image::ParameterTimeline> timeline_;
+  image::Pipeline announced_;  // that the search knows of
+  std::optional<ScheduleSearch> search_;
+  int frames_in_flight_ = 1;  // of a fixed schedule
+  std::unique_ptr<video::OverlappedWriter> writer_;
+  std::optional<video::FramePool> outputs_;
+};
+
+}  // namespace millrace::run

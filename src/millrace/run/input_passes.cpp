@@ -1,0 +1,69 @@
+#include "millrace/run/input_passes.h"
+
+#include "millrace/video/overlap/overlapped_reader.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace millrace::run {
+namespace {
+
+video::Losses sum(const video::Losses& a, const video::Losses& b) {
+  return {a.at_start + b.at_start, a.damaged + b.damaged,
+          a.first_damage.empty() ? b.first_damage : a.first_damage};
+}
+
+}  // namespace
+
+Status InputPasses::open() {
+  auto opened = source_.open(options_);
+  if (!opened) return std::unexpected(opened.error());
+  if (reader_ && (*opened)->format() != reader_->format())
+    return failure("'{}' changed its format between two passes", source_.name);
+  reader_ = std::make_unique<video::OverlappedReader>(std::move(*opened));
+  return {};
+}
+
+std::optional<std::int64_t> InputPasses::total() const {
+  auto hint = reader_->frame_count_hint();
+  if (hint) *hint *= passes_;
+  if (!most_) return hint;
+  return hint ? std::min(*hint, *most_) : *most_;
+}
+
+Result<std::optional<video::Frame>> InputPasses::next() {
+  if (most_ && delivered_ >= *most_) return std::nullopt;
+  while (true) {
+    auto frame = reader_->next();
+    if (!frame) return frame;
+    if (*frame) {
+      (*frame)->index = delivered_++;
+      put_in_time(**frame);
+      return frame;
+    }
+    if (++pass_ >= passes_ || delivered_ == 0) return frame;
+    before_ = sum(before_, reader_->losses());
+    if (last_time_) shift_ = *last_time_ + frame_duration() - first_time_;
+    if (Status reopened = open(); !reopened) return std::unexpected(reopened.error());
+  }
+}
+
+video::Losses InputPasses::losses() const { return sum(before_, reader_->losses()); }
+
+void InputPasses::put_in_time(video::Frame& frame) {
+  if (!frame.timestamp) return;
+  *frame.timestamp += shift_;
+  if (!last_time_) first_time_ = *frame.timestamp;
+  last_time_ = *frame.timestamp;
+}
+
+// In units of the time base.
+std::int64_t InputPasses::frame_duration() const {
+  const video::FrameFormat& f = format();
+  const double units = static_cast<double>(f.rate_denominator) / f.rate_numerator * f.time_base_denominator /
+                       f.time_base_numerator;
+  return std::max<std::int64_t>(1, std::llround(units));
+}
+
+}  // namespace millrace::run

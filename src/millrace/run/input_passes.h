@@ -1,0 +1,49 @@
+// InputPasses: the frames of a source, read ahead, as often as asked.
+#pragma once
+
+#include "millrace/run/video_source.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace millrace::run {
+
+// Frames are numbered through, and every pass begins when the last frame of the one before has been shown.
+// Used by one thread.
+class InputPasses {
+ public:
+  // passes: at least 1. frames: at most so many are given. The source must outlive this object.
+  InputPasses(const VideoSource& source, video::ReaderOptions options, int passes,
+              std::optional<std::int64_t> frames)
+      : source_(source), options_(std::move(options)), passes_(passes), most_(frames) {}
+
+  // Also begins a pass behind another; a failure where the format is not what it was.
+  [[nodiscard]] Status open();
+
+  [[nodiscard]] const video::FrameFormat& format() const { return reader_->format(); }
+  // How many frames there will be, where the source says; may be wrong.
+  [[nodiscard]] std::optional<std::int64_t> total() const;
+  // How many frames next() has given; the number of the one to come.
+  [[nodiscard]] std::int64_t delivered() const { return delivered_; }
+  [[nodiscard]] Result<std::optional<video::Frame>> next();
+  [[nodiscard]] video::Losses losses() const;
+
+ private:
+  void put_in_time(video::Frame& frame);
+  [[nodiscard]] std::int64_t frame_duration() const;
+
+  const VideoSource& source_;
+  video::ReaderOptions options_;
+  int passes_;
+  std::optional<std::int64_t> most_;
+  std::unique_ptr<video::FrameReader> reader_;
+  video::Losses before_;  // in earlier passes
+  std::optional<std::int64_t> last_time_;
+  std::int64_t first_time_ = 0;
+  std::int64_t shift_ = 0;
+  std::int64_t delivered_ = 0;
+  int pass_ = 0;
+};
+
+}  // namespace millrace::run

@@ -1,0 +1,51 @@
+// What a run did.
+#pragma once
+
+#include "millrace/image/execute/executor.h"
+#include "millrace/image/kernel/kernel_library.h"
+#include "millrace/video/frame/frame_reader.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace millrace::run {
+
+// Seconds unless said otherwise.
+struct RunRecord {
+  video::FrameFormat input_format;
+  video::FrameFormat output_format;
+  image::Schedule schedule;  // that was the best at the end, or the fixed one as it was used
+  // What the kernel refused to bind, with what it said; the threads ran unbound instead.
+  std::map<machine::AffinityArrangement, std::string> refused_affinities;
+  std::int64_t frames = 0;            // that the output has taken
+  video::Losses losses;               // of the input
+  std::vector<std::string> not_kept;  // that frames had and the output has no place for
+  std::int64_t stand_in_frames = 0;   // unfused, while kernels were compiled or as they could not be
+  double wall_seconds = 0;            // from the first frame asked for to the output complete
+  double compute_seconds = 0;         // of it spent processing frames; reading and writing overlap the rest
+  double first_frame_seconds = 0;
+  double compile_seconds = 0;
+  std::string
+      kernel_error;  // the first reason why a kernel could not be compiled; empty where there was none
+  std::size_t intermediate_bytes = 0;
+  std::vector<image::StageReport> stages;
+  bool from_profile = false;
+  nlohmann::ordered_json decisions;   // of the search for the schedule; null where it was fixed
+  std::string explanation;            // the same for people
+  std::vector<std::string> warnings;  // of what did not keep the run from going on, a line each
+
+  [[nodiscard]] double fps() const {
+    return wall_seconds > 0 ? static_cast<double>(frames) / wall_seconds : 0;
+  }
+};
+
+// Fills in what the executor and its kernels know: the schedule where no search has found one, what each
+// stage did, what was refused or could not be compiled.
+void record_work(const image::Executor& executor, const image::KernelLibrary& library, RunRecord& record);
+
+}  // namespace millrace::run

@@ -1,0 +1,60 @@
+// ScheduleSearch: the adaptive scheduler of one run, with its profile, and words for what it did.
+#pragma once
+
+#include "millrace/image/adapt/adaptive_scheduler.h"
+#include "millrace/image/pipeline/pipeline.h"
+#include "millrace/run/run_record.h"
+#include "millrace/run/workplace.h"
+#include "millrace/tuning/profile/profile_store.h"
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace millrace::run {
+
+struct SearchOptions {
+  image::AdaptiveOptions adaptive;  // without a profile
+  // The user's own words for what is fixed in the freedom ("fusion": "none"): part of the question that a
+  // profile answers.
+  std::map<std::string, std::string> fixed;
+  std::optional<std::filesystem::path> profiles;  // the store of what runs learn; none: neither used nor kept
+};
+
+class ScheduleSearch {
+ public:
+  // Starts from the profile of this pipeline, format, budget, objective and machine, where there is one.
+  // Workplace and executor must outlive the result.
+  [[nodiscard]] static Result<ScheduleSearch> start(Workplace& workplace, image::Executor& executor,
+                                                    const SearchOptions& options,
+                                                    const image::Pipeline& pipeline, image::Planes planes,
+                                                    const image::FrameLayout& layout);
+
+  [[nodiscard]] image::AdaptiveScheduler& scheduler() { return *scheduler_; }
+
+  // Fills in the record and keeps what was learnt. `pipeline`: with the values of the last frame, which the
+  // profile is for.
+  void finish(const image::Pipeline& pipeline, RunRecord& record);
+
+ private:
+  ScheduleSearch(Workplace& workplace, image::Executor& executor, const SearchOptions& options,
+                 image::Planes planes, const image::FrameLayout& layout);
+
+  [[nodiscard]] tuning::ProfileKey key(const image::Pipeline& pipeline) const;
+
+  const machine::MachineReport* machine_;
+  image::Executor* executor_;
+  std::map<std::string, std::string> fixed_;
+  image::Planes planes_;
+  image::FrameLayout layout_;
+  tuning::Objective objective_;
+  int threads_ = 1;
+  std::optional<tuning::ProfileStore> store_;
+  std::vector<std::string> warnings_;
+  bool from_profile_ = false;
+  std::unique_ptr<image::AdaptiveScheduler> scheduler_;
+};
+
+}  // namespace millrace::run

@@ -1,0 +1,28 @@
+#include "millrace/run/video_run.h"
+
+#include "millrace/base/clock.h"
+#include "millrace/run/frame_loop.h"
+
+#include <utility>
+
+namespace millrace::run {
+
+VideoRun::VideoRun(Workplace& workplace, VideoSource source, VideoSink sink, VideoRunOptions options)
+    : workplace_(workplace), source_(std::move(source)), sink_(std::move(sink)),
+      options_(std::move(options)) {}
+
+RunProgress VideoRun::progress() const {
+  RunProgress progress{.frames = frames_.load(std::memory_order_relaxed)};
+  if (const std::int64_t total = total_.load(std::memory_order_relaxed); total >= 0) progress.total = total;
+  return progress;
+}
+
+Status VideoRun::run() {
+  if (options_.start_ns == 0) options_.start_ns = now_ns();
+  const std::stop_callback passed_on(options_.stop, [this] { stop(); });
+  FrameLoop loop(*this);
+  if (Status prepared = loop.prepare(); !prepared) return prepared;
+  return loop.run();
+}
+
+}  // namespace millrace::run

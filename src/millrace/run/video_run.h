@@ -1,0 +1,92 @@
+// VideoRun: frames from a source through a pipeline of filters to a sink, with reading, processing and
+// writing overlapped.
+//
+//   const auto machine = machine::inspect_machine();
+//   auto workplace = run::Workplace::make(*machine, machine->usable.worker_limit);
+//   run::VideoRun video(**workplace, run::file_source("in.mp4"), run::file_sink("out.mkv"),
+//                       {.pipeline = *image::load_pipeline("blur | sobel_x")});
+//   if (Status done = video.run(); !done) fmt::print("{}\n", done.error().message);
+//   fmt::print("{} frames, {:.1f} a second\n", video.record().frames, video.record().fps());
+//
+// Frames may be the caller's own, at either end:
+//
+//   run::frames_source(format, [&](const std::stop_token&) { return next_of_mine(); })
+//   run::frames_sink([&](const video::Frame& frame) { return keep(frame); })
+#pragma once
+
+#include "millrace/run/run_record.h"
+#include "millrace/run/schedule_search.h"
+#include "millrace/run/video_sink.h"
+#include "millrace/run/video_source.h"
+#include "millrace/run/workplace.h"
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace millrace::run {
+
+// How far a run is.
+struct RunProgress {
+  std::int64_t frames = 0;            // processed and handed to the sink
+  std::optional<std::int64_t> total;  // where the source says; may be wrong
+};
+
+struct VideoRunOptions {
+  image::Pipeline pipeline;
+  image::Planes planes = image::Planes::automatic;
+  std::vector<std::string> changes;  // of parameters, as image::parse_parameter_change reads them
+  // Fixed, or found within a freedom while the run goes on. By default found among all that fits the
+  // workplace.
+  std::variant<std::monostate, image::Schedule, SearchOptions> schedule;
+  std::optional<std::int64_t> frames;  // at most so many
+  int passes = 1;                      // over the source
+  video::OnDamage on_damage = video::OnDamage::stop;
+  int decoder_threads = 1;
+  video::WriterOptions writer;  // without `stop`
+  std::stop_token stop;         // as stop()
+  std::int64_t start_ns = 0;    // what first_frame_seconds count from, by now_ns(); 0: run()
+  // Called after every few frames by the thread that runs; it is to return soon.
+  std::function<void(const RunProgress&, const image::Schedule&)> on_progress;
+};
+
+// Used by the thread that made the workplace, but for what says otherwise.
+class VideoRun {
+ public:
+  // The workplace must outlive the run. Nothing is opened yet.
+  VideoRun(Workplace& workplace, VideoSource source, VideoSink sink, VideoRunOptions options);
+  VideoRun(const VideoRun&) = delete;
+  VideoRun& operator=(const VideoRun&) = delete;
+
+  // Runs to the end; once. Nothing is left running behind it. Of usage kind where what is asked for is
+  // impossible: then nothing was written. Where it fails on the way, or is stopped (kind `interrupted`), the
+  // sink has what was processed up to there, complete and in order. A source without any frame is a failure.
+  [[nodiscard]] Status run();
+
+  // Makes run() end soon, after the frames at hand. Any thread, at any time.
+  void stop() { stop_.request_stop(); }
+  // Any thread, at any time.
+  [[nodiscard]] RunProgress progress() const;
+  // After run(), also where it failed.
+  [[nodiscard]] const RunRecord& record() const { return record_; }
+
+ private:
+  friend class FrameLoop;
+
+  Workplace& workplace_;
+  VideoSource source_;
+  VideoSink sink_;
+  VideoRunOptions options_;
+  std::stop_source stop_;
+  // Relaxed: counts for display, they publish nothing. The total is below 0 where it is not known.
+  std::atomic<std::int64_t> frames_ = 0;
+  std::atomic<std::int64_t> total_ = -1;
+  RunRecord record_;
+};
+
+}  // namespace millrace::run

@@ -1,0 +1,302 @@
+#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/image/pipeline/pipeline_language.h"
+#include "millrace/run/video_run.h"
+#include "millrace/video/frame/frame_pool.h"
+#include "millrace/video/reader.h"
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace::run {
+namespace {
+
+using ::testing::HasSubstr;
+
+const video::FrameFormat small_gray = {.width = 6, .height = 4, .chroma = video::Chroma::gray};
+
+image::Pipeline parsed(const std::string& text) {
+  auto pipeline = image::parse_pipeline(text);
+  EXPECT_TRUE(pipeline) << pipeline.error().message;
+  return *pipeline;
+}
+
+// One for all tests: a process has one pool.
+class VideoRunTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    machine_ = new machine::MachineReport(*machine::inspect_machine());
+    workplace_ = Workplace::make(*machine_, machine_->usable.worker_limit)->release();
+  }
+  static void TearDownTestSuite() {
+    delete workplace_;
+    delete machine_;
+  }
+
+  static machine::MachineReport* machine_;
+  static Workplace* workplace_;
+};
+machine::MachineReport* VideoRunTest::machine_ = nullptr;
+Workplace* VideoRunTest::workplace_ = nullptr;
+
+// Frames whose every sample is their number.
+class Counting {
+ public:
+  explicit Counting(std::int64_t count, const video::FrameFormat& format = small_gray)
+      : pool_(format), count_(count) {}
+
+  Result<std::optional<video::Frame>> next() {
+    if (given_ == count_) return std::nullopt;
+    auto frame = pool_.acquire();
+    if (!frame) return std::unexpected(frame.error());
+    fill(*frame, static_cast<int>(given_++));
+    return std::optional(std::move(*frame));
+  }
+  [[nodiscard]] std::int64_t given() const { return given_; }
+
+ private:
+  static void fill(const video::Frame& frame, int value) {
+    const video::PlaneView plane = frame.plane(0);
+    for (int y = 0; y < plane.height; ++y)
+      std::memset(plane.row<std::uint8_t>(y), value, static_cast<std::size_t>(plane.width));
+  }
+
+  video::FramePool pool_;
+  std::int64_t count_;
+  std::int64_t given_ = 0;
+};
+
+VideoSource source_of(Counting& counting, std::optional<std::int64_t> total = std::nullopt) {
+  return frames_source(small_gray, [&](const std::stop_token&) { return counting.next(); }, total);
+}
+
+VideoSink sink_to(std::vector<int>& samples) {
+  return frames_sink([&](const video::Frame& frame) -> Status {
+    EXPECT_EQ(frame.index, std::ssize(samples));
+    samples.push_back(frame.plane(0).row<std::uint8_t>(frame.format().height - 1)[0]);
+    return {};
+  });
+}
+
+std::vector<int> numbers(int from, int count, int step = 1) {
+  std::vector<int> all;
+  for (int i = 0; i < count; ++i)
+    all.push_back(from + i * step);
+  return all;
+}
+
+TEST_F(VideoRunTest, TakesTheCallersFramesThroughThePipelineInOrder) {
+  Counting frames(40);
+  std::vector<int> samples;
+  VideoRun run(*workplace_, source_of(frames, 40), sink_to(samples), {.pipeline = parsed("blur")});
+  const Status done = run.run();
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(samples, numbers(0, 40));
+  EXPECT_EQ(run.record().frames, 40);
+  EXPECT_EQ(run.record().input_format, small_gray);
+  EXPECT_EQ(run.progress().frames, 40);
+  EXPECT_EQ(run.progress().total, 40);
+  EXPECT_GT(run.record().compute_seconds, 0);
+  EXPECT_GE(run.record().wall_seconds, run.record().compute_seconds);
+}
+
+TEST_F(VideoRunTest, HasRecordsOfItsOwnWhereAnotherRanBefore) {
+  for (const int count : {30, 3}) {
+    Counting frames(count);
+    std::vector<int> samples;
+    VideoRun run(*workplace_, source_of(frames), sink_to(samples),
+                 {.pipeline = parsed("blur"), .schedule = image::Schedule{}});
+    ASSERT_TRUE(run.run());
+    EXPECT_EQ(run.record().frames, count);
+    ASSERT_FALSE(run.record().stages.empty());
+    EXPECT_EQ(run.record().stages[0].pixels_computed, count * 6 * 4);
+    EXPECT_FALSE(run.progress().total);
+  }
+}
+
+TEST_F(VideoRunTest, EndsBeforeTheSourceDoesWhereOnlySoManyFramesAreAskedFor) {
+  Counting frames(40);
+  std::vector<int> samples;
+  VideoRun run(*workplace_, source_of(frames, 40), sink_to(samples),
+               {.pipeline = parsed("blur"), .frames = 7});
+  ASSERT_TRUE(run.run());
+  EXPECT_EQ(samples, numbers(0, 7));
+  EXPECT_EQ(run.progress().total, 7);
+}
+
+TEST_F(VideoRunTest, FailsWithoutAnyFrame) {
+  Counting frames(0);
+  std::vector<int> samples;
+  VideoRun run(*workplace_, source_of(frames), sink_to(samples), {.pipeline = parsed("blur")});
+  const Status done = run.run();
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().kind, ErrorKind::failure);
+  EXPECT_THAT(done.error().message, HasSubstr("no frames"));
+}
+
+TEST_F(VideoRunTest, DeliversWhatASourceGaveBeforeItFailed) {
+  Counting frames(40);
+  std::vector<int> samples;
+  VideoRun run(*workplace_,
+               frames_source(small_gray,
+                             [&](const std::stop_token&) -> Result<std::optional<video::Frame>> {
+                               if (frames.given() == 5) return failure("the camera fell");
+                               return frames.next();
+                             }),
+               sink_to(samples), {.pipeline = parsed("blur")});
+  const Status done = run.run();
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().message, "the camera fell");
+  EXPECT_EQ(samples, numbers(0, 5));
+  EXPECT_EQ(run.record().frames, 5);
+}
+
+TEST_F(VideoRunTest, RefusesAFrameOfAnotherFormat) {
+  Counting frames(3);
+  Counting others(1, {.width = 8, .height = 4, .chroma = video::Chroma::gray});
+  std::vector<int> samples;
+  VideoRun run(*workplace_,
+               frames_source(small_gray,
+                             [&](const std::stop_token&) {
+                               return frames.given() == 2 ? others.next() : frames.next();
+                             }),
+               sink_to(samples), {.pipeline = parsed("blur")});
+  const Status done = run.run();
+  ASSERT_FALSE(done);
+  EXPECT_THAT(done.error().message, HasSubstr("frame 2"));
+  EXPECT_THAT(done.error().message, HasSubstr("8x4"));
+  EXPECT_EQ(samples, numbers(0, 2));
+}
+
+TEST_F(VideoRunTest, EndsSoonAfterItsSinkFails) {
+  Counting frames(200);
+  int taken = 0;
+  VideoRun run(*workplace_, source_of(frames), frames_sink([&](const video::Frame&) -> Status {
+    if (taken == 3) return failure("the shelf is full");
+    ++taken;
+    return {};
+  }),
+               {.pipeline = parsed("blur")});
+  const Status done = run.run();
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().message, "the shelf is full");
+  EXPECT_EQ(taken, 3);
+  EXPECT_LT(frames.given(), 200);
+}
+
+TEST_F(VideoRunTest, StoppedFromOutsideKeepsWhatIsDone) {
+  Counting frames(1 << 30);
+  std::vector<int> samples;
+  std::promise<void> some;
+  VideoRun run(*workplace_, source_of(frames), frames_sink([&](const video::Frame&) -> Status {
+    samples.push_back(0);
+    if (samples.size() == 20) some.set_value();
+    return {};
+  }),
+               {.pipeline = parsed("blur")});
+  std::jthread stopper([&] {
+    some.get_future().wait();
+    run.stop();
+  });
+  const Status done = run.run();
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().kind, ErrorKind::interrupted);
+  EXPECT_GE(run.record().frames, 20);
+  EXPECT_EQ(run.record().frames, std::ssize(samples));
+}
+
+TEST_F(VideoRunTest, StopEndsTheWaitOfACallersSource) {
+  std::vector<int> samples;
+  std::stop_source stop;
+  Counting frames(2);
+  VideoRun run(*workplace_,
+               frames_source(small_gray,
+                             [&](const std::stop_token& asked) -> Result<std::optional<video::Frame>> {
+                               if (frames.given() < 2) return frames.next();
+                               std::promise<void> forever;
+                               const std::stop_callback end(asked, [&] { forever.set_value(); });
+                               stop.request_stop();
+                               forever.get_future().wait();
+                               return failure("woken");
+                             }),
+               sink_to(samples), {.pipeline = parsed("blur"), .stop = stop.get_token()});
+  const Status done = run.run();
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().kind, ErrorKind::interrupted);
+  EXPECT_EQ(run.record().frames, std::ssize(samples));
+}
+
+TEST_F(VideoRunTest, SaysHowFarItIsWhileItRuns) {
+  Counting frames(25);
+  std::vector<int> samples;
+  std::vector<std::int64_t> seen;
+  VideoRun run(*workplace_, source_of(frames, 25), sink_to(samples),
+               {.pipeline = parsed("blur"),
+                .schedule = image::Schedule{},
+                .on_progress = [&](const RunProgress& progress, const image::Schedule&) {
+                  EXPECT_EQ(progress.total, 25);
+                  seen.push_back(progress.frames);
+                }});
+  ASSERT_TRUE(run.run());
+  ASSERT_EQ(seen.size(), 25U);
+  EXPECT_EQ(seen.back(), 25);
+}
+
+TEST_F(VideoRunTest, WhatCannotBeDoneIsRefusedBeforeAnythingIsWritten) {
+  TemporaryFolder folder;
+  const std::string output = folder / "out.y4m";
+  for (const VideoRunOptions& options :
+       {VideoRunOptions{.pipeline = parsed("blur"), .changes = {"3:rotate.degrees=60"}},
+        VideoRunOptions{.pipeline = parsed("crop(1)"), .changes = {"3:crop.fraction=0.5"}},
+        VideoRunOptions{.pipeline = parsed("blur"), .passes = 2},
+        VideoRunOptions{.pipeline = parsed("blur"), .schedule = image::Schedule{.threads = 5000}}}) {
+    Counting frames(10);
+    VideoRun run(*workplace_, source_of(frames), file_sink(output), options);
+    const Status done = run.run();
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().kind, ErrorKind::usage) << done.error().message;
+    EXPECT_FALSE(std::filesystem::exists(output));
+  }
+}
+
+TEST_F(VideoRunTest, EveryPassOverAFileComesBehindTheOneBefore) {
+  std::vector<std::int64_t> indices;
+  VideoRun run(*workplace_, file_source("test:32x32@5"),
+               frames_sink([&](const video::Frame& frame) -> Status {
+                 indices.push_back(frame.index);
+                 return {};
+               }),
+               {.pipeline = parsed("blur"), .frames = 12, .passes = 3});
+  ASSERT_TRUE(run.run());
+  EXPECT_EQ(indices.size(), 12U);
+  EXPECT_TRUE(std::ranges::is_sorted(indices));
+  EXPECT_EQ(run.progress().total, 12);
+}
+
+TEST_F(VideoRunTest, AFileHoldsWhatWasDoneBeforeTheSourceFailed) {
+  TemporaryFolder folder;
+  const std::string output = folder / "out.y4m";
+  Counting frames(40);
+  VideoRun run(*workplace_,
+               frames_source(small_gray,
+                             [&](const std::stop_token&) -> Result<std::optional<video::Frame>> {
+                               if (frames.given() == 5) return failure("the camera fell");
+                               return frames.next();
+                             }),
+               file_sink(output), {.pipeline = parsed("blur")});
+  ASSERT_FALSE(run.run());
+  auto reader = video::open_reader(output);
+  ASSERT_TRUE(reader) << reader.error().message;
+  int there = 0;
+  for (auto frame = (*reader)->next(); frame && *frame; frame = (*reader)->next())
+    ++there;
+  EXPECT_EQ(there, 5);
+}
+
+}  // namespace
+}  // namespace millrace::run

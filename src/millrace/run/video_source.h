@@ -1,0 +1,36 @@
+// What a run reads its frames from: a file, a pipe, a generated video, or frames of the caller's own.
+#pragma once
+
+#include "millrace/video/frame/frame_reader.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+namespace millrace::run {
+
+// A value: nothing is opened before the run begins.
+struct VideoSource {
+  std::string name;  // in messages
+  // Called once for every pass over the source.
+  std::function<Result<std::unique_ptr<video::FrameReader>>(const video::ReaderOptions&)> open;
+  bool repeatable = true;  // can be opened again for another pass
+  bool coded = false;      // reading it means decoding, which may take threads
+};
+
+// By the names that video::open_reader takes.
+[[nodiscard]] VideoSource file_source(std::string name);
+
+// Gives the next frame of its format, nullopt at the end, an Error where there is none to be had. Called by
+// one thread of the run's own; where it waits, a requested stop is to end the wait.
+using NextFrame = std::function<Result<std::optional<video::Frame>>(const std::stop_token& stop)>;
+
+// The caller's own frames, for one pass. Frames are numbered as they come; their timestamps stay. `total`:
+// how many there will be, where that is known. A frame of another format fails the run.
+[[nodiscard]] VideoSource frames_source(const video::FrameFormat& format, NextFrame next,
+                                        std::optional<std::int64_t> total = std::nullopt);
+
+}  // namespace millrace::run
