@@ -6,7 +6,7 @@ CMAKE := .venv/bin/cmake
 PROGRAM := build/release/src/millrace/cli/millrace
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build demo test bench-image bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec attack-exec lint clean
+.PHONY: help setup configure build demo test bench-image bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-whole attack-exec lint clean
 
 help:
 	@echo 'make demo         set up, build, find the edges of a video: CLIP=path, or a generated one'
@@ -18,6 +18,7 @@ help:
 	@echo 'make bench-model  predictions beside the measurements of the paper on pipelines, and of dedup and similar here'
 	@echo 'make bench-pool   compare fork and join with OpenMP and oneTBB'
 	@echo 'make bench-run    how soon millrace run writes its first frame, and its memory; RUN=options'
+	@echo 'make bench-whole  whole runs from file to file against FFmpeg, and short ones against fixed schedules; WHOLE=options'
 	@echo 'make bench-stream compare the strategies of streams with oneTBB, and dedup with tar | zstd'
 	@echo 'make bench-exec   compare millrace exec with the kernel alone, over programs of Debian packages'
 	@echo 'make attack-exec  try to make programs end differently under millrace exec; ATTACK=options'
@@ -74,6 +75,12 @@ bench-pool: configure
 bench-run: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
 	python3 src/millrace/cli/run/run_bench.py $(PROGRAM) $(RUN)
+
+# CLIPS: a folder with videos.
+bench-whole: configure
+	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
+	python3 src/millrace/run/whole_run_bench.py $(PROGRAM) files --clips $(CLIPS) $(WHOLE)
+	python3 src/millrace/run/whole_run_bench.py $(PROGRAM) lengths $(WHOLE)
 
 # FOLDER: photographs for the search; without it that part is left out.
 bench-stream: configure

@@ -93,6 +93,20 @@ class Program(unittest.TestCase):
         self.assertGreater(report["stages"][0]["pixels_computed"], 0)
         self.assertEqual(done.stderr, b"")
 
+    def test_codecs_get_threads_unless_they_are_given_and_the_report_says_how_many(self):
+        video = self.folder / "a.mkv"
+        def threads(*words):
+            done = run("run", "blur", *words, "--explain", "--json", "-")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertRegex(done.stderr.decode(), "run is bound by its|nothing binds the run")
+            report = json.loads(done.stdout)
+            return report["decoder_threads"], report["encoder_threads"]
+        cores = json.loads(run("machine", "--json").stdout)["usable"]["worker_limit"]
+        self.assertEqual(threads("test:64x48@5", "-o", str(video)), (0, min(cores, 16)))
+        self.assertEqual(threads("test:64x48@5", "-o", str(video), "-y", "--encoder-threads", "3"), (0, 3))
+        self.assertEqual(threads(str(video)), (min(cores, 8), 0))
+        self.assertEqual(threads(str(video), "--decoder-threads", "1"), (1, 0))
+
     def test_the_search_for_a_schedule_is_explained_and_changes_no_byte(self):
         fixed = run("run", "@B", "test:200x152@300", "-o", "-", "--structure", "sequential").stdout
         report = self.folder / "report.json"

@@ -24,6 +24,14 @@ SearchOptions free_search(const Workplace& workplace) {
   return search;
 }
 
+// Adds the time that a call takes.
+template <class Fn> auto timed(std::int64_t& sum_ns, Fn&& call) {
+  const std::int64_t start = now_ns();
+  auto result = call();
+  sum_ns += now_ns() - start;
+  return result;
+}
+
 }  // namespace
 
 FrameLoop::FrameLoop(VideoRun& run)
@@ -31,8 +39,10 @@ FrameLoop::FrameLoop(VideoRun& run)
       executor_(run.workplace_.pool(), run.workplace_.library(), run.workplace_.machine().topology,
                 run.workplace_.machine().usable.cpus),
       record_(run.record_), compiled_before_(run.workplace_.library().compile_seconds()),
+      codec_threads_(choose_codec_threads(run.workplace_.machine().usable.worker_limit, run.source_.coded,
+                                          run.sink_.coded)),
       input_(run.source_,
-             {.decoder_threads = options_.decoder_threads,
+             {.decoder_threads = options_.decoder_threads.value_or(codec_threads_.decoder),
               .on_damage = options_.on_damage,
               .stop = run.stop_.get_token()},
              options_.passes, options_.frames),
@@ -95,10 +105,13 @@ Status FrameLoop::open_sink() {
   const machine::AffinityGuard own;
   bind_io(executor_.io_cpus());
   video::WriterOptions options = options_.writer;
+  options.encoder_threads = options_.encoder_threads.value_or(codec_threads_.encoder);
   options.stop = run_.stop_.get_token();
   auto opened = run_.sink_.open(layout_.output, options);
   if (!opened) return std::unexpected(opened.error());
   writer_ = std::make_unique<video::OverlappedWriter>(std::move(*opened));
+  if (run_.source_.coded) record_.decoder_threads = options_.decoder_threads.value_or(codec_threads_.decoder);
+  if (run_.sink_.coded) record_.encoder_threads = options.encoder_threads;
   return {};
 }
 
@@ -114,10 +127,13 @@ Status FrameLoop::run() {
   if (outcome && record_.frames == 0) outcome = failure("'{}' has no frames", run_.source_.name);
   if (record_.frames > 0) {
     // Also after an error: a valid output up to there.
-    if (Status finished = writer_->finish(); !finished && outcome) outcome = finished;
+    if (Status finished = timed(output_wait_ns_, [&] { return writer_->finish(); }); !finished && outcome)
+      outcome = finished;
     record_.not_kept = writer_->not_kept();
   }
   record_.wall_seconds = seconds(now_ns() - start);
+  record_.input_wait_seconds = seconds(input_wait_ns_);
+  record_.output_wait_seconds = seconds(output_wait_ns_);
   record_.losses = input_.losses();
   record_work(executor_, run_.workplace_.library(), record_);
   record_.compile_seconds -= compiled_before_;
@@ -146,7 +162,7 @@ Status FrameLoop::process() {
 Status FrameLoop::fill(Batch& batch, int most) {
   while (std::ssize(batch.tasks) < most) {
     if (!batch.tasks.empty() && timeline_->changes_at(input_.delivered())) return {};
-    auto frame = input_.next();
+    auto frame = timed(input_wait_ns_, [&] { return input_.next(); });
     if (!frame || !*frame) {
       more_ = false;
       if (!frame && !stopped()) return std::unexpected(frame.error());
@@ -195,7 +211,8 @@ Status FrameLoop::compute(const Batch& batch) {
 
 Status FrameLoop::hand_over(Batch& batch) {
   for (video::Frame& frame : batch.after) {
-    if (Status written = writer_->write(std::move(frame)); !written) return written;
+    if (Status written = timed(output_wait_ns_, [&] { return writer_->write(std::move(frame)); }); !written)
+      return written;
     ++record_.frames;
     if (record_.frames == 1) record_.first_frame_seconds = seconds(now_ns() - options_.start_ns);
     run_.frames_.store(record_.frames, std::memory_order_relaxed);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "millrace/image/pipeline/parameter_timeline.h"
+#include "millrace/run/codec_threads.h"
 #include "millrace/run/input_passes.h"
 #include "millrace/run/video_run.h"
 #include "millrace/video/frame/frame_pool.h"
@@ -49,6 +50,7 @@ class FrameLoop {
   image::Executor executor_;
   RunRecord& record_;
   double compiled_before_;  // seconds, by other runs of the workplace
+  CodecThreads codec_threads_;
   InputPasses input_;
   bool more_ = true;  // frames to come
   image::FrameLayout layout_;
@@ -57,6 +59,8 @@ class FrameLoop {
   std::optional<ScheduleSearch> search_;
   int frames_in_flight_ = 1;  // of a fixed schedule
   std::unique_ptr<video::OverlappedWriter> writer_;
+  std::int64_t input_wait_ns_ = 0;
+  std::int64_t output_wait_ns_ = 0;
   std::optional<video::FramePool> outputs_;
 };
 

@@ -1,6 +1,53 @@
 #include "millrace/run/run_record.h"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 namespace millrace::run {
+namespace {
+
+double share_of(double seconds, const RunRecord& record) {
+  return record.wall_seconds > 0 ? std::min(1.0, seconds / record.wall_seconds) : 0;
+}
+
+std::string threads_text(int threads, const char* codec) {
+  if (threads == 0) return "";
+  return fmt::format(", which has {} {} thread{}", threads, codec, threads == 1 ? "" : "s");
+}
+
+}  // namespace
+
+Bottleneck bottleneck_of(const RunRecord& record) {
+  constexpr double most = 0.5;
+  if (share_of(record.input_wait_seconds, record) > most) return Bottleneck::input;
+  if (share_of(record.compute_seconds, record) > most) return Bottleneck::processing;
+  if (share_of(record.output_wait_seconds, record) > most) return Bottleneck::output;
+  return Bottleneck::none;
+}
+
+std::string describe_bottleneck(const RunRecord& record) {
+  const auto percent = [&](double seconds) { return 100 * share_of(seconds, record); };
+  if (!(record.wall_seconds > 0)) return "";
+  switch (bottleneck_of(record)) {
+  case Bottleneck::input:
+    return fmt::format("the run is bound by its input: {:.0f} % of the time it waited for frames{}\n",
+                       percent(record.input_wait_seconds), threads_text(record.decoder_threads, "decoder"));
+  case Bottleneck::processing:
+    return fmt::format("the run is bound by its filters: {:.0f} % of the time\n",
+                       percent(record.compute_seconds));
+  case Bottleneck::output:
+    return fmt::format("the run is bound by its output: {:.0f} % of the time it waited for room{}\n",
+                       percent(record.output_wait_seconds), threads_text(record.encoder_threads, "encoder"));
+  case Bottleneck::none:
+    break;
+  }
+  return fmt::format(
+      "nothing binds the run: {:.0f} % waiting for input, {:.0f} % in filters, {:.0f} % waiting for "
+      "output\n",
+      percent(record.input_wait_seconds), percent(record.compute_seconds),
+      percent(record.output_wait_seconds));
+}
 
 void record_work(const image::Executor& executor, const image::KernelLibrary& library, RunRecord& record) {
   if (record.decisions.is_null()) record.schedule = executor.in_use();

@@ -28,6 +28,11 @@ struct RunRecord {
   std::int64_t stand_in_frames = 0;   // unfused, while kernels were compiled or as they could not be
   double wall_seconds = 0;            // from the first frame asked for to the output complete
   double compute_seconds = 0;         // of it spent processing frames; reading and writing overlap the rest
+  // Of it spent waiting for a frame to come and for room to put one, the end of the output included.
+  double input_wait_seconds = 0;
+  double output_wait_seconds = 0;
+  int decoder_threads = 0;  // 0: nothing was decoded
+  int encoder_threads = 0;  // 0: nothing was encoded
   double first_frame_seconds = 0;
   double compile_seconds = 0;
   std::string
@@ -43,6 +48,17 @@ struct RunRecord {
     return wall_seconds > 0 ? static_cast<double>(frames) / wall_seconds : 0;
   }
 };
+
+// What a run spends most of its time on: making it faster would make the run faster.
+enum class Bottleneck {
+  none,  // nothing takes more than half of the time
+  input,
+  processing,
+  output,
+};
+[[nodiscard]] Bottleneck bottleneck_of(const RunRecord& record);
+// For people, in a sentence and a newline; empty for a run without frames.
+[[nodiscard]] std::string describe_bottleneck(const RunRecord& record);
 
 // Fills in what the executor and its kernels know: the schedule where no search has found one, what each
 // stage did, what was refused or could not be compiled.

@@ -47,8 +47,10 @@ struct VideoRunOptions {
   std::optional<std::int64_t> frames;  // at most so many
   int passes = 1;                      // over the source
   video::OnDamage on_damage = video::OnDamage::stop;
-  int decoder_threads = 1;
-  video::WriterOptions writer;  // without `stop`
+  // Where none are given, as many as choose_codec_threads() says.
+  std::optional<int> decoder_threads;
+  std::optional<int> encoder_threads;
+  video::WriterOptions writer;  // without threads and `stop`
   std::stop_token stop;         // as stop()
   std::int64_t start_ns = 0;    // what first_frame_seconds count from, by now_ns(); 0: run()
   // Called after every few frames by the thread that runs; it is to return soon.

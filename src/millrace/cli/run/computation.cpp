@@ -52,9 +52,10 @@ MeasuredFrame preloaded(const video::Frame& frame, const image::FrameLayout& lay
 Result<std::unique_ptr<video::FrameReader>> open_input(const RunContext& context) {
   const auto on_damage = on_damage_of(context.options);
   if (!on_damage) return std::unexpected(on_damage.error());
-  return video::open_reader(context.options.input, {.decoder_threads = context.options.decoder_threads,
-                                                    .on_damage = *on_damage,
-                                                    .stop = context.interrupt.token()});
+  return video::open_reader(context.options.input,
+                            {.decoder_threads = context.options.decoder_threads.value_or(1),
+                             .on_damage = *on_damage,
+                             .stop = context.interrupt.token()});
 }
 
 Status measure(const RunContext& context, image::Executor& executor, const std::vector<MeasuredFrame>& frames,

@@ -138,9 +138,11 @@ void add_run_command(CLI::App& app, Action& action) {
   verb->add_option("--json", o.json, "write a report to a file, or - for standard output");
   verb->add_option("--codec", o.codec, "h264 or ffv1; default: by the output's name");
   verb->add_option("--crf", o.crf, "quality of H.264, smaller is better")->check(CLI::Range(0, 51));
-  verb->add_option("--decoder-threads", o.decoder_threads, "threads of the decoder")
+  verb->add_option("--decoder-threads", o.decoder_threads,
+                   "threads of the decoder; default: as many as this process may use, up to 8")
       ->check(CLI::Range(1, 256));
-  verb->add_option("--encoder-threads", o.encoder_threads, "threads of the encoder")
+  verb->add_option("--encoder-threads", o.encoder_threads,
+                   "threads of the encoder; default: as many as this process may use, up to 16")
       ->check(CLI::Range(1, 256));
   verb->add_flag("-q,--quiet", o.quiet, "no progress line and no summary");
   verb->callback([&action, options] { action = [options] { return run_pipeline(*options); }; });

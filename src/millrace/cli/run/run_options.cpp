@@ -146,7 +146,6 @@ namespace {
 
 Result<video::WriterOptions> writer_options_of(const RunOptions& options) {
   video::WriterOptions writer{.overwrite = overwrite_if(options.force), .crf = options.crf};
-  writer.encoder_threads = options.encoder_threads;
   if (options.codec == "h264")
     writer.codec = video::VideoCodec::h264;
   else if (options.codec == "ffv1")
@@ -171,6 +170,7 @@ Result<run::VideoRunOptions> video_run_options_of(const RunOptions& options, con
                            .passes = options.loop,
                            .on_damage = *on_damage,
                            .decoder_threads = options.decoder_threads,
+                           .encoder_threads = options.encoder_threads,
                            .writer = std::move(*writer)};
   if (is_adaptive(options)) {
     auto search = search_options_of(options, worker_limit);

@@ -50,8 +50,8 @@ struct RunOptions {
 
   std::string codec;
   int crf = 18;
-  int decoder_threads = 1;
-  int encoder_threads = 1;
+  std::optional<int> decoder_threads;  // none: chosen
+  std::optional<int> encoder_threads;
 };
 
 // The schedule that the words mean. threads: how many may be used. Usage error where a word means nothing.

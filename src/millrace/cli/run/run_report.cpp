@@ -38,7 +38,7 @@ std::string to_text(const RunReport& report) {
                         r.losses.first_damage);
   else if (!r.losses.first_damage.empty())
     text += fmt::format("the input is damaged: {}\n", r.losses.first_damage);
-  if (report.explain) text += r.explanation;
+  if (report.explain) text += r.explanation + run::describe_bottleneck(r);
   text += fmt::format("schedule: {}", to_string(r.schedule));
   if (!r.decisions.is_null()) {
     text += fmt::format(", found in {} trials{}", r.decisions["trials"].get<std::int64_t>(),
@@ -87,6 +87,10 @@ nlohmann::ordered_json to_json(const RunReport& report, const machine::MachineRe
                               {"stand_in_frames", r.stand_in_frames},
                               {"wall_seconds", r.wall_seconds},
                               {"compute_seconds", r.compute_seconds},
+                              {"input_wait_seconds", r.input_wait_seconds},
+                              {"output_wait_seconds", r.output_wait_seconds},
+                              {"decoder_threads", r.decoder_threads},
+                              {"encoder_threads", r.encoder_threads},
                               {"fps", r.fps()},
                               {"first_frame_seconds", r.first_frame_seconds},
                               {"compile_seconds", r.compile_seconds},

@@ -1,0 +1,67 @@
+#include "millrace/run/codec_threads.h"
+#include "millrace/run/run_record.h"
+#include "millrace/run/video_sink.h"
+#include "millrace/run/video_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace::run {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(CodecThreads, GoToWhatIsCodedAndNeverBeyondTheCores) {
+  for (const int cores : {1, 2, 3, 8, 32, 256}) {
+    EXPECT_EQ(choose_codec_threads(cores, false, false), (CodecThreads{1, 1}));
+    const CodecThreads both = choose_codec_threads(cores, true, true);
+    EXPECT_GE(both.decoder, std::min(cores, 2));
+    EXPECT_GE(both.encoder, std::min(cores, 2));
+    EXPECT_LE(both.decoder, cores);
+    EXPECT_LE(both.encoder, cores);
+    EXPECT_EQ(choose_codec_threads(cores, true, false).encoder, 1);
+    EXPECT_EQ(choose_codec_threads(cores, false, true).decoder, 1);
+  }
+}
+
+TEST(CodecThreads, SourcesAndSinksKnowWhetherTheyAreCoded) {
+  for (const char* name : {"-", "a.y4m", "test:32x32@2"})
+    EXPECT_FALSE(file_source(name).coded) << name;
+  for (const char* name : {"a.mp4", "a.264", "a", "a.mkv"})
+    EXPECT_TRUE(file_source(name).coded) << name;
+  for (const char* name : {"-", "a.y4m", "null"})
+    EXPECT_FALSE(file_sink(name).coded) << name;
+  for (const char* name : {"a.mp4", "a.mkv"})
+    EXPECT_TRUE(file_sink(name).coded) << name;
+}
+
+TEST(Bottleneck, IsWhatTheLoopWaitedForMostOfItsTime) {
+  RunRecord record;
+  record.wall_seconds = 10;
+  EXPECT_EQ(bottleneck_of(record), Bottleneck::none);
+  record.output_wait_seconds = 7;
+  record.compute_seconds = 2;
+  record.input_wait_seconds = 1;
+  EXPECT_EQ(bottleneck_of(record), Bottleneck::output);
+  std::swap(record.output_wait_seconds, record.input_wait_seconds);
+  EXPECT_EQ(bottleneck_of(record), Bottleneck::input);
+  std::swap(record.compute_seconds, record.input_wait_seconds);
+  EXPECT_EQ(bottleneck_of(record), Bottleneck::processing);
+  record.compute_seconds = 4;
+  EXPECT_EQ(bottleneck_of(record), Bottleneck::none);
+}
+
+TEST(Bottleneck, IsSaidWithTheThreadsThatItHas) {
+  RunRecord record;
+  record.wall_seconds = 10;
+  record.output_wait_seconds = 7;
+  record.encoder_threads = 2;
+  EXPECT_THAT(describe_bottleneck(record), HasSubstr("bound by its output"));
+  EXPECT_THAT(describe_bottleneck(record), HasSubstr("70 %"));
+  EXPECT_THAT(describe_bottleneck(record), HasSubstr("2 encoder threads"));
+  record.encoder_threads = 0;
+  EXPECT_THAT(describe_bottleneck(record), ::testing::Not(HasSubstr("encoder")));
+}
+
+}  // namespace
+}  // namespace millrace::run
