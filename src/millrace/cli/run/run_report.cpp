@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 
 namespace millrace::cli {
+
 std::int64_t peak_rss_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
