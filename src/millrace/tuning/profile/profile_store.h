@@ -27,8 +27,8 @@ struct StoredProfile {
 };
 
 // Every save is one transaction: a process killed in the middle of it leaves the profiles as they were.
-// Others wait for each other (ProfileLimits::patience_ms). The store is bounded (ProfileLimits), and so is its file: what is
-// deleted gives its space back.
+// Others wait for each other (ProfileLimits::patience_ms). The store is bounded (ProfileLimits), and so is
+// its file: what is deleted gives its space back.
 //
 // A profile is a help, never a need: where there is no store to be had (a directory that may not be written,
 // a file of a later version), it is empty, keeps nothing and says why once, in warning().
