@@ -40,12 +40,20 @@ struct PhasePlan {
 
 struct Phase {
   Finished finished;
-  bool paused = false;  // it ended with most_items; the source may have more
+  bool paused = false;   // it ended with its items or its time; the source may have more
+  bool refused = false;  // it failed before anything was called: there was no memory or no thread for it
 };
 
-// Runs until the source ends, or has made `most_items`; the source's items are numbered from `first_item`.
+// What a phase may do: it ends with the source, or when that has made so many items, or after so long. The
+// source's items are numbered from `first_item`.
+struct PhaseLimits {
+  std::uint64_t first_item = 0;
+  std::uint64_t most_items = std::numeric_limits<std::uint64_t>::max();
+  double most_seconds = std::numeric_limits<double>::infinity();
+};
+
 Phase run_phase(const Program& program, pool::Team& team, const PhasePlan& plan, const RunOptions& options,
-                std::uint64_t first_item, std::uint64_t most_items) {
+                const PhaseLimits& limits) {
   const auto [strategy, threads, tokens] = plan;
   std::vector<Segment> segments;
   if (strategy == Strategy::pools || strategy == Strategy::oversubscribed || strategy == Strategy::collapsed)
@@ -55,8 +63,9 @@ Phase run_phase(const Program& program, pool::Team& team, const PhasePlan& plan,
                  .byte_budget = options.byte_budget,
                  .trace = options.trace,
                  .alone = strategy == Strategy::stealing && threads == 1 && !program.blocks(),
-                 .first_item = first_item,
-                 .most_items = most_items},
+                 .first_item = limits.first_item,
+                 .most_items = limits.most_items,
+                 .most_seconds = limits.most_seconds},
                 options.stop);
   Phase phase;
   Status& status = phase.finished.status;
@@ -72,6 +81,7 @@ Phase run_phase(const Program& program, pool::Team& team, const PhasePlan& plan,
   }
   if (!status) {
     phase.finished.cause = status.error();
+    phase.refused = engine.items() == 0;
   } else if (status = engine.status(); !status) {
     phase.finished.cause = engine.cause();
   }
@@ -97,12 +107,14 @@ Finished run_auto(const Program& program, pool::Team& team, int threads, RunOpti
   for (std::uint64_t items = 0;;) {
     const AutoChoice::Phase next = choice.next();
     const auto& [strategy, used_threads, tokens] = next.plan;
-    Phase phase = run_phase(program, team, {strategy, used_threads, tokens}, options, items, next.items);
+    Phase phase = run_phase(program, team, {strategy, used_threads, tokens}, options,
+                            {.first_item = items, .most_items = next.items, .most_seconds = next.seconds});
+    if (phase.refused && choice.tell_refused(phase.finished.status.error(), finished.report.wall_s)) continue;
     finished.status = std::move(phase.finished.status);
     finished.cause = std::move(phase.finished.cause);
     finished.report.append(phase.finished.report);
     if (!phase.paused) break;
-    items += next.items;
+    items += phase.finished.report.stages.front().items_in;
     choice.tell(phase.finished.report, finished.report.wall_s);
   }
   finished.report.strategy_reason = choice.reason();
@@ -117,8 +129,7 @@ Finished run_program(const Program& program, pool::Team& team, const RunOptions&
   const int tokens = options.tokens != 0
                          ? options.tokens
                          : default_tokens(options.strategy, threads, stages, options.queue_depth);
-  constexpr auto all = std::numeric_limits<std::uint64_t>::max();
-  return run_phase(program, team, {options.strategy, threads, tokens}, options, 0, all).finished;
+  return run_phase(program, team, {options.strategy, threads, tokens}, options, {}).finished;
 }
 
 Finished refused(Error error) noexcept {

@@ -23,6 +23,11 @@ constexpr double growth_of_items = 16;  // at most, from one phase to the next
 constexpr double least_phase_s = 0.02;
 constexpr double trial_phase_s = 0.05;
 constexpr double first_phase_s = 0.1;
+// A plan never measured may be slower than the model says by any factor, which knows nothing of what the
+// runtime takes. So it begins with few items; and where even a phase too short to be looked at took that much
+// longer than it takes to start and end threads, that is enough to know.
+constexpr double first_trial_items = 256;
+constexpr double threads_start_s = 0.005;
 constexpr double longest_phase_s = 10;
 
 constexpr double least_gain = 0.03;    // that the model must promise, and the measurement show
@@ -110,12 +115,17 @@ AutoChoice::AutoChoice(const AutoLimits& limits)
                  .tokens = limits.tokens != 0 ? limits.tokens : least_tokens * limits.threads},
       items_(first_items), phase_s_(first_phase_s) {}
 
+AutoChoice::Phase AutoChoice::next() const {
+  if (!trial_) return {.plan = incumbent_, .items = items_};
+  return {.plan = trial_plan(), .items = items_, .seconds = trial_phase_s};
+}
+
 void AutoChoice::tell(const RunReport& phase, double at_s) {
   const auto items = phase.stages.empty() ? 0 : static_cast<double>(phase.stages.front().items_in);
   if (!(items > 0) || !(phase.wall_s > 0)) return;
   const double measured = phase.wall_s / items;
   const AutoPlan plan = next().plan;
-  if (phase.wall_s < least_phase_s) return last_for(trial_phase_s, measured);
+  if (phase.wall_s < least_phase_s && !is_hopeless(phase)) return last_for(trial_phase_s, measured);
   auto pipeline = modelled(phase);
   if (!pipeline) return last_for(longest_phase_s, measured);
   model::OrderedTail tail(*pipeline, std::max(modelled_items, 64 * limits_.threads));
@@ -134,6 +144,22 @@ void AutoChoice::tell(const RunReport& phase, double at_s) {
   }
   last_measured_ = measured;
   look_for_better(seen, at_s);
+}
+
+bool AutoChoice::tell_refused(const Error& reason, double at_s) {
+  if (!trial_ || !trial_->challengers_turn) return false;
+  refused_.push_back(trial_->plan);
+  refusal_ = reason.message;
+  const double incumbent = median(trial_->incumbent);
+  decide(PlanDecision::Kind::rejected, at_s, trial_->plan, 0, incumbent);
+  end_trial(incumbent);
+  return true;
+}
+
+bool AutoChoice::is_hopeless(const RunReport& phase) const {
+  if (!trial_ || !trial_->challengers_turn) return false;
+  const auto items = static_cast<double>(phase.stages.front().items_in);
+  return phase.wall_s > threads_start_s + hopeless * items * median(trial_->incumbent);
 }
 
 void AutoChoice::look_for_better(const Seen& seen, double at_s) {
@@ -163,12 +189,27 @@ void AutoChoice::look_for_better(const Seen& seen, double at_s) {
                  .incumbent = {seen.item_s},
                  .challenger = {}};
   last_for(trial_phase_s, best_expected);
+  if (!is_known(*best)) items_ = std::min(items_, static_cast<std::uint64_t>(first_trial_items));
 }
 
 bool AutoChoice::worth_a_trial(const Seen& seen, const AutoPlan& plan, double seconds) const {
-  if (plan == incumbent_) return false;
+  if (plan == incumbent_ || is_refused(plan)) return false;
   const bool tried = std::ranges::find(known_, plan, &Known::plan) != known_.end();
   return seconds <= seen.item_s * (1 - (tried ? renewed_gain : least_gain));
+}
+
+// Also with other tokens.
+bool AutoChoice::is_known(const AutoPlan& plan) const {
+  return std::ranges::any_of(known_, [&](const Known& one) {
+    return one.plan.strategy == plan.strategy && one.plan.threads == plan.threads;
+  });
+}
+
+// What takes as much as a plan that was refused, or more.
+bool AutoChoice::is_refused(const AutoPlan& plan) const {
+  return std::ranges::any_of(refused_, [&](const AutoPlan& one) {
+    return one.strategy == plan.strategy && one.threads <= plan.threads && one.tokens <= plan.tokens;
+  });
 }
 
 // What the model does not see, items that come in bursts or differ together, the threads show.
@@ -202,12 +243,17 @@ void AutoChoice::tell_trial(const Seen& seen, double at_s) {
   const bool better = apart && challenger < incumbent * (1 - least_gain);
   decide(better ? PlanDecision::Kind::adopted : PlanDecision::Kind::rejected, at_s, trial.plan, challenger,
          incumbent);
-  if (better) incumbent_ = trial.plan;
-  last_measured_ = better ? challenger : incumbent;
-  trial_.reset();
   // With other threads, others yet may be worth a trial. What the model was wrong about is not asked often.
   phase_s_ = better ? first_phase_s : std::min(2 * phase_s_, longest_phase_s);
-  last_for(trial_phase_s, last_measured_);
+  if (better) incumbent_ = trial.plan;
+  end_trial(better ? challenger : incumbent);
+}
+
+// `measured`: seconds an item, by the plan that is in use from now on.
+void AutoChoice::end_trial(double measured) {
+  last_measured_ = measured;
+  trial_.reset();
+  last_for(trial_phase_s, measured);
 }
 
 // Tokens: as many as the model has use for, in powers of two, beginning with the first plan's.
@@ -283,9 +329,17 @@ std::string AutoChoice::reason() const {
   const auto adopted = count(PlanDecision::Kind::adopted);
   const auto rejected = count(PlanDecision::Kind::rejected);
   if (adopted + rejected == 0) return "no other plan promises a gain of 3 %";
-  if (adopted == 0)
-    return fmt::format("{} other plan{} that promised more took longer or gained under 3 %", rejected,
-                       rejected == 1 ? "" : "s");
+  if (adopted == 0) {
+    const auto refused = static_cast<std::ptrdiff_t>(refused_.size());
+    const auto plans = [](std::ptrdiff_t count) {
+      return fmt::format("{} other plan{} that promised more", count, count == 1 ? "" : "s");
+    };
+    std::string text;
+    if (rejected > refused) text = plans(rejected - refused) + " took longer or gained under 3 %";
+    if (refused > 0)
+      text += fmt::format("{}{} could not be run: {}", text.empty() ? "" : "; ", plans(refused), refusal_);
+    return text;
+  }
   const auto last = std::ranges::find(decisions_.rbegin(), decisions_.rend(), PlanDecision::Kind::adopted,
                                       &PlanDecision::kind);
   return fmt::format("measured {:.3g} times as fast as the plan before", last->against_s / last->item_s);

@@ -2,12 +2,14 @@
 // Pure: it is told what each phase of the run measured and asked for the next. See README.md.
 #pragma once
 
+#include "millrace/base/result.h"
 #include "millrace/model/pipeline/pipeline.h"
 #include "millrace/model/prediction/ordered_tail.h"
 #include "millrace/stream/run/run_options.h"
 #include "millrace/stream/run/run_report.h"
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,13 +47,19 @@ class AutoChoice {
   struct Phase {
     AutoPlan plan;
     std::uint64_t items = 1;  // of the source; the run is looked at again after so many
+    // Or after so long, with at least one item.
+    double seconds = std::numeric_limits<double>::infinity();
   };
 
   explicit AutoChoice(const AutoLimits& limits);
 
-  [[nodiscard]] Phase next() const { return {trial_ ? trial_plan() : incumbent_, items_}; }
+  [[nodiscard]] Phase next() const;
   // What the phase that next() named came to, of which the run as a whole is `at_s` seconds old.
   void tell(const RunReport& phase, double at_s);
+  // Instead of tell(): the phase could not begin, for this reason, and nothing was called. Returns false if
+  // that was the plan in use, which nothing can replace then; otherwise that goes on, and no plan that takes
+  // as much is tried again.
+  [[nodiscard]] bool tell_refused(const Error& reason, double at_s);
 
   [[nodiscard]] const std::vector<PlanDecision>& decisions() const { return decisions_; }
   // Why the plan in use is in use, in a sentence.
@@ -92,6 +100,11 @@ class AutoChoice {
   [[nodiscard]] double expected(const Seen& seen, const AutoPlan& plan) const;
   [[nodiscard]] double correction(const AutoPlan& plan) const;
   [[nodiscard]] std::optional<AutoPlan> with_more_tokens() const;
+  [[nodiscard]] bool is_known(const AutoPlan& plan) const;
+  [[nodiscard]] bool is_refused(const AutoPlan& plan) const;
+  // Of a phase that is too short to tell more: that the plan on trial takes far longer than the one in use.
+  [[nodiscard]] bool is_hopeless(const RunReport& phase) const;
+  void end_trial(double measured);
   [[nodiscard]] bool worth_a_trial(const Seen& seen, const AutoPlan& plan, double seconds) const;
   void decide(PlanDecision::Kind kind, double at_s, const AutoPlan& plan, double item_s, double against_s);
   // The next phase is to last about so long.
@@ -104,6 +117,8 @@ class AutoChoice {
   double last_measured_ = 0;  // of the incumbent
   std::optional<Trial> trial_;
   std::vector<Known> known_;
+  std::vector<AutoPlan> refused_;
+  std::string refusal_;  // the last
   std::vector<PlanDecision> decisions_;
 };
 

@@ -1,18 +1,16 @@
-// What `auto` decides, told by a simulated stream, and that phases cannot be seen from outside.
+// What `auto` decides, told by a simulated stream.
 #include "millrace/model/pipeline/plan.h"
 #include "millrace/model/pipeline/recorded_calls.h"
 #include "millrace/model/simulation/simulation.h"
-#include "millrace/pool/worker_pool.h"
 #include "millrace/stream/choice/auto_choice.h"
-#include "millrace/stream/flow.h"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <random>
-#include <set>
 #include <tuple>
 
 #include <gmock/gmock.h>
@@ -46,6 +44,9 @@ struct SimulatedStream {
   std::function<double(const AutoPlan&, double at_s)> item_seconds;
   double noise = 0;
   double long_share = 1;
+  double phase_s = 0;  // that a phase takes to begin and end
+  std::function<bool(const AutoPlan&)> refuses;
+  std::map<Strategy, std::uint64_t> done;  // items
 
   std::vector<PlanDecision> run(AutoChoice& choice, double seconds, std::vector<AutoPlan>* used = nullptr) {
     std::mt19937 random(7);
@@ -53,11 +54,19 @@ struct SimulatedStream {
     double at_s = 0;
     while (at_s < seconds) {
       const AutoChoice::Phase phase = choice.next();
-      const double wall = static_cast<double>(phase.items) * item_seconds(phase.plan, at_s) *
-                          std::exp(noise * normal(random));
-      at_s += wall;
       if (used) used->push_back(phase.plan);
-      choice.tell(report_of(phase.items, wall, services, long_share), at_s);
+      if (refuses && refuses(phase.plan)) {
+        if (!choice.tell_refused(Error{ErrorKind::failure, "no thread"}, at_s)) break;
+        continue;
+      }
+      const double item_s = item_seconds(phase.plan, at_s) * std::exp(noise * normal(random));
+      const double in_time = std::max(1.0, phase.seconds / item_s);
+      const std::uint64_t items =
+          in_time < static_cast<double>(phase.items) ? static_cast<std::uint64_t>(in_time) : phase.items;
+      const double wall = static_cast<double>(items) * item_s + phase_s;
+      at_s += wall;
+      done[phase.plan.strategy] += items;
+      choice.tell(report_of(items, wall, services, long_share), at_s);
     }
     return choice.decisions();
   }
@@ -153,6 +162,56 @@ TEST(AutoChoice, adopts_collapsing_where_the_measurement_shows_the_gain) {
   }};
   stream.run(choice, 5);
   EXPECT_EQ(choice.next().plan.strategy, Strategy::collapsed);
+}
+
+// What the runtime takes for an item under `collapsed`, in a phase or two: not more than a twentieth of a
+// second's.
+TEST(AutoChoice, tries_a_plan_that_is_slower_by_any_factor_with_few_items) {
+  for (const double slower : {3.0, 10.0, 30.0, 100.0, 1000.0}) {
+    AutoChoice choice({.threads = 2});
+    SimulatedStream stream{.services = {20e-9, 40e-9, 20e-9},
+                           .item_seconds = [&](const AutoPlan& plan, double) {
+                             return plan.strategy == Strategy::collapsed ? slower * 100e-9 : 100e-9;
+                           }};
+    stream.phase_s = 200e-6;
+    const auto decisions = stream.run(choice, 5);
+    EXPECT_THAT(kinds_of(decisions), testing::Contains(Decided::rejected)) << slower;
+    EXPECT_GE(stream.done[Strategy::collapsed], 1U) << slower;
+    EXPECT_LE(static_cast<double>(stream.done[Strategy::collapsed]) * slower * 100e-9, 0.05) << slower;
+    EXPECT_GE(static_cast<double>(stream.done[Strategy::stealing]) * 100e-9, 0.95 * 5) << slower;
+  }
+}
+
+// A phase that takes a millisecond takes long to begin beside that, which is no fault of the plan.
+TEST(AutoChoice, adopts_a_plan_for_small_items_though_its_first_phase_takes_long_to_begin) {
+  AutoChoice choice({.threads = 2});
+  SimulatedStream stream{.services = {20e-9, 40e-9, 20e-9}, .item_seconds = [](const AutoPlan& plan, double) {
+                           return plan.strategy == Strategy::collapsed ? 50e-9 : 100e-9;
+                         }};
+  stream.phase_s = 500e-6;
+  stream.run(choice, 5);
+  EXPECT_EQ(choice.next().plan.strategy, Strategy::collapsed);
+}
+
+TEST(AutoChoice, goes_on_with_the_plan_in_use_where_another_cannot_be_run_and_does_not_ask_again) {
+  AutoChoice choice({.threads = 2});
+  SimulatedStream stream{
+      .item_seconds = [](const AutoPlan&, double) { return 150e-6; },
+      .refuses = [](const AutoPlan& plan) { return plan.strategy == Strategy::collapsed; }};
+  std::vector<AutoPlan> used;
+  const auto decisions = stream.run(choice, 120, &used);
+  EXPECT_EQ(std::ranges::count(used, Strategy::collapsed, &AutoPlan::strategy), 1);
+  EXPECT_EQ(choice.next().plan, (AutoPlan{Strategy::stealing, 2, 8}));
+  const auto refused = std::ranges::find(decisions, 0, &PlanDecision::item_s);
+  ASSERT_NE(refused, decisions.end());
+  EXPECT_EQ(refused->kind, Decided::rejected);
+  EXPECT_THAT(choice.reason(),
+              testing::HasSubstr("1 other plan that promised more could not be run: no thread"));
+}
+
+TEST(AutoChoice, has_nothing_to_go_on_with_where_the_plan_in_use_cannot_be_run) {
+  AutoChoice choice({.threads = 2});
+  EXPECT_FALSE(choice.tell_refused(Error{ErrorKind::failure, "no thread"}, 0));
 }
 
 TEST(AutoChoice, rejects_what_only_the_model_prefers_and_seldom_asks_again) {
@@ -406,73 +465,6 @@ TEST(AutoChoice, asks_for_no_more_tokens_where_a_serial_stage_is_never_idle) {
   }
   EXPECT_EQ(choice.next().plan, (AutoPlan{Strategy::stealing, 4, 16}));
   EXPECT_THAT(kinds_of(choice.decisions()), testing::ElementsAre(Decided::started));
-}
-
-class AutoRun : public testing::Test {
- protected:
-  static constexpr int items = 60'000;  // several phases
-
-  static RunOptions options(Trace trace = Trace::off) {
-    return {.strategy = Strategy::auto_, .trace = trace};
-  }
-  std::unique_ptr<pool::WorkerPool> pool_ = std::move(*pool::WorkerPool::create(2));
-  pool::PoolTeam team_ = pool_->team();
-  int next_ = 0;
-  std::vector<int> seen_;
-
-  Result<Stream> numbers(std::function<Result<int>(int)> work) {
-    return source("count",
-                  [this]() -> std::optional<int> {
-                    return next_ < items ? std::optional(next_++) : std::nullopt;
-                  })
-        .stage(Kind::parallel, "work", std::move(work))
-        .sink(Kind::serial_in_order, "collect", [this](int item) { seen_.push_back(item); });
-  }
-};
-
-TEST_F(AutoRun, keeps_every_item_and_the_order_from_phase_to_phase) {
-  auto stream = numbers([](int item) -> Result<int> { return item; });
-  const Finished finished = stream->run(team_, options());
-  ASSERT_TRUE(finished.status);
-  ASSERT_EQ(seen_.size(), static_cast<std::size_t>(items));
-  EXPECT_TRUE(std::ranges::is_sorted(seen_));
-  for (const StageReport& stage : finished.report.stages)
-    EXPECT_EQ(stage.items_in, static_cast<std::uint64_t>(items)) << stage.name;
-  EXPECT_FALSE(finished.report.strategy_reason.empty());
-}
-
-TEST_F(AutoRun, names_a_failed_item_by_its_place_in_the_stream) {
-  auto stream = numbers([](int item) -> Result<int> {
-    if (item == 41'234) return failure("no");
-    return item;
-  });
-  const Finished finished = stream->run(team_, options());
-  ASSERT_FALSE(finished.status);
-  EXPECT_EQ(finished.status.error().message, "stage 'work' failed at item 41234: no");
-  EXPECT_EQ(seen_.size(), 41'234U);
-}
-
-TEST_F(AutoRun, ends_where_a_stage_ends_the_stream) {
-  auto stream = source("count", [this]() -> std::optional<int> {
-                  return next_++;
-                }).sink(Kind::serial_in_order, "collect", [this](int item, Output<void>& out) {
-    seen_.push_back(item);
-    if (item == 30'000) out.end_stream();
-  });
-  const Finished finished = stream->run(team_, options());
-  ASSERT_TRUE(finished.status);
-  EXPECT_EQ(seen_.size(), 30'001U);
-}
-
-TEST_F(AutoRun, draws_all_phases_on_one_time_line) {
-  auto stream = numbers([](int item) -> Result<int> { return item; });
-  const RunReport report = stream->run(team_, options(Trace::events)).report;
-  std::set<std::uint64_t> numbers_drawn;
-  for (const TraceEvent& event : report.events) {
-    numbers_drawn.insert(event.item);
-    EXPECT_LE(static_cast<double>(event.start_ns) * 1e-9, report.wall_s);
-  }
-  EXPECT_GT(*numbers_drawn.rbegin(), 5000U);  // beyond the first phases
 }
 
 }  // namespace

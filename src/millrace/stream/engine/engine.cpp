@@ -25,6 +25,10 @@ template <class Call> std::invoke_result_t<const Call&> guarded(Emission& out, c
   return std::invoke_result_t<const Call&>();
 }
 
+// Items between two looks at the clock at most, where a phase is bounded by it: a look takes as long as a
+// small item or two.
+constexpr double most_unwatched = 1024;
+
 constexpr std::uint32_t end_of_stream = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
@@ -94,7 +98,7 @@ inline bool Engine::fill(Token& token, Context& context) {
     context.drained |= gate_.end();
     return false;
   }
-  if (gate_.issued() >= limits_.most_items) [[unlikely]] {
+  if (gate_.issued() >= look_at_ && is_phase_over()) [[unlikely]] {
     paused_ = true;
     context.keeps_source = false;
     context.drained |= gate_.end();
@@ -132,6 +136,25 @@ inline bool Engine::fill(Token& token, Context& context) {
     context.source_opened |= gate_.reopen();
   }
   return true;
+}
+
+bool Engine::is_phase_over() {
+  const std::uint64_t issued = gate_.issued();
+  if (issued >= limits_.most_items) return true;
+  look_at_ = limits_.most_items;
+  if (limits_.most_seconds == std::numeric_limits<double>::infinity()) return false;
+  if (issued == 0) {
+    look_at_ = 1;
+    return false;
+  }
+  const double passed = seconds(now_ns() - start_ns_);
+  if (passed >= limits_.most_seconds) return true;
+  // Half the way, if items go on as they have, but no further than already gone: they may become slower.
+  const double half =
+      (limits_.most_seconds - passed) / 2 * static_cast<double>(issued) / std::max(passed, 1e-9);
+  const double step = std::clamp(half, 1.0, std::min(static_cast<double>(issued), most_unwatched));
+  look_at_ = std::min(limits_.most_items, issued + static_cast<std::uint64_t>(step));
+  return false;
 }
 
 Token* Engine::step(Token* token, Context& context, std::uint32_t last) noexcept {
@@ -415,7 +438,7 @@ Engine::Context::Context(Engine& engine, int thread)
 void Engine::Context::note_event(int stage, std::uint64_t item, std::int64_t begun_ns,
                                  std::int64_t ended_ns) {
   if (engine_->limits_.trace != Trace::events) return;
-  if (events_.size() == most_events) {
+  if (events_.size() == most_events_a_thread) {
     ++events_dropped_;
     return;
   }

@@ -41,8 +41,10 @@ struct EngineLimits {
   bool alone = false;
   // The source's numbers in messages and events begin here: items that earlier phases have taken.
   std::uint64_t first_item = 0;
-  // The source is left alone after so many items, as if it had ended.
+  // The source is left alone after so many items, as if it had ended; at least 1.
   std::uint64_t most_items = std::numeric_limits<std::uint64_t>::max();
+  // Also after so long, with at least one item made. Nothing that is in flight then is cut short.
+  double most_seconds = std::numeric_limits<double>::infinity();
 };
 
 class Engine {
@@ -120,6 +122,8 @@ class Engine {
   // Calls the source, which is held, for a token that has no item and one hold, and lets go of it or keeps
   // it, as produce() says; false when there is no item.
   [[nodiscard]] bool fill(Token& token, Context& context);
+  // Whether the source is to be left alone now; if not, sets when that is asked again.
+  [[nodiscard]] bool is_phase_over();
   // Whether `token` may enter now; if not, it has been parked.
   [[nodiscard]] bool admit(StageRun& run, Token& token) const;
   // Passes on the turn of a serial stage.
@@ -147,7 +151,8 @@ class Engine {
   SourceGate gate_;
   // Of a traced run: when the source was left shut, 0 if it was not. The source's holder's.
   std::int64_t shut_since_ns_ = 0;
-  bool paused_ = false;  // the source's holder's
+  bool paused_ = false;        // the source's holder's
+  std::uint64_t look_at_ = 0;  // after so many items is_phase_over() is asked; the source's holder's
   Cut cut_;
   std::vector<StageRun> stages_;
   std::vector<std::uint32_t> ordered_;  // index of the stage of each ordinal
@@ -181,9 +186,6 @@ class alignas(128) Engine::Context {
   friend class Engine;
 
   void note_event(int stage, std::uint64_t item, std::int64_t begun_ns, std::int64_t ended_ns);
-
-  // About 3 MB a thread.
-  static constexpr std::size_t most_events = 1 << 16;
 
   Engine* engine_;
   TokenStore::Cache tokens_;

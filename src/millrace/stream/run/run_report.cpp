@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -128,7 +129,15 @@ void RunReport::append(const RunReport& phase) {
     *this = phase;
     return;
   }
+  std::map<int, std::size_t> kept;
+  for (const TraceEvent& event : events)
+    ++kept[event.thread];
   for (TraceEvent event : phase.events) {
+    if (kept[event.thread] == most_events_a_thread) {
+      ++events_dropped;
+      continue;
+    }
+    ++kept[event.thread];
     event.start_ns += nanoseconds(wall_s);
     events.push_back(event);
   }

@@ -47,18 +47,21 @@ struct TraceEvent {
   std::int64_t duration_ns = 0;
 };
 
+// Calls that a run keeps of each thread for drawing, from its beginning on: about 3 MB.
+inline constexpr std::size_t most_events_a_thread = std::size_t{1} << 16;
+
 // What the strategy `auto` did, and when.
 struct PlanDecision {
   enum class Kind {
     started,   // with this plan
     adopted,   // a plan that promised more and the measurement confirmed
-    rejected,  // one that the measurement did not confirm
+    rejected,  // one that the measurement did not confirm, or that could not be run
     changed,   // the plan in use began to take another time: the work or the machine is not what it was
   };
   Kind kind = Kind::started;
   double at_s = 0;       // since the start of the run
   std::string plan;      // as "stealing, 2 threads, 32 tokens"
-  double item_s = 0;     // measured with it: wall time by items of the source
+  double item_s = 0;     // measured with it: wall time by items of the source; 0 if it could not be run
   double against_s = 0;  // of the plan in use until then; of `changed`: before
 };
 [[nodiscard]] std::string_view to_string(PlanDecision::Kind kind);
@@ -73,11 +76,13 @@ struct RunReport {
   double wall_s = 0;
   double idle_s = 0;  // `stealing`: workers without anything to do, summed
   std::vector<StageReport> stages;
-  std::vector<TraceEvent> events;  // Trace::events only; bounded, so the first part of a long run
+  std::vector<TraceEvent>
+      events;  // Trace::events only; most_events_a_thread, so the first part of a long run
   std::uint64_t events_dropped = 0;
   std::vector<PlanDecision> decisions;  // of `auto`; the first few hundred
 
   // Adds what the next phase of the same stream did. Strategy, threads and tokens become those of that phase.
+  // Of events it keeps as many as one phase may have, and counts the others as dropped.
   void append(const RunReport& phase);
 
   // {"schema": "millrace.stream.run", "version": 1, "strategy", "strategy_reason", "threads", "tokens",

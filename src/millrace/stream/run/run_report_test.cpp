@@ -3,6 +3,7 @@
 #include "millrace/stream/run/run_report.h"
 #include "millrace/stream/strategies_testing.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -99,6 +100,28 @@ TEST_P(RunReportOf, survives_json) {
 
 INSTANTIATE_TEST_SUITE_P(strategies, RunReportOf, testing::ValuesIn(all_strategies()),
                          [](const auto& test) { return std::string(strategy_name(test.param)); });
+
+// As `auto` has it, which runs a stream in phases.
+TEST(RunReport, keeps_the_first_events_of_each_thread_however_many_phases_are_appended) {
+  RunReport phase{.wall_s = 1};
+  phase.stages.emplace_back();
+  constexpr std::size_t of_first = most_events_a_thread / 2 - 10;
+  for (std::size_t i = 0; i < of_first; ++i)
+    phase.events.push_back({.thread = 0, .start_ns = static_cast<std::int64_t>(i)});
+  for (int i = 0; i < 5; ++i)
+    phase.events.push_back({.thread = 1});
+  phase.events_dropped = 3;
+  RunReport run;
+  constexpr std::size_t phases = 8;
+  for (std::size_t i = 0; i < phases; ++i)
+    run.append(phase);
+  const auto of_thread = [&](int thread) {
+    return static_cast<std::size_t>(std::ranges::count(run.events, thread, &TraceEvent::thread));
+  };
+  EXPECT_EQ(of_thread(0), most_events_a_thread);
+  EXPECT_EQ(of_thread(1), 5 * phases);
+  EXPECT_EQ(run.events.size() + run.events_dropped, phases * (of_first + 5 + 3));
+}
 
 TEST(RunReport, refuses_json_with_any_field_missing_or_of_another_type) {
   const auto whole = traced(Strategy::stealing, Trace::summary).to_json();
