@@ -4,6 +4,15 @@
 
 namespace millrace::skipline {
 
+Status check_size(int width, int height, std::size_t limit) {
+  const std::size_t bytes = bitmap_bytes(width, height);
+  if (bytes <= limit) return {};
+  constexpr std::size_t mebibyte = std::size_t{1} << 20;
+  return failure(
+      "{}x{} pixels, which take {} bytes, more than the limit of {}; if you trust it, give --limit {}M",
+      width, height, bytes, limit, (bytes + mebibyte - 1) / mebibyte);
+}
+
 Bitmap Bitmap::transposed() const {
   Bitmap result(height_, width_);
   for (int y = 0; y < height_; ++y) {

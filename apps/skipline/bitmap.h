@@ -1,6 +1,9 @@
 // Bitmap: an image of two colours.
 #pragma once
 
+#include "millrace/base/result.h"
+
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,6 +16,25 @@ inline constexpr int word_bits = 64;
 
 // A line of pixels: pixel x is bit 63 - x % 64 of word x / 64, 1 for black. Bits beyond the width are 0.
 using Line = std::span<const Word>;
+
+// No side is longer, in pixels, and no image has more of them.
+inline constexpr int longest_side = 1 << 20;
+inline constexpr long long most_pixels = 1LL << 32;
+
+// Bytes that such an image takes, or, where those are more, its columns as lines. Sides from 1 to
+// longest_side.
+[[nodiscard]] constexpr std::size_t bitmap_bytes(int width, int height) {
+  const auto bytes = [](int across, int down) {
+    return (static_cast<std::size_t>(across) + word_bits - 1) / word_bits * sizeof(Word) *
+           static_cast<std::size_t>(down);
+  };
+  return std::max(bytes(width, height), bytes(height, width));
+}
+// Of those, unless told: an image of 600 dots an inch that is a square metre large takes a half.
+inline constexpr std::size_t default_limit = std::size_t{128} << 20;
+
+// Failure where an image of this size would take more than `limit` bytes.
+[[nodiscard]] Status check_size(int width, int height, std::size_t limit);
 
 class Bitmap {
  public:

@@ -38,6 +38,7 @@ struct Options {
   std::optional<int> threads;
   bool columns = false;
   int repeat = 1;
+  std::size_t limit = default_limit;
   bool force = false;
   bool quiet = false;
 };
@@ -80,7 +81,7 @@ Status encode_file(const Options& options) {
   parameters.variant = *variant;
   const auto bytes = read_file(options.input);
   if (!bytes) return std::unexpected(bytes.error());
-  const auto image = read_pbm(*bytes);
+  const auto image = read_pbm(*bytes, options.limit);
   if (!image) return failure("'{}' is {}", options.input, image.error().message);
   const int lines = options.columns ? image->width() : image->height();
   const int strips = options.threads.value_or(std::min(default_strips, lines));
@@ -104,7 +105,7 @@ Status encode_file(const Options& options) {
 Status decode_file(const Options& options) {
   const auto bytes = read_file(options.input);
   if (!bytes) return std::unexpected(bytes.error());
-  const auto encoded = read_skipline(*bytes);
+  const auto encoded = read_skipline(*bytes, options.limit);
   if (!encoded) return failure("'{}' is {}", options.input, encoded.error().message);
   const auto image = repeated<Bitmap>(options.repeat, [&] { return decode(*encoded); });
   if (!image) return failure("'{}' is {}", options.input, image.error().message);
@@ -125,6 +126,10 @@ void add_common_options(CLI::App& verb, Options& options, const char* input, con
   verb.add_option("--repeat", options.repeat,
                   "do it N times in memory, with new threads each time, and print the time of a pass")
       ->check(CLI::Range(1, 1'000'000));
+  verb.add_option("--limit", options.limit,
+                  "fail rather than take more bytes for the image than this, as 1G; default: 128M")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 40));
   verb.add_flag(overwrite_flag, options.force, overwrite_help);
   verb.add_flag("-q,--quiet", options.quiet, "no summary");
 }

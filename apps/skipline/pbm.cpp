@@ -56,6 +56,8 @@ class Reader {
   std::size_t offset_ = 0;
 };
 
+std::size_t raw_line_bytes(int width) { return (static_cast<std::size_t>(width) + 7) / 8; }
+
 Status read_plain(Reader& reader, Bitmap& bitmap) {
   for (int y = 0; y < bitmap.height(); ++y) {
     for (int x = 0; x < bitmap.width(); ++x) {
@@ -73,7 +75,7 @@ Status read_raw(Reader& reader, Bitmap& bitmap) {
   // One white space after the height, then the bytes.
   if (reader.at_end() || !Reader::is_space(reader.next()))
     return failure("no white space behind the height, at byte {}", reader.offset());
-  const std::size_t stride = (static_cast<std::size_t>(bitmap.width()) + 7) / 8;
+  const std::size_t stride = raw_line_bytes(bitmap.width());
   const std::string_view bytes = reader.rest();
   if (bytes.size() < stride * static_cast<std::size_t>(bitmap.height()))
     return failure("cut short in line {} of {}", bytes.size() / stride + 1, bitmap.height());
@@ -92,7 +94,7 @@ Status read_raw(Reader& reader, Bitmap& bitmap) {
 
 }  // namespace
 
-Result<Bitmap> read_pbm(std::span<const std::byte> file) {
+Result<Bitmap> read_pbm(std::span<const std::byte> file, std::size_t limit) {
   Reader reader(file);
   const bool plain = reader.take("P1");
   if (!plain && !reader.take("P4")) return failure("no PBM image: it does not start with P1 or P4");
@@ -102,9 +104,12 @@ Result<Bitmap> read_pbm(std::span<const std::byte> file) {
     return failure("without a size from 1 to {} at byte {}", longest_side, reader.offset());
   if (static_cast<long long>(width) * height > most_pixels)
     return failure("{}x{} pixels, more than {}", width, height, most_pixels);
-  // An image of nothing but a header is refused before there is memory for it.
-  if (reader.rest().size() < static_cast<std::size_t>(height))
-    return failure("cut short at byte {}", file.size());
+  if (Status checked = check_size(width, height, limit); !checked) return std::unexpected(checked.error());
+  // What cannot be whole is refused before there is memory for it: each pixel, or eight of a line, takes a
+  // byte.
+  const std::size_t line_bytes = plain ? static_cast<std::size_t>(width) : raw_line_bytes(width);
+  if (reader.rest().size() < line_bytes * static_cast<std::size_t>(height))
+    return failure("cut short in line {} of {}", reader.rest().size() / line_bytes + 1, height);
   Bitmap bitmap(width, height);
   if (Status read = plain ? read_plain(reader, bitmap) : read_raw(reader, bitmap); !read)
     return std::unexpected(read.error());
@@ -117,7 +122,7 @@ std::vector<std::byte> write_pbm(const Bitmap& bitmap) {
   const std::string header = fmt::format("P4\n{} {}\n", bitmap.width(), bitmap.height());
   const auto start = std::as_bytes(std::span(header));
   std::vector<std::byte> file(start.begin(), start.end());
-  const std::size_t stride = (static_cast<std::size_t>(bitmap.width()) + 7) / 8;
+  const std::size_t stride = raw_line_bytes(bitmap.width());
   file.reserve(file.size() + stride * static_cast<std::size_t>(bitmap.height()));
   for (int y = 0; y < bitmap.height(); ++y)
     for (std::size_t i = 0; i < stride; ++i)

@@ -10,12 +10,9 @@
 
 namespace millrace::skipline {
 
-// No side is longer, in pixels, and no image has more of them.
-inline constexpr int longest_side = 1 << 20;
-inline constexpr long long most_pixels = 1LL << 32;
-
-// Reads one image, P1 or P4. A failure says what is wrong and where without naming the file.
-[[nodiscard]] Result<Bitmap> read_pbm(std::span<const std::byte> file);
+// Reads one image, P1 or P4. A failure says what is wrong and where without naming the file. Of an image that
+// takes more than `limit` bytes (see check_size), or that is cut short, nothing is kept.
+[[nodiscard]] Result<Bitmap> read_pbm(std::span<const std::byte> file, std::size_t limit = default_limit);
 
 // As P4.
 [[nodiscard]] std::vector<std::byte> write_pbm(const Bitmap& bitmap);

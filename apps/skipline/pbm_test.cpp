@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace millrace::skipline {
@@ -68,6 +69,26 @@ TEST(Pbm, IgnoresTheBitsBehindALine) {
     ASSERT_TRUE(again);
     EXPECT_EQ(*again, bitmap) << width;
   }
+}
+
+// A dozen bytes can claim any size.
+TEST(Pbm, RefusesWhatTakesMoreThanTheLimitOrIsCutShortBeforeThereIsMemoryForIt) {
+  const auto refusal = [](std::string_view text, std::size_t limit) {
+    const auto image = read_pbm(std::as_bytes(std::span(text)), limit);
+    return image ? "" : image.error().message;
+  };
+  const std::string page = "P4\n16 3\n" + std::string(6, '\xAA');
+  // 128 bytes: 3 lines of a word each, or 16 columns.
+  EXPECT_EQ(refusal(page, 128), "");
+  EXPECT_EQ(refusal(page, 127),
+            "16x3 pixels, which take 128 bytes, more than the limit of 127; if you trust it, give "
+            "--limit 1M");
+  EXPECT_THAT(refusal("P4\n1048576 4096\n" + std::string(4096, '\0'), default_limit),
+              testing::HasSubstr("1048576x4096 pixels, which take 536870912 bytes"));
+  constexpr std::size_t no_limit = std::size_t{1} << 60;
+  const std::string little(1 << 20, '0');
+  EXPECT_EQ(refusal("P4\n1048576 4096\n" + little, no_limit), "cut short in line 9 of 4096");
+  EXPECT_EQ(refusal("P1\n1048576 4096\n" + little, no_limit), "cut short in line 2 of 4096");
 }
 
 TEST(Pbm, ReadsDigitsWithAndWithoutSpaceBetween) {

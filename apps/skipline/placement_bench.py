@@ -110,9 +110,9 @@ def main():
         write_text_image(image)
         for variant in options.variants.split(","):
             encoded = f"{work}/{variant}.skl"
-            encode = [skipline, "encode", image, encoded, "--variant", variant, "--threads", str(options.threads)]
+            encode = [skipline, "encode", image, encoded, "-y", "--variant", variant, "--threads", str(options.threads)]
             subprocess.run([*encode, "-q"], check=True)
-            verbs = {"encode": encode, "decode": [skipline, "decode", encoded, f"{work}/back.pbm"]}
+            verbs = {"encode": encode, "decode": [skipline, "decode", encoded, f"{work}/back.pbm", "-y"]}
             for verb, command in verbs.items():
                 commands = {
                     name: command if policy is None else

@@ -105,6 +105,29 @@ class Program(unittest.TestCase):
         (self.folder / "e").write_bytes(whole[:-5])
         self.refused(1, f"'e' is cut short at byte {len(whole) - 5}", "decode", "e", "out")
 
+    def test_what_claims_much_takes_no_more_than_the_limit(self):
+        # White lines: each is a byte or two of the file.
+        width, height = 1 << 20, 2000
+        with open(self.folder / "wide.pbm", "wb") as wide:
+            wide.write(b"P4\n%d %d\n" % (width, height))
+            wide.truncate(wide.tell() + width // 8 * height)
+        self.refused(1, "'wide.pbm' is 1048576x2000 pixels, which take 268435456 bytes, more than the limit of "
+                        "134217728; if you trust it, give --limit 256M", "encode", "wide.pbm", "out")
+        self.done("encode", "wide.pbm", "e", "--limit", "256M", "--threshold", "0", "--skip", "255")
+        (self.folder / "wide.pbm").unlink()
+        self.assertLess((self.folder / "e").stat().st_size, 1000)
+        process = subprocess.Popen([PROGRAM, "decode", "e", "out"], cwd=self.folder, stderr=subprocess.PIPE)
+        text = process.stderr.read().decode()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        process.stderr.close()
+        self.assertEqual(process.returncode, 1, text)
+        self.assertIn("give --limit 256M", text)
+        self.assertFalse((self.folder / "out").exists())
+        if "MILLRACE_SANITIZED" not in os.environ:
+            self.assertLess(usage.ru_maxrss, 40 * 1024)
+        self.refused(2, "--limit", "decode", "e", "out", "--limit", "0")
+
     def test_devices_and_named_pipes_are_written_not_replaced(self):
         self.done("encode", "in.pbm", "e", "--threshold", "0")
         self.assertEqual(self.done("decode", "e", "/dev/stdout").stdout, pbm(1))

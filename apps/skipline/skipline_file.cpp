@@ -186,7 +186,7 @@ std::vector<std::byte> file_of(const EncodedImage& image) {
   return file;
 }
 
-Result<EncodedImage> read_skipline(std::span<const std::byte> file) {
+Result<EncodedImage> read_skipline(std::span<const std::byte> file, std::size_t limit) {
   if (file.size() < mark.size() || std::memcmp(file.data(), mark.data(), mark.size()) != 0)
     return failure("no skipline file");
   if (file.size() < header_end) return failure("cut short at byte {}", file.size());
@@ -200,6 +200,8 @@ Result<EncodedImage> read_skipline(std::span<const std::byte> file) {
     return failure("damaged in the header, before byte {}", table_end + checksum_size);
   auto image = image_of(header);
   if (!image) return image;
+  if (Status checked = check_size(image->width, image->height, limit); !checked)
+    return std::unexpected(checked.error());
 
   std::size_t offset = table_end + checksum_size;
   for (std::uint32_t i = 0; i < header.strips; ++i) {

@@ -37,7 +37,9 @@ struct EncodedImage {
 [[nodiscard]] std::vector<std::byte> file_of(const EncodedImage& image);
 
 // Reads what file_of() makes and checks its checksums. A failure says what is wrong and where without naming
-// the file.
-[[nodiscard]] Result<EncodedImage> read_skipline(std::span<const std::byte> file);
+// the file. An image that takes more than `limit` bytes is a failure too (see check_size): a few bytes can
+// stand for any size.
+[[nodiscard]] Result<EncodedImage> read_skipline(std::span<const std::byte> file,
+                                                 std::size_t limit = default_limit);
 
 }  // namespace millrace::skipline
