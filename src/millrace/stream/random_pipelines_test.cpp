@@ -1,5 +1,6 @@
 // Properties of every pipeline under every strategy: what enters each stage, in which order, how often, and
 // that nothing is left over. Compiled as programs are (see CMakeLists.txt).
+#include "millrace/base/clock.h"
 #include "millrace/pool/worker_pool.h"
 #include "millrace/stream/random_pipeline_testing.h"
 #include "millrace/stream/soak_testing.h"
@@ -30,6 +31,9 @@ constexpr std::uint32_t seeds = 40;
 #else
 constexpr std::uint32_t seeds = 100;
 #endif
+
+// Where others take the processors, which each case waits for.
+constexpr std::uint32_t busy_seeds = 20;
 
 constexpr int most_threads = 64;
 
@@ -225,11 +229,17 @@ TEST_P(RandomPipelines, end_on_busy_cores_with_the_least_memory) {
   std::atomic<bool> over = false;
   std::vector<std::jthread> load;
   for (int i = 0; i < 4; ++i)
-    load.emplace_back([&] {
+    // Bursts: who wakes takes the processor from whoever has it, at any moment, and does not keep it for
+    // long, so that many cases can be tried.
+    load.emplace_back([&, random = std::minstd_rand(static_cast<unsigned>(i + 1))]() mutable {
       while (!over.load(std::memory_order_relaxed)) {
+        const std::int64_t until = now_ns() + 10'000 + static_cast<std::int64_t>(random() % 200'000);
+        while (now_ns() < until) {
+        }
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
       }
     });
-  for_each_seed(seeds / 20, [](const RandomPipeline& pipeline, pool::Team& team, RunOptions options,
+  for_each_seed(busy_seeds, [](const RandomPipeline& pipeline, pool::Team& team, RunOptions options,
                                std::mt19937& random) {
     options.threads = std::min(options.threads, 4);
     options.tokens = 1 + static_cast<int>(random() % 2);

@@ -1,6 +1,6 @@
-// Compares the strategy `auto` with every fixed setting on three synthetic pipelines.
+// Compares the strategy `auto` with every fixed setting on four synthetic pipelines.
 //
-//   auto_compare [rounds] [unbalanced | bursty | serial]
+//   auto_compare [rounds] [unbalanced | bursty | serial | fine]
 //
 // First all fixed settings run, strategies x threads x tokens, in a random order and with a part of the
 // items. The three with the best medians, and `stealing` with 10 tokens a thread, then take turns with
@@ -32,7 +32,6 @@ using stream::Kind;
 using stream::Strategy;
 
 constexpr int search_rounds = 2;
-constexpr std::uint64_t search_part = 4;  // of the items, one in so many
 
 // Steps of about a nanosecond, which the compiler cannot shorten.
 void work(std::int64_t steps) {
@@ -110,6 +109,14 @@ Made serial_bound(std::uint64_t& next, std::uint64_t items) {
       .sink(Kind::serial_in_order, "write", [](Item) { work(2000); });
 }
 
+// Items of which the runtime takes as much time as the stages, and under some strategies a hundred times
+// that.
+Made fine(std::uint64_t& next, std::uint64_t items) {
+  return counted(next, items, 20)
+      .stage(Kind::parallel, "small", working(1, 50, 150))
+      .sink(Kind::serial_in_order, "write", [](Item) { work(20); });
+}
+
 struct Setting {
   Strategy strategy = Strategy::auto_;
   int threads = 0;
@@ -147,12 +154,14 @@ using Make = Made (*)(std::uint64_t& next, std::uint64_t items);
 struct Case {
   std::string_view name;
   std::uint64_t items;
+  std::uint64_t search_part;  // of the items, one in so many, in the search
   Make make;
 };
 constexpr std::array cases{
-    Case{"unbalanced", 12'000, unbalanced},
-    Case{"bursty", 12'000, bursty},
-    Case{"serial", 8'000, serial_bound},
+    Case{"unbalanced", 12'000, 4, unbalanced},
+    Case{"bursty", 12'000, 4, bursty},
+    Case{"serial", 8'000, 4, serial_bound},
+    Case{"fine", 4'000'000, 200, fine},
 };
 
 Outcome run(Make make, std::uint64_t items, pool::Team& team, const Setting& setting) {
@@ -201,7 +210,7 @@ double median_seconds(const std::vector<Outcome>& outcomes) {
 void compare(const Case& one, pool::PoolTeam team, int rounds, std::mt19937& random) {
   const int threads = team.size();
   const auto found =
-      run_rounds(one, one.items / search_part, team, fixed_settings(threads), search_rounds, random);
+      run_rounds(one, one.items / one.search_part, team, fixed_settings(threads), search_rounds, random);
   std::vector<Setting> contenders;
   for (const auto& [setting, outcomes] : found)
     contenders.push_back(setting);
@@ -249,8 +258,9 @@ int main(int argc, char** argv) {
   }
   if (argc == 3) understood = understood && std::ranges::find(cases, argv[2], &Case::name) != cases.end();
   if (!understood) {
-    fmt::print(stderr,
-               "usage: auto_compare [rounds] [unbalanced | bursty | serial], rounds a whole number from 1\n");
+    fmt::print(
+        stderr,
+        "usage: auto_compare [rounds] [unbalanced | bursty | serial | fine], rounds a whole number from 1\n");
     return 2;
   }
   const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
