@@ -19,6 +19,34 @@ import zlib
 PROGRAM = str(pathlib.Path(sys.argv[1]).resolve())
 
 
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def jpeg_of_scans(side, scans):
+    """A grey progressive JPEG in which so many scans say nothing."""
+
+    def segment(marker, data):
+        return bytes([0xFF, marker]) + struct.pack(">H", len(data) + 2) + data
+
+    def packed(bits):
+        bits += "1" * (-len(bits) % 8)
+        return int(bits, 2).to_bytes(len(bits) // 8, "big").replace(b"\xff", b"\xff\0")
+
+    blocks = (side // 8) ** 2
+    one_code = bytes([1] + [0] * 15)
+    data = b"\xff\xd8" + segment(0xDB, b"\0" + bytes([1] * 64))
+    data += segment(0xC2, struct.pack(">BHHB", 8, side, side, 1) + b"\x01\x11\0")
+    data += segment(0xC4, b"\0" + one_code + b"\0")  # of differences that are 0
+    data += segment(0xC4, b"\x10" + one_code + b"\0")  # of blocks that end
+    data += segment(0xDA, b"\x01\x01\0\0\0\0") + packed("0" * blocks)
+    # First each coefficient by itself down to its bit 13, then bit by bit.
+    steps = [(k, 0, 13) for k in range(1, 64)] + [(k, bit + 1, bit) for bit in range(12, -1, -1) for k in range(1, 64)]
+    for k, high, low in steps[:scans]:
+        data += segment(0xDA, b"\x01\x01\0" + bytes([k, k, high << 4 | low])) + packed("0" * blocks)
+    return data + b"\xff\xd9"
+
+
 def png(seed, width=96, height=72):
     """A PNG file of a few coloured bars."""
     rng = random.Random(seed)
@@ -27,9 +55,6 @@ def png(seed, width=96, height=72):
     for y in range(height):
         row = b"".join(bars[(x * 3 // width) + 3 * (y * 2 // height)] for x in range(width))
         rows += b"\0" + row
-
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
     return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
             + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
@@ -123,6 +148,18 @@ class Program(unittest.TestCase):
         self.refused(1, "cannot write", "index", "photos", "-o", "nowhere/index")
         self.refused(2, "name of an image", "index", "photos", "-o", "photos/01.png", "-y")
         self.assertEqual((self.photos / "01.png").read_bytes(), png(1))
+
+    def test_a_report_never_takes_the_place_of_the_index(self):
+        for option in "--json", "--trace":
+            for yes in [], ["-y"]:
+                self.refused(2, f"is both the index and {option}", "index", "photos", option, "similar.index", *yes)
+                self.assertFalse((self.folder / "similar.index").exists())
+        self.done(0, "index", "photos")
+        whole = (self.folder / "similar.index").read_bytes()
+        for words in ("index", "photos", "--json"), ("query", "photos", "--json"), ("query", "photos", "--html"):
+            for path in "similar.index", "./similar.index", self.folder / "photos/../similar.index":
+                self.refused(2, "is both the index and --", *words, path, "-y")
+        self.assertEqual((self.folder / "similar.index").read_bytes(), whole)
 
     def test_an_index_is_not_replaced_by_that_of_another_folder(self):
         self.done(0, "index", "photos")
@@ -253,6 +290,24 @@ class Program(unittest.TestCase):
                 self.assertLess(usage.ru_maxrss, 60 * 1024, words)
         self.done(0, "index", "photos", "--memory", "74M")
         self.done(0, "query", "photos/large.png", "--memory", "74M")
+
+    def test_files_that_are_small_and_claim_much_take_no_more_than_others(self):
+        text = zlib.compress(b"a" * 7_990_000, 9)
+        bomb = bytearray(png(50))
+        bomb[33:33] = b"".join(chunk(b"zTXt", b"Comment%d\0\0" % i + text) for i in range(25))
+        (self.photos / "texts.png").write_bytes(bomb)
+        process = subprocess.Popen([PROGRAM, "index", "photos", "--memory", "32M", "-q"], cwd=self.folder)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0)
+        if "MILLRACE_SANITIZED" not in os.environ:
+            self.assertLess(usage.ru_maxrss, 60 * 1024)
+        (self.photos / "scans.jpg").write_bytes(jpeg_of_scans(16, 600))
+        done = self.run_program("index", "photos")
+        self.assertEqual(done.returncode, 3)
+        self.assertRegex(done.stderr.decode(), "'photos/scans.jpg' is damaged: .*more than 500 scans; left out")
+        (self.photos / "scans.jpg").write_bytes(jpeg_of_scans(16, 60))
+        self.done(0, "index", "photos")
 
     def test_names_are_shown_without_what_acts_on_a_terminal(self):
         name = "e\x1b[2Jv\nil\u202egnp.png"

@@ -91,7 +91,8 @@ Result<int> index_folder(const IndexSettings& settings) {
         "'{}' is the name of an image, and the index would replace it; name another file with -o",
         settings.output);
   if (Status checked =
-          check_reports(settings.run, {{"--json", settings.run.json}, {"--trace", settings.run.trace}});
+          check_reports(settings.run, {{"--json", settings.run.json}, {"--trace", settings.run.trace}},
+                        {"the index", settings.output});
       !checked)
     return std::unexpected(checked.error());
   auto list = images_in(settings.folder);

@@ -71,7 +71,8 @@ nlohmann::json report_json(const QuerySettings& settings, const ImageIndex& inde
 Result<int> query(const QuerySettings& settings) {
   if (Status checked = check_reports(
           settings.run,
-          {{"--html", settings.html}, {"--json", settings.run.json}, {"--trace", settings.run.trace}});
+          {{"--html", settings.html}, {"--json", settings.run.json}, {"--trace", settings.run.trace}},
+          {"the index", settings.index});
       !checked)
     return std::unexpected(checked.error());
   const auto index = load_index(settings.index);

@@ -50,12 +50,13 @@ Result<RunMeans> means_of(const RunSettings& settings) {
   return RunMeans{std::move(*pool), std::move(options)};
 }
 
-Status check_reports(const RunSettings& settings, std::initializer_list<NamedPath> outputs) {
+Status check_reports(const RunSettings& settings, std::initializer_list<NamedPath> outputs,
+                     const NamedPath& index) {
   for (const auto& [role, path] : outputs)
     if (is_image_name(path))
       return usage_error("'{}' is the name of an image, and {} would replace it; name another file", path,
                          role);
-  return check_outputs(outputs, overwrite_if(settings.force));
+  return check_outputs(outputs, overwrite_if(settings.force), index);
 }
 
 std::string stage_shares(const stream::RunReport& report) {

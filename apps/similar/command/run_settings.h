@@ -45,8 +45,10 @@ struct RunSettings {
 };
 
 // Usage error as of check_outputs(), and, whatever the settings say, for a report that would take the place
-// of an image, as when the name behind an option was forgotten and the next word is taken for it.
-[[nodiscard]] Status check_reports(const RunSettings& settings, std::initializer_list<NamedPath> outputs);
+// of an image, as when the name behind an option was forgotten and the next word is taken for it, or of the
+// index that is written or read.
+[[nodiscard]] Status check_reports(const RunSettings& settings, std::initializer_list<NamedPath> outputs,
+                                   const NamedPath& index);
 
 // The pool and the options that the settings ask for. Usage error for what this process may not have.
 struct RunMeans {

@@ -1,10 +1,15 @@
 #include "similar/image/image_decoder.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <memory>
 #include <png.h>
+#include <string_view>
 #include <turbojpeg.h>
 #include <utility>
+
+#include <sys/types.h>
 
 namespace millrace::similar {
 namespace {
@@ -52,11 +57,18 @@ Result<Image> decode_jpeg(std::span<const std::byte> file, const ImageHeader& he
     return failure("damaged: {}", tjGetErrorStr2(decoder.get()));
   if (width != header.width || height != header.height)
     return failure("damaged: two sizes, {}x{} and {}x{}", header.width, header.height, width, height);
+  const int channels = colour_space == TJCS_GRAY                                ? 1
+                       : colour_space == TJCS_CMYK || colour_space == TJCS_YCCK ? 4
+                                                                                : 3;
+  if (channels != header.channels)
+    return failure("damaged: two numbers of components, {} and {}", header.channels, channels);
   const tjscalingfactor scale = jpeg_scale(width, height, least);
   const int columns = TJSCALED(width, scale);
   const int rows = TJSCALED(height, scale);
   const auto decode_into = [&](unsigned char* pixels, int format) {
-    return tjDecompress2(decoder.get(), unsigned_bytes(file), size, pixels, columns, 0, rows, format, 0) == 0;
+    // Limited, since each scan goes through all coefficients and takes a few bytes only.
+    return tjDecompress2(decoder.get(), unsigned_bytes(file), size, pixels, columns, 0, rows, format,
+                         TJFLAG_LIMITSCANS) == 0;
   };
   if (colour_space == TJCS_CMYK || colour_space == TJCS_YCCK) {
     std::vector<unsigned char> cmyk(std::size_t{4} * static_cast<std::size_t>(columns) *
@@ -69,12 +81,87 @@ Result<Image> decode_jpeg(std::span<const std::byte> file, const ImageHeader& he
   return image;
 }
 
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+
+// A PNG file without the chunks that have no say in its pixels: texts and the like, of which libpng would
+// keep any number, each of which may be a few kB in the file and 8 MB in memory. What has a say is read once.
+class PixelChunks {
+ public:
+  explicit PixelChunks(std::span<const std::byte> file)
+      : file_(file), kept_(std::min(signature, file.size())) {}
+
+  // For fopencookie(3); `self` is a PixelChunks.
+  static ssize_t read(void* self, char* buffer, std::size_t size) {
+    return static_cast<ssize_t>(
+        static_cast<PixelChunks*>(self)->next(std::as_writable_bytes(std::span(buffer, size))));
+  }
+
+ private:
+  static constexpr std::size_t signature = 8;
+  static constexpr std::size_t around_data = 12;  // length, type, and check
+  static constexpr std::array<std::string_view, 7> once{"tRNS", "gAMA", "cHRM", "sRGB",
+                                                        "iCCP", "sBIT", "bKGD"};
+
+  std::size_t next(std::span<std::byte> out) {
+    std::size_t done = 0;
+    while (done < out.size() && (kept_ > 0 || find_kept())) {
+      const std::size_t part = std::min(kept_, out.size() - done);
+      std::copy_n(file_.begin() + static_cast<std::ptrdiff_t>(at_), part,
+                  out.begin() + static_cast<std::ptrdiff_t>(done));
+      done += part;
+      at_ += part;
+      kept_ -= part;
+    }
+    return done;
+  }
+
+  // Goes to the next chunk that is kept; false at the end. What is too short for a chunk is kept, for the
+  // decoder to say so.
+  bool find_kept() {
+    while (at_ < file_.size()) {
+      const std::size_t left = file_.size() - at_;
+      std::size_t size = left;
+      bool keeps = true;
+      if (left >= around_data) {
+        std::size_t length = 0;
+        for (const std::byte byte : file_.subspan(at_, 4))
+          length = length << 8U | std::to_integer<std::size_t>(byte);
+        size = std::min(left, around_data + length);
+        keeps = is_kept({reinterpret_cast<const char*>(file_.data() + at_ + 4), 4});
+      }
+      if (keeps) {
+        kept_ = size;
+        return true;
+      }
+      at_ += size;
+    }
+    return false;
+  }
+
+  bool is_kept(std::string_view type) {
+    const bool is_critical = (static_cast<unsigned char>(type.front()) & 0x20U) == 0;
+    if (is_critical) return true;
+    const auto known = std::ranges::find(once, type);
+    return known != once.end() && !std::exchange(seen_[static_cast<std::size_t>(known - once.begin())], true);
+  }
+
+  std::span<const std::byte> file_;
+  std::size_t at_ = 0;
+  std::size_t kept_;  // bytes from at_ on
+  std::array<bool, once.size()> seen_{};
+};
+
 Result<Image> decode_png(std::span<const std::byte> file, const ImageHeader& header) {
   png_image png{};
   png.version = PNG_IMAGE_VERSION;
   const std::unique_ptr<png_image, void (*)(png_image*)> end(&png, &png_image_free);
-  if (png_image_begin_read_from_memory(&png, file.data(), file.size()) == 0)
-    return failure("damaged: {}", png.message);
+  PixelChunks chunks(file);
+  const std::unique_ptr<std::FILE, CloseFile> stream(fopencookie(
+      &chunks, "r", {.read = &PixelChunks::read, .write = nullptr, .seek = nullptr, .close = nullptr}));
+  if (!stream) return failure("the PNG decoder cannot be made; is there memory?");
+  if (png_image_begin_read_from_stdio(&png, stream.get()) == 0) return failure("damaged: {}", png.message);
   png.format = PNG_FORMAT_RGB;
   Image image(header.width, header.height);
   if (static_cast<int>(png.width) != header.width || static_cast<int>(png.height) != header.height)

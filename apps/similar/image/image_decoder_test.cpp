@@ -5,7 +5,9 @@
 #include <array>
 #include <cstring>
 #include <png.h>
+#include <string>
 #include <turbojpeg.h>
+#include <zlib.h>
 
 #include <gtest/gtest.h>
 
@@ -117,6 +119,81 @@ TEST(DecodingBytes, AreKnownFromTheHeader) {
   const auto baseline = jpeg_of(image, TJSAMP_444, 0);
   const auto scan = std::ranges::search(baseline, std::array{std::byte{0xFF}, std::byte{0xDA}}).begin();
   EXPECT_EQ(bytes(std::span(baseline.begin(), scan), 480), 3 * pixels + rows + 6 * pixels);
+}
+
+// What is found in the file has to be what the decoder finds, which passes over markers that have no length.
+TEST(DecodingBytes, AreThoseOfTheSegmentsThatTheDecoderReads) {
+  const Image image = scene(7, 640, 480);
+  const auto progressive = jpeg_of(image, TJSAMP_444, TJFLAG_PROGRESSIVE);
+  const std::size_t expected = decoding_bytes(read_image_header(progressive).value(), 1);
+  for (const unsigned code : {0x00U, 0x01U, 0xD0U, 0xD3U, 0xD7U}) {
+    // Taken for a segment, the marker would end in the middle of the next one, at what looks like the frame
+    // and the scan of a JPEG that is not progressive and has one component.
+    std::string text("\xFF?\xFF\xEF\xFF\xFF", 6);
+    text[1] = static_cast<char>(code);
+    text.resize(4 + 0xFFFF);
+    const std::string other("\xFF\xC0\0\x0B\x08\x01\xE0\x02\x80\x01\x01\x11\0\xFF\xDA\0\x08\x01", 18);
+    text.resize(2 + 0xFFEF);
+    text += other;
+    text.resize(4 + 0xFFFF);
+    auto file = progressive;
+    const auto inserted = bytes_of(text);
+    file.insert(file.begin() + 2, inserted.begin(), inserted.end());
+    const auto header = read_image_header(file);
+    ASSERT_TRUE(header) << header.error().message;
+    EXPECT_EQ(decoding_bytes(*header, 1), expected) << code;
+    if (code != 0) {  // which is no marker, hence damage
+      EXPECT_TRUE(decode_image(file, *header, 1)) << code;
+    }
+  }
+}
+
+void insert_chunk(std::vector<std::byte>& png, std::string_view type, std::string_view data) {
+  constexpr std::size_t behind_header = 8 + 25;
+  std::string chunk(type);
+  chunk += data;
+  const auto number = [](std::uint32_t value) {
+    std::string text;
+    for (const int shift : {24, 16, 8, 0})
+      text += static_cast<char>(value >> static_cast<unsigned>(shift));
+    return text;
+  };
+  const auto crc = static_cast<std::uint32_t>(
+      crc32(0, reinterpret_cast<const Bytef*>(chunk.data()), static_cast<uInt>(chunk.size())));
+  const auto bytes = bytes_of(number(static_cast<std::uint32_t>(data.size())) + chunk + number(crc));
+  png.insert(png.begin() + behind_header, bytes.begin(), bytes.end());
+}
+
+TEST(ImageDecoder, PassesOverChunksThatHaveNoSayInThePixels) {
+  const Image image = scene(1, 61, 47);
+  auto file = png_of(image.rgb.data(), 61, 47, PNG_FORMAT_RGB);
+  insert_chunk(file, "gAMA", std::string_view("\0\0\xB1\x8F", 4));  // 1/2.2, as it is without
+  // libpng takes a thousand at most.
+  for (int i = 0; i < 1500; ++i)
+    insert_chunk(file, i % 2 == 0 ? "tEXt" : "prVt", std::string_view("Comment\0none", 12));
+  const auto decoded = decode_image(file, read_image_header(file).value(), 1);
+  ASSERT_TRUE(decoded) << decoded.error().message;
+  EXPECT_EQ(*decoded, image);
+}
+
+TEST(ImageDecoder, HeedsTheGammaOfAPng) {
+  const Image image = scene(1, 61, 47);
+  auto file = png_of(image.rgb.data(), 61, 47, PNG_FORMAT_RGB);
+  // The encoder's sRGB would go before a gAMA.
+  const auto at = std::ranges::search(file, bytes_of("sRGB")).begin();
+  if (at != file.end()) file.erase(at - 4, at + 9);
+  insert_chunk(file, "gAMA", std::string_view("\0\x01\x86\xA0", 4));  // linear
+  insert_chunk(file, "tEXt", std::string_view("Comment\0none", 12));
+  const auto decoded = decode_image(file, read_image_header(file).value(), 1);
+  ASSERT_TRUE(decoded) << decoded.error().message;
+  // sRGB of 0.5 is 0.735 (IEC 61966-2-1).
+  for (std::size_t i = 0; i < image.rgb.size(); ++i) {
+    if (image.rgb[i] == 128) {
+      EXPECT_NEAR(decoded->rgb[i], 188, 1);
+    }
+    EXPECT_GE(decoded->rgb[i], image.rgb[i]);
+  }
+  EXPECT_NE(*decoded, image);
 }
 
 class Orientation : public testing::TestWithParam<int> {};

@@ -61,6 +61,11 @@ std::optional<int> exif_orientation(std::span<const std::byte> tiff) {
   return std::nullopt;
 }
 
+// ITU-T T.81, table B.1: TEM and RSTm are two bytes and no more. So is a stuffed zero, which is no marker and
+// which decoders pass over. To take the two bytes behind for a length would be to read other segments than
+// they.
+bool is_without_length(std::uint32_t code) { return code <= 0x01 || (code >= 0xD0 && code <= 0xD7); }
+
 // ITU-T T.81, annex B: markers of two bytes, most followed by a length and that many bytes less two. The
 // frame header has the size; the header of the first scan behind it, how many components come together.
 Result<ImageHeader> jpeg_header(const Bytes& file) {
@@ -79,6 +84,10 @@ Result<ImageHeader> jpeg_header(const Bytes& file) {
     if (*mark != 0xFF) return wrong(fmt::format("no JPEG marker at byte {}", at));
     if (*code == 0xFF) {  // fill byte
       ++at;
+      continue;
+    }
+    if (is_without_length(*code)) {
+      at += 2;
       continue;
     }
     const auto length = file.number(at + 2, 2);
