@@ -123,6 +123,10 @@ class Model(unittest.TestCase):
             self.assertEqual(done.stdout, b"")
 
         simulated("--seed", "a 1ms", "--seed", "-1")
+        for strategy in "pools", "oversubscribed", "collapsed", "stealing":
+            for form in [], ["--json"]:
+                simulated("no item of 10 caused any work", "a 0s; b 1s visits 0.000001", "--items", "10", "--cores",
+                          "2", "--strategy", strategy, *form)
         self.refused("--seed", "a 1ms", "--seed", "-1")
         nested = "a 1us outputs 1000; b 1us outputs 1000; c 1us outputs 1000; d 1us"
         simulated("one item of the source becomes", nested + " outputs 1000", "--cores", "2")

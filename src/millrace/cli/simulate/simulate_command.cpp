@@ -121,6 +121,11 @@ Status run_simulate(const SimulateOptions& options) {
   plan.sharing = options.sticky ? model::CoreSharing::sticky : model::CoreSharing::balanced;
   const auto result = model::simulate(*pipeline, plan, options.simulation);
   if (!result) return std::unexpected(result.error());
+  if (!(result->seconds > 0))
+    return usage_error(
+        "no item of {} caused any work, so nothing can be said of their speed; give a stage that every "
+        "item visits a time, or more --items",
+        result->source_items);
   if (options.json)
     print_out(
         "{}\n",
