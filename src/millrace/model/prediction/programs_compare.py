@@ -72,7 +72,7 @@ class Dedup:
                        stderr=subprocess.DEVNULL)
 
     def command(self, copy):
-        return [self.program, "pack", self.input, self.keep / f"packed-{copy}", "--force", "-q", "--memory", "1G"]
+        return [self.program, "pack", self.input, self.keep / f"packed-{copy}", "-q", "--memory", "1G"]
 
 
 class Similar:
@@ -100,7 +100,7 @@ def words_of(setting):
 
 def start(work, words, report, copy=0, cpus=None):
     """On these processors only, if any are named."""
-    return subprocess.Popen([*work.command(copy), *words, "--json", report], stdout=subprocess.DEVNULL,
+    return subprocess.Popen([*work.command(copy), *words, "-y", "--json", report], stdout=subprocess.DEVNULL,
                             preexec_fn=(lambda: os.sched_setaffinity(0, cpus)) if cpus else None)
 
 
