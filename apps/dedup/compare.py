@@ -155,7 +155,7 @@ def peak_bytes(process):
 
 def memory(program, stream, options):
     with tempfile.NamedTemporaryFile() as archive, tempfile.NamedTemporaryFile() as report:
-        subprocess.run([program, "pack", stream, "-", "-q", "--json", report.name], stdout=archive, check=True)
+        subprocess.run([program, "pack", stream, "-", "-q", "-y", "--json", report.name], stdout=archive, check=True)
         packed = json.loads(pathlib.Path(report.name).read_text())["peak_rss_bytes"]
         done = subprocess.run([program, "check", archive.name, "-q", "--json", "-"], capture_output=True, check=True)
         checked = json.loads(done.stdout)["peak_rss_bytes"]

@@ -3,6 +3,7 @@
 #include "millrace/base/little_endian.h"
 
 #include <algorithm>
+#include <new>
 #include <string_view>
 #include <xxhash.h>
 
@@ -192,5 +193,18 @@ Result<RecordHeader> decode_record_header(std::span<const std::byte> bytes, std:
 }
 
 std::uint64_t check_of(std::span<const std::byte> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+
+void RunningCheck::Free::operator()(XXH3_state_s* state) const { XXH3_freeState(state); }
+
+RunningCheck::RunningCheck() : state_(XXH3_createState()) {
+  if (!state_) throw std::bad_alloc();
+  XXH3_64bits_reset(state_.get());
+}
+
+void RunningCheck::add(std::span<const std::byte> bytes) {
+  XXH3_64bits_update(state_.get(), bytes.data(), bytes.size());
+}
+
+std::uint64_t RunningCheck::value() const { return XXH3_64bits_digest(state_.get()); }
 
 }  // namespace millrace::dedup

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <variant>
 
@@ -116,5 +117,20 @@ decode_archive_header(std::span<const std::byte, ArchiveHeader::size> bytes);
 
 // XXH3 with 64 bits.
 [[nodiscard]] std::uint64_t check_of(std::span<const std::byte> bytes);
+
+// check_of() of bytes that come part by part.
+class RunningCheck {
+ public:
+  RunningCheck();
+  void add(std::span<const std::byte> bytes);
+  // Of what was added so far.
+  [[nodiscard]] std::uint64_t value() const;
+
+ private:
+  struct Free {
+    void operator()(XXH3_state_s* state) const;
+  };
+  std::unique_ptr<XXH3_state_s, Free> state_;
+};
 
 }  // namespace millrace::dedup

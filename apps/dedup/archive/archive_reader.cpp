@@ -1,8 +1,7 @@
 #include "dedup/archive/archive_reader.h"
 
-#include "dedup/archive/archive_writer.h"
-
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace millrace::dedup {
@@ -101,10 +100,22 @@ Status ArchiveReader::check_index(const IndexHeader& header) {
   if (header.entries != index_.size())
     return damaged_here(
         fmt::format("the index has {} entries for {} records", header.entries, index_.size()));
-  std::vector<std::byte> entries;
-  entries.reserve(index_.size() * IndexEntry::size);
-  if (Status done = read(entries, index_.size() * IndexEntry::size); !done) return done;
-  if (check_of(entries) != header.entries_check || entries != encode(index_))
+  constexpr std::size_t at_once = 4096;
+  RunningCheck check;
+  std::vector<std::byte> stored;
+  std::vector<std::byte> expected;
+  bool matches = true;
+  for (std::size_t done = 0; done < index_.size();) {
+    const std::size_t part = std::min(at_once, index_.size() - done);
+    stored.clear();
+    if (Status read_part = read(stored, part * IndexEntry::size); !read_part) return read_part;
+    check.add(stored);
+    expected.clear();
+    for (const std::size_t end = done + part; done < end; ++done)
+      std::ranges::copy(encode(index_[done]), std::back_inserter(expected));
+    matches = matches && stored == expected;
+  }
+  if (!matches || check.value() != header.entries_check)
     return damaged_here("the index does not match the records");
   return {};
 }

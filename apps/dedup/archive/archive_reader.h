@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -33,7 +34,7 @@ struct StoredRecord {
                                              std::uint64_t record, const std::string& what);
 
 // Reads forward only. What it delivers has passed its checks; whatever bytes come in, it holds no more than
-// one payload, a megabyte, and 17 bytes for every record. Used by one thread at a time.
+// one payload, what is read ahead, a hundred kB, and 17 bytes for every record. Used by one thread at a time.
 class ArchiveReader {
  public:
   // `source` outlives it. `copy`, if given, is called with the offset and the bytes of every data record,
@@ -78,7 +79,8 @@ class ArchiveReader {
   std::uint64_t record_offset_ = 0;  // of the record under way
   std::uint64_t stream_size_ = 0;
   std::uint64_t data_records_ = 0;
-  std::vector<IndexEntry> index_;
+  std::deque<IndexEntry>
+      index_;  // which, unlike a vector, takes no more than it holds, and grows without a copy
   std::vector<bool> is_data_;  // of the entry's record
   EndHeader end_;
 };

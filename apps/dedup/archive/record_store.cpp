@@ -18,8 +18,14 @@ Result<RecordStore::Content> RecordStore::content_at(std::uint64_t archive_offse
   Result<Content> loaded = load(archive_offset, number);
   if (!loaded) return loaded;
   const std::lock_guard lock(mutex_);
+  // Looked for one by one, so not many either.
+  constexpr std::size_t most_kept = 8;
   kept_.push_front({archive_offset, *loaded});
-  if (kept_.size() > most_kept) kept_.pop_back();
+  kept_bytes_ += (*loaded)->size();
+  while (kept_.size() > 1 && (kept_.size() > most_kept || kept_bytes_ > most_kept_bytes)) {
+    kept_bytes_ -= kept_.back().content->size();
+    kept_.pop_back();
+  }
   return loaded;
 }
 

@@ -14,10 +14,13 @@
 
 namespace millrace::dedup {
 
-// Keeps the last few contents, since references often come in groups. Thread-safe.
+// Keeps the last few contents, since references often come in groups: at most most_kept_bytes of them, or
+// one. Thread-safe.
 class RecordStore {
  public:
   using Content = std::shared_ptr<const std::vector<std::byte>>;
+
+  static constexpr std::size_t most_kept_bytes = std::size_t{16} << 20;
 
   // `archive`: holds, at the least, the data records that will be asked for; outlives the store. `name` is
   // for messages. `largest_content`: as the archive's header says.
@@ -35,13 +38,13 @@ class RecordStore {
   std::string name_;
   std::uint32_t largest_content_;
 
-  static constexpr std::size_t most_kept = 8;
   struct Kept {
     std::uint64_t archive_offset;
     Content content;
   };
   std::mutex mutex_;
   std::deque<Kept> kept_;  // the one used last in front
+  std::size_t kept_bytes_ = 0;
 };
 
 }  // namespace millrace::dedup

@@ -1,7 +1,9 @@
 // BufferPool: large buffers that are used again, since fresh memory costs a page fault each 4 KiB.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -10,11 +12,15 @@
 
 namespace millrace::dedup {
 
-// Buffers of one size, made when none is free; as many exist as were ever in use at once. Shared buffers
-// return when their last owner lets go, which may be after the pool is gone. Thread-safe.
+// Buffers of one size, made when none is free; those that are free are kept, of `most_free_bytes` at most or
+// one. Shared buffers return when their last owner lets go, which may be after the pool is gone. Thread-safe.
 class BufferPool {
  public:
-  explicit BufferPool(std::size_t buffer_bytes) : bytes_(buffer_bytes), free_(std::make_shared<Free>()) {}
+  // buffer_bytes >= 1.
+  explicit BufferPool(std::size_t buffer_bytes,
+                      std::size_t most_free_bytes = std::numeric_limits<std::size_t>::max())
+      : bytes_(buffer_bytes),
+        free_(std::make_shared<Free>(std::max<std::size_t>(1, most_free_bytes / buffer_bytes))) {}
 
   // Contents are those of an earlier use.
   [[nodiscard]] std::shared_ptr<std::byte[]> get() {
@@ -28,6 +34,7 @@ class BufferPool {
  private:
   class Free {
    public:
+    explicit Free(std::size_t most) : most_(most) {}
     std::unique_ptr<std::byte[]> take() {
       const std::lock_guard lock(mutex_);
       if (buffers_.empty()) return nullptr;
@@ -37,10 +44,11 @@ class BufferPool {
     }
     void put(std::unique_ptr<std::byte[]> buffer) {
       const std::lock_guard lock(mutex_);
-      buffers_.push_back(std::move(buffer));
+      if (buffers_.size() < most_) buffers_.push_back(std::move(buffer));
     }
 
    private:
+    const std::size_t most_;
     std::mutex mutex_;
     std::vector<std::unique_ptr<std::byte[]>> buffers_;
   };

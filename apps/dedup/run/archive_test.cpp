@@ -1,12 +1,20 @@
 // Archives as files: what is restored from sound ones, and what from damaged ones.
 #include "dedup/archive/archive_format.h"
 #include "dedup/archive/archive_reader.h"
+#include "dedup/archive/archive_writer.h"
+#include "dedup/archive/record_store.h"
+#include "dedup/chunks/buffer_pool.h"
 #include "dedup/chunks/dedup_testing.h"
+#include "dedup/chunks/stream_hash.h"
 #include "dedup/run/pack.h"
 #include "dedup/run/unpack.h"
 #include "millrace/pool/serial_team.h"
 
+#include <algorithm>
+#include <malloc.h>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -229,6 +237,132 @@ TEST(Archive, is_refused_where_only_the_second_reading_fails) {
   ASSERT_FALSE(outcome.status);
   EXPECT_NE(outcome.status.error().message.find("byte 32 "), std::string::npos)
       << outcome.status.error().message;
+}
+
+// An archive of `contents`, each as large as it says and next to nothing when compressed, and `references` to
+// the first byte of the first.
+Bytes crafted(const std::vector<std::uint32_t>& contents, std::size_t references) {
+  MemoryFile archive;
+  ArchiveWriter writer(archive);
+  EXPECT_TRUE(writer.begin({.largest_content = std::ranges::max(contents), .average_chunk = 1024}));
+  Compressor compressor(Compression{});
+  StreamHash hash;
+  for (const std::uint32_t size : contents) {
+    const Bytes content(size, std::byte{7});
+    auto packed = compressor.compress(content);
+    const std::uint64_t check = check_of(packed->bytes);
+    EXPECT_TRUE(writer.add(ArchiveRecord(PackedRun{std::move(*packed), size, check})));
+    hash.add(content);
+  }
+  for (std::size_t i = 0; i < references; ++i) {
+    EXPECT_TRUE(writer.add(ArchiveRecord(KnownRun{.record = 0, .begin = 0, .length = 1})));
+    hash.add(Bytes(1, std::byte{7}));
+  }
+  EXPECT_TRUE(writer.finish(hash.value()));
+  return std::move(archive.bytes);
+}
+
+std::size_t allocated_bytes() {
+  const auto now = mallinfo2();
+  return now.uordblks + now.hblkhd;
+}
+
+// Notes the most memory that was allocated whenever more bytes are asked of it.
+class WatchedSource final : public ByteSource {
+ public:
+  explicit WatchedSource(std::span<const std::byte> bytes) : source_(bytes) {}
+  Result<std::size_t> read(std::span<std::byte> destination) override {
+    peak_ = std::max(peak_, allocated_bytes());
+    return source_.read(destination);
+  }
+  const std::string& name() const override { return source_.name(); }
+  [[nodiscard]] std::size_t peak() const { return peak_; }
+
+ private:
+  PiecewiseSource source_;
+  std::size_t peak_ = 0;
+};
+
+TEST(ArchiveMemory, of_a_reader_is_17_bytes_a_record_and_what_is_read_ahead) {
+  constexpr std::size_t records = 200'000;
+  const Bytes archive = crafted({1000}, records - 1);
+  WatchedSource source(archive);
+  const std::size_t before = allocated_bytes();
+  constexpr std::size_t read_ahead = 4096;
+  ArchiveReader reader(source, {}, read_ahead);
+  ASSERT_TRUE(reader.begin());
+  std::size_t found = 0;
+  for (;; ++found) {
+    const auto record = reader.next();
+    ASSERT_TRUE(record) << record.error().message;
+    if (!*record) break;
+  }
+  EXPECT_EQ(found, records);
+  EXPECT_LE(source.peak(), before + 17 * records + read_ahead + 200'000);
+}
+
+TEST(ArchiveMemory, of_contents_that_references_need_is_bounded_in_bytes) {
+  constexpr std::uint32_t size = std::uint32_t{3} << 20;
+  const Bytes archive = crafted({size, size, size, size, size, size, size, size, size, size}, 0);
+  PiecewiseSource source(archive);
+  ArchiveReader reader(source);
+  ASSERT_TRUE(reader.begin());
+  MemoryFile file(archive);
+  RecordStore store(file, "memory", size);
+  std::vector<std::weak_ptr<const std::vector<std::byte>>> contents;
+  for (;;) {
+    const auto record = reader.next();
+    ASSERT_TRUE(record) << record.error().message;
+    if (!*record) break;
+    contents.push_back(*store.content_at((*record)->archive_offset, 0));
+  }
+  ASSERT_EQ(contents.size(), 10U);
+  const auto kept = std::ranges::count_if(contents, [](const auto& content) { return !content.expired(); });
+  EXPECT_EQ(kept, 5);  // of 3 MiB, in 16
+  EXPECT_FALSE(contents.back().expired());
+}
+
+TEST(ArchiveMemory, of_one_content_larger_than_what_is_kept_is_kept_alone) {
+  const Bytes archive = crafted({content_limit, 1, content_limit}, 0);
+  MemoryFile file(archive);
+  RecordStore store(file, "memory", content_limit);
+  PiecewiseSource source(archive);
+  ArchiveReader reader(source);
+  ASSERT_TRUE(reader.begin());
+  std::vector<std::weak_ptr<const std::vector<std::byte>>> contents;
+  while (contents.size() < 3)
+    contents.push_back(*store.content_at((**reader.next()).archive_offset, 0));
+  EXPECT_TRUE(contents[0].expired());
+  EXPECT_FALSE(contents[2].expired());
+}
+
+// Where it is restored, a reference holds the payload and the content of the record that it refers to.
+TEST(ArchiveMemory, of_a_reference_counts_as_the_payload_and_the_content_that_it_needs) {
+  constexpr std::uint32_t size = 1 << 20;
+  const Bytes archive = crafted({size}, 3);
+  PiecewiseSource source(archive);
+  MemoryFile file(archive);
+  MemoryFile output;
+  pool::SerialTeam team;
+  UnpackOptions options{.archive = &file};
+  options.run.tokens = 1;
+  const UnpackOutcome outcome = unpack(source, output, team, options);
+  ASSERT_TRUE(outcome.status) << outcome.status.error().message;
+  EXPECT_EQ(outcome.run.peak_bytes, 2 * std::size_t{size});
+}
+
+TEST(ArchiveMemory, of_buffers_that_are_free_is_bounded) {
+  constexpr std::size_t size = std::size_t{4} << 20;
+  BufferPool pool(size, 2 * size);
+  const std::size_t before = allocated_bytes();
+  {
+    std::vector<std::shared_ptr<std::byte[]>> used;
+    for (int i = 0; i < 6; ++i)
+      used.push_back(pool.get());
+  }
+  EXPECT_LE(allocated_bytes(), before + 2 * size + 100'000);
+  const auto again = pool.get();
+  EXPECT_LE(allocated_bytes(), before + 2 * size + 100'000);
 }
 
 }  // namespace

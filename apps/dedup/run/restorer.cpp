@@ -9,7 +9,7 @@ namespace millrace::dedup {
 
 Restorer::Restorer(std::string name, std::uint32_t largest_content, RandomBytes* restored,
                    RandomBytes* archive, ByteSink& sink)
-    : name_(std::move(name)), buffers_(largest_content), restored_(restored),
+    : name_(std::move(name)), buffers_(largest_content, RecordStore::most_kept_bytes), restored_(restored),
       store_(archive ? std::make_unique<RecordStore>(*archive, name_, largest_content) : nullptr),
       sink_(&sink) {}
 

@@ -25,6 +25,13 @@ Result<std::optional<StoredRecord>> within(std::optional<std::uint64_t> limit,
   return beyond_limit(name, std::nullopt, *limit);
 }
 
+// What a record takes at most until its bytes are written: a payload and what it is restored to. That of a
+// reference is read once more where it is needed.
+std::size_t working_bytes(const StoredRecord& record, std::uint32_t largest_content) {
+  const bool is_data = std::holds_alternative<DataHeader>(record.header);
+  return largest_content + (is_data ? record.payload.size() : std::size_t{largest_content});
+}
+
 }  // namespace
 
 std::unexpected<Error> beyond_limit(const std::string& name, std::optional<std::uint64_t> stream_bytes,
@@ -58,20 +65,19 @@ UnpackOutcome unpack(ByteSource& source, ByteSink& sink, pool::Team& team, const
   }
   Restorer restorer(source.name(), header->largest_content, options.restored, archive, sink);
 
-  auto made =
-      stream::source(
-          "read", [&] { return within(options.limit, reader.next(), source.name()); },
-          {.blocking = options.source_waits,
-           .bytes = [&](const StoredRecord& r) { return r.payload.size() + header->largest_content; }})
-          .stage(Kind::parallel, "decompress",
-                 [&](const StoredRecord& record) { return restorer.restore(record); })
-          .sink(Kind::serial_in_order, "write",
-                [&](const Restored& part) {
-                  Status written = restorer.write(part);
-                  if (written && options.progress) options.progress(restorer.stream_size());
-                  return written;
-                },
-                {.blocking = options.sink_waits});
+  auto made = stream::source(
+                  "read", [&] { return within(options.limit, reader.next(), source.name()); },
+                  {.blocking = options.source_waits,
+                   .bytes = [&](const StoredRecord& r) { return working_bytes(r, header->largest_content); }})
+                  .stage(Kind::parallel, "decompress",
+                         [&](const StoredRecord& record) { return restorer.restore(record); })
+                  .sink(Kind::serial_in_order, "write",
+                        [&](const Restored& part) {
+                          Status written = restorer.write(part);
+                          if (written && options.progress) options.progress(restorer.stream_size());
+                          return written;
+                        },
+                        {.blocking = options.sink_waits});
   if (!made) {
     outcome.status = std::unexpected(made.error());
     return outcome;

@@ -42,7 +42,8 @@ struct UnpackOutcome {
 };
 
 // Writes the stream to `sink`. Whatever is written before a failure is the beginning of the right stream,
-// each record having passed its checks. Memory: the byte budget, 16 MiB of contents that references need, and
+// each record having passed its checks. Memory: the byte budget and one record more, with its payload;
+// RecordStore::most_kept_bytes of contents that references need, and of buffers for the next records; and
 // 17 bytes for every record.
 [[nodiscard]] UnpackOutcome unpack(ByteSource& source, ByteSink& sink, pool::Team& team,
                                    const UnpackOptions& options);
