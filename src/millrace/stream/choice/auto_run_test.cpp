@@ -77,7 +77,7 @@ TEST_F(AutoRun, ends_where_a_stage_ends_the_stream) {
 // Items so small that the runtime takes most of the time: the model, which knows nothing of that, promises
 // much of `collapsed`, which needs a thread for each stage.
 TEST_F(AutoRun, goes_on_where_a_plan_on_trial_gets_no_threads) {
-  constexpr int small_items = 1'500'000;
+  constexpr int small_items = 6'000'000;
   const auto run = [&] {
     auto pool = pool::WorkerPool::create(2);
     if (!pool || !machine::refuse_system_calls({SYS_clone, SYS_clone3})) std::_Exit(2);
