@@ -2,6 +2,7 @@
 
 #include "millrace/base/whole_file.h"
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
+#include "millrace/video/ffmpeg/ffmpeg_messages.h"
 
 #include <cstddef>
 #include <cstring>
@@ -60,7 +61,7 @@ Result<FfmpegPtr<AVFrame>> opaque(const AVFrame& frame) {
 }
 
 Result<std::vector<std::byte>> png_of(const std::string& svg) {
-  video::silence_ffmpeg();
+  video::hear_ffmpeg();
   const auto picture = drawn(svg);
   if (!picture) return std::unexpected(picture.error());
   const auto pixels = opaque(**picture);
