@@ -16,16 +16,21 @@
 
 namespace millrace {
 
-// A whole number as people mean it. CLI11 alone takes "010" for 8 and what is too large for the largest there
-// is. Becomes the number without leading zeros; what is wrong with it, or "".
+// A whole number, maybe with a unit behind it, as people mean it: CLI11 alone takes "010" for 8, "0x10" for
+// 16, and what is too large for the largest there is. Becomes the number without leading zeros; what is
+// wrong, or "". What is no number at all is left to CLI11.
 inline std::string make_decimal(std::string& text) {
+  const auto is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
   const std::string sign = text.starts_with('-') ? "-" : "";
-  std::string digits = text.substr(sign.size());
-  if (digits.empty() || !std::ranges::all_of(digits, [](unsigned char c) { return std::isdigit(c) != 0; }))
-    return fmt::format("{} is not a whole number", text);
-  digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size() - 1));
-  text = sign + digits;
-  if (!parse_number<std::int64_t>(text) && !parse_number<std::uint64_t>(text))
+  std::string number = text.substr(sign.size());
+  if (number.size() > 1 && number[0] == '0' && std::isalpha(static_cast<unsigned char>(number[1])) != 0)
+    return fmt::format("{} is not a decimal number", text);
+  while (number.size() > 1 && number[0] == '0' && is_digit(number[1]))
+    number.erase(0, 1);
+  if (number.empty() || !is_digit(number[0])) return {};
+  text = sign + number;
+  const bool whole = std::ranges::all_of(number, is_digit);
+  if (whole && !parse_number<std::int64_t>(text) && !parse_number<std::uint64_t>(text))
     return fmt::format("{} is too large", text);
   return {};
 }
