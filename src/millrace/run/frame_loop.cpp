@@ -5,6 +5,7 @@
 #include "millrace/run/frame_views.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -129,7 +130,8 @@ Status FrameLoop::run() {
     // Also after an error: a valid output up to there.
     if (Status finished = timed(output_wait_ns_, [&] { return writer_->finish(); }); !finished && outcome)
       outcome = finished;
-    record_.not_kept = writer_->not_kept();
+    record_.not_kept = input_.unread();
+    std::ranges::copy(writer_->not_kept(), std::back_inserter(record_.not_kept));
   }
   record_.wall_seconds = seconds(now_ns() - start);
   record_.input_wait_seconds = seconds(input_wait_ns_);

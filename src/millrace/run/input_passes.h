@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace millrace::run {
 
@@ -28,6 +30,7 @@ class InputPasses {
   [[nodiscard]] std::int64_t delivered() const { return delivered_; }
   [[nodiscard]] Result<std::optional<video::Frame>> next();
   [[nodiscard]] video::Losses losses() const;
+  [[nodiscard]] std::vector<std::string> unread() const { return reader_->unread(); }
 
  private:
   void put_in_time(video::Frame& frame);

@@ -321,6 +321,24 @@ INSTANTIATE_TEST_SUITE_P(
         Conversion{"yuv440p", Chroma::c444, 8, ""}),
     [](const auto& test) { return std::string(test.param.ffmpeg); });
 
+TEST(Reader, NamesWhatAFileHasBesideItsFrames) {
+  if (!have_program("ffmpeg")) GTEST_SKIP() << "no ffmpeg program";
+  const TemporaryFolder folder;
+  const std::string plain = folder / "plain.mkv";
+  const std::string more = folder / "more.mp4";
+  const std::string alpha = folder / "alpha.mkv";
+  ASSERT_TRUE(ffmpeg("-f lavfi -i testsrc2=s=64x48:d=0.2 -c:v ffv1 " + plain));
+  ASSERT_TRUE(ffmpeg("-f lavfi -i testsrc2=s=64x48:d=0.2 -f lavfi -i sine=d=0.2 -f lavfi "
+                     "-i testsrc2=s=32x32:d=0.2 -map 0 -map 1 -map 2 -c:v mpeg4 -metadata:s:v:0 rotate=90 " +
+                     more));
+  ASSERT_TRUE(ffmpeg("-f lavfi -i testsrc2=s=64x48:d=0.2,format=yuva420p -c:v ffv1 " + alpha));
+  EXPECT_THAT((*open_reader(plain))->unread(), testing::IsEmpty());
+  EXPECT_THAT(
+      (*open_reader(more))->unread(),
+      testing::ElementsAre("1 stream of further video", "1 stream of audio", "rotation by 270 degrees"));
+  EXPECT_THAT((*open_reader(alpha))->unread(), testing::ElementsAre("alpha"));
+}
+
 TEST(Reader, TakesYuvjAsTheSamePlanesOfFullRange) {
   if (!have_program("ffmpeg")) GTEST_SKIP() << "no ffmpeg program";
   TemporaryFolder folder;

@@ -5,9 +5,12 @@
 #include "millrace/video/ffmpeg/frame_converter.h"
 #include "millrace/video/ffmpeg/picture_decoder.h"
 #include "millrace/video/ffmpeg/pixel_format.h"
+#include "millrace/video/ffmpeg/unread_content.h"
 #include "millrace/video/frame/frame_pool.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace millrace::video {
 namespace {
@@ -36,6 +39,7 @@ class FfmpegReader final : public FrameReader {
     return std::nullopt;
   }
 
+  [[nodiscard]] std::vector<std::string> unread() const override { return unread_; }
   [[nodiscard]] Losses losses() const override { return decoder_.losses(); }
   void cancel() override { demuxer_->cancel(); }
 
@@ -86,6 +90,7 @@ class FfmpegReader final : public FrameReader {
     if (frame_bytes(format_) > options_.max_frame_bytes)
       return failure("{}: a frame of {} takes {} MiB, more than the limit of {} MiB; use a smaller video",
                      name(), to_string(format_), frame_bytes(format_) >> 20, options_.max_frame_bytes >> 20);
+    unread_ = unread_content(demuxer_->container(), stream, picture);
     pixels_ = pixels;
     pool_ = std::make_unique<FramePool>(format_);
     Result<FrameConverter> converter = FrameConverter::make(format_, pixels);
@@ -126,6 +131,7 @@ class FfmpegReader final : public FrameReader {
   PictureDecoder decoder_;
   bool held_ = false;  // a picture is decoded, but not delivered
   FrameFormat format_;
+  std::vector<std::string> unread_;
   AVPixelFormat pixels_ = AV_PIX_FMT_NONE;
   std::unique_ptr<FramePool> pool_;
   FrameConverter converter_;

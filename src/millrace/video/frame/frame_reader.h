@@ -9,6 +9,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 namespace millrace::video {
 
@@ -54,6 +55,9 @@ class FrameReader {
 
   // How many frames there will be, where a header says so or it follows from sizes. May be wrong.
   [[nodiscard]] virtual std::optional<std::int64_t> frame_count_hint() const { return std::nullopt; }
+
+  // What the video has beside its frames, in words, as "1 stream of audio": it is not read.
+  [[nodiscard]] virtual std::vector<std::string> unread() const { return {}; }
 
   // What was left out up to the last frame delivered. After next(), in its thread.
   [[nodiscard]] virtual Losses losses() const { return {}; }

@@ -6,7 +6,9 @@
 
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace millrace::video {
 
@@ -22,6 +24,7 @@ class OverlappedReader final : public FrameReader {
   [[nodiscard]] std::optional<std::int64_t> frame_count_hint() const override {
     return reader_->frame_count_hint();
   }
+  [[nodiscard]] std::vector<std::string> unread() const override { return reader_->unread(); }
   // Of what was read so far, which may be ahead of what was delivered. From any thread.
   [[nodiscard]] Losses losses() const override {
     const std::lock_guard lock(losses_mutex_);
