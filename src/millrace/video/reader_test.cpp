@@ -328,15 +328,18 @@ TEST(Reader, NamesWhatAFileHasBesideItsFrames) {
   const std::string more = folder / "more.mp4";
   const std::string alpha = folder / "alpha.mkv";
   ASSERT_TRUE(ffmpeg("-f lavfi -i testsrc2=s=64x48:d=0.2 -c:v ffv1 " + plain));
-  ASSERT_TRUE(ffmpeg("-f lavfi -i testsrc2=s=64x48:d=0.2 -f lavfi -i sine=d=0.2 -f lavfi "
-                     "-i testsrc2=s=32x32:d=0.2 -map 0 -map 1 -map 2 -c:v mpeg4 -metadata:s:v:0 rotate=90 " +
-                     more));
+  const std::string upright = folder / "upright.mp4";
+  ASSERT_TRUE(
+      ffmpeg("-f lavfi -i testsrc2=s=64x48:d=0.2 -f lavfi -i sine=d=0.2 -f lavfi -i testsrc2=s=32x32:d=0.2 "
+             "-map 0 -map 1 -map 2 -c:v mpeg4 " +
+             upright));
+  ASSERT_TRUE(ffmpeg("-i " + upright + " -map 0 -c copy -metadata:s:v rotate=90 " + more));
   ASSERT_TRUE(ffmpeg("-f lavfi -i testsrc2=s=64x48:d=0.2,format=yuva420p -c:v ffv1 " + alpha));
-  EXPECT_THAT((*open_reader(plain))->unread(), testing::IsEmpty());
+  EXPECT_THAT((*open_reader(plain))->unread(), ::testing::IsEmpty());
   EXPECT_THAT(
       (*open_reader(more))->unread(),
-      testing::ElementsAre("1 stream of further video", "1 stream of audio", "rotation by 270 degrees"));
-  EXPECT_THAT((*open_reader(alpha))->unread(), testing::ElementsAre("alpha"));
+      ::testing::ElementsAre("1 stream of further video", "1 stream of audio", "rotation by 270 degrees"));
+  EXPECT_THAT((*open_reader(alpha))->unread(), ::testing::ElementsAre("alpha"));
 }
 
 TEST(Reader, TakesYuvjAsTheSamePlanesOfFullRange) {
