@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Breakdown{"is-of-another-build", Kind::not_run, "another build"},
                       Breakdown{"crashes", Kind::refused, "was ended by signal 11 (Segmentation fault)"},
                       Breakdown{"ends", Kind::refused, "ended with exit code 4"},
-                      Breakdown{"hangs", Kind::refused, "did not answer in 0.5 s", 500ms},
+                      Breakdown{"hangs", Kind::refused, "did not answer in 3 s", 3000ms},
                       Breakdown{"closes-and-hangs", Kind::refused, "was ended by signal 9"},
                       Breakdown{"writes-nonsense", Kind::refused, "wrote nonsense"},
                       Breakdown{"writes-half", Kind::refused, "ended with exit code 0"},
