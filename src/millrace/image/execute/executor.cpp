@@ -97,7 +97,12 @@ Status Executor::use(const Schedule& asked) {
   if (!prepared) return std::unexpected(prepared.error());
   const auto ready = prepared->find_kernels(library_);
   if (!ready) return std::unexpected(ready.error());
-  if (!*ready) return set(FrameLayout(layout_), schedule);
+  std::optional<PreparedSchedule> pending;
+  if (!*ready) {
+    pending = std::move(*prepared);
+    prepared = prepare_stand_in(layout_, schedule);
+    if (!prepared) return std::unexpected(prepared.error());
+  }
   const auto bound = bind(schedule);
   if (!bound) return std::unexpected(bound.error());
   if (!*bound) return use(asked);
@@ -106,7 +111,7 @@ Status Executor::use(const Schedule& asked) {
     static_cast<void>(bind(in_use_));
     return installed;
   }
-  pending_.reset();
+  pending_ = std::move(pending);
   unavailable_.reset();
   return {};
 }

@@ -389,6 +389,28 @@ TEST_F(Structures, aStandInRunsUntilTheFusedKernelsAreThere) {
   EXPECT_EQ(frame.difference(), "");
 }
 
+TEST_F(Structures, framesInFlightThatTakeTooMuchMemoryAreRefusedAndWhatRanBeforeGoesOn) {
+  const auto layout = lay_out_frame(*load_pipeline("blur"), {.width = 40, .height = 30}, Planes::all);
+  TestFrame frame(*layout, 5);
+  Executor executor(*pool_, library_, *topology_, topology_->cpus());
+  executor.allow_bytes(1);
+  const Schedule one{.structure = Structure::backward_cached, .threads = 2, .isa = machine::best_isa()};
+  ASSERT_TRUE(executor.set(*layout, one));
+  const Schedule before = executor.in_use();  // a stand-in, where no kernels are kept
+  Schedule two = one;
+  two.frames_in_flight = 2;
+  const Status refused = executor.use(two);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, ::testing::HasSubstr("of 2 frames in flight needs"));
+  EXPECT_EQ(executor.in_use(), before);
+  ASSERT_TRUE(executor.await_kernels());
+  EXPECT_EQ(executor.in_use(), one);
+  EXPECT_FALSE(executor.use(two));
+  EXPECT_EQ(executor.in_use(), one);
+  ASSERT_TRUE(executor.run({&frame.task, 1}));
+  EXPECT_EQ(frame.difference(), "");
+}
+
 TEST_F(Structures, aScheduleWhoseKernelCannotBeCompiledRunsItsStandIn) {
   const auto layout =
       lay_out_frame(*load_pipeline("blur"), {.width = 40, .height = 30, .chroma = video::Chroma::gray});
