@@ -181,23 +181,26 @@ def many_at_once(place):
 # Signals and death.
 
 
+def ended_after(place, way, mode, send):
+    """How the program of signals ended to which something was sent as soon as it was ready."""
+    with place.start(place.under(way, place.program("signals"), mode)) as run:
+        run.stdout.readline()
+        send(run.pid)
+        run.communicate(timeout=PATIENCE)
+        return run.returncode
+
+
 def signals_arrive(place):
     for way in WAYS:
-        with place.start(place.under(way, place.program("signals"), "catch")) as run:
-            run.stdout.readline()
-            os.kill(run.pid, signal.SIGTERM)
-            run.communicate(timeout=PATIENCE)
-            check(run.returncode == 5, f"by {way}: {run.returncode}")
+        code = ended_after(place, way, "catch", lambda pid: os.kill(pid, signal.SIGTERM))
+        check(code == 5, f"by {way}: {code}")
     place.nothing_left()
 
 
 def group_signals_arrive_once(place):
     for way in WAYS:
-        with place.start(place.under(way, place.program("signals"), "count")) as run:
-            run.stdout.readline()
-            os.killpg(run.pid, signal.SIGUSR1)
-            run.communicate(timeout=PATIENCE)
-            check(run.returncode == 1, f"by {way} it arrived {run.returncode} times")
+        times = ended_after(place, way, "count", lambda pid: os.killpg(pid, signal.SIGUSR1))
+        check(times == 1, f"by {way} it arrived {times} times")
     place.nothing_left()
 
 
