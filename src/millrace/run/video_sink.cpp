@@ -30,7 +30,7 @@ class OwnFramesWriter final : public video::FrameWriter {
 
 VideoSink file_sink(std::string name) {
   VideoSink sink;
-  sink.coded = name.ends_with(".mp4") || name.ends_with(".mkv");
+  sink.coded = video::is_coded_output(name);
   sink.open = [name](const video::FrameFormat& format, const video::WriterOptions& options) {
     return video::open_writer(name, format, options);
   };

@@ -58,7 +58,7 @@ class OwnFramesReader final : public video::FrameReader {
 VideoSource file_source(std::string name) {
   VideoSource source;
   source.repeatable = name != pipe_name;
-  source.coded = name != pipe_name && !name.ends_with(".y4m") && !name.starts_with(video::test_source_prefix);
+  source.coded = video::is_coded_input(name);
   source.open = [name](const video::ReaderOptions& options) { return video::open_reader(name, options); };
   source.name = std::move(name);
   return source;

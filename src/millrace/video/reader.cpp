@@ -20,8 +20,12 @@ Result<std::unique_ptr<FrameReader>> open_reader(std::string_view input, const R
                       options.stop);
   if (!file) return std::unexpected(std::move(file.error()));
   if ((*file)->size() == 0) return failure("{}: is empty; give a file that contains video", input);
-  if (input.ends_with(".y4m")) return open_y4m_reader(*std::move(file), options);
+  if (!is_coded_input(input)) return open_y4m_reader(*std::move(file), options);
   return open_ffmpeg_reader(*std::move(file), options);
+}
+
+bool is_coded_input(std::string_view input) {
+  return input != "-" && !input.starts_with(test_source_prefix) && !input.ends_with(".y4m");
 }
 
 }  // namespace millrace::video

@@ -19,4 +19,7 @@ namespace millrace::video {
 [[nodiscard]] Result<std::unique_ptr<FrameReader>> open_reader(std::string_view input,
                                                                const ReaderOptions& options = {});
 
+// Whether reading an input of this name means decoding.
+[[nodiscard]] bool is_coded_input(std::string_view input);
+
 }  // namespace millrace::video

@@ -26,7 +26,15 @@ bool is_valid(const FrameFormat& format) {
          format.rate_numerator > 0 && format.rate_denominator > 0;
 }
 
+std::optional<Container> container_of(std::string_view output) {
+  if (output.ends_with(".mp4")) return Container::mp4;
+  if (output.ends_with(".mkv")) return Container::mkv;
+  return std::nullopt;
+}
+
 }  // namespace
+
+bool is_coded_output(std::string_view output) { return container_of(output).has_value(); }
 
 Result<std::unique_ptr<FrameWriter>> open_writer(std::string_view output, const FrameFormat& format,
                                                  const WriterOptions& options) {
@@ -35,9 +43,8 @@ Result<std::unique_ptr<FrameWriter>> open_writer(std::string_view output, const 
                        format.rate_numerator, format.rate_denominator);
   if (output == "null") return std::make_unique<NullWriter>();
   const bool y4m = output == "-" || output.ends_with(".y4m");
-  const bool mp4 = output.ends_with(".mp4");
-  const bool mkv = output.ends_with(".mkv");
-  if (!y4m && !mp4 && !mkv)
+  const std::optional<Container> container = container_of(output);
+  if (!y4m && !container)
     return usage_error(
         "{}: no kind of output that can be written; use a name that ends in .mp4, .mkv or .y4m, "
         "'-' for y4m on standard output, or 'null'",
@@ -47,9 +54,8 @@ Result<std::unique_ptr<FrameWriter>> open_writer(std::string_view output, const 
 
   // Everything that can be refused is refused before a file is made.
   EncoderChoice choice;
-  if (!y4m) {
-    const Result<EncoderChoice> chosen =
-        choose_encoder(output, mp4 ? Container::mp4 : Container::mkv, format, options);
+  if (container) {
+    const Result<EncoderChoice> chosen = choose_encoder(output, *container, format, options);
     if (!chosen) return std::unexpected(chosen.error());
     choice = *chosen;
   }

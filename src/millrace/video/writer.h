@@ -20,4 +20,7 @@ namespace millrace::video {
 [[nodiscard]] Result<std::unique_ptr<FrameWriter>>
 open_writer(std::string_view output, const FrameFormat& format, const WriterOptions& options = {});
 
+// Whether writing to an output of this name means encoding.
+[[nodiscard]] bool is_coded_output(std::string_view output);
+
 }  // namespace millrace::video
