@@ -1,5 +1,7 @@
 #include "similar/image/image_decoder.h"
 
+#include "similar/image/bytes.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -125,10 +127,7 @@ class PixelChunks {
       std::size_t size = left;
       bool keeps = true;
       if (left >= around_data) {
-        std::size_t length = 0;
-        for (const std::byte byte : file_.subspan(at_, 4))
-          length = length << 8U | std::to_integer<std::size_t>(byte);
-        size = std::min(left, around_data + length);
+        size = std::min(left, around_data + std::size_t{*Bytes(file_).number(at_, 4)});
         keeps = is_kept({reinterpret_cast<const char*>(file_.data() + at_ + 4), 4});
       }
       if (keeps) {
