@@ -3,6 +3,7 @@
 #include "millrace/base/check_outputs.h"
 #include "millrace/base/error_line.h"
 #include "millrace/base/json_file.h"
+#include "millrace/base/print.h"
 #include "millrace/cli/exec/exec_options.h"
 #include "millrace/placement/run/learn.h"
 #include "millrace/placement/run/run_program.h"
@@ -24,12 +25,6 @@
 namespace millrace::cli {
 namespace {
 
-// To standard error, where that takes it: nothing that the program's end depends on.
-template <class... Args> void say(fmt::format_string<Args...> format, Args&&... args) {
-  const std::string text = fmt::format(format, std::forward<Args>(args)...);
-  std::fwrite(text.data(), 1, text.size(), stderr);
-}
-
 // Ends this process as the program ended: with its exit code, or by the same signal, of which nobody wants a
 // second core.
 [[noreturn]] void end_as(int status) {
@@ -50,7 +45,7 @@ template <class... Args> void say(fmt::format_string<Args...> format, Args&&... 
 Result<int> run(const placement::RunSettings& settings, const ExecOptions& options) {
   const auto summary = placement::run_program(settings);
   if (!summary) return std::unexpected(summary.error());
-  if (!options.quiet) say("{}", placement::to_text(*summary));
+  if (!options.quiet) print_note("{}", placement::to_text(*summary));
   if (!options.json.empty())
     if (const auto written =
             write_json(placement::to_json(*summary), options.json, overwrite_if(options.force));
@@ -65,27 +60,27 @@ Status learn(const placement::RunSettings& settings, const ExecOptions& options)
   const auto report = placement::learn_program(
       settings, *options.learn, [&options](const placement::Plan& plan, double seconds, bool beside_others) {
         if (!options.quiet)
-          say("{:8.3f} s  {}{}\n", seconds, to_string(plan),
-              beside_others ? "  (others take the CPUs: nothing is learnt beside them)" : "");
+          print_note("{:8.3f} s  {}{}\n", seconds, to_string(plan),
+                     beside_others ? "  (others take the CPUs: nothing is learnt beside them)" : "");
       });
   if (!report) return std::unexpected(report.error());
   if (options.quiet) return {};
   const auto print = [](const std::vector<double>& log_ratios, const std::string& what) {
     const auto gain = estimate_gain(log_ratios, placement::Confidence::p95);
     if (gain.pairs > 1)
-      say("{:+8.1f} % ({:+.1f} to {:+.1f}, {} pairs)  {}\n", percent(gain.mean), percent(gain.low),
-          percent(gain.high), gain.pairs, what);
+      print_note("{:+8.1f} % ({:+.1f} to {:+.1f}, {} pairs)  {}\n", percent(gain.mean), percent(gain.low),
+                 percent(gain.high), gain.pairs, what);
   };
   for (const auto& plan : report->left_out)
-    say("left out, as its threads would get what they have: {}\n", to_string(plan));
-  if (!report->candidates.empty()) say("after {} runs, faster than untouched by:\n", report->runs);
+    print_note("left out, as its threads would get what they have: {}\n", to_string(plan));
+  if (!report->candidates.empty()) print_note("after {} runs, faster than untouched by:\n", report->runs);
   for (const auto& candidate : report->candidates)
     print(candidate.log_ratios, to_string(candidate.plan));
   if (placement::disturbed(report->runs, report->beside_others))
-    say("learnt: nothing, as others took the CPUs before {} of {} runs\n", report->beside_others,
-        report->runs);
+    print_note("learnt: nothing, as others took the CPUs before {} of {} runs\n", report->beside_others,
+               report->runs);
   else
-    say("learnt: {}\n", to_string(report->plan));
+    print_note("learnt: {}\n", to_string(report->plan));
   return {};
 }
 
