@@ -79,8 +79,8 @@ class ArchiveReader {
   std::uint64_t record_offset_ = 0;  // of the record under way
   std::uint64_t stream_size_ = 0;
   std::uint64_t data_records_ = 0;
-  std::deque<IndexEntry>
-      index_;  // which, unlike a vector, takes no more than it holds, and grows without a copy
+  // Unlike a vector it takes no more than it holds, and grows without a copy.
+  std::deque<IndexEntry> index_;
   std::vector<bool> is_data_;  // of the entry's record
   EndHeader end_;
 };

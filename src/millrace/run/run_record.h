@@ -35,8 +35,7 @@ struct RunRecord {
   int encoder_threads = 0;  // 0: nothing was encoded
   double first_frame_seconds = 0;
   double compile_seconds = 0;
-  std::string
-      kernel_error;  // the first reason why a kernel could not be compiled; empty where there was none
+  std::string kernel_error;  // why a kernel could not be compiled, the first; empty where all could
   std::size_t intermediate_bytes = 0;
   std::vector<image::StageReport> stages;
   bool from_profile = false;

@@ -2,10 +2,10 @@
 
 #include "millrace/base/in_quotes.h"
 #include "millrace/base/nearest_name.h"
+#include "millrace/base/parse_number.h"
 #include "millrace/image/filter/arguments.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -19,11 +19,8 @@ constexpr std::string_view form = "FRAME:STAGE.PARAMETER=VALUE, such as 300:rota
 constexpr double clear_share = 1.0 / 48;
 
 std::optional<std::int64_t> parse_frame(std::string_view text) {
-  std::int64_t frame = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, frame);
-  if (error != std::errc() || stop != end || frame < 0) return std::nullopt;
-  return frame;
+  const auto frame = parse_number<std::int64_t>(text);
+  return frame && *frame >= 0 ? frame : std::nullopt;
 }
 
 // The node that "rotate" or "rotate#2" names.

@@ -76,8 +76,8 @@ struct RunReport {
   double wall_s = 0;
   double idle_s = 0;  // `stealing`: workers without anything to do, summed
   std::vector<StageReport> stages;
-  std::vector<TraceEvent>
-      events;  // Trace::events only; most_events_a_thread, so the first part of a long run
+  // Trace::events only; most_events_a_thread, so the first part of a long run.
+  std::vector<TraceEvent> events;
   std::uint64_t events_dropped = 0;
   std::vector<PlanDecision> decisions;  // of `auto`; the first few hundred
 

@@ -18,14 +18,14 @@
 namespace millrace::video {
 
 // Packets are numbered as they are read, and the decoder hands each picture its packet's number back. They
-// are kept until two later key frames were delivered, so that what is not delivered yet can be decoded again:
+// are kept until two later key frames were delivered, so that what is not delivered yet can be decoded again.
 //
-// - A decoder with several threads tells of damage late, in part, or by a message alone. At the first sign of
-//   it, one without threads decodes the same packets again, and only its verdict counts.
-// - A decoder that fails at a packet drops the picture that it was about to give. So it then decodes again,
-// up
-//   to that packet: all that was decoded before is good, and whatever comes behind may refer to what is lost,
-//   until one picture does not: a key frame or recovery point.
+// A decoder with several threads tells of damage late, in part, or by a message alone. At the first sign of
+// it, one without threads decodes the same packets again, and only its verdict counts.
+//
+// A decoder that fails at a packet drops the picture that it was about to give. So it then decodes again, up
+// to that packet: all that was decoded before is good, and whatever comes behind may refer to what is lost,
+// until one picture does not: a key frame or recovery point.
 //
 // A video that begins between two key frames is one that has lost what came before, whatever is to be done
 // about damage: no program could decode these pictures.
