@@ -6,7 +6,7 @@ CMAKE := .venv/bin/cmake
 PROGRAM := build/release/src/millrace/cli/millrace
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build demo test bench-image bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-whole attack-exec lint clean
+.PHONY: help setup configure build demo test bench-image bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-whole bench-ablation attack-exec lint clean
 
 help:
 	@echo 'make demo         set up, build, find the edges of a video: CLIP=path, or a generated one'
@@ -19,6 +19,7 @@ help:
 	@echo 'make bench-pool   compare fork and join with OpenMP and oneTBB'
 	@echo 'make bench-run    how soon millrace run writes its first frame, and its memory; RUN=options'
 	@echo 'make bench-whole  whole runs from file to file against FFmpeg, and short ones against fixed schedules; WHOLE=options'
+	@echo 'make bench-ablation whole runs with kernels that load pairs against kernels that do not; ABLATION=options'
 	@echo 'make bench-stream compare the strategies of streams with oneTBB, and dedup with tar | zstd'
 	@echo 'make bench-exec   compare millrace exec with the kernel alone, over programs of Debian packages'
 	@echo 'make attack-exec  try to make programs end differently under millrace exec; ATTACK=options'
@@ -81,6 +82,13 @@ bench-whole: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
 	python3 src/millrace/run/whole_run_bench.py $(PROGRAM) files --clips $(CLIPS) $(WHOLE)
 	python3 src/millrace/run/whole_run_bench.py $(PROGRAM) lengths $(WHOLE)
+
+# Whole runs of this build over those of one without the pairs of loads in kernels.
+bench-ablation: configure
+	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
+	@$(CMAKE) --preset release -B build/ablation -DMILLRACE_PAIRED_LOADS=OFF --log-level=WARNING >build/configure.log || { cat build/configure.log >&2; exit 1; }
+	@$(CMAKE) --build build/ablation -j $(JOBS) --target millrace
+	python3 src/millrace/run/ablation_bench.py $(PROGRAM) build/ablation/src/millrace/cli/millrace --clips $(CLIPS) $(ABLATION)
 
 # FOLDER: photographs for the search; without it that part is left out.
 bench-stream: configure

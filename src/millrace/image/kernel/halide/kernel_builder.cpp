@@ -208,7 +208,7 @@ BuiltKernel build_kernel(const KernelSpec& spec, const Halide::Target& target) {
     for (std::size_t c = 0; c < buffer.corners.size(); c += 2)
       adjacent.push_back({.left = buffer.corners[c].name(), .right = buffer.corners[c + 1].name()});
   }
-  pair_loads(built.pipeline, adjacent);
+  if constexpr (MILLRACE_PAIRED_LOADS) pair_loads(built.pipeline, adjacent);
   return built;
 }
 

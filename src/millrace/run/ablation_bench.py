@@ -1,0 +1,94 @@
+"""What a mechanism gains over whole runs: this build of millrace against one without it.
+
+usage: ablation_bench.py MILLRACE WITHOUT [--clips FOLDER] [--cases NAME ...] [--rounds 7]
+
+Schedules are fixed, so that both do the same work, and so must be their outputs. Wall time and processor time of the one
+without, over that of the one with it: above 1 the mechanism pays. What is compared takes turns; medians of the turns'
+ratios, least and greatest in brackets. Processor time is the one to go by where the machine does other things as well.
+"""
+
+import argparse
+import filecmp
+import os
+import pathlib
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+SCHEDULE = ["--structure", "tiled", "--tile", "256x64", "--fusion", "pointwise"]
+# Pipeline, input, output. {folder} holds a clip as y4m, {clips} has it as H.264.
+CASES = {
+    "@B-cif": ("@B", "test:352x288@1500", "null"),
+    "@B-1080p": ("@B", "test:1920x1080@200", "null"),
+    "@E-1080p": ("@E", "test:1920x1080@200", "null"),
+    "@G-1080p": ("@G", "test:1920x1080@200", "null"),
+    "@B-y4m": ("@B", "{folder}/in.y4m", "{folder}/out.y4m"),
+    "@B-mp4": ("@B", "{clips}/flower_720p.264", "{folder}/out.mp4"),
+}
+
+
+def measured(words, environment):
+    """Seconds on the wall and of the processors."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    begin = time.monotonic()
+    done = subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, capture_output=True)
+    wall = time.monotonic() - begin
+    if done.returncode != 0:
+        raise SystemExit(f"ablation_bench: {' '.join(map(str, words))}: {done.stderr.decode().strip()[-300:]}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def text_of(ratios):
+    return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+
+
+def compare(name, programs, options, folder, environment):
+    places = {"folder": folder, "clips": options.clips}
+    pipeline, source, sink = CASES[name]
+    source, sink = source.format(**places), sink.format(**places)
+    if sink != "null":
+        sinks = [str(pathlib.Path(sink).with_stem(stem)) for stem in ("with", "without")]
+    else:
+        sinks = ["null", "null"]
+    words = [[program, "run", pipeline, source, "-o", sinks[i], "-y", "-q", "--planes", "all", *SCHEDULE]
+             for i, program in enumerate(programs)]
+    for run in words:  # compiles what is missing
+        measured(run, environment)
+    if sink != "null" and not filecmp.cmp(*sinks, shallow=False):
+        raise SystemExit(f"ablation_bench: {name}: the outputs differ")
+    walls, processors = [], []
+    for turn in range(options.rounds):
+        times = {i: measured(words[i], environment) for i in ((0, 1) if turn % 2 == 0 else (1, 0))}
+        walls.append(times[1][0] / times[0][0])
+        processors.append(times[1][1] / times[0][1])
+    print(f"{name:<10} {text_of(walls):>22} {text_of(processors):>22}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n\n")[0].strip())
+    parser.add_argument("program")
+    parser.add_argument("without")
+    parser.add_argument("--clips", default="../shared/clips")
+    parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
+    parser.add_argument("--rounds", type=int, default=7)
+    options = parser.parse_args()
+    if options.rounds < 1:
+        parser.error("--rounds takes at least 1")
+    programs = [options.program, options.without]
+    with tempfile.TemporaryDirectory(prefix="millrace-ablation-") as folder:
+        environment = {**os.environ, "XDG_CACHE_HOME": f"{folder}/cache"}
+        try:
+            measured([options.program, "run", "crop(1)", "test:1920x1080@60", "-o", f"{folder}/in.y4m", "-q"], environment)
+            print(f"{'case':<10} {'wall, without/with':>22} {'processor time':>22}")
+            for name in options.cases:
+                compare(name, programs, options, folder, environment)
+        except KeyboardInterrupt:
+            sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()
