@@ -7,14 +7,13 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <tuple>
 
 namespace millrace::placement {
 
-// Of a thread that makes another, at the moment when it does.
+// Of a thread that makes another, at the moment when it tells of that.
 struct Heritage {
   Original original;  // what it had before anything was changed
-  Original last;      // what it had been given, and its child begins with
+  Original last;      // what it has been given, and its child begins with
   bool left_alone = false;
 };
 
@@ -23,24 +22,30 @@ struct Heritage {
   return a.mask == b.mask && a.scheduling_class == b.scheduling_class && a.slice_ns == b.slice_ns;
 }
 
-// Every state that threads were given, with what the last such thread had had before. Of a thread whose maker
-// is not known, or gone, its state says whether it was inherited from one that was changed. There are as many
-// as the policies have plans, not as many as there are threads.
+// Every mask, and every class with its slice, that threads were given, with what the last such thread had had
+// before. Of a thread whose maker is not known, or was changed while it made it, this says what it inherited
+// from one that was changed. There are as many as the policies have plans, not as many as there are threads.
 class GivenStates {
  public:
-  void add(const Original& given, const Original& original) { originals_[key_of(given)] = original; }
-  // Nothing for a state that nobody was given.
-  [[nodiscard]] std::optional<Original> original_of(const Original& state) const {
-    const auto found = originals_.find(key_of(state));
-    return found == originals_.end() ? std::nullopt : std::optional(found->second);
-  }
+  void add(const Original& given, const Original& original);
+  // `state` with what was given, to whomever, replaced by what was there before.
+  [[nodiscard]] Original before(Original state) const;
 
  private:
-  using Key = std::tuple<std::string, machine::SchedulingClass, std::int64_t>;
-  [[nodiscard]] static Key key_of(const Original& state) {
-    return {state.mask.to_string(), state.scheduling_class, state.slice_ns};
-  }
-  std::map<Key, Original> originals_;
+  std::map<std::string, machine::CpuSet> masks_;
+  std::map<Attributes, Original> attributes_;
 };
+
+// What a new thread had before anything was changed, itself or in whom it inherited it from.
+struct Origin {
+  Original original;
+  bool alone = false;  // it has something that it can only have chosen for itself
+};
+
+// The kernel copies what the maker has as it begins to make a thread, and shows the thread when it is made:
+// what the maker has by then need not be what it inherited. now: what it has; family: what its process has by
+// itself, null for the first thread of a process; heritage: of its maker, where that is known.
+[[nodiscard]] Origin origin_of(const Original& now, const Original* family,
+                               const std::optional<Heritage>& heritage, const GivenStates& given);
 
 }  // namespace millrace::placement

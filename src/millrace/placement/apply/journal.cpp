@@ -3,12 +3,15 @@
 #include "millrace/base/clock.h"
 #include "millrace/base/system_reason.h"
 #include "millrace/machine/thread/thread_affinity.h"
+#include "millrace/placement/apply/births_under_way.h"
 #include "millrace/placement/task/task_files.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <dirent.h>
 #include <fcntl.h>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -89,8 +92,6 @@ bool is_the_same(const ProcessId& id) {
   return stat && stat->start_time == id.start_time;
 }
 
-enum class Outcome { unchanged, restored, failed };
-
 Outcome restore_mask(pid_t thread, const CpuSet& original, const std::set<std::string>& set) {
   const auto now = machine::thread_affinity(thread);
   if (!now || *now == original || !set.contains(now->to_string())) return Outcome::unchanged;
@@ -111,6 +112,45 @@ Outcome restore_attributes(pid_t thread, const Original& original, const std::se
   if (fair && now->slice_ns != original.slice_ns) change.slice_ns = original.slice_ns;
   if (change == machine::SchedulingChange()) return Outcome::unchanged;
   return machine::change_scheduling(thread, change) ? Outcome::restored : Outcome::failed;
+}
+
+// The children of its processes that it does not know, which were born when nobody wrote it any more.
+void add_children(JournalContent& content) {
+  std::vector<ProcessId> processes;
+  std::ranges::transform(content.processes, std::back_inserter(processes),
+                         [](const auto& process) { return process.first; });
+  while (!processes.empty()) {
+    const ProcessId maker = processes.back();
+    processes.pop_back();
+    if (!is_the_same(maker)) continue;
+    for (const pid_t number : list_children(maker.number)) {
+      const auto stat = read_task_stat(number, number);
+      if (!stat) continue;
+      const ProcessId child{number, stat->start_time};
+      if (content.processes.contains(child)) continue;
+      content.processes[child].original = Original(content.processes[maker].original);
+      processes.push_back(child);
+    }
+  }
+}
+
+// Once nobody tells of births.
+Restored restore_with_births(JournalContent content) {
+  Restored sum;
+  BirthsUnderWay births;
+  births.wait_until_none([&] {
+    const std::size_t known = content.processes.size();
+    add_children(content);
+    const Restored restored = restore(content);
+    sum.threads += restored.threads;
+    sum.failed = restored.failed;
+    std::vector<pid_t> processes;
+    for (const auto& [id, process] : content.processes)
+      if (is_the_same(id)) processes.push_back(id.number);
+    return BirthsUnderWay::Look{std::move(processes),
+                                restored.threads > 0 || content.processes.size() > known};
+  });
+  return sum;
 }
 
 constexpr std::string_view suffix = ".journal";
@@ -164,7 +204,7 @@ Restored restore_when_locked(int folder, const std::string& name, int lock) {
     return {};
   const JournalContent content = parse_journal(read_all(file.get()));
   if (content.pid_namespace != pid_namespace() && !content.processes.empty()) return {};
-  const Restored restored = restore(content);
+  const Restored restored = restore_with_births(content);
   unlinkat(folder, name.c_str(), 0);
   return restored;
 }
@@ -193,6 +233,14 @@ JournalContent parse_journal(std::string_view text) {
   return content;
 }
 
+Outcome restore_thread(pid_t thread, const Original& original, const JournalContent& content) {
+  const Outcome mask = restore_mask(thread, original.mask, content.masks);
+  const Outcome attributes = restore_attributes(thread, original, content.attributes);
+  if (mask == Outcome::failed || attributes == Outcome::failed) return Outcome::failed;
+  const bool restored = mask == Outcome::restored || attributes == Outcome::restored;
+  return restored ? Outcome::restored : Outcome::unchanged;
+}
+
 Restored restore(const JournalContent& content) {
   Restored sum;
   // Threads that are born meanwhile inherit what their makers still had: until a pass finds nothing to do.
@@ -206,10 +254,9 @@ Restored restore(const JournalContent& content) {
         if (process.left_alone.contains(thread)) continue;
         const auto own = process.threads.find(thread);
         const Original& original = own == process.threads.end() ? process.original : own->second;
-        const Outcome mask = restore_mask(thread, original.mask, content.masks);
-        const Outcome attributes = restore_attributes(thread, original, content.attributes);
-        if (mask == Outcome::restored || attributes == Outcome::restored) ++restored;
-        if (mask == Outcome::failed || attributes == Outcome::failed) ++sum.failed;
+        const Outcome outcome = restore_thread(thread, original, content);
+        if (outcome == Outcome::restored) ++restored;
+        if (outcome == Outcome::failed) ++sum.failed;
       }
     }
     sum.threads += restored;

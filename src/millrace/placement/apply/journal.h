@@ -71,6 +71,10 @@ struct Restored {
 // else, chose it; so do a class and slice. Idempotent.
 Restored restore(const JournalContent& content);
 
+// The same of one thread that had `original`; of the content only what was set counts.
+enum class Outcome { unchanged, restored, failed };
+Outcome restore_thread(pid_t thread, const Original& original, const JournalContent& content);
+
 // The journal of one run, appended to line by line. Each line is in the kernel's hands when the call returns,
 // which outlives the end of this process, though not of the machine, with which the threads end too.
 //
@@ -123,8 +127,9 @@ Restored restore_left_behind(const StateFolder& folder);
 // process.
 [[nodiscard]] bool followed_by_another(const Journal& own, const ProcessId& process);
 
-// Restores by one journal and removes it, once its run has ended. Does nothing where there is none. folder:
-// by descriptor.
+// Restores by one journal and removes it, once its run has ended; also what is born of its processes until
+// nothing can be on its way any more that has inherited what was given. Does nothing where there is none.
+// folder: by descriptor.
 Restored restore_by_file(int folder, const std::string& name);
 
 }  // namespace millrace::placement

@@ -33,13 +33,16 @@ class ThreadChanger {
   [[nodiscard]] bool give(ChangedThread& thread, const ThreadPlan& plan);
   // Whether nobody else has changed it, or it is gone.
   [[nodiscard]] static bool as_left(const ChangedThread& thread);
+  // What a thread that has `now` has but for what it was given.
+  [[nodiscard]] static Original own_of(const ChangedThread& thread, Original now);
+  // Gives back what the thread was given and still has, for good.
+  static void give_back_rest(const ChangedThread& thread);
   // Remembers why, where a line could not be written.
   void note(const Status& journalled);
 
-  // What somebody had had before who was given `state`; nothing for a state that nobody was given.
-  [[nodiscard]] std::optional<Original> original_of(const Original& state) const {
-    return given_.original_of(state);
-  }
+  // What was given so far, by it or, as a mask that is laid ready for new threads to take, by others.
+  [[nodiscard]] const GivenStates& given() const { return given_; }
+  void note_given(const Original& given, const Original& original) { given_.add(given, original); }
 
   struct Counts {
     int changes = 0;  // masks, classes and slices that were set

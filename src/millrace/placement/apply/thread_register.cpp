@@ -35,7 +35,9 @@ std::optional<Heritage> ThreadRegister::heritage_of(pid_t number) const {
   if (owner == owner_.end()) return std::nullopt;
   const Process& process = processes_.at(owner->second);
   const Thread& thread = process.threads.at(number);
-  return Heritage{thread.state.original, thread.state.last, process.left_alone.contains(number)};
+  if (!process.left_alone.contains(number)) return Heritage{thread.state.original, thread.state.last};
+  const Original now = read_original(number).value_or(thread.state.last);
+  return Heritage{ThreadChanger::own_of(thread.state, now), now, true};
 }
 
 ThreadRegister::Thread& ThreadRegister::add(Process& process, Thread thread) {
@@ -44,8 +46,12 @@ ThreadRegister::Thread& ThreadRegister::add(Process& process, Thread thread) {
   const pid_t number = thread.state.number;
   owner_[number] = process.id.number;
   Thread& added = process.threads.emplace(number, std::move(thread)).first->second;
+  ++births_;
+  ++alive_;
+  if (restored_) return added;
   ++counts_.births;
-  counts_.most_alive = std::max(counts_.most_alive, ++alive_);
+  counts_.most_alive = std::max(counts_.most_alive, alive_);
+  crowds_.change(processes_.size(), alive_);
   return added;
 }
 
@@ -71,22 +77,20 @@ Status ThreadRegister::process_began(pid_t number, const std::optional<Heritage>
   if (!stat) return failure("process {} is gone", number);
   auto now = read_original(number);
   if (!now) return std::unexpected(now.error());
-  Process process{.order = next_process_++, .id = {number, stat->start_time}, .original = *now};
-  // What its maker was given, it inherited.
-  if (heritage && same_but_nice(*now, heritage->last))
-    process.original = heritage->original;
-  else if (const auto inherited = changer_.original_of(*now))
-    process.original = *inherited;
-  if (restored_) {
-    restore_newcomer(process.id, process.original);
-    processes_.emplace(number, std::move(process));
-    return {};
+  const Origin origin =
+      origin_of(*now, program_original_ ? &*program_original_ : nullptr, heritage, changer_.given());
+  if (!program_original_) program_original_ = origin.original;
+  Process process{.order = next_process_++,
+                  .id = {number, stat->start_time},
+                  .original = origin.original,
+                  .alone = origin.alone};
+  if (!restored_) {
+    changer_.note(journal_->add_process(process.id, process.original));
+    ++counts_.processes;
   }
-  changer_.note(journal_->add_process(process.id, process.original));
-  ++counts_.processes;
   Process& added = processes_.emplace(number, std::move(process)).first->second;
   Thread& main = add(added, {.state = {number, added.original, *now}, .main = true, .name = stat->name});
-  crowds_.change(processes_.size(), alive_);
+  if (origin.alone) leave_alone(added, main);
   place_newcomer(added, main);
   return {};
 }
@@ -134,27 +138,15 @@ void ThreadRegister::thread_began(pid_t number, pid_t owner, const std::optional
   const auto found = processes_.find(owner);
   if (found == processes_.end() || found->second.threads.contains(number)) return;
   Process& process = found->second;
-  if (restored_) return restore_newcomer(process.id, process.original);
-  auto now = read_original(number);
+  const auto now = read_original(number);
   if (!now) return;
-  Thread thread{.state = {number, process.original, *now}};
-  Original& original = thread.state.original;
-  bool alone = !same_but_nice(*now, process.original);
-  if (!given.empty() && now->mask == given) {
-    alone = false;
-  } else if (heritage && same_but_nice(*now, heritage->last)) {
-    original = heritage->original;
-    alone = heritage->left_alone;
-  } else if (const auto inherited = changer_.original_of(*now); inherited && alone) {
-    original = *inherited;
-    alone = false;
-  }
-  if (alone) original = *now;
-  if (!same_but_nice(original, process.original))
-    changer_.note(journal_->add_thread(process.id, number, original));
-  Thread& added = add(process, std::move(thread));
-  crowds_.change(processes_.size(), alive_);
-  if (alone) leave_alone(process, added);
+  const Origin origin = !given.empty() && now->mask == given
+                            ? Origin{process.original}
+                            : origin_of(*now, &process.original, heritage, changer_.given());
+  const bool of_family = same_but_nice(origin.original, process.original);
+  if (!restored_ && !of_family) changer_.note(journal_->add_thread(process.id, number, origin.original));
+  Thread& added = add(process, {.state = {number, origin.original, *now}});
+  if (origin.alone || (process.alone && of_family)) leave_alone(process, added);
   place_newcomer(process, added);
 }
 
@@ -215,7 +207,12 @@ std::vector<ThreadPlan> ThreadRegister::plans_by(const Policy& policy,
 }
 
 void ThreadRegister::place_newcomer(Process& process, Thread& thread) {
-  if (restored_ || process.left_alone.contains(thread.state.number)) return;
+  if (process.left_alone.contains(thread.state.number)) return;
+  if (restored_) {
+    // What it inherited from a maker that was being given back what it had.
+    std::ignore = restore_thread(thread.state.number, thread.state.original, journal_->content());
+    return;
+  }
   if (policy_.traits().each_by_itself) {
     const ThreadView view{thread.order, process.order, thread.main, thread.name};
     ThreadPlan plan = policy_(surroundings_, {&view, 1}).front();
@@ -316,17 +313,14 @@ Restored ThreadRegister::restore() {
   const std::scoped_lock lock(mutex_);
   if (std::exchange(restored_, true)) return {};
   find_changed_by_others();
-  return placement::restore(journal_->content());
-}
-
-// What a thread inherited that made it before it was given back what it had.
-void ThreadRegister::restore_newcomer(const ProcessId& process, const Original& original) const {
-  const JournalContent& all = journal_->content();
-  JournalContent content{.masks = all.masks, .attributes = all.attributes};
-  const auto known = all.processes.find(process);
-  content.processes[process] =
-      known == all.processes.end() ? JournalContent::Process{.original = original} : known->second;
-  std::ignore = placement::restore(content);
+  const Restored restored = placement::restore(journal_->content());
+  // Of those that look after one thing themselves, what they were given of the other.
+  for (const auto& [number, process] : processes_)
+    for (const pid_t id : process.left_alone) {
+      const auto thread = process.threads.find(id);
+      if (thread != process.threads.end()) ThreadChanger::give_back_rest(thread->second.state);
+    }
+  return restored;
 }
 
 RegisterCounts ThreadRegister::counts() const {
@@ -343,7 +337,7 @@ RegisterCounts ThreadRegister::counts() const {
 
 int ThreadRegister::births() const {
   const std::scoped_lock lock(mutex_);
-  return counts_.births;
+  return births_;
 }
 
 std::int64_t ThreadRegister::last_birth_ns() const {

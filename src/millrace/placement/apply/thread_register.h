@@ -48,7 +48,7 @@ struct RegisterCounts {
 // before it and the mask of the program, and the policy is asked with the next observation.
 //
 // A thread whose mask, class or slice is found to be neither what it had nor what it was given is left alone
-// from then on: it, or somebody else, looks after it.
+// from then on: it, or somebody else, looks after it; and so are those that inherit that from it.
 //
 // Any thread may call any function at any time.
 class ThreadRegister {
@@ -95,6 +95,7 @@ class ThreadRegister {
   Restored restore();
 
   [[nodiscard]] RegisterCounts counts() const;
+  // How many threads were seen to begin so far; also since restore(), which the counts leave out.
   [[nodiscard]] int births() const;
   // When the last thread began, or a program was executed, on the clock of now_ns().
   [[nodiscard]] std::int64_t last_birth_ns() const;
@@ -120,6 +121,7 @@ class ThreadRegister {
     int order = 0;
     ProcessId id;
     Original original;
+    bool alone = false;  // it began with what the program had chosen, which its threads have too
     std::map<pid_t, Thread> threads;
     std::set<pid_t> left_alone;
     std::int64_t last_birth_ns = 0;
@@ -137,7 +139,6 @@ class ThreadRegister {
   void follow_policy();
   void give(Process& process, Thread& thread, const ThreadPlan& plan);
   void leave_alone(Process& process, Thread& thread);
-  void restore_newcomer(const ProcessId& process, const Original& original) const;
   void find_changed_by_others();
 
   mutable std::mutex mutex_;
@@ -149,11 +150,13 @@ class ThreadRegister {
   ThreadChanger changer_;
   RunTimesReader times_;
   CrowdTimes crowds_;
+  std::optional<Original> program_original_;  // of the first process
   ThreadPlan newest_plan_;
   bool to_be_planned_ = false;  // newcomers that the policy was not asked about
   RunTimes ended_times_;
   std::int64_t ended_migrations_ = 0;
   RegisterCounts counts_;
+  int births_ = 0;
   int alive_ = 0;
   std::int64_t last_birth_ns_ = 0;
   int next_thread_ = 0;

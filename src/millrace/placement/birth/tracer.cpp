@@ -5,6 +5,7 @@
 #include "millrace/placement/birth/job_control.h"
 #include "millrace/placement/task/task_files.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <tuple>
@@ -26,8 +27,10 @@ constexpr unsigned long options =
 // Interrupts a system call and does nothing else. Real-time signals are nobody's but this program's.
 int waking_signal() { return SIGRTMAX - 2; }
 
-// Births that are under way when tracing is to end are waited for so long.
-constexpr std::int64_t last_births_ns = 50'000'000;
+// Those that cannot stop when tracing is to end are waited for so long, as long as they may make somebody.
+constexpr std::int64_t last_births_ns = 1'000'000'000;
+// One that sleeps where no signal wakes it does so for a moment, or waits for the process that it has made.
+constexpr std::int64_t last_sleeps_ns = 50'000'000;
 
 // The process of a thread; 0 when it is gone.
 pid_t process_of(pid_t thread) {
@@ -102,21 +105,24 @@ void Tracer::run(const std::function<void(const ProgramEnd&)>& ended) {
   sigaddset(&waking, waking_signal());
   pthread_sigmask(SIG_UNBLOCK, &waking, nullptr);
   runner_.store(pthread_self(), std::memory_order_relaxed);
-  std::int64_t stop_at_ns = 0;
+  std::int64_t stopping_since_ns = 0;
   while (true) {
     ProgramEnd end;
-    const bool stopping = stop_.load(std::memory_order_relaxed);
-    if (stopping && stop_at_ns == 0) stop_at_ns = now_ns() + last_births_ns;
-    if (asked_to_hand_over_.load(std::memory_order_relaxed)) begin_hand_over();
+    // Acquire pairs with stop()'s release: who stops now is seen after whatever was restored before.
+    const bool stopping = stop_.load(std::memory_order_acquire);
+    if (stopping && stopping_since_ns == 0) stopping_since_ns = now_ns();
+    if (stopping || asked_to_hand_over_.load(std::memory_order_relaxed)) begin_hand_over();
     if (handing_over_ && owner_.empty() && early_.empty() && announced_.empty())
       handed_over_.store(true, std::memory_order_release);
-    const bool patient = early_.empty() && continue_root_at_ns_ == 0 && !stopping;
+    const bool letting_go = handing_over_ && !handed_over();
+    const bool patient = early_.empty() && continue_root_at_ns_ == 0 && !stopping && !letting_go;
     const int options = __WALL | (patient ? 0 : WNOHANG) | (handed_over() ? WUNTRACED : 0);
     const pid_t thread = wait4(-1, &end.status, options, &end.usage);
     const int error = errno;
     if (!patient) adopt_orphans(now_ns());
     if (thread == 0) {
-      if (stopping && ((early_.empty() && announced_.empty()) || now_ns() >= stop_at_ns)) break;
+      if (letting_go) forget_the_dead(now_ns());
+      if (stopping && (handed_over() || !may_tell_more(now_ns() - stopping_since_ns))) break;
       constexpr useconds_t pause_us = 500;
       usleep(pause_us);
       continue;
@@ -160,6 +166,28 @@ void Tracer::adopt_orphans(std::int64_t now) {
   }
 }
 
+// A first thread that ended before the others never stops again; its end is told of with the last one's.
+void Tracer::forget_the_dead(std::int64_t now) {
+  constexpr std::int64_t between_looks_ns = 10'000'000;
+  if (now - looked_for_dead_ns_ < between_looks_ns) return;
+  looked_for_dead_ns_ = now;
+  std::erase_if(owner_, [](const auto& thread) {
+    const auto stat =
+        thread.first == thread.second ? read_task_stat(thread.first, thread.first) : std::nullopt;
+    return stat && (stat->state == 'Z' || stat->state == 'X');
+  });
+}
+
+// Whether somebody may still stop or make somebody, after so long since tracing was to end.
+bool Tracer::may_tell_more(std::int64_t waited_ns) const {
+  if (waited_ns < last_sleeps_ns) return true;
+  if (waited_ns >= last_births_ns) return false;
+  return !early_.empty() || !announced_.empty() || std::ranges::any_of(owner_, [](const auto& thread) {
+    const auto stat = read_task_stat(thread.second, thread.first);
+    return stat && stat->state != 'D';
+  });
+}
+
 // Each thread stops at its next chance, or is stopped already, and is let go when it tells (resume).
 void Tracer::begin_hand_over() {
   if (std::exchange(handing_over_, true)) return;
@@ -179,7 +207,7 @@ void Tracer::wake() {
 }
 
 void Tracer::stop() {
-  stop_.store(true, std::memory_order_relaxed);
+  stop_.store(true, std::memory_order_release);
   // Acquire pairs with run()'s release: whatever it did comes before what follows here.
   while (!done_.load(std::memory_order_acquire)) {
     wake();

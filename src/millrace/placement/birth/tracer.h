@@ -47,11 +47,12 @@ class Tracer {
   // that is not permitted or another tracer is there; nothing is traced then.
   Status attach(pid_t process);
 
-  // Handles what happens until stop() is called or nothing is left to trace. What is being born at that
-  // moment is still told of. ended: called once the process has ended; its descendants are followed further.
+  // Handles what happens until stop() is called or nothing is left to trace. ended: called once the process
+  // has ended; its descendants are followed further.
   void run(const std::function<void(const ProgramEnd&)>& ended);
 
-  // Ends run(), and waits for that; by another thread than run()'s.
+  // Ends run(), and waits for that; by another thread than run()'s. Every thread has stopped then and was let
+  // go, so whoever was made before by one that had something to hand down was told of.
   void stop();
   // Ends tracing soon, for good, for others to trace and programs that change their user to be started; run()
   // goes on and tells of the end of the process. By any thread.
@@ -78,6 +79,8 @@ class Tracer {
   void adopt_orphans(std::int64_t now);
   void stop_with_the_program();
   void begin_hand_over();
+  void forget_the_dead(std::int64_t now);
+  [[nodiscard]] bool may_tell_more(std::int64_t waited_ns) const;
   void wake();
   void resume(pid_t thread, int signal);
 
@@ -91,7 +94,8 @@ class Tracer {
   std::map<pid_t, std::int64_t> early_;
   std::function<bool(pid_t)> untraceable_;
   bool handing_over_ = false;  // from now on who stops is let go untraced
-  bool job_control_ = false;   // the root's last stop signal is the terminal's, or the program's own doing
+  std::int64_t looked_for_dead_ns_ = 0;
+  bool job_control_ = false;  // the root's last stop signal is the terminal's, or the program's own doing
   // When the root, stopped together with this process, is to be continued with it; 0: it is not stopped.
   std::int64_t continue_root_at_ns_ = 0;
   // Set by any thread, acted upon after the next waitpid, which stop() makes return: no data goes with them.

@@ -10,13 +10,14 @@
 
 namespace millrace::placement {
 
-BirthPoller::~BirthPoller() {
-  if (takes_orphans_) prctl(PR_SET_CHILD_SUBREAPER, 0);
-}
+BirthPoller::~BirthPoller() { prctl(PR_SET_CHILD_SUBREAPER, 0); }
 
-void BirthPoller::take_orphans(std::set<pid_t> own) {
+void BirthPoller::take_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+void BirthPoller::look_for_orphans(std::set<pid_t> own) {
+  take_orphans();
   own_ = std::move(own);
-  takes_orphans_ = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
+  looks_for_orphans_ = true;
 }
 
 bool BirthPoller::poll() {
@@ -39,7 +40,7 @@ bool BirthPoller::poll() {
       std::ignore = threads_->process_began(child);
   }
   // Those whose makers have ended.
-  if (takes_orphans_)
+  if (looks_for_orphans_)
     for (const pid_t child : list_children(getpid()))
       if (!own_.contains(child)) std::ignore = threads_->process_began(child);
   return threads_->births() != known;

@@ -22,14 +22,16 @@ class BirthPoller {
 
   // Whether it found any that are new.
   bool poll();
-  // From now on this process is left with all processes of the program whose makers have ended, and so finds
-  // them. Every child that this process has or makes is then the program's, but for `own`.
-  void take_orphans(std::set<pid_t> own);
+  // From now on this process is left with all processes of the program whose makers have ended. Any thread
+  // may call it, in good time before nobody else tells of births.
+  static void take_orphans();
+  // And finds them: every child that this process has or makes is the program's, but for `own`.
+  void look_for_orphans(std::set<pid_t> own);
 
  private:
   ThreadRegister* threads_;
   BirthShim* shim_;
-  bool takes_orphans_ = false;
+  bool looks_for_orphans_ = false;
   std::set<pid_t> own_;
   std::set<pid_t> seen_once_;  // where there is a shim: threads that /proc has shown
 };

@@ -4,6 +4,7 @@
 #include "millrace/base/error_line.h"
 #include "millrace/base/system_reason.h"
 #include "millrace/machine/thread/thread_affinity.h"
+#include "millrace/placement/apply/births_under_way.h"
 #include "millrace/placement/apply/guardian.h"
 #include "millrace/placement/apply/journal.h"
 #include "millrace/placement/birth/birth_shim.h"
@@ -91,6 +92,7 @@ class Run {
   }
   void begin_polling();
   void hand_over_in_time(Follower& follower, std::int64_t now);
+  [[nodiscard]] bool is_untraceable(pid_t executed);
   void restore(Follower* follower);
   [[nodiscard]] bool pass_on(Follower* follower, pid_t process, const signalfd_siginfo& signal);
   Summary finish(Follower* follower);
@@ -196,7 +198,7 @@ Result<Summary> Run::launch() {
   // From here on nothing else is made that would be this process's child.
   if (polls()) begin_polling();
   Follower follower(*threads_);
-  follower.on_exec([this](pid_t executed) { return executed_.must_not_be_traced(executed); });
+  follower.on_exec([this](pid_t process) { return is_untraceable(process); });
   const auto launched = follower.launch(*waiting, summary_.birth == BirthWay::ptrace);
   if (!launched) return std::unexpected(launched.error());
   if (summary_.birth == BirthWay::ptrace && !launched->traced) {
@@ -238,7 +240,7 @@ Result<Summary> Run::attach() {
   std::optional<Follower> follower;
   if (summary_.birth == BirthWay::ptrace) {
     follower.emplace(*threads_);
-    follower->on_exec([this](pid_t executed) { return executed_.must_not_be_traced(executed); });
+    follower->on_exec([this](pid_t executed) { return is_untraceable(executed); });
     if (const auto attached = follower->attach(process); !attached) {
       summary_.birth = BirthWay::polling;
       summary_.birth_reason = attached.error().message;
@@ -258,14 +260,17 @@ void Run::begin_polling() {
   auto witness = GroupWitness::start();
   // Without, signals to the group arrive twice.
   if (witness) witness_.emplace(std::move(*witness));
-  births_->take_orphans({guardian_, witness_ ? witness_->process() : -1});
+  births_->look_for_orphans({guardian_, witness_ ? witness_->process() : -1});
 }
 
 void Run::hand_over_in_time(Follower& follower, std::int64_t now) {
   if (summary_.birth != BirthWay::ptrace || handed_over_) return;
   const std::int64_t quiet_since = std::max(begun_ns_, threads_->last_birth_ns());
   if (!follower.handed_over()) {
-    if (now - quiet_since >= settings_.hand_over_ns) follower.hand_over();
+    if (now - quiet_since < settings_.hand_over_ns) return;
+    // Makers may end before it is noticed that nobody traces them any more.
+    BirthPoller::take_orphans();
+    follower.hand_over();
     return;
   }
   handed_over_ = true;
@@ -273,6 +278,13 @@ void Run::hand_over_in_time(Follower& follower, std::int64_t now) {
       fmt::format("by polling since {:.1f} s, when births had ceased or a program wanted to trace",
                   seconds(now - begun_ns_));
   begin_polling();
+}
+
+// Called in the follower's thread.
+bool Run::is_untraceable(pid_t executed) {
+  if (!executed_.must_not_be_traced(executed)) return false;
+  BirthPoller::take_orphans();
+  return true;
 }
 
 // Everything that descends from the program, also what is being born at this moment.
@@ -283,12 +295,12 @@ void Run::restore(Follower* follower) {
     }
   }
   summary_.restored = threads_->restore();
-  const std::size_t before = threads_->processes().size();
+  // Newcomers are given back what their makers had.
   if (polls())
-    for (std::size_t known = before, pass = 0; pass < most_passes; ++pass) {
-      births_->poll();
-      if (threads_->processes().size() == std::exchange(known, threads_->processes().size())) break;
-    }
+    BirthsUnderWay().wait_until_none([this] {
+      const bool found_new = births_->poll();
+      return BirthsUnderWay::Look{threads_->processes(), found_new};
+    });
   if (follower != nullptr) follower->stop();
   std::ranges::copy(executed_.notes(), std::back_inserter(summary_.notes));
 }

@@ -1,0 +1,33 @@
+#include "millrace/placement/apply/heritage.h"
+
+namespace millrace::placement {
+
+void GivenStates::add(const Original& given, const Original& original) {
+  if (given.mask != original.mask) masks_[given.mask.to_string()] = original.mask;
+  if (attributes_of(given) != attributes_of(original)) attributes_[attributes_of(given)] = original;
+}
+
+Original GivenStates::before(Original state) const {
+  if (const auto mask = masks_.find(state.mask.to_string()); mask != masks_.end()) state.mask = mask->second;
+  if (const auto attributes = attributes_.find(attributes_of(state)); attributes != attributes_.end()) {
+    state.scheduling_class = attributes->second.scheduling_class;
+    state.priority = attributes->second.priority;
+    state.slice_ns = attributes->second.slice_ns;
+  }
+  return state;
+}
+
+Origin origin_of(const Original& now, const Original* family, const std::optional<Heritage>& heritage,
+                 const GivenStates& given) {
+  if (heritage && same_but_nice(now, heritage->last)) return {heritage->original, heritage->left_alone};
+  Origin origin{given.before(now)};
+  if (family == nullptr) return origin;
+  if (same_but_nice(origin.original, *family)) return {*family};
+  const bool own_mask = origin.original.mask == now.mask && now.mask != family->mask;
+  const bool own_attributes =
+      attributes_of(origin.original) == attributes_of(now) && attributes_of(now) != attributes_of(*family);
+  origin.alone = own_mask || own_attributes;
+  return origin;
+}
+
+}  // namespace millrace::placement
