@@ -29,6 +29,15 @@ std::pair<ThreadRegister::Process*, ThreadRegister::Thread*> ThreadRegister::fin
   return {&process, &process.threads.at(thread)};
 }
 
+void ThreadRegister::lay_ready(const std::vector<CpuSet>& masks) {
+  const std::scoped_lock lock(mutex_);
+  for (const CpuSet& mask : masks) {
+    if (mask.empty()) continue;
+    changer_.note(journal_->add_mask(mask));
+    changer_.note_given({.mask = mask}, {.mask = surroundings_.allowed});
+  }
+}
+
 std::optional<Heritage> ThreadRegister::heritage_of(pid_t number) const {
   const std::scoped_lock lock(mutex_);
   const auto owner = owner_.find(number);

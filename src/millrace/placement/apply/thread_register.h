@@ -61,6 +61,9 @@ class ThreadRegister {
   ThreadRegister(const ThreadRegister&) = delete;
   ThreadRegister& operator=(const ThreadRegister&) = delete;
 
+  // Masks that new threads may take by themselves at their birth, before anybody tells of them.
+  void lay_ready(const std::vector<machine::CpuSet>& masks);
+
   // What a thread hands down to one that it makes now; nothing for one that is not known.
   [[nodiscard]] std::optional<Heritage> heritage_of(pid_t thread) const;
 

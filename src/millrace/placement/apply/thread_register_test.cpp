@@ -122,6 +122,83 @@ TEST_F(ThreadRegisterTest, WhatWasInheritedFromAMakerThatIsGoneIsKnown) {
   }
 }
 
+// By a shim, which nobody has told of yet.
+TEST_F(ThreadRegisterTest, MasksThatWereLaidReadyAreNobodysChoice) {
+  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const machine::CpuSet one = surroundings_.allowed.first(1);
+  ThreadRegister threads(surroundings_, policy_of(Plan()), journal_);
+  threads.lay_ready({machine::CpuSet(), one});
+  ASSERT_TRUE(threads.process_began(getpid()));
+  const pid_t child = fork();
+  if (child == 0)
+    while (true)
+      pause();
+  ASSERT_TRUE(machine::bind_thread(child, one));
+  ASSERT_TRUE(threads.process_began(child));
+  threads.restore();
+  EXPECT_EQ(machine::thread_affinity(child), surroundings_.allowed);
+  EXPECT_TRUE(threads.counts().left_alone.empty());
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
+// It was found when its own choice was made already, with a class that it had inherited.
+TEST_F(ThreadRegisterTest, WhoLooksAfterItsMaskIsGivenBackItsClassInTheEnd) {
+  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const auto before = read_original(0).value();
+  if (before.scheduling_class != machine::SchedulingClass::other) GTEST_SKIP() << "needs class other";
+  const machine::CpuSet one = surroundings_.allowed.first(1);
+  ThreadRegister threads(surroundings_, policy_of({.scheduling_class = machine::SchedulingClass::batch}),
+                         journal_);
+  const pid_t maker = fork();
+  if (maker == 0)
+    while (true)
+      pause();
+  ASSERT_TRUE(threads.process_began(maker));
+  const pid_t child = fork();
+  if (child == 0)
+    while (true)
+      pause();
+  ASSERT_TRUE(machine::change_scheduling(child, {.scheduling_class = machine::SchedulingClass::batch}));
+  ASSERT_TRUE(machine::bind_thread(child, one));
+  ASSERT_TRUE(threads.process_began(child));
+  EXPECT_EQ(threads.counts().left_alone.size(), 1U);
+  threads.restore();
+  EXPECT_EQ(read_original(child)->mask, one);
+  EXPECT_EQ(read_original(child)->scheduling_class, before.scheduling_class);
+  for (const pid_t process : {maker, child}) {
+    kill(process, SIGKILL);
+    waitpid(process, nullptr, 0);
+  }
+}
+
+TEST_F(ThreadRegisterTest, WhoIsToldOfAfterTheEndIsGivenBackWhatItInherited) {
+  const auto before = read_original(0).value();
+  if (before.scheduling_class != machine::SchedulingClass::other) GTEST_SKIP() << "needs class other";
+  ThreadRegister threads(surroundings_, policy_of({.scheduling_class = machine::SchedulingClass::batch}),
+                         journal_);
+  const pid_t maker = fork();
+  if (maker == 0)
+    while (true)
+      pause();
+  ASSERT_TRUE(threads.process_began(maker));
+  const int births = threads.births();
+  threads.restore();
+  const pid_t child = fork();
+  if (child == 0)
+    while (true)
+      pause();
+  ASSERT_TRUE(machine::change_scheduling(child, {.scheduling_class = machine::SchedulingClass::batch}));
+  ASSERT_TRUE(threads.process_began(child, threads.heritage_of(maker)));
+  EXPECT_TRUE(same_but_nice(read_original(child).value(), before));
+  EXPECT_EQ(threads.births(), births + 1) << "so that it is known for new";
+  EXPECT_EQ(threads.counts().births, births) << "but it is none of the run";
+  for (const pid_t process : {maker, child}) {
+    kill(process, SIGKILL);
+    waitpid(process, nullptr, 0);
+  }
+}
+
 // As `make -j` has them.
 TEST_F(ThreadRegisterTest, ProcessesOfOneThreadGetTheListsThatTheUserNamed) {
   if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";

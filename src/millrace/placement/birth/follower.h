@@ -50,8 +50,6 @@ class Follower {
   // Ends following, once the births are told of that are under way; the program, or what it has left, goes
   // on.
   void stop();
-  // The last signal that reached the program; number 0 where there was none or it is not traced.
-  [[nodiscard]] SeenSignal last_signal() const { return tracer_.last_signal(); }
 
  private:
   Status start(std::function<void()> work);

@@ -4,6 +4,7 @@
 #include "millrace/base/pipe.h"
 #include "millrace/base/system_reason.h"
 #include "millrace/placement/birth/forwarded_signals.h"
+#include "millrace/placement/task/task_files.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -62,23 +63,39 @@ GroupWitness::~GroupWitness() {
   }
 }
 
-bool GroupWitness::saw(int signal, pid_t sender) {
-  // What came long before has been answered for, or was one of several that reached this process as one.
-  constexpr std::int64_t just_now_ns = 200'000'000;
-  const std::int64_t since = now_ns() - just_now_ns;
+void GroupWitness::read_seen() {
+  Seen seen;
+  while (read(told_.get(), &seen, sizeof(seen)) == sizeof(seen))
+    seen_.push_back(seen);
+}
+
+// Whether the witness has got it and not told of it yet: it sleeps only while there is nothing to tell.
+bool GroupWitness::is_behind(int signal) const {
+  const auto stat = read_task_stat(process_, process_);
+  return stat && stat->state != 'Z' && (stat->state != 'S' || is_pending(process_, signal));
+}
+
+bool GroupWitness::saw(int signal, pid_t sender, std::int64_t taken_ns) {
+  // Whoever sends to a group reaches one after the other, without a pause.
+  constexpr std::int64_t sending_ns = 10'000'000;
+  // For a witness that is stopped as well.
+  constexpr std::int64_t longest_ns = 1'000'000'000;
+  constexpr int pause_ms = 1;
+  const std::int64_t begun_ns = now_ns();
   while (true) {
-    Seen seen;
-    while (read(told_.get(), &seen, sizeof(seen)) == sizeof(seen))
-      seen_.push_back(seen);
-    const auto found = std::ranges::find_if(seen_, [&](const Seen& one) {
-      return one.signal == signal && one.sender == sender && one.time_ns >= since;
-    });
-    if (found != seen_.end()) {
-      seen_.erase(seen_.begin(), found + 1);
-      return true;
+    const std::int64_t waited_ns = now_ns() - begun_ns;
+    const bool has_told = waited_ns >= longest_ns || (waited_ns >= sending_ns && !is_behind(signal));
+    read_seen();
+    const auto found = std::ranges::find_if(
+        seen_, [&](const Seen& one) { return one.signal == signal && one.sender == sender; });
+    const bool seen = found != seen_.end();
+    if (seen) seen_.erase(found);
+    if (seen || has_told) {
+      std::erase_if(seen_, [&](const Seen& one) { return one.signal == signal && one.time_ns < taken_ns; });
+      return seen;
     }
     pollfd more{.fd = told_.get(), .events = POLLIN, .revents = 0};
-    if (poll(&more, 1, patience_ms) <= 0 || (more.revents & POLLIN) == 0) return false;
+    poll(&more, 1, pause_ms);
   }
 }
 

@@ -28,11 +28,10 @@ class GroupWitness {
   ~GroupWitness();
 
   [[nodiscard]] pid_t process() const { return process_; }
-  // Whether a signal that has reached this process from `sender` just now reached the witness, too. Waits up
-  // to patience_ms for it.
-  [[nodiscard]] bool saw(int signal, pid_t sender);
-
-  static constexpr int patience_ms = 20;
+  // Whether a signal from `sender` that this process has taken reached the witness, too. Waits until the
+  // witness has told of all that it got. taken_ns: on the clock of now_ns(), just before it was taken; others
+  // of its number that the witness had got by then reached this process as one with it.
+  [[nodiscard]] bool saw(int signal, pid_t sender, std::int64_t taken_ns);
 
  private:
   // Written into a pipe at once and as a whole.
@@ -43,6 +42,8 @@ class GroupWitness {
   };
   GroupWitness() = default;
   [[noreturn]] static void watch(int telling, pid_t parent);
+  [[nodiscard]] bool is_behind(int signal) const;
+  void read_seen();
 
   Descriptor told_;
   pid_t process_ = -1;

@@ -1,5 +1,8 @@
+#include "millrace/base/clock.h"
+#include "millrace/base/eventually_testing.h"
 #include "millrace/placement/birth/forwarded_signals.h"
 #include "millrace/placement/birth/group_witness.h"
+#include "millrace/placement/task/task_files.h"
 
 #include <csignal>
 #include <functional>
@@ -30,8 +33,8 @@ TEST(GroupWitness, SeesSignalsToTheGroupAndNoOthers) {
       auto witness = GroupWitness::start();
       if (!witness) return false;
       const auto seen_by_witness = [&] {
-        const bool seen = witness->saw(signal, getpid());
-        return signals.take() && seen;
+        const std::int64_t taken_ns = now_ns();
+        return signals.take() && witness->saw(signal, getpid(), taken_ns);
       };
       kill(getpid(), signal);
       if (seen_by_witness()) return false;
@@ -42,6 +45,54 @@ TEST(GroupWitness, SeesSignalsToTheGroupAndNoOthers) {
       kill(getpid(), signal);
       return !seen_by_witness();
     })) << signal;
+}
+
+// As one that has to wait for a CPU for long.
+TEST(GroupWitness, ThatIsSlowToTellIsWaitedFor) {
+  EXPECT_TRUE(in_a_group_of_its_own([] {
+    ForwardedSignals signals;
+    auto witness = GroupWitness::start();
+    if (!witness) return false;
+    kill(witness->process(), SIGSTOP);
+    kill(0, SIGUSR1);
+    const std::int64_t taken_ns = now_ns();
+    if (!signals.take()) return false;
+    const pid_t later = fork();
+    if (later == 0) {
+      usleep(100'000);
+      kill(witness->process(), SIGCONT);
+      _exit(0);
+    }
+    const bool seen = witness->saw(SIGUSR1, getpid(), taken_ns);
+    waitpid(later, nullptr, 0);
+    return seen;
+  }));
+}
+
+// Whether the witness has told of all that it got.
+bool has_told(const GroupWitness& witness) {
+  return eventually([&] {
+    if (is_pending(witness.process(), SIGUSR1)) return false;
+    return read_task_stat(witness.process(), witness.process())->state == 'S';
+  });
+}
+
+// This process gets them as one.
+TEST(GroupWitness, SignalsThatCameAsOneAreAnsweredForAsOne) {
+  EXPECT_TRUE(in_a_group_of_its_own([] {
+    ForwardedSignals signals;
+    auto witness = GroupWitness::start();
+    if (!witness) return false;
+    for (int i = 0; i < 2; ++i) {
+      kill(0, SIGUSR1);
+      if (!has_told(*witness)) return false;
+    }
+    std::int64_t taken_ns = now_ns();
+    if (!signals.take() || !witness->saw(SIGUSR1, getpid(), taken_ns)) return false;
+    kill(getpid(), SIGUSR1);
+    taken_ns = now_ns();
+    return signals.take() && !witness->saw(SIGUSR1, getpid(), taken_ns);
+  }));
 }
 
 TEST(GroupWitness, LeavesNobodyBehind) {

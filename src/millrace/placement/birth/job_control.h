@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <sys/types.h>
+#include <sys/wait.h>
 
 namespace millrace::placement {
 
@@ -30,6 +31,13 @@ namespace millrace::placement {
 // Stops this process; returns when it goes on.
 inline void stop_this_process() { kill(getpid(), SIGSTOP); }
 
+// Whether a child that was waited for as it stopped has gone on and stopped again.
+[[nodiscard]] inline bool has_stopped_again(pid_t child) {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(child), &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == child;
+}
+
 // SIGCONT to the process group continues the program as well; sent to this process alone, it is passed on.
 // For a program that is not traced.
 inline void continue_with_this_process(pid_t program) {
@@ -37,7 +45,7 @@ inline void continue_with_this_process(pid_t program) {
   constexpr useconds_t pause_us = 1000;
   for (int attempt = 0; attempt < attempts; ++attempt) {
     const auto stat = read_task_stat(program, program);
-    if (!stat || stat->state != 'T') return;
+    if (!stat || stat->state != 'T' || has_stopped_again(program)) return;
     usleep(pause_us);
   }
   kill(program, SIGCONT);

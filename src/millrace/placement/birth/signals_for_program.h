@@ -2,7 +2,6 @@
 #pragma once
 
 #include "millrace/placement/apply/thread_register.h"
-#include "millrace/placement/birth/follower.h"
 #include "millrace/placement/birth/group_witness.h"
 
 #include <sys/signalfd.h>
@@ -10,10 +9,15 @@
 namespace millrace::placement {
 
 // Not those that the program has got by itself, as the terminal's, and whatever is sent to the process group,
-// nor the program's own, which mean its group, or the shell that it takes this process for. Of a signal to
-// the group, whoever sees the program's signals knows: its tracer, or else the witness; each may be null. May
-// wait for some milliseconds.
-[[nodiscard]] bool is_for_program(const signalfd_siginfo& signal, const ThreadRegister& threads,
-                                  const Follower* tracer, GroupWitness* witness);
+// nor the program's own, which mean its group, or the shell that it takes this process for. taken_ns: when it
+// was taken, see GroupWitness. Without a witness (null), signals to the group arrive twice. May wait for some
+// milliseconds.
+[[nodiscard]] inline bool is_for_program(const signalfd_siginfo& signal, std::int64_t taken_ns,
+                                         const ThreadRegister& threads, GroupWitness* witness) {
+  const auto sender = static_cast<pid_t>(signal.ssi_pid);
+  // The kernel's own are the terminal's.
+  if (signal.ssi_code > 0 || threads.knows(sender)) return false;
+  return witness == nullptr || !witness->saw(static_cast<int>(signal.ssi_signo), sender, taken_ns);
+}
 
 }  // namespace millrace::placement

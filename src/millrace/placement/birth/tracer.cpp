@@ -121,6 +121,7 @@ void Tracer::run(const std::function<void(const ProgramEnd&)>& ended) {
     const int error = errno;
     if (!patient) adopt_orphans(now_ns());
     if (thread == 0) {
+      continue_in_time(now_ns());
       if (letting_go) forget_the_dead(now_ns());
       if (stopping && (handed_over() || !may_tell_more(now_ns() - stopping_since_ns))) break;
       constexpr useconds_t pause_us = 500;
@@ -144,8 +145,7 @@ void Tracer::run(const std::function<void(const ProgramEnd&)>& ended) {
   done_.store(true, std::memory_order_release);
 }
 
-// Begins the lives of threads whose makers have said nothing, and continues a root that was not continued
-// together with this process.
+// Begins the lives of threads whose makers have said nothing.
 void Tracer::adopt_orphans(std::int64_t now) {
   // Between a child's first stop and its maker's there are some microseconds, unless the maker has to wait
   // for a CPU; then only what it hands down is guessed.
@@ -160,6 +160,10 @@ void Tracer::adopt_orphans(std::int64_t now) {
     begin_life(thread, {});
     resume(thread, 0);
   }
+}
+
+// A root that was not continued together with this process; to be called once there is nothing to be told of.
+void Tracer::continue_in_time(std::int64_t now) {
   if (continue_root_at_ns_ != 0 && now >= continue_root_at_ns_) {
     continue_root_at_ns_ = 0;
     kill(root_, SIGCONT);
@@ -214,11 +218,6 @@ void Tracer::stop() {
     constexpr useconds_t pause_us = 200;
     usleep(pause_us);
   }
-}
-
-SeenSignal Tracer::last_signal() const {
-  const std::scoped_lock lock(signal_mutex_);
-  return last_signal_;
 }
 
 void Tracer::handle_stop(pid_t thread, int status) {
@@ -284,18 +283,14 @@ void Tracer::handle_event(pid_t thread, int event, int signal) {
 }
 
 void Tracer::handle_signal(pid_t thread, int signal) {
-  if (owner_.contains(thread) && owner_[thread] == root_) {
-    siginfo_t info{};
-    if (ptrace(PTRACE_GETSIGINFO, thread, nullptr, &info) == 0) {
-      const bool from_kernel = info.si_code > 0;
-      // Nobody but the program and its terminal tells a shell's job to stop; who stops it from elsewhere will
-      // continue it alone.
-      if (is_stop_signal(signal))
-        job_control_ = from_kernel || info.si_pid == getpid() ||
-                       (owner_.contains(info.si_pid) && (signal != SIGSTOP || in_foreground()));
-      const std::scoped_lock lock(signal_mutex_);
-      last_signal_ = {signal, from_kernel ? 0 : info.si_pid, now_ns()};
-    }
+  siginfo_t info{};
+  if (is_stop_signal(signal) && owner_.contains(thread) && owner_[thread] == root_ &&
+      ptrace(PTRACE_GETSIGINFO, thread, nullptr, &info) == 0) {
+    const bool from_kernel = info.si_code > 0;
+    // Nobody but the program and its terminal tells a shell's job to stop; who stops it from elsewhere will
+    // continue it alone.
+    job_control_ = from_kernel || info.si_pid == getpid() ||
+                   (owner_.contains(info.si_pid) && (signal != SIGSTOP || in_foreground()));
   }
   resume(thread, signal);
 }

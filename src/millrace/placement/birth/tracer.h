@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <pthread.h>
 
@@ -24,17 +23,10 @@ struct ProgramEnd {
   rusage usage{};  // of it and of its descendants that were waited for
 };
 
-// A signal on its way to the program's first process.
-struct SeenSignal {
-  int number = 0;
-  pid_t sender = 0;  // 0: the kernel
-  std::int64_t time_ns = 0;
-};
-
 // Threads run at full speed between births, ends, executions and signals: nothing else stops them. If the
 // tracer ends for whatever reason, the kernel lets all go on untraced.
 //
-// The kernel ties tracing to a thread: all functions but stop(), stopped_by_terminal() and last_signal()
+// The kernel ties tracing to a thread: all functions but stop(), hand_over() and handed_over()
 // belong to the thread that called the first one, and when that thread ends, tracing ends.
 class Tracer {
  public:
@@ -62,8 +54,6 @@ class Tracer {
   // Called, in run(), when a process has executed a program, before that begins. True: it must not be traced;
   // all is handed over then. To be set before run().
   void on_exec(std::function<bool(pid_t)> untraceable) { untraceable_ = std::move(untraceable); }
-  // The last signal that reached the process.
-  [[nodiscard]] SeenSignal last_signal() const;
 
  private:
   Status seize(pid_t thread);
@@ -77,6 +67,7 @@ class Tracer {
   };
   void begin_life(pid_t thread, const Announced& child);
   void adopt_orphans(std::int64_t now);
+  void continue_in_time(std::int64_t now);
   void stop_with_the_program();
   void begin_hand_over();
   void forget_the_dead(std::int64_t now);
@@ -104,8 +95,6 @@ class Tracer {
   std::atomic<bool> asked_to_hand_over_ = false;
   std::atomic<bool> handed_over_ = false;
   std::atomic<pthread_t> runner_ = 0;
-  mutable std::mutex signal_mutex_;
-  SeenSignal last_signal_;
 };
 
 }  // namespace millrace::placement

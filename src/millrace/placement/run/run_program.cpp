@@ -94,7 +94,7 @@ class Run {
   void hand_over_in_time(Follower& follower, std::int64_t now);
   [[nodiscard]] bool is_untraceable(pid_t executed);
   void restore(Follower* follower);
-  [[nodiscard]] bool pass_on(Follower* follower, pid_t process, const signalfd_siginfo& signal);
+  [[nodiscard]] bool pass_on(pid_t process, const signalfd_siginfo& signal, std::int64_t taken_ns);
   Summary finish(Follower* follower);
 
   const RunSettings& settings_;
@@ -130,19 +130,20 @@ Status Run::prepare_threads() {
     if (!read) return std::unexpected(read.error());
     surroundings = std::move(*read);
   }
+  std::vector<CpuSet> laid_ready;
   if (summary_.birth == BirthWay::shim) {
-    const auto advance = masks_in_advance(policy, surroundings);
-    auto shim = BirthShim::make(advance);
+    laid_ready = masks_in_advance(policy, surroundings);
+    auto shim = BirthShim::make(laid_ready);
     if (shim) {
-      for (const CpuSet& mask : advance)
-        if (!mask.empty()) std::ignore = journal_.add_mask(mask);
       shim_.emplace(std::move(*shim));
     } else {
+      laid_ready.clear();
       summary_.birth = BirthWay::polling;
       summary_.birth_reason = shim.error().message;
     }
   }
   threads_.emplace(std::move(surroundings), std::move(policy), journal_);
+  threads_->lay_ready(laid_ready);
   births_.emplace(*threads_, shim_ ? &*shim_ : nullptr);
   overseer_.emplace(*threads_, reports_ ? &reports_->reader : nullptr,
                     settings_.progress.stream != ReportStream::none, remembered().value_or(Plan()));
@@ -195,6 +196,9 @@ Result<Summary> Run::launch() {
   if (!waiting) return std::unexpected(waiting.error());
   if (reports_) reports_->tap.launched();
 
+  auto witness = GroupWitness::start();
+  // Without, signals to the group arrive twice.
+  if (witness) witness_.emplace(std::move(*witness));
   // From here on nothing else is made that would be this process's child.
   if (polls()) begin_polling();
   Follower follower(*threads_);
@@ -255,13 +259,8 @@ Result<Summary> Run::attach() {
   return finish(follower ? &*follower : nullptr);
 }
 
-// Nobody sees the program's births and signals from now on but by looking.
-void Run::begin_polling() {
-  auto witness = GroupWitness::start();
-  // Without, signals to the group arrive twice.
-  if (witness) witness_.emplace(std::move(*witness));
-  births_->look_for_orphans({guardian_, witness_ ? witness_->process() : -1});
-}
+// Nobody sees the program's births from now on but by looking.
+void Run::begin_polling() { births_->look_for_orphans({guardian_, witness_ ? witness_->process() : -1}); }
 
 void Run::hand_over_in_time(Follower& follower, std::int64_t now) {
   if (summary_.birth != BirthWay::ptrace || handed_over_) return;
@@ -306,13 +305,12 @@ void Run::restore(Follower* follower) {
 }
 
 // False when this run is to end.
-bool Run::pass_on(Follower* follower, pid_t process, const signalfd_siginfo& signal) {
+bool Run::pass_on(pid_t process, const signalfd_siginfo& signal, std::int64_t taken_ns) {
   const auto number = static_cast<int>(signal.ssi_signo);
   if (settings_.attach)
     return (number != SIGINT && number != SIGTERM && number != SIGHUP) ||
            settings_.ignored_signals.contains(number);
-  if (is_for_program(signal, *threads_, polls() ? nullptr : follower, witness_ ? &*witness_ : nullptr))
-    kill(process, number);
+  if (is_for_program(signal, taken_ns, *threads_, witness_ ? &*witness_ : nullptr)) kill(process, number);
   return true;
 }
 
@@ -334,8 +332,8 @@ void Run::oversee(Follower* follower, pid_t process) {
                .revents = 0}};
     poll(ready.data(), ready.size(), static_cast<int>(wait_ms));
     if (ready[1].revents != 0) return;
-    while (const auto signal = signals_.take())
-      if (!pass_on(follower, process, *signal)) return;
+    for (std::int64_t taken_ns = now_ns(); const auto signal = signals_.take(); taken_ns = now_ns())
+      if (!pass_on(process, *signal, taken_ns)) return;
     const std::int64_t now = now_ns();
     if (follower != nullptr) hand_over_in_time(*follower, now);
     if (polls() && now >= poll_at) {

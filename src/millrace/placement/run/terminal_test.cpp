@@ -44,10 +44,10 @@ class TerminalJob {
     ASSERT_EQ(ioctl(terminal_, TIOCSWINSZ, &size), 0);
   }
   void resume() const { kill(shell_, SIGUSR1); }
-  // The next event, as its letter; of 'E' also code(). 0 when none comes within seconds.
+  // The next event, as its letter; of 'E' also code(). 0 when none comes within a minute.
   char next() {
     pollfd ready{.fd = events_, .events = POLLIN, .revents = 0};
-    constexpr int patience_ms = 20'000;
+    constexpr int patience_ms = 60'000;
     struct {
       char letter;
       unsigned char code;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <dirent.h>
 #include <fcntl.h>
 #include <memory>
@@ -179,6 +180,21 @@ std::optional<std::int64_t> transferred_bytes(pid_t process) {
   const auto out = parse_field(*text, "wchar");
   if (!in || !out) return std::nullopt;
   return *in + *out;
+}
+
+bool is_pending(pid_t process, int signal) {
+  const auto text = read_small_file(fmt::format("/proc/{}/status", process));
+  if (!text) return false;
+  for (const std::string_view name : {"\nShdPnd:", "\nSigPnd:"}) {
+    const std::size_t found = text->find(name);
+    if (found == std::string::npos) continue;
+    std::string_view rest = std::string_view(*text).substr(found + name.size());
+    const std::string_view word = take_word(rest);
+    std::uint64_t signals = 0;
+    std::from_chars(word.data(), word.data() + word.size(), signals, 16);
+    if ((signals >> (signal - 1) & 1) != 0) return true;
+  }
+  return false;
 }
 
 pid_t tracer_of(pid_t process) {

@@ -54,6 +54,8 @@ struct TaskStat {
 [[nodiscard]] std::vector<pid_t> list_children(pid_t process);
 // Bytes that a process (all threads, also ended ones) asked to read and write; nothing where not permitted.
 [[nodiscard]] std::optional<std::int64_t> transferred_bytes(pid_t process);
+// Whether a signal waits for a process, or its first thread, to take it; false when that is gone.
+[[nodiscard]] bool is_pending(pid_t process, int signal);
 // The process that traces this one; 0: none.
 [[nodiscard]] pid_t tracer_of(pid_t process);
 

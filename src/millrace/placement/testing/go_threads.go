@@ -1,5 +1,6 @@
 // go_threads COUNT: prints the CPUs that the runtime counted; then COUNT goroutines, each with a thread of its own, print
-// the mask that it began with, work for a while under the runtime's preemption by signals, and print the mask again.
+// the mask that it began with, work for a while under the runtime's preemption by signals, for longer while they have more
+// than one CPU, and print the mask again.
 package main
 
 import (
@@ -8,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -49,7 +51,9 @@ func main() {
 			first[i] = ownMask()
 			begun.Done()
 			begun.Wait()
-			for end := time.Now().Add(500 * time.Millisecond); time.Now().Before(end); {
+			start := time.Now()
+			for time.Since(start) < 300*time.Millisecond ||
+				(strings.Contains(ownMask(), ",") && time.Since(start) < 20*time.Second) {
 			}
 			later[i] = ownMask()
 			done.Done()
