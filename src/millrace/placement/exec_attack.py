@@ -33,6 +33,10 @@ class Held(Exception):
     """An attack that succeeded."""
 
 
+class Skipped(Exception):
+    """An attack that cannot be tried here, for this reason."""
+
+
 def check(condition, message):
     if not condition:
         raise Held(message)
@@ -176,6 +180,14 @@ def many_at_once(place):
         one.communicate(timeout=PATIENCE)
         check(one.returncode == 0, f"one of many ended with {one.returncode}")
     place.nothing_left()
+
+
+def environments(place):
+    """Nothing is added to what the program, or what it executes, finds."""
+    little = {name: place.environment[name] for name in ("PATH", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME")}
+    for more in ({}, {"LD_PRELOAD": "libm.so.6"}):
+        place.same_as_without("env", env={**little, **more})
+        place.same_as_without("sh", "-c", "env; env", env={**little, **more})
 
 
 # Signals and death.
@@ -451,6 +463,116 @@ def tracers_inside(place):
     place.same_as_without("sh", "-c", f"{place.program('tracing')}; echo $?", ways=("auto", "poll"))
 
 
+LEAKING = """
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static void* nothing(void* argument) { return argument; }
+static void* volatile kept;
+int main(int count, char** arguments) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, nothing, NULL);
+  pthread_join(thread, NULL);
+  if (count > 1 && strcmp(arguments[1], "leaks") == 0) {
+    kept = malloc(1234);
+    kept = NULL;
+  }
+  puts("done");
+  return 5;
+}
+"""
+
+
+def sanitizers(place):
+    """Whose check for leaks traces the program, and which want to be loaded first."""
+    source = os.path.join(place.folder, "leaking.c")
+    with open(source, "w", encoding="ascii") as file:
+        file.write(LEAKING)
+    built = []
+    for compiler in ("clang-19", "gcc"):
+        for sanitizer in ("address", "leak", "thread") if place.rounds > 1 else ("address",):
+            path = os.path.join(place.folder, f"{compiler}-{sanitizer}")
+            command = [compiler, f"-fsanitize={sanitizer}", "-o", path, source, "-lpthread"]
+            if shutil.which(compiler) and subprocess.run(command, check=False, capture_output=True).returncode == 0 and place.run([path])[0] == 5:
+                built.append(path)
+
+    # What it finds is not told by lines of the source, which takes long.
+    environment = {**place.environment, "ASAN_OPTIONS": "symbolize=0", "LSAN_OPTIONS": "symbolize=0"}
+
+    def outcome(command):
+        status, output, errors = place.run(command, env=environment)
+        return status, output, "LeakSanitizer: detected memory leaks" in errors, "fatal error" in errors, "does not come first" in errors
+
+    for path in built:
+        for what in ("clean", "leaks"):
+            for words in ((path, what), ("sh", "-c", f"{path} {what}; exit $?")):
+                expected = outcome(list(words))
+                for way in WAYS:
+                    found = outcome(place.under(way, *words))
+                    check(found == expected, f"by {way}: {found} instead of {expected}: {' '.join(words)}")
+    place.nothing_left()
+    if not built:
+        raise Skipped("no compiler makes programs with sanitizers here")
+
+
+def as_nobody():
+    nobody = pwd.getpwnam("nobody")
+    return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+
+
+def programs_that_change_their_user(place):
+    """They keep their rights, or the summary says what was refused; and once births have ceased, so do those that a traced
+    program starts."""
+    if os.geteuid() != 0:
+        raise Skipped("needs root, to make a program that changes its user")
+    program = os.path.join(place.folder, "who")
+    shutil.copy("/usr/bin/id", program)
+    os.chmod(program, 0o4755)
+    environment = {name: value for name, value in place.environment.items() if not name.startswith("XDG_")}
+    environment["HOME"] = "/nonexistent"
+    options = {"env": environment, **as_nobody()}
+    if place.run([program, "-u"], **options)[1] != "0\n":
+        raise Skipped("programs cannot change their user in the temporary folder")
+    for way in ("auto", "shim", "poll"):
+        found = place.run(place.under(way, program, "-u"), **options)
+        check(found[:2] == (0, "0\n"), f"by {way}: {found}")
+    for way in ("shim", "poll"):
+        found = place.run(place.under(way, "sh", "-c", f"{program} -u; exit $?"), **options)
+        check(found[:2] == (0, "0\n"), f"started by another, by {way}: {found}")
+    for words in (["--birth", "ptrace", "--", program, "-u"], ["--", "sh", "-c", f"{program} -u; exit $?"]):
+        found = place.run([place.millrace, "exec", *words], **options)
+        check(found[1] == "0\n" or "without the rights of its file" in found[2], f"{words}: {found}")
+    found = place.run(place.under("auto", "sh", "-c", f"sleep 3; {program} -u; exit $?"), **options)
+    check(found[:2] == (0, "0\n"), f"after births have ceased: {found}")
+
+
+def tracers_from_outside(place):
+    """Debuggers and strace work on the program once births have ceased."""
+    tools = [tool for tool in ("gdb", "strace") if shutil.which(tool)]
+    if not tools:
+        raise Skipped("neither gdb nor strace is here")
+    with place.start(place.under("auto", place.program("signals"), "catch")) as run:
+        run.stdout.readline()
+        program = eventually(lambda: processes_called("signals", run.pid), 20)[0]
+
+        def untraced():
+            with open(f"/proc/{program}/status", encoding="ascii") as file:
+                return "TracerPid:\t0\n" in file.read()
+
+        check(eventually(untraced, 20), "it is still traced after 20 s without births")
+        if "gdb" in tools:
+            found = place.run(["gdb", "-nx", "-batch", "-p", str(program), "-ex", "info threads"])
+            check(found[0] == 0 and "Thread" in found[1] or "LWP" in found[1], f"gdb: {found}")
+        if "strace" in tools:
+            found = place.run(["timeout", "-s", "INT", "1", "strace", "-f", "-p", str(program)])
+            check("nanosleep" in found[2], f"strace: {found}")
+        os.kill(run.pid, signal.SIGTERM)
+        run.communicate(timeout=PATIENCE)
+        check(run.returncode == 5, f"ended with {run.returncode}")
+    place.nothing_left()
+
+
 def nested(place):
     place.same_as_without(*[place.millrace, "exec", "--quiet", "--", "sh", "-c", "exit 7"])
 
@@ -470,11 +592,11 @@ def no_zombies(place):
     check(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, "processes were left to init")
 
 
-ATTACKS = (statuses, programs_that_are_not_there, odd_clones, kernel_threads_of_io_uring, many_threads_and_processes,
+ATTACKS = (statuses, environments, programs_that_are_not_there, odd_clones, kernel_threads_of_io_uring, many_threads_and_processes,
            makers_that_die, many_at_once, signals_arrive, group_signals_arrive_once, killed_in_the_midst, daemons,
            stopped_and_continued, terminals, limits, streams_that_take_nothing, runtime_folders, locked_database,
-           files_without_end, foreign_folders, what_is_stored_is_private, forbidden_attachments, tracers_inside, nested,
-           no_zombies)
+           files_without_end, foreign_folders, what_is_stored_is_private, forbidden_attachments, tracers_inside, sanitizers,
+           programs_that_change_their_user, tracers_from_outside, nested, no_zombies)
 
 
 def main():
@@ -493,6 +615,8 @@ def main():
         try:
             attack(place)
             outcome = "held"
+        except Skipped as reason:
+            outcome = f"SKIPPED: {reason}"
         except Held as error:
             failed += 1
             outcome = f"NOT HELD: {error}"

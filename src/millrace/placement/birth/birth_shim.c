@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <sys/mman.h>
@@ -25,6 +26,20 @@ struct birth {
 
 static struct millrace_birth_board* board;
 static create_function real_create;
+
+/* What the program executes itself finds the environment that it would have found. */
+static void clean_environment(void) {
+  const char* all = getenv("LD_PRELOAD");
+  const char* others = all == NULL ? NULL : strchr(all, ':');
+  if (others != NULL) {
+    char* kept = strdup(others + 1);
+    if (kept != NULL) setenv("LD_PRELOAD", kept, 1);
+    free(kept);
+  } else {
+    unsetenv("LD_PRELOAD");
+  }
+  unsetenv(MILLRACE_BOARD_VARIABLE);
+}
 
 __attribute__((constructor)) static void find_board(void) {
   /* The next definition; a library that was loaded for itself alone (RTLD_LOCAL) has none, but libc is there.
@@ -47,6 +62,7 @@ __attribute__((constructor)) static void find_board(void) {
       if (board->version != millrace_board_version || board->size != sizeof(*board)) board = NULL;
     }
   }
+  if (path != NULL) clean_environment();
   errno = kept;
 }
 

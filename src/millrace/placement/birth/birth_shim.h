@@ -32,7 +32,8 @@ class BirthShim {
   BirthShim& operator=(BirthShim&&) = delete;
   ~BirthShim();
 
-  // What the program's environment needs, added to what is preloaded already.
+  // What the program's environment needs, added to what is preloaded already. The library takes it out again
+  // as it is loaded: what the program executes is not for the shim.
   [[nodiscard]] std::vector<std::string> environment() const;
   // How many there were so far.
   [[nodiscard]] int births() const;

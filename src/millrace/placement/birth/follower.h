@@ -45,6 +45,7 @@ class Follower {
   // See Tracer; of programs that are not traced, nothing happens.
   void hand_over() { tracer_.hand_over(); }
   [[nodiscard]] bool handed_over() const { return tracer_.handed_over(); }
+  [[nodiscard]] bool let_go_early() const { return tracer_.let_go_early(); }
   void on_exec(std::function<bool(pid_t)> untraceable) { tracer_.on_exec(std::move(untraceable)); }
 
   // Ends following, once the births are told of that are under way; the program, or what it has left, goes

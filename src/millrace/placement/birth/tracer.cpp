@@ -195,6 +195,7 @@ bool Tracer::may_tell_more(std::int64_t waited_ns) const {
 // Each thread stops at its next chance, or is stopped already, and is let go when it tells (resume).
 void Tracer::begin_hand_over() {
   if (std::exchange(handing_over_, true)) return;
+  if (!stop_.load(std::memory_order_acquire)) let_go_early_.store(true, std::memory_order_release);
   for (const auto& [thread, process] : owner_)
     ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
 }

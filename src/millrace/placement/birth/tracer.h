@@ -51,6 +51,9 @@ class Tracer {
   void hand_over();
   // Whether nothing is traced any more.
   [[nodiscard]] bool handed_over() const { return handed_over_.load(std::memory_order_acquire); }
+  // Whether threads were let go before stop() was called; to be asked after that. Nobody has told of what
+  // they made since.
+  [[nodiscard]] bool let_go_early() const { return let_go_early_.load(std::memory_order_acquire); }
   // Called, in run(), when a process has executed a program, before that begins. True: it must not be traced;
   // all is handed over then. To be set before run().
   void on_exec(std::function<bool(pid_t)> untraceable) { untraceable_ = std::move(untraceable); }
@@ -94,6 +97,7 @@ class Tracer {
   std::atomic<bool> done_ = false;
   std::atomic<bool> asked_to_hand_over_ = false;
   std::atomic<bool> handed_over_ = false;
+  std::atomic<bool> let_go_early_ = false;
   std::atomic<pthread_t> runner_ = 0;
 };
 

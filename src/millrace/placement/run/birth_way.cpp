@@ -29,6 +29,8 @@ std::optional<BirthWay> parse_birth_way(std::string_view name) {
 }
 
 BirthChoice choose_birth_way(BirthWay asked, const ProgramFile* program, bool traced) {
+  if (asked == BirthWay::shim && program != nullptr && program->sanitized)
+    return {BirthWay::polling, "a sanitizer in the program wants to be loaded before a shim"};
   if (asked != BirthWay::any) return {asked, ""};
   if (program != nullptr && program->changes_user)
     return {BirthWay::polling, "the program changes its user, which tracing would prevent"};

@@ -17,7 +17,9 @@ TEST_P(ChosenWay, IsTheFirstThatWorksWithAReasonWhereItIsNotTheBest) {
   EXPECT_EQ(choice.way, way);
   EXPECT_EQ(choice.reason.empty(), way == BirthWay::ptrace);
   for (const BirthWay asked : {BirthWay::ptrace, BirthWay::shim, BirthWay::polling})
-    EXPECT_EQ(choose_birth_way(asked, &program, traced).way, asked);
+    if (asked != BirthWay::shim || !program.sanitized) {
+      EXPECT_EQ(choose_birth_way(asked, &program, traced).way, asked);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, ChosenWay,
@@ -28,6 +30,13 @@ INSTANTIATE_TEST_SUITE_P(Programs, ChosenWay,
                                          Case{{.changes_user = true}, false, BirthWay::polling},
                                          Case{{.dynamic = true}, true, BirthWay::shim},
                                          Case{{}, true, BirthWay::polling}));
+
+TEST(ChosenWay, NoShimIsLoadedBeforeASanitizer) {
+  const ProgramFile program{.dynamic = true, .sanitized = true};
+  const BirthChoice choice = choose_birth_way(BirthWay::shim, &program, false);
+  EXPECT_EQ(choice.way, BirthWay::polling);
+  EXPECT_FALSE(choice.reason.empty());
+}
 
 }  // namespace
 }  // namespace millrace::placement

@@ -190,7 +190,7 @@ Result<Summary> Run::launch() {
   LaunchSettings launch{.command = settings_.command,
                         .blocked_signals = settings_.blocked_signals,
                         .ignored_signals = settings_.ignored_signals};
-  if (shim_) launch.environment = shim_->environment();
+  if (shim_ && (!program || program->dynamic)) launch.environment = shim_->environment();
   if (reports_) launch.descriptors.push_back(reports_->tap.for_program());
   auto waiting = WaitingProgram::make(launch);
   if (!waiting) return std::unexpected(waiting.error());
@@ -294,13 +294,15 @@ void Run::restore(Follower* follower) {
     }
   }
   summary_.restored = threads_->restore();
+  if (follower != nullptr) follower->stop();
+  const bool unseen = !polls() && follower != nullptr && follower->let_go_early();
+  if (unseen) begin_polling();
   // Newcomers are given back what their makers had.
-  if (polls())
+  if (polls() || unseen)
     BirthsUnderWay().wait_until_none([this] {
       const bool found_new = births_->poll();
       return BirthsUnderWay::Look{threads_->processes(), found_new};
     });
-  if (follower != nullptr) follower->stop();
   std::ranges::copy(executed_.notes(), std::back_inserter(summary_.notes));
 }
 

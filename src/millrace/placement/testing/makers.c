@@ -3,9 +3,12 @@
  *   takes fork() long.
  * makers keeps COUNT MB: prints "ready"; with so much memory makes COUNT processes that sleep, one after the other, and
  *   sleeps itself.
- * makers main-exits: main ends; another thread prints "ready" and makes a thread once it gets SIGUSR1. */
+ * makers main-exits: main ends; another thread prints "ready" and, once it gets SIGUSR1, takes class other and makes a
+ *   thread. */
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,6 +80,8 @@ static void* outlive(void* argument) {
   fflush(stdout);
   while (!asked)
     usleep(1000);
+  const struct sched_param none = {0};
+  sched_setscheduler(0, SCHED_OTHER, &none);
   pthread_create(&thread, NULL, wait_long, NULL);
   return wait_long(argument);
 }
