@@ -94,9 +94,10 @@ Status FrameLoop::set_schedule() {
     return executor_.set(layout_, *fixed);
   }
   const auto* given = std::get_if<SearchOptions>(&options_.schedule);
-  auto search = ScheduleSearch::start(run_.workplace_, executor_,
-                                      given != nullptr ? *given : free_search(run_.workplace_),
-                                      options_.pipeline, options_.planes, layout_);
+  SearchOptions asked = given != nullptr ? *given : free_search(run_.workplace_);
+  asked.adaptive.frames = input_.total();
+  auto search = ScheduleSearch::start(run_.workplace_, executor_, asked, options_.pipeline, options_.planes,
+                                      layout_);
   if (!search) return std::unexpected(search.error());
   search_.emplace(std::move(*search));
   return {};

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 namespace millrace::image {
@@ -18,8 +19,21 @@ constexpr double longest_distrust = 0.1;  // seconds
 // than about the schedule, and switching takes as long as a few of them. Not where tails are what counts.
 constexpr double least_observed_seconds = 5e-4;
 
+// What the compiler was seen to take for a kernel, and for being loaded. It runs beside the frames.
+constexpr double kernel_compile_seconds = 0.25;
+constexpr double compiler_start_seconds = 0.15;
+
 constexpr int urgent_requests = 2;
 constexpr int profile_length = 32;  // schedules whose costs are remembered
+
+// Planes share their kernels, and those of single stages are built in.
+double expected_compile_seconds(const KernelBuild& build) {
+  std::set<std::string> kernels;
+  for (const KernelSpec& spec : build.specs) {
+    if (spec.stages.size() > 1) kernels.insert(spec.key());
+  }
+  return compiler_start_seconds + kernel_compile_seconds * static_cast<double>(kernels.size());
+}
 
 bool is_pointwise(const FrameLayout& layout) {
   return std::ranges::all_of(layout.planes, [](const PlaneLayout& plane) {
@@ -45,19 +59,20 @@ std::vector<int> first_candidates(const ScheduleSpace& space, const FrameLayout&
                                    .isa = isa});
     if (found && std::ranges::find(first, *found) == first.end()) first.push_back(*found);
   };
-  // What starts without a compilation, then the same with its kernels fused.
-  add(Structure::tiled, Fusion::none, {256, 64}, in_flight);
   // One kernel that reads and writes each pixel once has nothing to keep in a cache, and tiles only cost
   // calls.
   if (is_pointwise(layout)) add(Structure::sequential, Fusion::pointwise, {0, 0}, in_flight);
   add(Structure::tiled, Fusion::pointwise, {256, 64}, in_flight);
+  // What starts without a compilation.
+  add(Structure::tiled, Fusion::none, {256, 64}, in_flight);
+  // A short stream has time for the first two or three of these only.
+  add(Structure::sequential, Fusion::pointwise, {0, 0}, in_flight);
+  add(Structure::sliding, Fusion::pointwise, {0, 32}, in_flight);
   add(Structure::tiled, Fusion::pointwise, {0, 64}, in_flight);
+  add(Structure::backward_cached, Fusion::pointwise, {256, 64}, in_flight);
+  add(Structure::tiled, Fusion::pointwise, {128, 128}, in_flight);
   add(Structure::backward, Fusion::all, {0, 0}, in_flight);
   add(Structure::backward, Fusion::all, {256, 16}, in_flight);
-  add(Structure::sliding, Fusion::pointwise, {0, 32}, in_flight);
-  add(Structure::sequential, Fusion::pointwise, {0, 0}, in_flight);
-  add(Structure::tiled, Fusion::pointwise, {128, 128}, in_flight);
-  add(Structure::backward_cached, Fusion::pointwise, {256, 64}, in_flight);
   if (!freedom.frames_in_flight) add(Structure::tiled, Fusion::pointwise, {256, 64}, threads);
   return first;
 }
@@ -82,6 +97,10 @@ Result<std::unique_ptr<AdaptiveScheduler>> AdaptiveScheduler::make(Executor& exe
                                      .prior = all.prior(),
                                      .build = all.build_of(),
                                      .resources = all.threads()};
+  result->frames_ = options.frames;
+  tuner_options.build_slowdown = 1.0 / std::max(1, options.freedom.max_threads);
+  for (const KernelBuild& build : all.builds())
+    tuner_options.build_seconds.push_back(expected_compile_seconds(build));
   if (options.profile) tuner_options.remembered = tuning::from_profile(*options.profile, all.space());
   auto tuner = tuning::Tuner::make(all.space(), std::move(tuner_options));
   if (!tuner) return std::unexpected(tuner.error());
@@ -154,9 +173,16 @@ bool AdaptiveScheduler::drop_refused() {
   return tuner_->cannot_run(dropped);
 }
 
+// Nothing is known where there are more frames than was said.
+std::optional<std::int64_t> AdaptiveScheduler::frames_left() const {
+  if (!frames_ || *frames_ < done_) return std::nullopt;
+  return *frames_ - done_;
+}
+
 Result<int> AdaptiveScheduler::prepare() {
   while (observation_.frames == 0) {
     const std::int64_t start = now_ns();
+    tuner_->frames_left(frames_left());
     if (!tuner_->wanted_builds().empty()) follow_builds();
     const tuning::Trial trial = tuner_->ask();
     const std::int64_t asked = now_ns();
@@ -181,6 +207,7 @@ Status AdaptiveScheduler::run(std::span<const FrameTask> frames, double waited) 
   const std::int64_t start = now_ns();
   if (Status done = executor_.run(frames); !done) return done;
   const std::int64_t end = now_ns();
+  done_ += std::ssize(frames);
   // A stand-in, or the last few frames of a stream, tell nothing about the candidate.
   if (!executor_.stand_in() && static_cast<int>(frames.size()) == executor_.in_use().frames_in_flight)
     observe(static_cast<int>(frames.size()), start, end, waited);

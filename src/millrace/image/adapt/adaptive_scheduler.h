@@ -19,6 +19,7 @@ struct AdaptiveOptions {
   ScheduleFreedom freedom;
   std::uint64_t seed = 1;
   std::optional<tuning::Profile> profile;  // what earlier runs learnt
+  std::optional<std::int64_t> frames;      // that there will be, where that is known; may be wrong
 };
 
 // Drives an executor. Used by the thread that owns the executor.
@@ -49,6 +50,7 @@ class AdaptiveScheduler {
   AdaptiveScheduler(Executor& executor, KernelLibrary& library);
 
   [[nodiscard]] Result<bool> is_built(const KernelBuild& build);
+  [[nodiscard]] std::optional<std::int64_t> frames_left() const;
   void start_ready();
   void follow_builds();
   [[nodiscard]] bool drop_refused();
@@ -60,8 +62,10 @@ class AdaptiveScheduler {
   std::optional<tuning::Tuner> tuner_;
   int requested_ = -1;  // the build that was last asked of the library
   int requests_ = 0;
-  int candidate_ = -1;  // that the executor is set to
-  bool warm_ = false;   // it has run a frame since it was switched to
+  std::optional<std::int64_t> frames_;  // of the stream
+  std::int64_t done_ = 0;               // of them
+  int candidate_ = -1;                  // that the executor is set to
+  bool warm_ = false;                   // it has run a frame since it was switched to
   Schedule incumbent_;
   double trusted_at_ = 0;                         // when a frame last was worth trusting
   std::int64_t switching_ns_ = 0;                 // since the last observation

@@ -16,7 +16,7 @@ double delay(double frame, double factor, std::uint64_t seed) {
   ChangeDetector detector;
   constexpr double step = 5;
   while (machine.time() < step + 20) {
-    const double seconds = machine.run(frame * (machine.time() < step ? 1 : factor), false);
+    const double seconds = machine.run(frame * (machine.time() < step ? 1 : factor));
     if (detector.add(machine.time(), std::log(seconds)) && machine.time() > step)
       return machine.time() - step;
   }
@@ -39,7 +39,7 @@ TEST_P(ChangeDetectorTest, StaysQuietUnderNoiseAndSingleBursts) {
     SimulatedMachine machine({.sigma = 0.08, .drift = 0.02, .burst_seconds = 0.02}, seed);
     ChangeDetector detector;
     while (machine.time() < 60) {
-      const double seconds = machine.run(GetParam(), false);
+      const double seconds = machine.run(GetParam());
       alarms += detector.add(machine.time(), std::log(seconds)) ? 1 : 0;
     }
   }

@@ -20,6 +20,8 @@ std::string_view name_of(EventKind kind) {
     return "profile forgotten";
   case EventKind::refused:
     return "refused";
+  case EventKind::declined:
+    return "no trial";
   }
   return "";
 }

@@ -18,6 +18,7 @@ enum class EventKind {
   context,            // the caller announced a change
   profile_forgotten,  // what was remembered turned out wrong
   refused,            // the machine refused to run the candidate, and others with it
+  declined,           // a trial, since it would cost more than it can gain in what is left of the stream
 };
 
 enum class Reason {
@@ -44,11 +45,14 @@ struct Event {
   double time = 0;  // of the stream, seconds on the observations' clock
   int candidate = -1;
   int against = -1;  // the incumbent at that time; -1: none
-  int frames = 0;    // that the candidate ran in this trial
+  // That the candidate ran in this trial; declined: that are left of the stream.
+  std::int64_t frames = 0;
   double cost = 0;   // the trial's typical cost of the candidate: seconds, or the deadline objective's number
   double ratio = 1;  // estimate
   double low = 1;    // its confidence interval
   double high = 1;
+  double gain = 0;  // declined: seconds that the trial was expected to gain and to lose
+  double loss = 0;
   Reason chosen = Reason::prior;    // why it was tried
   Reason verdict = Reason::better;  // how it ended; meaningless unless a trial
 };
@@ -71,7 +75,7 @@ class DecisionRecord {
   std::vector<Event> ring_;
   std::size_t next_ = 0;
   bool full_ = false;
-  std::array<std::int64_t, 7> counts_{};  // by kind
+  std::array<std::int64_t, 8> counts_{};  // by kind
 };
 
 }  // namespace millrace::tuning

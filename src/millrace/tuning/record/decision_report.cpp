@@ -10,6 +10,9 @@ std::string describe(const Event& event, const Space& space, double start) {
     return line + fmt::format(": {}", text_of(event.chosen));
   case EventKind::refused:
     return line + ": the machine refuses to run it; it and its like are left out";
+  case EventKind::declined:
+    return line + fmt::format(": {} frame{} left, a trial costs more than it can gain ({:.1f} ms, {:.1f} ms)",
+                              event.frames, event.frames == 1 ? "" : "s", 1e3 * event.loss, 1e3 * event.gain);
   case EventKind::trial:
   case EventKind::incumbent:
     if (event.verdict == Reason::successor) return line + fmt::format(": it {}", text_of(event.verdict));
@@ -34,6 +37,13 @@ nlohmann::json to_json(const Event& event, const Space& space, double start) {
   if (event.verdict == Reason::successor) json["chosen"] = text_of(event.verdict);
   if (event.verdict == Reason::successor) return json;
   if (event.kind == EventKind::drift) json["ratio"] = event.ratio;
+  if (event.kind == EventKind::declined) {
+    json["frames_left"] = event.frames;
+    json["expected_gain_seconds"] = event.gain;
+    json["expected_loss_seconds"] = event.loss;
+    json["chosen"] = text_of(event.chosen);
+    return json;
+  }
   if (event.against < 0) return json;
   json["against"] = space.name_of(event.against);
   json["frames"] = event.frames;

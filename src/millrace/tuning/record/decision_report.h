@@ -18,7 +18,8 @@ namespace millrace::tuning {
 // ("candidate"). Of trials and new incumbents also what they were compared with ("against"), the frames they
 // ran
 // ("frames"), their typical cost ("cost"), the ratio of the costs with its interval ("ratio", "low", "high"),
-// why they were tried ("chosen") and how it ended ("verdict").
+// why they were tried ("chosen") and how it ended ("verdict"). Of trials that were not made the frames that
+// were left ("frames_left") and what was expected of them ("expected_gain_seconds", "expected_loss_seconds").
 [[nodiscard]] nlohmann::json to_json(const Event& event, const Space& space, double start);
 
 }  // namespace millrace::tuning

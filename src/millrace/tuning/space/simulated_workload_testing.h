@@ -176,9 +176,9 @@ class SimulatedMachine {
     return std::exp(drift_) * (time_ < burst_end_ ? noise_.burst_slowdown : 1);
   }
 
-  // Runs one frame that takes `seconds` in quiet; `cold`: the first after a switch.
-  double run(double seconds, bool cold) {
-    double taken = seconds * weather() * std::exp(noise_.sigma * normal_(frames_)) * (cold ? 1.3 : 1);
+  // Runs one frame that takes `seconds` in quiet.
+  double run(double seconds) {
+    double taken = seconds * weather() * std::exp(noise_.sigma * normal_(frames_));
     if (uniform_(frames_) < noise_.outlier_share) taken *= 2 + 8 * uniform_(frames_);
     time_ += taken;
     while (time_ >= next_step_)

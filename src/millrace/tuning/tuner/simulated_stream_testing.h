@@ -17,11 +17,14 @@ struct StreamResult {
   int switches = 0;        // of the incumbent
   int false_switches = 0;  // to a candidate that costs over 1 % more than the one before
   std::int64_t frames = 0;
-  double lost_to_trials = 0;  // seconds the tuner reckons to have lost
+  double lost_to_trials = 0;   // seconds the tuner reckons to have lost
+  std::int64_t to_others = 0;  // frames of challengers
 };
 
 struct StreamOptions {
   double seconds = 60;
+  std::int64_t frames = 0;  // the stream ends after so many, which the tuner is told; 0: after the seconds
+  double cold = 0.3;        // what the first frame after a switch takes more, in frames
   Noise noise;
   std::uint64_t seed = 1;
   double change_at = -1;  // seconds; below 0: never
@@ -29,7 +32,7 @@ struct StreamOptions {
   double announce_after = -1;  // seconds from the change to context_changed(); below 0: never
   double compile_seconds = 0;  // of each wanted build
   double compile_slowdown = 1.3;
-  std::function<void(const Observation&, const Tuner&)> watch = [](const Observation&, const Tuner&) {};
+  std::function<void(const Observation&, Tuner&)> watch = [](const Observation&, Tuner&) {};
 };
 
 // The books of a stream.
@@ -37,8 +40,8 @@ class StreamMeter {
  public:
   explicit StreamMeter(const SimulatedWorkload& workload) : workload_(workload) {}
 
-  void ran(int candidate, double weather, bool cold) {
-    taken_ += workload_.seconds(candidate) * weather * (cold ? 1.3 : 1);
+  void ran(int candidate, double weather, double cold) {
+    taken_ += workload_.seconds(candidate) * weather * (1 + cold);
     least_ += workload_.seconds(workload_.best()) * weather;
     ++result_.frames;
   }
@@ -80,7 +83,13 @@ inline StreamResult run_tuner(SimulatedWorkload& workload, Tuner& tuner, const S
   double compiled_at = 0;
   bool changed = false;
   bool announced = options.announce_after < 0;
-  while (machine.time() < options.seconds) {
+  std::int64_t frames = 0;
+  std::int64_t to_others = 0;
+  const auto over = [&] {
+    return options.frames > 0 ? frames == options.frames : machine.time() >= options.seconds;
+  };
+  for (; !over(); ++frames) {
+    if (options.frames > 0) tuner.frames_left(options.frames - frames);
     if (!changed && options.change_at >= 0 && machine.time() >= options.change_at) {
       options.change(workload);
       meter.changed(machine.time());
@@ -95,14 +104,16 @@ inline StreamResult run_tuner(SimulatedWorkload& workload, Tuner& tuner, const S
       compiling = -1;
     }
     const Trial trial = tuner.ask();
+    to_others += trial.role == Role::challenger ? 1 : 0;
     if (compiling < 0 && !tuner.wanted_builds().empty()) {
       compiling = tuner.wanted_builds().front();
       compiled_at = machine.time() + options.compile_seconds;
     }
     const bool cold = trial.candidate != ran;
     const double disturbance = compiling >= 0 ? options.compile_slowdown : 1;
-    meter.ran(trial.candidate, machine.weather(), cold);
-    const double seconds = machine.run(workload.seconds(trial.candidate) * disturbance, cold);
+    const double slower = cold ? options.cold : 0;
+    meter.ran(trial.candidate, machine.weather(), slower);
+    const double seconds = machine.run(workload.seconds(trial.candidate) * disturbance * (1 + slower));
     const Observation observation{.candidate = trial.candidate,
                                   .time = machine.time(),
                                   .seconds = seconds,
@@ -114,6 +125,7 @@ inline StreamResult run_tuner(SimulatedWorkload& workload, Tuner& tuner, const S
   }
   StreamResult result = meter.result();
   result.lost_to_trials = tuner.seconds_lost();
+  result.to_others = to_others;
   return result;
 }
 
@@ -131,8 +143,9 @@ inline StreamResult run_alternative(SimulatedWorkload& workload, Alternative& al
     }
     const int candidate = alternative.ask();
     const bool cold = candidate != ran;
-    meter.ran(candidate, machine.weather(), cold);
-    alternative.tell(candidate, machine.run(workload.seconds(candidate), cold));
+    const double slower = cold ? options.cold : 0;
+    meter.ran(candidate, machine.weather(), slower);
+    alternative.tell(candidate, machine.run(workload.seconds(candidate) * (1 + slower)));
     ran = candidate;
     meter.incumbent_is(alternative.incumbent(), machine.time());
   }

@@ -33,6 +33,7 @@ constexpr double reinvested_gain = 0.25;  // log ratio from which on a promotion
 constexpr int profile_verifications = 3;
 constexpr double profile_deviation = 0.08;
 constexpr double profile_surprise = 0.15;
+constexpr double clearly_better = 0.05;  // log ratio, of what a profile does not know
 constexpr double profile_opening = 0.3;  // share of the opening budget
 
 }  // namespace
@@ -54,6 +55,11 @@ Result<Tuner> Tuner::make(const Space& space, TunerOptions options) {
   const auto positive = [](double value) { return value > 0 && std::isfinite(value); };
   if (!std::ranges::all_of(options.first, inside)) {
     return usage_error("a candidate to try first is not one of the {} in the space", space.size());
+  }
+  if (!std::ranges::all_of(options.build, [&](int build) {
+        return build < 0 || options.build_seconds.empty() || build < std::ssize(options.build_seconds);
+      })) {
+    return usage_error("build_seconds needs a value for each build");
   }
   if (!fits(options.prior) || !fits(options.build) || !fits(options.resources)) {
     return usage_error("prior, build and resources need one value for each of the {} candidates",
@@ -83,13 +89,29 @@ double Tuner::resources(int candidate) const {
 
 // Late, because until the first frame the caller may say what is ready.
 void Tuner::start() {
-  const bool remembered = options_.remembered && runnable(options_.remembered->incumbent);
+  bool remembered = options_.remembered && runnable(options_.remembered->incumbent);
   incumbent_ = remembered ? options_.remembered->incumbent : first_guess();
   learn_remembered();
   model_.observe(incumbent_, level_, least_deviation);
+  if (const int better = remembered ? better_than_remembered() : -1; better >= 0) {
+    remembered = false;
+    of(incumbent_).remembered = level_;
+    level_ = model_.mean(better);
+    incumbent_ = better;
+  }
+  from_profile_ = remembered;
   crowning_ = {.kind = EventKind::started,
                .candidate = incumbent_,
                .chosen = remembered ? Reason::remembered : Reason::prior};
+}
+
+// What the caller suggests most, where the profile's run could not try it, since it was not compiled yet, and
+// where it is believed to be clearly better than what that run found without it.
+int Tuner::better_than_remembered() const {
+  if (options_.first.empty()) return -1;
+  const int best = options_.first.front();
+  if (best == incumbent_ || !runnable(best) || of(best).remembered) return -1;
+  return model_.mean(best) - level_ < -clearly_better ? best : -1;
 }
 
 // What to begin with where nothing was measured: the caller's list, else the least prior cost.
@@ -132,7 +154,10 @@ Trial Tuner::ask() {
   if (incumbent_ < 0) start();
   if (!race_) return {incumbent_, 1, Role::incumbent};
   const Race::Next next = race_->next();
-  if (next.challenger) return {trial_.candidate, next.batches, Role::challenger};
+  if (next.challenger) {
+    const std::int64_t most = std::max<std::int64_t>(1, frames_for_verification());
+    return {trial_.candidate, static_cast<int>(std::min<std::int64_t>(next.batches, most)), Role::challenger};
+  }
   return {incumbent_, next.batches, Role::incumbent};
 }
 
@@ -169,6 +194,7 @@ void Tuner::tell(const Observation& observation) {
     if (returning_)
       budget_.spend(std::max(0.0, observation.seconds - observation.frames * incumbent_seconds_));
     returning_ = false;
+    learn_trial_loss();
     tell_incumbent(observation, log_cost);
   }
   if (!race_) consider();
@@ -223,7 +249,9 @@ void Tuner::tell_race(const Observation& observation, double log_cost) {
     budget_.spend(race_excess_ - race_charged_);
     race_charged_ = race_excess_;
   }
-  const Verdict verdict = race_->tell(log_cost, observation.trusted);
+  if (challenger) verification_frames_ -= observation.frames;
+  Verdict verdict = race_->tell(log_cost, observation.trusted);
+  if (verdict == Verdict::open && out_of_means(challenger)) verdict = Verdict::undecided;
   if (verdict == Verdict::open) return;
   returning_ = challenger;
   conclude(verdict);
@@ -274,6 +302,7 @@ void Tuner::end_race(Reason verdict) {
   race_.reset();
   choice_ = {};
   consider_at_ = now_;
+  if (!returning_) learn_trial_loss();
 }
 
 void Tuner::promote(double level, const Event& trial) {
@@ -295,6 +324,7 @@ void Tuner::promote(double level, const Event& trial) {
   verify_soon();
   // Where one step down was found there may be more: a part of what it saves goes into looking.
   budget_.open(now_, std::min(1.0, gain / reinvested_gain));
+  open_trials(std::min(1.0, gain / reinvested_gain));
 }
 
 // A profile that misjudges two of the few that are verified, or whose incumbent is beaten clearly, is another
@@ -317,7 +347,9 @@ void Tuner::check_profile(int candidate, double log_ratio, double error) {
   }
   options_.remembered.reset();
   profile_trials_ = 0;
+  from_profile_ = false;
   budget_.open(now_, 1);
+  open_trials(1);
   record_.add({.kind = EventKind::profile_forgotten, .time = now_, .candidate = incumbent_});
 }
 
@@ -332,6 +364,7 @@ void Tuner::doubt(double deviation, double scale) {
   model_.observe(incumbent_, level_, incumbent_deviation);
   budget_.open(now_, scale);
   budget_.grant(opening_frames * incumbent_seconds_ * scale);
+  open_trials(scale);
   choice_ = {};
   consider_at_ = now_;
   verify_soon();
@@ -346,6 +379,7 @@ void Tuner::context_changed(double time) {
   detector_.reset();
   noise_.interrupt();
   alarm_scale_ = 1;
+  from_profile_ = false;
   doubt(context_deviation, 1);
 }
 

@@ -18,6 +18,10 @@
 //
 // How much (TrialBudget): the seconds that may be lost accrue with time, many at the beginning, few later.
 //
+// Whether at all (TrialValue): where the caller knows how many frames are left, a trial is made only where
+// what it is expected to gain over them exceeds what it is expected to lose, and all of them together may
+// lose a small share of the stream. What switching costs beyond the slower frames is learnt from the trials.
+//
 // When again (ChangeDetector): a two-sided CUSUM (Page 1954) of the incumbent's own log cost finds changes.
 // The knowledge is then widened, not thrown away, and the budget of the beginning is granted anew, less of it
 // after alarms that led to nothing. Discounting all knowledge by age, as bandits for changing rewards do
@@ -34,6 +38,7 @@
 #include "millrace/tuning/space/space.h"
 #include "millrace/tuning/trial/race.h"
 #include "millrace/tuning/trial/trial_budget.h"
+#include "millrace/tuning/trial/trial_value.h"
 
 #include <cstdint>
 #include <optional>
@@ -66,6 +71,10 @@ struct TunerOptions {
   // What must be compiled before a candidate can run: those with the same number share one compilation; below
   // 0: nothing. Empty: nothing for all.
   std::vector<int> build;
+  // For each build, the seconds that its compilation is expected to take, and the share of its speed that the
+  // stream loses meanwhile. Used where it is known how much of the stream is left. Empty: 0 for all.
+  std::vector<double> build_seconds;
+  double build_slowdown = 0.5;
   // What a candidate occupies (threads), at least 1; used by the deadline objective. Empty: 1 for all.
   std::vector<double> resources;
   // From a profile: used from the first frame on, verified by a few trials, forgotten when it proves wrong.
@@ -99,6 +108,10 @@ class Tuner {
   // The candidates whose compilation is wished for, the most promising in front; at most wanted_builds. They
   // stay until ready(), cannot_compile() or cannot_run() is called for them; the tuner never waits for them.
   [[nodiscard]] std::span<const int> wanted_builds() const { return wanted_; }
+  // How many frames are to come; nullopt (and before the first call): not known, perhaps without end. The
+  // answer may be another before every ask().
+  void frames_left(std::optional<std::int64_t> frames);
+
   // What the candidate needs has been compiled; holds for all candidates of the same build.
   void ready(int candidate);
   // What it needs cannot be compiled: neither it nor the others of the same build are asked for again. Not
@@ -145,12 +158,14 @@ class Tuner {
     int candidate = -1;
     Reason reason = Reason::improvement;
     double expected_loss = 0;  // seconds
+    double improvement = 0;    // expected, in log cost
   };
 
   Tuner(const Space& space, TunerOptions options);
 
   void start();
   [[nodiscard]] int first_guess() const;
+  [[nodiscard]] int better_than_remembered() const;
   void replace_incumbent();
   void start_clock(const Observation& observation);
   void charge_switching(double seconds);
@@ -172,6 +187,16 @@ class Tuner {
   [[nodiscard]] Choice chosen(int candidate, Reason reason) const;
   void begin_race();
   void want_build(int candidate);
+
+  // With a known end (tuner_horizon.cpp).
+  void open_trials(double scale);
+  [[nodiscard]] TrialValue value_of(const Choice& choice) const;
+  [[nodiscard]] double build_seconds(int candidate) const;
+  [[nodiscard]] bool pays(const Choice& choice);
+  void tell_declined();
+  [[nodiscard]] std::int64_t frames_for_verification() const;
+  [[nodiscard]] bool out_of_means(bool challenger) const;
+  void learn_trial_loss();
 
   [[nodiscard]] Knowledge& of(int candidate) { return knowledge_[static_cast<std::size_t>(candidate)]; }
   [[nodiscard]] const Knowledge& of(int candidate) const {
@@ -208,6 +233,16 @@ class Tuner {
   Event trial_;  // of the race, as far as known
   double race_excess_ = 0;
   double race_charged_ = 0;
+
+  std::optional<std::int64_t> frames_left_;
+  bool funded_ = false;             // the first trials of a stream whose end is known
+  bool from_profile_ = false;       // what the profile says runs, and is only verified
+  double verification_frames_ = 0;  // that may be given to others meanwhile
+  double overrun_ = 0;           // seconds that a trial typically loses beyond what is expected of its frames
+  double spent_before_ = 0;      // the trial that is going on or was the last, whose loss was
+  double expected_before_ = -1;  // expected to be this; below 0: it is settled
+  Choice declined_;              // the best of what does not pay, of the last look
+  bool decline_told_ = false;
 
   Choice choice_;           // waits for credit
   double consider_at_ = 0;  // nothing was worth a trial: look again then

@@ -24,6 +24,11 @@ constexpr double frames_of_a_bad_trial = 2;
 // equal.
 constexpr double opening_margin = 0.03;
 
+// The share of what a new stream may lose that verifying a profile may, and the frames without which a trial
+// says nothing: one that warms up, one that counts.
+constexpr double profile_share = 0.3;
+constexpr std::int64_t least_trial_frames = 2;
+
 constexpr int rivals = 4;
 // Between two looks at what is not promising, in frames: a look loses about one.
 constexpr double first_verify_frames = 100;
@@ -34,14 +39,25 @@ constexpr double verify_interval_growth = 1.5;
 
 void Tuner::consider() {
   if (recent_.size() < frames_before_a_race) return;
+  if (frames_left_ && !funded_) {
+    incumbent_seconds_ = recent_.median_seconds();
+    funded_ = true;
+    open_trials(from_profile_ ? profile_share : 1);
+  }
+  declined_ = {};
+  if (choice_.candidate >= 0 && !pays(choice_)) {
+    choice_ = {};
+    tell_declined();
+  }
   if (choice_.candidate < 0) {
     if (now_ < consider_at_) return;
     incumbent_seconds_ = recent_.median_seconds();
     choice_ = choose();
     consider_at_ = now_ + patience;
-    if (choice_.candidate < 0) return;
+    if (choice_.candidate < 0) return tell_declined();
   }
-  if (budget_.credit() >= choice_.expected_loss) begin_race();
+  if (budget_.credit() >= choice_.expected_loss && frames_for_verification() >= least_trial_frames)
+    begin_race();
 }
 
 void Tuner::begin_race() {
@@ -55,13 +71,19 @@ void Tuner::begin_race() {
   race_.emplace(options_.objective, margin, noise_.sigma(), recent_.last(baseline_frames, storage));
   race_excess_ = 0;
   race_charged_ = 0;
+  spent_before_ = budget_.spent();
+  expected_before_ = choice_.expected_loss - (frames_left_ ? overrun_ : 0);
 }
 
 Tuner::Choice Tuner::chosen(int candidate, Reason reason) const {
-  const double excess = expected_excess(model_.mean(candidate) - level_, model_.deviation(candidate));
+  const double mean = model_.mean(candidate) - level_;
+  const double deviation = model_.deviation(candidate);
+  const double excess = expected_excess(mean, deviation);
   // There and back.
-  return {candidate, reason,
-          2 * switching_seconds_ + incumbent_seconds_ * (switching_frames + frames_of_a_bad_trial * excess)};
+  const double loss =
+      2 * switching_seconds_ + incumbent_seconds_ * (switching_frames + frames_of_a_bad_trial * excess);
+  return {candidate, reason, loss + (frames_left_ ? overrun_ : 0),
+          expected_improvement(mean, deviation, Race::least_margin)};
 }
 
 Tuner::Choice Tuner::choose() {
@@ -75,7 +97,10 @@ Tuner::Choice Tuner::queued() {
   if (recheck_ >= 0 && wanted_.empty()) {
     const int candidate = recheck_;
     recheck_ = -1;
-    if (candidate != incumbent_ && runnable(candidate)) return chosen(candidate, Reason::verification);
+    if (candidate != incumbent_ && runnable(candidate)) {
+      const Choice again = chosen(candidate, Reason::verification);
+      if (pays(again)) return again;
+    }
   }
   if (options_.remembered) {
     if (!runnable(options_.remembered->incumbent)) want_build(options_.remembered->incumbent);
@@ -87,13 +112,19 @@ Tuner::Choice Tuner::queued() {
       if (best < 0 || *remembered < *of(best).remembered) best = c;
     }
     if (best < 0) return {};
+    const Choice choice = chosen(best, Reason::remembered);
+    if (!pays(choice)) return {};
     --profile_trials_;
-    return chosen(best, Reason::remembered);
+    return choice;
   }
   for (const int candidate : options_.first) {
     if (candidate == incumbent_ || of(candidate).trials > 0 || !of(candidate).available) continue;
-    if (of(candidate).ready) return chosen(candidate, Reason::suggested);
-    want_build(candidate);
+    if (!of(candidate).ready) {
+      want_build(candidate);
+      continue;
+    }
+    const Choice choice = chosen(candidate, Reason::suggested);
+    if (pays(choice)) return choice;
   }
   return {};
 }
@@ -127,7 +158,8 @@ Tuner::Choice Tuner::most_promising() {
     const double score = improvement / choice.expected_loss;
     // Equals are tried in random order, so that their number does not lead along one knob.
     const double jitter = 1 + 1e-3 * static_cast<double>(random_() >> 40) / static_cast<double>(1 << 24);
-    if (improvement * horizon < choice.expected_loss || score * jitter <= best_score) continue;
+    if (score * jitter <= best_score) continue;
+    if (frames_left_ ? !pays(choice) : improvement * horizon < choice.expected_loss) continue;
     best_score = score * jitter;
     best = choice;
   }
@@ -166,13 +198,16 @@ Tuner::Choice Tuner::rival() {
     found = next;
     found_value = least;
   }
-  return found < 0 ? Choice{} : chosen(found, Reason::verification);
+  if (found < 0) return {};
+  const Choice choice = chosen(found, Reason::verification);
+  return pays(choice) ? choice : Choice{};
 }
 
 void Tuner::want_build(int candidate) {
   if (std::ssize(wanted_) >= options_.wanted_builds || !of(candidate).available || of(candidate).ready)
     return;
   if (std::ranges::any_of(wanted_, [&](int wanted) { return same_build(candidate, wanted); })) return;
+  if (!pays(chosen(candidate, Reason::suggested))) return;
   wanted_.push_back(candidate);
 }
 

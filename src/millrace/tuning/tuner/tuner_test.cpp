@@ -175,7 +175,7 @@ TEST_P(TunerTest, NeverAsksForWhatIsNotReadyOrCannotRun) {
     const Trial trial = tuner.ask();
     ASSERT_TRUE(runnable[static_cast<std::size_t>(trial.candidate)]);
     ASSERT_LE(tuner.wanted_builds().size(), 2U);
-    const double seconds = machine.run(work.seconds(trial.candidate), trial.candidate != ran);
+    const double seconds = machine.run(work.seconds(trial.candidate) * (trial.candidate != ran ? 1.3 : 1));
     tuner.tell({.candidate = trial.candidate,
                 .time = machine.time(),
                 .seconds = seconds,
@@ -227,7 +227,7 @@ TEST_P(TunerTest, WhatCannotRunIsNeverAskedForAgainAndTakesNobodyOfItsBuildAlong
       ASSERT_EQ(tuner.record().count(EventKind::refused), rounds);
       continue;
     }
-    const double seconds = machine.run(work.seconds(trial.candidate), trial.candidate != ran);
+    const double seconds = machine.run(work.seconds(trial.candidate) * (trial.candidate != ran ? 1.3 : 1));
     tuner.tell({.candidate = trial.candidate,
                 .time = machine.time(),
                 .seconds = seconds,
@@ -414,7 +414,7 @@ TEST(Tuner, UnderADeadlineItFindsTheFewestThreadsThatMeetIt) {
   while (machine.time() < 30) {
     const int c = tuner->ask().candidate;
     // 1 thread: 36 ms and late, 2: 18 ms and tight, 4: 9 ms, 8: 4.5 ms.
-    const double seconds = machine.run(0.036 / threads[static_cast<std::size_t>(c)], false);
+    const double seconds = machine.run(0.036 / threads[static_cast<std::size_t>(c)]);
     tuner->tell({.candidate = c, .time = machine.time(), .seconds = seconds, .trusted = c == ran});
     ran = c;
   }

@@ -1,0 +1,102 @@
+// What the tuner does differently where it knows how many frames are left.
+#include "millrace/tuning/tuner/tuner.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace millrace::tuning {
+namespace {
+
+// Of the frames of a stream that runs by its profile: what may be given to other candidates.
+constexpr double verification_share = 0.01;
+
+// Frames of both sides until the better of two may take over: two pairs of blocks (race.h).
+constexpr double frames_of_a_race = 13;
+
+// What is lost to switching and cold caches before anything was learnt of it, in frames.
+constexpr double overrun_frames = 4;
+constexpr double overrun_renewal = 0.3;
+constexpr double most_overrun_frames = 50;  // one trial beside which the machine stood still
+
+}  // namespace
+
+void Tuner::frames_left(std::optional<std::int64_t> frames) {
+  frames_left_ = frames;
+  if (!frames) budget_.allow_all();
+}
+
+// Trials may lose another share of what is left.
+void Tuner::open_trials(double scale) {
+  if (!frames_left_ || !funded_) return;
+  const auto left = static_cast<double>(*frames_left_);
+  budget_.allow(left * incumbent_seconds_, scale);
+  verification_frames_ += std::min(1.0, scale) * verification_share * left;
+  if (overrun_ == 0) overrun_ = overrun_frames * incumbent_seconds_;
+  decline_told_ = false;
+}
+
+double Tuner::build_seconds(int candidate) const {
+  if (of(candidate).ready || options_.build_seconds.empty()) return 0;
+  return options_
+      .build_seconds[static_cast<std::size_t>(options_.build[static_cast<std::size_t>(candidate)])];
+}
+
+TrialValue Tuner::value_of(const Choice& choice) const {
+  const double compiling = build_seconds(choice.candidate);
+  return {.improvement = choice.improvement,
+          .frame_seconds = incumbent_seconds_,
+          .frames_left = static_cast<double>(frames_left_.value_or(std::numeric_limits<std::int64_t>::max())),
+          .frames_until =
+              frames_of_a_race + (compiling > 0 ? compiling / std::max(incumbent_seconds_, 1e-9) : 0),
+          .loss = choice.expected_loss + compiling * options_.build_slowdown};
+}
+
+// Where nobody knows how much is left, other rules decide.
+bool Tuner::pays(const Choice& choice) {
+  if (!frames_left_) return true;
+  const TrialValue value = value_of(choice);
+  if (value.pays()) return true;
+  const auto worth = [](const TrialValue& of) { return of.gain() / of.loss; };
+  if (declined_.candidate < 0 || worth(value) > worth(value_of(declined_))) declined_ = choice;
+  return false;
+}
+
+// The best of what does not pay, once for each time that trials were opened: the rest would say the same.
+void Tuner::tell_declined() {
+  if (declined_.candidate < 0 || decline_told_) return;
+  decline_told_ = true;
+  const TrialValue value = value_of(declined_);
+  record_.add({.kind = EventKind::declined,
+               .time = now_,
+               .candidate = declined_.candidate,
+               .against = incumbent_,
+               .frames = *frames_left_,
+               .gain = value.gain(),
+               .loss = value.loss,
+               .chosen = declined_.reason});
+}
+
+std::int64_t Tuner::frames_for_verification() const {
+  if (!frames_left_ || !from_profile_) return std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(verification_frames_);
+}
+
+// A race that drags on is ended where it has used up what all trials together may lose, unless its challenger
+// is about to win.
+bool Tuner::out_of_means(bool challenger) const {
+  if (!frames_left_) return false;
+  if (challenger && frames_for_verification() < 1) return true;
+  return budget_.exhausted() && race_->log_ratio() + race_->error() > 0;
+}
+
+// After the incumbent's first frame behind a trial, or at once where the challenger stays.
+void Tuner::learn_trial_loss() {
+  if (expected_before_ < 0) return;
+  const double beyond = budget_.spent() - spent_before_ - expected_before_;
+  expected_before_ = -1;
+  if (overrun_ == 0) return;
+  overrun_ += overrun_renewal * (beyond - overrun_);
+  overrun_ = std::clamp(overrun_, 1e-9, most_overrun_frames * incumbent_seconds_);
+}
+
+}  // namespace millrace::tuning

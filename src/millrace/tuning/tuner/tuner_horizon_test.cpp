@@ -1,0 +1,202 @@
+// Streams whose end is known.
+#include "millrace/tuning/record/decision_report.h"
+#include "millrace/tuning/tuner/simulated_stream_testing.h"
+
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace::tuning {
+namespace {
+
+using testing::run_tuner;
+using testing::SimulatedWorkload;
+using testing::StreamOptions;
+using testing::StreamResult;
+
+constexpr testing::WorkloadSize of_middle_size{.tiles = 4};
+constexpr int streams = 8;
+
+// First touch, cold caches: what the first frames after switches took on the machines seen so far.
+constexpr double real_cold = 2;
+
+Tuner tuner_over(const SimulatedWorkload& workload, TunerOptions options) {
+  auto tuner = Tuner::make(workload.space(), std::move(options));
+  EXPECT_TRUE(tuner) << tuner.error().message;
+  return std::move(*tuner);
+}
+
+// Some in the order of a prior that is right about most: what a caller who knows his machines suggests.
+std::vector<int> suggestions(const SimulatedWorkload& workload, std::uint64_t seed) {
+  const auto prior = workload.prior(seed + 100, 0.1);
+  std::vector<int> order(prior.size());
+  for (std::size_t c = 0; c < order.size(); ++c)
+    order[c] = static_cast<int>(c);
+  std::ranges::sort(order, {}, [&](int c) { return prior[static_cast<std::size_t>(c)]; });
+  return {order[0], order[order.size() / 50], order[order.size() / 10], order[order.size() / 5]};
+}
+
+struct KnownRun {
+  StreamResult result;
+  std::int64_t trials = 0;
+  double guess = 1;  // what the first guess costs, of the best
+};
+
+KnownRun run_for(std::int64_t frames, double frame_seconds, std::uint64_t seed,
+                 std::optional<Remembered> remembered = std::nullopt) {
+  SimulatedWorkload work(of_middle_size, frame_seconds, seed);
+  Tuner tuner = tuner_over(work, {.seed = seed,
+                                  .first = suggestions(work, seed),
+                                  .prior = work.prior(seed + 100, 0.1),
+                                  .remembered = std::move(remembered)});
+  KnownRun run{.guess = work.ratio(tuner.ask().candidate)};
+  run.result = run_tuner(work, tuner, {.frames = frames, .cold = real_cold, .seed = seed});
+  run.trials = tuner.record().count(EventKind::trial);
+  return run;
+}
+
+class KnownEnd : public ::testing::TestWithParam<double> {};  // seconds of a frame
+
+TEST_P(KnownEnd, NothingIsTriedWhereNothingIsLeftToGain) {
+  for (std::uint64_t seed = 1; seed <= streams; ++seed) {
+    for (const std::int64_t frames : {1, 2, 5, 13})
+      EXPECT_EQ(run_for(frames, GetParam(), seed).trials, 0) << frames << " frames";
+  }
+}
+
+TEST_P(KnownEnd, MoreIsTriedWhereMoreIsLeft) {
+  std::int64_t before = 0;
+  for (const std::int64_t frames : {20, 120, 720, 4320}) {
+    std::int64_t trials = 0;
+    for (std::uint64_t seed = 1; seed <= streams; ++seed)
+      trials += run_for(frames, GetParam(), seed).trials;
+    EXPECT_GE(trials, before) << frames << " frames";
+    before = trials;
+  }
+  EXPECT_GT(before, 6 * streams);
+}
+
+// Against staying with the first guess, whatever is won or lost by looking.
+TEST_P(KnownEnd, LookingCostsLittleInShortStreamsAndGainsInLongOnes) {
+  for (const std::int64_t frames : {60, 120, 360, 1200, 3600}) {
+    double mean = 0;
+    double worst = 0;
+    for (std::uint64_t seed = 1; seed <= streams; ++seed) {
+      const KnownRun run = run_for(frames, GetParam(), seed);
+      const double staying = run.guess * (1 + real_cold / static_cast<double>(frames));
+      const double loss = std::log((1 + run.result.loss) / staying);
+      mean += loss / streams;
+      worst = std::max(worst, loss);
+    }
+    EXPECT_LT(mean, 0.02) << frames << " frames";
+    EXPECT_LT(worst, 0.06) << frames << " frames";
+    if (frames == 3600) {
+      EXPECT_LT(mean, -0.01);
+    }
+  }
+}
+
+TEST_P(KnownEnd, ALongStreamTriesWhatAnEndlessOneDoes) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    std::set<int> tried[2];
+    for (const bool known : {false, true}) {
+      SimulatedWorkload work(of_middle_size, GetParam(), seed);
+      Tuner tuner = tuner_over(work, {.seed = seed,
+                                      .first = suggestions(work, seed),
+                                      .prior = work.prior(seed + 100, 0.1),
+                                      .record_length = 4000});
+      StreamOptions options{.seconds = 10, .cold = real_cold, .seed = seed};
+      options.watch = [known](const Observation&, Tuner& watched) {
+        if (known) watched.frames_left(10'000'000);
+      };
+      static_cast<void>(run_tuner(work, tuner, options));
+      for (const Event& event : tuner.record().events()) {
+        if (event.chosen == Reason::suggested) tried[known ? 1 : 0].insert(event.candidate);
+      }
+    }
+    EXPECT_EQ(tried[0], tried[1]);
+    EXPECT_FALSE(tried[0].empty());
+  }
+}
+
+// One that is right about the best and a little off about the others.
+Remembered profile_of(const SimulatedWorkload& work) {
+  Remembered remembered{.incumbent = work.best()};
+  for (int c = 0; c < work.space().size(); c += 40)
+    remembered.costs.push_back({c, 1.05 * work.ratio(c)});
+  return remembered;
+}
+
+TEST_P(KnownEnd, VerifyingAProfileTakesAHundredthOfTheFramesAtMost) {
+  std::int64_t verified = 0;
+  for (const std::int64_t frames : {60, 360, 1200, 3600, 20'000}) {
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+      SimulatedWorkload work(of_middle_size, GetParam(), seed);
+      Tuner tuner = tuner_over(work, {.seed = seed,
+                                      .first = suggestions(work, seed),
+                                      .prior = work.prior(seed + 100, 0.1),
+                                      .remembered = profile_of(work)});
+      EXPECT_EQ(tuner.ask().candidate, work.best());
+      const StreamResult result = run_tuner(
+          work, tuner,
+          {.frames = frames, .cold = real_cold, .noise = {.drift = 0.01, .burst_every = 1e9}, .seed = seed});
+      EXPECT_LE(result.to_others, frames / 100) << frames << " frames, seed " << seed;
+      verified += tuner.record().count(EventKind::trial);
+    }
+  }
+  EXPECT_GT(verified, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(FrameSeconds, KnownEnd, ::testing::Values(0.0003, 0.003, 0.02));
+
+TEST(KnownEnd, WhyNothingWasTriedIsTold) {
+  SimulatedWorkload work(of_middle_size, 0.003, 1);
+  Tuner tuner = tuner_over(work, {.first = suggestions(work, 1)});
+  static_cast<void>(run_tuner(work, tuner, {.frames = 20, .cold = real_cold}));
+  ASSERT_EQ(tuner.record().count(EventKind::declined), 1);
+  const Event event = tuner.record().events().back();
+  ASSERT_EQ(event.kind, EventKind::declined);
+  EXPECT_LE(event.gain, event.loss);
+  EXPECT_THAT(describe(event, work.space(), 0),
+              ::testing::HasSubstr("17 frames left, a trial costs more than it can gain"));
+  EXPECT_EQ(to_json(event, work.space(), 0).at("frames_left"), 17);
+}
+
+// A compilation of a second for frames of 3 ms.
+TEST(KnownEnd, NothingIsCompiledThatCannotPayOff) {
+  for (const bool is_long : {false, true}) {
+    SimulatedWorkload work(of_middle_size, 0.003, 2);
+    const auto builds = work.builds();
+    Tuner tuner = tuner_over(
+        work,
+        {.prior = work.prior(102, 0.1), .build = builds, .build_seconds = std::vector<double>(200, 1.0)});
+    bool wanted = false;
+    StreamOptions options{.frames = is_long ? 10'000 : 300, .compile_seconds = 1};
+    options.watch = [&](const Observation&, Tuner& watched) {
+      wanted = wanted || !watched.wanted_builds().empty();
+    };
+    static_cast<void>(run_tuner(work, tuner, options));
+    EXPECT_EQ(wanted, is_long);
+  }
+}
+
+// What a run could not try, as it was not compiled yet, does not stay untried for ever.
+TEST(KnownEnd, AProfileFromBeforeTheBestGuessWasCompiledDoesNotKeepItOut) {
+  const auto space = Space::make({{"fusion", {"none", "fused"}, true}, {"tile", {"a", "b", "c"}, true}},
+                                 [](auto) { return true; });
+  const int fused = 4;
+  ASSERT_EQ(space->name_of(fused), "fusion=fused,tile=b");
+  const std::vector<double> prior{1.3, 1.3, 1.3, 1, 1, 1};
+  const auto first = [&](std::vector<RememberedCost> costs) {
+    auto tuner = Tuner::make(*space, {.first = {fused, 1},
+                                      .prior = prior,
+                                      .remembered = Remembered{.incumbent = 2, .costs = std::move(costs)}});
+    return tuner->ask().candidate;
+  };
+  EXPECT_EQ(first({{1, 1.02}}), fused);
+  EXPECT_EQ(first({{1, 1.02}, {fused, 1.02}}), 2);
+}
+
+}  // namespace
+}  // namespace millrace::tuning
