@@ -1,17 +1,24 @@
 #!/usr/bin/env python3
 """Compares programs under `millrace exec`, once it has learnt them, with the same programs as the kernel runs them.
 
-    exec_bench.py MILLRACE CLIPS [--programs a,b] [--pairs 9] [--learn 48] [--results FILE] [--by-hand] [--costs]
-                  [--testing FOLDER] [--first-run]
+    exec_bench.py MILLRACE CLIPS [--programs a,b] [--pairs 15] [--learn 48] [--keep FOLDER] [--seconds N] [--prepare]
+                  [--by-hand] [--costs] [--testing FOLDER] [--first-run]
 
 MILLRACE is the program, CLIPS the folder with foreman_cif.264 and flower_720p.264. Each program is learnt first, in a
-profile database of its own; then runs with and without millrace take turns, and the median of the pairs' ratios of wall
-time (above 1: faster under millrace) is printed with its quartiles, and beside it, for x264 by root, the ratio to the
-same run under SCHED_RR. As root, everything else runs as the user nobody. Inputs are made long enough for runs of a second or
-two: foreman_cif three times over, flower_720p once.
+profile database of its own; then runs with and without millrace go in pairs, in an order that a coin decides, and the median of
+the pairs' ratios of wall time (above 1: faster under millrace) is printed with its quartiles, and beside it, for x264 by root,
+the ratio to the same run under SCHED_RR. As root, everything else runs as the user nobody. Inputs are made long enough for runs
+of a second or two: foreman_cif three times over, flower_720p once.
 
---results keeps each program's median in FILE, and takes the geometric mean over all that are there: so that programs can be
-measured one by one, or one of them again.
+--keep keeps in FOLDER what is learnt and each pair that is measured; a further call goes on with the pairs that are missing, and
+the geometric mean is over all programs that are there. So programs can be measured one by one, a few pairs at a time, while a
+machine is idle. --seconds ends a call after about so long: no learning and no pair is begun any more that would probably take
+longer. --prepare makes the inputs, and measures nothing. One program in less than three minutes a call, until nothing is missing:
+
+    make bench-exec CLIPS=... EXEC='--prepare'
+    make bench-exec CLIPS=... EXEC='--keep ~/bench --seconds 150 --programs x264-cif'
+    make bench-exec CLIPS=... EXEC='--keep ~/bench --seconds 150 --first-run'
+    make bench-exec CLIPS=... EXEC='--costs --testing build/release/src/millrace/placement/testing'
 
 --by-hand compares instead, without learning, options of millrace exec by their own names with the default; and SCHED_RR, as root:
 the rounds' mean ratio and twice its standard error, and the switches that were made.
@@ -134,38 +141,85 @@ def others_running():
     return min(looks)
 
 
-def compare(millrace, name, command, options, environment):
-    """Learns a program, prints its line and returns the median ratio."""
-    words = command.split()
-    user = as_user("nobody")
-    others = others_running()
+class Kept:
+    """What was measured so far, in a file of --keep or for this call alone; and how much time there is for more."""
+
+    def __init__(self, folder, seconds):
+        self.path = os.path.join(folder, "measured.json") if folder else ""
+        self.end = time.monotonic() + seconds if seconds else math.inf
+        self.cases = {}
+        if self.path and os.path.exists(self.path):
+            with open(self.path, encoding="utf-8") as file:
+                self.cases = json.load(file)
+
+    def case(self, name):
+        return self.cases.setdefault(name, {"pairs": []})
+
+    def write(self):
+        if not self.path:
+            return
+        with open(self.path + ".new", "w", encoding="utf-8") as file:
+            json.dump(self.cases, file, indent=1)
+        os.rename(self.path + ".new", self.path)
+
+    def has_time_for(self, seconds):
+        return time.monotonic() + seconds < self.end
+
+
+def learn(millrace, name, words, options, environment, case):
+    """Whether it is learnt now; tells of it where that failed."""
     learning = subprocess.run([millrace, "exec", "--learn", str(options.learn), "--", *words], env=environment,
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                              text=True, check=False, **user)
+                              text=True, check=False, **as_user("nobody"))
     lines = learning.stderr.strip().split("\n")
-    if learning.returncode != 0:
-        print(f"| {name} | could not be learnt: {lines[-1]} |")
-        return None
     if options.verbose:
         print("\n".join(line for line in lines if "%" in line), file=sys.stderr, flush=True)
+    if learning.returncode != 0 or "learnt: nothing" in lines[-1]:
+        print(f"| {name} | could not be learnt: {lines[-1]} |", flush=True)
+        return False
+    case["plan"] = lines[-1].removeprefix("learnt: ")
+    return True
+
+
+def compare(millrace, name, command, options, environment, kept):
+    """Learns a program, measures pairs, and prints its line."""
+    words = command.split()
+    case = kept.case(name)
+    others = others_running()
+    user = as_user("nobody")
+    if "plan" not in case:
+        once = seconds_of(words, environment, **user)
+        # Most are learnt by half of the runs.
+        if not kept.has_time_for(once * options.learn / 2):
+            print(f"| {name} | not begun: a run takes {once:.1f} s, and learning some {once * options.learn / 2:.0f} s |", flush=True)
+            return
+        if not learn(millrace, name, words, options, environment, case):
+            return
+        kept.write()
     placed = [millrace, "exec", "--quiet", "--", *words]
     realtime = ["chrt", "--rr", "1", *words] if "x264" in name and os.geteuid() == 0 else None
-    to_default, to_realtime = [], []
-    for pair in range(options.pairs):
-        first, second = (words, placed) if pair % 2 == 0 else (placed, words)
+    slowest = 0
+    while len(case["pairs"]) < options.pairs and kept.has_time_for(slowest):
+        began = time.monotonic()
+        ways = {"default": words, "placed": placed}
         took = {}
-        for one in (first, second):
-            took[one is placed] = seconds_of(one, environment, **user)
-        to_default.append(took[False] / took[True])
+        for way in random.sample(list(ways), len(ways)):
+            took[way] = seconds_of(ways[way], environment, **user)
         if realtime:
-            to_realtime.append(seconds_of(realtime, environment) / took[True])
-    plan = lines[-1].removeprefix("learnt: ")
-    beside = quartiles(to_realtime) if to_realtime else ""
+            took["realtime"] = seconds_of(realtime, environment)
+        case["pairs"].append(took)
+        kept.write()
+        slowest = max(slowest, time.monotonic() - began)
+    pairs = case["pairs"]
+    if not pairs:
+        return
+    beside = quartiles([took["realtime"] / took["placed"] for took in pairs]) if realtime and all("realtime" in took for took in pairs) else ""
+    missing = "" if len(pairs) >= options.pairs else f" {len(pairs)} of {options.pairs} pairs so far |"
+    print(f"| {name} | {case['plan']} | {quartiles([took['default'] / took['placed'] for took in pairs])} | {beside} |{missing}",
+          flush=True)
     others = max(others, others_running())
-    print(f"| {name} | {plan} | {quartiles(to_default)} | {beside} |", flush=True)
     if others:
         print(f"{name}: {others} other threads were running before or after: repeat this", file=sys.stderr, flush=True)
-    return statistics.median(to_default)
 
 
 BY_HAND = ("--sched batch", "--sched batch --slice 20", "--slice 20", "--policy one-to-one", "--policy cpus=0;1")
@@ -214,13 +268,18 @@ def wait_for_idle(patience):
     return calm == 3
 
 
-def first_run(millrace, work, environment, options):
-    """x264 as the kernel runs it, under millrace that knows nothing yet, and under class batch, in random order."""
+def prepare_first_run(work, options):
     clip = f"{work}/foreman_cif_x{options.loops}.y4m"
     if not os.path.exists(clip):
         check_call(f"ffmpeg -v error -y -stream_loop {options.loops - 1} -i {work}/foreman_cif.y4m -pix_fmt yuv420p "
                    f"-f yuv4mpegpipe {clip}.new")
         os.rename(f"{clip}.new", clip)
+    return clip
+
+
+def first_run(millrace, work, environment, options, kept):
+    """x264 as the kernel runs it, under millrace that knows nothing yet, and under class batch, in random order."""
+    clip = prepare_first_run(work, options)
     words = f"{X264} {clip}".replace("--quiet --no-progress ", "").split()
     with tempfile.TemporaryDirectory(prefix="millrace-first-run-") as folder:
         os.chmod(folder, 0o777)
@@ -232,24 +291,32 @@ def first_run(millrace, work, environment, options):
         }
         user = as_user("nobody")
         subprocess.run(["cat", clip], stdout=subprocess.DEVNULL, check=True)
-        ratios, batch_ratios, decided = [], [], []
-        for pair in range(options.pairs):
+        pairs = kept.case("first run")["pairs"]
+        slowest = 0
+        while len(pairs) < options.pairs and kept.has_time_for(slowest):
+            began = time.monotonic()
             took = {}
             calm = wait_for_idle(options.patience)
             for way in random.sample(list(ways), len(ways)):
                 took[way] = seconds_of(ways[way], environment, **user)
             with open(summary, encoding="utf-8") as file:
                 told = json.load(file)
-            ratios.append(took["default"] / took["first"])
-            batch_ratios.append(took["default"] / took["batch"])
             taken = [decision for decision in told["decisions"] if " took class" in decision["text"]]
-            decided.append(taken[0]["time"] + 0.5 if taken else math.inf)
-            print(f"pair {pair + 1}: default {took['default']:.2f} s, first run {took['first']:.2f} s "
-                  f"({ratios[-1]:.3f}), class batch {took['batch']:.2f} s ({batch_ratios[-1]:.3f}); "
+            took["decided"] = taken[0]["time"] + 0.5 if taken else None
+            pairs.append(took)
+            kept.write()
+            slowest = max(slowest, time.monotonic() - began)
+            print(f"pair {len(pairs)}: default {took['default']:.2f} s, first run {took['first']:.2f} s "
+                  f"({took['default'] / took['first']:.3f}), class batch {took['batch']:.2f} s "
+                  f"({took['default'] / took['batch']:.3f}); "
                   f"{'; '.join(decision['text'] for decision in told['decisions']) or 'nothing decided'}"
                   f"{'' if calm else ' (beside others)'}", flush=True)
-    print(f"first run against the default: {quartiles(ratios)}; class batch throughout: {quartiles(batch_ratios)}; "
-          f"decided {statistics.median(decided):.1f} s after the start in the median")
+    if pairs:
+        decided = [math.inf if took["decided"] is None else took["decided"] for took in pairs]
+        print(f"{len(pairs)} of {options.pairs} pairs: first run against the default: "
+              f"{quartiles([took['default'] / took['first'] for took in pairs])}; class batch throughout: "
+              f"{quartiles([took['default'] / took['batch'] for took in pairs])}; "
+              f"decided {statistics.median(decided):.1f} s after the start in the median")
 
 
 def costs(millrace, testing, environment, pairs):
@@ -302,9 +369,11 @@ def main():
     parser.add_argument("millrace")
     parser.add_argument("clips")
     parser.add_argument("--programs", default="")
-    parser.add_argument("--pairs", type=int, default=9)
+    parser.add_argument("--pairs", type=int, default=15)
     parser.add_argument("--learn", type=int, default=48)
-    parser.add_argument("--results", default="")
+    parser.add_argument("--keep", default="")
+    parser.add_argument("--seconds", type=float, default=0)
+    parser.add_argument("--prepare", action="store_true")
     parser.add_argument("--work", default="/tmp/millrace-exec-bench")
     parser.add_argument("--by-hand", action="store_true")
     parser.add_argument("--costs", action="store_true")
@@ -316,20 +385,34 @@ def main():
     options = parser.parse_args()
     os.makedirs(options.work, exist_ok=True)
     millrace = os.path.abspath(options.millrace)
-    with tempfile.TemporaryDirectory(prefix="millrace-exec-") as profiles:
-        os.chmod(profiles, 0o777)
+    if options.keep:
+        options.keep = os.path.abspath(os.path.expanduser(options.keep))
+        os.makedirs(options.keep, exist_ok=True)
+    kept = Kept(options.keep, options.seconds)
+    with tempfile.TemporaryDirectory(prefix="millrace-exec-") as own:
+        # The user nobody keeps what it learns there; in a folder that is its own, as it must be.
+        profiles = os.path.join(options.keep or own, "profiles")
+        os.makedirs(profiles, exist_ok=True)
+        if os.geteuid() == 0:
+            os.chmod(own, 0o755)
+            os.chown(profiles, pwd.getpwnam("nobody").pw_uid, -1)
         environment = {**os.environ, "XDG_CACHE_HOME": profiles}
         environment.pop("XDG_RUNTIME_DIR", None)
         if options.costs:
             costs(millrace, options.testing, environment, options.pairs)
             return
-        if options.first_run:
-            prepare(options.work, options.clips, [])
-            first_run(millrace, options.work, environment, options)
-            return
         every = programs(options.work)
         names = options.programs.split(",") if options.programs else list(every)
-        prepare(options.work, options.clips, names)
+        for name in names:
+            if name not in every:
+                parser.error(f"there is no program '{name}': {', '.join(every)}")
+        prepare(options.work, options.clips, names if not options.first_run else [])
+        if options.prepare:
+            prepare_first_run(options.work, options)
+            return
+        if options.first_run:
+            first_run(millrace, options.work, environment, options, kept)
+            return
         if options.by_hand:
             print("| program | how | against the default | voluntary switches | involuntary |\n|---|---|---|---|---|")
             for name in names:
@@ -337,21 +420,13 @@ def main():
             return
         print("| program | learnt plan | against the default, median (quartiles) | against SCHED_RR by root |")
         print("|---|---|---|---|")
-        ratios = {}
-        if options.results and os.path.exists(options.results):
-            with open(options.results, encoding="ascii") as file:
-                ratios = json.load(file)
         for name in names:
             if shutil.which(every[name].split()[0]) is None:
                 print(f"| {name} | not installed |")
                 continue
-            ratio = compare(millrace, name, every[name], options, environment)
-            if not ratio:
-                continue
-            ratios[name] = ratio
-            if options.results:
-                with open(options.results, "w", encoding="ascii") as file:
-                    json.dump(ratios, file)
+            compare(millrace, name, every[name], options, environment, kept)
+        ratios = {name: statistics.median(took["default"] / took["placed"] for took in case["pairs"])
+                  for name, case in kept.cases.items() if name in every and case["pairs"]}
         if ratios:
             mean = math.exp(statistics.fmean(math.log(ratio) for ratio in ratios.values()))
             least = min(ratios, key=ratios.get)

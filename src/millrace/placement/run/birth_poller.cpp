@@ -27,7 +27,8 @@ bool BirthPoller::poll() {
       threads_->thread_began(birth.thread, birth.process, std::nullopt, birth.mask);
   // Births of processes that are not known yet, and those that went past the shim.
   for (const pid_t process : threads_->processes()) {
-    for (const pid_t thread : list_threads(process)) {
+    const std::vector<pid_t> threads = list_threads(process);
+    for (const pid_t thread : threads) {
       // One that is seen for the first time may be about to take its mask by the shim; its birth would be
       // counted in the wrong order.
       if (shim_ != nullptr && thread != process && seen_once_.insert(thread).second) continue;
@@ -36,9 +37,10 @@ bool BirthPoller::poll() {
       const auto stat = read_task_stat(process, thread);
       if (stat && !stat->of_kernel()) threads_->thread_began(thread, process);
     }
-    for (const pid_t child : list_children(process))
+    for (const pid_t child : children_.read(process, threads))
       std::ignore = threads_->process_began(child);
   }
+  children_.forget_others();
   // Those whose makers have ended.
   if (looks_for_orphans_)
     for (const pid_t child : list_children(getpid()))

@@ -3,6 +3,7 @@
 
 #include "millrace/placement/apply/thread_register.h"
 #include "millrace/placement/birth/birth_shim.h"
+#include "millrace/placement/task/children_reader.h"
 
 #include <set>
 
@@ -31,6 +32,7 @@ class BirthPoller {
  private:
   ThreadRegister* threads_;
   BirthShim* shim_;
+  ChildrenReader children_;
   bool looks_for_orphans_ = false;
   std::set<pid_t> own_;
   std::set<pid_t> seen_once_;  // where there is a shim: threads that /proc has shown

@@ -78,18 +78,24 @@ void Overseer::account(const Reading& now, bool changed) {
 
 // While one plan is followed.
 void Overseer::look_at_wake_ups(const Reading& now) {
+  if (trace_) trace_->read(threads_->threads());
   if (look_ && seconds(now.time_ns - look_begun_ns_) >= longest_look) end_look(now);
   const Phase& phase = followed_.untouched() ? untouched_ : changed_;
   const bool turns = trials_ && step_ != Step::waiting && trials_->trying() != nullptr;
   if (look_ || phase.wake_ups || turns || threads_->alive() < 2) return;
   look_.emplace(threads_->threads(), now.times.run_ns);
+  if (auto trace = WakeUpTrace::begin()) trace_.emplace(std::move(*trace));
   look_begun_ns_ = now.time_ns;
 }
 
 void Overseer::end_look(const Reading& now) {
-  if (look_ && seconds(now.time_ns - look_begun_ns_) >= shortest_look)
-    (followed_.untouched() ? untouched_ : changed_).wake_ups = look_->until_now(now.times.run_ns);
+  if (look_ && seconds(now.time_ns - look_begun_ns_) >= shortest_look) {
+    Phase& phase = followed_.untouched() ? untouched_ : changed_;
+    phase.wake_ups = look_->until_now(now.times.run_ns);
+    if (trace_) phase.wakers = trace_->wakers();
+  }
   look_.reset();
+  trace_.reset();
 }
 
 std::optional<double> Overseer::rate(const Reading& from, const Reading& to) const {

@@ -82,6 +82,7 @@ class Overseer {
   Phase untouched_;
   Phase changed_;
   std::optional<WakeUpLook> look_;
+  std::optional<WakeUpTrace> trace_;
   std::int64_t look_begun_ns_ = 0;
   std::int64_t next_ns_ = 0;
 };

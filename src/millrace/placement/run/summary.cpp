@@ -41,13 +41,26 @@ nlohmann::json wake_ups_json(const std::optional<WakeUps>& wake_ups) {
           {"involuntary", wake_ups->involuntary}};
 }
 
+nlohmann::json wakers_json(const std::optional<Wakers>& wakers) {
+  if (!wakers) return nullptr;
+  nlohmann::json threads = nlohmann::json::array();
+  for (const auto& [names, count] : wakers->by_threads)
+    threads.push_back(
+        {{"waker", printable(names.first)}, {"woken", printable(names.second)}, {"count", count}});
+  return {{"threads", threads},
+          {"interrupts", wakers->interrupts},
+          {"others", wakers->others},
+          {"lost", wakers->lost}};
+}
+
 nlohmann::json phase_json(const Phase& phase) {
   return {{"seconds", phase.seconds},
           {"run_seconds", seconds(phase.times.run_ns)},
           {"wait_seconds", seconds(phase.times.wait_ns)},
           {"switches", phase.times.turns},
           {"migrations", phase.migrations},
-          {"wake_ups", wake_ups_json(phase.wake_ups)}};
+          {"wake_ups", wake_ups_json(phase.wake_ups)},
+          {"wakers", wakers_json(phase.wakers)}};
 }
 
 // Infinite bounds have no place in JSON.
@@ -91,6 +104,9 @@ std::string to_text(const Summary& summary) {
                            slice > 0 ? slice : usual_slice_ns);
       !wake_ups.empty())
     text += fmt::format("  wake-ups   {}\n", wake_ups);
+  const auto& wakers = summary.untouched.wakers ? summary.untouched.wakers : summary.changed.wakers;
+  if (const std::string woken = wakers ? explain_wakers(*wakers) : ""; !woken.empty())
+    text += fmt::format("  woken      {}\n", printable(woken));
   if (summary.progress) text += fmt::format("  progress   judged by {}\n", name_of(*summary.progress));
   for (const TrialEvent& event : summary.events)
     text += fmt::format("  decision   {}\n", to_string(event));

@@ -3,6 +3,7 @@
 
 #include "millrace/placement/apply/thread_register.h"
 #include "millrace/placement/run/birth_way.h"
+#include "millrace/placement/run/wake_up_trace.h"
 #include "millrace/placement/run/wake_ups.h"
 #include "millrace/placement/task/task_files.h"
 #include "millrace/placement/trials/plan_trials.h"
@@ -22,6 +23,7 @@ struct Phase {
   RunTimes times;
   std::int64_t migrations = 0;
   std::optional<WakeUps> wake_ups;  // of a part of that time
+  std::optional<Wakers> wakers;     // likewise, where this user may see it
 };
 
 struct Summary {

@@ -1,0 +1,32 @@
+// ChildrenReader: finds the children of many threads again and again.
+#pragma once
+
+#include "millrace/base/descriptor.h"
+
+#include <unordered_map>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace millrace::placement {
+
+// Opening a file costs several times reading it, so files are kept open, though not so many that the limit of
+// 1024 open files of most systems is near.
+//
+// Used by one thread at a time.
+class ChildrenReader {
+ public:
+  // The processes that `threads`, all those of `process`, made and that live; in no order.
+  [[nodiscard]] std::vector<pid_t> read(pid_t process, const std::vector<pid_t>& threads);
+  // Closes the files of threads that were not read of since the last call.
+  void forget_others();
+
+ private:
+  struct Kept {
+    Descriptor file;
+    bool read = true;  // since forget_others()
+  };
+  std::unordered_map<pid_t, Kept> files_;
+};
+
+}  // namespace millrace::placement
