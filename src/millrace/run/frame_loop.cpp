@@ -6,16 +6,22 @@
 
 #include <algorithm>
 #include <iterator>
-#include <tuple>
 #include <utility>
 
 namespace millrace::run {
 namespace {
 
-// Binds the calling thread, so that threads which it makes start there. Where the kernel refuses, they run
-// anywhere: slower perhaps, never wrong.
-void bind_io(const machine::CpuSet& cpus) {
-  if (!cpus.empty()) std::ignore = machine::bind_current_thread(cpus);
+using machine::AffinityArrangement;
+
+bool binds_io(AffinityArrangement affinity) {
+  return affinity != AffinityArrangement::free && affinity != AffinityArrangement::pinned;
+}
+
+// Whether a schedule may come that has a place of its own for the threads that read and write frames.
+bool may_bind_io(const VideoRunOptions& options) {
+  if (const auto* fixed = std::get_if<image::Schedule>(&options.schedule)) return binds_io(fixed->affinity);
+  const auto* search = std::get_if<SearchOptions>(&options.schedule);
+  return search != nullptr && std::ranges::any_of(search->adaptive.freedom.affinities, binds_io);
 }
 
 // All that the workplace can do, for most frames a second.
@@ -52,9 +58,14 @@ FrameLoop::FrameLoop(VideoRun& run)
 Status FrameLoop::prepare() {
   if (options_.passes > 1 && !run_.source_.repeatable)
     return usage_error("{} cannot be read {} times", run_.source_.name, options_.passes);
+  const machine::CpuSet& usable = run_.workplace_.machine().usable.cpus;
+  // Where nothing else is asked for, the first frames are read while all the rest is made.
+  const bool bound_later = may_bind_io(options_);
   Status done = input_.open();
+  if (done && !bound_later) input_.start({{}, usable});
   if (done) done = lay_out();
   if (done) done = set_schedule();
+  if (done && bound_later) input_.start({executor_.io_cpus(), usable});
   if (done) done = open_sink();
   if (!done) return done;
   outputs_.emplace(layout_.output);
@@ -96,21 +107,23 @@ Status FrameLoop::set_schedule() {
   const auto* given = std::get_if<SearchOptions>(&options_.schedule);
   SearchOptions asked = given != nullptr ? *given : free_search(run_.workplace_);
   asked.adaptive.frames = input_.total();
-  auto search = ScheduleSearch::start(run_.workplace_, executor_, asked, options_.pipeline, options_.planes,
-                                      layout_);
+  auto search =
+      ScheduleSearch::start(run_.workplace_, executor_, asked, options_.pipeline, options_.planes, layout_);
   if (!search) return std::unexpected(search.error());
   search_.emplace(std::move(*search));
   return {};
 }
 
 Status FrameLoop::open_sink() {
+  const IoCpus cpus{executor_.io_cpus(), run_.workplace_.machine().usable.cpus};
   const machine::AffinityGuard own;
-  bind_io(executor_.io_cpus());
+  cpus.bind_for_codec();
   video::WriterOptions options = options_.writer;
   options.encoder_threads = options_.encoder_threads.value_or(codec_threads_.encoder);
   options.stop = run_.stop_.get_token();
   auto opened = run_.sink_.open(layout_.output, options);
   if (!opened) return std::unexpected(opened.error());
+  cpus.bind_for_io();
   writer_ = std::make_unique<video::OverlappedWriter>(std::move(*opened));
   if (run_.source_.coded) record_.decoder_threads = options_.decoder_threads.value_or(codec_threads_.decoder);
   if (run_.sink_.coded) record_.encoder_threads = options.encoder_threads;

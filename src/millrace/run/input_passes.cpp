@@ -1,5 +1,6 @@
 #include "millrace/run/input_passes.h"
 
+#include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/video/overlap/overlapped_reader.h"
 
 #include <algorithm>
@@ -17,12 +18,25 @@ video::Losses sum(const video::Losses& a, const video::Losses& b) {
 }  // namespace
 
 Status InputPasses::open() {
+  const machine::AffinityGuard own;
+  cpus_.bind_for_codec();
   auto opened = source_.open(options_);
   if (!opened) return std::unexpected(opened.error());
   if (reader_ && (*opened)->format() != reader_->format())
     return failure("'{}' changed its format between two passes", source_.name);
-  reader_ = std::make_unique<video::OverlappedReader>(std::move(*opened));
+  reader_ = std::move(*opened);
   return {};
+}
+
+void InputPasses::start(const IoCpus& cpus) {
+  cpus_ = cpus;
+  read_ahead();
+}
+
+void InputPasses::read_ahead() {
+  const machine::AffinityGuard own;
+  cpus_.bind_for_io();
+  reader_ = std::make_unique<video::OverlappedReader>(std::move(reader_));
 }
 
 std::optional<std::int64_t> InputPasses::total() const {
@@ -46,6 +60,7 @@ Result<std::optional<video::Frame>> InputPasses::next() {
     before_ = sum(before_, reader_->losses());
     if (last_time_) shift_ = *last_time_ + frame_duration() - first_time_;
     if (Status reopened = open(); !reopened) return std::unexpected(reopened.error());
+    read_ahead();
   }
 }
 

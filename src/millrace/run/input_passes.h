@@ -1,6 +1,7 @@
 // InputPasses: the frames of a source, read ahead, as often as asked.
 #pragma once
 
+#include "millrace/run/io_cpus.h"
 #include "millrace/run/video_source.h"
 
 #include <cstdint>
@@ -11,8 +12,8 @@
 
 namespace millrace::run {
 
-// Frames are numbered through, and every pass begins when the last frame of the one before has been shown.
-// Used by one thread.
+// open(), start(), then next() until the end. Frames are numbered through, and every pass begins when the
+// last frame of the one before has been shown. Used by one thread.
 class InputPasses {
  public:
   // passes: at least 1. frames: at most so many are given. The source must outlive this object.
@@ -20,8 +21,11 @@ class InputPasses {
               std::optional<std::int64_t> frames)
       : source_(source), options_(std::move(options)), passes_(passes), most_(frames) {}
 
-  // Also begins a pass behind another; a failure where the format is not what it was.
+  // Opens the first pass; no more is read yet than tells the format. Also begins a pass behind another: a
+  // failure where the format is not what it was.
   [[nodiscard]] Status open();
+  // Begins to read ahead, in this and every later pass by a thread that is bound before its first read.
+  void start(const IoCpus& cpus);
 
   [[nodiscard]] const video::FrameFormat& format() const { return reader_->format(); }
   // How many frames there will be, where the source says; may be wrong.
@@ -33,6 +37,7 @@ class InputPasses {
   [[nodiscard]] std::vector<std::string> unread() const { return reader_->unread(); }
 
  private:
+  void read_ahead();
   void put_in_time(video::Frame& frame);
   [[nodiscard]] std::int64_t frame_duration() const;
 
@@ -41,6 +46,7 @@ class InputPasses {
   int passes_;
   std::optional<std::int64_t> most_;
   std::unique_ptr<video::FrameReader> reader_;
+  IoCpus cpus_;
   video::Losses before_;  // in earlier passes
   std::optional<std::int64_t> last_time_;
   std::int64_t first_time_ = 0;

@@ -1,5 +1,6 @@
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/image/pipeline/pipeline_language.h"
+#include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/run/video_run.h"
 #include "millrace/video/frame/frame_pool.h"
 #include "millrace/video/reader.h"
@@ -276,6 +277,74 @@ TEST_F(VideoRunTest, EveryPassOverAFileComesBehindTheOneBefore) {
   EXPECT_EQ(indices.size(), 12U);
   EXPECT_TRUE(std::ranges::is_sorted(indices));
   EXPECT_EQ(run.progress().total, 12);
+}
+
+// Two passes over frames of the caller's own; where the threads run that ask for the first of each, and that
+// take the last.
+class VideoRunAffinity : public VideoRunTest,
+                         public ::testing::WithParamInterface<machine::AffinityArrangement> {};
+
+TEST_P(VideoRunAffinity, FramesAreReadAndWrittenWhereTheScheduleSaysFromTheFirstReadOn) {
+  const auto& usable = machine_->usable.cpus;
+  const image::Schedule schedule{.structure = image::Structure::sequential,
+                                 .fusion = image::Fusion::none,
+                                 .threads = 1,
+                                 .affinity = GetParam()};
+  const auto masks =
+      machine::arrange(machine_->topology, usable, {.arrangement = schedule.affinity, .workers = 1});
+  if (!masks) GTEST_SKIP() << "SKIPPED: " << masks.error().message;
+  const machine::CpuSet expected = masks->io.empty() ? usable : masks->io;
+
+  Counting frames(8);
+  std::vector<machine::CpuSet> reading;
+  VideoSource source = frames_source(small_gray, [&](const std::stop_token&) {
+    if (frames.given() % 4 == 0 && (frames.given() == 0 || reading.size() == 2))
+      reading.push_back(*machine::current_thread_affinity());
+    // The end of the first pass comes after four.
+    if (frames.given() == 4 && reading.size() == 1) {
+      reading.emplace_back();
+      return Result<std::optional<video::Frame>>(std::nullopt);
+    }
+    return frames.next();
+  });
+  source.repeatable = true;
+  machine::CpuSet writing;
+  VideoRun run(*workplace_, std::move(source), frames_sink([&](const video::Frame&) -> Status {
+    writing = *machine::current_thread_affinity();
+    return {};
+  }),
+               {.pipeline = parsed("blur"), .schedule = schedule, .passes = 2});
+  const Status done = run.run();
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(run.record().frames, 8);
+  if (!run.record().refused_affinities.empty()) GTEST_SKIP() << "SKIPPED: binding is refused here";
+  ASSERT_GE(reading.size(), 3U);
+  EXPECT_EQ(reading[0], expected);
+  EXPECT_EQ(reading[2], expected);
+  EXPECT_EQ(writing, expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Arrangements, VideoRunAffinity,
+                         ::testing::Values(machine::AffinityArrangement::free,
+                                           machine::AffinityArrangement::pinned,
+                                           machine::AffinityArrangement::io_same,
+                                           machine::AffinityArrangement::io_diff,
+                                           machine::AffinityArrangement::module_diff),
+                         [](const auto& of) {
+                           std::string name(machine::name_of(of.param));
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+// So short that there is nothing to gain; its length is known.
+TEST_F(VideoRunTest, AShortRunTriesNothingAndSaysWhy) {
+  Counting frames(12);
+  std::vector<int> samples;
+  VideoRun run(*workplace_, source_of(frames, 12), sink_to(samples), {.pipeline = parsed("blur")});
+  ASSERT_TRUE(run.run());
+  EXPECT_EQ(run.record().decisions["trials"], 0);
+  EXPECT_EQ(run.record().decisions["switches"], 1);
+  EXPECT_EQ(run.record().compile_seconds, 0);
 }
 
 TEST_F(VideoRunTest, AFileHoldsWhatWasDoneBeforeTheSourceFailed) {

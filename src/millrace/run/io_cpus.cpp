@@ -1,0 +1,23 @@
+#include "millrace/run/io_cpus.h"
+
+#include "millrace/machine/thread/thread_affinity.h"
+
+#include <tuple>
+
+namespace millrace::run {
+namespace {
+
+// Nothing is asked of the kernel that is so already.
+void bind(const machine::CpuSet& cpus) {
+  const auto now = machine::current_thread_affinity();
+  if (cpus.empty() || (now && *now == cpus)) return;
+  std::ignore = machine::bind_current_thread(cpus);
+}
+
+}  // namespace
+
+void IoCpus::bind_for_io() const { bind(io.empty() ? usable : io); }
+
+void IoCpus::bind_for_codec() const { bind(usable); }
+
+}  // namespace millrace::run
