@@ -2,6 +2,8 @@
 #pragma once
 
 #include "millrace/base/error_line.h"
+#include "millrace/base/in_quotes.h"
+#include "millrace/base/nearest_name.h"
 #include "millrace/base/parse_number.h"
 
 #include <algorithm>
@@ -10,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -46,6 +49,33 @@ inline void read_decimals(CLI::App& app) {
     read_decimals(*verb);
 }
 
+// Checks of numbers. CLI11's own name the largest number there is, in 309 digits.
+inline CLI::Validator above_zero() {
+  return {[](const std::string& text) {
+            const auto number = parse_number<double>(text);
+            return number && *number > 0 ? std::string() : fmt::format("{} is not a number above 0", text);
+          },
+          ""};
+}
+inline CLI::Validator not_negative() {
+  return {[](const std::string& text) {
+            return text.starts_with('-') ? fmt::format("{} is below 0", text) : std::string();
+          },
+          ""};
+}
+
+// What was given in place of a verb, if that is what is wrong.
+inline std::optional<std::string> wrong_verb(const CLI::App& app) {
+  const std::vector<std::string> words = app.remaining();
+  if (app.get_require_subcommand_min() == 0 || !app.get_subcommands().empty() || words.empty() ||
+      words.front().starts_with('-'))
+    return std::nullopt;
+  std::vector<std::string_view> verbs;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
+    verbs.push_back(verb->get_name());
+  return fmt::format("there is no verb {}{}", in_quotes(words.front()), did_you_mean(words.front(), verbs));
+}
+
 // Reads the words into what was added to `app`. The exit code where the program is to end at once: 0 where
 // only help or a version was asked for, 2 after one line that names the wrong word and `help`, which says
 // more.
@@ -56,7 +86,8 @@ inline void read_decimals(CLI::App& app) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    return report_error(program, {ErrorKind::usage, fmt::format("{}; see {}", error.what(), help)});
+    return report_error(
+        program, {ErrorKind::usage, fmt::format("{}; see {}", wrong_verb(app).value_or(error.what()), help)});
   }
   return std::nullopt;
 }

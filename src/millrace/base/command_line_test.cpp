@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -50,6 +51,42 @@ TEST(CommandLine, ReadsNumbersOfVerbsAsDecimalAndLeavesNamesAlone) {
   EXPECT_EQ(read_command_line(app, 5, argv.data(), "prog", "prog --help"), 2);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "prog: --frames: 0x10 is not a decimal number; see prog --help\n");
+}
+
+// What a program with the verbs run and filters and some numbers says.
+std::string said_to(std::vector<std::string> words) {
+  CLI::App app;
+  app.require_subcommand(1);
+  double deadline = 0;
+  std::uint64_t seed = 0;
+  CLI::App* const verb = app.add_subcommand("run");
+  app.add_subcommand("filters");
+  verb->add_option("--deadline", deadline)->check(above_zero());
+  verb->add_option("--seed", seed)->check(not_negative());
+  words.insert(words.begin(), "prog");
+  std::vector<char*> argv;
+  for (std::string& word : words)
+    argv.push_back(word.data());
+  testing::internal::CaptureStderr();
+  const auto end = read_command_line(app, static_cast<int>(argv.size()), argv.data(), "prog", "prog --help");
+  std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(end.value_or(0), said.empty() ? 0 : 2);
+  return said;
+}
+
+TEST(CommandLine, NamesNumbersThatAreNotInRange) {
+  for (const char* wrong : {"-1", "0", "nan", "inf", "1e999", "word"})
+    EXPECT_EQ(said_to({"run", "--deadline", wrong}),
+              fmt::format("prog: --deadline: {} is not a number above 0; see prog --help\n", wrong));
+  EXPECT_EQ(said_to({"run", "--deadline", "0.5"}), "");
+  EXPECT_EQ(said_to({"run", "--seed", "-1"}), "prog: --seed: -1 is below 0; see prog --help\n");
+  EXPECT_EQ(said_to({"run", "--seed", "18446744073709551615"}), "");
+}
+
+TEST(CommandLine, NamesAVerbThatIsNotThere) {
+  EXPECT_EQ(said_to({"rum", "word"}), "prog: there is no verb 'rum'; did you mean 'run'?; see prog --help\n");
+  EXPECT_EQ(said_to({"nothing"}), "prog: there is no verb 'nothing'; see prog --help\n");
+  EXPECT_EQ(said_to({"filters"}), "");
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ InputFile::InputFile(Descriptor descriptor, std::string name, const std::stop_to
   struct stat status{};
   if (fstat(descriptor_.get(), &status) == 0 && S_ISREG(status.st_mode)) {
     size_ = static_cast<std::uint64_t>(status.st_size);
+    may_wait_ = status.st_size == 0;
     // A redirected standard input need not stand at its beginning.
     const off_t start = lseek(descriptor_.get(), 0, SEEK_CUR);
     start_ = start > 0 ? static_cast<std::uint64_t>(start) : 0;
@@ -55,8 +56,7 @@ InputFile::InputFile(Descriptor descriptor, std::string name, const std::stop_to
 
 Result<std::size_t> InputFile::read(std::span<std::byte> destination) {
   for (;;) {
-    // A regular file never makes a reader wait.
-    if (!is_regular() && !wait_.until_readable(descriptor_.get()))
+    if (may_wait_ && !wait_.until_readable(descriptor_.get()))
       return std::unexpected(Error{ErrorKind::interrupted, name_ + ": reading was stopped"});
     const ssize_t count = ::read(descriptor_.get(), destination.data(), destination.size());
     if (count >= 0) {

@@ -53,6 +53,9 @@ class InputFile final : public ByteSource, public RandomBytes {
   Descriptor descriptor_;
   std::string name_;
   std::optional<std::uint64_t> size_;
+  // A regular file never makes a reader wait, unless it is one of the kernel's (/proc/kmsg), which have no
+  // size.
+  bool may_wait_ = true;
   std::uint64_t start_ = 0;
   std::uint64_t position_ = 0;
   StoppableWait wait_;

@@ -128,5 +128,19 @@ TEST_F(InputFileTest, EndsItsWaitWhenStoppedOrCancelled) {
   }
 }
 
+// The kernel's files, of which some make a reader wait, as /proc/kmsg does, are regular ones without a size.
+TEST_F(InputFileTest, IsNoLongerReadWhenStoppedWhereItMayWait) {
+  make_file(path_, "");
+  std::stop_source stop;
+  const auto file = InputFile::open(path_, {}, stop.get_token());
+  ASSERT_TRUE(file);
+  std::array<std::byte, 1> one{};
+  EXPECT_EQ((*file)->read(one), 0U);
+  stop.request_stop();
+  const auto stopped = (*file)->read(one);
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().kind, ErrorKind::interrupted);
+}
+
 }  // namespace
 }  // namespace millrace

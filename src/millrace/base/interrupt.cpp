@@ -20,9 +20,10 @@ Interrupt::Interrupt() {
   sigemptyset(&signals_);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP})
     if (!is_ignored(signal)) sigaddset(&signals_, signal);
+  arrivals_ = Descriptor::owned(signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!arrivals_.is_open()) sigemptyset(&signals_);
   // Blocked here, and so in every thread made later: only the descriptor receives them.
   pthread_sigmask(SIG_BLOCK, &signals_, &before_);
-  arrivals_ = Descriptor::owned(signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK));
   watcher_ = std::jthread([this](const std::stop_token& end) { watch(end); });
 }
 
@@ -36,7 +37,8 @@ void Interrupt::watch(const std::stop_token& end) {
   const StoppableWait wait(end);
   if (!wait.until_readable(arrivals_.get())) return;
   signalfd_siginfo first{};
-  static_cast<void>(read(arrivals_.get(), &first, sizeof first));
+  if (read(arrivals_.get(), &first, sizeof first) == sizeof first)
+    signal_.store(static_cast<int>(first.ssi_signo), std::memory_order_relaxed);
   requested_.request_stop();
   // From now on the signals act as usual, on this thread.
   pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "millrace/base/descriptor.h"
+#include "millrace/base/result.h"
 
+#include <atomic>
 #include <csignal>
 #include <stop_token>
 #include <thread>
@@ -11,7 +13,8 @@ namespace millrace {
 
 // Takes SIGINT, SIGTERM and SIGHUP for the process while it lives, except those that are ignored (as under
 // nohup); make it before any other thread, as threads inherit which signals are blocked. The first signal
-// asks for the stop; a second one ends the process at once.
+// asks for the stop; a second one ends the process at once. Where there is no descriptor left to receive them
+// by, they act as usual from the beginning.
 class Interrupt {
  public:
   Interrupt();
@@ -23,12 +26,22 @@ class Interrupt {
   [[nodiscard]] std::stop_token token() const { return requested_.get_token(); }
   [[nodiscard]] bool requested() const { return requested_.stop_requested(); }
 
+  // What the work came to; an error of being interrupted tells by which signal.
+  template <class T> [[nodiscard]] Result<T> told(Result<T> outcome) const {
+    // Relaxed: who was stopped by the token sees what was stored before the stop.
+    const int signal = signal_.load(std::memory_order_relaxed);
+    if (!outcome && outcome.error().kind == ErrorKind::interrupted && signal != 0)
+      outcome.error().signal = signal;
+    return outcome;
+  }
+
  private:
   void watch(const std::stop_token& end);
 
   sigset_t signals_{};
   sigset_t before_{};
   Descriptor arrivals_;
+  std::atomic<int> signal_ = 0;
   std::stop_source requested_;
   std::jthread watcher_;
 };

@@ -3,9 +3,11 @@
 
 #include <csignal>
 #include <functional>
+#include <semaphore>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 namespace millrace {
@@ -105,6 +107,50 @@ TEST_P(Interrupts, ActAsUsualAfterwards) {
   const int status = child.end();
   ASSERT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(WTERMSIG(status), GetParam());
+}
+
+TEST_P(Interrupts, AreToldByTheExitCode) {
+  Child child([](int descriptor) {
+    const Interrupt interrupt;
+    std::binary_semaphore stopped(0);
+    const std::stop_callback on_stop(interrupt.token(), [&] { stopped.release(); });
+    tell(descriptor, ready);
+    stopped.acquire();
+    const Status outcome = interrupt.told(Status(std::unexpected(Error{ErrorKind::interrupted, "stopped"})));
+    const Status other = interrupt.told(Status(failure("failed")));
+    _exit(exit_code(other.error()) == 1 ? exit_code(outcome.error()) : 98);
+  });
+  ASSERT_EQ(child.heard(), ready);
+  child.send(GetParam());
+  const int status = child.end();
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 128 + GetParam());
+}
+
+// With no descriptor left, or just one.
+TEST_P(Interrupts, ActAsUsualOrAskForAStopWhereDescriptorsAreScarce) {
+  for (const int left : {0, 1}) {
+    Child child([left](int descriptor) {
+      rlimit few{};
+      getrlimit(RLIMIT_NOFILE, &few);
+      few.rlim_cur = static_cast<rlim_t>(descriptor + 1 + left);
+      setrlimit(RLIMIT_NOFILE, &few);
+      {
+        const Interrupt ends;  // and does not wait for ever
+      }
+      const Interrupt interrupt;
+      std::binary_semaphore stopped(0);
+      const std::stop_callback on_stop(interrupt.token(), [&] { stopped.release(); });
+      tell(descriptor, ready);
+      stopped.acquire();
+      tell(descriptor, asked);
+    });
+    ASSERT_EQ(child.heard(), ready) << left;
+    child.send(GetParam());
+    const bool asks = child.heard() == asked;
+    const int status = child.end();
+    EXPECT_TRUE(asks ? WIFEXITED(status) : WIFSIGNALED(status) && WTERMSIG(status) == GetParam()) << left;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Signals, Interrupts, testing::Values(SIGINT, SIGTERM, SIGHUP),

@@ -1,6 +1,7 @@
 // Result<T>: how rooms report failure to each other. No exception crosses a room's border.
 #pragma once
 
+#include <csignal>
 #include <expected>
 #include <string>
 #include <utility>
@@ -13,13 +14,14 @@ namespace millrace {
 enum class ErrorKind {
   usage,        // the user asked for something impossible; exit code 2
   failure,      // the work itself failed; exit code 1
-  interrupted,  // the user or the system asked to stop; exit code 130
+  interrupted,  // a signal asked to stop; exit code 128 and its number, as shells have it
 };
 
 // One line for a person: it names the thing that is wrong and the way out.
 struct Error {
   ErrorKind kind = ErrorKind::failure;
   std::string message;
+  int signal = SIGINT;  // of `interrupted`: which; Interrupt::told() fills it in
 };
 
 template <class T> using Result = std::expected<T, Error>;
@@ -42,7 +44,7 @@ template <class... Args>
   case ErrorKind::failure:
     return 1;
   case ErrorKind::interrupted:
-    return 130;
+    return 128 + error.signal;
   }
   return 1;
 }

@@ -45,9 +45,13 @@ int run_guarded(std::string_view program, const std::function<int()>& work) noex
   } catch (const std::bad_alloc&) {
     return failed(program, "out of memory; free some, or raise the limit (ulimit -v, the container's)");
   } catch (const std::system_error& error) {
+    // Nothing else in the house tells of these by an exception.
     if (error.code() == std::errc::resource_unavailable_try_again)
       return failed(program,
                     "no thread can be made; raise the limit of processes (ulimit -u, the container's)");
+    if (error.code() == std::errc::operation_not_permitted)
+      return failed(program, "no thread may be made here; let the filter of system calls allow clone3, or "
+                             "refuse it as unknown (ENOSYS)");
     return failed(program, error.what());
   } catch (const std::exception& error) {
     return failed(program, error.what());

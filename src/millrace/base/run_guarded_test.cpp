@@ -36,6 +36,8 @@ TEST(RunGuarded, MakesOneLineOfWhatIsThrown) {
          throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
        },
        "prog: no thread can be made; "},
+      {[]() -> int { throw std::system_error(std::make_error_code(std::errc::operation_not_permitted)); },
+       "prog: no thread may be made here; "},
       {[]() -> int { throw std::runtime_error("a\nreason"); }, "prog: a\\x0areason"},
       {[]() -> int { throw 1; }, "prog: ended by an unknown exception"},
   };

@@ -10,13 +10,13 @@
 
 namespace millrace {
 
-// Without an event (out of descriptors) waits cannot be stopped, all else works: poll(2) passes over negative
-// descriptors.
 StoppableWait::StoppableWait(const std::stop_token& stop)
     : event_(Descriptor::owned(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))),
       on_stop_(stop, [this] { this->stop(); }) {}
 
 void StoppableWait::stop() const {
+  // Release: who sees that it was stopped sees why.
+  stopped_.store(true, std::memory_order_release);
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(event_.get(), &one, sizeof one);
 }
@@ -32,12 +32,18 @@ StoppableWait::Outcome StoppableWait::until_readable(int descriptor, std::chrono
 }
 
 StoppableWait::Outcome StoppableWait::wait(int descriptor, short events, int timeout_ms) const {
+  // poll(2) passes over negative descriptors, also that of an event which is not there.
   std::array<pollfd, 2> waited{{{descriptor, events, 0}, {event_.get(), POLLIN, 0}}};
-  int ready = 0;
-  while ((ready = poll(waited.data(), waited.size(), timeout_ms)) < 0 && errno == EINTR) {
+  while (true) {
+    const bool looks = !event_.is_open() && (timeout_ms < 0 || timeout_ms > look_ms);
+    const int ready = poll(waited.data(), waited.size(), looks ? look_ms : timeout_ms);
+    if (stopped_.load(std::memory_order_acquire)) return Outcome::stopped;
+    if (ready > 0) return Outcome::readable;
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready < 0 && errno != EAGAIN && errno != ENOMEM) return Outcome::readable;  // what follows tells why
+    if (ready == 0 && !looks) return Outcome::time_over;
+    if (ready == 0 && timeout_ms > 0) timeout_ms -= look_ms;
   }
-  if (waited[1].revents != 0) return Outcome::stopped;
-  return ready == 0 ? Outcome::time_over : Outcome::readable;
 }
 
 }  // namespace millrace

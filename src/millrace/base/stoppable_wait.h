@@ -3,6 +3,7 @@
 
 #include "millrace/base/descriptor.h"
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <stop_token>
@@ -37,7 +38,10 @@ class StoppableWait {
   }
   [[nodiscard]] Outcome wait(int descriptor, short events, int timeout_ms) const;
 
+  // Out of descriptors there is no event, and waits look so often whether they were stopped.
+  static constexpr int look_ms = 20;
   Descriptor event_;
+  mutable std::atomic<bool> stopped_ = false;
   std::stop_callback<std::function<void()>> on_stop_;
 };
 
