@@ -78,8 +78,6 @@ std::unexpected<Error> too_few(const ArrangementRequest& request, int available,
 
 }  // namespace
 
-std::span<const AffinityArrangement> all_affinity_arrangements() { return arrangements; }
-
 std::string_view name_of(AffinityArrangement arrangement) {
   switch (arrangement) {
   case Arrangement::free:

@@ -8,7 +8,6 @@
 #include "millrace/machine/topology/topology.h"
 
 #include <optional>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -22,9 +21,6 @@ enum class AffinityArrangement {
   module_diff,  // each worker on a PU of its own, in other FPU groups than the I/O thread (Bulldozer's
                 // modules); where an FPU group is a single core, the same as io_diff
 };
-
-// All of them, as listed above.
-[[nodiscard]] std::span<const AffinityArrangement> all_affinity_arrangements();
 
 // "free", "pinned", "io-same", "io-diff", "module-diff".
 [[nodiscard]] std::string_view name_of(AffinityArrangement arrangement);

@@ -2,6 +2,7 @@
 #include "millrace/machine/topology/test_machines.h"
 
 #include <algorithm>
+#include <array>
 #include <ostream>
 
 #include <gmock/gmock.h>
@@ -14,6 +15,8 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using enum AffinityArrangement;
+
+constexpr std::array all_arrangements{free, pinned, io_same, io_diff, module_diff};
 
 struct Machine {
   const char* name;
@@ -96,8 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values(Machine{"bulldozer", bulldozer}, Machine{"power7", power7},
                                      Machine{"two_sockets_smt", two_sockets_smt}, Machine{"hybrid", hybrid},
                                      Machine{"single_pu", single_pu}, Machine{"two_pus", two_pus}),
-                     testing::ValuesIn(all_affinity_arrangements().begin(),
-                                       all_affinity_arrangements().end())),
+                     testing::ValuesIn(all_arrangements)),
     [](const auto& machine) {
       std::string name =
           fmt::format("{}_{}", std::get<0>(machine.param).name, name_of(std::get<1>(machine.param)));
@@ -160,7 +162,7 @@ TEST(Arrange, RefusesImpossibleRequests) {
 }
 
 TEST(AffinityArrangement, NamesReadBack) {
-  for (const AffinityArrangement arrangement : all_affinity_arrangements())
+  for (const AffinityArrangement arrangement : all_arrangements)
     EXPECT_EQ(parse_affinity_arrangement(name_of(arrangement)), arrangement);
   const auto unknown = parse_affinity_arrangement("io_same");
   ASSERT_FALSE(unknown);
