@@ -1,21 +1,15 @@
 #include "millrace/stream/stream.h"
 
 #include "millrace/stream/choice/auto_choice.h"
-#include "millrace/stream/engine/engine.h"
 #include "millrace/stream/item/out_of_memory.h"
+#include "millrace/stream/phase.h"
 #include "millrace/stream/program/program.h"
-#include "millrace/stream/strategy/pools.h"
-#include "millrace/stream/strategy/segments.h"
-#include "millrace/stream/strategy/stealing.h"
-#include "millrace/stream/strategy/tbb_run.h"
 
 #include <atomic>
 #include <cstdint>
 #include <exception>
-#include <limits>
 #include <new>
 #include <utility>
-#include <vector>
 
 namespace millrace::stream {
 namespace {
@@ -30,72 +24,6 @@ Status check(const RunOptions& options, int team_size) {
     return usage_error("a queue depth of {}; give 1 to {}", options.queue_depth, most_tokens);
   if (options.byte_budget < 1) return usage_error("a byte budget of 0; give at least 1");
   return {};
-}
-
-struct PhasePlan {
-  Strategy strategy = Strategy::stealing;  // never auto_
-  int threads = 1;
-  int tokens = 1;
-};
-
-struct Phase {
-  Finished finished;
-  bool paused = false;   // it ended with its items or its time; the source may have more
-  bool refused = false;  // it failed before anything was called: there was no memory or no thread for it
-};
-
-// What a phase may do: it ends with the source, or when that has made so many items, or after so long. The
-// source's items are numbered from `first_item`.
-struct PhaseLimits {
-  std::uint64_t first_item = 0;
-  std::uint64_t most_items = std::numeric_limits<std::uint64_t>::max();
-  double most_seconds = std::numeric_limits<double>::infinity();
-};
-
-Phase run_phase(const Program& program, pool::Team& team, const PhasePlan& plan, const RunOptions& options,
-                const PhaseLimits& limits) {
-  const auto [strategy, threads, tokens] = plan;
-  std::vector<Segment> segments;
-  if (strategy == Strategy::pools || strategy == Strategy::oversubscribed || strategy == Strategy::collapsed)
-    segments = segments_of(program, strategy, threads);
-  Engine engine(program,
-                {.tokens = static_cast<std::uint64_t>(tokens),
-                 .byte_budget = options.byte_budget,
-                 .trace = options.trace,
-                 .alone = strategy == Strategy::stealing && threads == 1 && !program.blocks(),
-                 .first_item = limits.first_item,
-                 .most_items = limits.most_items,
-                 .most_seconds = limits.most_seconds},
-                options.stop);
-  Phase phase;
-  Status& status = phase.finished.status;
-  double idle_s = 0;
-  if (!segments.empty()) {
-    status = run_pools(engine, segments, options.queue_depth);
-  } else if (strategy == Strategy::tbb) {
-    status = run_tbb(engine, threads);
-  } else if (const Result<double> idle = run_stealing(engine, team, threads)) {
-    idle_s = *idle;
-  } else {
-    status = std::unexpected(idle.error());
-  }
-  if (!status) {
-    phase.finished.cause = status.error();
-    phase.refused = engine.items() == 0;
-  } else if (status = engine.status(); !status) {
-    phase.finished.cause = engine.cause();
-  }
-  phase.paused = status && engine.paused();
-
-  RunReport& report = phase.finished.report;
-  report = engine.report();
-  report.strategy = strategy;
-  report.threads = threads;
-  report.idle_s = idle_s;
-  for (const Segment& segment : segments)
-    report.stages[segment.first + 1].threads = segment.threads;
-  if (!segments.empty()) report.stages.front().threads = 1;
-  return phase;
 }
 
 // Phase by phase, each by the plan that is best as far as the phases before have told.

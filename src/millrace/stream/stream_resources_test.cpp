@@ -204,8 +204,8 @@ TEST_P(Threads, use_no_processor_while_the_source_waits) {
     auto team = (*pool)->team();
     const double before = process_cpu_seconds();
     ASSERT_TRUE(stream->run(team, {.strategy = GetParam()}).status);
-    // 5 % of the time, ten times what is promised: starting the threads is in it.
-    EXPECT_LT(process_cpu_seconds() - before, 0.015);
+    // A tenth of what one thread that polls would use: starting the threads is in it, at any time of day.
+    EXPECT_LT(process_cpu_seconds() - before, 0.03);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -18,7 +19,7 @@
 namespace millrace::stream {
 namespace {
 
-enum class Failure { exception, foreign_exception, error, size_exception };
+enum class Failure { exception, foreign_exception, no_memory, error, size_exception };
 enum class Shape { sink_alone, mapped, emitting };
 
 struct Case {
@@ -82,6 +83,7 @@ class ThrowingSource : public testing::TestWithParam<Strategy> {
             if (++failures > 3) return std::nullopt;
             if (one.failure == Failure::exception) throw std::runtime_error("disk gone");
             if (one.failure == Failure::foreign_exception) throw 42;
+            if (one.failure == Failure::no_memory) throw std::bad_alloc();
             return failure("disk gone");
           },
           options);
@@ -116,6 +118,7 @@ class ThrowingSource : public testing::TestWithParam<Strategy> {
     EXPECT_EQ(finished.status.error().message,
               fmt::format("source 'make' failed at item {}: {}", one.at,
                           one.failure == Failure::foreign_exception ? "an exception of unknown type"
+                          : one.failure == Failure::no_memory       ? "out of memory"
                                                                     : "disk gone"));
   }
 
@@ -125,8 +128,8 @@ class ThrowingSource : public testing::TestWithParam<Strategy> {
 
 TEST_P(ThrowingSource, ends_the_stream_behind_what_it_made) {
   for (const int at : {0, 1, 2, 70})
-    for (const Failure failure :
-         {Failure::exception, Failure::foreign_exception, Failure::error, Failure::size_exception})
+    for (const Failure failure : {Failure::exception, Failure::foreign_exception, Failure::no_memory,
+                                  Failure::error, Failure::size_exception})
       for (const Shape shape : {Shape::sink_alone, Shape::mapped, Shape::emitting})
         for (const bool blocking : {false, true})
           for (const int threads : {1, 4})

@@ -17,6 +17,8 @@ namespace {
 template <class Call> std::invoke_result_t<const Call&> guarded(Emission& out, const Call& call) noexcept {
   try {
     return call();
+  } catch (const std::bad_alloc&) {
+    out.fail("out of memory");  // short enough for a string's own buffer
   } catch (const std::exception& error) {
     out.fail(error.what());
   } catch (...) {

@@ -125,19 +125,20 @@ std::string_view to_string(PlanDecision::Kind kind) {
 }
 
 void RunReport::append(const RunReport& phase) {
+  if (phase.stages.empty()) return;  // there was no memory for it
   if (stages.empty()) {
     *this = phase;
+    for (const TraceEvent& event : events)
+      ++events_kept[event.thread];
     return;
   }
-  std::map<int, std::size_t> kept;
-  for (const TraceEvent& event : events)
-    ++kept[event.thread];
   for (TraceEvent event : phase.events) {
-    if (kept[event.thread] == most_events_a_thread) {
+    std::size_t& kept = events_kept[event.thread];
+    if (kept == most_events_a_thread) {
       ++events_dropped;
       continue;
     }
-    ++kept[event.thread];
+    ++kept;
     event.start_ns += nanoseconds(wall_s);
     events.push_back(event);
   }

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -79,10 +80,12 @@ struct RunReport {
   // Trace::events only; most_events_a_thread, so the first part of a long run.
   std::vector<TraceEvent> events;
   std::uint64_t events_dropped = 0;
-  std::vector<PlanDecision> decisions;  // of `auto`; the first few hundred
+  std::map<int, std::size_t> events_kept;  // of each thread, where phases were added
+  std::vector<PlanDecision> decisions;     // of `auto`; the first few hundred
 
   // Adds what the next phase of the same stream did. Strategy, threads and tokens become those of that phase.
-  // Of events it keeps as many as one phase may have, and counts the others as dropped.
+  // Of events it keeps as many as one phase may have, and counts the others as dropped. A phase without a
+  // report adds nothing.
   void append(const RunReport& phase);
 
   // {"schema": "millrace.stream.run", "version": 1, "strategy", "strategy_reason", "threads", "tokens",

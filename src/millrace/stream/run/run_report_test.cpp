@@ -115,6 +115,7 @@ TEST(RunReport, keeps_the_first_events_of_each_thread_however_many_phases_are_ap
   constexpr std::size_t phases = 8;
   for (std::size_t i = 0; i < phases; ++i)
     run.append(phase);
+  run.append(RunReport{});  // of a phase for whose report there was no memory
   const auto of_thread = [&](int thread) {
     return static_cast<std::size_t>(std::ranges::count(run.events, thread, &TraceEvent::thread));
   };

@@ -1,8 +1,11 @@
 #include "millrace/stream/strategy/tbb_run.h"
 
+#include "millrace/stream/item/out_of_memory.h"
+
 #include <algorithm>
 #include <exception>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include <oneapi/tbb/flow_graph.h>
@@ -86,6 +89,19 @@ class GraphRun {
           }));
   }
 
+  // Where the system refuses oneTBB a thread, an exception leaves tasks of nodes behind, which must not run
+  // when these are gone.
+  ~GraphRun() {
+    try {
+      graph_.cancel();
+      graph_.wait_for_all();
+    } catch (...) {
+      // Told by run() already.
+    }
+  }
+  GraphRun(const GraphRun&) = delete;
+  GraphRun& operator=(const GraphRun&) = delete;
+
   void run() {
     source_.try_put({});
     graph_.wait_for_all();
@@ -139,6 +155,8 @@ Status run_tbb(Engine& engine, int threads) {
       else
         GraphRun(engine, contexts).run();
     });
+  } catch (const std::bad_alloc&) {
+    return std::unexpected(out_of_memory());
   } catch (const std::exception& error) {
     return failure("oneTBB failed: {}; use the strategy 'stealing'", error.what());
   }
