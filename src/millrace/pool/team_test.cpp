@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <memory>
+#include <new>
 #include <ostream>
 #include <stdexcept>
 #include <string>
@@ -142,6 +143,14 @@ TEST_P(TeamTest, an_exception_becomes_an_error_after_all_ranks_have_finished) {
     EXPECT_EQ(finished, size() - 1);
     EXPECT_TRUE(team().run([](int) {})) << "the team works on after an error";
   }
+}
+
+TEST_P(TeamTest, a_lack_of_memory_is_told_in_words) {
+  const Status status = team().run([&](int rank) {
+    if (rank == 0) throw std::bad_alloc();
+  });
+  ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().message, HasSubstr("out of memory"));
 }
 
 TEST_P(TeamTest, of_several_exceptions_the_lowest_rank_is_told) {

@@ -1,9 +1,11 @@
 #include "millrace/base/clock.h"
+#include "millrace/base/eventually_testing.h"
 #include "millrace/machine/thread/refused_calls_testing.h"
 #include "millrace/pool/for_range.h"
 #include "millrace/pool/own_cpus_testing.h"
 #include "millrace/pool/worker_pool.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -16,6 +18,7 @@
 #include <string>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -35,16 +38,23 @@ std::unique_ptr<WorkerPool> make_pool(int workers, std::vector<CpuSet> bindings 
   return pool ? std::move(*pool) : nullptr;
 }
 
-// The pool's threads in this process, by the number in their name, with how often each has gone to sleep.
-std::map<int, std::int64_t> sleeps_of_workers() {
-  std::map<int, std::int64_t> result;
+// The pool's threads in this process, by the number in their name: whether each sleeps, and how often it has
+// gone to sleep.
+struct Sleeps {
+  bool now = false;
+  std::int64_t count = 0;
+  friend bool operator==(const Sleeps&, const Sleeps&) = default;
+};
+std::map<int, Sleeps> sleeps_of_workers() {
+  std::map<int, Sleeps> result;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
     std::ifstream status(task.path() / "status");
     std::optional<int> worker;
     for (std::string line; std::getline(status, line);) {
       if (line.starts_with("Name:\tworker-")) worker = std::stoi(line.substr(line.rfind('-') + 1));
+      if (worker && line.starts_with("State:")) result[*worker].now = line.find("S (") != std::string::npos;
       if (worker && line.starts_with("voluntary_ctxt_switches:"))
-        result[*worker] = std::stoll(line.substr(line.find('\t')));
+        result[*worker].count = std::stoll(line.substr(line.find('\t')));
     }
   }
   return result;
@@ -56,8 +66,15 @@ double process_cpu_seconds() {
   return seconds(nanoseconds(time));
 }
 
-// Long enough for every worker to have fallen asleep, on a machine that is busy with other things too.
-void let_workers_fall_asleep() { std::this_thread::sleep_for(std::chrono::milliseconds(100)); }
+// However long that takes on a machine that is busy with other things too.
+void let_workers_fall_asleep() {
+  std::map<int, Sleeps> before;
+  EXPECT_TRUE(eventually([&] {
+    const auto now = sleeps_of_workers();
+    const bool settled = now == std::exchange(before, now);
+    return settled && std::ranges::all_of(now, [](const auto& one) { return one.second.now; });
+  }));
+}
 
 TEST(WorkerPoolTest, fewer_than_one_worker_is_a_usage_error) {
   for (const int workers : {0, -3}) {
@@ -105,7 +122,7 @@ TEST(WorkerPoolTest, a_loop_wakes_only_as_many_workers_as_it_has_work_for) {
       let_workers_fall_asleep();
       // Who has woken up has gone to sleep again.
       for (const auto& [worker, sleeps] : sleeps_of_workers())
-        EXPECT_EQ(sleeps > before.at(worker), worker >= 5 - items)
+        EXPECT_EQ(sleeps.count > before.at(worker).count, worker >= 5 - items)
             << "worker " << worker << ", items " << items;
     }
 }
