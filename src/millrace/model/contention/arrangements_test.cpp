@@ -1,0 +1,181 @@
+#include "millrace/model/contention/arrangements.h"
+#include "millrace/model/contention/contention_testing.h"
+#include "millrace/model/contention/rule_comparison.h"
+#include "millrace/model/contention/workover_figures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace::model {
+namespace {
+
+SharedMachine bulldozer_like() { return {.pus = 8, .levels = {level_of("module", 8, 2, smt_siblings())}}; }
+
+SharedMachine two_nodes() {
+  SharedMachine machine{.pus = 16, .levels = {level_of("core", 16, 2, smt_siblings())}};
+  machine.levels.push_back(level_of("cache", 16, 8, last_level_cache()));
+  return machine;
+}
+
+double score(const SharedMachine& machine, const std::vector<ContendingThread>& threads,
+             const PuOfThread& placement) {
+  return worth_of(machine, threads, placement).log_throughput;
+}
+
+// No two threads on one PU beside an idle one, and everybody somewhere.
+void expect_spread(const SharedMachine& machine, const PuOfThread& placement) {
+  std::vector<int> count(static_cast<std::size_t>(machine.pus));
+  for (const int pu : placement) {
+    ASSERT_GE(pu, 0);
+    ASSERT_LT(pu, machine.pus);
+    ++count[static_cast<std::size_t>(pu)];
+  }
+  const auto [least, most] = std::ranges::minmax(count);
+  EXPECT_LE(most - least, 1) << testing::PrintToString(placement);
+}
+
+class Arrangements : public testing::TestWithParam<std::uint64_t> {
+ protected:
+  std::vector<ContendingThread> threads(std::size_t most) {
+    std::vector<ContendingThread> all(1 + random_.below(most));
+    std::ranges::generate(all, [this] { return random_thread(random_); });
+    return all;
+  }
+  Random random_{GetParam()};
+};
+
+INSTANTIATE_TEST_SUITE_P(Seeds, Arrangements, testing::Range<std::uint64_t>(1, 41));
+
+TEST_P(Arrangements, PlaceEverybodyAndLeaveNoPuIdleBesideTwoOnOne) {
+  const auto all = threads(24);
+  for (const SharedMachine& machine : {bulldozer_like(), two_nodes()}) {
+    expect_spread(machine, shuffled(machine, all, random_));
+    expect_spread(machine, stacked(machine, all));
+    expect_spread(machine, arranged(machine, all));
+    if (all.size() <= static_cast<std::size_t>(machine.pus))
+      expect_spread(machine, by_workover(machine, all, random_));
+  }
+}
+
+TEST_P(Arrangements, OfOursAreNearlyTheBestOfAll) {
+  const auto all = threads(8);
+  const SharedMachine machine = bulldozer_like();
+  const auto best = best_of_all(machine, all);
+  ASSERT_TRUE(best);
+  // The geometric mean of the speeds, of that of the best.
+  const double share = std::exp((score(machine, all, arranged(machine, all)) - score(machine, all, *best)) /
+                                static_cast<double>(all.size()));
+  EXPECT_GE(share, 0.97);
+  EXPECT_LE(share, 1 + 1e-9);
+}
+
+TEST_P(Arrangements, OfOursAreAtLeastAsGoodAsTheOthers) {
+  const auto all = threads(16);
+  const SharedMachine machine = two_nodes();
+  const double ours = score(machine, all, arranged(machine, all));
+  EXPECT_GE(ours, score(machine, all, stacked(machine, all)) - 1e-9);
+  EXPECT_GE(ours, score(machine, all, by_workover(machine, all, random_)) - 1e-9);
+  EXPECT_GE(ours, score(machine, all, shuffled(machine, all, random_)) - 1e-9);
+}
+
+TEST_P(Arrangements, OfOursBeginWhereThreadsAreAndStayWhereNothingIsGained) {
+  const auto all = threads(16);
+  const SharedMachine machine = two_nodes();
+  const PuOfThread before = shuffled(machine, all, random_);
+  const PuOfThread after = arranged(machine, all, before);
+  EXPECT_GE(score(machine, all, after), score(machine, all, before) - 1e-12);
+  EXPECT_EQ(arranged(machine, all, after), after);
+}
+
+TEST(Arrangement, OfUnlikeKindsPutsThemTogether) {
+  std::vector<ContendingThread> threads(4, thread_of(SharedUnit::integer));
+  threads.insert(threads.end(), 4, thread_of(SharedUnit::fp));
+  const SharedMachine machine = bulldozer_like();
+  for (const double slowdown : slowdowns_of(machine, threads, arranged(machine, threads)))
+    EXPECT_DOUBLE_EQ(slowdown, 1);
+}
+
+TEST(Arrangement, StackedPutsLikeBesideLike) {
+  std::vector<ContendingThread> threads;
+  for (int i = 0; i < 8; ++i)
+    threads.push_back(thread_of(i % 2 == 0 ? SharedUnit::integer : SharedUnit::fp));
+  const auto slowdowns = slowdowns_of(bulldozer_like(), threads, stacked(bulldozer_like(), threads));
+  for (std::size_t i = 0; i < 8; ++i)
+    EXPECT_DOUBLE_EQ(slowdowns[i], i % 2 == 0 ? 1.4 : 1.9);
+}
+
+// The paper's figure 1: four floating-point threads among eight, on modules of two PUs.
+TEST(Arrangement, ByWorkoverGivesEachModuleOneOfThoseThatUseFloatingPointMost) {
+  std::vector<ContendingThread> threads(4, thread_of(SharedUnit::integer));
+  threads.insert(threads.end(), 4, thread_of(SharedUnit::fp));
+  for (std::uint64_t seed = 1; seed < 20; ++seed) {
+    Random random(seed);
+    const PuOfThread placement = by_workover(bulldozer_like(), threads, random);
+    std::set<int> modules;
+    for (std::size_t i = 4; i < 8; ++i) {
+      EXPECT_EQ(placement[i] % 2, 0);
+      modules.insert(placement[i] / 2);
+    }
+    EXPECT_EQ(modules.size(), 4);
+  }
+}
+
+// Two of each core's four PUs are ranked; who is on the others is chance, and no concern of the rule's.
+TEST(Arrangement, ByWorkoverLeavesToTheKernelWhatIsBehindTheSecondPus) {
+  const SharedMachine machine{.pus = 16, .levels = {level_of("core", 16, 4, smt_siblings())}};
+  std::vector<ContendingThread> threads(8, thread_of(SharedUnit::fp));
+  threads.insert(threads.end(), 8, thread_of(SharedUnit::integer));
+  std::set<PuOfThread> seen;
+  for (std::uint64_t seed = 1; seed < 20; ++seed) {
+    Random random(seed);
+    const PuOfThread placement = by_workover(machine, threads, random);
+    for (std::size_t i = 0; i < 16; ++i)
+      EXPECT_EQ(placement[i] % 4 < 2, i < 8) << i;
+    expect_spread(machine, placement);
+    seen.insert(placement);
+  }
+  EXPECT_GT(seen.size(), 10);
+}
+
+TEST(RuleComparison, HasTheBestOfAllWhereItCanBeHadAndNoRuleIsBetter) {
+  const std::vector<ContendingThread> threads(6, thread_of(SharedUnit::l2));
+  const auto outcomes = compare_rules(bulldozer_like(), threads, {.draws = 50});
+  ASSERT_TRUE(outcomes);
+  ASSERT_EQ(outcomes->size(), 5);
+  EXPECT_EQ(outcomes->back().rule, "best of all");
+  for (const RuleOutcome& outcome : *outcomes) {
+    EXPECT_LE(outcome.geometric_mean_speed, outcomes->back().geometric_mean_speed + 1e-9);
+    EXPECT_EQ(outcome.speeds.size(), 6);
+  }
+  EXPECT_EQ(compare_rules(two_nodes(), std::vector(16, thread_of(SharedUnit::fp)), {.draws = 2})->size(), 4);
+  EXPECT_FALSE(compare_rules(bulldozer_like(), threads, {.draws = 0}));
+  EXPECT_FALSE(compare_rules(bulldozer_like(), {}));
+}
+
+TEST(WorkoverFigures, ThatThePaperMeasuredArePredicted) {
+  for (const WorkoverFigure& figure : workover_figures()) {
+    if (figure.paper.workover_over_bad) {
+      EXPECT_NEAR(*figure.predicted.workover_over_bad / *figure.paper.workover_over_bad, 1, 0.01)
+          << figure.name;
+      EXPECT_NEAR(figure.predicted.workover_over_kernel / figure.paper.workover_over_kernel, 1, 0.055)
+          << figure.name;
+    }
+    if (figure.paper.kernel_over_bad) {
+      EXPECT_NEAR(*figure.predicted.kernel_over_bad / *figure.paper.kernel_over_bad, 1, 0.055) << figure.name;
+    }
+    EXPECT_GE(figure.predicted.workover_over_kernel, 0.999) << figure.name;
+    EXPECT_GE(figure.units_over_kernel, figure.predicted.workover_over_kernel - 0.005) << figure.name;
+  }
+}
+
+TEST(WorkoverFigures, AreTheSameFromTheSameSeed) {
+  EXPECT_EQ(to_text(workover_figures(3)), to_text(workover_figures(3)));
+}
+
+}  // namespace
+}  // namespace millrace::model

@@ -1,0 +1,41 @@
+#include "millrace/model/contention/shared_machine.h"
+
+#include "millrace/base/in_quotes.h"
+
+namespace millrace::model {
+
+ContentionMatrix::ContentionMatrix() {
+  for (const SharedUnit unit : all_shared_units)
+    for (const SharedUnit beside : all_shared_units)
+      slowdowns_[unit][beside] = 1;
+}
+
+Status ContentionMatrix::set(SharedUnit of, SharedUnit beside, double slowdown) {
+  constexpr double most = 1000;
+  if (!(slowdown >= 1 && slowdown <= most))
+    return usage_error("{} beside {} takes {} times as long; give 1 (nothing is shared) to {}", name_of(of),
+                       name_of(beside), slowdown, most);
+  slowdowns_[of][beside] = slowdown;
+  return {};
+}
+
+Status check(const SharedMachine& machine) {
+  constexpr int most = 1024;
+  if (machine.pus < 1 || machine.pus > most)
+    return usage_error("a machine of {} PUs; give 1 to {}", machine.pus, most);
+  for (const SharingLevel& level : machine.levels) {
+    std::vector<bool> seen(static_cast<std::size_t>(machine.pus));
+    for (const auto& group : level.groups)
+      for (const int pu : group) {
+        if (pu < 0 || pu >= machine.pus)
+          return usage_error("level {} groups PU {}, but the machine has 0 to {}", in_quotes(level.name), pu,
+                             machine.pus - 1);
+        if (seen[static_cast<std::size_t>(pu)])
+          return usage_error("PU {} is in two groups of level {}", pu, in_quotes(level.name));
+        seen[static_cast<std::size_t>(pu)] = true;
+      }
+  }
+  return {};
+}
+
+}  // namespace millrace::model
