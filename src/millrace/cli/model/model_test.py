@@ -113,6 +113,36 @@ class Model(unittest.TestCase):
         self.assertEqual(run(*words, "-y").returncode, 0)
         self.assertIn("<svg", plot.read_text())
 
+    def test_placements_of_threads_are_simulated(self):
+        def simulated(*words):
+            return subprocess.run([MILLRACE, "simulate", "placement", *words], capture_output=True, timeout=60)
+
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "threads.toml"
+            file.write_text("""
+                machine = {pus = 4}
+                level = [{name = "core", each = 2, slowdown = {fp = {fp = 1.8}, int = {int = 1.4}}}]
+                thread = [{name = "a", count = 2, demand = {fp = 1}}, {name = "b", count = 2, demand = {int = 1}}]
+                """)
+            done = simulated(file, "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            rules = {rule["rule"]: rule for rule in json.loads(done.stdout)["rules"]}
+            # Worked out by hand: like beside like, and unlike kinds, which do not disturb each other.
+            self.assertAlmostEqual(rules["stacked"]["mean_speed"], (1 / 1.8 + 1 / 1.4) / 2)
+            self.assertAlmostEqual(rules["units"]["mean_speed"], 1)
+            self.assertAlmostEqual(rules["workover"]["mean_speed"], 1)
+            # One in three placements puts like beside like.
+            expected = (rules["stacked"]["mean_speed"] + 2) / 3
+            self.assertAlmostEqual(rules["kernel"]["mean_speed"], expected, delta=0.03)
+            self.assertIn(b"core 1", simulated(file).stdout)
+            file.write_text("machine = {pus = 0}")
+            done = simulated(file)
+            self.assertEqual((done.returncode, done.stderr.count(b"\n")), (2, 1))
+        self.assertEqual(simulated().returncode, 2)
+        done = simulated("--paper")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(b"fig. 12b, gobmk + bwaves (POWER7 SMT4)", done.stdout)
+
     def test_what_cannot_be_simulated_is_refused_with_the_way_out(self):
         def simulated(word, *words):
             done = subprocess.run([MILLRACE, "simulate", *words], capture_output=True, timeout=60)

@@ -4,6 +4,7 @@
 #include "millrace/base/print.h"
 #include "millrace/base/printable.h"
 #include "millrace/cli/model/pipeline_source.h"
+#include "millrace/cli/simulate/simulate_placement.h"
 #include "millrace/machine/topology/topology.h"
 #include "millrace/model/pipeline/duration_text.h"
 #include "millrace/model/pipeline/plan.h"
@@ -100,6 +101,8 @@ std::string to_text(const model::Pipeline& pipeline, const model::Plan& plan,
 }
 
 Status run_simulate(const SimulateOptions& options) {
+  if (options.pipeline.empty())
+    return usage_error("give stages divided by ';', such as 'load serial 0.5ms; work 4ms', or a .toml file");
   const auto pipeline = pipeline_of(options.pipeline);
   if (!pipeline) return std::unexpected(pipeline.error());
   const auto cores = cores_of(options);
@@ -142,8 +145,7 @@ void add_simulate_command(CLI::App& app, Action& action) {
       app.add_subcommand("simulate", "Simulate a pipeline of stages on a machine that need not be at hand");
   auto options = std::make_shared<SimulateOptions>();
   verb->add_option("pipeline", options->pipeline,
-                   "stages divided by ';', or a .toml file, as for millrace model")
-      ->required();
+                   "stages divided by ';', or a .toml file, as for millrace model");
   verb->add_option("--machine", options->machine,
                    "hwloc's description, such as 'pack:8 core:128 pu:2' (default: this machine)");
   verb->add_option("--cores", options->cores, "so many cores instead of a machine");
@@ -156,7 +158,10 @@ void add_simulate_command(CLI::App& app, Action& action) {
       ->check(CLI::NonNegativeNumber);
   verb->add_flag("--sticky", options->sticky, "a scheduler that keeps every thread on one core");
   verb->add_flag("--json", options->json, "as JSON");
-  verb->callback([&action, options] { action = [options] { return run_simulate(*options); }; });
+  add_simulate_placement(*verb, action);
+  verb->callback([&action, verb, options] {
+    if (verb->get_subcommands().empty()) action = [options] { return run_simulate(*options); };
+  });
 }
 
 }  // namespace millrace::cli

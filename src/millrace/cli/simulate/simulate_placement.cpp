@@ -1,0 +1,64 @@
+#include "millrace/cli/simulate/simulate_placement.h"
+
+#include "millrace/base/print.h"
+#include "millrace/cli/model/pipeline_source.h"
+#include "millrace/model/contention/placement_report.h"
+#include "millrace/model/contention/placement_toml.h"
+#include "millrace/model/contention/rule_comparison.h"
+#include "millrace/model/contention/workover_figures.h"
+
+#include <memory>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace millrace::cli {
+namespace {
+
+struct PlacementOptions {
+  std::string file;
+  model::ComparisonOptions comparison;
+  bool paper = false;
+  bool json = false;
+};
+
+Status simulate_placement(const PlacementOptions& options) {
+  if (options.paper) {
+    if (!options.file.empty() || options.json)
+      return usage_error("--paper has threads and machines of its own; give it alone");
+    print_out("{}", model::to_text(model::workover_figures(options.comparison.seed)));
+    return {};
+  }
+  if (options.file.empty())
+    return usage_error("give a .toml file with a machine and its threads, or --paper");
+  const auto text = read_text_file(options.file);
+  if (!text) return std::unexpected(text.error());
+  const auto placed = model::parse_placement_toml(*text, options.file);
+  if (!placed) return std::unexpected(placed.error());
+  const auto outcomes = model::compare_rules(placed->machine, placed->threads, options.comparison);
+  if (!outcomes) return std::unexpected(outcomes.error());
+  if (options.json)
+    print_out(
+        "{}\n",
+        model::to_json(*placed, *outcomes).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  else
+    print_out("{}", model::to_text(*placed, *outcomes));
+  return {};
+}
+
+}  // namespace
+
+void add_simulate_placement(CLI::App& simulate, Action& action) {
+  CLI::App* verb = simulate.add_subcommand(
+      "placement", "Compare where threads may be placed that share execution units and caches");
+  auto options = std::make_shared<PlacementOptions>();
+  verb->add_option("file", options->file, "a .toml file with [machine], [[level]] and [[thread]]");
+  verb->add_option("--draws", options->comparison.draws, "of what a rule leaves to chance");
+  verb->add_option("--seed", options->comparison.seed, "the same seed draws the same")
+      ->check(CLI::NonNegativeNumber);
+  verb->add_flag("--paper", options->paper, "the measurements of the WorkOver paper beside the predictions");
+  verb->add_flag("--json", options->json, "as JSON");
+  verb->callback([&action, options] { action = [options] { return simulate_placement(*options); }; });
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,10 @@
+// `millrace simulate placement`: threads on a machine that share execution units and caches.
+#pragma once
+
+#include "millrace/cli/command/command.h"
+
+namespace millrace::cli {
+
+void add_simulate_placement(CLI::App& simulate, Action& action);
+
+}  // namespace millrace::cli
