@@ -1,3 +1,4 @@
+#include "millrace/base/eventually_testing.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/policy/surroundings.h"
 #include "millrace/placement/task/task_files.h"
@@ -49,11 +50,15 @@ TEST(Surroundings, CpuThatAnotherThreadKeepsBusyIsTaken) {
     }
   });
   bound.wait();
-  int taken = 0;
-  for (int look = 0; look < 20; ++look)
-    if (others_are_running(busy)) ++taken;
+  // A probe is lucky now and then, most of all where many wait for the CPU; but not nearly always.
+  const auto mostly_taken = [&] {
+    int taken = 0;
+    for (int look = 0; look < 20; ++look)
+      if (others_are_running(busy)) ++taken;
+    return taken >= 15;
+  };
+  EXPECT_TRUE(eventually(mostly_taken));
   done = true;
-  EXPECT_GE(taken, 15);
 }
 
 TEST(Surroundings, AskingLeavesTheCallersMaskAndNoThread) {
