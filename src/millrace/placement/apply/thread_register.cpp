@@ -114,12 +114,21 @@ void ThreadRegister::process_executed(pid_t number, pid_t former) {
   const auto found = processes_.find(number);
   if (found == processes_.end()) return;
   Process& process = found->second;
-  const auto survivor = process.threads.find(former);
+  auto survivor = process.threads.find(former);
+  // Its number went before this was told of, and an observation may have missed it meanwhile.
+  const bool forgotten = survivor == process.threads.end();
+  if (forgotten) survivor = process.threads.find(number);
   if (survivor == process.threads.end()) return;
-  const bool alone = process.left_alone.contains(former);
+  bool alone = process.left_alone.contains(survivor->first);
   Thread thread = std::move(survivor->second);
+  const auto now = read_original(number);
+  if (forgotten && now && !same_but_nice(*now, thread.state.last)) {
+    const Origin origin = origin_of(*now, &process.original, std::nullopt, changer_.given());
+    thread.state = {number, origin.original, *now};
+    alone = origin.alone;
+  }
+  owner_.erase(survivor->first);
   process.threads.erase(survivor);
-  owner_.erase(former);
   --alive_;
   while (!process.threads.empty())
     forget(process, process.threads.begin());
@@ -288,6 +297,8 @@ RunTimes ThreadRegister::observe() {
   }
   for (const auto& [number, id] : gone) {
     const auto process = processes_.find(number);
+    if (id != number && process->second.threads.size() == 2)
+      find_executed(process->second, process->second.threads.at(id));
     forget(process->second, process->second.threads.find(id));
     forget_if_empty(number);
   }
@@ -300,6 +311,19 @@ RunTimes ThreadRegister::observe() {
       sum += thread.times;
   sum += ended_times_;
   return sum;
+}
+
+// Whether `last`, which is gone, has executed a program and has main's number now: nobody has told of it
+// where births are polled for.
+void ThreadRegister::find_executed(Process& process, const Thread& last) {
+  const auto main = process.threads.find(process.id.number);
+  const auto now = read_original(process.id.number);
+  if (main == process.threads.end() || !now || same_but_nice(*now, main->second.state.last) ||
+      !same_but_nice(*now, last.state.last))
+    return;
+  main->second.state = {process.id.number, last.state.original, *now};
+  main->second.new_born = true;
+  last_birth_ns_ = process.last_birth_ns = now_ns();
 }
 
 void ThreadRegister::find_changed_by_others() {

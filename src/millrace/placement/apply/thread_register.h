@@ -142,6 +142,7 @@ class ThreadRegister {
   void follow_policy();
   void give(Process& process, Thread& thread, const ThreadPlan& plan);
   void leave_alone(Process& process, Thread& thread);
+  void find_executed(Process& process, const Thread& last);
   void find_changed_by_others();
 
   mutable std::mutex mutex_;

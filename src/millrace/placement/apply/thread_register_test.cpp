@@ -199,6 +199,60 @@ TEST_F(ThreadRegisterTest, WhoIsToldOfAfterTheEndIsGivenBackWhatItInherited) {
   }
 }
 
+// Its number goes before the execution is told of, and with it all that was known of it.
+TEST_F(ThreadRegisterTest, AnExecutedProgramIsGivenBackWhatAForgottenThreadWasGiven) {
+  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const machine::CpuSet one = surroundings_.allowed.first(1);
+  ThreadRegister threads(surroundings_, policy_of(Plan()), journal_);
+  threads.lay_ready({one});
+  const pid_t program = fork();
+  if (program == 0)
+    while (true)
+      pause();
+  ASSERT_TRUE(threads.process_began(program));
+  ASSERT_TRUE(machine::bind_thread(program, one));
+  threads.process_executed(program, 4194304);
+  EXPECT_EQ(machine::thread_affinity(program), surroundings_.allowed);
+  EXPECT_TRUE(threads.counts().left_alone.empty());
+  EXPECT_EQ(threads.alive(), 1);
+  kill(program, SIGKILL);
+  waitpid(program, nullptr, 0);
+}
+
+// Another process stands for the thread: the register finds it where it is not, as one that is gone.
+TEST_F(ThreadRegisterTest, AnExecutionThatNobodyTellsOfIsFound) {
+  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const machine::CpuSet one = surroundings_.allowed.first(1);
+  const Policy others_on_one = [one](const Surroundings&, std::span<const ThreadView> views) {
+    std::vector<ThreadPlan> plans(views.size());
+    for (std::size_t i = 0; i < views.size(); ++i)
+      if (!views[i].main) plans[i].mask = one;
+    return plans;
+  };
+  ThreadRegister threads(surroundings_, others_on_one, journal_);
+  const auto sleeper = [] {
+    const pid_t made = fork();
+    if (made == 0)
+      while (true)
+        pause();
+    return made;
+  };
+  const pid_t program = sleeper();
+  const pid_t thread = sleeper();
+  ASSERT_TRUE(threads.process_began(program));
+  threads.thread_began(thread, program);
+  ASSERT_EQ(machine::thread_affinity(thread), one);
+  // As it would be had the thread executed a program.
+  ASSERT_TRUE(machine::bind_thread(program, one));
+  std::ignore = threads.observe();
+  EXPECT_EQ(machine::thread_affinity(program), surroundings_.allowed);
+  EXPECT_TRUE(threads.counts().left_alone.empty());
+  for (const pid_t process : {program, thread}) {
+    kill(process, SIGKILL);
+    waitpid(process, nullptr, 0);
+  }
+}
+
 // As `make -j` has them.
 TEST_F(ThreadRegisterTest, ProcessesOfOneThreadGetTheListsThatTheUserNamed) {
   if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";

@@ -50,7 +50,9 @@ std::vector<pid_t> ChildrenReader::read(pid_t process, const std::vector<pid_t>&
 }
 
 void ChildrenReader::forget_others() {
-  std::erase_if(files_, [](auto& kept) { return !std::exchange(kept.second.read, false); });
+  std::erase_if(files_, [](const auto& kept) { return !kept.second.read; });
+  for (auto& [thread, kept] : files_)
+    kept.read = false;
 }
 
 }  // namespace millrace::placement
