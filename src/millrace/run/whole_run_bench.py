@@ -1,22 +1,30 @@
 """Measures whole runs, from the start of the process to its end, as a user waits for them.
 
 usage: whole_run_bench.py MILLRACE files   --clips FOLDER [--pipelines @A @B blur] [--frames N] [--rounds 5]
-       whole_run_bench.py MILLRACE lengths [--pipelines @A @B @G] [--sizes 1280x720] [--lengths 60 120 360]
-                                           [--cache warm|cold] [--rounds 5]
+       whole_run_bench.py MILLRACE lengths [--pipelines @A @B @G] [--sizes 352x288 1280x720] [--lengths 60 360]
+                                           [--caches warm cold] [--to null|mp4] [--rounds 5] [--everything]
+       both: [--by wall|processor]
 
 files: H.264 in, H.264 out (libx264, preset veryfast, crf 18): `millrace run` as it is, the same with one thread for each
 codec, and ffmpeg with filters of its own that do the same, where it has such. FOLDER holds *.264, or other videos.
 
-lengths: y4m in, nothing out: `millrace run` as it is against every fixed structure. warm: earlier runs have left profiles
-and kernels; cold: nobody has run before, not even the fixed structures' kernels are there.
+lengths: y4m in, nothing out: `millrace run` as it is against every fixed structure; with --to mp4 against each with one and
+with two threads for the encoder. warm: earlier runs have left kernels and, two of the same length, a profile; cold: nobody
+has run before, not even the fixed structures' kernels are there. --everything: @A to @G, three more pipelines, 352x288,
+1280x720 and 1920x1080, 60 to 3600 frames, which takes hours; without options it takes some minutes.
+
+--by processor: all in seconds of processor time, compilers included, which other programs on the machine disturb less; not
+what a user waits for.
 
 What is compared takes turns. Ratios are taken turn by turn; the median of them is what counts.
 """
 
 import argparse
+import json
 import math
 import os
 import pathlib
+import resource
 import statistics
 import subprocess
 import sys
@@ -31,14 +39,23 @@ SAME_IN_FFMPEG = {
     "@A": f"convolution=0m='{BLUR}':0rdiv=1/16,sobel=planes=1,lutyuv=y='if(gte(val,26),val,0)':u=128:v=128",
     "@B": "lenscorrection=k1=-0.12:k2=0:i=bilinear,rotate=6*PI/180,crop=iw*0.8:ih*0.8",
 }
+OWN_PIPELINES = ["blur", "rotate(6)", "blur | sobel_x | threshold(0.1) | rotate(30)"]
 STRUCTURES = ("sequential", "tiled", "sliding", "backward-cached")
 
 
+def processor_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+clock = time.monotonic
+
+
 def seconds_of(words, environment):
-    begin = time.monotonic()
+    begin = clock()
     done = subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE)
-    taken = time.monotonic() - begin
+    taken = clock() - begin
     if done.returncode != 0:
         raise SystemExit(f"whole_run_bench: {' '.join(map(str, words))}: {done.stderr.decode().strip()[-300:]}")
     return taken
@@ -108,38 +125,66 @@ def files(options, folder, environment):
     print_summary("default against ffmpeg", against_ffmpeg)
 
 
-def lengths(options, folder, environment):
-    cache = pathlib.Path(environment["XDG_CACHE_HOME"])
+def bring_kernels(words, report, environment):
+    """Runs until all is fused: until the kernels of the schedule have been compiled and kept."""
+    for _ in range(8):
+        seconds_of([*words, "--json", report, "-y"], environment)
+        if json.loads(report.read_text())["stand_in_frames"] == 0:
+            return
+
+
+def compare_length(options, run, amount, target, cold, cache, environment):
+    """Seconds of the default and of every fixed setting, by name, in each round."""
+    codecs = (1, 2) if options.to == "mp4" else (None,)
+    variants = {"default": [*run, *amount, *target]}
+    for name in STRUCTURES:
+        for threads in codecs:
+            encoder = ["--encoder-threads", str(threads)] if threads else []
+            variants[f"{name}{f', {threads}' if threads else ''}"] = [*run, *amount, *target, "--structure", name, *encoder]
 
     def forget():
         for path in sorted(cache.rglob("*"), reverse=True):
             path.rmdir() if path.is_dir() else path.unlink()
 
-    print(f"{'pipeline':<10} {'size':>9} {'frames':>7} {'default':>9} {'best fixed':>11}  {'':<16} {'share':>6}")
-    shares = []
+    forget()
+    if cold:
+        return in_turns(variants, options.rounds, environment, before=forget, warm_up=False)
+    for name in STRUCTURES:
+        bring_kernels([*run, "--structure", name, "--frames", "2000", "--loop", "1000"], cache.parent / "report.json",
+                      environment)
+    for _ in range(2):
+        seconds_of(variants["default"], environment)
+    return in_turns(variants, options.rounds, environment, warm_up=False)
+
+
+def lengths(options, folder, environment):
+    cache = pathlib.Path(environment["XDG_CACHE_HOME"])
+    if options.everything:
+        options.pipelines = options.pipelines or [*(f"@{letter}" for letter in "ABCDEFG"), *OWN_PIPELINES]
+        options.sizes, options.lengths = ["352x288", "1280x720", "1920x1080"], [60, 120, 360, 1200, 3600]
+    target = ["-o", folder / "out.mp4", "-y"] if options.to == "mp4" else []
+    print(f"{'cache':<5} {'pipeline':<10} {'size':>9} {'frames':>7} {'default':>9} {'best fixed':>11}  {'':<18} {'share':>6}")
+    shares = {cache_state: [] for cache_state in options.caches}
     for size in options.sizes:
-        longest = max(options.lengths)
         video = folder / "in.y4m"
         # A file as large as memory allows to keep; longer runs go over it several times.
-        whole = min(longest, options.frames or 360)
+        whole = min(max(options.lengths), options.frames or 360)
         seconds_of([options.program, "run", "crop(1)", f"test:{size}@{whole}", "-o", video, "-y", "-q"], environment)
         for pipeline in options.pipelines or ["@A", "@B", "@G"]:
             for length in options.lengths:
-                run = [options.program, "run", pipeline, video, "-q", "--frames", str(length),
-                       "--loop", str(-(-length // whole))]
-                variants = {"default": run} | {name: [*run, "--structure", name] for name in STRUCTURES}
-                cold = options.cache == "cold"
-                if not cold:
-                    for _ in range(2):
-                        seconds_of(run, environment)
-                times = in_turns(variants, options.rounds, environment, before=forget if cold else lambda: None,
-                                 warm_up=not cold)
-                best = min(STRUCTURES, key=lambda name: statistics.median(times[name]))
-                share = ratio(times, best, "default")
-                shares.append(share)
-                print(f"{pipeline:<10} {size:>9} {length:>7} {statistics.median(times['default']):>8.3f}s "
-                      f"{statistics.median(times[best]):>10.3f}s  {best:<16} {share:>6.2f}", flush=True)
-    print_summary(f"default against the best fixed structure, {options.cache}", shares)
+                for cache_state in options.caches:
+                    run = [options.program, "run", pipeline, video, "-q"]
+                    amount = ["--frames", str(length), "--loop", str(-(-length // whole))]
+                    times = compare_length(options, run, amount, target, cache_state == "cold", cache, environment)
+                    best = min((name for name in times if name != "default"),
+                               key=lambda name: statistics.median(times[name]))
+                    share = ratio(times, best, "default")
+                    shares[cache_state].append(share)
+                    print(f"{cache_state:<5} {pipeline:<10} {size:>9} {length:>7} "
+                          f"{statistics.median(times['default']):>8.3f}s {statistics.median(times[best]):>10.3f}s  "
+                          f"{best:<18} {share:>6.2f}", flush=True)
+    for cache_state, values in shares.items():
+        print_summary(f"default against the best fixed setting, {cache_state}", values)
 
 
 def main():
@@ -148,14 +193,20 @@ def main():
     parser.add_argument("what", choices=("files", "lengths"))
     parser.add_argument("--clips", default="../shared/clips")
     parser.add_argument("--pipelines", nargs="+")
-    parser.add_argument("--sizes", nargs="+", default=["1280x720"])
-    parser.add_argument("--lengths", nargs="+", type=int, default=[60, 120, 360])
-    parser.add_argument("--cache", choices=("warm", "cold"), default="warm")
+    parser.add_argument("--sizes", nargs="+", default=["352x288", "1280x720"])
+    parser.add_argument("--lengths", nargs="+", type=int, default=[60, 360])
+    parser.add_argument("--caches", nargs="+", choices=("warm", "cold"), default=["warm", "cold"])
+    parser.add_argument("--to", choices=("null", "mp4"), default="null")
+    parser.add_argument("--everything", action="store_true")
     parser.add_argument("--frames", type=int, help="of a file, at most")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--by", choices=("wall", "processor"), default="wall")
     options = parser.parse_args()
     if options.rounds < 1:
         parser.error("--rounds takes at least 1")
+    if options.by == "processor":
+        global clock
+        clock = processor_seconds
     with tempfile.TemporaryDirectory(prefix="millrace-whole-run-") as folder:
         environment = {**os.environ, "XDG_CACHE_HOME": str(pathlib.Path(folder) / "cache")}
         try:

@@ -63,8 +63,6 @@ std::vector<int> first_candidates(const ScheduleSpace& space, const FrameLayout&
   // calls.
   if (is_pointwise(layout)) add(Structure::sequential, Fusion::pointwise, {0, 0}, in_flight);
   add(Structure::tiled, Fusion::pointwise, {256, 64}, in_flight);
-  // What starts without a compilation.
-  add(Structure::tiled, Fusion::none, {256, 64}, in_flight);
   // A short stream has time for the first two or three of these only.
   add(Structure::sequential, Fusion::pointwise, {0, 0}, in_flight);
   add(Structure::sliding, Fusion::pointwise, {0, 32}, in_flight);
@@ -74,6 +72,8 @@ std::vector<int> first_candidates(const ScheduleSpace& space, const FrameLayout&
   add(Structure::backward, Fusion::all, {0, 0}, in_flight);
   add(Structure::backward, Fusion::all, {256, 16}, in_flight);
   if (!freedom.frames_in_flight) add(Structure::tiled, Fusion::pointwise, {256, 64}, threads);
+  // Where nothing is compiled yet it is the first that can run.
+  add(Structure::tiled, Fusion::none, {256, 64}, in_flight);
   return first;
 }
 
@@ -190,7 +190,9 @@ Result<int> AdaptiveScheduler::prepare() {
     if (trial.candidate == candidate_) break;
     const Schedule schedule = space_->schedule(trial.candidate);
     Status used = executor_.use(schedule);
-    switching_ns_ += now_ns() - asked;
+    const std::int64_t switched = now_ns() - asked;
+    switching_ns_ += switched;
+    all_switching_ns_ += switched;
     if (!used) {
       if (!tuner_->cannot_run(std::array{trial.candidate})) return std::unexpected(used.error());
       continue;
@@ -245,5 +247,7 @@ tuning::Profile AdaptiveScheduler::profile() const {
 }
 
 double AdaptiveScheduler::overhead_seconds() const { return seconds(overhead_ns_); }
+
+double AdaptiveScheduler::switching_seconds() const { return seconds(all_switching_ns_); }
 
 }  // namespace millrace::image

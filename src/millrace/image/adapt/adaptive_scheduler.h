@@ -45,6 +45,8 @@ class AdaptiveScheduler {
   [[nodiscard]] tuning::Profile profile() const;
   // Seconds spent on deciding, apart from running frames and switching.
   [[nodiscard]] double overhead_seconds() const;
+  // Seconds spent on switching: kernels found, memory made, threads bound.
+  [[nodiscard]] double switching_seconds() const;
 
  private:
   AdaptiveScheduler(Executor& executor, KernelLibrary& library);
@@ -67,8 +69,9 @@ class AdaptiveScheduler {
   int candidate_ = -1;                  // that the executor is set to
   bool warm_ = false;                   // it has run a frame since it was switched to
   Schedule incumbent_;
-  double trusted_at_ = 0;                         // when a frame last was worth trusting
-  std::int64_t switching_ns_ = 0;                 // since the last observation
+  double trusted_at_ = 0;          // when a frame last was worth trusting
+  std::int64_t switching_ns_ = 0;  // since the last observation
+  std::int64_t all_switching_ns_ = 0;
   bool disturbed_ = false;                        // something was compiled during them
   tuning::Observation observation_{.frames = 0};  // of the frames since then
   double least_observed_ = 0;                     // seconds of frames that make an observation
