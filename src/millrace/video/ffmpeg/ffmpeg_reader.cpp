@@ -12,8 +12,17 @@
 #include <utility>
 #include <vector>
 
+extern "C" {
+#include <libavutil/pixdesc.h>
+}
+
 namespace millrace::video {
 namespace {
+
+std::string name_of(AVPixelFormat pixels) {
+  const char* const name = av_get_pix_fmt_name(pixels);
+  return name != nullptr ? name : "an unknown one";
+}
 
 class FfmpegReader final : public FrameReader {
  public:
@@ -107,12 +116,14 @@ class FfmpegReader final : public FrameReader {
     }
     held_ = false;
     AVFrame& picture = decoder_.picture();
-    if (picture.width != format_.width || picture.height != format_.height ||
-        static_cast<AVPixelFormat>(picture.format) != pixels_)
-      return failure(
-          "{}: frame {}: the picture changes to {}x{} from {}x{} or to another pixel format, which is "
-          "not supported; cut the video there, or convert it to one size",
-          name(), index_, picture.width, picture.height, format_.width, format_.height);
+    if (picture.width != format_.width || picture.height != format_.height)
+      return failure("{}: frame {}: the picture changes from {}x{} to {}x{}, which is not supported; cut the "
+                     "video there, or convert it to one size",
+                     name(), index_, format_.width, format_.height, picture.width, picture.height);
+    if (static_cast<AVPixelFormat>(picture.format) != pixels_)
+      return failure("{}: frame {}: the pixel format changes from {} to {}, which is not supported; cut the "
+                     "video there, or convert it to one format",
+                     name(), index_, name_of(pixels_), name_of(static_cast<AVPixelFormat>(picture.format)));
     Result<Frame> frame = pool_->acquire();
     if (!frame) return std::unexpected(std::move(frame.error()));
     converter_.convert(picture, *frame);

@@ -390,6 +390,8 @@ void PictureDecoder::close_hole(bool at_end) {
 Result<bool> PictureDecoder::ended() {
   const bool nothing = hole_ && delivered_ == 0 && end_number() > 0;
   if (hole_) close_hole(true);
+  if (nothing && losses_.damaged == 0 && end_number() == 1)  // a still, mostly
+    return failure("{}: its only picture cannot be decoded; it is damaged or truncated", demuxer_.name());
   if (nothing && losses_.damaged == 0)
     return failure(
         "{}: none of its {} pictures can be decoded: they refer to others from before the file begins, and "
