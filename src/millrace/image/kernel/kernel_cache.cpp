@@ -3,11 +3,10 @@
 #include "millrace/base/cache_folder.h"
 #include "millrace/base/descriptor.h"
 #include "millrace/base/full_transfer.h"
+#include "millrace/base/pending_file.h"
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <string_view>
@@ -24,7 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kernel_suffix = ".kernel";
-constexpr std::string_view unfinished_prefix = ".unfinished-";
+// What PendingFile calls a file before it is complete.
+constexpr std::string_view unfinished_suffix = ".part";
 constexpr std::uint32_t format_version = 1;
 constexpr std::size_t most_file_bytes = std::size_t{16} << 20;
 
@@ -95,7 +95,8 @@ void bound_size(const fs::path& folder, std::uintmax_t most) {
   std::error_code error;  // what vanishes meanwhile was removed by another process
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (!name.ends_with(kernel_suffix) && !name.starts_with(unfinished_prefix)) continue;
+    if (!name.ends_with(kernel_suffix) && !(name.starts_with('.') && name.ends_with(unfinished_suffix)))
+      continue;
     std::error_code gone;
     const auto bytes = entry->file_size(gone);
     if (gone) continue;
@@ -162,14 +163,9 @@ void KernelCache::store(const std::string& kernel, machine::Isa isa,
   const Descriptor folder = open_folder(folder_);
   if (folder.get() < 0) return;
 
-  std::string unfinished = (folder_ / fmt::format("{}XXXXXX", unfinished_prefix)).string();
-  Descriptor opened = Descriptor::owned(mkostemp(unfinished.data(), O_CLOEXEC));  // of mode 0600
-  if (opened.get() < 0) return;
-  const bool written = write_all(opened.get(), content).bytes == content.size() && opened.close() == 0;
-  if (!written || rename(unfinished.c_str(), file(kernel, isa).c_str()) != 0) {
-    unlink(unfinished.c_str());
-    return;
-  }
+  auto pending = PendingFile::create(file(kernel, isa));
+  if (!pending || fchmod(pending->get(), S_IRUSR | S_IWUSR) != 0) return;
+  if (write_all(pending->get(), content).bytes != content.size() || pending->publish(true) != 0) return;
   bound_size(folder_, most_bytes_);
 }
 

@@ -208,14 +208,14 @@ TEST_F(KernelCaches, removesWhatWasUnusedForLongestWhenItGrowsTooLarge) {
 TEST_F(KernelCaches, countsAndRemovesWhatKilledProcessesLeftButNothingElse) {
   fs::create_directories(folder_);
   fs::permissions(folder_, fs::perms::owner_all);
-  replace_content(folder_ / ".unfinished-Abc123", std::string(5000, 'x'));
+  replace_content(folder_ / ".0123.kernel.77-0.part", std::string(5000, 'x'));
   replace_content(folder_ / "notes.txt", std::string(5000, 'x'));
   const auto yesterday = fs::file_time_type::clock::now() - std::chrono::hours(24);
-  for (const char* name : {".unfinished-Abc123", "notes.txt"})
+  for (const char* name : {".0123.kernel.77-0.part", "notes.txt"})
     fs::last_write_time(folder_ / name, yesterday);
   const KernelCache cache(folder_, "this build", 4000);
   cache.store(key_, Isa::avx2, random_object(1000));
-  EXPECT_FALSE(fs::exists(folder_ / ".unfinished-Abc123"));
+  EXPECT_FALSE(fs::exists(folder_ / ".0123.kernel.77-0.part"));
   EXPECT_TRUE(fs::exists(folder_ / "notes.txt"));
   EXPECT_TRUE(cache.load(key_, Isa::avx2));
 }
