@@ -336,15 +336,25 @@ INSTANTIATE_TEST_SUITE_P(Arrangements, VideoRunAffinity,
                            return name;
                          });
 
-// So short that there is nothing to gain; its length is known.
-TEST_F(VideoRunTest, AShortRunTriesNothingAndSaysWhy) {
+// Their length is known.
+TEST_F(VideoRunTest, AShortRunTriesAndCompilesNothing) {
   Counting frames(12);
   std::vector<int> samples;
-  VideoRun run(*workplace_, source_of(frames, 12), sink_to(samples), {.pipeline = parsed("blur")});
+  VideoRun run(*workplace_, source_of(frames, 12), sink_to(samples), {.pipeline = parsed("blur | sobel_x")});
   ASSERT_TRUE(run.run());
   EXPECT_EQ(run.record().decisions["trials"], 0);
   EXPECT_EQ(run.record().decisions["switches"], 1);
   EXPECT_EQ(run.record().compile_seconds, 0);
+}
+
+TEST_F(VideoRunTest, WhyNothingWasTriedIsInTheRecord) {
+  VideoRun run(*workplace_, file_source("test:640x480@40"),
+               frames_sink([](const video::Frame&) { return Status(); }),
+               {.pipeline = parsed("blur | sobel_x | sobel_y")});
+  ASSERT_TRUE(run.run());
+  EXPECT_EQ(run.record().decisions["trials"], 0);
+  EXPECT_THAT(run.record().decisions["events"].dump(), HasSubstr(R"("event":"no trial")"));
+  EXPECT_THAT(run.record().explanation, HasSubstr("frames left: a trial costs more than it can gain"));
 }
 
 TEST_F(VideoRunTest, AFileHoldsWhatWasDoneBeforeTheSourceFailed) {

@@ -157,6 +157,8 @@ double guess(const Schedule& s, Size output, machine::Isa best) {
     cost *= (w + 2) * (h + 2) / (w * h) + 1000 / (w * h);
   }
   if (s.isa != best) cost *= 1.2;
+  // Bound threads wait where others would have moved on, and to bind and free them costs more than a frame.
+  if (s.affinity != machine::AffinityArrangement::free) cost *= 1.2;
   return cost / std::pow(s.threads, 0.9);
 }
 

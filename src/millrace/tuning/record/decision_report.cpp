@@ -11,8 +11,10 @@ std::string describe(const Event& event, const Space& space, double start) {
   case EventKind::refused:
     return line + ": the machine refuses to run it; it and its like are left out";
   case EventKind::declined:
-    return line + fmt::format(": {} frame{} left, a trial costs more than it can gain ({:.1f} ms, {:.1f} ms)",
-                              event.frames, event.frames == 1 ? "" : "s", 1e3 * event.loss, 1e3 * event.gain);
+    return line +
+           fmt::format(
+               ": {} frame{} left: a trial costs more than it can gain (about {:.1f} ms for {:.1f} ms)",
+               event.frames, event.frames == 1 ? "" : "s", 1e3 * event.loss, 1e3 * event.gain);
   case EventKind::trial:
   case EventKind::incumbent:
     if (event.verdict == Reason::successor) return line + fmt::format(": it {}", text_of(event.verdict));
