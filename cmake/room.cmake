@@ -64,6 +64,7 @@ function(millrace_room name)
     add_executable(${name}_bench ${benches})
     set_target_properties(${name}_bench PROPERTIES UNITY_BUILD OFF)
     target_link_libraries(${name}_bench PRIVATE millrace_${name} ${ROOM_BENCH_DEPENDS} benchmark::benchmark_main)
+    millrace_benchmark(${name}_bench)
   endif()
   if(MILLRACE_FUZZERS)
     foreach(source IN LISTS fuzzers)
@@ -88,4 +89,13 @@ function(millrace_program_test room name script)
   if(MILLRACE_SANITIZE)
     set_tests_properties(${room}.${name} PROPERTIES ENVIRONMENT MILLRACE_SANITIZED=1)
   endif()
+endfunction()
+
+# millrace_benchmark(target)
+#
+# A program or library that measures: built where it is asked for, by its name or with `benchmarks`, and not with all
+# the rest. That it compiles, clang-tidy sees (scripts/lint).
+function(millrace_benchmark target)
+  set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+  add_dependencies(benchmarks ${target})
 endfunction()
