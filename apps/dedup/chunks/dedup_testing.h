@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <random>
 #include <span>
 #include <string>
@@ -59,7 +60,10 @@ class MemoryFile final : public ByteSink, public RandomBytes {
 inline Bytes random_bytes(std::size_t size, std::uint32_t seed) {
   std::mt19937_64 random(seed);
   Bytes bytes(size);
-  std::ranges::generate(bytes, [&] { return static_cast<std::byte>(random()); });
+  for (std::size_t at = 0; at < size; at += sizeof(std::uint64_t)) {
+    const std::uint64_t drawn = random();
+    std::memcpy(&bytes[at], &drawn, std::min(sizeof drawn, size - at));
+  }
   return bytes;
 }
 
@@ -69,9 +73,10 @@ inline Bytes text_bytes(std::size_t size, std::uint32_t seed) {
                                                   "stone", "grain", "\n",    "flour "};
   std::mt19937 random(seed);
   Bytes bytes;
-  while (bytes.size() < size)
-    for (const char c : words[random() % words.size()])
-      bytes.push_back(static_cast<std::byte>(c));
+  while (bytes.size() < size) {
+    const auto word = std::as_bytes(std::span(words[random() % words.size()]));
+    bytes.insert(bytes.end(), word.begin(), word.end());
+  }
   bytes.resize(size);
   return bytes;
 }

@@ -28,6 +28,12 @@ Bytes large_stream() {
   return joined({part, text, part, Bytes(500'000), text_bytes(2'000'000, 3), text, part});
 }
 
+#ifdef MILLRACE_SANITIZED
+constexpr bool every_pair = false;  // of threads and bounds: each once is enough to overrun
+#else
+constexpr bool every_pair = true;
+#endif
+
 TEST_P(Runs, write_the_same_archive_with_any_threads_tokens_and_budget) {
   const Bytes stream = large_stream();
   MemoryFile expected;
@@ -41,6 +47,7 @@ TEST_P(Runs, write_the_same_archive_with_any_threads_tokens_and_budget) {
   auto team = (*pool)->team();
   for (const int threads : {1, 2, 4})
     for (const auto& [tokens, budget] : {std::pair(0, 128 << 20), std::pair(1, 1), std::pair(3, 9 << 20)}) {
+      if (!every_pair && threads != tokens + 1) continue;
       const stream::RunOptions run{.strategy = GetParam(),
                                    .threads = threads,
                                    .tokens = tokens,

@@ -31,8 +31,9 @@ Object random_object(std::size_t bytes, unsigned seed = 1) {
 }
 
 std::string content_of(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
+  std::string content(fs::file_size(file), '\0');
+  std::ifstream(file, std::ios::binary).read(content.data(), static_cast<std::streamsize>(content.size()));
+  return content;
 }
 
 void replace_content(const fs::path& file, const std::string& content) {
