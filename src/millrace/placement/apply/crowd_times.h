@@ -30,6 +30,7 @@ class CrowdTimes {
     CrowdTimes until_now = *this;
     until_now.account(now_ns());
     std::vector<Crowd> crowds;
+    crowds.reserve(until_now.ns_.size());
     for (const auto& [crowd, ns] : until_now.ns_)
       crowds.push_back({crowd.first, crowd.second, seconds(ns)});
     return crowds;
