@@ -6,7 +6,7 @@ CMAKE := .venv/bin/cmake
 PROGRAM := build/release/src/millrace/cli/millrace
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build demo test bench-image bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-whole bench-ablation attack-exec lint clean
+.PHONY: help setup configure build demo test bench-image bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-whole bench-ablation attack-exec attack-run lint clean
 
 help:
 	@echo 'make demo         set up, build, find the edges of a video: CLIP=path, or a generated one'
@@ -23,6 +23,7 @@ help:
 	@echo 'make bench-stream compare the strategies of streams with oneTBB, and dedup with tar | zstd'
 	@echo 'make bench-exec   compare millrace exec with the kernel alone, over programs of Debian packages'
 	@echo 'make attack-exec  try to make programs end differently under millrace exec; ATTACK=options'
+	@echo 'make attack-run   take away from millrace run, dedup and skipline what they need; ATTACK=options'
 	@echo 'make lint         clang-format and clang-tidy'
 	@echo 'make clean        remove build/ (what scripts/setup installed stays)'
 	@echo 'JOBS=n            build and test with n jobs instead of one for each processor'
@@ -106,6 +107,11 @@ bench-exec: configure
 attack-exec: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace placement_testing
 	python3 src/millrace/placement/exec_attack.py $(PROGRAM) build/release/src/millrace/placement/testing $(ATTACK)
+
+attack-run: configure
+	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace millrace-dedup millrace-skipline
+	python3 src/millrace/cli/run/run_attack.py $(PROGRAM) build/release/apps/dedup/millrace-dedup \
+	  build/release/apps/skipline/millrace-skipline $(ATTACK)
 
 lint: setup
 	@JOBS=$(JOBS) scripts/lint

@@ -121,7 +121,7 @@ Status report(const Arguments& a, const Outcome& outcome, const std::string& tex
   return {};
 }
 
-Status run_pack(const Arguments& a) {
+Status run_pack(const Arguments& a, const Interrupt& interrupt) {
   const std::int64_t start = now_ns();
   if (Status checked = check_outputs_of(a); !checked) return checked;
   const auto method = parse_method(a.compression);
@@ -133,7 +133,6 @@ Status run_pack(const Arguments& a) {
   if (a.output == "-" && isatty(STDOUT_FILENO) == 1)
     return usage_error("an archive is not for a terminal; give a file, or redirect standard output");
 
-  const Interrupt interrupt;
   const auto run = run_options(a, interrupt);
   if (!run) return std::unexpected(run.error());
   const auto input = open_input(a, interrupt);
@@ -179,10 +178,9 @@ Status check_size(const Arguments& a, InputFile& input) {
 }
 
 // Restores to the output; to nowhere if there is none.
-Status run_unpack(const Arguments& a) {
+Status run_unpack(const Arguments& a, const Interrupt& interrupt) {
   const std::int64_t start = now_ns();
   if (Status checked = check_outputs_of(a); !checked) return checked;
-  const Interrupt interrupt;
   const auto run = run_options(a, interrupt);
   if (!run) return std::unexpected(run.error());
   const auto input = open_input(a, interrupt);
@@ -215,15 +213,22 @@ Status run_unpack(const Arguments& a) {
                 to_json(outcome, elapsed, output ? "unpack" : "check"));
 }
 
-Status run_info(const Arguments& a) {
+Status run_info(const Arguments& a, const Interrupt& interrupt) {
   if (Status checked = check_outputs_of(a); !checked) return checked;
-  const Interrupt interrupt;
   const auto input = open_input(a, interrupt);
   if (!input) return std::unexpected(input.error());
   const auto info = archive_info(**input);
   if (!info) return std::unexpected(info.error());
   if (a.json.empty()) return write_whole("-", to_text(*info));
   return write_json(to_json(*info), a.json, overwrite_if(a.force));
+}
+
+// The arguments are read by then.
+Action interruptible(Status (*verb)(const Arguments&, const Interrupt&), const Arguments& a) {
+  return [verb, &a] {
+    const Interrupt interrupt;
+    return interrupt.told(verb(a, interrupt));
+  };
 }
 
 void add_run_options(CLI::App& verb, Arguments& a) {
@@ -260,26 +265,26 @@ void add_verbs(CLI::App& app, Arguments& a, Action& action) {
                    "bytes of a chunk on average: 1K to 256K, a power of two; default 16K")
       ->transform(CLI::AsSizeValue(false));
   add_run_options(*pack_verb, a);
-  pack_verb->callback([&] { action = [&] { return run_pack(a); }; });
+  pack_verb->callback([&] { action = interruptible(run_pack, a); });
 
   CLI::App* unpack_verb = app.add_subcommand("unpack", "Restore what was packed");
   unpack_verb->add_option("IN", a.input, "the archive, or - for standard input")->required();
   unpack_verb->add_option("OUT", a.output, "a file, or - for standard output")->required();
   add_limit(*unpack_verb, a);
   add_run_options(*unpack_verb, a);
-  unpack_verb->callback([&] { action = [&] { return run_unpack(a); }; });
+  unpack_verb->callback([&] { action = interruptible(run_unpack, a); });
 
   CLI::App* check_verb = app.add_subcommand("check", "Restore to nowhere: is the archive whole and sound?");
   check_verb->add_option("IN", a.input, "the archive, or - for standard input")->required();
   add_limit(*check_verb, a);
   add_run_options(*check_verb, a);
-  check_verb->callback([&] { action = [&] { return run_unpack(a); }; });
+  check_verb->callback([&] { action = interruptible(run_unpack, a); });
 
   CLI::App* info_verb = app.add_subcommand("info", "What an archive holds, without restoring it");
   info_verb->add_option("IN", a.input, "the archive, or - for standard input")->required();
   info_verb->add_option("--json", a.json, "as JSON to a file, or - for standard output");
   info_verb->add_flag(overwrite_flag, a.force, overwrite_help);
-  info_verb->callback([&] { action = [&] { return run_info(a); }; });
+  info_verb->callback([&] { action = interruptible(run_info, a); });
 }
 
 int run_program(int argc, char** argv) {

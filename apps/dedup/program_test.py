@@ -284,7 +284,7 @@ class Program(unittest.TestCase):
             child = self.feeding("pack", "-", self.archive)
             self.wait_until_writing(child)
             child.send_signal(number)
-            self.assertEqual(child.wait(timeout=30), 130)
+            self.assertEqual(child.wait(timeout=30), 128 + number)
             text = child.stderr.read().decode()
             self.assertEqual(text.count("\n"), 1, text)
             self.assertIn("interrupted after", text)

@@ -108,7 +108,7 @@ Status decode_file(const Options& options) {
   const auto encoded = read_skipline(*bytes, options.limit);
   if (!encoded) return failure("'{}' is {}", options.input, encoded.error().message);
   const auto image = repeated<Bitmap>(options.repeat, [&] { return decode(*encoded); });
-  if (!image) return failure("'{}' is {}", options.input, image.error().message);
+  if (!image) return failure("'{}': {}", options.input, image.error().message);
   if (Status written =
           write_whole(options.output, write_pbm(image->result), {.overwrite = overwrite_if(options.force)});
       !written)

@@ -23,7 +23,10 @@ Status for_each_strip(int strips, const std::function<void(int strip)>& work) {
     for (int strip = 0; strip < strips; ++strip)
       threads.emplace_back(run, strip);
   } catch (const std::system_error& error) {
-    return failure("the system refuses {} threads ({}); use fewer strips", strips, error.what());
+    return failure(
+        "the system refuses {} threads ({}); raise its limit (ulimit -u, the container's), or encode "
+        "with fewer --threads",
+        strips, error.what());
   }
   for (int strip = 0; strip < strips; ++strip)
     if (const std::string& error = errors[static_cast<std::size_t>(strip)]; !error.empty())

@@ -136,10 +136,10 @@ Result<int> index_folder(const IndexSettings& settings) {
       team);
   progress.clear();
   if (!outcome.status && outcome.status.error().kind == ErrorKind::interrupted) {
-    return std::unexpected(
+    return interrupt.told(Result<int>(std::unexpected(
         Error{ErrorKind::interrupted,
               fmt::format("interrupted; {} keeps what is done, the same command goes on from there",
-                          journal->path())});
+                          journal->path())})));
   }
   if (!outcome.status) return std::unexpected(outcome.status.error());
   if (outcome.index.images().empty()) {

@@ -114,7 +114,7 @@ Result<int> query(const QuerySettings& settings) {
                  }},
                 team);
   progress.clear();
-  if (!finished.status) return std::unexpected(finished.status.error());
+  if (!finished.status) return interrupt.told(Result<int>(std::unexpected(finished.status.error())));
   if (!settings.html.empty()) {
     if (Status written = write_page(settings, answers, *index, means->options, team); !written)
       return std::unexpected(written.error());

@@ -2,6 +2,7 @@
 
 #include "millrace/base/check_outputs.h"
 #include "millrace/base/clock.h"
+#include "millrace/base/command_line.h"
 #include "millrace/base/json_file.h"
 #include "millrace/base/print.h"
 #include "millrace/cli/bench/adaptive_comparison.h"
@@ -110,11 +111,11 @@ void add_bench_command(CLI::App& app, Action& action) {
   adapt->add_option("--pipelines", o.pipelines, "pipelines or presets")->delimiter(';');
   adapt->add_option("--sizes", o.sizes, "frame sizes, WIDTHxHEIGHT")->delimiter(',');
   adapt->add_option("--threads", o.threads, "thread budgets")->delimiter(',')->check(CLI::Range(1, 4096));
-  adapt->add_option("--seconds", o.seconds, "of each adaptive run")->check(CLI::PositiveNumber);
+  adapt->add_option("--seconds", o.seconds, "of each adaptive run")->check(above_zero());
   adapt->add_option(
       "--disturbance", o.disturbance,
       "in the middle: none, angle (rotate goes to 60 degrees), load (another process takes a core)");
-  adapt->add_option("--seed", o.seed, "of the search's random choices")->check(CLI::NonNegativeNumber);
+  adapt->add_option("--seed", o.seed, "of the search's random choices")->check(not_negative());
   adapt->add_option("--json", o.json, "write the rows to a file, or - for standard output");
   adapt->add_flag(overwrite_flag, o.force, overwrite_help);
   adapt->callback([&action, options] { action = [options] { return bench(*options); }; });

@@ -1,5 +1,6 @@
 #include "millrace/cli/model/model_command.h"
 
+#include "millrace/base/command_line.h"
 #include "millrace/base/in_quotes.h"
 #include "millrace/base/output_file.h"
 #include "millrace/base/print.h"
@@ -173,7 +174,7 @@ void add_model_command(CLI::App& app, Action& action) {
   verb->add_option("--queue", options->queue, "items in front of each pool (default: as many as suffice)");
   verb->add_option("--items", options->items,
                    "items of the run (default: 100000, or those of the recorded run)");
-  verb->add_option("--seed", options->seed, "of the simulations")->check(CLI::NonNegativeNumber);
+  verb->add_option("--seed", options->seed, "of the simulations")->check(not_negative());
   verb->add_flag("--sticky", options->sticky, "a scheduler that keeps every thread on one core");
   verb->add_flag("--formulas", options->formulas,
                  "by formulas alone: faster, without order, batches and queues' details");

@@ -1,6 +1,7 @@
 #include "millrace/cli/run/run_command.h"
 
 #include "millrace/base/clock.h"
+#include "millrace/base/command_line.h"
 #include "millrace/base/error_line.h"
 #include "millrace/base/json_file.h"
 #include "millrace/base/print.h"
@@ -38,7 +39,7 @@ Status stream_run(const RunContext& context, std::int64_t start_ns, RunReport& r
   return outcome;
 }
 
-Status run_pipeline(const RunOptions& options) {
+Status run_pipeline(const RunOptions& options, const Interrupt& interrupt) {
   const std::int64_t start = now_ns();
   if (Status possible = check_outputs(options); !possible) return possible;
   const auto pipeline = image::load_pipeline(options.pipeline);
@@ -50,7 +51,6 @@ Status run_pipeline(const RunOptions& options) {
   const auto schedule = schedule_of(options, machine->usable.worker_limit);
   if (!schedule) return std::unexpected(schedule.error());
 
-  const Interrupt interrupt;
   image::KernelCache cache;
   if (!options.no_profile) cache = image::KernelCache(image::default_kernel_cache_folder());
   const auto workplace = run::Workplace::make(*machine, schedule->threads, std::move(cache));
@@ -108,11 +108,11 @@ void add_run_command(CLI::App& app, Action& action) {
                    "percentile of the time from frame in to frame out)");
   verb->add_option("--deadline", o.deadline_ms,
                    "MS in which a frame must be done: the fewest threads that keep it are best")
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
   verb->add_flag("--explain", o.explain, "print what was tried, what it measured, what was chosen and why");
   verb->add_flag("--no-profile", o.no_profile,
                  "neither use nor keep what runs learn, nor the kernels they compile");
-  verb->add_option("--seed", o.seed, "of the search's random choices")->check(CLI::NonNegativeNumber);
+  verb->add_option("--seed", o.seed, "of the search's random choices")->check(not_negative());
   verb->add_option(
           "--at", o.changes,
           "FRAME:STAGE.PARAMETER=VALUE changes a parameter from that frame on; FRAME..FRAME in equal "
@@ -145,7 +145,12 @@ void add_run_command(CLI::App& app, Action& action) {
                    "threads of the encoder; default: as many as this process may use, up to 16")
       ->check(CLI::Range(1, 256));
   verb->add_flag("-q,--quiet", o.quiet, "no progress line and no summary");
-  verb->callback([&action, options] { action = [options] { return run_pipeline(*options); }; });
+  verb->callback([&action, options] {
+    action = [options] {
+      const Interrupt interrupt;
+      return interrupt.told(run_pipeline(*options, interrupt));
+    };
+  });
 }
 
 }  // namespace millrace::cli

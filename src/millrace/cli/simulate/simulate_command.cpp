@@ -1,5 +1,6 @@
 #include "millrace/cli/simulate/simulate_command.h"
 
+#include "millrace/base/command_line.h"
 #include "millrace/base/in_quotes.h"
 #include "millrace/base/print.h"
 #include "millrace/base/printable.h"
@@ -155,7 +156,7 @@ void add_simulate_command(CLI::App& app, Action& action) {
   verb->add_option("--queue", options->queue, "items in front of each pool (default: as many as suffice)");
   verb->add_option("--items", options->simulation.items, "items of the run");
   verb->add_option("--seed", options->simulation.seed, "the same seed gives the same run")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   verb->add_flag("--sticky", options->sticky, "a scheduler that keeps every thread on one core");
   verb->add_flag("--json", options->json, "as JSON");
   add_simulate_placement(*verb, action);

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""Attacks `millrace run`, and the programs on the library where they are given: whatever is taken away from them, they end
+soon, with an exit code of theirs and a line that says why, and leave nothing unfinished behind.
+
+    run_attack.py MILLRACE [PROGRAM ...] [--rounds N] [--only WORD]
+
+PROGRAM: millrace-dedup, millrace-skipline. --rounds: how often the attacks are repeated that need luck (100; the short form
+in the tests: 2). Exit code 1 where one has not held.
+"""
+
+import argparse
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+PATIENCE = 60  # seconds after which something hangs
+CODES = (0, 1, 2)
+
+
+class Held(Exception):
+    """An attack that succeeded."""
+
+
+def check(condition, message):
+    if not condition:
+        raise Held(message)
+
+
+class Place:
+    """A folder with inputs, and what is run in it."""
+
+    def __init__(self, programs, rounds):
+        self.programs = programs
+        self.rounds = rounds
+        self.random = random.Random(1)
+        self.folder = tempfile.mkdtemp(prefix="millrace-attack-")
+        self.out = os.path.join(self.folder, "out")
+        self.environment = os.environ | {"XDG_CACHE_HOME": os.path.join(self.folder, "cache"), "TMPDIR": self.folder}
+        self.video = os.path.join(self.folder, "in.y4m")
+        subprocess.run([programs["millrace"], "run", "crop(1)", "test:96x64@40", "-o", self.video, "-q"], check=True,
+                       env=self.environment)
+        self.bitmap = os.path.join(self.folder, "in.pbm")
+        with open(self.bitmap, "wb") as file:
+            file.write(b"P4\n640 400\n" + self.random.randbytes(80 * 400))
+
+    def close(self):
+        shutil.rmtree(self.folder)
+
+    def commands(self, frames=40):
+        """By name: the words, without the file that they make, and that file's ending."""
+        run = [self.programs["millrace"], "run", "@A", "-q"]
+        yield "run", [*run, f"test:96x64@{frames}", "-o"], ".y4m"
+        yield "run from a file", [*run, self.video, "-o"], ".mkv"
+        if "millrace-dedup" in self.programs:
+            yield "pack", [self.programs["millrace-dedup"], "pack", "-q", self.video], ".mrd"
+        if "millrace-skipline" in self.programs:
+            yield "encode", [self.programs["millrace-skipline"], "encode", "-q", self.bitmap], ".skl"
+
+    def start(self, words, target, before=None, **streams):
+        shutil.rmtree(self.out, ignore_errors=True)
+        os.mkdir(self.out)
+        return subprocess.Popen([*words, target], env=self.environment, preexec_fn=before,
+                                **{"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE,
+                                   **streams})
+
+    def ends(self, process, what, codes=CODES):
+        try:
+            text = process.communicate(timeout=PATIENCE)[1]
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise Held(f"{what}: hangs") from None
+        check(process.returncode in codes, f"{what}: exit code {process.returncode}: {text}")
+        if text is not None and process.returncode > 0:
+            check(text.count(b"\n") == 1, f"{what}: not one line: {text}")
+        return process.returncode
+
+    def expect_no_rest(self, what, file):
+        names = os.listdir(self.out)
+        check(set(names) <= {os.path.basename(file)}, f"{what}: leaves {names}")
+
+
+def each(place, before, what, codes=CODES):
+    for name, words, ending in place.commands():
+        file = os.path.join(place.out, "out" + ending)
+        label = f"{name}, {what}"
+        place.ends(place.start(words, file, before), label, codes)
+        place.expect_no_rest(label, file)
+
+
+def few_descriptors(place):
+    loader = 127  # cannot open a library
+    for most in (3, 4, 5, 6, 8, 12, 20):
+        each(place, lambda most=most: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)), f"{most} descriptors",
+             (*CODES, loader))
+
+
+def small_files(place):
+    for most in (0, 1, 4096):
+        each(place, lambda most=most: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)), f"files of {most} bytes")
+
+
+def closed_streams(place):
+    for streams in ((0,), (1,), (2,), (0, 1), (0, 1, 2)):
+        each(place, lambda streams=streams: [os.close(stream) for stream in streams], f"closed {streams}")
+
+
+def full_devices(place):
+    for name, words, _ in place.commands():
+        for target in "/dev/full", "/dev/stdout", "-":
+            with open("/dev/full", "wb") as full:
+                code = place.ends(place.start(words, target, stdout=full), f"{name} to full {target}")
+                check(code != 0, f"{name} to full {target}: success")
+
+
+def readers_that_leave(place):
+    for name, words, _ in place.commands():
+        process = place.start(words, "-", stdout=subprocess.PIPE)
+        process.stdout.close()
+        process.stdout = None
+        check(place.ends(process, f"{name} without a reader") == 1, f"{name} without a reader: success")
+
+
+def signals_at_any_moment(place):
+    """Before it takes signals, they end it as they are."""
+    for _ in range(place.rounds):
+        for name, words, ending in place.commands(frames=2000):
+            number = place.random.choice((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+            file = os.path.join(place.out, "out" + ending)
+            process = place.start(words, file)
+            time.sleep(place.random.random() ** 2)
+            if place.random.random() < 0.3:
+                process.send_signal(signal.SIGTSTP)
+                process.send_signal(signal.SIGCONT)
+            process.send_signal(number)
+            what = f"{name}, signal {number}"
+            place.ends(process, what, (0, 128 + number, -number))
+            place.expect_no_rest(what, file)
+
+
+ATTACKS = (few_descriptors, small_files, closed_streams, full_devices, readers_that_leave, signals_at_any_moment)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("programs", nargs="+", metavar="PROGRAM")
+    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    programs = {os.path.basename(path): os.path.abspath(path) for path in options.programs}
+    failed = 0
+    for attack in ATTACKS:
+        if options.only not in attack.__name__:
+            continue
+        place = Place(programs, options.rounds)
+        began = time.monotonic()
+        try:
+            attack(place)
+            outcome = "held"
+        except Held as error:
+            failed += 1
+            outcome = f"NOT HELD: {error}"
+        finally:
+            place.close()
+        print(f"{attack.__name__.replace('_', ' '):24} {time.monotonic() - began:6.1f} s  {outcome}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
