@@ -6,6 +6,7 @@ usage: program_test.py MILLRACE SOURCE_DIR
 import json
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import subprocess
@@ -25,6 +26,25 @@ CACHE = tempfile.TemporaryDirectory()
 def run(*words, cache=CACHE.name, **options):
     environment = os.environ | {"XDG_CACHE_HOME": str(cache)}
     return subprocess.run([MILLRACE, *words], capture_output=True, timeout=120, env=environment, **options)
+
+
+def until(condition, what):
+    """Waits until something holds that must hold soon."""
+    end = time.monotonic() + 60
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError("waited in vain until " + what)
+        time.sleep(0.005)
+
+
+def until_interruptible(child):
+    """Until a signal asks it for a stop, and no longer ends it as it is."""
+    def is_blocked():
+        for line in pathlib.Path(f"/proc/{child.pid}/status").read_text().splitlines():
+            if line.startswith("SigBlk:"):
+                return int(line.split()[1], 16) & 1 << (signal.SIGINT - 1)
+        return False
+    until(is_blocked, "the run takes signals")
 
 
 class Program(unittest.TestCase):
@@ -284,16 +304,39 @@ class Program(unittest.TestCase):
                                   stderr=subprocess.PIPE, timeout=60)
         self.assertEqual(done.returncode, 1, done.stderr)
 
+    def test_where_room_ends_the_summary_says_what_is_left(self):
+        def little_room():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (50000, 50000))
+        for ending, complete in (".y4m", True), (".mkv", False):
+            output = self.folder / ("out" + ending)
+            report = self.folder / "report.json"
+            done = run("run", "crop(1)", "test:96x64@100", "-o", str(output), "-y", "--json", str(report), "--no-profile",
+                       preexec_fn=little_room)
+            text = done.stderr.decode()
+            self.assertEqual(done.returncode, 1, text)
+            self.assertIn("cannot grow beyond", text)
+            self.assertEqual(output.exists(), complete)
+            self.assertIn("wrote" if complete else "is not kept", text)
+            self.assertEqual(json.loads(report.read_text())["output_complete"], complete)
+            report.unlink()
+
     def test_an_interrupt_leaves_a_finished_output(self):
         output = self.folder / "out.y4m"
-        with subprocess.Popen([MILLRACE, "run", "blur", "test:160x120@1000000", "-o", str(output)],
-                              stderr=subprocess.PIPE) as child:
-            time.sleep(1.0)
-            child.send_signal(signal.SIGINT)
-            self.assertEqual(child.wait(timeout=60), 130)
-            self.assertIn(b"interrupted after", child.stderr.read())
-        again = run("run", "crop(1)", str(output))
-        self.assertEqual(again.returncode, 0, again.stderr)
+        for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+            with subprocess.Popen([MILLRACE, "run", "blur", "test:160x120@1000000", "-o", str(output), "-y"],
+                                  stderr=subprocess.PIPE) as child:
+                def is_filled(file):
+                    try:
+                        return os.readlink(file).startswith(str(self.folder)) and file.stat().st_size > 200000
+                    except OSError:
+                        return False  # closed meanwhile
+                until(lambda: any(map(is_filled, pathlib.Path(f"/proc/{child.pid}/fd").iterdir())),
+                      "frames are written")
+                child.send_signal(number)
+                self.assertEqual(child.wait(timeout=60), 128 + number)
+                self.assertIn(b"interrupted after", child.stderr.read())
+            again = run("run", "crop(1)", str(output))
+            self.assertEqual(again.returncode, 0, again.stderr)
 
     def test_an_interrupt_ends_the_wait_for_a_pipe(self):
         fifo = self.folder / "pipe"
@@ -305,7 +348,7 @@ class Program(unittest.TestCase):
             with self.subTest(arguments=arguments):
                 with subprocess.Popen([MILLRACE, "run", "blur", *arguments], stdin=subprocess.PIPE,
                                       stderr=subprocess.PIPE) as child:
-                    time.sleep(0.5)
+                    until_interruptible(child)
                     child.send_signal(signal.SIGINT)
                     self.assertEqual(child.wait(timeout=60), 130)
                     self.assertEqual(child.stderr.read().count(b"\n"), 1)

@@ -142,8 +142,9 @@ Status FrameLoop::run() {
   if (outcome && record_.frames == 0) outcome = failure("'{}' has no frames", run_.source_.name);
   if (record_.frames > 0) {
     // Also after an error: a valid output up to there.
-    if (Status finished = timed(output_wait_ns_, [&] { return writer_->finish(); }); !finished && outcome)
-      outcome = finished;
+    const Status finished = timed(output_wait_ns_, [&] { return writer_->finish(); });
+    record_.output_complete = writer_->is_complete();
+    if (!finished && outcome) outcome = finished;
     record_.not_kept = input_.unread();
     std::ranges::copy(writer_->not_kept(), std::back_inserter(record_.not_kept));
   }

@@ -54,9 +54,11 @@ std::string to_text(const RunReport& report) {
                         machine::name_of(affinity), why);
   if (!r.kernel_error.empty()) text += fmt::format("not all was fused: {}\n", r.kernel_error);
   if (report.output != "null" && report.measured_ms.empty()) {
-    text +=
-        fmt::format("wrote {} ({})\n", report.output == "-" ? "standard output" : printable(report.output),
-                    video::to_string(r.output_format));
+    const bool stream = report.output == "-";
+    const std::string name = stream ? "standard output" : printable(report.output);
+    text += r.output_complete ? fmt::format("wrote {} ({})\n", name, video::to_string(r.output_format))
+            : stream          ? "standard output ends early\n"
+                              : fmt::format("{} could not be completed and is not kept\n", name);
     if (!r.not_kept.empty()) text += fmt::format("not kept there: {}\n", fmt::join(r.not_kept, "; "));
   }
   return text;
@@ -84,6 +86,7 @@ nlohmann::ordered_json to_json(const RunReport& report, const machine::MachineRe
                                {{"at_start", r.losses.at_start},
                                 {"damaged", r.losses.damaged},
                                 {"first_damage", r.losses.first_damage}}},
+                              {"output_complete", r.output_complete},
                               {"not_kept", r.not_kept},
                               {"stand_in_frames", r.stand_in_frames},
                               {"wall_seconds", r.wall_seconds},

@@ -22,6 +22,7 @@ Status OverlappedWriter::finish() {
   queue_.finish();
   join();
   Status finished = writer_->finish();
+  complete_ = finished.has_value();
   return status_ ? finished : status_;
 }
 

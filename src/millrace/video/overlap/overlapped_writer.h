@@ -29,6 +29,9 @@ class OverlappedWriter {
   // FrameWriter::finish). The first error is what it returns. The last call to make.
   [[nodiscard]] Status finish();
 
+  // Whether what was written, maybe not all, makes a valid output, which then is kept; after finish().
+  [[nodiscard]] bool is_complete() const { return complete_; }
+
   // As FrameWriter's; after finish().
   [[nodiscard]] std::vector<std::string> not_kept() const { return writer_->not_kept(); }
 
@@ -43,6 +46,7 @@ class OverlappedWriter {
 
   std::unique_ptr<FrameWriter> writer_;
   FrameQueue queue_;
+  bool complete_ = false;
   Status status_;  // the thread's; read only after it was joined
   std::atomic<std::int64_t> frames_ = 0;
   std::thread thread_;
