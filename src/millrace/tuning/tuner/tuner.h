@@ -144,6 +144,10 @@ class Tuner {
   [[nodiscard]] Remembered remember(int limit) const;
 
  private:
+  // Log ratios beyond this are bad; how bad is of no interest to the model.
+  static constexpr double worst_level = 1.0;
+  static constexpr double least_deviation = 0.01;  // of a measured level: what a race cannot see
+
   // What is known of a candidate besides the cost model's estimate.
   struct Knowledge {
     int trials = 0;
@@ -188,7 +192,7 @@ class Tuner {
   void begin_race();
   void want_build(int candidate);
 
-  // With a known end (tuner_horizon.cpp).
+  // With a known end, see tuner_horizon.cpp.
   void open_trials(double scale);
   [[nodiscard]] TrialValue value_of(const Choice& choice) const;
   [[nodiscard]] double build_seconds(int candidate) const;
