@@ -1,13 +1,15 @@
-# millrace_room(name [TESTS_APART] [SHELVES folder...] [DEPENDS target...] [TEST_DEPENDS target...] [BENCH_DEPENDS target...])
+# millrace_room(name [TESTS_COMPUTE] [SHELVES folder...] [RACE_TESTS file...]
+#               [DEPENDS target...] [TEST_DEPENDS target...] [BENCH_DEPENDS target...])
 #
 # Declares the room in the current folder, and in those of its shelves, by its file names alone:
-#   *_test.cpp   -> one test program <name>_test, its cases shared out among MILLRACE_TEST_SHARDS processes
-#                   (TESTS_APART: whose files cannot share a translation unit)
+#   *_test.cpp   -> one test program <name>_test, its cases shared out among MILLRACE_TEST_SHARDS processes; where
+#                   RACE_TESTS are named, only those under the thread sanitizer
+#                   (TESTS_COMPUTE: whose own work is worth optimising)
 #   *_bench.cpp  -> one Google Benchmark program <name>_bench
 #   *_fuzz.cpp   -> one libFuzzer program each (MILLRACE_FUZZERS), run for a bounded time as a test
 #   other *.cpp  -> the library millrace_<name>
 function(millrace_room name)
-  cmake_parse_arguments(ROOM "TESTS_APART" "" "SHELVES;DEPENDS;TEST_DEPENDS;BENCH_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ROOM "TESTS_COMPUTE" "" "SHELVES;RACE_TESTS;DEPENDS;TEST_DEPENDS;BENCH_DEPENDS" ${ARGN})
   set(patterns *.cpp)
   foreach(shelf IN LISTS ROOM_SHELVES)
     list(APPEND patterns ${shelf}/*.cpp)
@@ -17,6 +19,9 @@ function(millrace_room name)
   set(benches ${all})
   set(fuzzers ${all})
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  if(ROOM_RACE_TESTS AND MILLRACE_SANITIZE STREQUAL "thread")
+    set(tests ${ROOM_RACE_TESTS})
+  endif()
   list(FILTER benches INCLUDE REGEX "_bench\\.cpp$")
   list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cpp$")
   set(sources ${all})
@@ -42,15 +47,20 @@ function(millrace_room name)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE millrace_${name} ${ROOM_TEST_DEPENDS} GTest::gmock GTest::gtest_main)
     target_compile_definitions(${name}_test PRIVATE MILLRACE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    # Tests gain little from being optimised, and building them is most of what testing takes.
-    target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release>:-O1> $<$<CONFIG:RelWithDebInfo>:-O0>)
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      # Where -O1 inlines one half of a pair of replaced operators and not the other.
-      target_compile_options(${name}_test PRIVATE -Wno-mismatched-new-delete)
+    # Most tests gain little from being optimised, and building them is most of what testing takes.
+    set(optimisation -O0)
+    if(ROOM_TESTS_COMPUTE AND NOT MILLRACE_SANITIZE)
+      set(optimisation -O1)
     endif()
-    if(ROOM_TESTS_APART)
-      set_target_properties(${name}_test PROPERTIES UNITY_BUILD OFF)
-      target_precompile_headers(${name}_test PRIVATE <gmock/gmock.h> <gtest/gtest.h> <fmt/format.h>)
+    target_compile_options(${name}_test PRIVATE $<$<NOT:$<CONFIG:Debug>>:${optimisation}>)
+    if(MILLRACE_SANITIZE MATCHES "undefined")
+      # A quarter of what a test takes to compile; what they would find in one ends it in any case.
+      target_compile_options(${name}_test PRIVATE
+        -fno-sanitize=null,alignment,vptr,object-size,pointer-overflow,return)
+    endif()
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      # Where one half of a pair of replaced operators is inlined and not the other.
+      target_compile_options(${name}_test PRIVATE -Wno-mismatched-new-delete)
     endif()
     # A process with many tests, not one for each: starting a program takes longer than most tests.
     foreach(shard RANGE 1 ${MILLRACE_TEST_SHARDS})

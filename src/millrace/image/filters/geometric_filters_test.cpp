@@ -227,26 +227,26 @@ TEST_P(CroppedPlane, KeepsThisPartOfThePlane) {
   }
 }
 
-constexpr video::FrameFormat frame(int width, int height, video::Chroma chroma) {
+constexpr video::FrameFormat frame_of(int width, int height, video::Chroma chroma) {
   return {.width = width, .height = height, .chroma = chroma};
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Planes, CroppedPlane,
-    testing::Values(CropCase{frame(1920, 1080, video::Chroma::c420), 0.8, 0, {192, 108, 1728, 972}},
-                    CropCase{frame(1920, 1080, video::Chroma::c420), 0.8, 1, {96, 54, 864, 486}},
-                    CropCase{frame(17, 33, video::Chroma::c420), 0.8, 0, {2, 2, 14, 28}},
-                    CropCase{frame(17, 33, video::Chroma::c420), 0.8, 1, {1, 1, 7, 14}},
-                    CropCase{frame(17, 33, video::Chroma::c420), 0.8, 2, {1, 1, 7, 14}},
-                    CropCase{frame(17, 33, video::Chroma::c422), 0.8, 0, {2, 3, 14, 29}},
-                    CropCase{frame(17, 33, video::Chroma::c422), 0.8, 1, {1, 3, 7, 29}},
-                    CropCase{frame(17, 33, video::Chroma::c444), 0.8, 0, {2, 3, 15, 29}},
-                    CropCase{frame(17, 33, video::Chroma::c444), 0.8, 2, {2, 3, 15, 29}},
-                    CropCase{frame(17, 33, video::Chroma::gray), 0.8, 0, {2, 3, 15, 29}},
-                    CropCase{frame(17, 33, video::Chroma::c420), 1, 0, {0, 0, 17, 33}},
-                    CropCase{frame(17, 33, video::Chroma::c420), 1, 1, {0, 0, 9, 17}},
-                    CropCase{frame(10, 10, video::Chroma::gray), 0.7, 0, {1, 1, 8, 8}},
-                    CropCase{frame(3, 3, video::Chroma::gray), 0.34, 0, {1, 1, 2, 2}}));
+    testing::Values(CropCase{frame_of(1920, 1080, video::Chroma::c420), 0.8, 0, {192, 108, 1728, 972}},
+                    CropCase{frame_of(1920, 1080, video::Chroma::c420), 0.8, 1, {96, 54, 864, 486}},
+                    CropCase{frame_of(17, 33, video::Chroma::c420), 0.8, 0, {2, 2, 14, 28}},
+                    CropCase{frame_of(17, 33, video::Chroma::c420), 0.8, 1, {1, 1, 7, 14}},
+                    CropCase{frame_of(17, 33, video::Chroma::c420), 0.8, 2, {1, 1, 7, 14}},
+                    CropCase{frame_of(17, 33, video::Chroma::c422), 0.8, 0, {2, 3, 14, 29}},
+                    CropCase{frame_of(17, 33, video::Chroma::c422), 0.8, 1, {1, 3, 7, 29}},
+                    CropCase{frame_of(17, 33, video::Chroma::c444), 0.8, 0, {2, 3, 15, 29}},
+                    CropCase{frame_of(17, 33, video::Chroma::c444), 0.8, 2, {2, 3, 15, 29}},
+                    CropCase{frame_of(17, 33, video::Chroma::gray), 0.8, 0, {2, 3, 15, 29}},
+                    CropCase{frame_of(17, 33, video::Chroma::c420), 1, 0, {0, 0, 17, 33}},
+                    CropCase{frame_of(17, 33, video::Chroma::c420), 1, 1, {0, 0, 9, 17}},
+                    CropCase{frame_of(10, 10, video::Chroma::gray), 0.7, 0, {1, 1, 8, 8}},
+                    CropCase{frame_of(3, 3, video::Chroma::gray), 0.34, 0, {1, 1, 2, 2}}));
 
 TEST(Crop, OfWhatLeavesNothingNamesTheFractionAndTheWayOut) {
   const auto result = find_filter("crop")->output(gray({3, 300}), {0.25});

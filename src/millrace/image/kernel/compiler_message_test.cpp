@@ -55,7 +55,7 @@ TEST(CompilerMessages, areBoundedHoweverLongTheyClaimToBe) {
 }
 
 TEST(CompilerRequests, areReadAsTheyWereWritten) {
-  const KernelSpec spec = testing::chain({"rotate", "discretise"});
+  const KernelSpec spec = kernel_chain({"rotate", "discretise"});
   for (const machine::Isa isa : machine::all_isas()) {
     const auto request = parse_request(request_text(spec, isa));
     ASSERT_TRUE(request) << request.error().message;

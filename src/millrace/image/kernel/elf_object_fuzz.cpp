@@ -17,8 +17,7 @@ void require(bool holds) {
 
 std::vector<std::byte> kernel() {
   using namespace millrace;
-  auto object =
-      image::testing::object_of(image::testing::chain({"rotate", "discretise"}), machine::Isa::baseline);
+  auto object = image::object_of(image::kernel_chain({"rotate", "discretise"}), machine::Isa::baseline);
   require(!object.empty());
   return object;
 }

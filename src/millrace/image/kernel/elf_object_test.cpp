@@ -280,7 +280,7 @@ class DamagedElfObjects : public ElfObjects {
   void SetUp() override {
     ElfObjects::SetUp();
     if (IsSkipped()) return;
-    object_ = testing::object_of(testing::chain({"rotate", "discretise"}), machine::Isa::baseline);
+    object_ = object_of(kernel_chain({"rotate", "discretise"}), machine::Isa::baseline);
     ASSERT_FALSE(object_.empty());
     const auto loaded = ElfObject::load(object_);
     ASSERT_TRUE(loaded) << loaded.error().message;

@@ -21,27 +21,25 @@ namespace {
 
 using namespace std::chrono_literals;
 using Kind = CompileFailure::Kind;
-using testing::chain;
-using testing::children_of;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::stand_in;
-using testing::status_of;
 
-constexpr machine::Isa isa = machine::Isa::baseline;
+constexpr machine::Isa plain_isa = machine::Isa::baseline;
 
 class KernelCompilers : public ::testing::Test {
  protected:
-  [[nodiscard]] auto compile(KernelCompiler& compiler, const KernelSpec& spec = chain({"blur", "binary"})) {
-    return compiler.compile(spec, isa, forever_);
+  [[nodiscard]] auto compile(KernelCompiler& compiler,
+                             const KernelSpec& spec = kernel_chain({"blur", "binary"})) {
+    return compiler.compile(spec, plain_isa, forever_);
   }
 
   // A compiler's process, which hangs until `stop_` stops it, and what it was asked for.
   void hang(const KernelCompilerOptions& options, Urgency urgency,
             const std::function<void(pid_t process)>& look) {
     KernelCompiler compiler(options, urgency);
-    auto compiled = std::async(std::launch::async,
-                               [&] { return compiler.compile(chain({"blur", "binary"}), isa, stop_); });
+    auto compiled = std::async(std::launch::async, [&] {
+      return compiler.compile(kernel_chain({"blur", "binary"}), plain_isa, stop_);
+    });
     std::vector<pid_t> children;
     ASSERT_TRUE(eventually([&] {
       children = children_of(getpid());
@@ -66,7 +64,8 @@ TEST_F(KernelCompilers, makeWhatCanBeLoadedForEveryInstructionSet) {
   const KernelCompilerOptions options;
   KernelCompiler compiler(options, Urgency::urgent);
   for (const machine::Isa each : machine::all_isas()) {
-    for (const KernelSpec& spec : {chain({"rotate", "discretise"}), chain({"blur", "threshold"})}) {
+    for (const KernelSpec& spec :
+         {kernel_chain({"rotate", "discretise"}), kernel_chain({"blur", "threshold"})}) {
       const auto object = compiler.compile(spec, each, forever_);
       ASSERT_TRUE(object) << object.error().error.message;
       const auto loaded = load_kernel(spec, *object);
@@ -119,7 +118,7 @@ TEST_P(BrokenCompilers, areAnErrorAndNothingElse) {
       .program = stand_in(folder, GetParam().behaviour), .cpus = {}, .time_limit = GetParam().time_limit};
   KernelCompiler compiler(options, Urgency::background);
   for (int time = 0; time < 2; ++time) {
-    const auto outcome = compiler.compile(chain({"blur", "binary"}), isa, forever);
+    const auto outcome = compiler.compile(kernel_chain({"blur", "binary"}), plain_isa, forever);
     if (GetParam().message == nullptr) {
       EXPECT_TRUE(outcome) << "what is in the object is for the loader to know";
       return;
@@ -209,7 +208,7 @@ TEST_F(KernelCompilers, endWithTheProcessThatStartedThem) {
     std::thread([&] {
       const KernelCompilerOptions options{.program = program};
       KernelCompiler compiler(options, Urgency::background);
-      static_cast<void>(compiler.compile(chain({"blur"}), isa, forever_));
+      static_cast<void>(compiler.compile(kernel_chain({"blur"}), plain_isa, forever_));
     }).detach();
     std::vector<pid_t> started;
     while ((started = children_of(getpid())).empty() || status_of(started[0], "Name") != "hanging") {
@@ -229,9 +228,9 @@ TEST_F(KernelCompilers, endWithTheProcessThatStartedThem) {
 }
 
 TEST(CompiledKernel, anObjectOfSomethingElseIsAnError) {
-  EXPECT_FALSE(load_kernel(chain({"blur"}), {}));
+  EXPECT_FALSE(load_kernel(kernel_chain({"blur"}), {}));
   const std::vector<std::byte> zeros(4096);
-  EXPECT_FALSE(load_kernel(chain({"blur"}), zeros));
+  EXPECT_FALSE(load_kernel(kernel_chain({"blur"}), zeros));
 }
 
 }  // namespace

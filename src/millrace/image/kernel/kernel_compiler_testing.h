@@ -13,7 +13,7 @@
 
 #include <sys/types.h>
 
-namespace millrace::image::testing {
+namespace millrace::image {
 
 // A compiler that behaves as named, see stand_in_compiler_main.cpp; none in a folder that is not there.
 inline std::filesystem::path stand_in(const TemporaryFolder& folder, const std::string& behaviour) {
@@ -48,4 +48,4 @@ inline std::vector<pid_t> children_of(pid_t parent) {
   return children;
 }
 
-}  // namespace millrace::image::testing
+}  // namespace millrace::image

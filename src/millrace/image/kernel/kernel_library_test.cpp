@@ -17,7 +17,6 @@ namespace millrace::image {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::chain;
 
 constexpr machine::Isa isa = machine::Isa::baseline;
 
@@ -47,7 +46,7 @@ class CachingKernelLibraries : public KernelLibraries {
 
 TEST_F(CachingKernelLibraries, compileAKernelOnce) {
   KernelLibrary library;
-  const KernelSpec spec = chain({"blur", "binary"});
+  const KernelSpec spec = kernel_chain({"blur", "binary"});
   const auto absent = library.find(spec, isa);
   ASSERT_TRUE(absent);
   EXPECT_EQ(*absent, nullptr);
@@ -76,7 +75,7 @@ TEST_F(KernelLibraries, singleFiltersAreThereWithoutCompiling) {
 }
 
 TEST_F(CachingKernelLibraries, aSecondRunFindsAtOnceWhatTheFirstCompiled) {
-  const KernelSpec specs[] = {chain({"blur", "binary"}), chain({"rotate", "discretise"})};
+  const KernelSpec specs[] = {kernel_chain({"blur", "binary"}), kernel_chain({"rotate", "discretise"})};
   for (const KernelSpec& spec : specs)
     keep(spec);
   KernelLibrary library({.cache = cache()});
@@ -92,7 +91,7 @@ TEST_F(CachingKernelLibraries, aSecondRunFindsAtOnceWhatTheFirstCompiled) {
 }
 
 TEST_F(CachingKernelLibraries, nothingIsKeptUnlessAskedFor) {
-  const KernelSpec spec = chain({"blur", "binary"});
+  const KernelSpec spec = kernel_chain({"blur", "binary"});
   for (int run = 0; run < 2; ++run) {
     KernelLibrary library;
     ASSERT_TRUE(library.wait(spec, isa));
@@ -102,7 +101,7 @@ TEST_F(CachingKernelLibraries, nothingIsKeptUnlessAskedFor) {
 }
 
 TEST_F(CachingKernelLibraries, kernelsOfAnotherBuildAreCompiledAnew) {
-  const KernelSpec spec = chain({"blur", "binary"});
+  const KernelSpec spec = kernel_chain({"blur", "binary"});
   keep(spec, "older build");
   KernelLibrary library({.cache = cache()});
   EXPECT_EQ(*library.find(spec, isa), nullptr);
@@ -112,7 +111,7 @@ TEST_F(CachingKernelLibraries, kernelsOfAnotherBuildAreCompiledAnew) {
 }
 
 TEST_F(CachingKernelLibraries, theCacheIsLookedIntoOncePerKernel) {
-  const KernelSpec spec = chain({"blur", "binary"});
+  const KernelSpec spec = kernel_chain({"blur", "binary"});
   KernelLibrary library({.cache = cache()});
   EXPECT_EQ(*library.find(spec, isa), nullptr);
   keep(spec);
@@ -121,7 +120,7 @@ TEST_F(CachingKernelLibraries, theCacheIsLookedIntoOncePerKernel) {
 }
 
 TEST_F(CachingKernelLibraries, aDamagedFileIsCompiledAnewAndReplaced) {
-  const KernelSpec spec = chain({"blur", "binary"});
+  const KernelSpec spec = kernel_chain({"blur", "binary"});
   keep(spec);
   const fs::path file = cache().file(spec.key(), isa);
   fs::resize_file(file, fs::file_size(file) / 2);
@@ -144,12 +143,12 @@ TEST_F(CachingKernelLibraries, aCacheThatCannotBeWrittenChangesNothing) {
   const fs::path blocked = scratch_.path() / "a file";
   std::ofstream(blocked) << "x";
   KernelLibrary library({.cache = KernelCache(blocked / "kernels", "this build")});
-  ASSERT_TRUE(library.wait(chain({"blur", "binary"}), isa));
+  ASSERT_TRUE(library.wait(kernel_chain({"blur", "binary"}), isa));
   EXPECT_EQ(library.compiled(), 1);
 }
 
 TEST_F(CachingKernelLibraries, severalLibrariesMayShareOneFolderAtOnce) {
-  const KernelSpec specs[] = {chain({"blur", "binary"}), chain({"blur", "discretise"})};
+  const KernelSpec specs[] = {kernel_chain({"blur", "binary"}), kernel_chain({"blur", "discretise"})};
   {
     KernelLibrary libraries[] = {KernelLibrary({.cache = cache()}), KernelLibrary({.cache = cache()})};
     for (KernelLibrary& library : libraries) {
@@ -184,7 +183,7 @@ std::vector<KernelSpec> many_kernels() {
   std::vector<KernelSpec> specs;
   for (const char* first : {"blur", "sobel_x", "sobel_y", "rotate", "undistort"}) {
     for (const char* second : {"binary", "threshold", "discretise"})
-      specs.push_back(chain({first, second}));
+      specs.push_back(kernel_chain({first, second}));
   }
   return specs;
 }
@@ -192,7 +191,7 @@ std::vector<KernelSpec> many_kernels() {
 TEST_F(KernelLibraries, urgentKernelsOvertakeTheOthers) {
   for (const bool asked_for_before : {false, true}) {
     KernelLibrary library;
-    const KernelSpec wanted = chain({"blur", "blur"});
+    const KernelSpec wanted = kernel_chain({"blur", "blur"});
     for (const KernelSpec& spec : many_kernels())
       library.request(spec, isa);
     if (asked_for_before) library.request(wanted, isa);
@@ -208,7 +207,7 @@ KernelLibraryOptions with_compiler(const fs::path& program) {
 }
 
 TEST_F(CachingKernelLibraries, startNoCompilerWhereTheCacheHasAll) {
-  const KernelSpec specs[] = {chain({"blur", "binary"}), chain({"rotate", "discretise"})};
+  const KernelSpec specs[] = {kernel_chain({"blur", "binary"}), kernel_chain({"rotate", "discretise"})};
   for (const KernelSpec& spec : specs)
     keep(spec);
   KernelLibrary library({.cache = cache(), .compiler = {.program = scratch_.path() / "none"}});
@@ -220,10 +219,10 @@ TEST_F(CachingKernelLibraries, startNoCompilerWhereTheCacheHasAll) {
 }
 
 TEST_F(CachingKernelLibraries, compileWhatIsUrgentBesideABackgroundThatHangs) {
-  KernelLibrary library(with_compiler(testing::stand_in(scratch_, "hangs-in-the-background")));
-  const KernelSpec slow = chain({"blur", "binary"});
+  KernelLibrary library(with_compiler(stand_in(scratch_, "hangs-in-the-background")));
+  const KernelSpec slow = kernel_chain({"blur", "binary"});
   library.request(slow, isa);
-  const auto urgent = library.wait(chain({"blur", "discretise"}), isa);
+  const auto urgent = library.wait(kernel_chain({"blur", "discretise"}), isa);
   EXPECT_TRUE(urgent) << urgent.error().message;
   EXPECT_TRUE(library.compiling());
   EXPECT_EQ(*library.find(slow, isa), nullptr);
@@ -231,10 +230,10 @@ TEST_F(CachingKernelLibraries, compileWhatIsUrgentBesideABackgroundThatHangs) {
 
 TEST_F(CachingKernelLibraries, beginAgainWithWhatBecomesUrgentWhileItIsCompiled) {
   for (const bool begun : {false, true}) {
-    KernelLibrary library(with_compiler(testing::stand_in(scratch_, "hangs-in-the-background")));
-    const KernelSpec spec = chain({"blur", "binary"});
+    KernelLibrary library(with_compiler(stand_in(scratch_, "hangs-in-the-background")));
+    const KernelSpec spec = kernel_chain({"blur", "binary"});
     library.request(spec, isa);
-    ASSERT_TRUE(!begun || eventually([] { return !testing::children_of(getpid()).empty(); }));
+    ASSERT_TRUE(!begun || eventually([] { return !children_of(getpid()).empty(); }));
     const auto kernel = library.wait(spec, isa);
     EXPECT_TRUE(kernel) << kernel.error().message;
     EXPECT_EQ(library.compiled(), 1);
@@ -245,25 +244,25 @@ TEST_F(CachingKernelLibraries, beginAgainWithWhatBecomesUrgentWhileItIsCompiled)
 TEST_F(CachingKernelLibraries, leaveNoProcessBehind) {
   for (const bool begun : {false, true}) {
     {
-      KernelLibrary library(with_compiler(testing::stand_in(scratch_, "hangs")));
-      library.request(chain({"blur", "binary"}), isa, Urgency::background);
-      library.request(chain({"blur", "discretise"}), isa, Urgency::urgent);
-      ASSERT_TRUE(!begun || eventually([] { return testing::children_of(getpid()).size() == 2; }));
+      KernelLibrary library(with_compiler(stand_in(scratch_, "hangs")));
+      library.request(kernel_chain({"blur", "binary"}), isa, Urgency::background);
+      library.request(kernel_chain({"blur", "discretise"}), isa, Urgency::urgent);
+      ASSERT_TRUE(!begun || eventually([] { return children_of(getpid()).size() == 2; }));
     }
-    EXPECT_TRUE(testing::children_of(getpid()).empty());
+    EXPECT_TRUE(children_of(getpid()).empty());
   }
 }
 
 TEST_F(CachingKernelLibraries, letTheirCompilerGoWhenThereIsNothingMoreToCompile) {
   KernelLibrary library;
-  ASSERT_TRUE(library.wait(chain({"blur", "binary"}), isa));
-  EXPECT_TRUE(eventually([] { return testing::children_of(getpid()).empty(); }));
-  ASSERT_TRUE(library.wait(chain({"blur", "discretise"}), isa)) << "and start it again";
+  ASSERT_TRUE(library.wait(kernel_chain({"blur", "binary"}), isa));
+  EXPECT_TRUE(eventually([] { return children_of(getpid()).empty(); }));
+  ASSERT_TRUE(library.wait(kernel_chain({"blur", "discretise"}), isa)) << "and start it again";
 }
 
 TEST_F(CachingKernelLibraries, rememberWhatACompilerBrokeDownOver) {
-  KernelLibrary library(with_compiler(testing::stand_in(scratch_, "crashes")));
-  for (const KernelSpec& spec : {chain({"blur", "binary"}), chain({"blur", "discretise"})}) {
+  KernelLibrary library(with_compiler(stand_in(scratch_, "crashes")));
+  for (const KernelSpec& spec : {kernel_chain({"blur", "binary"}), kernel_chain({"blur", "discretise"})}) {
     for (int time = 0; time < 2; ++time) {
       const auto kernel = library.wait(spec, isa);
       ASSERT_FALSE(kernel);
@@ -281,7 +280,7 @@ TEST_F(CachingKernelLibraries, rememberWhatACompilerBrokeDownOver) {
 TEST_F(CachingKernelLibraries, tryAgainWhereThereWasNoCompiler) {
   const fs::path program = scratch_.path() / "compiler";
   KernelLibrary library(with_compiler(program));
-  const KernelSpec spec = chain({"blur", "binary"});
+  const KernelSpec spec = kernel_chain({"blur", "binary"});
   const auto missing = library.wait(spec, isa);
   ASSERT_FALSE(missing);
   EXPECT_NE(missing.error().message.find(program.string()), std::string::npos) << missing.error().message;
@@ -293,9 +292,8 @@ TEST_F(CachingKernelLibraries, tryAgainWhereThereWasNoCompiler) {
 }
 
 TEST_F(CachingKernelLibraries, areNotHarmedByAnObjectThatIsNone) {
-  KernelLibrary library(
-      {.cache = cache(), .compiler = {.program = testing::stand_in(scratch_, "sends-no-object")}});
-  const KernelSpec spec = chain({"blur", "binary"});
+  KernelLibrary library({.cache = cache(), .compiler = {.program = stand_in(scratch_, "sends-no-object")}});
+  const KernelSpec spec = kernel_chain({"blur", "binary"});
   EXPECT_FALSE(library.wait(spec, isa));
   EXPECT_FALSE(cache().load(spec.key(), isa)) << "nor is it kept";
 }

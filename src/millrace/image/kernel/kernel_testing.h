@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-namespace millrace::image::testing {
+namespace millrace::image {
 
 // Filters of one input, one behind the other, as one kernel.
-inline KernelSpec chain(std::initializer_list<std::string_view> filters) {
+inline KernelSpec kernel_chain(std::initializer_list<std::string_view> filters) {
   KernelSpec spec;
   for (const std::string_view name : filters) {
     const int input = static_cast<int>(spec.stages.size()) - 1;
@@ -29,4 +29,4 @@ inline std::vector<std::byte> object_of(const KernelSpec& spec, machine::Isa isa
   return object ? std::move(*object) : std::vector<std::byte>{};
 }
 
-}  // namespace millrace::image::testing
+}  // namespace millrace::image

@@ -122,8 +122,8 @@ TEST(FilterCatalogue, JsonCoversEveryFilterAndPreset) {
   }
   ASSERT_EQ(json["presets"].size(), presets().size());
   for (const auto& preset : json["presets"]) {
-    EXPECT_EQ(testing::parsed(preset["pipeline"].get<std::string>()),
-              testing::must(load_pipeline(preset["name"].get<std::string>())));
+    EXPECT_EQ(parsed(preset["pipeline"].get<std::string>()),
+              must(load_pipeline(preset["name"].get<std::string>())));
   }
 }
 
@@ -155,7 +155,7 @@ TEST(PipelinesDocument, ShowsThePresetAAsToml) {
   ASSERT_NE(begin, std::string::npos);
   const std::string example = document.substr(
       begin + opening.size(), document.find("```", begin + opening.size()) - begin - opening.size());
-  EXPECT_EQ(testing::must(parse_pipeline_toml(example, "pipelines.md")), testing::must(load_pipeline("@A")));
+  EXPECT_EQ(must(parse_pipeline_toml(example, "pipelines.md")), must(load_pipeline("@A")));
 }
 
 }  // namespace

@@ -19,8 +19,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::must;
-using testing::parsed;
 
 std::string error_of(std::string_view text) {
   const auto pipeline = parse_pipeline(text);
@@ -227,9 +225,9 @@ class Seeds : public ::testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(PipelineLanguage, Seeds, ::testing::Range(0U, 20U));
 
 TEST_P(Seeds, EverySeriesParallelGraphRoundTripsThroughTheLanguage) {
-  testing::Random random(GetParam());
+  Random random(GetParam());
   for (int i = 0; i < 100; ++i) {
-    const Pipeline pipeline = testing::random_series_parallel(random);
+    const Pipeline pipeline = random_series_parallel(random);
     ASSERT_EQ(canonical(pipeline), pipeline);
     if (pipeline.nodes.size() > max_stages) continue;
     const auto text = to_language(pipeline);
@@ -240,11 +238,11 @@ TEST_P(Seeds, EverySeriesParallelGraphRoundTripsThroughTheLanguage) {
 }
 
 TEST_P(Seeds, AnyGraphRoundTripsThroughTheLanguageOrIsRefused) {
-  testing::Random random(GetParam());
+  Random random(GetParam());
   int written = 0;
   int refused = 0;
   for (int i = 0; i < 200; ++i) {
-    const Pipeline pipeline = testing::random_graph(random, 1 + testing::below(random, 12));
+    const Pipeline pipeline = random_graph(random, 1 + below(random, 12));
     const auto text = to_language(pipeline);
     ++(text ? written : refused);
     if (!text) continue;
@@ -265,14 +263,14 @@ TEST(PipelineLanguage, IsNotUsedForGraphsWhoseBranchesShareAStage) {
 }
 
 TEST_P(Seeds, CanonicalOrderDoesNotDependOnTheOrderOfTheNodes) {
-  testing::Random random(GetParam());
+  Random random(GetParam());
   for (int i = 0; i < 50; ++i) {
-    const Pipeline pipeline = testing::random_graph(random, 1 + testing::below(random, 12));
+    const Pipeline pipeline = random_graph(random, 1 + below(random, 12));
     // Another topological order: nodes are taken at random from those whose inputs are placed.
     Pipeline shuffled;
     std::vector<int> place(pipeline.nodes.size(), -1);
     while (shuffled.nodes.size() < pipeline.nodes.size()) {
-      const std::size_t n = testing::below(random, pipeline.nodes.size());
+      const std::size_t n = below(random, pipeline.nodes.size());
       const auto placed = [&](int input) { return input == Node::source || place[input] >= 0; };
       if (place[n] >= 0 || !std::ranges::all_of(pipeline.nodes[n].inputs, placed)) continue;
       Node node = pipeline.nodes[n];

@@ -24,7 +24,7 @@ inline void PrintTo(const Pipeline& pipeline, std::ostream* stream) {
 
 }  // namespace millrace::image
 
-namespace millrace::image::testing {
+namespace millrace::image {
 
 // The value; where there is none the test fails with the error and goes on without a node.
 inline Pipeline must(const Result<Pipeline>& pipeline) {
@@ -116,4 +116,4 @@ inline Pipeline random_series_parallel(Random& random) {
   return pipeline;
 }
 
-}  // namespace millrace::image::testing
+}  // namespace millrace::image

@@ -14,8 +14,6 @@ namespace millrace::image {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::must;
-using testing::parsed;
 using ::testing::StartsWith;
 
 constexpr std::string_view edges = R"(
@@ -43,7 +41,7 @@ keep = "below"
 t = 1
 )";
 
-std::string error_of(std::string_view text) {
+std::string toml_error_of(std::string_view text) {
   const auto pipeline = parse_pipeline_toml(text, "edges.toml");
   if (pipeline) return "no error";
   EXPECT_EQ(pipeline.error().kind, ErrorKind::usage);
@@ -93,9 +91,9 @@ class TomlSeeds : public ::testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(PipelineToml, TomlSeeds, ::testing::Range(0U, 10U));
 
 TEST_P(TomlSeeds, EveryGraphRoundTrips) {
-  testing::Random random(GetParam());
+  Random random(GetParam());
   for (int i = 0; i < 100; ++i) {
-    const Pipeline pipeline = testing::random_graph(random, 1 + testing::below(random, 15));
+    const Pipeline pipeline = random_graph(random, 1 + below(random, 15));
     const std::string text = to_toml(pipeline);
     EXPECT_EQ(must(parse_pipeline_toml(text, "random.toml")), pipeline) << text;
   }
@@ -108,95 +106,101 @@ TEST(PipelineToml, EveryPresetRoundTrips) {
   }
 }
 
-struct Mistake {
+struct TomlMistake {
   std::string_view text;
   std::string_view says;
 };
-class TomlMistakes : public ::testing::TestWithParam<Mistake> {};
+class TomlMistakes : public ::testing::TestWithParam<TomlMistake> {};
 
 TEST_P(TomlMistakes, AreReportedWithFileAndLine) {
-  EXPECT_THAT(error_of(GetParam().text), StartsWith(std::string(GetParam().says)));
+  EXPECT_THAT(toml_error_of(GetParam().text), StartsWith(std::string(GetParam().says)));
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Shape, TomlMistakes,
     ::testing::Values(
-        Mistake{"", "edges.toml: no [[stage]] in the file"},
-        Mistake{"stage = []", "edges.toml: no [[stage]]"},
-        Mistake{"\nstages = 1", "edges.toml:2: unknown key 'stages'; a pipeline is made of [[stage]] tables"},
-        Mistake{"stage = 1", "edges.toml:1: 'stage' must be an array of tables"},
-        Mistake{"[stage]\nfilter = 'blur'", "edges.toml:1: 'stage' must be an array of tables"},
-        Mistake{"stage = [{filter = 'blur'},\n 2]", "edges.toml:2: a stage must be a table"},
-        Mistake{"[[stage]]\nfilter = blur", "edges.toml:2: not valid TOML: "},
-        Mistake{"[[stage]]\nfilter = 'blur'\nfilter = 'blur'", "edges.toml:3: not valid TOML: "},
-        Mistake{"[[stage]]\nfilter = \"\xFF\"", "edges.toml:2: not valid TOML: "}));
+        TomlMistake{"", "edges.toml: no [[stage]] in the file"},
+        TomlMistake{"stage = []", "edges.toml: no [[stage]]"},
+        TomlMistake{"\nstages = 1",
+                    "edges.toml:2: unknown key 'stages'; a pipeline is made of [[stage]] tables"},
+        TomlMistake{"stage = 1", "edges.toml:1: 'stage' must be an array of tables"},
+        TomlMistake{"[stage]\nfilter = 'blur'", "edges.toml:1: 'stage' must be an array of tables"},
+        TomlMistake{"stage = [{filter = 'blur'},\n 2]", "edges.toml:2: a stage must be a table"},
+        TomlMistake{"[[stage]]\nfilter = blur", "edges.toml:2: not valid TOML: "},
+        TomlMistake{"[[stage]]\nfilter = 'blur'\nfilter = 'blur'", "edges.toml:3: not valid TOML: "},
+        TomlMistake{"[[stage]]\nfilter = \"\xFF\"", "edges.toml:2: not valid TOML: "}));
 
 INSTANTIATE_TEST_SUITE_P(
     Stages, TomlMistakes,
-    ::testing::Values(
-        Mistake{"\n\n[[stage]]\nname = 'b'", "edges.toml:3: this stage has no filter"},
-        Mistake{"[[stage]]\nfilter = 3", "edges.toml:2: filter must be a name in quotes"},
-        Mistake{"[[stage]]\nfilter = 'bluur'", "edges.toml:2: unknown filter 'bluur'; did you mean 'blur'?"},
-        Mistake{"[[stage]]\nfilter = 'blur'\nname = ''", "edges.toml:3: name must be text"},
-        Mistake{"[[stage]]\nfilter = 'blur'\nname = 'source'",
-                "edges.toml:3: no stage may be named 'source'"},
-        Mistake{"[[stage]]\nfilter = 'blur'\nname = 'b'\n[[stage]]\nfilter = 'blur'\nname = 'b'",
-                "edges.toml:6: name 'b' is taken by the stage of line 1"},
-        Mistake{"[[stage]]\nfilter = 'blur'\n[[stage]]\nfilter = 'blur'\ninput = 'source'",
-                "edges.toml:1: nothing uses this stage (blur)"}));
+    ::testing::Values(TomlMistake{"\n\n[[stage]]\nname = 'b'", "edges.toml:3: this stage has no filter"},
+                      TomlMistake{"[[stage]]\nfilter = 3", "edges.toml:2: filter must be a name in quotes"},
+                      TomlMistake{"[[stage]]\nfilter = 'bluur'",
+                                  "edges.toml:2: unknown filter 'bluur'; did you mean 'blur'?"},
+                      TomlMistake{"[[stage]]\nfilter = 'blur'\nname = ''", "edges.toml:3: name must be text"},
+                      TomlMistake{"[[stage]]\nfilter = 'blur'\nname = 'source'",
+                                  "edges.toml:3: no stage may be named 'source'"},
+                      TomlMistake{
+                          "[[stage]]\nfilter = 'blur'\nname = 'b'\n[[stage]]\nfilter = 'blur'\nname = 'b'",
+                          "edges.toml:6: name 'b' is taken by the stage of line 1"},
+                      TomlMistake{"[[stage]]\nfilter = 'blur'\n[[stage]]\nfilter = 'blur'\ninput = 'source'",
+                                  "edges.toml:1: nothing uses this stage (blur)"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Inputs, TomlMistakes,
     ::testing::Values(
-        Mistake{"[[stage]]\nfilter = 'blur'\nname = 'b'\ninput = 'b'",
-                "edges.toml:4: stage 'b' is its own input"},
-        Mistake{"[[stage]]\nfilter = 'blur'\ninput = 'c'\n[[stage]]\nfilter = 'blur'\nname = 'c'",
-                "edges.toml:3: stage 'c' comes later, at line 4; a stage reads from earlier ones only"},
-        Mistake{"[[stage]]\nfilter = 'blur'\nname = 'smooth'\n[[stage]]\nfilter = 'blur'\ninput = 'smoth'",
-                "edges.toml:6: no earlier stage is named 'smoth'; did you mean 'smooth'?"},
-        Mistake{"[[stage]]\nfilter = 'blur'\ninput = 'sorce'",
-                "edges.toml:3: no earlier stage is named 'sorce'; did you mean 'source'?"},
-        Mistake{"[[stage]]\nfilter = 'blur'\ninput = 3",
-                "edges.toml:3: an input must be the name of a stage"},
-        Mistake{"[[stage]]\nfilter = 'blur'\ninputs = 'source'", "edges.toml:3: inputs must be an array"},
-        Mistake{"[[stage]]\nfilter = 'blur'\ninput = 'source'\ninputs = ['source']",
-                "edges.toml:4: give either input or inputs"},
-        Mistake{"[[stage]]\nfilter = 'blur'\ninputs = ['source', 'source']",
-                "edges.toml:3: blur takes 1 input, not 2"},
-        Mistake{"[[stage]]\nfilter = 'blur'\ninputs = []", "edges.toml:3: blur takes 1 input, not 0"},
-        Mistake{"[[stage]]\nfilter = 'magnitude'", "edges.toml:1: magnitude takes 2 inputs; name them"},
-        Mistake{"[[stage]]\nfilter = 'magnitude'\ninput = 'source'",
-                "edges.toml:3: magnitude takes 2 inputs, not 1"}));
+        TomlMistake{"[[stage]]\nfilter = 'blur'\nname = 'b'\ninput = 'b'",
+                    "edges.toml:4: stage 'b' is its own input"},
+        TomlMistake{"[[stage]]\nfilter = 'blur'\ninput = 'c'\n[[stage]]\nfilter = 'blur'\nname = 'c'",
+                    "edges.toml:3: stage 'c' comes later, at line 4; a stage reads from earlier ones only"},
+        TomlMistake{
+            "[[stage]]\nfilter = 'blur'\nname = 'smooth'\n[[stage]]\nfilter = 'blur'\ninput = 'smoth'",
+            "edges.toml:6: no earlier stage is named 'smoth'; did you mean 'smooth'?"},
+        TomlMistake{"[[stage]]\nfilter = 'blur'\ninput = 'sorce'",
+                    "edges.toml:3: no earlier stage is named 'sorce'; did you mean 'source'?"},
+        TomlMistake{"[[stage]]\nfilter = 'blur'\ninput = 3",
+                    "edges.toml:3: an input must be the name of a stage"},
+        TomlMistake{"[[stage]]\nfilter = 'blur'\ninputs = 'source'", "edges.toml:3: inputs must be an array"},
+        TomlMistake{"[[stage]]\nfilter = 'blur'\ninput = 'source'\ninputs = ['source']",
+                    "edges.toml:4: give either input or inputs"},
+        TomlMistake{"[[stage]]\nfilter = 'blur'\ninputs = ['source', 'source']",
+                    "edges.toml:3: blur takes 1 input, not 2"},
+        TomlMistake{"[[stage]]\nfilter = 'blur'\ninputs = []", "edges.toml:3: blur takes 1 input, not 0"},
+        TomlMistake{"[[stage]]\nfilter = 'magnitude'", "edges.toml:1: magnitude takes 2 inputs; name them"},
+        TomlMistake{"[[stage]]\nfilter = 'magnitude'\ninput = 'source'",
+                    "edges.toml:3: magnitude takes 2 inputs, not 1"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Parameters, TomlMistakes,
     ::testing::Values(
-        Mistake{"[[stage]]\nfilter = 'threshold'", "edges.toml:1: threshold: t is missing"},
-        Mistake{"[[stage]]\nfilter = 'threshold'\nt = 99",
-                "edges.toml:3: threshold: t must be a number from -16 to 16, not '99'"},
-        Mistake{"[[stage]]\nfilter = 'threshold'\nt = nan", "edges.toml:3: threshold: t must be a number"},
-        Mistake{"[[stage]]\nfilter = 'threshold'\nt = true",
-                "edges.toml:3: threshold: t must be a number from -16 to 16, not 'true'"},
-        Mistake{"[[stage]]\nfilter = 'threshold'\nt = '1'", "edges.toml:3: threshold: t must be a number"},
-        Mistake{"[[stage]]\nfilter = 'threshold'\nt = [1]",
-                "edges.toml:3: threshold: t must be a number from -16 to 16, not 'an array'"},
-        Mistake{"[[stage]]\nfilter = 'threshold'\nt = 1979-05-27",
-                "edges.toml:3: threshold: t must be a number"},
-        Mistake{"[[stage]]\nfilter = 'threshold'\nt = 1\nkeep = 'bellow'",
-                "edges.toml:4: threshold: keep must be above or below, not 'bellow'; did you mean 'below'?"},
-        Mistake{"[[stage]]\nfilter = 'threshold'\nt = 1\nkeep = 1",
-                "edges.toml:4: threshold: keep must be above or below, not '1'"},
-        Mistake{"[[stage]]\nfilter = 'discretise'\nlevels = 2.5",
-                "edges.toml:3: discretise: levels must be a whole number"},
-        Mistake{"[[stage]]\nfilter = 'blur'\ninptu = 'source'",
-                "edges.toml:3: blur takes no parameters, so not 'inptu'"}));
+        TomlMistake{"[[stage]]\nfilter = 'threshold'", "edges.toml:1: threshold: t is missing"},
+        TomlMistake{"[[stage]]\nfilter = 'threshold'\nt = 99",
+                    "edges.toml:3: threshold: t must be a number from -16 to 16, not '99'"},
+        TomlMistake{"[[stage]]\nfilter = 'threshold'\nt = nan",
+                    "edges.toml:3: threshold: t must be a number"},
+        TomlMistake{"[[stage]]\nfilter = 'threshold'\nt = true",
+                    "edges.toml:3: threshold: t must be a number from -16 to 16, not 'true'"},
+        TomlMistake{"[[stage]]\nfilter = 'threshold'\nt = '1'",
+                    "edges.toml:3: threshold: t must be a number"},
+        TomlMistake{"[[stage]]\nfilter = 'threshold'\nt = [1]",
+                    "edges.toml:3: threshold: t must be a number from -16 to 16, not 'an array'"},
+        TomlMistake{"[[stage]]\nfilter = 'threshold'\nt = 1979-05-27",
+                    "edges.toml:3: threshold: t must be a number"},
+        TomlMistake{
+            "[[stage]]\nfilter = 'threshold'\nt = 1\nkeep = 'bellow'",
+            "edges.toml:4: threshold: keep must be above or below, not 'bellow'; did you mean 'below'?"},
+        TomlMistake{"[[stage]]\nfilter = 'threshold'\nt = 1\nkeep = 1",
+                    "edges.toml:4: threshold: keep must be above or below, not '1'"},
+        TomlMistake{"[[stage]]\nfilter = 'discretise'\nlevels = 2.5",
+                    "edges.toml:3: discretise: levels must be a whole number"},
+        TomlMistake{"[[stage]]\nfilter = 'blur'\ninptu = 'source'",
+                    "edges.toml:3: blur takes no parameters, so not 'inptu'"}));
 
 TEST(PipelineToml, RefusesTooManyStages) {
   std::string text;
   for (std::size_t i = 0; i < max_stages; ++i)
     text += "[[stage]]\nfilter = 'blur'\n";
   EXPECT_TRUE(parse_pipeline_toml(text, "long.toml"));
-  EXPECT_THAT(error_of(text + "[[stage]]\nfilter = 'blur'\n"),
+  EXPECT_THAT(toml_error_of(text + "[[stage]]\nfilter = 'blur'\n"),
               HasSubstr("257 stages, more than the 256 allowed"));
 }
 
