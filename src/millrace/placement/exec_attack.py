@@ -90,11 +90,8 @@ class Place:
     def nothing_left(self):
         """No journal, no folder, no guardian."""
         path = os.path.join(self.runtime, "millrace")
-        for _ in range(100):
-            if not os.path.exists(path):
-                return
-            time.sleep(0.02)
-        raise Held(f"left behind: {os.listdir(path)} in {path}")
+        if not eventually(lambda: not os.path.exists(path)):
+            raise Held(f"left behind: {os.listdir(path)} in {path}")
 
     def close(self):
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -29,18 +29,22 @@ void keep_only(int alive, int folder) {
   syscall(SYS_close_range, 2U, ~0U, 0U);
 }
 
-[[noreturn]] void guard(int alive, int folder, const std::string& journal) {
+[[noreturn]] void guard(int alive, const StateFolder& folder, const std::string& journal) {
   setsid();
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
   prctl(PR_SET_NAME, "millrace-guard");
-  keep_only(alive, folder);
+  keep_only(alive, folder.descriptor());
   char word = 0;
   ssize_t size = 0;
   while ((size = read(0, &word, 1)) < 0 && errno == EINTR) {
   }
-  if (size == 0) restore_by_file(1, journal);
+  if (size == 0) {
+    restore_by_file(1, journal);
+    // Runs that ended meanwhile have left it for the journal that was there. Refused where others use it.
+    rmdir(folder.path().c_str());
+  }
   _exit(0);
 }
 
@@ -66,7 +70,7 @@ Result<Guardian> Guardian::start(const Journal& journal) {
   if (guardian.process_ < 0) return failure("cannot make a process: {}", system_reason(errno));
   if (guardian.process_ == 0) {
     pipe->write_end.close();
-    guard(pipe->read_end.get(), journal.folder().descriptor(), journal.name());
+    guard(pipe->read_end.get(), journal.folder(), journal.name());
   }
   guardian.alive_ = std::move(pipe->write_end);
   return guardian;
