@@ -11,6 +11,7 @@
 #include <cstring>
 #include <random>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace millrace::image {
