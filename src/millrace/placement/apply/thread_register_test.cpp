@@ -2,6 +2,7 @@
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/apply/thread_register.h"
+#include "millrace/placement/task/forked_process_testing.h"
 
 #include <algorithm>
 #include <csignal>
@@ -97,29 +98,22 @@ TEST_F(ThreadRegisterTest, WhatWasInheritedFromAMakerThatIsGoneIsKnown) {
   if (before.scheduling_class != machine::SchedulingClass::other) GTEST_SKIP() << "needs class other";
   ThreadRegister threads(surroundings_, policy_of({.scheduling_class = machine::SchedulingClass::batch}),
                          journal_);
-  const pid_t maker = fork();
-  if (maker == 0)
-    while (true)
-      pause();
+  const ForkedProcess maker_process;
+  const pid_t maker = maker_process.number();
   ASSERT_TRUE(threads.process_began(maker));
   ASSERT_EQ(read_original(maker)->scheduling_class, machine::SchedulingClass::batch);
   threads.thread_ended(maker);
   // Born with what the maker had been given.
-  const pid_t child = fork();
-  if (child == 0) {
+  const ForkedProcess child_process([] {
     std::ignore = machine::change_scheduling(0, {.scheduling_class = machine::SchedulingClass::batch});
-    while (true)
-      pause();
-  }
+    pause();
+  });
+  const pid_t child = child_process.number();
   ASSERT_TRUE(
       eventually([&] { return read_original(child)->scheduling_class == machine::SchedulingClass::batch; }));
   ASSERT_TRUE(threads.process_began(child));
   threads.restore();
   EXPECT_EQ(read_original(child)->scheduling_class, machine::SchedulingClass::other);
-  for (const pid_t process : {maker, child}) {
-    kill(process, SIGKILL);
-    waitpid(process, nullptr, 0);
-  }
 }
 
 // By a shim, which nobody has told of yet.
@@ -129,17 +123,13 @@ TEST_F(ThreadRegisterTest, MasksThatWereLaidReadyAreNobodysChoice) {
   ThreadRegister threads(surroundings_, policy_of(Plan()), journal_);
   threads.lay_ready({machine::CpuSet(), one});
   ASSERT_TRUE(threads.process_began(getpid()));
-  const pid_t child = fork();
-  if (child == 0)
-    while (true)
-      pause();
+  const ForkedProcess child_process;
+  const pid_t child = child_process.number();
   ASSERT_TRUE(machine::bind_thread(child, one));
   ASSERT_TRUE(threads.process_began(child));
   threads.restore();
   EXPECT_EQ(machine::thread_affinity(child), surroundings_.allowed);
   EXPECT_TRUE(threads.counts().left_alone.empty());
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
 }
 
 // It was found when its own choice was made already, with a class that it had inherited.
@@ -150,15 +140,11 @@ TEST_F(ThreadRegisterTest, WhoLooksAfterItsMaskIsGivenBackItsClassInTheEnd) {
   const machine::CpuSet one = surroundings_.allowed.first(1);
   ThreadRegister threads(surroundings_, policy_of({.scheduling_class = machine::SchedulingClass::batch}),
                          journal_);
-  const pid_t maker = fork();
-  if (maker == 0)
-    while (true)
-      pause();
+  const ForkedProcess maker_process;
+  const pid_t maker = maker_process.number();
   ASSERT_TRUE(threads.process_began(maker));
-  const pid_t child = fork();
-  if (child == 0)
-    while (true)
-      pause();
+  const ForkedProcess child_process;
+  const pid_t child = child_process.number();
   ASSERT_TRUE(machine::change_scheduling(child, {.scheduling_class = machine::SchedulingClass::batch}));
   ASSERT_TRUE(machine::bind_thread(child, one));
   ASSERT_TRUE(threads.process_began(child));
@@ -166,10 +152,6 @@ TEST_F(ThreadRegisterTest, WhoLooksAfterItsMaskIsGivenBackItsClassInTheEnd) {
   threads.restore();
   EXPECT_EQ(read_original(child)->mask, one);
   EXPECT_EQ(read_original(child)->scheduling_class, before.scheduling_class);
-  for (const pid_t process : {maker, child}) {
-    kill(process, SIGKILL);
-    waitpid(process, nullptr, 0);
-  }
 }
 
 TEST_F(ThreadRegisterTest, WhoIsToldOfAfterTheEndIsGivenBackWhatItInherited) {
@@ -177,26 +159,18 @@ TEST_F(ThreadRegisterTest, WhoIsToldOfAfterTheEndIsGivenBackWhatItInherited) {
   if (before.scheduling_class != machine::SchedulingClass::other) GTEST_SKIP() << "needs class other";
   ThreadRegister threads(surroundings_, policy_of({.scheduling_class = machine::SchedulingClass::batch}),
                          journal_);
-  const pid_t maker = fork();
-  if (maker == 0)
-    while (true)
-      pause();
+  const ForkedProcess maker_process;
+  const pid_t maker = maker_process.number();
   ASSERT_TRUE(threads.process_began(maker));
   const int births = threads.births();
   threads.restore();
-  const pid_t child = fork();
-  if (child == 0)
-    while (true)
-      pause();
+  const ForkedProcess child_process;
+  const pid_t child = child_process.number();
   ASSERT_TRUE(machine::change_scheduling(child, {.scheduling_class = machine::SchedulingClass::batch}));
   ASSERT_TRUE(threads.process_began(child, threads.heritage_of(maker)));
   EXPECT_TRUE(same_but_nice(read_original(child).value(), before));
   EXPECT_EQ(threads.births(), births + 1) << "so that it is known for new";
   EXPECT_EQ(threads.counts().births, births) << "but it is none of the run";
-  for (const pid_t process : {maker, child}) {
-    kill(process, SIGKILL);
-    waitpid(process, nullptr, 0);
-  }
 }
 
 // Its number goes before the execution is told of, and with it all that was known of it.
@@ -205,18 +179,14 @@ TEST_F(ThreadRegisterTest, AnExecutedProgramIsGivenBackWhatAForgottenThreadWasGi
   const machine::CpuSet one = surroundings_.allowed.first(1);
   ThreadRegister threads(surroundings_, policy_of(Plan()), journal_);
   threads.lay_ready({one});
-  const pid_t program = fork();
-  if (program == 0)
-    while (true)
-      pause();
+  const ForkedProcess program_process;
+  const pid_t program = program_process.number();
   ASSERT_TRUE(threads.process_began(program));
   ASSERT_TRUE(machine::bind_thread(program, one));
   threads.process_executed(program, 4194304);
   EXPECT_EQ(machine::thread_affinity(program), surroundings_.allowed);
   EXPECT_TRUE(threads.counts().left_alone.empty());
   EXPECT_EQ(threads.alive(), 1);
-  kill(program, SIGKILL);
-  waitpid(program, nullptr, 0);
 }
 
 // Another process stands for the thread: the register finds it where it is not, as one that is gone.
@@ -230,15 +200,10 @@ TEST_F(ThreadRegisterTest, AnExecutionThatNobodyTellsOfIsFound) {
     return plans;
   };
   ThreadRegister threads(surroundings_, others_on_one, journal_);
-  const auto sleeper = [] {
-    const pid_t made = fork();
-    if (made == 0)
-      while (true)
-        pause();
-    return made;
-  };
-  const pid_t program = sleeper();
-  const pid_t thread = sleeper();
+  const ForkedProcess program_process;
+  const pid_t program = program_process.number();
+  const ForkedProcess thread_process;
+  const pid_t thread = thread_process.number();
   ASSERT_TRUE(threads.process_began(program));
   threads.thread_began(thread, program);
   ASSERT_EQ(machine::thread_affinity(thread), one);
@@ -247,10 +212,6 @@ TEST_F(ThreadRegisterTest, AnExecutionThatNobodyTellsOfIsFound) {
   std::ignore = threads.observe();
   EXPECT_EQ(machine::thread_affinity(program), surroundings_.allowed);
   EXPECT_TRUE(threads.counts().left_alone.empty());
-  for (const pid_t process : {program, thread}) {
-    kill(process, SIGKILL);
-    waitpid(process, nullptr, 0);
-  }
 }
 
 // As `make -j` has them.
@@ -258,10 +219,8 @@ TEST_F(ThreadRegisterTest, ProcessesOfOneThreadGetTheListsThatTheUserNamed) {
   if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const machine::CpuSet one = surroundings_.allowed.first(1);
   ThreadRegister threads(surroundings_, cpu_list_policy({one}), journal_);
-  const pid_t job = fork();
-  if (job == 0)
-    while (true)
-      pause();
+  const ForkedProcess job_process;
+  const pid_t job = job_process.number();
   ASSERT_TRUE(threads.process_began(job));
   EXPECT_EQ(machine::thread_affinity(job), surroundings_.allowed)
       << "it may ask for the number of CPUs first";
@@ -271,8 +230,6 @@ TEST_F(ThreadRegisterTest, ProcessesOfOneThreadGetTheListsThatTheUserNamed) {
   }));
   threads.restore();
   EXPECT_EQ(machine::thread_affinity(job), surroundings_.allowed);
-  kill(job, SIGKILL);
-  waitpid(job, nullptr, 0);
 }
 
 }  // namespace
