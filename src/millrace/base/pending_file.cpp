@@ -14,6 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view incomplete_suffix = ".part";
 constexpr mode_t new_file_mode = 0666;  // less what the umask takes
 
 // By way of /proc: linkat() with the bare descriptor takes a privilege.
@@ -52,14 +53,18 @@ PendingFile::PendingFile(PendingFile&& other) noexcept
     : descriptor_(std::move(other.descriptor_)), target_(std::move(other.target_)),
       temporary_(std::exchange(other.temporary_, {})) {}
 
+bool PendingFile::is_name_of_incomplete(std::string_view name) {
+  return name.starts_with('.') && name.ends_with(incomplete_suffix);
+}
+
 PendingFile::~PendingFile() { drop_temporary_name(); }
 
 template <class Take> int PendingFile::take_temporary_name(const Take& take) {
   for (int attempt = 0;; ++attempt) {
     // Cut, so that it is not too long for the file system where the target's is not.
     fs::path name =
-        target_.parent_path() /
-        fmt::format(".{}.{}-{}.part", target_.filename().string().substr(0, 200), getpid(), attempt);
+        target_.parent_path() / fmt::format(".{}.{}-{}{}", target_.filename().string().substr(0, 200),
+                                            getpid(), attempt, incomplete_suffix);
     const int error = take(name);
     if (error == 0) temporary_ = std::move(name);
     if (error != EEXIST) return error;

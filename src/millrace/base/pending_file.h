@@ -6,6 +6,7 @@
 #include <expected>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 
 namespace millrace {
 
@@ -24,6 +25,9 @@ class PendingFile {
   PendingFile(PendingFile&& other) noexcept;
   PendingFile& operator=(PendingFile&&) = delete;
   ~PendingFile();
+
+  // Whether a file of this name may be one that never became complete.
+  [[nodiscard]] static bool is_name_of_incomplete(std::string_view name);
 
   [[nodiscard]] int get() const { return descriptor_.get(); }
 

@@ -23,8 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kernel_suffix = ".kernel";
-// What PendingFile calls a file before it is complete.
-constexpr std::string_view unfinished_suffix = ".part";
 constexpr std::uint32_t format_version = 1;
 constexpr std::size_t most_file_bytes = std::size_t{16} << 20;
 
@@ -95,8 +93,7 @@ void bound_size(const fs::path& folder, std::uintmax_t most) {
   std::error_code error;  // what vanishes meanwhile was removed by another process
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (!name.ends_with(kernel_suffix) && !(name.starts_with('.') && name.ends_with(unfinished_suffix)))
-      continue;
+    if (!name.ends_with(kernel_suffix) && !PendingFile::is_name_of_incomplete(name)) continue;
     std::error_code gone;
     const auto bytes = entry->file_size(gone);
     if (gone) continue;
