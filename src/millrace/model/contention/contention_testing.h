@@ -10,12 +10,7 @@ namespace millrace::model {
 
 // Groups of `each` neighbouring PUs.
 inline SharingLevel level_of(const char* name, int pus, int each, const ContentionMatrix& contention) {
-  SharingLevel level{.name = name, .contention = contention};
-  for (int pu = 0; pu < pus; ++pu) {
-    if (pu % each == 0) level.groups.emplace_back();
-    level.groups.back().push_back(pu);
-  }
-  return level;
+  return {.name = name, .groups = groups_of_neighbours(pus, each), .contention = contention};
 }
 
 // Like kinds cost as measured on SMT siblings of a processor of today, unlike kinds nothing.

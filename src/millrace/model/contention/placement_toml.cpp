@@ -97,10 +97,7 @@ class PlacementReader {
   Status neighbours(const toml::key& key, const toml::node& value, SharingLevel& into) const {
     std::int64_t each = 0;
     if (const Status read = whole(key, value, 1, most_pus, each); !read) return read;
-    for (int pu = 0; pu < case_.machine.pus; ++pu) {
-      if (pu % each == 0) into.groups.emplace_back();
-      into.groups.back().push_back(pu);
-    }
+    into.groups = groups_of_neighbours(case_.machine.pus, static_cast<int>(each));
     return {};
   }
 

@@ -18,6 +18,7 @@ double total_busy(std::span<const ContendingThread> threads) {
 RuleOutcome outcome_of(std::string rule, PlacementScore& score, std::span<const ContendingThread> threads,
                        int draws, const std::function<PuOfThread()>& place) {
   RuleOutcome outcome{.rule = std::move(rule), .speeds = std::vector<double>(threads.size())};
+  const double busy = total_busy(threads);
   double squares = 0;
   for (int draw = 0; draw < draws; ++draw) {
     PuOfThread placement = place();
@@ -26,7 +27,7 @@ RuleOutcome outcome_of(std::string rule, PlacementScore& score, std::span<const 
     squares += worth.mean_speed * worth.mean_speed / draws;
     outcome.least_speed += std::ranges::min(worth.speeds) / draws;
     outcome.fairness += worth.fairness / draws;
-    outcome.geometric_mean_speed += std::exp(worth.log_throughput / total_busy(threads)) / draws;
+    outcome.geometric_mean_speed += std::exp(worth.log_throughput / busy) / draws;
     for (std::size_t i = 0; i < threads.size(); ++i)
       outcome.speeds[i] += worth.speeds[i] / draws;
     if (draws == 1) outcome.placement = std::move(placement);

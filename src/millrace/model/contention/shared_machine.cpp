@@ -19,6 +19,15 @@ Status ContentionMatrix::set(SharedUnit of, SharedUnit beside, double slowdown) 
   return {};
 }
 
+std::vector<std::vector<int>> groups_of_neighbours(int pus, int each) {
+  std::vector<std::vector<int>> groups;
+  for (int pu = 0; pu < pus; ++pu) {
+    if (pu % each == 0) groups.emplace_back();
+    groups.back().push_back(pu);
+  }
+  return groups;
+}
+
 Status check(const SharedMachine& machine) {
   constexpr int most = 1024;
   if (machine.pus < 1 || machine.pus > most)

@@ -32,6 +32,10 @@ struct SharingLevel {
   ContentionMatrix contention;
 };
 
+// PUs 0 to pus - 1 in groups of `each` neighbours, the last one smaller where they do not come out even. each
+// >= 1.
+[[nodiscard]] std::vector<std::vector<int>> groups_of_neighbours(int pus, int each);
+
 // A value. PUs are numbered 0 to pus - 1, whatever the kernel calls them.
 struct SharedMachine {
   int pus = 0;

@@ -24,15 +24,12 @@ constexpr PaperMachine power7_smt2{"POWER7 SMT2", 8, 2};
 constexpr PaperMachine power7_smt4{"POWER7 SMT4", 8, 4};
 
 SharedMachine shared_machine(const PaperMachine& machine, double like_beside_like) {
-  SharingLevel cores{.name = "core"};
-  for (int core = 0; core < machine.cores; ++core) {
-    auto& group = cores.groups.emplace_back();
-    for (int pu = 0; pu < machine.pus_a_core; ++pu)
-      group.push_back(core * machine.pus_a_core + pu);
-  }
+  const int pus = machine.cores * machine.pus_a_core;
+  SharingLevel cores{
+      .name = "core", .groups = groups_of_neighbours(pus, machine.pus_a_core), .contention = {}};
   for (const SharedUnit unit : {SharedUnit::integer, SharedUnit::fp})
     static_cast<void>(cores.contention.set(unit, unit, like_beside_like));
-  return {.pus = machine.cores * machine.pus_a_core, .levels = {std::move(cores)}};
+  return {.pus = pus, .levels = {std::move(cores)}};
 }
 
 // Half of the threads are of one kind, half of the other. Beside its like, a thread has k - 1 partners that
