@@ -25,21 +25,11 @@ import sys
 import tempfile
 import time
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "base"))
+from attack import Held, Skipped, check, run_attacks  # noqa: E402
+
 WAYS = ("auto", "ptrace", "shim", "poll")
 PATIENCE = 60  # seconds after which something hangs
-
-
-class Held(Exception):
-    """An attack that succeeded."""
-
-
-class Skipped(Exception):
-    """An attack that cannot be tried here, for this reason."""
-
-
-def check(condition, message):
-    if not condition:
-        raise Held(message)
 
 
 class Place:
@@ -603,24 +593,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--only", default="")
     options = parser.parse_args()
-    failed = 0
-    for attack in ATTACKS:
-        if options.only not in attack.__name__:
-            continue
-        place = Place(os.path.abspath(options.millrace), os.path.abspath(options.testing), options.rounds)
-        began = time.monotonic()
-        try:
-            attack(place)
-            outcome = "held"
-        except Skipped as reason:
-            outcome = f"SKIPPED: {reason}"
-        except Held as error:
-            failed += 1
-            outcome = f"NOT HELD: {error}"
-        finally:
-            place.close()
-        print(f"{attack.__name__.replace('_', ' '):32} {time.monotonic() - began:6.1f} s  {outcome}", flush=True)
-    return 1 if failed else 0
+    programs = os.path.abspath(options.millrace), os.path.abspath(options.testing)
+    return run_attacks(ATTACKS, options.only, lambda: Place(*programs, options.rounds))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ soon, with an exit code of theirs and a line that says why, and leave nothing un
     run_attack.py MILLRACE [PROGRAM ...] [--rounds N] [--only WORD]
 
 PROGRAM: millrace-dedup, millrace-skipline. --rounds: how often the attacks are repeated that need luck (100; the short form
-in the tests: 2). Exit code 1 where one has not held.
+in the tests: 1). Exit code 1 where one has not held.
 """
 
 import argparse
@@ -19,17 +19,11 @@ import sys
 import tempfile
 import time
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "base"))
+from attack import Held, check, run_attacks  # noqa: E402
+
 PATIENCE = 60  # seconds after which something hangs
 CODES = (0, 1, 2)
-
-
-class Held(Exception):
-    """An attack that succeeded."""
-
-
-def check(condition, message):
-    if not condition:
-        raise Held(message)
 
 
 class Place:
@@ -154,22 +148,7 @@ def main():
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     programs = {os.path.basename(path): os.path.abspath(path) for path in options.programs}
-    failed = 0
-    for attack in ATTACKS:
-        if options.only not in attack.__name__:
-            continue
-        place = Place(programs, options.rounds)
-        began = time.monotonic()
-        try:
-            attack(place)
-            outcome = "held"
-        except Held as error:
-            failed += 1
-            outcome = f"NOT HELD: {error}"
-        finally:
-            place.close()
-        print(f"{attack.__name__.replace('_', ' '):24} {time.monotonic() - began:6.1f} s  {outcome}", flush=True)
-    return 1 if failed else 0
+    return run_attacks(ATTACKS, options.only, lambda: Place(programs, options.rounds))
 
 
 if __name__ == "__main__":
