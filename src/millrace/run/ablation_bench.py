@@ -11,12 +11,11 @@ import argparse
 import filecmp
 import os
 import pathlib
-import resource
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
+
+from measured_run import measure
 
 SCHEDULE = ["--structure", "tiled", "--tile", "256x64", "--fusion", "pointwise"]
 # Pipeline, input, output. {folder} holds a clip as y4m, {clips} has it as H.264.
@@ -28,18 +27,6 @@ CASES = {
     "@B-y4m": ("@B", "{folder}/in.y4m", "{folder}/out.y4m"),
     "@B-mp4": ("@B", "{clips}/flower_720p.264", "{folder}/out.mp4"),
 }
-
-
-def measured(words, environment):
-    """Seconds on the wall and of the processors."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    begin = time.monotonic()
-    done = subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, capture_output=True)
-    wall = time.monotonic() - begin
-    if done.returncode != 0:
-        raise SystemExit(f"ablation_bench: {' '.join(map(str, words))}: {done.stderr.decode().strip()[-300:]}")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def text_of(ratios):
@@ -57,14 +44,14 @@ def compare(name, programs, options, folder, environment):
     words = [[program, "run", pipeline, source, "-o", sinks[i], "-y", "-q", "--planes", "all", *SCHEDULE]
              for i, program in enumerate(programs)]
     for run in words:  # compiles what is missing
-        measured(run, environment)
+        measure(run, environment)
     if sink != "null" and not filecmp.cmp(*sinks, shallow=False):
         raise SystemExit(f"ablation_bench: {name}: the outputs differ")
     walls, processors = [], []
     for turn in range(options.rounds):
-        times = {i: measured(words[i], environment) for i in ((0, 1) if turn % 2 == 0 else (1, 0))}
-        walls.append(times[1][0] / times[0][0])
-        processors.append(times[1][1] / times[0][1])
+        times = {i: measure(words[i], environment) for i in ((0, 1) if turn % 2 == 0 else (1, 0))}
+        walls.append(times[1].wall / times[0].wall)
+        processors.append(times[1].processor / times[0].processor)
     print(f"{name:<10} {text_of(walls):>22} {text_of(processors):>22}", flush=True)
 
 
@@ -82,7 +69,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="millrace-ablation-") as folder:
         environment = {**os.environ, "XDG_CACHE_HOME": f"{folder}/cache"}
         try:
-            measured([options.program, "run", "crop(1)", "test:1920x1080@60", "-o", f"{folder}/in.y4m", "-q"], environment)
+            measure([options.program, "run", "crop(1)", "test:1920x1080@60", "-o", f"{folder}/in.y4m", "-q"], environment)
             print(f"{'case':<10} {'wall, without/with':>22} {'processor time':>22}")
             for name in options.cases:
                 compare(name, programs, options, folder, environment)

@@ -24,12 +24,11 @@ import json
 import math
 import os
 import pathlib
-import resource
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
+
+from measured_run import measure
 
 BLUR = "1 2 1 2 4 2 1 2 1"
 # Filters of FFmpeg that do the same work, with the same interpolation.
@@ -43,35 +42,17 @@ OWN_PIPELINES = ["blur", "rotate(6)", "blur | sobel_x | threshold(0.1) | rotate(
 STRUCTURES = ("sequential", "tiled", "sliding", "backward-cached")
 
 
-def processor_seconds():
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-clock = time.monotonic
-
-
-def seconds_of(words, environment):
-    begin = clock()
-    done = subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.PIPE)
-    taken = clock() - begin
-    if done.returncode != 0:
-        raise SystemExit(f"whole_run_bench: {' '.join(map(str, words))}: {done.stderr.decode().strip()[-300:]}")
-    return taken
-
-
-def in_turns(variants, rounds, environment, before=lambda: None, warm_up=True):
+def in_turns(variants, options, environment, before=lambda: None, warm_up=True):
     """Seconds of each variant in each round. Who begins changes from round to round."""
     times = {name: [] for name in variants}
     if warm_up:
         for words in variants.values():
-            seconds_of(words, environment)
+            measure(words, environment)
     names = list(variants)
-    for turn in range(rounds):
+    for turn in range(options.rounds):
         for name in names[turn % len(names):] + names[:turn % len(names)]:
             before()
-            times[name].append(seconds_of(variants[name], environment))
+            times[name].append(getattr(measure(variants[name], environment), options.by))
     return times
 
 
@@ -109,7 +90,7 @@ def files(options, folder, environment):
                                       *(["-frames:v", str(options.frames)] if options.frames else []),
                                       "-vf", SAME_IN_FFMPEG[pipeline], "-c:v", "libx264", "-preset", "veryfast",
                                       "-crf", "18", "-pix_fmt", "yuv420p", folder / "ffmpeg.mp4"]
-            times = in_turns(variants, options.rounds, environment)
+            times = in_turns(variants, options, environment)
             medians = {name: statistics.median(values) for name, values in times.items()}
             one = ratio(times, "1 thread", "default")
             against_one.append(one)
@@ -128,7 +109,7 @@ def files(options, folder, environment):
 def bring_kernels(words, report, environment):
     """Runs until all is fused: until the kernels of the schedule have been compiled and kept."""
     for _ in range(8):
-        seconds_of([*words, "--json", report, "-y"], environment)
+        measure([*words, "--json", report, "-y"], environment)
         if json.loads(report.read_text())["stand_in_frames"] == 0:
             return
 
@@ -148,13 +129,13 @@ def compare_length(options, run, amount, target, cold, cache, environment):
 
     forget()
     if cold:
-        return in_turns(variants, options.rounds, environment, before=forget, warm_up=False)
+        return in_turns(variants, options, environment, before=forget, warm_up=False)
     for name in STRUCTURES:
         bring_kernels([*run, "--structure", name, "--frames", "2000", "--loop", "1000"], cache.parent / "report.json",
                       environment)
     for _ in range(2):
-        seconds_of(variants["default"], environment)
-    return in_turns(variants, options.rounds, environment, warm_up=False)
+        measure(variants["default"], environment)
+    return in_turns(variants, options, environment, warm_up=False)
 
 
 def lengths(options, folder, environment):
@@ -169,7 +150,7 @@ def lengths(options, folder, environment):
         video = folder / "in.y4m"
         # A file as large as memory allows to keep; longer runs go over it several times.
         whole = min(max(options.lengths), options.frames or 360)
-        seconds_of([options.program, "run", "crop(1)", f"test:{size}@{whole}", "-o", video, "-y", "-q"], environment)
+        measure([options.program, "run", "crop(1)", f"test:{size}@{whole}", "-o", video, "-y", "-q"], environment)
         for pipeline in options.pipelines or ["@A", "@B", "@G"]:
             for length in options.lengths:
                 for cache_state in options.caches:
@@ -204,9 +185,6 @@ def main():
     options = parser.parse_args()
     if options.rounds < 1:
         parser.error("--rounds takes at least 1")
-    if options.by == "processor":
-        global clock
-        clock = processor_seconds
     with tempfile.TemporaryDirectory(prefix="millrace-whole-run-") as folder:
         environment = {**os.environ, "XDG_CACHE_HOME": str(pathlib.Path(folder) / "cache")}
         try:
