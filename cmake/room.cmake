@@ -60,7 +60,7 @@ function(millrace_room name)
     endif()
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       # Where one half of a pair of replaced operators is inlined and not the other.
-      target_compile_options(${name}_test PRIVATE -Wno-mismatched-new-delete)
+      target_compile_options(${name}_test PRIVATE -Wno-mismatched-new-delete -Wno-psabi)
     endif()
     # A process with many tests, not one for each: starting a program takes longer than most tests.
     foreach(shard RANGE 1 ${MILLRACE_TEST_SHARDS})
@@ -108,4 +108,11 @@ endfunction()
 function(millrace_benchmark target)
   set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
   add_dependencies(benchmarks ${target})
+endfunction()
+
+# millrace_reads_options(target)
+#
+# A target that reads options and prints; the work is done elsewhere. The parser of options is long to compile.
+function(millrace_reads_options target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1> $<$<CONFIG:RelWithDebInfo>:-O0>)
 endfunction()
