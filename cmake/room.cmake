@@ -1,20 +1,27 @@
-# millrace_room(name [TESTS_COMPUTE] [SHELVES folder...] [RACE_TESTS file...]
+# millrace_room(name [COMPUTES] [SHELVES folder...] [PROGRAM_SHELVES folder...] [RACE_TESTS file...]
 #               [DEPENDS target...] [TEST_DEPENDS target...] [BENCH_DEPENDS target...])
 #
 # Declares the room in the current folder, and in those of its shelves, by its file names alone:
 #   *_test.cpp   -> one test program <name>_test, its cases shared out among MILLRACE_TEST_SHARDS processes; where
 #                   RACE_TESTS are named, only those under the thread sanitizer
-#                   (TESTS_COMPUTE: whose own work is worth optimising)
 #   *_bench.cpp  -> one Google Benchmark program <name>_bench
 #   *_fuzz.cpp   -> one libFuzzer program each (MILLRACE_FUZZERS), run for a bounded time as a test
 #   other *.cpp  -> the library millrace_<name>
+#   *.cpp of PROGRAM_SHELVES, which lie above the others -> <name>_program_sources, for the room's program
+# COMPUTES: its work is worth optimising where that costs time to compile, in tests and under sanitizers.
 function(millrace_room name)
-  cmake_parse_arguments(ROOM "TESTS_COMPUTE" "" "SHELVES;RACE_TESTS;DEPENDS;TEST_DEPENDS;BENCH_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ROOM "COMPUTES" "" "SHELVES;PROGRAM_SHELVES;RACE_TESTS;DEPENDS;TEST_DEPENDS;BENCH_DEPENDS" ${ARGN})
   set(patterns *.cpp)
   foreach(shelf IN LISTS ROOM_SHELVES)
     list(APPEND patterns ${shelf}/*.cpp)
   endforeach()
   file(GLOB all CONFIGURE_DEPENDS ${patterns})
+  set(program_sources)
+  foreach(shelf IN LISTS ROOM_PROGRAM_SHELVES)
+    file(GLOB more CONFIGURE_DEPENDS ${shelf}/*.cpp)
+    list(APPEND program_sources ${more})
+  endforeach()
+  set(${name}_program_sources ${program_sources} PARENT_SCOPE)
   set(tests ${all})
   set(benches ${all})
   set(fuzzers ${all})
@@ -37,6 +44,9 @@ function(millrace_room name)
     target_link_libraries(millrace_${name} INTERFACE ${ROOM_DEPENDS} fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
   endif()
 
+  if(MILLRACE_SANITIZE AND ROOM_COMPUTES)
+    target_compile_options(millrace_${name} PRIVATE -O1)
+  endif()
   if(MILLRACE_FUZZERS AND fuzzers AND sources)
     # A fuzzer is led by the coverage of what it calls, so the room has to report its own.
     target_compile_options(millrace_${name} PRIVATE -fsanitize=fuzzer-no-link)
@@ -49,7 +59,7 @@ function(millrace_room name)
     target_compile_definitions(${name}_test PRIVATE MILLRACE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     # Most tests gain little from being optimised, and building them is most of what testing takes.
     set(optimisation -O0)
-    if(ROOM_TESTS_COMPUTE AND NOT MILLRACE_SANITIZE)
+    if(ROOM_COMPUTES AND NOT MILLRACE_SANITIZE)
       set(optimisation -O1)
     endif()
     target_compile_options(${name}_test PRIVATE $<$<NOT:$<CONFIG:Debug>>:${optimisation}>)
@@ -93,8 +103,8 @@ endfunction()
 #
 # A test in Python that runs programs: <room>.<name>. MILLRACE_SANITIZED is set in its environment where they are.
 function(millrace_program_test room name script)
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
-  add_test(NAME ${room}.${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${ARGN})
+  find_program(MILLRACE_PYTHON python3 REQUIRED)  # find_package(Python3) takes a second each time
+  add_test(NAME ${room}.${name} COMMAND ${MILLRACE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${ARGN})
   set_tests_properties(${room}.${name} PROPERTIES LABELS ${room} TIMEOUT 600 COST 100)  # long: first
   if(MILLRACE_SANITIZE)
     set_tests_properties(${room}.${name} PROPERTIES ENVIRONMENT MILLRACE_SANITIZED=1)
