@@ -2,7 +2,7 @@
 """Compares programs under `millrace exec`, once it has learnt them, with the same programs as the kernel runs them.
 
     exec_bench.py MILLRACE CLIPS [--programs a,b] [--pairs 15] [--learn 48] [--keep FOLDER] [--seconds N] [--prepare]
-                  [--by-hand] [--costs] [--testing FOLDER] [--first-run]
+                  [--by-hand] [--costs] [--testing FOLDER] [--first-run] [--learn-again N]
 
 MILLRACE is the program, CLIPS the folder with foreman_cif.264 and flower_720p.264. Each program is learnt first, in a
 profile database of its own; then runs with and without millrace go in pairs, in an order that a coin decides, and the median of
@@ -26,6 +26,8 @@ the rounds' mean ratio and twice its standard error, and the switches that were 
 --first-run measures instead what the first run of x264 gains, without anything learnt, by its own reports of frames: a clip
 that takes some 20 s, and beside it the same under class batch from the start; how many seconds after its start a plan was
 taken, and what. The pairs' order is random, and looks are taken only while nothing else runs.
+
+--learn-again measures instead in how many runs each program is learnt, by learning it anew N times.
 
 --costs measures instead what a birth costs, by the programs of --testing, and the start of a program.
 """
@@ -173,12 +175,36 @@ def learn(millrace, name, words, options, environment, case):
                               text=True, check=False, **as_user("nobody"))
     lines = learning.stderr.strip().split("\n")
     if options.verbose:
-        print("\n".join(line for line in lines if "%" in line), file=sys.stderr, flush=True)
+        print(learning.stderr, file=sys.stderr, flush=True)
     if learning.returncode != 0 or "learnt: nothing" in lines[-1]:
         print(f"| {name} | could not be learnt: {lines[-1]} |", flush=True)
         return False
+    # Also "untouched": such a program must not lose by being left alone.
     case["plan"] = lines[-1].removeprefix("learnt: ")
+    counted = [line.split()[1] for line in lines if line.startswith("after ")]
+    case["runs"] = int(counted[0]) if counted else None
     return True
+
+
+def learn_again(millrace, name, command, options, environment, kept):
+    """Prints how many runs it took, and what was found, each time."""
+    found = kept.case(f"{name} learnt anew")
+    found.setdefault("plans", [])
+    slowest = 0
+    while len(found["pairs"]) < options.learn_again and kept.has_time_for(slowest):
+        began = time.monotonic()
+        case = {}
+        with tempfile.TemporaryDirectory(prefix="millrace-learn-") as folder:
+            if os.geteuid() == 0:
+                os.chown(folder, pwd.getpwnam("nobody").pw_uid, -1)
+            if learn(millrace, name, command.split(), options, {**environment, "XDG_CACHE_HOME": folder}, case):
+                found["pairs"].append(case["runs"])
+                found["plans"].append(case["plan"])
+                kept.write()
+        slowest = max(slowest, time.monotonic() - began)
+    if found["pairs"]:
+        print(f"{name}: {statistics.median(found['pairs'])} runs in the median of "
+              f"{', '.join(str(runs) for runs in found['pairs'])}; learnt: {', '.join(sorted(set(found['plans'])))}", flush=True)
 
 
 def compare(millrace, name, command, options, environment, kept):
@@ -215,7 +241,8 @@ def compare(millrace, name, command, options, environment, kept):
         return
     beside = quartiles([took["realtime"] / took["placed"] for took in pairs]) if realtime and all("realtime" in took for took in pairs) else ""
     missing = "" if len(pairs) >= options.pairs else f" {len(pairs)} of {options.pairs} pairs so far |"
-    print(f"| {name} | {case['plan']} | {quartiles([took['default'] / took['placed'] for took in pairs])} | {beside} |{missing}",
+    plan = f"{case['plan']} ({case['runs']} runs)" if case.get("runs") else case["plan"]
+    print(f"| {name} | {plan} | {quartiles([took['default'] / took['placed'] for took in pairs])} | {beside} |{missing}",
           flush=True)
     others = max(others, others_running())
     if others:
@@ -340,6 +367,16 @@ def costs(millrace, testing, environment, pairs):
         middle = statistics.median(values)
         print(f"  {way or 'without millrace':<17} {middle:6.1f}" + (f"  ({middle - bare:+.1f})" if way else ""))
 
+    def crowd(way):
+        command = [f"{testing}/dynamic/threads", "6000", "0"]
+        if way:
+            command = [millrace, "exec", "--quiet", "--policy", "none", "--sched", "batch", "--birth", way, "--", *command]
+        return seconds_of(command, environment, **user)
+
+    for way in ways:
+        print(f"6000 threads that live at once, {way or 'without millrace'}: "
+              f"{statistics.median(crowd(way) for _ in range(3)):.2f} s")
+
     # The CPU time of millrace alone: of this process's children that is neither the program nor its threads.
     seconds = 5
     command = [millrace, "exec", "--quiet", "--policy", "one-to-one", "--", f"{testing}/dynamic/threads", "100",
@@ -380,6 +417,7 @@ def main():
     parser.add_argument("--testing", default="")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--first-run", action="store_true")
+    parser.add_argument("--learn-again", type=int, default=0)
     parser.add_argument("--loops", type=int, default=25, help="of foreman_cif, for --first-run")
     parser.add_argument("--patience", type=float, default=60, help="seconds to wait for idle CPUs before a pair of --first-run")
     options = parser.parse_args()
@@ -412,6 +450,10 @@ def main():
             return
         if options.first_run:
             first_run(millrace, options.work, environment, options, kept)
+            return
+        if options.learn_again:
+            for name in names:
+                learn_again(millrace, name, every[name], options, environment, kept)
             return
         if options.by_hand:
             print("| program | how | against the default | voluntary switches | involuntary |\n|---|---|---|---|---|")

@@ -4,6 +4,7 @@
 #include "millrace/base/system_reason.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/apply/births_under_way.h"
+#include "millrace/placement/task/children.h"
 #include "millrace/placement/task/task_files.h"
 
 #include <algorithm>

@@ -19,6 +19,13 @@ struct ChangedThread {
   Original last;      // what it has, as it was last read back
 };
 
+// Whether a thread that had `original` has something else by `plan`.
+[[nodiscard]] inline bool is_change(const Original& original, const ThreadPlan& plan) {
+  return (!plan.mask.empty() && plan.mask != original.mask) ||
+         plan.scheduling_class.value_or(original.scheduling_class) != original.scheduling_class ||
+         plan.slice_ns.value_or(original.slice_ns) != original.slice_ns;
+}
+
 // Every change is journalled before, and read back after; from the first line on that cannot be journalled
 // nothing is changed any more.
 //

@@ -57,6 +57,7 @@ ThreadRegister::Thread& ThreadRegister::add(Process& process, Thread thread) {
   Thread& added = process.threads.emplace(number, std::move(thread)).first->second;
   ++births_;
   ++alive_;
+  crowd_changed_ = true;
   if (restored_) return added;
   ++counts_.births;
   counts_.most_alive = std::max(counts_.most_alive, alive_);
@@ -65,13 +66,12 @@ ThreadRegister::Thread& ThreadRegister::add(Process& process, Thread thread) {
 }
 
 void ThreadRegister::forget(Process& process, std::map<pid_t, Thread>::iterator thread) {
-  ended_times_ += thread->second.times;
-  ended_migrations_ += thread->second.migrations;
-  times_.forget(thread->first);
+  times_.ended(thread->first);
   process.left_alone.erase(thread->first);
   owner_.erase(thread->first);
   process.threads.erase(thread);
   --alive_;
+  crowd_changed_ = true;
 }
 
 void ThreadRegister::forget_if_empty(pid_t number) {
@@ -139,7 +139,7 @@ void ThreadRegister::process_executed(pid_t number, pid_t former) {
   thread.main = true;
   thread.name = stat ? stat->name : "";
   thread.new_born = true;
-  times_.forget(former);  // its file has another name now
+  times_.renumber(former, number);
   // What it asks for first is how many CPUs there are.
   last_birth_ns_ = process.last_birth_ns = now_ns();
   owner_[number] = number;
@@ -198,11 +198,10 @@ std::size_t ThreadRegister::crowd_size() const {
   return std::max(least, static_cast<std::size_t>(for_each_cpu * surroundings_.allowed.count()));
 }
 
-bool ThreadRegister::may_have_mask(const Process& process, const Thread& thread, std::int64_t now) const {
-  const Policy::Traits& traits = policy_.traits();
-  if (!thread.main) return true;
-  if (now - process.last_birth_ns < settling_ns) return false;
-  return process.threads.size() > 1 || traits.explicit_masks;
+LivingThread ThreadRegister::living(const Process& process, const Thread& thread) {
+  return {.view = {thread.order, process.order, thread.main, thread.name},
+          .alone = process.threads.size() == 1,
+          .last_birth_ns = process.last_birth_ns};
 }
 
 // One plan for each of `threads`, which are set to those that are not left alone.
@@ -212,16 +211,11 @@ std::vector<ThreadPlan> ThreadRegister::plans_by(const Policy& policy,
     for (auto& [id, thread] : process.threads)
       if (!process.left_alone.contains(id)) threads.emplace_back(&process, &thread);
   std::ranges::sort(threads, {}, [](const auto& entry) { return entry.second->order; });
-  std::vector<ThreadView> views;
-  views.reserve(threads.size());
+  std::vector<LivingThread> all;
+  all.reserve(threads.size());
   for (const auto& [process, thread] : threads)
-    views.push_back({thread->order, process->order, thread->main, thread->name});
-  std::vector<ThreadPlan> plans = policy(surroundings_, views);
-  plans.resize(views.size());
-  const std::int64_t now = now_ns();
-  for (std::size_t i = 0; i < threads.size(); ++i)
-    if (!may_have_mask(*threads[i].first, *threads[i].second, now)) plans[i].mask = {};
-  return plans;
+    all.push_back(living(*process, *thread));
+  return settled_plans(policy, surroundings_, all, now_ns());
 }
 
 void ThreadRegister::place_newcomer(Process& process, Thread& thread) {
@@ -232,10 +226,7 @@ void ThreadRegister::place_newcomer(Process& process, Thread& thread) {
     return;
   }
   if (policy_.traits().each_by_itself) {
-    const ThreadView view{thread.order, process.order, thread.main, thread.name};
-    ThreadPlan plan = policy_(surroundings_, {&view, 1}).front();
-    if (!may_have_mask(process, thread, now_ns())) plan.mask = {};
-    give(process, thread, plan);
+    give(process, thread, settled_plans(policy_, surroundings_, {living(process, thread)}, now_ns()).front());
   } else if (static_cast<std::size_t>(alive_) <= crowd_size()) {
     follow_policy();
   } else {
@@ -272,28 +263,26 @@ void ThreadRegister::leave_alone(Process& process, Thread& thread) {
 
 RunTimes ThreadRegister::observe() {
   const std::scoped_lock lock(mutex_);
-  RunTimes sum;
-  std::vector<std::pair<Process*, Thread*>> living;
+  std::vector<std::pair<pid_t, pid_t>> living;
   std::vector<std::pair<pid_t, pid_t>> gone;
   bool renamed = false;
+  bool active = std::exchange(crowd_changed_, false);
   for (auto& [number, process] : processes_)
     for (auto& [id, thread] : process.threads) {
-      const auto times = times_.read(number, id);
-      if (!times) {
+      const auto has_run = times_.read(number, id);
+      if (!has_run) {
         gone.emplace_back(number, id);
         continue;
       }
-      thread.times = *times;
-      living.emplace_back(&process, &thread);
+      active = active || *has_run;
+      living.emplace_back(number, id);
       if (!thread.name.empty()) continue;
       if (const auto stat = read_task_stat(number, id)) thread.name = stat->name;
       renamed = true;
     }
   for (std::size_t i = 0; i < std::min(migrations_read_at_once, living.size()); ++i) {
-    const auto& [process, thread] = living[next_migrations_++ % living.size()];
-    const auto text =
-        read_small_file(fmt::format("/proc/{}/task/{}/sched", process->id.number, thread->state.number));
-    if (text) thread->migrations = parse_field(*text, "se.nr_migrations").value_or(thread->migrations);
+    const auto [number, id] = living[next_migrations_++ % living.size()];
+    times_.read_migrations(number, id);
   }
   for (const auto& [number, id] : gone) {
     const auto process = processes_.find(number);
@@ -303,14 +292,12 @@ RunTimes ThreadRegister::observe() {
     forget_if_empty(number);
   }
   crowds_.change(processes_.size(), alive_);
-  if (++observations_ % observations_between_checks == 0) find_changed_by_others();
+  ++activity_.observations;
+  if (active || !gone.empty()) ++activity_.changes;
+  if (activity_.observations % observations_between_checks == 0) find_changed_by_others();
   // Policies may go by name, main threads may have settled.
-  if (renamed || to_be_planned_ || !gone.empty() || observations_ % 2 == 0) follow_policy();
-  for (const auto& [number, process] : processes_)
-    for (const auto& [id, thread] : process.threads)
-      sum += thread.times;
-  sum += ended_times_;
-  return sum;
+  if (renamed || to_be_planned_ || !gone.empty() || activity_.observations % 2 == 0) follow_policy();
+  return times_.sum();
 }
 
 // Whether `last`, which is gone, has executed a program and has main's number now: nobody has told of it
@@ -335,11 +322,12 @@ void ThreadRegister::find_changed_by_others() {
 
 std::int64_t ThreadRegister::migrations() const {
   const std::scoped_lock lock(mutex_);
-  std::int64_t sum = ended_migrations_;
-  for (const auto& [number, process] : processes_)
-    for (const auto& [id, thread] : process.threads)
-      sum += thread.migrations;
-  return sum;
+  return times_.migrations();
+}
+
+ThreadRegister::Activity ThreadRegister::activity() const {
+  const std::scoped_lock lock(mutex_);
+  return activity_;
 }
 
 Restored ThreadRegister::restore() {
@@ -383,6 +371,12 @@ bool ThreadRegister::knows(pid_t thread) const {
   return owner_.contains(thread);
 }
 
+bool ThreadRegister::has_what_was_given(pid_t thread) const {
+  const std::scoped_lock lock(mutex_);
+  const auto now = read_original(thread);
+  return now && !same_but_nice(changer_.given().before(*now), *now);
+}
+
 int ThreadRegister::alive() const {
   const std::scoped_lock lock(mutex_);
   return alive_;
@@ -392,13 +386,8 @@ bool ThreadRegister::changes_anything(const Policy& policy) {
   const std::scoped_lock lock(mutex_);
   std::vector<std::pair<Process*, Thread*>> threads;
   const std::vector<ThreadPlan> plans = plans_by(policy, threads);
-  for (std::size_t i = 0; i < threads.size(); ++i) {
-    const Original& original = threads[i].second->state.original;
-    if (!plans[i].mask.empty() && plans[i].mask != original.mask) return true;
-    if (plans[i].scheduling_class.value_or(original.scheduling_class) != original.scheduling_class)
-      return true;
-    if (plans[i].slice_ns.value_or(original.slice_ns) != original.slice_ns) return true;
-  }
+  for (std::size_t i = 0; i < threads.size(); ++i)
+    if (is_change(threads[i].second->state.original, plans[i])) return true;
   return false;
 }
 

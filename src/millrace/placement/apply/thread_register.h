@@ -4,10 +4,11 @@
 #include "millrace/placement/apply/crowd_times.h"
 #include "millrace/placement/apply/heritage.h"
 #include "millrace/placement/apply/journal.h"
-#include "millrace/placement/apply/run_times_reader.h"
 #include "millrace/placement/apply/thread_changer.h"
+#include "millrace/placement/apply/thread_times.h"
 #include "millrace/placement/policy/candidates.h"
 #include "millrace/placement/policy/policy.h"
+#include "millrace/placement/policy/settling.h"
 #include "millrace/placement/task/task_files.h"
 
 #include <cstdint>
@@ -38,10 +39,9 @@ struct RegisterCounts {
 // ThreadChanger.
 //
 // Masks and the count of CPUs: programs take the number of CPUs from the mask of the thread that asks, mostly
-// main before it makes others. So main threads keep what they had until their process has had other threads
-// for a while without new ones; and a thread that should have no mask of its own is given back the mask that
-// its maker had before millrace changed it, which it would inherit otherwise. Where the user named CPUs, main
-// threads that are alone get them too after that while.
+// main before it makes others. So main threads keep what they had until their process has settled; and a
+// thread that should have no mask of its own is given back the mask that its maker had before millrace
+// changed it, which it would inherit otherwise.
 //
 // A birth takes the same time however many threads there are. Policies that look at all threads together are
 // asked at births while there are few; beyond crowd_size(), a new thread gets the class and slice of the one
@@ -53,9 +53,6 @@ struct RegisterCounts {
 // Any thread may call any function at any time.
 class ThreadRegister {
  public:
-  // How long a process must have been without births before its main thread gets a mask.
-  static constexpr std::int64_t settling_ns = 200'000'000;
-
   // `journal` outlives the register, and is used by it alone.
   ThreadRegister(Surroundings surroundings, Policy policy, Journal& journal);
   ThreadRegister(const ThreadRegister&) = delete;
@@ -90,8 +87,14 @@ class ThreadRegister {
   // Notes which threads ended unseen, whose settling is over and, every tenth time, whose mask was changed by
   // others.
   RunTimes observe();
-  // Moves from one CPU to another of the threads alive, read for two threads with each observe(), in turn.
+  // Moves from one CPU to another, read for two threads with each observe(), in turn.
   [[nodiscard]] std::int64_t migrations() const;
+  // What the observations so far have seen of the program doing something.
+  struct Activity {
+    int observations = 0;
+    int changes = 0;  // observations by which a thread had run, or had begun or ended unobserved
+  };
+  [[nodiscard]] Activity activity() const;
 
   // Gives every thread back what it had, those too that were missed. From then on new threads and processes,
   // of which it is told further, are given that at once, and nothing else happens.
@@ -103,6 +106,9 @@ class ThreadRegister {
   // When the last thread began, or a program was executed, on the clock of now_ns().
   [[nodiscard]] std::int64_t last_birth_ns() const;
   [[nodiscard]] bool knows(pid_t thread) const;
+  // Whether any thread has a mask, class or slice that was given, itself or through those that made it. Also
+  // of threads that are not known.
+  [[nodiscard]] bool has_what_was_given(pid_t thread) const;
   [[nodiscard]] int alive() const;
   // Whether the policy gives any living thread something else than it had.
   [[nodiscard]] bool changes_anything(const Policy& policy);
@@ -117,8 +123,6 @@ class ThreadRegister {
     std::string name;
     ThreadPlan wanted;  // what the policy said last
     bool new_born = true;
-    RunTimes times;
-    std::int64_t migrations = 0;
   };
   struct Process {
     int order = 0;
@@ -135,7 +139,7 @@ class ThreadRegister {
   void forget(Process& process, std::map<pid_t, Thread>::iterator thread);
   void forget_if_empty(pid_t process);
   [[nodiscard]] std::size_t crowd_size() const;
-  [[nodiscard]] bool may_have_mask(const Process& process, const Thread& thread, std::int64_t now) const;
+  [[nodiscard]] static LivingThread living(const Process& process, const Thread& thread);
   [[nodiscard]] std::vector<ThreadPlan> plans_by(const Policy& policy,
                                                  std::vector<std::pair<Process*, Thread*>>& threads);
   void place_newcomer(Process& process, Thread& thread);
@@ -152,20 +156,19 @@ class ThreadRegister {
   std::map<pid_t, Process> processes_;
   std::unordered_map<pid_t, pid_t> owner_;  // process of each thread
   ThreadChanger changer_;
-  RunTimesReader times_;
+  ThreadTimes times_;
   CrowdTimes crowds_;
   std::optional<Original> program_original_;  // of the first process
   ThreadPlan newest_plan_;
   bool to_be_planned_ = false;  // newcomers that the policy was not asked about
-  RunTimes ended_times_;
-  std::int64_t ended_migrations_ = 0;
   RegisterCounts counts_;
   int births_ = 0;
   int alive_ = 0;
   std::int64_t last_birth_ns_ = 0;
   int next_thread_ = 0;
   int next_process_ = 0;
-  int observations_ = 0;
+  Activity activity_;
+  bool crowd_changed_ = false;  // somebody began or ended since the last observation
   std::size_t next_migrations_ = 0;
   bool restored_ = false;
 };

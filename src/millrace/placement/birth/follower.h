@@ -45,8 +45,9 @@ class Follower {
   // See Tracer; of programs that are not traced, nothing happens.
   void hand_over() { tracer_.hand_over(); }
   [[nodiscard]] bool handed_over() const { return tracer_.handed_over(); }
-  [[nodiscard]] bool let_go_early() const { return tracer_.let_go_early(); }
+  [[nodiscard]] Tracer::LetGo let_go() const { return tracer_.let_go(); }
   void on_exec(std::function<bool(pid_t)> untraceable) { tracer_.on_exec(std::move(untraceable)); }
+  void on_hand_over(std::function<void()> prepare) { tracer_.on_hand_over(std::move(prepare)); }
 
   // Ends following, once the births are told of that are under way; the program, or what it has left, goes
   // on.

@@ -3,6 +3,7 @@
 #include "millrace/base/clock.h"
 #include "millrace/base/system_reason.h"
 #include "millrace/placement/birth/job_control.h"
+#include "millrace/placement/task/children.h"
 #include "millrace/placement/task/task_files.h"
 
 #include <algorithm>
@@ -111,7 +112,8 @@ void Tracer::run(const std::function<void(const ProgramEnd&)>& ended) {
     // Acquire pairs with stop()'s release: who stops now is seen after whatever was restored before.
     const bool stopping = stop_.load(std::memory_order_acquire);
     if (stopping && stopping_since_ns == 0) stopping_since_ns = now_ns();
-    if (stopping || asked_to_hand_over_.load(std::memory_order_relaxed)) begin_hand_over();
+    if (stopping || asked_to_hand_over_.load(std::memory_order_relaxed)) begin_hand_over(LetGo::asked);
+    if (owner_.size() > most_threads) begin_hand_over(LetGo::crowd);
     if (handing_over_ && owner_.empty() && early_.empty() && announced_.empty())
       handed_over_.store(true, std::memory_order_release);
     const bool letting_go = handing_over_ && !handed_over();
@@ -193,9 +195,12 @@ bool Tracer::may_tell_more(std::int64_t waited_ns) const {
 }
 
 // Each thread stops at its next chance, or is stopped already, and is let go when it tells (resume).
-void Tracer::begin_hand_over() {
+void Tracer::begin_hand_over(LetGo reason) {
   if (std::exchange(handing_over_, true)) return;
-  if (!stop_.load(std::memory_order_acquire)) let_go_early_.store(true, std::memory_order_release);
+  if (!stop_.load(std::memory_order_acquire)) {
+    if (prepare_) prepare_();
+    let_go_.store(reason, std::memory_order_release);
+  }
   for (const auto& [thread, process] : owner_)
     ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
 }
@@ -258,7 +263,7 @@ void Tracer::handle_event(pid_t thread, int event, int signal) {
     if (former != thread) owner_.erase(former);
     owner_[thread] = thread;
     threads_->process_executed(thread, former == 0 ? thread : former);
-    if (!handing_over_ && untraceable_ && untraceable_(thread)) begin_hand_over();
+    if (!handing_over_ && untraceable_ && untraceable_(thread)) begin_hand_over(LetGo::untraceable);
     resume(thread, 0);
     return;
   }

@@ -6,6 +6,7 @@
 #include "millrace/placement/birth/launch.h"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -26,12 +27,18 @@ struct ProgramEnd {
 // Threads run at full speed between births, ends, executions and signals: nothing else stops them. If the
 // tracer ends for whatever reason, the kernel lets all go on untraced.
 //
+// Whoever waits for what happens next, the kernel looks through all threads that are traced: a birth takes
+// the longer the more there are. So many are let go: see most_threads.
+//
 // The kernel ties tracing to a thread: all functions but stop(), hand_over() and handed_over()
 // belong to the thread that called the first one, and when that thread ends, tracing ends.
 class Tracer {
  public:
   // `threads` is told of what happens and outlives the tracer.
   explicit Tracer(ThreadRegister& threads);
+
+  // With more threads at once, all is handed over.
+  static constexpr std::size_t most_threads = 1024;
 
   // Begins to trace a process that waits to be launched and that `threads` knows.
   Status follow(pid_t process);
@@ -49,14 +56,18 @@ class Tracer {
   // Ends tracing soon, for good, for others to trace and programs that change their user to be started; run()
   // goes on and tells of the end of the process. By any thread.
   void hand_over();
+  // Why tracing ended before stop() was called.
+  enum class LetGo { not_yet, asked, untraceable, crowd };
   // Whether nothing is traced any more.
   [[nodiscard]] bool handed_over() const { return handed_over_.load(std::memory_order_acquire); }
-  // Whether threads were let go before stop() was called; to be asked after that. Nobody has told of what
-  // they made since.
-  [[nodiscard]] bool let_go_early() const { return let_go_early_.load(std::memory_order_acquire); }
+  // Of threads that were let go before stop() was called; to be asked after that, or after handed_over().
+  // Nobody has told of what they made since.
+  [[nodiscard]] LetGo let_go() const { return let_go_.load(std::memory_order_acquire); }
   // Called, in run(), when a process has executed a program, before that begins. True: it must not be traced;
   // all is handed over then. To be set before run().
   void on_exec(std::function<bool(pid_t)> untraceable) { untraceable_ = std::move(untraceable); }
+  // Called, in run(), before threads are let go that nobody will tell of. To be set before run().
+  void on_hand_over(std::function<void()> prepare) { prepare_ = std::move(prepare); }
 
  private:
   Status seize(pid_t thread);
@@ -72,7 +83,7 @@ class Tracer {
   void adopt_orphans(std::int64_t now);
   void continue_in_time(std::int64_t now);
   void stop_with_the_program();
-  void begin_hand_over();
+  void begin_hand_over(LetGo reason);
   void forget_the_dead(std::int64_t now);
   [[nodiscard]] bool may_tell_more(std::int64_t waited_ns) const;
   void wake();
@@ -87,6 +98,7 @@ class Tracer {
   // speaks.
   std::map<pid_t, std::int64_t> early_;
   std::function<bool(pid_t)> untraceable_;
+  std::function<void()> prepare_;
   bool handing_over_ = false;  // from now on who stops is let go untraced
   std::int64_t looked_for_dead_ns_ = 0;
   bool job_control_ = false;  // the root's last stop signal is the terminal's, or the program's own doing
@@ -97,7 +109,7 @@ class Tracer {
   std::atomic<bool> done_ = false;
   std::atomic<bool> asked_to_hand_over_ = false;
   std::atomic<bool> handed_over_ = false;
-  std::atomic<bool> let_go_early_ = false;
+  std::atomic<LetGo> let_go_ = LetGo::not_yet;
   std::atomic<pthread_t> runner_ = 0;
 };
 

@@ -172,6 +172,16 @@ Policy with_attributes(Policy policy, std::optional<machine::SchedulingClass> sc
           traits};
 }
 
+std::vector<CpuSet> masks_in_advance(const Policy& policy, const Surroundings& surroundings, int births) {
+  std::vector<ThreadView> threads = {{.number = 0, .main = true}};
+  std::vector<CpuSet> masks;
+  for (int number = 1; number <= births; ++number) {
+    threads.push_back({.number = number});
+    masks.push_back(policy(surroundings, threads).back().mask);
+  }
+  return masks;
+}
+
 Policy cpu_list_policy(std::vector<CpuSet> lists) {
   return {
       [lists = std::move(lists)](const Surroundings& surroundings, std::span<const ThreadView> threads) {

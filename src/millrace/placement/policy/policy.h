@@ -91,6 +91,11 @@ class Policy {
 [[nodiscard]] Policy with_attributes(Policy policy, std::optional<machine::SchedulingClass> scheduling_class,
                                      std::optional<std::int64_t> slice_ns);
 
+// The masks that the first `births` threads will get that a process makes which is alone, for them to take
+// without asking.
+[[nodiscard]] std::vector<machine::CpuSet> masks_in_advance(const Policy& policy,
+                                                            const Surroundings& surroundings, int births);
+
 // Explicit lists: thread number n gets lists[n mod size], as far as it is allowed; where nothing of it is
 // allowed, everything that is. `lists` is not empty.
 [[nodiscard]] Policy cpu_list_policy(std::vector<machine::CpuSet> lists);

@@ -18,10 +18,10 @@ namespace millrace::placement {
                                                      std::optional<machine::Topology>& topology, bool load);
 
 // Whether others take the CPUs now: more than one of every four of `allowed`, of eight of them where they are
-// many. The CPUs themselves are asked: a thread that interrupts nobody is bound to each, sleeps twice for a
-// moment, and where it is not through within two milliseconds, something else runs. So what counts is what
-// this process can use, whatever runs on other CPUs of the machine, in other containers or beside this guest.
-// Takes a fraction of a millisecond where CPUs are free. Also true where no thread could be made to ask.
+// many. The CPUs themselves are asked: a thread that interrupts nobody is bound to each, sleeps for some
+// moments, which takes one millisecond where nothing else runs, and where it is not through within two, it
+// had to wait for something. So what counts is what this process can use, whatever runs on other CPUs of the
+// machine, in other containers or beside this guest. Also true where no thread could be made to ask.
 [[nodiscard]] bool others_are_running(const machine::CpuSet& allowed);
 
 // The share of the CPUs that others took over a time, 0 to 1. load: of each CPU over that time, by number;

@@ -1,3 +1,4 @@
+#include "millrace/base/clock.h"
 #include "millrace/base/eventually_testing.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/policy/surroundings.h"
@@ -8,6 +9,8 @@
 #include <thread>
 #include <tuple>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -38,29 +41,56 @@ TEST(Surroundings, OfManyCpusSomeAreAskedFromOneEndToTheOther) {
   EXPECT_THAT(cpus_to_ask({}, 8), IsEmpty());
 }
 
-TEST(Surroundings, CpuThatAnotherThreadKeepsBusyIsTaken) {
+// How many threads share the highest CPU, and whether they hand a turn from one to the next.
+class BusyCpu : public testing::TestWithParam<std::pair<int, bool>> {};
+
+TEST_P(BusyCpu, IsTaken) {
   const CpuSet allowed = machine::current_thread_affinity().value();
   if (allowed.count() < 2) GTEST_SKIP() << "the one CPU is also that of the thread that asks";
   const CpuSet busy{allowed.highest()};
+  const auto [count, hand_over] = GetParam();
   std::atomic<bool> done = false;
-  std::latch bound(1);
-  std::jthread other([&] {
+  std::atomic<int> turn = 0;
+  std::latch bound(count);
+  const auto work = [&, count = count, hand_over = hand_over](int own) {
     ASSERT_TRUE(machine::bind_thread(0, busy));
     bound.count_down();
     while (!done.load(std::memory_order_relaxed)) {
+      if (!hand_over) continue;
+      for (int now = turn.load(); now != own && !done; now = turn.load())
+        turn.wait(now);
+      const std::int64_t end = now_ns() + 200'000;
+      while (now_ns() < end) {
+      }
+      turn = (own + 1) % count;
+      turn.notify_all();
     }
-  });
-  bound.wait();
-  // A probe is lucky now and then, most of all where many wait for the CPU; but not nearly always.
-  const auto mostly_taken = [&] {
-    int taken = 0;
-    for (int look = 0; look < 20; ++look)
-      if (others_are_running(busy)) ++taken;
-    return taken >= 15;
+    turn = -1;
+    turn.notify_all();
   };
-  EXPECT_TRUE(eventually(mostly_taken));
-  done = true;
+  {
+    std::vector<std::jthread> others;
+    for (int own = 0; own < count; ++own)
+      others.emplace_back(work, own);
+    bound.wait();
+    // A probe is lucky now and then; but not nearly always.
+    const auto mostly_taken = [&] {
+      int taken = 0;
+      for (int look = 0; look < 20; ++look)
+        if (others_are_running(busy)) ++taken;
+      return taken >= 18;
+    };
+    EXPECT_TRUE(eventually(mostly_taken));
+    done = true;
+  }
 }
+
+INSTANTIATE_TEST_SUITE_P(Threads, BusyCpu,
+                         testing::Values(std::pair(1, false), std::pair(2, false), std::pair(5, false),
+                                         std::pair(2, true), std::pair(5, true)),
+                         [](const auto& test) {
+                           return std::to_string(test.param.first) + (test.param.second ? "_in_turn" : "");
+                         });
 
 TEST(Surroundings, AskingLeavesTheCallersMaskAndNoThread) {
   const CpuSet allowed = machine::current_thread_affinity().value();

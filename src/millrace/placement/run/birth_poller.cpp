@@ -4,7 +4,6 @@
 
 #include <tuple>
 #include <unistd.h>
-#include <utility>
 
 #include <sys/prctl.h>
 
@@ -14,14 +13,22 @@ BirthPoller::~BirthPoller() { prctl(PR_SET_CHILD_SUBREAPER, 0); }
 
 void BirthPoller::take_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
-void BirthPoller::look_for_orphans(std::set<pid_t> own) {
-  take_orphans();
-  own_ = std::move(own);
-  looks_for_orphans_ = true;
+bool BirthPoller::poll_if_any_ran() {
+  const ThreadRegister::Activity now = threads_->activity();
+  // Who ran after the last look has run more by now: what was observed before that look is what it was.
+  const bool observed = now.observations > before_.observations;
+  const bool calm = observed && now.changes == before_.changes;
+  if (calm && !to_be_confirmed_) return false;
+  const bool found = poll();
+  // The kernel's list of children skips some as others end.
+  to_be_confirmed_ = !calm || found || passed_over_;
+  before_ = now;
+  return found;
 }
 
 bool BirthPoller::poll() {
   const int known = threads_->births();
+  passed_over_ = false;
   if (shim_ != nullptr)
     for (const ShimBirth& birth : shim_->take_births())
       threads_->thread_began(birth.thread, birth.process, std::nullopt, birth.mask);
@@ -31,7 +38,10 @@ bool BirthPoller::poll() {
     for (const pid_t thread : threads) {
       // One that is seen for the first time may be about to take its mask by the shim; its birth would be
       // counted in the wrong order.
-      if (shim_ != nullptr && thread != process && seen_once_.insert(thread).second) continue;
+      if (shim_ != nullptr && thread != process && seen_once_.insert(thread).second) {
+        passed_over_ = true;
+        continue;
+      }
       if (threads_->knows(thread)) continue;
       // The kernel's own in there (io_uring) are none of the program's.
       const auto stat = read_task_stat(process, thread);
@@ -41,10 +51,9 @@ bool BirthPoller::poll() {
       std::ignore = threads_->process_began(child);
   }
   children_.forget_others();
-  // Those whose makers have ended.
-  if (looks_for_orphans_)
-    for (const pid_t child : list_children(getpid()))
-      if (!own_.contains(child)) std::ignore = threads_->process_began(child);
+  if (orphans_)
+    for (const pid_t orphan : orphans_->find(*threads_))
+      std::ignore = threads_->process_began(orphan);
   return threads_->births() != known;
 }
 

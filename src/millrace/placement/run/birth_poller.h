@@ -3,8 +3,10 @@
 
 #include "millrace/placement/apply/thread_register.h"
 #include "millrace/placement/birth/birth_shim.h"
-#include "millrace/placement/task/children_reader.h"
+#include "millrace/placement/run/orphans.h"
+#include "millrace/placement/task/children.h"
 
+#include <optional>
 #include <set>
 
 #include <sys/types.h>
@@ -23,19 +25,22 @@ class BirthPoller {
 
   // Whether it found any that are new.
   bool poll();
+  // The same, but for nothing when no thread of the program has run since: only who runs makes others.
+  bool poll_if_any_ran();
   // From now on this process is left with all processes of the program whose makers have ended. Any thread
   // may call it, in good time before nobody else tells of births.
   static void take_orphans();
-  // And finds them: every child that this process has or makes is the program's, but for `own`.
-  void look_for_orphans(std::set<pid_t> own);
+  void look_for(Orphans orphans) { orphans_ = std::move(orphans); }
 
  private:
   ThreadRegister* threads_;
   BirthShim* shim_;
   ChildrenReader children_;
-  bool looks_for_orphans_ = false;
-  std::set<pid_t> own_;
-  std::set<pid_t> seen_once_;  // where there is a shim: threads that /proc has shown
+  std::optional<Orphans> orphans_;
+  std::set<pid_t> seen_once_;        // where there is a shim: threads that /proc has shown
+  ThreadRegister::Activity before_;  // the last look
+  bool passed_over_ = false;         // it left somebody to the next one
+  bool to_be_confirmed_ = true;      // it was the first, or may have overlooked somebody
 };
 
 }  // namespace millrace::placement

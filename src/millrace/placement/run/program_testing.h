@@ -3,6 +3,7 @@
 
 #include "millrace/base/eventually_testing.h"
 #include "millrace/placement/run/run_program.h"
+#include "millrace/placement/task/children.h"
 #include "millrace/placement/task/task_files.h"
 #include "millrace/placement/task/testing_files.h"
 

@@ -4,7 +4,6 @@
 #include "millrace/base/error_line.h"
 #include "millrace/base/system_reason.h"
 #include "millrace/machine/thread/thread_affinity.h"
-#include "millrace/placement/apply/births_under_way.h"
 #include "millrace/placement/apply/guardian.h"
 #include "millrace/placement/apply/journal.h"
 #include "millrace/placement/birth/birth_shim.h"
@@ -15,7 +14,7 @@
 #include "millrace/placement/policy/candidates.h"
 #include "millrace/placement/policy/surroundings.h"
 #include "millrace/placement/program/program_file.h"
-#include "millrace/placement/run/birth_poller.h"
+#include "millrace/placement/run/birth_watch.h"
 #include "millrace/placement/run/executed_programs.h"
 #include "millrace/placement/run/overseer.h"
 #include "millrace/placement/run/permission.h"
@@ -38,26 +37,11 @@ namespace {
 
 using machine::CpuSet;
 
-// Polled for births so often, where nothing else tells of them: a program makes most threads at its start.
-constexpr std::int64_t eager_polling_ns = 5'000'000;
-constexpr std::int64_t eager_time_ns = 1'000'000'000;
 // No plans are tried on programs that run no longer than this.
 constexpr std::int64_t short_program_ns = 200'000'000;
 // Nor on those whose plan is known, until it is nearly time to look whether it still holds: reading the
 // topology meanwhile would cost a program of a second or two one or two percent.
 constexpr std::int64_t known_program_ns = 3'000'000'000;
-
-// The masks of the first births, for a shim to take without asking.
-std::vector<CpuSet> masks_in_advance(const Policy& policy, const Surroundings& surroundings) {
-  constexpr int most = 64;
-  std::vector<ThreadView> threads = {{.number = 0, .main = true}};
-  std::vector<CpuSet> masks;
-  for (int number = 1; number <= most; ++number) {
-    threads.push_back({.number = number});
-    masks.push_back(policy(surroundings, threads).back().mask);
-  }
-  return masks;
-}
 
 // To standard error, where that takes it.
 void tell(const std::string& line) { std::ignore = write(STDERR_FILENO, line.data(), line.size()); }
@@ -87,12 +71,9 @@ class Run {
   Status prepare_threads();
   void begin_trials();
   void oversee(Follower* follower, pid_t process);
-  [[nodiscard]] bool polls() const {
-    return summary_.birth == BirthWay::polling || summary_.birth == BirthWay::shim || handed_over_;
-  }
   void begin_polling();
-  void hand_over_in_time(Follower& follower, std::int64_t now);
-  [[nodiscard]] bool is_untraceable(pid_t executed);
+  void prepare(Follower& follower);
+  void note_hand_over(const Follower& follower, std::int64_t now);
   void restore(Follower* follower);
   [[nodiscard]] bool pass_on(pid_t process, const signalfd_siginfo& signal, std::int64_t taken_ns);
   Summary finish(Follower* follower);
@@ -108,10 +89,10 @@ class Run {
   std::optional<Reports> reports_;
   std::optional<BirthShim> shim_;
   pid_t guardian_ = -1;
-  bool handed_over_ = false;
   ExecutedPrograms executed_;
   std::optional<ThreadRegister> threads_;
-  std::optional<BirthPoller> births_;
+  std::optional<BirthWatch> births_;
+  std::optional<Orphans> joined_orphans_;  // where the program was not launched
   std::optional<GroupWitness> witness_;
   std::optional<Overseer> overseer_;
 };
@@ -132,7 +113,8 @@ Status Run::prepare_threads() {
   }
   std::vector<CpuSet> laid_ready;
   if (summary_.birth == BirthWay::shim) {
-    laid_ready = masks_in_advance(policy, surroundings);
+    constexpr int births_in_advance = 64;
+    laid_ready = masks_in_advance(policy, surroundings, births_in_advance);
     auto shim = BirthShim::make(laid_ready);
     if (shim) {
       shim_.emplace(std::move(*shim));
@@ -144,7 +126,7 @@ Status Run::prepare_threads() {
   }
   threads_.emplace(std::move(surroundings), std::move(policy), journal_);
   threads_->lay_ready(laid_ready);
-  births_.emplace(*threads_, shim_ ? &*shim_ : nullptr);
+  births_.emplace(*threads_, shim_ ? &*shim_ : nullptr, settings_.hand_over_ns);
   overseer_.emplace(*threads_, reports_ ? &reports_->reader : nullptr,
                     settings_.progress.stream != ReportStream::none, remembered().value_or(Plan()));
   return {};
@@ -200,9 +182,9 @@ Result<Summary> Run::launch() {
   // Without, signals to the group arrive twice.
   if (witness) witness_.emplace(std::move(*witness));
   // From here on nothing else is made that would be this process's child.
-  if (polls()) begin_polling();
+  if (summary_.birth != BirthWay::ptrace) begin_polling();
   Follower follower(*threads_);
-  follower.on_exec([this](pid_t process) { return is_untraceable(process); });
+  prepare(follower);
   const auto launched = follower.launch(*waiting, summary_.birth == BirthWay::ptrace);
   if (!launched) return std::unexpected(launched.error());
   if (summary_.birth == BirthWay::ptrace && !launched->traced) {
@@ -215,6 +197,7 @@ Result<Summary> Run::launch() {
     print_error("millrace", fmt::format("cannot run '{}': {}", settings_.command.front(),
                                         system_reason(launched->exec_error)));
   begun_ns_ = launched->time_ns;
+  births_->program_begins(begun_ns_);
   oversee(&follower, waiting->process());
   return finish(&follower);
 }
@@ -232,6 +215,7 @@ Result<Summary> Run::attach() {
     return failure("process {} ({}) is followed by another millrace already; end that first", process,
                    stat->name);
   if (const auto own = machine::thread_affinity(process)) allowed_ = *own;
+  joined_orphans_ = Orphans::of_joined(process);
   summary_.program = fmt::format("process {} ({})", process, stat->name);
   summary_.birth = settings_.birth == BirthWay::any ? BirthWay::ptrace : settings_.birth;
   if (summary_.birth == BirthWay::shim)
@@ -244,65 +228,61 @@ Result<Summary> Run::attach() {
   std::optional<Follower> follower;
   if (summary_.birth == BirthWay::ptrace) {
     follower.emplace(*threads_);
-    follower->on_exec([this](pid_t executed) { return is_untraceable(executed); });
+    prepare(*follower);
     if (const auto attached = follower->attach(process); !attached) {
       summary_.birth = BirthWay::polling;
       summary_.birth_reason = attached.error().message;
       follower.reset();
     }
   }
-  if (!follower)
+  if (!follower) {
+    begin_polling();
     if (const auto known = threads_->process_began(process); !known) return std::unexpected(known.error());
+  }
   summary_.startup_ms = static_cast<double>(now_ns() - begun_ns_) / 1e6;
   begun_ns_ = now_ns();
+  births_->program_begins(begun_ns_);
   oversee(follower ? &*follower : nullptr, process);
   return finish(follower ? &*follower : nullptr);
 }
 
 // Nobody sees the program's births from now on but by looking.
-void Run::begin_polling() { births_->look_for_orphans({guardian_, witness_ ? witness_->process() : -1}); }
-
-void Run::hand_over_in_time(Follower& follower, std::int64_t now) {
-  if (summary_.birth != BirthWay::ptrace || handed_over_) return;
-  const std::int64_t quiet_since = std::max(begun_ns_, threads_->last_birth_ns());
-  if (!follower.handed_over()) {
-    if (now - quiet_since < settings_.hand_over_ns) return;
-    // Makers may end before it is noticed that nobody traces them any more.
-    BirthPoller::take_orphans();
-    follower.hand_over();
-    return;
-  }
-  handed_over_ = true;
-  summary_.birth_reason =
-      fmt::format("by polling since {:.1f} s, when births had ceased or a program wanted to trace",
-                  seconds(now - begun_ns_));
-  begin_polling();
+void Run::begin_polling() {
+  if (joined_orphans_) return births_->begin_polling(*joined_orphans_);
+  BirthPoller::take_orphans();
+  births_->begin_polling(Orphans::of_launched({guardian_, witness_ ? witness_->process() : -1}));
 }
 
-// Called in the follower's thread.
-bool Run::is_untraceable(pid_t executed) {
-  if (!executed_.must_not_be_traced(executed)) return false;
-  BirthPoller::take_orphans();
-  return true;
+// What it calls is called in its own thread.
+void Run::prepare(Follower& follower) {
+  follower.on_exec([this](pid_t executed) { return executed_.must_not_be_traced(executed); });
+  // Makers may end before it is noticed that nobody traces them any more.
+  follower.on_hand_over([] { BirthPoller::take_orphans(); });
+}
+
+void Run::note_hand_over(const Follower& follower, std::int64_t now) {
+  const auto why = [&] {
+    switch (follower.let_go()) {
+    case Tracer::LetGo::untraceable:
+      return "when a program wanted to trace";
+    case Tracer::LetGo::crowd:
+      return "when there were too many threads to stop each at its birth";
+    default:
+      return "when births had ceased";
+    }
+  };
+  summary_.birth_reason = fmt::format("by polling since {:.1f} s, {}", seconds(now - begun_ns_), why());
 }
 
 // Everything that descends from the program, also what is being born at this moment.
 void Run::restore(Follower* follower) {
-  constexpr int most_passes = 10;
-  if (polls()) {
-    for (int pass = 0; pass < most_passes && births_->poll(); ++pass) {
-    }
-  }
+  if (births_->polls()) births_->find_all();
   summary_.restored = threads_->restore();
   if (follower != nullptr) follower->stop();
-  const bool unseen = !polls() && follower != nullptr && follower->let_go_early();
-  if (unseen) begin_polling();
+  if (!births_->polls() && follower != nullptr && follower->let_go() != Tracer::LetGo::not_yet)
+    begin_polling();
   // Newcomers are given back what their makers had.
-  if (polls() || unseen)
-    BirthsUnderWay().wait_until_none([this] {
-      const bool found_new = births_->poll();
-      return BirthsUnderWay::Look{threads_->processes(), found_new};
-    });
+  if (births_->polls()) births_->find_late_births();
   std::ranges::copy(executed_.notes(), std::back_inserter(summary_.notes));
 }
 
@@ -318,13 +298,11 @@ bool Run::pass_on(pid_t process, const signalfd_siginfo& signal, std::int64_t ta
 
 // Until the program has ended, or this run is to end.
 void Run::oversee(Follower* follower, pid_t process) {
-  std::int64_t poll_at = begun_ns_;
   bool trials_to_begin = !settings_.policy;
   std::int64_t rest_until = 0;
   bool rests_long = false;
   while (true) {
-    std::int64_t next = std::max(overseer_->next_ns(), rest_until);
-    if (polls()) next = std::min(next, poll_at);
+    const std::int64_t next = std::min(std::max(overseer_->next_ns(), rest_until), births_->next_ns());
     const std::int64_t wait_ms = std::max<std::int64_t>(0, (next - now_ns() + 999'999) / 1'000'000);
     std::array<pollfd, 3> ready = {
         pollfd{.fd = signals_.descriptor(), .events = POLLIN, .revents = 0},
@@ -337,13 +315,12 @@ void Run::oversee(Follower* follower, pid_t process) {
     for (std::int64_t taken_ns = now_ns(); const auto signal = signals_.take(); taken_ns = now_ns())
       if (!pass_on(process, *signal, taken_ns)) return;
     const std::int64_t now = now_ns();
-    if (follower != nullptr) hand_over_in_time(*follower, now);
-    if (polls() && now >= poll_at) {
-      const std::int64_t rest = rest_after([this] { births_->poll(); });
-      // Once, at its start, a program is worth a little more.
-      constexpr std::int64_t eagerness = 10;
-      poll_at = now + (now - begun_ns_ < eager_time_ns ? std::max(rest / eagerness, eager_polling_ns)
-                                                       : std::max(rest, Overseer::observation_ns));
+    if (follower != nullptr && births_->has_handed_over(*follower, now)) {
+      begin_polling();
+      note_hand_over(*follower, now);
+    }
+    if (now >= births_->next_ns()) {
+      births_->look(now);
       const auto stat =
           settings_.attach ? read_task_stat(process, process) : std::optional<TaskStat>(TaskStat());
       if (!stat || stat->state == 'Z') return;

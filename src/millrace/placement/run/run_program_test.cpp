@@ -5,6 +5,7 @@
 #include "millrace/placement/apply/journal.h"
 #include "millrace/placement/run/program_testing.h"
 #include "millrace/placement/run/run_program.h"
+#include "millrace/placement/task/children.h"
 
 #include <algorithm>
 #include <csignal>

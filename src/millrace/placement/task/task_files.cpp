@@ -161,18 +161,6 @@ std::vector<pid_t> list_threads(pid_t process) {
   return threads;
 }
 
-std::vector<pid_t> list_children(pid_t process) {
-  std::vector<pid_t> children;
-  for (const pid_t thread : list_threads(process)) {
-    const auto text = read_small_file(fmt::format("/proc/{}/task/{}/children", process, thread));
-    if (!text) continue;
-    std::string_view rest = *text;
-    while (const auto child = parse_number<pid_t>(take_word(rest)))
-      children.push_back(*child);
-  }
-  return children;
-}
-
 std::optional<std::int64_t> transferred_bytes(pid_t process) {
   const auto text = read_small_file(fmt::format("/proc/{}/io", process));
   if (!text) return std::nullopt;

@@ -1,4 +1,3 @@
-#include "millrace/placement/task/children_reader.h"
 #include "millrace/placement/task/task_files.h"
 
 #include <algorithm>
@@ -66,49 +65,6 @@ TEST(TaskFiles, LoadIsTheBusyShareBetweenTwoReadings) {
   EXPECT_DOUBLE_EQ(load[1], 0);
   EXPECT_DOUBLE_EQ(load[3], 0);
   EXPECT_TRUE(parse_load("", "").empty());
-}
-
-TEST(ChildrenReader, FindsThoseThatLiveAgainAndAgain) {
-  ChildrenReader reader;
-  const auto found = [&reader](pid_t child) {
-    const auto children = reader.read(getpid(), list_threads(getpid()));
-    reader.forget_others();
-    return std::ranges::find(children, child) != children.end();
-  };
-  for (int round = 0; round < 3; ++round) {
-    const pid_t child = fork();
-    if (child == 0)
-      while (true)
-        pause();
-    EXPECT_TRUE(found(child));
-    kill(child, SIGKILL);
-    waitpid(child, nullptr, 0);
-    EXPECT_FALSE(found(child));
-  }
-  EXPECT_TRUE(reader.read(4194304, {4194304}).empty());
-}
-
-// That another thread has made.
-TEST(ChildrenReader, FindsThoseOfEachThread) {
-  ChildrenReader reader;
-  pid_t child = 0;
-  std::promise<void> made;
-  std::promise<void> done;
-  std::jthread other([&] {
-    child = fork();
-    if (child == 0)
-      while (true)
-        pause();
-    made.set_value();
-    done.get_future().wait();
-  });
-  made.get_future().wait();
-  const auto children = reader.read(getpid(), list_threads(getpid()));
-  EXPECT_NE(std::ranges::find(children, child), children.end());
-  EXPECT_TRUE(reader.read(getpid(), {getpid()}).empty());
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
-  done.set_value();
 }
 
 TEST(TaskFiles, SignalsThatWaitAreTold) {

@@ -1,4 +1,4 @@
-// ChildrenReader: finds the children of many threads again and again.
+// Which processes a process has made: read once, or by ChildrenReader again and again.
 #pragma once
 
 #include "millrace/base/descriptor.h"
@@ -28,5 +28,8 @@ class ChildrenReader {
   };
   std::unordered_map<pid_t, Kept> files_;
 };
+
+// Those that `process` made and that live; in no order.
+[[nodiscard]] std::vector<pid_t> list_children(pid_t process);
 
 }  // namespace millrace::placement

@@ -1,0 +1,65 @@
+#include "millrace/placement/apply/thread_times.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <fcntl.h>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace millrace::placement {
+
+std::optional<bool> ThreadTimes::read(pid_t process, pid_t number) {
+  constexpr int most_open_files = 256;
+  Thread& thread = threads_[number];
+  Descriptor opened;
+  if (!thread.schedstat.is_open()) {
+    opened = Descriptor::owned(
+        open(fmt::format("/proc/{}/task/{}/schedstat", process, number).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!opened.is_open()) return std::nullopt;
+  }
+  const int file = opened.is_open() ? opened.get() : thread.schedstat.get();
+  std::array<char, 96> text{};
+  const ssize_t size = pread(file, text.data(), text.size(), 0);
+  if (opened.is_open() && open_files_ < most_open_files) {
+    thread.schedstat = std::move(opened);
+    ++open_files_;
+  }
+  const auto now = parse_schedstat({text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))});
+  if (!now) return std::nullopt;
+  const RunTimes more = *now - thread.times;
+  sum_ += more;
+  thread.times = *now;
+  return more.run_ns != 0 || more.turns != 0;
+}
+
+void ThreadTimes::read_migrations(pid_t process, pid_t number) {
+  const auto text = read_small_file(fmt::format("/proc/{}/task/{}/sched", process, number));
+  const auto now = text ? parse_field(*text, "se.nr_migrations") : std::nullopt;
+  if (!now) return;
+  Thread& thread = threads_[number];
+  migrations_ += *now - thread.migrations;
+  thread.migrations = *now;
+}
+
+void ThreadTimes::ended(pid_t number) {
+  const auto thread = threads_.find(number);
+  if (thread == threads_.end()) return;
+  if (thread->second.schedstat.is_open()) --open_files_;
+  threads_.erase(thread);
+}
+
+void ThreadTimes::renumber(pid_t former, pid_t number) {
+  auto thread = threads_.extract(former);
+  if (thread.empty()) return;
+  // Its file has another name now.
+  if (thread.mapped().schedstat.is_open()) --open_files_;
+  thread.mapped().schedstat.close();
+  thread.key() = number;
+  ended(number);
+  threads_.insert(std::move(thread));
+}
+
+}  // namespace millrace::placement

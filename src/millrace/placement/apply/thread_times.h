@@ -1,0 +1,47 @@
+// ThreadTimes: how long the threads of a program have run and waited, and how often they moved.
+#pragma once
+
+#include "millrace/base/descriptor.h"
+#include "millrace/placement/task/task_files.h"
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+
+#include <sys/types.h>
+
+namespace millrace::placement {
+
+// Opening a file costs several times reading it, so files are kept open, though not so many that the limit of
+// 1024 open files of most systems is near.
+//
+// Used by one thread at a time.
+class ThreadTimes {
+ public:
+  // Whether the thread has run since it was read last; nothing when it is gone.
+  [[nodiscard]] std::optional<bool> read(pid_t process, pid_t thread);
+  // Its moves from one CPU to another.
+  void read_migrations(pid_t process, pid_t thread);
+  // What it had counts on.
+  void ended(pid_t thread);
+  // It has another number now.
+  void renumber(pid_t former, pid_t number);
+
+  // Of all threads, the ended ones as far as they were read.
+  [[nodiscard]] const RunTimes& sum() const { return sum_; }
+  [[nodiscard]] std::int64_t migrations() const { return migrations_; }
+
+ private:
+  struct Thread {
+    Descriptor schedstat;
+    RunTimes times;
+    std::int64_t migrations = 0;
+  };
+
+  std::unordered_map<pid_t, Thread> threads_;
+  int open_files_ = 0;
+  RunTimes sum_;
+  std::int64_t migrations_ = 0;
+};
+
+}  // namespace millrace::placement

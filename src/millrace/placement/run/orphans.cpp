@@ -1,0 +1,78 @@
+#include "millrace/placement/run/orphans.h"
+
+#include "millrace/placement/task/children.h"
+#include "millrace/placement/task/task_files.h"
+
+#include <ctime>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+namespace millrace::placement {
+namespace {
+
+std::uint64_t ticks_since_boot() {
+  timespec time{};
+  clock_gettime(CLOCK_BOOTTIME, &time);
+  constexpr std::int64_t ns_for_second = 1'000'000'000;
+  const std::int64_t ns_for_tick = ns_for_second / sysconf(_SC_CLK_TCK);
+  return static_cast<std::uint64_t>((time.tv_sec * ns_for_second + time.tv_nsec) / ns_for_tick);
+}
+
+// Nobody's where it is gone.
+uid_t user_of(pid_t process) {
+  struct stat status{};
+  return stat(fmt::format("/proc/{}", process).c_str(), &status) == 0 ? status.st_uid
+                                                                      : static_cast<uid_t>(-1);
+}
+
+std::string control_group_of(pid_t process) {
+  return read_small_file(fmt::format("/proc/{}/cgroup", process)).value_or("");
+}
+
+}  // namespace
+
+Orphans Orphans::of_launched(std::set<pid_t> own) {
+  Orphans orphans;
+  orphans.given_to_ = {getpid()};
+  orphans.others_ = std::move(own);
+  return orphans;
+}
+
+Orphans Orphans::of_joined(pid_t program) {
+  Orphans orphans;
+  orphans.joined_ = true;
+  orphans.since_ = ticks_since_boot();
+  orphans.user_ = user_of(program);
+  orphans.control_group_ = control_group_of(program);
+  for (auto stat = read_task_stat(program, program); stat && stat->parent != 0;
+       stat = read_task_stat(stat->parent, stat->parent))
+    orphans.given_to_.push_back(stat->parent);
+  return orphans;
+}
+
+bool Orphans::descends(pid_t process, const ThreadRegister& threads) const {
+  const auto stat = read_task_stat(process, process);
+  return stat && stat->start_time >= since_ && user_of(process) == user_ &&
+         control_group_of(process) == control_group_ && threads.has_what_was_given(process);
+}
+
+std::vector<pid_t> Orphans::find(const ThreadRegister& threads) {
+  std::vector<pid_t> found;
+  std::set<pid_t> others;
+  for (const pid_t process : given_to_)
+    for (const pid_t child : list_children(process)) {
+      if (threads.knows(child)) continue;
+      if (others_.contains(child) || (joined_ && !descends(child, threads)))
+        others.insert(child);
+      else
+        found.push_back(child);
+    }
+  // Those that have ended leave their numbers to others.
+  if (joined_) others_ = std::move(others);
+  return found;
+}
+
+}  // namespace millrace::placement

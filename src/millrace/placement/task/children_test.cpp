@@ -1,0 +1,81 @@
+#include "millrace/placement/task/children.h"
+#include "millrace/placement/task/task_files.h"
+
+#include <algorithm>
+#include <csignal>
+#include <future>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+namespace millrace::placement {
+namespace {
+
+TEST(ChildrenReader, FindsThoseThatLiveAgainAndAgain) {
+  ChildrenReader reader;
+  const auto found = [&reader](pid_t child) {
+    const auto children = reader.read(getpid(), list_threads(getpid()));
+    reader.forget_others();
+    return std::ranges::find(children, child) != children.end();
+  };
+  for (int round = 0; round < 3; ++round) {
+    const pid_t child = fork();
+    if (child == 0)
+      while (true)
+        pause();
+    EXPECT_TRUE(found(child));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    EXPECT_FALSE(found(child));
+  }
+  EXPECT_TRUE(reader.read(4194304, {4194304}).empty());
+}
+
+// That another thread has made.
+TEST(ChildrenReader, FindsThoseOfEachThread) {
+  ChildrenReader reader;
+  pid_t child = 0;
+  std::promise<void> made;
+  std::promise<void> done;
+  std::jthread other([&] {
+    child = fork();
+    if (child == 0)
+      while (true)
+        pause();
+    made.set_value();
+    done.get_future().wait();
+  });
+  made.get_future().wait();
+  const auto children = reader.read(getpid(), list_threads(getpid()));
+  EXPECT_NE(std::ranges::find(children, child), children.end());
+  EXPECT_TRUE(reader.read(getpid(), {getpid()}).empty());
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  done.set_value();
+}
+
+// More than the kernel tells at once.
+TEST(ChildrenReader, FindsManyAndNobodyElse) {
+  constexpr int count = 700;
+  std::vector<pid_t> made;
+  for (int i = 0; i < count; ++i) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0)
+      while (true)
+        pause();
+    made.push_back(child);
+  }
+  EXPECT_THAT(list_children(getpid()), testing::UnorderedElementsAreArray(made));
+  for (const pid_t child : made)
+    kill(child, SIGKILL);
+  for (const pid_t child : made)
+    waitpid(child, nullptr, 0);
+}
+
+}  // namespace
+}  // namespace millrace::placement
