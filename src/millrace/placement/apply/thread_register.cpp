@@ -14,7 +14,7 @@ namespace {
 using machine::CpuSet;
 
 constexpr int observations_between_checks = 10;
-constexpr std::size_t migrations_read_at_once = 2;
+constexpr int migrations_read_at_once = 2;
 
 }  // namespace
 
@@ -263,7 +263,6 @@ void ThreadRegister::leave_alone(Process& process, Thread& thread) {
 
 RunTimes ThreadRegister::observe() {
   const std::scoped_lock lock(mutex_);
-  std::vector<std::pair<pid_t, pid_t>> living;
   std::vector<std::pair<pid_t, pid_t>> gone;
   bool renamed = false;
   bool active = std::exchange(crowd_changed_, false);
@@ -275,15 +274,11 @@ RunTimes ThreadRegister::observe() {
         continue;
       }
       active = active || *has_run;
-      living.emplace_back(number, id);
       if (!thread.name.empty()) continue;
       if (const auto stat = read_task_stat(number, id)) thread.name = stat->name;
       renamed = true;
     }
-  for (std::size_t i = 0; i < std::min(migrations_read_at_once, living.size()); ++i) {
-    const auto [number, id] = living[next_migrations_++ % living.size()];
-    times_.read_migrations(number, id);
-  }
+  times_.read_migrations(migrations_read_at_once);
   for (const auto& [number, id] : gone) {
     const auto process = processes_.find(number);
     if (id != number && process->second.threads.size() == 2)

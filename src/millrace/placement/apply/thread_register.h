@@ -169,7 +169,6 @@ class ThreadRegister {
   int next_process_ = 0;
   Activity activity_;
   bool crowd_changed_ = false;  // somebody began or ended since the last observation
-  std::size_t next_migrations_ = 0;
   bool restored_ = false;
 };
 

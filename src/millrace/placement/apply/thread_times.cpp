@@ -32,10 +32,22 @@ std::optional<bool> ThreadTimes::read(pid_t process, pid_t number) {
   const RunTimes more = *now - thread.times;
   sum_ += more;
   thread.times = *now;
-  return more.run_ns != 0 || more.turns != 0;
+  const bool has_run = more.run_ns != 0 || more.turns != 0;
+  if (has_run) may_have_moved_[number] = process;
+  return has_run;
 }
 
-void ThreadTimes::read_migrations(pid_t process, pid_t number) {
+void ThreadTimes::read_migrations(int most) {
+  for (int i = 0; i < most && !may_have_moved_.empty(); ++i) {
+    auto next = may_have_moved_.upper_bound(last_read_);
+    if (next == may_have_moved_.end()) next = may_have_moved_.begin();
+    last_read_ = next->first;
+    read_migrations_of(next->second, next->first);
+    may_have_moved_.erase(next);
+  }
+}
+
+void ThreadTimes::read_migrations_of(pid_t process, pid_t number) {
   const auto text = read_small_file(fmt::format("/proc/{}/task/{}/sched", process, number));
   const auto now = text ? parse_field(*text, "se.nr_migrations") : std::nullopt;
   if (!now) return;
@@ -45,6 +57,7 @@ void ThreadTimes::read_migrations(pid_t process, pid_t number) {
 }
 
 void ThreadTimes::ended(pid_t number) {
+  may_have_moved_.erase(number);
   const auto thread = threads_.find(number);
   if (thread == threads_.end()) return;
   if (thread->second.schedstat.is_open()) --open_files_;
@@ -52,6 +65,7 @@ void ThreadTimes::ended(pid_t number) {
 }
 
 void ThreadTimes::renumber(pid_t former, pid_t number) {
+  may_have_moved_.erase(former);
   auto thread = threads_.extract(former);
   if (thread.empty()) return;
   // Its file has another name now.

@@ -5,6 +5,7 @@
 #include "millrace/placement/task/task_files.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <unordered_map>
 
@@ -20,8 +21,9 @@ class ThreadTimes {
  public:
   // Whether the thread has run since it was read last; nothing when it is gone.
   [[nodiscard]] std::optional<bool> read(pid_t process, pid_t thread);
-  // Its moves from one CPU to another.
-  void read_migrations(pid_t process, pid_t thread);
+  // Reads the moves from one CPU to another of the next `most` threads, in turn, that have run since theirs
+  // were read: that file costs as much as many others.
+  void read_migrations(int most);
   // What it had counts on.
   void ended(pid_t thread);
   // It has another number now.
@@ -38,7 +40,11 @@ class ThreadTimes {
     std::int64_t migrations = 0;
   };
 
+  void read_migrations_of(pid_t process, pid_t thread);
+
   std::unordered_map<pid_t, Thread> threads_;
+  std::map<pid_t, pid_t> may_have_moved_;  // threads, with their processes
+  pid_t last_read_ = 0;                    // of these
   int open_files_ = 0;
   RunTimes sum_;
   std::int64_t migrations_ = 0;

@@ -28,7 +28,7 @@ class BirthWatch {
   [[nodiscard]] std::int64_t next_ns() const {
     return polls_ ? next_ns_ : std::numeric_limits<std::int64_t>::max();
   }
-  // Finds what was born; not to be called before next_ns().
+  // Finds what was born; may be called early.
   void look(std::int64_t now);
   // Whether `follower` tells of births no more, so that polling is to begin: because nothing was born for
   // long, so that this ended it, or for other reasons (Tracer::LetGo).

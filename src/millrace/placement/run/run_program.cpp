@@ -319,22 +319,26 @@ void Run::oversee(Follower* follower, pid_t process) {
       begin_polling();
       note_hand_over(*follower, now);
     }
-    if (now >= births_->next_ns()) {
-      births_->look(now);
-      const auto stat =
-          settings_.attach ? read_task_stat(process, process) : std::optional<TaskStat>(TaskStat());
-      if (!stat || stat->state == 'Z') return;
-    }
     if (reports_) reports_->reader.take(reports_->tap.take(), now);
     const bool reported = overseer_->awaits_report() && reports_->reader.time_ns() == now && !rests_long;
-    if (!reported && now < std::max(overseer_->next_ns(), rest_until)) continue;
-    if (trials_to_begin && now - begun_ns_ >= (remembered() ? known_program_ns : short_program_ns)) {
-      begin_trials();
-      trials_to_begin = false;
+    const bool observes = reported || now >= std::max(overseer_->next_ns(), rest_until);
+    if (observes) {
+      if (trials_to_begin && now - begun_ns_ >= (remembered() ? known_program_ns : short_program_ns)) {
+        begin_trials();
+        trials_to_begin = false;
+      }
+      const std::int64_t rest = rest_after([this] { overseer_->tick(); });
+      rests_long = rest > Overseer::observation_ns;
+      rest_until = now + rest;
     }
-    const std::int64_t rest = rest_after([this] { overseer_->tick(); });
-    rests_long = rest > Overseer::observation_ns;
-    rest_until = now + rest;
+    // Together, where that is soon: waking up costs as much as a look, which is best after an observation.
+    const std::int64_t soon = observes ? Overseer::observation_ns / 2 : 0;
+    if (now + soon < births_->next_ns()) continue;
+    births_->look(now);
+    if (settings_.attach) {
+      const auto stat = read_task_stat(process, process);
+      if (!stat || stat->state == 'Z') return;
+    }
   }
 }
 
