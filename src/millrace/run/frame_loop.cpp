@@ -162,16 +162,28 @@ Status FrameLoop::process() {
     Result<int> side_by_side = frames_in_flight_;
     if (search_) side_by_side = search_->scheduler().prepare();
     if (!side_by_side) return std::unexpected(side_by_side.error());
+    const std::int64_t waited = input_wait_ns_ + output_wait_ns_;
+    const double computed = executor_.compute_seconds();
     Batch batch;
     Status read = fill(batch, *side_by_side);
     if (batch.tasks.empty()) return read;
     // What was read before an error is processed and written all the same.
     if (Status done = compute(batch); !done) return done;
     if (Status handed = hand_over(batch); !handed) return handed;
+    tell_waits(waited, computed);
     if (options_.on_progress) options_.on_progress(run_.progress(), executor_.in_use());
     if (!read) return read;
   }
   return {};
+}
+
+// The search is told what its frames are worth. The wait for the first frame is the start of a reader.
+void FrameLoop::tell_waits(std::int64_t waited_before, double computed_before) {
+  const bool first = computed_before == 0;
+  if (!search_ || first) return;
+  bound_share_.add(executor_.compute_seconds() - computed_before,
+                   seconds(input_wait_ns_ + output_wait_ns_ - waited_before));
+  search_->scheduler().bound_share(bound_share_.value());
 }
 
 // Up to `most` frames; fewer where there are no more, or where parameters change, which frames side by side

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "millrace/image/pipeline/parameter_timeline.h"
+#include "millrace/run/bound_share.h"
 #include "millrace/run/codec_threads.h"
 #include "millrace/run/input_passes.h"
 #include "millrace/run/video_run.h"
@@ -43,6 +44,7 @@ class FrameLoop {
   [[nodiscard]] Status add(Batch& batch, video::Frame frame);
   [[nodiscard]] Status compute(const Batch& batch);
   [[nodiscard]] Status hand_over(Batch& batch);
+  void tell_waits(std::int64_t waited_before, double computed_before);
   [[nodiscard]] bool stopped() const { return run_.stop_.stop_requested(); }
 
   VideoRun& run_;
@@ -61,6 +63,7 @@ class FrameLoop {
   std::unique_ptr<video::OverlappedWriter> writer_;
   std::int64_t input_wait_ns_ = 0;
   std::int64_t output_wait_ns_ = 0;
+  BoundShare bound_share_;
   std::optional<video::FramePool> outputs_;
 };
 

@@ -54,6 +54,7 @@ nlohmann::ordered_json decisions_json(const image::AdaptiveScheduler& scheduler,
           {"trials", tuner.record().count(tuning::EventKind::trial)},
           {"switches", switches},
           {"seconds_lost_to_trials", tuner.seconds_lost()},
+          {"bound_share", tuner.bound_share()},
           {"seconds_switching", scheduler.switching_seconds()},
           {"seconds_deciding", scheduler.overhead_seconds()},
           {"events", events}};

@@ -5,6 +5,7 @@
 #include "millrace/video/frame/frame_pool.h"
 #include "millrace/video/reader.h"
 
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -355,6 +356,24 @@ TEST_F(VideoRunTest, WhyNothingWasTriedIsInTheRecord) {
   EXPECT_EQ(run.record().decisions["trials"], 0);
   EXPECT_THAT(run.record().decisions["events"].dump(), HasSubstr(R"("event":"no trial")"));
   EXPECT_THAT(run.record().explanation, HasSubstr("frames left: a trial costs more than it can gain"));
+}
+
+// Of known and of unknown length. What an earlier run of the test compiled may be tried before the first
+// wait.
+TEST_F(VideoRunTest, ARunThatWaitsForItsOutputTriesNextToNothingAndSaysSo) {
+  for (const std::optional<std::int64_t> total :
+       {std::optional<std::int64_t>(100), std::optional<std::int64_t>()}) {
+    Counting frames(100);
+    VideoRun run(*workplace_, source_of(frames, total), frames_sink([](const video::Frame&) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(3));
+      return Status();
+    }),
+                 {.pipeline = parsed("blur | sobel_x | sobel_y")});
+    ASSERT_TRUE(run.run());
+    EXPECT_LE(run.record().decisions["trials"], 2);
+    EXPECT_LT(run.record().decisions["bound_share"], 0.5);
+    EXPECT_THAT(run.record().explanation, HasSubstr("the run waits for its input or output"));
+  }
 }
 
 TEST_F(VideoRunTest, AFileHoldsWhatWasDoneBeforeTheSourceFailed) {

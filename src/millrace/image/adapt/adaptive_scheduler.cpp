@@ -113,7 +113,8 @@ Result<std::unique_ptr<AdaptiveScheduler>> AdaptiveScheduler::make(Executor& exe
     if (Status set = executor.set(layout, result->incumbent_); !set) return std::unexpected(set.error());
   } while (result->drop_refused());
   result->trusted_at_ = seconds(now_ns());
-  if (options.objective.aim == tuning::Aim::throughput) result->least_observed_ = least_observed_seconds;
+  result->for_throughput_ = options.objective.aim == tuning::Aim::throughput;
+  if (result->for_throughput_) result->least_observed_ = least_observed_seconds;
   return result;
 }
 
@@ -203,6 +204,10 @@ Result<int> AdaptiveScheduler::prepare() {
     break;
   }
   return executor_.in_use().frames_in_flight;
+}
+
+void AdaptiveScheduler::bound_share(double share) {
+  if (for_throughput_) tuner_->bound_share(share);
 }
 
 Status AdaptiveScheduler::run(std::span<const FrameTask> frames, double waited) {

@@ -39,6 +39,10 @@ class AdaptiveScheduler {
   // another schedule may be the best now.
   void update(const FrameLayout& layout, bool different);
 
+  // What share of the time that faster frames save is gained, in [0, 1]: less than 1 where the run waits for
+  // its input or output anyway. By itself 1. Of no effect unless throughput is what counts.
+  void bound_share(double share);
+
   [[nodiscard]] const tuning::Tuner& tuner() const { return *tuner_; }
   [[nodiscard]] const ScheduleSpace& space() const { return *space_; }
   [[nodiscard]] const Schedule& incumbent() const { return incumbent_; }
@@ -66,8 +70,9 @@ class AdaptiveScheduler {
   int requests_ = 0;
   std::optional<std::int64_t> frames_;  // of the stream
   std::int64_t done_ = 0;               // of them
-  int candidate_ = -1;                  // that the executor is set to
-  bool warm_ = false;                   // it has run a frame since it was switched to
+  bool for_throughput_ = true;
+  int candidate_ = -1;  // that the executor is set to
+  bool warm_ = false;   // it has run a frame since it was switched to
   Schedule incumbent_;
   double trusted_at_ = 0;          // when a frame last was worth trusting
   std::int64_t switching_ns_ = 0;  // since the last observation

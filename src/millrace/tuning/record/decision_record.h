@@ -35,6 +35,10 @@ enum class Reason {
   successor,      // started, incumbent: the one before was refused
 };
 
+// Whether a stream that gains only this share of the time that a faster candidate saves is said to wait for
+// something else.
+[[nodiscard]] constexpr bool waits_mostly(double bound_share) { return bound_share < 0.5; }
+
 [[nodiscard]] std::string_view name_of(EventKind kind);
 // A clause that completes a sentence about the candidate.
 [[nodiscard]] std::string_view text_of(Reason reason);
@@ -45,7 +49,7 @@ struct Event {
   double time = 0;  // of the stream, seconds on the observations' clock
   int candidate = -1;
   int against = -1;  // the incumbent at that time; -1: none
-  // That the candidate ran in this trial; declined: that are left of the stream.
+  // That the candidate ran in this trial; declined: that are left of the stream, below 0: nobody knows.
   std::int64_t frames = 0;
   double cost = 0;   // the trial's typical cost of the candidate: seconds, or the deadline objective's number
   double ratio = 1;  // estimate
@@ -53,6 +57,7 @@ struct Event {
   double high = 1;
   double gain = 0;  // declined: seconds that the trial was expected to gain and to lose
   double loss = 0;
+  double bound_share = 1;           // declined: of the time saved, what the stream would gain
   Reason chosen = Reason::prior;    // why it was tried
   Reason verdict = Reason::better;  // how it ended; meaningless unless a trial
 };

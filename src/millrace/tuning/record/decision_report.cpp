@@ -11,6 +11,11 @@ std::string describe(const Event& event, const Space& space, double start) {
   case EventKind::refused:
     return line + ": the machine refuses to run it; it and its like are left out";
   case EventKind::declined:
+    if (waits_mostly(event.bound_share))
+      return line +
+             fmt::format(
+                 ": the run waits for its input or output; of what a trial could save it would gain {:.0f} %",
+                 100 * event.bound_share);
     return line +
            fmt::format(
                ": {} frame{} left: a trial costs more than it can gain (about {:.1f} ms for {:.1f} ms)",
@@ -40,7 +45,8 @@ nlohmann::json to_json(const Event& event, const Space& space, double start) {
   if (event.verdict == Reason::successor) return json;
   if (event.kind == EventKind::drift) json["ratio"] = event.ratio;
   if (event.kind == EventKind::declined) {
-    json["frames_left"] = event.frames;
+    json["frames_left"] = event.frames < 0 ? nlohmann::json() : nlohmann::json(event.frames);
+    json["bound_share"] = event.bound_share;
     json["expected_gain_seconds"] = event.gain;
     json["expected_loss_seconds"] = event.loss;
     json["chosen"] = text_of(event.chosen);

@@ -19,7 +19,8 @@ namespace millrace::tuning {
 // ran
 // ("frames"), their typical cost ("cost"), the ratio of the costs with its interval ("ratio", "low", "high"),
 // why they were tried ("chosen") and how it ended ("verdict"). Of trials that were not made the frames that
-// were left ("frames_left") and what was expected of them ("expected_gain_seconds", "expected_loss_seconds").
+// were left ("frames_left", null where nobody knows), what was expected of them ("expected_gain_seconds",
+// "expected_loss_seconds") and what the stream gains of the time that is saved ("bound_share", up to 1).
 [[nodiscard]] nlohmann::json to_json(const Event& event, const Space& space, double start);
 
 }  // namespace millrace::tuning

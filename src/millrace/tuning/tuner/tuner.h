@@ -112,6 +112,10 @@ class Tuner {
   // answer may be another before every ask().
   void frames_left(std::optional<std::int64_t> frames);
 
+  // What share of the time that a faster candidate saves the stream is done earlier by, in [0, 1]; 1 before
+  // the first call. Where that is next to nothing nothing is tried, however much is left.
+  void bound_share(double share);
+
   // What the candidate needs has been compiled; holds for all candidates of the same build.
   void ready(int candidate);
   // What it needs cannot be compiled: neither it nor the others of the same build are asked for again. Not
@@ -131,6 +135,8 @@ class Tuner {
   [[nodiscard]] bool racing() const { return race_.has_value(); }
   // Seconds lost so far to trials: what challengers and switches took more than the incumbent would have.
   [[nodiscard]] double seconds_lost() const { return budget_.spent(); }
+  // As told last.
+  [[nodiscard]] double bound_share() const { return bound_share_; }
   // The model's estimate of cost relative to the incumbent.
   [[nodiscard]] double predicted_ratio(int candidate) const;
 
@@ -199,6 +205,7 @@ class Tuner {
   [[nodiscard]] bool pays(const Choice& choice);
   void tell_declined();
   [[nodiscard]] std::int64_t frames_for_verification() const;
+  [[nodiscard]] std::string explain_incumbent() const;
   [[nodiscard]] bool out_of_means(bool challenger) const;
   void learn_trial_loss();
 
@@ -239,6 +246,7 @@ class Tuner {
   double race_charged_ = 0;
 
   std::optional<std::int64_t> frames_left_;
+  double bound_share_ = 1;
   bool funded_ = false;             // the first trials of a stream whose end is known
   bool from_profile_ = false;       // what the profile says runs, and is only verified
   double verification_frames_ = 0;  // that may be given to others meanwhile

@@ -18,12 +18,17 @@ constexpr double overrun_frames = 4;
 constexpr double overrun_renewal = 0.3;
 constexpr double most_overrun_frames = 50;  // one trial beside which the machine stood still
 
+// Of the time saved, what must be gained where nobody knows how much is left.
+constexpr double least_bound_share = 0.1;
+
 }  // namespace
 
 void Tuner::frames_left(std::optional<std::int64_t> frames) {
   frames_left_ = frames;
   if (!frames) budget_.allow_all();
 }
+
+void Tuner::bound_share(double share) { bound_share_ = std::clamp(share, 0.0, 1.0); }
 
 // Trials may lose another share of what is left.
 void Tuner::open_trials(double scale) {
@@ -48,14 +53,14 @@ TrialValue Tuner::value_of(const Choice& choice) const {
           .frames_left = static_cast<double>(frames_left_.value_or(std::numeric_limits<std::int64_t>::max())),
           .frames_until =
               frames_of_a_race + (compiling > 0 ? compiling / std::max(incumbent_seconds_, 1e-9) : 0),
+          .bound_share = bound_share_,
           .loss = choice.expected_loss + compiling * options_.build_slowdown};
 }
 
-// Where nobody knows how much is left, other rules decide.
+// Where nobody knows how much is left, other rules decide, but for what cannot gain anything.
 bool Tuner::pays(const Choice& choice) {
-  if (!frames_left_) return true;
   const TrialValue value = value_of(choice);
-  if (value.pays()) return true;
+  if (frames_left_ ? value.pays() : bound_share_ >= least_bound_share) return true;
   const auto worth = [](const TrialValue& of) { return of.gain() / of.loss; };
   if (declined_.candidate < 0 || worth(value) > worth(value_of(declined_))) declined_ = choice;
   return false;
@@ -70,9 +75,10 @@ void Tuner::tell_declined() {
                .time = now_,
                .candidate = declined_.candidate,
                .against = incumbent_,
-               .frames = *frames_left_,
-               .gain = value.gain(),
+               .frames = frames_left_.value_or(-1),
+               .gain = frames_left_ ? value.gain() : 0,
                .loss = value.loss,
+               .bound_share = bound_share_,
                .chosen = declined_.reason});
 }
 

@@ -2,6 +2,7 @@
 #include "millrace/tuning/record/decision_report.h"
 #include "millrace/tuning/tuner/simulated_stream_testing.h"
 
+#include <array>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -161,6 +162,46 @@ TEST(KnownEnd, WhyNothingWasTriedIsTold) {
   EXPECT_THAT(describe(event, work.space(), 0),
               ::testing::HasSubstr("17 frames left: a trial costs more than it can gain"));
   EXPECT_EQ(to_json(event, work.space(), 0).at("frames_left"), 17);
+}
+
+// However long, and whether that is known or not.
+TEST(KnownEnd, WhatComputesWhileItWaitsAnywayTriesAndCompilesNothing) {
+  for (const std::int64_t frames : {std::int64_t{0}, std::int64_t{10'000}}) {
+    SimulatedWorkload work(of_middle_size, 0.003, 1);
+    Tuner tuner = tuner_over(work, {.first = suggestions(work, 1), .build = work.builds()});
+    tuner.bound_share(0);
+    StreamOptions options{.seconds = 5, .frames = frames, .cold = real_cold};
+    bool wanted = false;
+    options.watch = [&](const Observation&, Tuner& watched) {
+      wanted = wanted || !watched.wanted_builds().empty();
+    };
+    static_cast<void>(run_tuner(work, tuner, options));
+    EXPECT_EQ(tuner.record().count(EventKind::trial), 0);
+    EXPECT_FALSE(wanted);
+    ASSERT_EQ(tuner.record().count(EventKind::declined), 1);
+    const Event event = tuner.record().events().back();
+    EXPECT_THAT(
+        describe(event, work.space(), 0),
+        ::testing::HasSubstr("waits for its input or output; of what a trial could save it would gain 0 %"));
+    EXPECT_EQ(to_json(event, work.space(), 0).at("frames_left").is_null(), frames == 0);
+    EXPECT_THAT(tuner.explain(), ::testing::HasSubstr("; the run waits for its input or output"));
+  }
+}
+
+TEST(KnownEnd, WhatBeginsToWaitStopsTryingAndBeginsAgainWhereItNoLongerDoes) {
+  SimulatedWorkload work(of_middle_size, 0.003, 1);
+  Tuner tuner = tuner_over(work, {.first = suggestions(work, 1)});
+  std::array<std::int64_t, 3> trials{};
+  StreamOptions options{.seconds = 6, .cold = real_cold};
+  options.watch = [&](const Observation& observation, Tuner& watched) {
+    const auto part = std::min<std::size_t>(2, static_cast<std::size_t>(observation.time / 2));
+    watched.bound_share(part == 1 ? 0 : 1);
+    trials[part] = watched.record().count(EventKind::trial);
+  };
+  static_cast<void>(run_tuner(work, tuner, options));
+  EXPECT_GT(trials[0], 3);
+  EXPECT_LE(trials[1], trials[0] + 1);  // one may be going on
+  EXPECT_GT(trials[2], trials[1]);
 }
 
 // A compilation of a second for frames of 3 ms.

@@ -1,0 +1,27 @@
+#include "millrace/run/bound_share.h"
+
+#include <algorithm>
+
+namespace millrace::run {
+namespace {
+
+// Turns that count. Encoders take frames in bursts of about as many as they keep to look ahead or reorder.
+constexpr double turns = 16;
+
+// Of the time of computing: a run that waits so long beside it gains nothing by computing faster, as no
+// schedule is sought that saves more than that. In between it is bound by either at times.
+constexpr double waiting_of_the_unbound = 0.5;
+
+}  // namespace
+
+void BoundShare::add(double computing, double waiting) {
+  computing_ += computing - computing_ / turns;
+  waiting_ += waiting - waiting_ / turns;
+}
+
+double BoundShare::value() const {
+  if (!(waiting_ > 0)) return 1;
+  return std::max(0.0, 1 - waiting_ / (waiting_of_the_unbound * std::max(computing_, 1e-12)));
+}
+
+}  // namespace millrace::run

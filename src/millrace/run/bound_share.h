@@ -1,0 +1,23 @@
+// How much of the time that faster filters would save a run is done earlier by. Pure.
+#pragma once
+
+namespace millrace::run {
+
+// Reading, processing and writing overlap, so the loop of a run either computes or waits: for a frame to
+// come, or for room to put one. Where it hardly waits, computing bounds the run, and what computing saves the
+// run gains. Where it waits, that much more could be saved without any gain: the wait would be longer.
+class BoundShare {
+ public:
+  // Of one turn of the loop, in seconds, none below 0.
+  void add(double computing, double waiting);
+
+  // In [0, 1], of the last few turns; 1 before the first.
+  [[nodiscard]] double value() const;
+
+ private:
+  // Sums that forget.
+  double computing_ = 0;
+  double waiting_ = 0;
+};
+
+}  // namespace millrace::run

@@ -1,0 +1,99 @@
+#include "millrace/run/bound_share.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace millrace::run {
+namespace {
+
+// Three stages, each with a thread, in front of and behind the middle one a queue of two frames, as a run has
+// them; the middle one is what decides here. What it waited for, and when the last frame left.
+struct Overlapped {
+  double read = 0;
+  double compute = 0;
+  double write = 0;
+  int burst = 1;  // the writer takes frames for nothing, and every so often the time of all of them
+
+  struct Result {
+    double share = 1;
+    double end = 0;
+  };
+
+  [[nodiscard]] Result run(int frames) const {
+    constexpr int room = 2;
+    std::array<double, 4096> taken_in{};   // when the loop took a frame
+    std::array<double, 4096> taken_out{};  // when the writer took it
+    BoundShare share;
+    double reader = 0;
+    double loop = 0;
+    double writer = 0;
+    for (int f = 0; f < frames; ++f) {
+      if (f > room) reader = std::max(reader, taken_in[f - room - 1]);
+      reader += read;
+      const double begun = std::max(loop, reader);
+      taken_in[f] = begun;
+      const double computed = begun + compute;
+      const double put = f > room ? std::max(computed, taken_out[f - room - 1]) : computed;
+      share.add(compute, begun - loop + put - computed);
+      loop = put;
+      taken_out[f] = std::max(writer, put);
+      writer = taken_out[f] + ((f + 1) % burst == 0 ? burst * write : 0);
+    }
+    return {share.value(), writer};
+  }
+};
+
+TEST(BoundShare, AFreshRunCountsAsBoundByComputing) { EXPECT_EQ(BoundShare{}.value(), 1); }
+
+class Stages : public ::testing::TestWithParam<int> {};  // frames of a writer's burst
+
+// Against the same run with filters that take a tenth less.
+TEST_P(Stages, SayWhatFasterFiltersGainTheRun) {
+  for (const double read : {0.2, 0.9, 1.0, 1.1, 3.0}) {
+    for (const double write : {0.2, 0.8, 1.2, 2.0, 7.0}) {
+      const Overlapped as_it_is{.read = read, .compute = 1, .write = write, .burst = GetParam()};
+      Overlapped faster = as_it_is;
+      faster.compute = 0.9;
+      const Overlapped::Result result = as_it_is.run(400);
+      const double gained = (result.end - faster.run(400).end) / (0.1 * 400);
+      const double slowest = std::max(read, write);
+      if (slowest <= 0.8) EXPECT_GT(result.share, 0.5 * gained) << read << ", " << write;
+      if (slowest >= 1.2) EXPECT_LT(gained, 0.1) << read << ", " << write;
+      if (slowest >= 2) EXPECT_LT(result.share, 0.1) << read << ", " << write;
+      if (slowest >= 1.1) EXPECT_LT(result.share, 0.85) << read << ", " << write;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Bursts, Stages, ::testing::Values(1, 4));
+
+TEST(BoundShare, FollowsARunThatChangesWithinSomeDozenFrames) {
+  BoundShare share;
+  for (int turn = 0; turn < 1000; ++turn)
+    share.add(0.01, 0);
+  EXPECT_EQ(share.value(), 1);
+  for (int turn = 0; turn < 50; ++turn)
+    share.add(0.01, 0.05);
+  EXPECT_EQ(share.value(), 0);
+  for (int turn = 0; turn < 100; ++turn)
+    share.add(0.01, 0);
+  EXPECT_GT(share.value(), 0.9);
+}
+
+TEST(BoundShare, StaysAShareWhateverTheTimes) {
+  for (const double computing : {0.0, 1e-9, 1.0, 1e6}) {
+    for (const double waiting : {0.0, 1e-9, 1.0, 1e6}) {
+      BoundShare share;
+      share.add(computing, waiting);
+      EXPECT_GE(share.value(), 0);
+      EXPECT_LE(share.value(), 1);
+      EXPECT_FALSE(std::isnan(share.value()));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace::run
