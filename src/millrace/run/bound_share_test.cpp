@@ -60,10 +60,18 @@ TEST_P(Stages, SayWhatFasterFiltersGainTheRun) {
       const Overlapped::Result result = as_it_is.run(400);
       const double gained = (result.end - faster.run(400).end) / (0.1 * 400);
       const double slowest = std::max(read, write);
-      if (slowest <= 0.8) EXPECT_GT(result.share, 0.5 * gained) << read << ", " << write;
-      if (slowest >= 1.2) EXPECT_LT(gained, 0.1) << read << ", " << write;
-      if (slowest >= 2) EXPECT_LT(result.share, 0.1) << read << ", " << write;
-      if (slowest >= 1.1) EXPECT_LT(result.share, 0.85) << read << ", " << write;
+      if (slowest <= 0.8) {
+        EXPECT_GT(result.share, 0.5 * gained) << read << ", " << write;
+      }
+      if (slowest >= 1.2) {
+        EXPECT_LT(gained, 0.1) << read << ", " << write;
+      }
+      if (slowest >= 2) {
+        EXPECT_LT(result.share, 0.1) << read << ", " << write;
+      }
+      if (slowest >= 1.1) {
+        EXPECT_LT(result.share, 0.85) << read << ", " << write;
+      }
     }
   }
 }

@@ -35,16 +35,8 @@ double expected_compile_seconds(const KernelBuild& build) {
   return compiler_start_seconds + kernel_compile_seconds * static_cast<double>(kernels.size());
 }
 
-bool is_pointwise(const FrameLayout& layout) {
-  return std::ranges::all_of(layout.planes, [](const PlaneLayout& plane) {
-    return std::ranges::all_of(
-        plane.stages, [](const StageLayout& stage) { return stage.filter->access == Access::pointwise; });
-  });
-}
-
 // Of each structure the setting that most often was its best, so that none is overlooked because of its tile.
-std::vector<int> first_candidates(const ScheduleSpace& space, const FrameLayout& layout,
-                                  const ScheduleFreedom& freedom) {
+std::vector<int> first_candidates(const ScheduleSpace& space, const ScheduleFreedom& freedom) {
   const int threads = freedom.threads.value_or(freedom.max_threads);
   const int in_flight = freedom.frames_in_flight.value_or(1);
   const machine::Isa isa = freedom.isas.front();
@@ -61,7 +53,7 @@ std::vector<int> first_candidates(const ScheduleSpace& space, const FrameLayout&
   };
   // One kernel that reads and writes each pixel once has nothing to keep in a cache, and tiles only cost
   // calls.
-  if (is_pointwise(layout)) add(Structure::sequential, Fusion::pointwise, {0, 0}, in_flight);
+  if (space.pointwise()) add(Structure::sequential, Fusion::pointwise, {0, 0}, in_flight);
   add(Structure::tiled, Fusion::pointwise, {256, 64}, in_flight);
   // A short stream has time for the first two or three of these only.
   add(Structure::sequential, Fusion::pointwise, {0, 0}, in_flight);
@@ -93,7 +85,7 @@ Result<std::unique_ptr<AdaptiveScheduler>> AdaptiveScheduler::make(Executor& exe
 
   tuning::TunerOptions tuner_options{.objective = options.objective,
                                      .seed = options.seed,
-                                     .first = first_candidates(all, layout, options.freedom),
+                                     .first = first_candidates(all, options.freedom),
                                      .prior = all.prior(),
                                      .build = all.build_of(),
                                      .resources = all.threads()};

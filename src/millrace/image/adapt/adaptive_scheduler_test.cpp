@@ -232,6 +232,24 @@ TEST(ScheduleSpace, everyCandidateIsASchedulePossibleHereAndNoTwoAreAlike) {
   }
 }
 
+// The prior orders trials, and says whether a profile from before the kernels were there is worth following.
+TEST(ScheduleSpace, aPipelineOfPointsIsExpectedToRunBestAsOneKernelOverTheWholeFrame) {
+  for (const bool pointwise : {true, false}) {
+    const auto layout = lay_out_frame(*load_pipeline(pointwise ? "@D" : "@A"), {.width = 352, .height = 288});
+    const auto space = ScheduleSpace::make(*layout, {.max_threads = 2, .isas = {machine::best_isa()}});
+    ASSERT_TRUE(space);
+    EXPECT_EQ(space->pointwise(), pointwise);
+    const auto whole = space->find({.structure = Structure::sequential,
+                                    .fusion = Fusion::pointwise,
+                                    .tile = {0, 0},
+                                    .threads = 2,
+                                    .isa = machine::best_isa()});
+    ASSERT_TRUE(whole);
+    const std::vector<double> prior = space->prior();
+    EXPECT_EQ(std::ranges::min(prior) == prior[static_cast<std::size_t>(*whole)], pointwise);
+  }
+}
+
 TEST(ScheduleSpace, whatTheUserFixedStaysFixed) {
   const auto layout = lay_out_frame(*load_pipeline("@B"), {.width = 352, .height = 288});
   for (Fusion fusion : all_fusions()) {

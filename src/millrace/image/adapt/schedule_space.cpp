@@ -24,6 +24,7 @@ struct Groups {
   std::vector<Grouping> of_plane;
   bool gathers = false;  // in a group of its own or not
   bool one_kernel = true;
+  bool least = true;  // no lesser fusion groups alike
 
   static Groups of(const FrameLayout& layout, Fusion fusion) {
     Groups groups;
@@ -42,8 +43,13 @@ struct Groups {
 class Rules {
  public:
   Rules(const FrameLayout& layout, std::span<const Fusion> fusions) {
-    for (Fusion fusion : fusions)
-      groups_.emplace(fusion, Groups::of(layout, fusion));
+    for (const Fusion fusion : fusions) {
+      Groups groups = Groups::of(layout, fusion);
+      for (const auto& [lesser, known] : groups_) {
+        if (lesser < fusion && known.of_plane == groups.of_plane) groups.least = false;
+      }
+      groups_.emplace(fusion, std::move(groups));
+    }
     fits_one_kernel_ = std::ranges::all_of(layout.planes, fits_one_kernel);
     output_ = layout.planes[0].output.size;
   }
@@ -51,22 +57,18 @@ class Rules {
   [[nodiscard]] bool valid(const Schedule& s) const {
     if (s.frames_in_flight > s.threads) return false;
     if (s.threads == 1 && s.affinity != machine::AffinityArrangement::free) return false;
-    return valid_fusion(s) && valid_tile(s);
+    const Groups& groups = groups_.at(s.fusion);
+    return valid_fusion(s, groups) && valid_tile(s, groups);
   }
 
  private:
   // The least fusion stands for all that group alike.
-  [[nodiscard]] bool valid_fusion(const Schedule& s) const {
+  [[nodiscard]] bool valid_fusion(const Schedule& s, const Groups& groups) const {
     if (is_one_kernel(s.structure)) return fits_one_kernel_ && s.fusion == Fusion::all;
-    for (const auto& [fusion, groups] : groups_) {
-      if (fusion >= s.fusion) break;
-      if (groups.of_plane == groups_.at(s.fusion).of_plane) return false;
-    }
-    return true;
+    return groups.least;
   }
 
-  [[nodiscard]] bool valid_tile(const Schedule& s) const {
-    const Groups& groups = groups_.at(s.fusion);
+  [[nodiscard]] bool valid_tile(const Schedule& s, const Groups& groups) const {
     const auto [w, h] = s.tile;
     if (w >= output_.width || h >= output_.height) return false;
     switch (s.structure) {
@@ -125,11 +127,12 @@ template <class T> std::optional<int> index_of(const std::vector<T>& values, con
 }
 
 // Relative costs as they were on the machines seen so far: a place to start from, nothing to rely on.
-double guess(const Schedule& s, Size output, machine::Isa best) {
+double guess(const Schedule& s, Size output, machine::Isa best, bool pointwise) {
   double cost = 1;
   switch (s.structure) {
   case Structure::sequential:
-    cost = 1.3;
+    // A kernel that reads and writes each pixel once has nothing to keep in a cache.
+    cost = pointwise && s.fusion != Fusion::none ? 1 : 1.3;
     break;
   case Structure::backward:
     cost = 1.5;
@@ -180,6 +183,10 @@ Result<ScheduleSpace> ScheduleSpace::make(const FrameLayout& layout, const Sched
   values.affinities = freedom.affinities;
   values.isas = freedom.isas;
   result.output_ = layout.planes[0].output.size;
+  result.pointwise_ = std::ranges::all_of(layout.planes, [](const PlaneLayout& plane) {
+    return std::ranges::all_of(
+        plane.stages, [](const StageLayout& stage) { return stage.filter->access == Access::pointwise; });
+  });
 
   const Rules rules(layout, values.fusions);
   auto space = tuning::Space::make(
@@ -252,7 +259,7 @@ std::optional<int> ScheduleSpace::find(const Schedule& schedule) const {
 std::vector<double> ScheduleSpace::prior() const {
   std::vector<double> costs;
   for (int c = 0; c < size(); ++c)
-    costs.push_back(guess(schedule(c), output_, knobs_.isas.front()));
+    costs.push_back(guess(schedule(c), output_, knobs_.isas.front(), pointwise_));
   return costs;
 }
 

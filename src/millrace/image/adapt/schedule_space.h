@@ -50,6 +50,9 @@ class ScheduleSpace {
   [[nodiscard]] const std::vector<int>& build_of() const { return build_of_; }
   [[nodiscard]] const std::vector<KernelBuild>& builds() const { return builds_; }
 
+  // Whether every pixel of the result depends on one pixel of the frame, at the same place.
+  [[nodiscard]] bool pointwise() const { return pointwise_; }
+
   // For each candidate, a guess of its cost relative to others, to order trials by.
   [[nodiscard]] std::vector<double> prior() const;
   // For each candidate, the threads it occupies.
@@ -74,6 +77,7 @@ class ScheduleSpace {
 
   KnobValues knobs_;
   Size output_;  // of the first plane
+  bool pointwise_ = false;
   std::unique_ptr<tuning::Space> space_;
   std::vector<int> build_of_;
   std::vector<KernelBuild> builds_;
