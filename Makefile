@@ -19,6 +19,7 @@ help:
 	@echo 'make bench-pool   compare fork and join with OpenMP and oneTBB'
 	@echo 'make bench-run    how soon millrace run writes its first frame, and its memory; RUN=options'
 	@echo 'make bench-whole  whole runs from file to file against FFmpeg, and short ones against fixed schedules; WHOLE=options'
+	@echo 'make bench-batch  a folder of clips by millrace batch, against xargs with millrace run for each; BATCH=options'
 	@echo 'make bench-ablation whole runs with kernels that load pairs against kernels that do not; ABLATION=options'
 	@echo 'make bench-stream compare the strategies of streams with oneTBB, and dedup with tar | zstd'
 	@echo 'make bench-exec   compare millrace exec with the kernel alone, over programs of Debian packages'
@@ -83,6 +84,10 @@ bench-whole: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
 	python3 src/millrace/run/whole_run_bench.py $(PROGRAM) files --clips $(CLIPS) $(WHOLE)
 	python3 src/millrace/run/whole_run_bench.py $(PROGRAM) lengths $(WHOLE)
+
+bench-batch: configure
+	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
+	python3 src/millrace/run/batch_bench.py $(PROGRAM) $(BATCH)
 
 # Whole runs of this build over those of one without the pairs of loads in kernels.
 bench-ablation: configure

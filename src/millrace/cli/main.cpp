@@ -2,6 +2,7 @@
 #include "millrace/base/error_line.h"
 #include "millrace/base/ignore_write_signals.h"
 #include "millrace/base/run_guarded.h"
+#include "millrace/cli/batch/batch_command.h"
 #include "millrace/cli/bench/bench_command.h"
 #include "millrace/cli/exec/exec_command.h"
 #include "millrace/cli/filters/filters_command.h"
@@ -27,6 +28,7 @@ int run_program(int argc, char** argv) {
   app.set_version_flag("--version", "millrace 0.1.0");
   cli::Action action;
   cli::add_run_command(app, action);
+  cli::add_batch_command(app, action);
   cli::add_exec_command(app, action, ignored_signals);
   cli::add_machine_command(app, action);
   cli::add_filters_command(app, action);

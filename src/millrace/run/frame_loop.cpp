@@ -42,10 +42,8 @@ template <class Fn> auto timed(std::int64_t& sum_ns, Fn&& call) {
 }  // namespace
 
 FrameLoop::FrameLoop(VideoRun& run)
-    : run_(run), options_(run.options_),
-      executor_(run.workplace_.pool(), run.workplace_.library(), run.workplace_.machine().topology,
-                run.workplace_.machine().usable.cpus),
-      record_(run.record_), compiled_before_(run.workplace_.library().compile_seconds()),
+    : run_(run), options_(run.options_), executor_(run.workplace_.executor()), record_(run.record_),
+      compiled_before_(run.workplace_.library().compile_seconds()),
       codec_threads_(choose_codec_threads(run.workplace_.machine().usable.worker_limit, run.source_.coded,
                                           run.sink_.coded)),
       input_(run.source_,
@@ -137,10 +135,13 @@ Status FrameLoop::run() {
   if (stopped()) {
     outcome = std::unexpected(
         Error{ErrorKind::interrupted,
-              fmt::format("interrupted after {} frames; the output holds them", record_.frames)});
+              fmt::format("interrupted after {} frames; {}", record_.frames,
+                          options_.keep_stopped ? "the output holds them" : "the output is not kept")});
   }
   if (outcome && record_.frames == 0) outcome = failure("'{}' has no frames", run_.source_.name);
-  if (record_.frames > 0) {
+  const bool kept = outcome || options_.keep_stopped || outcome.error().kind != ErrorKind::interrupted;
+  if (!kept) record_.output_complete = false;
+  if (record_.frames > 0 && kept) {
     // Also after an error: a valid output up to there.
     const Status finished = timed(output_wait_ns_, [&] { return writer_->finish(); });
     record_.output_complete = writer_->is_complete();

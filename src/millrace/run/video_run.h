@@ -52,12 +52,15 @@ struct VideoRunOptions {
   std::optional<int> encoder_threads;
   video::WriterOptions writer;  // without threads and `stop`
   std::stop_token stop;         // as stop()
-  std::int64_t start_ns = 0;    // what first_frame_seconds count from, by now_ns(); 0: run()
+  // Whether the output of a run that is stopped stays, as far as it got; else there is none.
+  bool keep_stopped = true;
+  std::int64_t start_ns = 0;  // what first_frame_seconds count from, by now_ns(); 0: run()
   // Called after every few frames by the thread that runs; it is to return soon.
   std::function<void(const RunProgress&, const image::Schedule&)> on_progress;
 };
 
-// Used by the thread that made the workplace, but for what says otherwise.
+// Used by the thread that made the workplace, or by any one thread where the workplace is for several runs at
+// the same time; but for what says otherwise.
 class VideoRun {
  public:
   // The workplace must outlive the run. Nothing is opened yet.

@@ -3,18 +3,38 @@
 #include <utility>
 
 namespace millrace::run {
+namespace {
+
+image::KernelLibraryOptions library_options(image::KernelCache cache) {
+  image::KernelLibraryOptions options;
+  options.cache = std::move(cache);
+  return options;
+}
+
+}  // namespace
 
 Workplace::Workplace(const machine::MachineReport& machine, std::unique_ptr<pool::WorkerPool> pool,
-                     image::KernelLibraryOptions options)
-    : machine_(machine), pool_(std::move(pool)), library_(std::move(options)) {}
+                     std::unique_ptr<pool::SharedWorkers> shared, image::KernelCache cache)
+    : machine_(machine), pool_(std::move(pool)), shared_(std::move(shared)),
+      library_(library_options(std::move(cache))) {}
 
 Result<std::unique_ptr<Workplace>> Workplace::make(const machine::MachineReport& machine, int threads,
                                                    image::KernelCache cache) {
   auto pool = pool::WorkerPool::create(threads);
   if (!pool) return std::unexpected(pool.error());
-  image::KernelLibraryOptions options;
-  options.cache = std::move(cache);
-  return std::unique_ptr<Workplace>(new Workplace(machine, std::move(*pool), std::move(options)));
+  return std::unique_ptr<Workplace>(new Workplace(machine, std::move(*pool), nullptr, std::move(cache)));
+}
+
+Result<std::unique_ptr<Workplace>> Workplace::make_shared(const machine::MachineReport& machine, int threads,
+                                                          image::KernelCache cache) {
+  auto shared = pool::SharedWorkers::create(threads);
+  if (!shared) return std::unexpected(shared.error());
+  return std::unique_ptr<Workplace>(new Workplace(machine, nullptr, std::move(*shared), std::move(cache)));
+}
+
+image::Executor Workplace::executor() {
+  if (pool_) return {*pool_, library_, machine_.topology, machine_.usable.cpus};
+  return {*shared_, library_, machine_.topology, machine_.usable.cpus};
 }
 
 }  // namespace millrace::run

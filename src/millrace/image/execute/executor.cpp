@@ -18,17 +18,25 @@ Schedule stand_in_for(Schedule schedule) {
 
 }  // namespace
 
+Executor::Executor(pool::WorkerPool* pool, pool::SharedWorkers* shared, KernelLibrary& library,
+                   const machine::Topology& topology, const machine::CpuSet& usable)
+    : pool_(pool), shared_(shared), library_(library), topology_(topology), usable_(usable) {}
+
 Executor::Executor(pool::WorkerPool& pool, KernelLibrary& library, const machine::Topology& topology,
                    const machine::CpuSet& usable)
-    : pool_(pool), library_(library), topology_(topology), usable_(usable) {}
+    : Executor(&pool, nullptr, library, topology, usable) {}
+
+Executor::Executor(pool::SharedWorkers& workers, KernelLibrary& library, const machine::Topology& topology,
+                   const machine::CpuSet& usable)
+    : Executor(nullptr, &workers, library, topology, usable) {}
 
 Executor::~Executor() {
-  if (bound_ != machine::AffinityArrangement::free) static_cast<void>(pool_.rebind({}));
+  if (bound_ != machine::AffinityArrangement::free) static_cast<void>(pool_->rebind({}));
 }
 
 Status Executor::check(const Schedule& schedule) const {
-  if (schedule.threads < 1 || schedule.threads > pool_.size()) {
-    return usage_error("{} threads asked for, but 1 to {} may be used here", schedule.threads, pool_.size());
+  if (schedule.threads < 1 || schedule.threads > workers()) {
+    return usage_error("{} threads asked for, but 1 to {} may be used here", schedule.threads, workers());
   }
   if (schedule.frames_in_flight < 1 || schedule.frames_in_flight > schedule.threads) {
     return usage_error("{} frames in flight need as many threads, but there {} {}; use 1 to {}",
@@ -145,7 +153,8 @@ void Executor::update(const FrameLayout& layout) {
 }
 
 Schedule Executor::permitted(Schedule schedule) const {
-  if (refused_.contains(schedule.affinity)) schedule.affinity = machine::AffinityArrangement::free;
+  if (pool_ == nullptr || refused_.contains(schedule.affinity))
+    schedule.affinity = machine::AffinityArrangement::free;
   return schedule;
 }
 
@@ -160,11 +169,11 @@ Result<bool> Executor::bind(const Schedule& schedule) {
     auto masks =
         machine::arrange(topology_, usable_, {.arrangement = schedule.affinity, .workers = schedule.threads});
     if (!masks) return std::unexpected(masks.error());
-    bindings.resize(pool_.size() - schedule.threads);
+    bindings.resize(pool_->size() - schedule.threads);
     bindings.insert(bindings.end(), masks->workers.begin(), masks->workers.end());
     io = masks->io;
   }
-  if (Status bound = pool_.rebind(bindings); !bound) {
+  if (Status bound = pool_->rebind(bindings); !bound) {
     refused_[schedule.affinity] = bound.error().message;
     // Workers that cannot even be freed work where they are.
     if (schedule.affinity != AffinityArrangement::free) return false;
@@ -200,22 +209,26 @@ Status Executor::run(std::span<const FrameTask> frames) {
   if (stand_in()) stand_in_frames_ += static_cast<std::int64_t>(frames.size());
   const bool timed = time_every_ > 0 && runs_ % time_every_ == 0;
   ++runs_;
-  const int threads = in_use_.threads;
   const std::int64_t start = now_ns();
-  Status done;
+  Status done = run_by_threads(frames, timed);
+  compute_ns_ += now_ns() - start;
+  return done;
+}
+
+Status Executor::run_by_threads(std::span<const FrameTask> frames, bool timed) {
+  const int threads = in_use_.threads;
   if (in_use_.fresh_threads) {
     // New threads start on the CPUs of the thread that makes them, which is bound with the others.
     std::span<const machine::CpuSet> bindings;
     if (bound_ != machine::AffinityArrangement::free)
-      bindings = std::span(pool_.granted()).last(static_cast<std::size_t>(threads));
+      bindings = std::span(pool_->granted()).last(static_cast<std::size_t>(threads));
     pool::FreshThreads fresh(threads, bindings);
-    done = kept_.front().run(frames, fresh, timed);
-  } else {
-    pool::PoolTeam team = pool_.team().last(threads);
-    done = kept_.front().run(frames, team, timed);
+    return kept_.front().run(frames, fresh, timed);
   }
-  compute_ns_ += now_ns() - start;
-  return done;
+  if (shared_ != nullptr)
+    return shared_->run(threads, [&](pool::Team& team) { return kept_.front().run(frames, team, timed); });
+  pool::PoolTeam team = pool_->team().last(threads);
+  return kept_.front().run(frames, team, timed);
 }
 
 double Executor::compute_seconds() const { return seconds(compute_ns_); }

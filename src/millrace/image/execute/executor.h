@@ -8,6 +8,7 @@
 #include "millrace/image/layout/schedule.h"
 #include "millrace/machine/limits/usable_memory.h"
 #include "millrace/machine/topology/topology.h"
+#include "millrace/pool/shared_workers.h"
 #include "millrace/pool/worker_pool.h"
 
 #include <cstdint>
@@ -28,6 +29,11 @@ class Executor {
   // Pool, library and the values behind the machine must outlive the executor. The machine is asked for the
   // masks of an affinity arrangement.
   Executor(pool::WorkerPool& pool, KernelLibrary& library, const machine::Topology& topology,
+           const machine::CpuSet& usable);
+  // One of several at work at the same time, each used by one thread, which may be any. What a schedule says
+  // of threads is then how finely work is divided; how many there are to do it is up to the workers. No
+  // affinity but `free`, which takes the place of any other.
+  Executor(pool::SharedWorkers& workers, KernelLibrary& library, const machine::Topology& topology,
            const machine::CpuSet& usable);
   // Frees the workers from any binding.
   ~Executor();
@@ -92,8 +98,13 @@ class Executor {
   // The incumbent, its challenger and the challenger before it: what a search goes back and forth between.
   static constexpr std::size_t most_kept = 3;
 
+  Executor(pool::WorkerPool* pool, pool::SharedWorkers* shared, KernelLibrary& library,
+           const machine::Topology& topology, const machine::CpuSet& usable);
+
+  [[nodiscard]] int workers() const { return pool_ != nullptr ? pool_->size() : shared_->size(); }
+  [[nodiscard]] Status run_by_threads(std::span<const FrameTask> frames, bool timed);
   [[nodiscard]] Status check(const Schedule& schedule) const;
-  // The schedule, free where its affinity was refused before.
+  // The schedule, free where its affinity was refused before, or nobody can be bound.
   [[nodiscard]] Schedule permitted(Schedule schedule) const;
   // False: the kernel refuses the schedule's affinity, and permitted() knows of it now.
   [[nodiscard]] Result<bool> bind(const Schedule& schedule);
@@ -105,7 +116,8 @@ class Executor {
   void drop_oldest();
 
   std::size_t most_bytes_ = machine::usable_memory() / 2;
-  pool::WorkerPool& pool_;
+  pool::WorkerPool* pool_;  // one of the two, the other is null
+  pool::SharedWorkers* shared_;
   KernelLibrary& library_;
   const machine::Topology& topology_;
   const machine::CpuSet usable_;

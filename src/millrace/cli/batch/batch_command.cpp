@@ -1,0 +1,235 @@
+#include "millrace/cli/batch/batch_command.h"
+
+#include "millrace/base/check_outputs.h"
+#include "millrace/base/clock.h"
+#include "millrace/base/command_line.h"
+#include "millrace/base/error_line.h"
+#include "millrace/base/interrupt.h"
+#include "millrace/base/json_file.h"
+#include "millrace/base/print.h"
+#include "millrace/base/printable.h"
+#include "millrace/base/progress_line.h"
+#include "millrace/base/system_reason.h"
+#include "millrace/cli/batch/batch_report.h"
+#include "millrace/cli/batch/earlier_work.h"
+#include "millrace/cli/run/run_report.h"
+#include "millrace/machine/limits/usable_memory.h"
+
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include <fmt/format.h>
+
+namespace millrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "a.mp4 45 %, b.mp4 10 %"
+std::string running_text(const run::BatchProgress& progress, const std::vector<run::BatchJob>& jobs) {
+  constexpr std::size_t most_named = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(progress.running.size(), most_named); ++i) {
+    const auto& [job, run] = progress.running[i];
+    text += fmt::format("{}{}", i > 0 ? ", " : "",
+                        printable(fs::path(jobs[job].source.name).filename().string()));
+    if (run.total && *run.total > 0)
+      text += fmt::format(" {} %", std::min<std::int64_t>(100, 100 * run.frames / *run.total));
+  }
+  if (progress.running.size() > most_named)
+    text += fmt::format(" and {} more", progress.running.size() - most_named);
+  if (progress.failed > 0) text += fmt::format("  {} failed", progress.failed);
+  return text;
+}
+
+Status check_report(const BatchOptions& options, const std::vector<PlannedJob>& jobs) {
+  if (options.run.json.empty()) return {};
+  for (const PlannedJob& job : jobs) {
+    // As an input and as an output: it is to be neither.
+    const std::string output = job.options.output == "null" ? "" : job.options.output;
+    if (!output.empty() &&
+        fs::path(output).lexically_normal() == fs::path(options.run.json).lexically_normal())
+      return usage_error("{}: is both the output of '{}' and --json; give one of them another file", output,
+                         job.options.input);
+  }
+  return check_outputs({{"--json", options.run.json}}, overwrite_if(options.run.force));
+}
+
+// Folders of outputs that are not there yet.
+Status make_folders(const std::vector<PlannedJob>& jobs) {
+  for (const PlannedJob& job : jobs) {
+    const fs::path folder = fs::path(job.options.output).parent_path();
+    if (job.options.output == "null" || folder.empty()) continue;
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error)
+      return usage_error("cannot make the folder '{}': {}; choose another by -o", folder.string(),
+                         error.message());
+  }
+  return {};
+}
+
+Status run_batch(const BatchOptions& options, const Interrupt& interrupt) {
+  const auto machine = machine::inspect_machine();
+  if (!machine) return std::unexpected(machine.error());
+  const int limit = machine->usable.worker_limit;
+  if (options.run.threads > limit)
+    return usage_error("--threads {} is more than the {} that affinity mask, cpuset and quota allow here "
+                       "(millrace machine shows why)",
+                       options.run.threads, limit);
+  std::uint64_t memory = machine::usable_memory() / 2;
+  if (!options.memory.empty()) {
+    const auto bytes = parse_bytes(options.memory);
+    if (!bytes) return std::unexpected(bytes.error());
+    memory = *bytes;
+  }
+  auto planned = plan_jobs(options, limit);
+  if (!planned) return std::unexpected(planned.error());
+  if (Status possible = check_report(options, *planned); !possible) return possible;
+  if (Status made = make_folders(*planned); !made) return made;
+  EarlierWork earlier(options.run.force, options.resume);
+  const auto done_before = earlier.look_at(*planned);
+  if (!done_before) return std::unexpected(done_before.error());
+
+  BatchReport report{.jobs = {}, .memory_bytes = memory};
+  std::vector<run::BatchJob> jobs;
+  std::vector<std::size_t> number_of;  // in the report, by job
+  for (std::size_t j = 0; j < planned->size(); ++j) {
+    const EarlierWork::Found& found = (*done_before)[j];
+    report.jobs.push_back({.planned = &(*planned)[j], .frames_before = found.frames, .skipped = found.done});
+    if (found.done) continue;
+    auto job = batch_job_of((*planned)[j], limit);
+    if (!job) return std::unexpected(job.error());
+    job->options.writer.overwrite = overwrite_if(options.run.force || found.ours);
+    jobs.push_back(std::move(*job));
+    number_of.push_back(j);
+  }
+
+  image::KernelCache cache;
+  if (!options.run.no_profile) cache = image::KernelCache(image::default_kernel_cache_folder());
+  const auto workplace = run::Workplace::make_shared(
+      *machine, options.run.threads > 0 ? options.run.threads : limit, std::move(cache));
+  if (!workplace) return std::unexpected(workplace.error());
+
+  const std::int64_t start = now_ns();
+  ProgressLine line(!options.run.quiet, {.plural = "jobs"});
+  run::BatchOptions how{.memory_bytes = memory, .stop = interrupt.token()};
+  if (options.side_by_side > 0) how.side_by_side = options.side_by_side;
+  how.on_progress = [&](const run::BatchProgress& progress) {
+    line.update(static_cast<std::int64_t>(progress.ended), static_cast<std::int64_t>(progress.jobs),
+                running_text(progress, jobs));
+  };
+  how.before = [&](std::size_t job) -> Status {
+    earlier.note_begun((*planned)[number_of[job]]);
+    return {};
+  };
+  how.after = [&](std::size_t job, const run::RunRecord& record) -> Status {
+    earlier.note_done((*planned)[number_of[job]], record.frames);
+    return {};
+  };
+  run::Batch batch(**workplace, jobs, std::move(how));
+  Status outcome = batch.run();
+  line.clear();
+  for (std::size_t j = 0; j < number_of.size(); ++j)
+    report.jobs[number_of[j]].result = batch.results()[j];
+  report.wall_seconds = seconds(now_ns() - start);
+  report.most_side_by_side = batch.most_side_by_side();
+  report.decisions = batch.explain();
+  report.peak_rss_bytes = peak_rss_bytes();
+
+  if (!options.run.quiet) {
+    for (const std::string& warning : earlier.warnings())
+      print_error("millrace", warning);
+    for (const BatchReport::Job& job : report.jobs)
+      for (const std::string& warning : job.result.record.warnings)
+        print_error("millrace", fmt::format("{}: {}", job.planned->options.input, warning));
+    print_note("{}", to_text(report, options.run.explain));
+  }
+  const int failed = count(report, "failed");
+  for (const BatchReport::Job& job : report.jobs) {
+    if (state_of(job) == "failed")
+      print_error("millrace",
+                  fmt::format("{}: {}", job.planned->options.input, job.result.outcome.error().message));
+  }
+  if (outcome && failed > 0)
+    outcome = failure("{} of {} jobs failed; --resume does them again, and nothing that is done", failed,
+                      report.jobs.size());
+  else if (!outcome)
+    outcome.error().message += "; --resume goes on from there";
+  if (!options.run.json.empty()) {
+    if (Status written =
+            write_json(to_json(report, *machine), options.run.json, overwrite_if(options.run.force));
+        !written && outcome)
+      return written;
+  }
+  return outcome;
+}
+
+}  // namespace
+
+void add_batch_command(CLI::App& app, Action& action) {
+  CLI::App* verb =
+      app.add_subcommand("batch", "Run filter pipelines over many videos, some of them side by side");
+  auto options = std::make_shared<BatchOptions>();
+  BatchOptions& o = *options;
+  verb->add_option(
+          "pipeline_and_inputs", o.words,
+          "a pipeline as `millrace run` takes it, then inputs: files, patterns in quotes ('clips/*.mp4'), "
+          "test:WIDTHxHEIGHT[@FRAMES]; with --job-file none, or the pipeline of jobs without one")
+      ->type_name("PIPELINE INPUT...");
+  verb->add_option("--job-file", o.job_file,
+                   "jobs, written down: TOML (*.toml), or one JSON object a line; - for standard input");
+  verb->add_option("-o,--output", o.output,
+                   "of each job: a pattern with {stem}, {name}, {dir} or {index}, as 'out/{stem}.mkv'; with "
+                   "--suffix a folder; null is the default");
+  verb->add_option(
+      "--suffix", o.suffix,
+      "outputs are called like their inputs with this in the place of .mp4 or the like, in the folder "
+      "of -o, or beside the input");
+  verb->add_flag(overwrite_flag, o.run.force, overwrite_help);
+  verb->add_flag("--resume", o.resume,
+                 "leave out what an earlier batch has done from the same input with the same pipeline and "
+                 "options; do the rest");
+  verb->add_option("--side-by-side", o.side_by_side, "jobs; default: what turns out best")
+      ->check(CLI::Range(1, 4096));
+  verb->add_option("--memory", o.memory,
+                   "what jobs may take together, as 2G; default: half of what is to be had");
+  verb->add_flag("--explain", o.run.explain, "print which jobs ran side by side and why");
+  verb->add_option("--threads", o.run.threads,
+                   "worker threads of all jobs together; default: as many as this process may use")
+      ->check(CLI::Range(1, 4096));
+  verb->add_option("--structure", o.run.structure, "as of millrace run, and so the following");
+  verb->add_option("--fusion", o.run.fusion, "none, pointwise, stencil, all");
+  verb->add_option("--tile", o.run.tile, "WIDTHxHEIGHT; 0 for all of a side");
+  verb->add_option("--isa", o.run.isa, "baseline, sse41, avx2, avx512");
+  verb->add_flag("--no-profile", o.run.no_profile,
+                 "neither use nor keep what runs learn, nor the kernels they compile");
+  verb->add_option("--seed", o.run.seed, "of the search's random choices")->check(not_negative());
+  verb->add_option("--at", o.run.changes, "FRAME:STAGE.PARAMETER=VALUE, in every job; may be repeated")
+      ->take_all();
+  verb->add_option("--planes", o.run.planes, "auto, all, luma");
+  verb->add_option("--on-damage", o.run.on_damage, "stop or skip");
+  verb->add_option("--frames", o.run.frames, "of each input, at most")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  verb->add_option("--loop", o.run.loop, "read each input so many times")->check(CLI::Range(1, 1 << 30));
+  verb->add_option("--json", o.run.json, "write a report to a file, or - for standard output");
+  verb->add_option("--codec", o.run.codec, "h264 or ffv1; default: by the output's name");
+  verb->add_option("--crf", o.run.crf, "quality of H.264, smaller is better")->check(CLI::Range(0, 51));
+  verb->add_option("--decoder-threads", o.run.decoder_threads,
+                   "of each job; default: what fits those side by side")
+      ->check(CLI::Range(1, 256));
+  verb->add_option("--encoder-threads", o.run.encoder_threads,
+                   "of each job; default: as of millrace run, so that outputs are the same")
+      ->check(CLI::Range(1, 256));
+  verb->add_flag("-q,--quiet", o.run.quiet,
+                 "no progress line and no summary; failed jobs are told all the same");
+  verb->callback([&action, options] {
+    action = [options] {
+      const Interrupt interrupt;
+      return interrupt.told(run_batch(*options, interrupt));
+    };
+  });
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,285 @@
+#include "millrace/cli/batch/batch_options.h"
+
+#include "millrace/base/in_quotes.h"
+#include "millrace/base/parse_number.h"
+#include "millrace/image/pipeline/presets.h"
+#include "millrace/run/batch/job_file.h"
+#include "millrace/run/batch/job_names.h"
+#include "millrace/run/codec_threads.h"
+#include "millrace/video/reader.h"
+#include "millrace/video/test_source.h"
+#include "millrace/video/writer.h"
+
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <fmt/ranges.h>
+
+namespace millrace::cli {
+namespace {
+
+using Values = std::vector<std::string>;
+
+// What a job of a job file may say, in the order of the alphabet.
+constexpr std::array<std::string_view, 18> job_keys{
+    "at",     "codec", "crf",       "decoder_threads", "encoder_threads", "frames", "fusion", "input",
+    "isa",    "loop",  "on_damage", "output",          "pipeline",        "planes", "seed",   "structure",
+    "suffix", "tile"};
+
+template <class Number>
+Status read_number(std::string_view key, const Values& values, Number least, Number most, auto& target) {
+  const auto number = values.size() == 1 ? parse_number<Number>(values.front()) : std::nullopt;
+  if (!number || *number < least || *number > most)
+    return usage_error("{} must be a number from {} to {}, not {}", key, least, most,
+                       in_quotes(fmt::format("{}", fmt::join(values, ", "))));
+  target = *number;
+  return {};
+}
+
+// One word of a job file, as the option of the same name.
+Status apply(std::string_view key, const Values& values, RunOptions& options) {
+  const std::map<std::string_view, std::string*> texts{
+      {"codec", &options.codec},   {"fusion", &options.fusion},       {"isa", &options.isa},
+      {"planes", &options.planes}, {"on_damage", &options.on_damage}, {"structure", &options.structure},
+      {"tile", &options.tile}};
+  if (const auto text = texts.find(key); text != texts.end()) {
+    if (values.size() != 1) return usage_error("{} takes one value, not {}", key, values.size());
+    *text->second = values.front();
+    return {};
+  }
+  if (key == "at") options.changes = values;
+  if (key == "crf") return read_number(key, values, 0, 51, options.crf);
+  if (key == "decoder_threads") return read_number(key, values, 1, 256, options.decoder_threads);
+  if (key == "encoder_threads") return read_number(key, values, 1, 256, options.encoder_threads);
+  if (key == "frames")
+    return read_number(key, values, std::int64_t{1}, std::int64_t{1} << 40, options.frames);
+  if (key == "loop") return read_number(key, values, 1, 1 << 30, options.loop);
+  if (key == "seed")
+    return read_number(key, values, std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max(),
+                       options.seed);
+  return {};
+}
+
+// A job before its inputs are expanded and its output is named.
+struct RoughJob {
+  std::string place;  // "jobs.toml:7"; empty for the command line
+  RunOptions options;
+  std::string pipeline;
+  std::vector<std::string> inputs;
+  std::string output;
+  std::string suffix;
+};
+
+std::unexpected<Error> at(const std::string& place, Error error) {
+  if (!place.empty()) error.message = fmt::format("{}: {}", place, error.message);
+  return std::unexpected(std::move(error));
+}
+
+Result<RoughJob> rough_job(const run::JobWords& words, const BatchOptions& common) {
+  RoughJob job{.place = words.place,
+               .options = common.run,
+               .pipeline = common.words.empty() ? "" : common.words.front(),
+               .inputs = {},
+               .output = common.output,
+               .suffix = common.suffix};
+  for (const auto& [key, values] : words.words) {
+    if (Status applied = apply(key, values, job.options); !applied) return at(words.place, applied.error());
+    if (key == "input") job.inputs = values;
+    for (const auto& [name, target] : {std::pair{"pipeline", &job.pipeline}, {"output", &job.output}}) {
+      if (key != name) continue;
+      if (values.size() != 1)
+        return at(words.place, usage_error("{} takes one value, not {}", key, values.size()).error());
+      *target = values.front();
+    }
+    if (key == "suffix" && !values.empty()) job.suffix = values.front();
+  }
+  // What a job says itself takes the place of what is said for all.
+  if (words.words.contains("output") && !words.words.contains("suffix")) job.suffix.clear();
+  if (job.inputs.empty())
+    return at(words.place,
+              usage_error("this job has no input; write input = \"a.mp4\", for example").error());
+  if (job.pipeline.empty())
+    return at(words.place,
+              usage_error("this job has no pipeline; write pipeline = \"@A\", for example").error());
+  return job;
+}
+
+Result<std::vector<RoughJob>> rough_jobs(const BatchOptions& options) {
+  if (options.job_file.empty()) {
+    if (options.words.size() < 2)
+      return usage_error("give a pipeline and inputs, or --job-file; see millrace batch --help");
+    return std::vector{RoughJob{.place = "",
+                                .options = options.run,
+                                .pipeline = options.words.front(),
+                                .inputs = {options.words.begin() + 1, options.words.end()},
+                                .output = options.output,
+                                .suffix = options.suffix}};
+  }
+  if (options.words.size() > 1)
+    return usage_error("with --job-file inputs are written there; leave out {}", in_quotes(options.words[1]));
+  const auto read = run::read_job_file(options.job_file, job_keys);
+  if (!read) return std::unexpected(read.error());
+  std::vector<RoughJob> jobs;
+  for (const run::JobWords& words : *read) {
+    auto job = rough_job(words, options);
+    if (!job) return std::unexpected(job.error());
+    jobs.push_back(std::move(*job));
+  }
+  return jobs;
+}
+
+// Pipelines by what they are called: many jobs have the same.
+class Pipelines {
+ public:
+  Result<image::Pipeline> load(const std::string& word) {
+    if (const auto found = loaded_.find(word); found != loaded_.end()) return found->second;
+    auto pipeline = image::load_pipeline(word);
+    if (pipeline) loaded_.emplace(word, *pipeline);
+    return pipeline;
+  }
+
+ private:
+  std::map<std::string, image::Pipeline> loaded_;
+};
+
+// All that has a say in the bits of the output.
+std::string settings_of(const RunOptions& o, const std::string& pipeline, int worker_limit) {
+  const bool coded = video::is_coded_output(o.output);
+  return fmt::format(
+      "{}; planes {}; at {}; frames {}; loop {}; on damage {}; codec {}; crf {}; encoder threads {}",
+      pipeline, o.planes.empty() ? "auto" : o.planes, fmt::join(o.changes, " "), o.frames.value_or(0), o.loop,
+      o.on_damage, o.codec.empty() ? "by name" : o.codec, o.crf,
+      o.encoder_threads.value_or(run::choose_codec_threads(worker_limit, false, coded).encoder));
+}
+
+std::string absolute(const std::string& name) {
+  if (name.starts_with(video::test_source_prefix)) return name;
+  std::error_code unknown;
+  const auto path = std::filesystem::absolute(name, unknown);
+  return unknown ? name : path.lexically_normal().string();
+}
+
+// Pixels of all its frames, from what costs nothing to know.
+double guessed_pixels(const std::string& input) {
+  if (input.starts_with(video::test_source_prefix)) {
+    const auto spec = video::parse_test_source(input);
+    return spec ? static_cast<double>(spec->format.width) * spec->format.height *
+                      static_cast<double>(spec->frames)
+                : 0;
+  }
+  std::error_code missing;
+  const auto bytes = std::filesystem::file_size(input, missing);
+  if (missing) return 0;
+  constexpr double coded_pixels_a_byte = 60;
+  return static_cast<double>(bytes) * (video::is_coded_input(input) ? coded_pixels_a_byte : 2.0 / 3);
+}
+
+Status check_together(const std::vector<PlannedJob>& jobs) {
+  std::vector<run::JobFiles> files;
+  files.reserve(jobs.size());
+  for (const PlannedJob& job : jobs)
+    files.push_back({job.options.input, job.options.output});
+  return run::check_distinct(files);
+}
+
+}  // namespace
+
+Result<std::vector<PlannedJob>> plan_jobs(const BatchOptions& options, int worker_limit) {
+  auto rough = rough_jobs(options);
+  if (!rough) return std::unexpected(rough.error());
+  std::size_t all = 0;
+  for (RoughJob& job : *rough) {
+    Values expanded;
+    for (const std::string& word : job.inputs) {
+      const auto names = run::expand_input(word);
+      if (!names) return at(job.place, names.error());
+      expanded.insert(expanded.end(), names->begin(), names->end());
+    }
+    job.inputs = std::move(expanded);
+    all += job.inputs.size();
+  }
+  Pipelines pipelines;
+  std::vector<PlannedJob> jobs;
+  jobs.reserve(all);
+  for (const RoughJob& job : *rough) {
+    const auto pipeline = pipelines.load(job.pipeline);
+    if (!pipeline) return at(job.place, pipeline.error());
+    const auto pattern = run::output_pattern(job.output, job.suffix);
+    if (!pattern) return at(job.place, pattern.error());
+    const std::string pipeline_text = image::to_string(*pipeline);
+    for (const std::string& input : job.inputs) {
+      const auto output = run::output_name(*pattern, {input, jobs.size() + 1, all});
+      if (!output) return at(job.place, output.error());
+      PlannedJob planned{.options = job.options, .pipeline = *pipeline, .pipeline_text = pipeline_text};
+      planned.options.pipeline = job.pipeline;
+      planned.options.input = input;
+      planned.options.output = *output;
+      planned.identity = {.settings = settings_of(planned.options, pipeline_text, worker_limit),
+                          .input = absolute(input),
+                          .input_stamp = run::stamp_of(input)};
+      // What is wrong with an option is told now, not after hours.
+      if (const auto job_of = batch_job_of(planned, worker_limit); !job_of)
+        return at(job.place, job_of.error());
+      jobs.push_back(std::move(planned));
+    }
+  }
+  if (Status together = check_together(jobs); !together) return std::unexpected(together.error());
+  return jobs;
+}
+
+Result<run::BatchJob> batch_job_of(const PlannedJob& job, int worker_limit) {
+  RunOptions options = job.options;
+  // How many threads there are for a job changes while it runs; work is divided for all.
+  if (options.threads == 0) options.threads = worker_limit;
+  const auto planes = planes_of(options);
+  if (!planes) return std::unexpected(planes.error());
+  auto run = video_run_options_of(options, job.pipeline, worker_limit);
+  if (!run) return std::unexpected(run.error());
+  run->planes = *planes;
+  if (auto* search = std::get_if<run::SearchOptions>(&run->schedule)) {
+    search->adaptive.freedom.affinities = {machine::AffinityArrangement::free};
+    // What is best beside other jobs is a question of its own.
+    search->fixed.emplace("company", "batch");
+  }
+  run::BatchJob batch_job{.source = run::file_source(options.input),
+                          .sink = run::file_sink(options.output),
+                          .options = std::move(*run),
+                          .kind = "",
+                          .weight = guessed_pixels(options.input)};
+  batch_job.kind = fmt::format("{}; {} {}; {}", job.identity.settings, batch_job.source.coded,
+                               batch_job.sink.coded, options.structure);
+  if (options.frames && batch_job.weight > 0) {
+    if (const auto spec = video::parse_test_source(options.input))
+      batch_job.weight *=
+          std::min(1.0, static_cast<double>(*options.frames) / static_cast<double>(spec->frames));
+  }
+  batch_job.weight *= options.loop;
+  return batch_job;
+}
+
+Result<std::uint64_t> parse_bytes(const std::string& text) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
+  const auto number = parse_number<double>(text.substr(0, digits));
+  std::string unit = text.substr(digits);
+  const bool binary = unit.size() == 3 && unit.ends_with("iB");
+  if (unit.ends_with("iB"))
+    unit.resize(unit.size() - 2);
+  else if (unit.ends_with('B'))
+    unit.pop_back();
+  static constexpr std::string_view units = "kMGTP";
+  const std::size_t power = unit.empty() ? 0 : units.find(unit == "K" ? "k" : unit) + 1;
+  if (!number || *number <= 0 || unit.size() > 1 || (power == 0 && !unit.empty()))
+    return usage_error("--memory {} is no amount of memory; write 1500M or 2G", in_quotes(text));
+  const double bytes = *number * std::pow(binary ? 1024.0 : 1000.0, static_cast<double>(power));
+  if (bytes >= 1e19) return usage_error("--memory {} is too much; write 1500M or 2G", in_quotes(text));
+  return static_cast<std::uint64_t>(bytes);
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,45 @@
+// What the user asked `millrace batch` for, and the jobs that it means.
+#pragma once
+
+#include "millrace/cli/run/run_options.h"
+#include "millrace/image/pipeline/pipeline.h"
+#include "millrace/machine/report/machine_report.h"
+#include "millrace/run/batch/batch.h"
+#include "millrace/run/batch/kept_record.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace millrace::cli {
+
+struct BatchOptions {
+  RunOptions run;                  // what jobs have in common, but for pipeline, input and output
+  std::vector<std::string> words;  // PIPELINE INPUT..., or with a job file nothing or PIPELINE
+  std::string job_file;
+  std::string output;  // a pattern or a folder
+  std::string suffix;
+  std::string memory;    // as "2G"; empty: half of what is to be had
+  int side_by_side = 0;  // 0: chosen
+  bool resume = false;
+};
+
+// A job as it will be run.
+struct PlannedJob {
+  RunOptions options;
+  image::Pipeline pipeline;
+  std::string pipeline_text;  // in one spelling
+  run::JobIdentity identity;
+};
+
+// All jobs, in the order they were given. Usage errors, with file and line where they are from a job file; of
+// what is wrong with the jobs together too: two have one output.
+[[nodiscard]] Result<std::vector<PlannedJob>> plan_jobs(const BatchOptions& options, int worker_limit);
+
+// What a run of it is told.
+[[nodiscard]] Result<run::BatchJob> batch_job_of(const PlannedJob& job, int worker_limit);
+
+// "1500M", "2G", "2GiB", or bytes.
+[[nodiscard]] Result<std::uint64_t> parse_bytes(const std::string& text);
+
+}  // namespace millrace::cli

@@ -1,0 +1,91 @@
+#include "millrace/cli/batch/batch_report.h"
+
+#include "millrace/base/printable.h"
+#include "millrace/cli/run/run_report.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace millrace::cli {
+
+std::int64_t BatchReport::frames() const {
+  std::int64_t sum = 0;
+  for (const Job& job : jobs)
+    sum += job.result.record.frames;
+  return sum;
+}
+
+std::string_view state_of(const BatchReport::Job& job) {
+  if (job.skipped) return "skipped";
+  if (!job.result.begun) return "not begun";
+  if (job.result.outcome) return "done";
+  return job.result.outcome.error().kind == ErrorKind::interrupted ? "interrupted" : "failed";
+}
+
+int count(const BatchReport& report, std::string_view state) {
+  return static_cast<int>(
+      std::ranges::count_if(report.jobs, [&](const auto& job) { return state_of(job) == state; }));
+}
+
+std::string to_text(const BatchReport& report, bool explain) {
+  std::string text;
+  if (explain) {
+    for (const std::string& line : report.decisions)
+      text += printable(line) + "\n";
+    for (const BatchReport::Job& job : report.jobs) {
+      const std::string bound = run::describe_bottleneck(job.result.record);
+      if (!bound.empty()) text += fmt::format("{}: {}", printable(job.planned->options.input), bound);
+    }
+  }
+  text += fmt::format("{} job{}: {} done", report.jobs.size(), report.jobs.size() == 1 ? "" : "s",
+                      count(report, "done"));
+  for (const std::string_view state : {"skipped", "failed", "interrupted", "not begun"})
+    if (const int jobs = count(report, state); jobs > 0) text += fmt::format(", {} {}", jobs, state);
+  const std::int64_t frames = report.frames();
+  if (frames > 0)
+    text +=
+        fmt::format("; {} frames in {:.2f} s: {:.1f} fps, up to {} side by side", frames, report.wall_seconds,
+                    static_cast<double>(frames) / report.wall_seconds, report.most_side_by_side);
+  return text + "\n";
+}
+
+nlohmann::ordered_json to_json(const BatchReport& report, const machine::MachineReport& machine) {
+  nlohmann::ordered_json jobs = nlohmann::ordered_json::array();
+  for (const BatchReport::Job& job : report.jobs) {
+    const RunOptions& options = job.planned->options;
+    nlohmann::ordered_json entry{{"input", options.input},
+                                 {"output", options.output},
+                                 {"pipeline", job.planned->pipeline_text},
+                                 {"state", state_of(job)}};
+    if (job.skipped) entry["frames"] = job.frames_before;
+    if (!job.skipped && job.result.begun) {
+      if (!job.result.outcome) entry["error"] = job.result.outcome.error().message;
+      entry["seconds"] = job.result.seconds;
+      const RunReport run{.pipeline = job.planned->pipeline_text,
+                          .input = options.input,
+                          .output = options.output,
+                          .record = job.result.record};
+      nlohmann::ordered_json record = to_json(run, machine);
+      record.erase("machine");         // once for all
+      record.erase("peak_rss_bytes");  // of the process
+      entry["run"] = std::move(record);
+    }
+    jobs.push_back(std::move(entry));
+  }
+  const std::int64_t frames = report.frames();
+  return {{"jobs", std::move(jobs)},
+          {"done", count(report, "done")},
+          {"skipped", count(report, "skipped")},
+          {"failed", count(report, "failed")},
+          {"frames", frames},
+          {"wall_seconds", report.wall_seconds},
+          {"fps", report.wall_seconds > 0 ? static_cast<double>(frames) / report.wall_seconds : 0},
+          {"most_side_by_side", report.most_side_by_side},
+          {"memory_bytes", report.memory_bytes},
+          {"peak_rss_bytes", report.peak_rss_bytes},
+          {"decisions", report.decisions},
+          {"machine", machine::to_json(machine)}};
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,215 @@
+"""Runs `millrace batch` as a user would and checks what it writes, says and returns.
+
+usage: batch_test.py MILLRACE
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+MILLRACE = sys.argv[1]
+CACHE = tempfile.TemporaryDirectory()
+ENVIRONMENT = os.environ | {"XDG_CACHE_HOME": CACHE.name}
+
+
+class Batch(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_millrace(self, *words, **options):
+        return subprocess.run([MILLRACE, *map(str, words)], capture_output=True, timeout=120, env=ENVIRONMENT,
+                              cwd=self.folder, **options)
+
+    def batch(self, *words, code=0, **options):
+        done = self.run_millrace("batch", *words, **options)
+        self.assertEqual(done.returncode, code, done.stderr.decode())
+        return done
+
+    def refused(self, word, *words, code=2, **options):
+        text = self.batch(*words, code=code, **options).stderr.decode()
+        self.assertEqual(text.count("\n"), 1, text)
+        self.assertIn(word, text)
+
+    def make_clip(self, name, spec="test:64x48@5"):
+        path = self.folder / name
+        path.parent.mkdir(exist_ok=True)
+        done = self.run_millrace("run", "crop(1)", spec, "-o", path, "-q")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return path
+
+    def report(self, *words, code=0):
+        """The batch's --json, jobs by input."""
+        record = json.loads(self.batch(*words, "--json", "-", "-q", code=code).stdout)
+        return record, {job["input"]: job for job in record["jobs"]}
+
+    def test_outputs_are_those_of_single_runs_bit_by_bit(self):
+        clips = [self.make_clip(f"in/{name}", spec) for name, spec in
+                 (("a.mp4", "test:96x64@9"), ("b.mkv", "test:64x48@7,422p10"), ("c.y4m", "test:50x38@5"))]
+        for suffix in ".mp4", ".mkv", ".y4m":
+            if suffix == ".mp4":
+                clips_for_suffix = [clips[0], clips[2]]
+            else:
+                clips_for_suffix = clips
+            for side_by_side in "1", "3":
+                out = f"out{side_by_side}"
+                self.batch("@B", *clips_for_suffix, "-o", out, "--suffix", suffix, "--side-by-side", side_by_side)
+                for clip in clips_for_suffix:
+                    single = self.folder / f"single{suffix}"
+                    self.run_millrace("run", "@B", clip, "-o", single, "-y")
+                    batch = self.folder / out / f"{clip.stem}{suffix}"
+                    self.assertEqual(single.read_bytes(), batch.read_bytes(), f"{clip} {suffix}")
+
+    def test_patterns_are_expanded_and_a_failed_job_stops_no_other(self):
+        for name in "a.mp4", "b.mp4", "d.mp4":
+            self.make_clip(f"in/{name}")
+        (self.folder / "in/c.mp4").write_bytes(b"no video")
+        done = self.batch("blur", "in/*.mp4", "-o", "out/{stem}.mkv", code=1)
+        text = done.stderr.decode()
+        self.assertEqual(sorted(path.name for path in (self.folder / "out").glob("*.mkv")), ["a.mkv", "b.mkv", "d.mkv"])
+        self.assertIn("4 jobs: 3 done, 1 failed; 15 frames", text)
+        lines = text.splitlines()
+        self.assertTrue(lines[-2].startswith("millrace: in/c.mp4: "), text)
+        self.assertIn("1 of 4 jobs failed", lines[-1])
+
+    def test_the_record_has_an_entry_a_job_as_run_writes_it(self):
+        record, jobs = self.report("blur", "test:32x32@3", "test:64x48@4", "missing.mp4", code=1)
+        self.assertEqual([job["input"] for job in record["jobs"]], ["test:32x32@3", "test:64x48@4", "missing.mp4"])
+        single = json.loads(self.run_millrace("run", "blur", "test:64x48@4", "-q", "--json", "-").stdout)
+        entry = jobs["test:64x48@4"]
+        self.assertEqual(set(entry["run"]) | {"machine", "peak_rss_bytes"}, set(single))
+        self.assertEqual(entry["run"]["frames"], 4)
+        self.assertEqual(entry["state"], "done")
+        self.assertEqual(jobs["missing.mp4"]["state"], "failed")
+        self.assertIn("missing.mp4", jobs["missing.mp4"]["error"])
+        self.assertEqual((record["done"], record["failed"], record["frames"]), (2, 1, 7))
+
+    def test_job_files_of_both_kinds_do_the_same(self):
+        self.make_clip("a.mkv")
+        (self.folder / "jobs.toml").write_text('''
+            pipeline = "blur"
+            output = "toml-{index}.mkv"
+            [[job]]
+            input = "a.mkv"
+            [[job]]
+            input = ["test:32x32@3", "test:32x32@4"]
+            pipeline = "@A"
+            frames = 2
+            ''')
+        lines = "\n".join(map(json.dumps, (
+            {"input": "a.mkv", "pipeline": "blur", "output": "json-1.mkv"},
+            {"input": "test:32x32@3", "output": "json-2.mkv", "frames": 2},
+            {"input": "test:32x32@4", "output": "json-3.mkv", "frames": 2})))
+        self.batch("--job-file", "jobs.toml")
+        self.batch("@A", "--job-file", "-", input=lines.encode())
+        for number in "123":
+            self.assertEqual((self.folder / f"toml-{number}.mkv").read_bytes(),
+                             (self.folder / f"json-{number}.mkv").read_bytes())
+
+    def test_what_is_wrong_is_told_before_anything_begins(self):
+        self.make_clip("a.mp4")
+        (self.folder / "sub").mkdir()
+        self.make_clip("sub/a.mp4")
+        before = sorted(self.folder.rglob("*"))
+        self.refused("both 'a.mp4' and 'sub/a.mp4'", "blur", "a.mp4", "sub/a.mp4", "-o", "{stem}.mkv")
+        self.refused("is an input", "blur", "a.mp4", "sub/a.mp4", "-o", "{dir}/{stem}.mp4", "-y")
+        self.refused("did you mean 'stem'", "blur", "a.mp4", "-o", "{sten}.mkv")
+        self.refused("no file matches", "blur", "*.avi")
+        self.refused("is a folder", "blur", "sub")
+        self.refused("add --suffix", "blur", "a.mp4", "-o", "sub")
+        self.refused("unknown filter", "blurr", "a.mp4")
+        self.refused("give a pipeline and inputs", "blur")
+        self.refused("unknown codec", "blur", "a.mp4", "--codec", "h265")
+        self.refused("--memory", "blur", "a.mp4", "--memory", "much")
+        self.refused("standard output", "blur", "a.mp4", "-o", "-")
+        (self.folder / "jobs.toml").write_text('[[job]]\ninput = "a.mp4"\npipeline = "blur"\ncrf = 99\n')
+        self.refused("jobs.toml:1: crf must be a number from 0 to 51", "--job-file", "jobs.toml")
+        (self.folder / "jobs.toml").write_text('[[job]]\ninput = "a.mp4"\npipelin = "blur"\n')
+        self.refused("jobs.toml:3: a job has no 'pipelin'; did you mean 'pipeline'?", "--job-file", "jobs.toml")
+        (self.folder / "jobs.toml").unlink()
+        self.assertEqual(sorted(self.folder.rglob("*")), before)
+
+    def test_outputs_that_exist_are_left_alone_unless_told_otherwise(self):
+        self.make_clip("a.mp4")
+        output = self.folder / "a.mkv"
+        output.write_text("precious")
+        self.refused("exists; add -y to overwrite, or --resume", "blur", "a.mp4", "-o", "{stem}.mkv")
+        self.refused("no earlier batch is known to have made it", "blur", "a.mp4", "-o", "{stem}.mkv", "--resume")
+        self.assertEqual(output.read_text(), "precious")
+        self.batch("blur", "a.mp4", "-o", "{stem}.mkv", "-y")
+        self.assertNotEqual(output.read_bytes(), b"precious")
+
+    def test_resume_leaves_out_what_is_done_and_does_again_what_has_changed(self):
+        for name in "a.mp4", "b.mp4", "c.mp4":
+            self.make_clip(name)
+        words = "blur", "*.mp4", "-o", "out/{stem}.mkv", "--resume"
+
+        def states(*options):
+            return {name: job["state"] for name, job in self.report(*words, *options)[1].items()}
+
+        self.assertEqual(set(states().values()), {"done"})
+        self.assertEqual(set(states().values()), {"skipped"})
+        self.make_clip("d.mp4")
+        (self.folder / "a.mp4").unlink()
+        self.make_clip("a.mp4", "test:64x48@6")
+        (self.folder / "out/b.mkv").unlink()
+        self.assertEqual(states(), {"a.mp4": "done", "b.mp4": "done", "c.mp4": "skipped", "d.mp4": "done"})
+        with open(self.folder / "out/c.mkv", "ab") as damaged:
+            damaged.write(b"x")
+        self.assertEqual({name for name, state in states().items() if state == "done"}, {"c.mp4"})
+        self.assertEqual(set(states("--planes", "luma").values()), {"done"})
+        self.assertEqual(self.report(*words, "--planes", "luma")[1]["a.mp4"]["frames"], 6)
+
+    def test_failed_jobs_are_done_again_by_resume(self):
+        self.make_clip("a.mp4")
+        (self.folder / "b.mp4").write_bytes(b"no video")
+        words = "blur", "a.mp4", "b.mp4", "-o", "{stem}.mkv", "--resume"
+        self.batch(*words, code=1)
+        (self.folder / "b.mp4").unlink()
+        self.make_clip("b.mp4")
+        jobs = self.report(*words)[1]
+        self.assertEqual({name: job["state"] for name, job in jobs.items()}, {"a.mp4": "skipped", "b.mp4": "done"})
+
+    def test_an_interrupt_leaves_whole_outputs_only_and_resume_goes_on(self):
+        words = ["blur", "test:32x32@3", "test:128x96@100000,seed=7", "-o", "{index}.mkv", "--codec", "h264"]
+        child = subprocess.Popen([MILLRACE, "batch", *words, "--side-by-side", "2"], env=ENVIRONMENT, cwd=self.folder,
+                                 stderr=subprocess.PIPE)
+        end = time.monotonic() + 60
+        while not (self.folder / "1.mkv").exists() and time.monotonic() < end:
+            time.sleep(0.01)
+        child.send_signal(signal.SIGINT)
+        text = child.communicate(timeout=60)[1].decode()
+        self.assertEqual(child.returncode, 130, text)
+        self.assertIn("2 jobs: 1 done, 1 interrupted", text)
+        self.assertIn("interrupted after 1 of 2 jobs; --resume goes on from there", text)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), [".millrace-batch.jsonl", "1.mkv"])
+        words[2] = "test:128x96@20,seed=7"
+        jobs = self.report(*words, "--resume")[1]
+        self.assertEqual([job["state"] for job in jobs.values()], ["skipped", "done"])
+
+    def test_many_jobs_run_in_little_memory(self):
+        record, _ = self.report("blur", *(f"test:64x48@3,seed={seed}" for seed in range(12)), "--memory", "1")
+        self.assertEqual(record["done"], 12)
+        self.assertEqual(record["memory_bytes"], 1)
+
+    def test_it_explains_what_ran_beside_what(self):
+        text = self.batch("blur", "test:64x48@30", "test:64x48@31", "test:64x48@32", "--explain").stderr.decode()
+        self.assertIn("side by side", text)
+        self.assertIn("thread", text)
+        self.assertIn("3 jobs: 3 done; 93 frames", text)
+
+    def test_a_misspelt_verb_is_guessed(self):
+        done = self.run_millrace("bacth", "blur", "a.mp4")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("did you mean 'batch'?", done.stderr.decode())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,336 @@
+#include "millrace/run/batch/batch.h"
+
+#include "millrace/base/clock.h"
+#include "millrace/run/batch/run_memory.h"
+#include "millrace/run/codec_threads.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <ctime>
+#include <exception>
+#include <iterator>
+#include <new>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace millrace::run {
+namespace {
+
+constexpr std::size_t most_decisions_kept = 300;
+constexpr auto tick = std::chrono::milliseconds(100);
+constexpr double slice_seconds = 2;   // long jobs are looked at so often
+constexpr double busy_seconds = 0.4;  // over which it is averaged
+
+std::int64_t process_cpu_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return nanoseconds(time);
+}
+
+double pixels_of(const video::FrameFormat& format) {
+  return static_cast<double>(format.width) * static_cast<double>(format.height);
+}
+
+// Before a job of its kind has told.
+Bottleneck guessed_bound(const BatchJob& job) {
+  if (job.sink.coded) return Bottleneck::output;
+  return job.source.coded ? Bottleneck::input : Bottleneck::processing;
+}
+
+}  // namespace
+
+// A job that runs. The batch's own thread, but for what says otherwise.
+struct Batch::Active {
+  std::size_t job = 0;
+  int kind = 0;
+  Bottleneck bound = Bottleneck::none;
+  int decoder_threads = 0;
+  std::int64_t begun_ns = 0;
+  // Since the last slice, or the begin.
+  std::int64_t slice_ns = 0;
+  std::int64_t slice_frames = 0;
+  double side_by_side_seconds = 0;
+  std::array<double, bottlenecks> beside_seconds{};
+
+  std::unique_ptr<VideoRun> run;
+  // With the mutex held:
+  std::optional<video::FrameFormat> format;
+  std::uint64_t memory_bytes = 0;
+  bool over = false;
+  Status outcome;
+
+  std::jthread thread;
+};
+
+Batch::Batch(Workplace& workplace, std::vector<BatchJob> jobs, BatchOptions options)
+    : workplace_(workplace), jobs_(std::move(jobs)), options_(std::move(options)), results_(jobs_.size()),
+      policy_(workplace.threads(), options_.side_by_side), memory_(options_.memory_bytes) {
+  std::map<std::string, int> numbers;
+  for (std::size_t j = 0; j < jobs_.size(); ++j) {
+    const auto [place, added] = numbers.emplace(jobs_[j].kind, static_cast<int>(kinds_.size()));
+    if (added) kinds_.push_back({.bound = guessed_bound(jobs_[j])});
+    Kind& kind = kinds_[static_cast<std::size_t>(place->second)];
+    kind.waiting.push_back(j);
+    kind.weight += jobs_[j].weight;
+    kind_of_.push_back(place->second);
+  }
+  // Of jobs of one weight the first begins first.
+  for (Kind& kind : kinds_) {
+    std::ranges::reverse(kind.waiting);
+    std::ranges::stable_sort(kind.waiting, {}, [this](std::size_t job) { return jobs_[job].weight; });
+  }
+}
+
+Batch::~Batch() = default;
+
+Status Batch::run() {
+  start_ns_ = accounted_ns_ = changed_ns_ = busy_since_ns_ = now_ns();
+  busy_cpu_ns_ = process_cpu_ns();
+  const std::stop_callback wake(options_.stop, [this] {
+    const std::scoped_lock lock(mutex_);
+    ++events_;
+    happened_.notify_all();
+  });
+  for (;;) {
+    account();
+    collect();
+    measure_busy();
+    stopped_ = options_.stop.stop_requested();
+    begin_jobs();
+    if (active_.empty()) break;
+    report();
+    std::unique_lock lock(mutex_);
+    happened_.wait_for(lock, tick, [this] { return events_ > 0; });
+    events_ = 0;
+  }
+  report();
+  if (stopped_ && ended_ < jobs_.size())
+    return std::unexpected(Error{ErrorKind::interrupted, fmt::format("interrupted after {} of {} jobs",
+                                                                     ended_ - failed_, jobs_.size())});
+  return {};
+}
+
+// What has passed since the last call, to every job that runs.
+void Batch::account() {
+  const std::int64_t now = now_ns();
+  const double passed = seconds(now - std::exchange(accounted_ns_, now));
+  std::array<double, bottlenecks> by_bound{};
+  for (const Active& active : active_)
+    by_bound[static_cast<std::size_t>(active.bound)] += 1;
+  for (Active& active : active_) {
+    active.side_by_side_seconds += passed * static_cast<double>(active_.size());
+    for (std::size_t b = 0; b < bottlenecks; ++b) {
+      const double self = b == static_cast<std::size_t>(active.bound) ? 1 : 0;
+      active.beside_seconds[b] += passed * (by_bound[b] - self);
+    }
+    if (seconds(now - active.slice_ns) > slice_seconds) observe(active, false);
+  }
+}
+
+void Batch::observe(Active& active, bool ended) {
+  const std::int64_t now = now_ns();
+  const double duration = seconds(now - active.slice_ns);
+  const std::int64_t frames = active.run->progress().frames;
+  std::optional<video::FrameFormat> format;
+  {
+    const std::scoped_lock lock(mutex_);
+    format = active.format;
+  }
+  if (format && duration > 0 && (ended || frames > active.slice_frames)) {
+    BatchSlice slice{.kind = active.kind,
+                     .bound = active.bound,
+                     .pixels = static_cast<double>(frames - active.slice_frames) * pixels_of(*format),
+                     .seconds = duration,
+                     .side_by_side = std::max(1.0, active.side_by_side_seconds / duration)};
+    for (std::size_t b = 0; b < bottlenecks; ++b)
+      slice.beside[b] = active.beside_seconds[b] / duration;
+    policy_.observe(slice);
+  }
+  active.slice_ns = now;
+  active.slice_frames = frames;
+  active.side_by_side_seconds = 0;
+  active.beside_seconds = {};
+}
+
+// What has ended.
+void Batch::collect() {
+  for (auto active = active_.begin(); active != active_.end();) {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (!active->over) {
+        ++active;
+        continue;
+      }
+    }
+    if (active->thread.joinable()) active->thread.join();
+    end(*active);
+    active = active_.erase(active);
+  }
+}
+
+void Batch::end(Active& active) {
+  BatchResult& result = results_[active.job];
+  result.outcome = std::move(active.outcome);
+  result.record = active.run->record();
+  result.seconds = seconds(now_ns() - active.begun_ns);
+  changed_ns_ = now_ns();
+  Kind& kind = kinds_[static_cast<std::size_t>(active.kind)];
+  if (active.memory_bytes > 0) kind.memory_bytes = active.memory_bytes;
+  if (!result.outcome && result.outcome.error().kind == ErrorKind::interrupted) return;
+  ++ended_;
+  weight_done_ += jobs_[active.job].weight;
+  if (!result.outcome) {
+    ++failed_;
+    return;
+  }
+  observe(active, true);
+  kind.bound = bottleneck_of(result.record);
+}
+
+void Batch::measure_busy() {
+  const std::int64_t now = now_ns();
+  const double passed = seconds(now - busy_since_ns_);
+  if (passed < busy_seconds) return;
+  const std::int64_t cpu = process_cpu_ns();
+  busy_ = std::min(1.0, seconds(cpu - busy_cpu_ns_) / passed / workplace_.machine().usable.worker_limit);
+  busy_since_ns_ = now;
+  busy_cpu_ns_ = cpu;
+}
+
+BatchView Batch::view() const {
+  BatchView view{
+      .memory_left = memory_.left(), .busy = busy_, .seconds_unchanged = seconds(now_ns() - changed_ns_)};
+  for (const Active& active : active_)
+    view.running.push_back({active.bound, active.format ? pixels_of(*active.format) : 0});
+  double left = 0;
+  for (std::size_t k = 0; k < kinds_.size(); ++k) {
+    const Kind& kind = kinds_[k];
+    if (kind.waiting.empty()) continue;
+    left += kind.weight;
+    view.waiting.push_back({.kind = static_cast<int>(k),
+                            .bound = kind.bound,
+                            .jobs = std::ssize(kind.waiting),
+                            .heaviest = jobs_[kind.waiting.back()].weight,
+                            .all = kind.weight,
+                            .memory_bytes = kind.memory_bytes});
+  }
+  if (weight_done_ > 0) view.seconds_left = left / weight_done_ * seconds(now_ns() - start_ns_);
+  return view;
+}
+
+void Batch::begin_jobs() {
+  for (;;) {
+    BatchDecision decision;
+    {
+      const std::scoped_lock lock(mutex_);  // formats are written by the threads of jobs
+      decision = policy_.decide(view());
+    }
+    workplace_.shared_workers().limit_each(decision.threads_each);
+    if (stopped_ || !decision.begin) return;
+    begin(*decision.begin, decision);
+  }
+}
+
+void Batch::begin(int number, const BatchDecision& decision) {
+  Kind& kind = kinds_[static_cast<std::size_t>(number)];
+  const std::size_t job = kind.waiting.back();
+  kind.waiting.pop_back();
+  kind.weight -= jobs_[job].weight;
+  BatchJob& todo = jobs_[job];
+  changed_ns_ = now_ns();
+
+  Active& active = active_.emplace_back();
+  active.job = job;
+  active.kind = number;
+  active.bound = kind.bound;
+  active.begun_ns = active.slice_ns = changed_ns_;
+  if (decisions_.size() < most_decisions_kept)
+    decisions_.push_back(fmt::format("{:.2f} s: {}, {} side by side, {} thread{} each{}{}",
+                                     seconds(changed_ns_ - start_ns_), todo.source.name, active_.size(),
+                                     decision.threads_each, decision.threads_each == 1 ? "" : "s",
+                                     decision.why.empty() ? "" : ": ", decision.why));
+  else
+    ++decisions_left_out_;
+  most_side_by_side_ = std::max(most_side_by_side_, static_cast<int>(active_.size()));
+
+  VideoRunOptions options = todo.options;
+  options.stop = options_.stop;
+  options.keep_stopped = false;
+  options.start_ns = changed_ns_;
+  if (!options.decoder_threads) options.decoder_threads = decision.decoder_threads;
+  active.decoder_threads = todo.source.coded ? *options.decoder_threads : 0;
+  // What it will take is known when it is open: then it waits for its turn, before it reads on.
+  VideoSource source = todo.source;
+  source.open = [this, &active, open = todo.source.open](
+                    const video::ReaderOptions& how) -> Result<std::unique_ptr<video::FrameReader>> {
+    auto reader = open(how);
+    if (!reader || active.format) return reader;
+    const BatchJob& own = jobs_[active.job];
+    const CodecThreads chosen =
+        choose_codec_threads(workplace_.machine().usable.worker_limit, own.source.coded, own.sink.coded);
+    const std::uint64_t bytes = run_memory_bytes(
+        {.format = (*reader)->format(),
+         .decoder_threads = active.decoder_threads,
+         .encoder_threads = own.sink.coded ? own.options.encoder_threads.value_or(chosen.encoder) : 0});
+    if (Status taken = memory_.take(bytes, how.stop); !taken) return std::unexpected(taken.error());
+    const std::scoped_lock lock(mutex_);
+    active.format = (*reader)->format();
+    active.memory_bytes = bytes;
+    ++events_;
+    happened_.notify_all();
+    return reader;
+  };
+  active.run = std::make_unique<VideoRun>(workplace_, std::move(source), todo.sink, std::move(options));
+  results_[job].begun = true;
+  try {
+    active.thread = std::jthread([this, &active] { run_job(active); });
+  } catch (const std::system_error&) {
+    // By this thread then, which nobody else waits for.
+    run_job(active);
+  }
+}
+
+void Batch::run_job(Active& active) {
+  Status outcome = guarded_run(active);
+  if (active.memory_bytes > 0) memory_.give_back(active.memory_bytes);
+  const std::scoped_lock lock(mutex_);
+  active.outcome = std::move(outcome);
+  active.over = true;
+  ++events_;
+  happened_.notify_all();
+}
+
+// No exception may end the thread, and with it all other jobs.
+Status Batch::guarded_run(Active& active) {
+  try {
+    if (options_.before) {
+      if (Status ready = options_.before(active.job); !ready) return ready;
+    }
+    if (Status done = active.run->run(); !done) return done;
+    return options_.after ? options_.after(active.job, active.run->record()) : Status();
+  } catch (const std::bad_alloc&) {
+    return failure("out of memory; let fewer run side by side, or give them less: --memory");
+  } catch (const std::exception& error) {
+    return failure("{}", error.what());
+  }
+}
+
+void Batch::report() {
+  if (!options_.on_progress) return;
+  BatchProgress progress{.jobs = jobs_.size(), .ended = ended_, .failed = failed_, .running = {}};
+  for (const Active& active : active_)
+    progress.running.push_back({active.job, active.run->progress()});
+  options_.on_progress(progress);
+}
+
+std::vector<std::string> Batch::explain() const {
+  std::vector<std::string> lines = decisions_;
+  if (decisions_left_out_ > 0) lines.push_back(fmt::format("and {} more", decisions_left_out_));
+  std::ranges::copy(policy_.explain(), std::back_inserter(lines));
+  return lines;
+}
+
+}  // namespace millrace::run

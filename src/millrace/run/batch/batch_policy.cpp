@@ -1,0 +1,280 @@
+#include "millrace/run/batch/batch_policy.h"
+
+#include "millrace/run/codec_threads.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace millrace::run {
+namespace {
+
+// Before anything is measured.
+constexpr double beside_same = 0.97;
+constexpr double beside_other = 1.03;
+constexpr double prior_seconds = 1;     // that this counts for
+constexpr double most_remembered = 20;  // seconds: what is older fades
+
+// Frames of more pixels keep more threads busy, and fewer of them find room in the caches.
+constexpr double pixels_a_thread = 500'000;
+constexpr double most_threads_guessed = 8;
+
+constexpr double idle_below = 0.9;       // of the CPUs: another job would find room
+constexpr double settled_seconds = 0.5;  // after jobs began or ended, before how busy it is tells anything
+constexpr double trusted_seconds = 2;    // of slices, before they are compared
+constexpr double worth = 0.02;           // less of a difference is none
+constexpr double trial_horizon = 40;     // seconds left before fewer side by side are tried
+constexpr int trial_every = 4;           // jobs that are begun
+constexpr int fewest_for_trials = 12;    // jobs left
+constexpr double alike = 0.01;           // company that is as good
+// A job that takes so much of its share of what is left would end last were it not begun now.
+constexpr double longest_share = 0.7;
+
+std::size_t index(Bottleneck bound) { return static_cast<std::size_t>(bound); }
+
+double mean_pixels(const BatchView& view) {
+  double sum = 0;
+  int known = 0;
+  for (const RunningJob& job : view.running) {
+    if (job.frame_pixels <= 0) continue;
+    sum += job.frame_pixels;
+    ++known;
+  }
+  return known > 0 ? sum / known : 0;
+}
+
+// Relative cost of a pixel, of kinds that nobody has seen run.
+double guessed_cost(Bottleneck bound) {
+  switch (bound) {
+  case Bottleneck::output:
+    return 8;
+  case Bottleneck::input:
+    return 3;
+  case Bottleneck::processing:
+  case Bottleneck::none:
+    break;
+  }
+  return 1;
+}
+
+int jobs_in(const BatchView& view) {
+  std::int64_t sum = std::ssize(view.running);
+  for (const WaitingKind& kind : view.waiting)
+    sum += kind.jobs;
+  return static_cast<int>(std::min<std::int64_t>(sum, 1 << 20));
+}
+
+}  // namespace
+
+std::string_view name_of(Bottleneck bound) {
+  switch (bound) {
+  case Bottleneck::input:
+    return "decoding";
+  case Bottleneck::processing:
+    return "filters";
+  case Bottleneck::output:
+    return "encoding";
+  case Bottleneck::none:
+    break;
+  }
+  return "nothing in particular";
+}
+
+void BatchPolicy::Mean::add(double sample, double duration) {
+  seconds = std::min(seconds, most_remembered);
+  value = (value * seconds + sample * duration) / (seconds + duration);
+  seconds += duration;
+}
+
+BatchPolicy::BatchPolicy(int threads, std::optional<int> side_by_side)
+    : threads_(std::max(1, threads)), fixed_(side_by_side) {
+  for (std::size_t a = 0; a < bottlenecks; ++a) {
+    for (std::size_t b = 0; b < bottlenecks; ++b)
+      beside_[a][b].add(a == b ? beside_same : beside_other, prior_seconds);
+  }
+}
+
+void BatchPolicy::observe(const BatchSlice& slice) {
+  if (!(slice.pixels > 0) || !(slice.seconds > 0) || !(slice.side_by_side >= 1)) return;
+  const double machine_seconds = slice.seconds / slice.side_by_side / slice.pixels;
+  const double speed = first_.try_emplace(slice.kind, machine_seconds).first->second / machine_seconds;
+  const double jobs = std::round(slice.side_by_side);
+  if (std::abs(slice.side_by_side - jobs) < 0.2) speeds_[static_cast<int>(jobs)].add(speed, slice.seconds);
+  for (std::size_t b = 0; b < bottlenecks; ++b) {
+    if (slice.beside[b] > 0)
+      beside_[index(slice.bound)][b].add(speed, slice.seconds * std::min(1.0, slice.beside[b]));
+  }
+}
+
+double BatchPolicy::speed_of(int side_by_side) const {
+  const auto found = speeds_.find(side_by_side);
+  return found == speeds_.end() || found->second.seconds < trusted_seconds ? 0 : found->second.value;
+}
+
+double BatchPolicy::speed_beside(Bottleneck a, Bottleneck b) const {
+  return beside_[index(a)][index(b)].value;
+}
+
+// Short clips of small frames: a job for each thread. Large frames: fewer jobs, which share the caches and
+// the memory, with more threads each; but two, so that one works while the other begins or ends.
+int BatchPolicy::guess(const BatchView& view) const {
+  const double pixels = mean_pixels(view);
+  const int least = std::min(2, threads_);
+  if (pixels <= 0) return least;  // the first jobs tell
+  const double each = std::clamp(std::round(pixels / pixels_a_thread), 1.0, most_threads_guessed);
+  return std::max(least, static_cast<int>(threads_ / each));
+}
+
+// Changes the number of jobs side by side by what was measured; says why.
+std::string BatchPolicy::revise(const BatchView& view) {
+  const int before = target_;
+  if (from_guess_) target_ = guess(view);
+  const int jobs = static_cast<int>(std::ssize(view.running));
+  if (jobs != target_ || view.waiting.empty() || view.seconds_unchanged < settled_seconds)
+    return from_guess_ && before != target_ && mean_pixels(view) > 0
+               ? fmt::format("{} side by side for frames of {:.1f} million pixels and {} threads", target_,
+                             mean_pixels(view) * 1e-6, threads_)
+               : "";
+  const double now = speed_of(target_);
+  const auto become = [&](int target) {
+    from_guess_ = false;
+    return std::exchange(target_, target);
+  };
+  for (const int other : {nearest_tried(-1), nearest_tried(1)}) {
+    if (other == 0 || now == 0 || speed_of(other) <= now * (1 + worth)) continue;
+    const int was = become(other);
+    return fmt::format("{} side by side: {} were slower ({:.2f} for {:.2f})", target_, was, now,
+                       speed_of(target_));
+  }
+  // One step is judged before the next, and what was no better is not tried again.
+  if ((from_guess_ || now > 0) && nearest_tried(1) == 0 && view.busy && *view.busy < idle_below &&
+      target_ < 2 * threads_ + 1) {
+    const double filled = target_ / std::max(*view.busy, 0.5);
+    const int step = std::max(1, static_cast<int>(std::ceil((filled - target_) / 2)));
+    const int was = become(std::min(target_ + step, 2 * threads_ + 1));
+    return fmt::format("{} side by side: with {} only {:.0f} % of the CPUs were busy", target_, was,
+                       100 * *view.busy);
+  }
+  if (now > 0 && target_ > 1 && view.seconds_left > trial_horizon && nearest_tried(-1) == 0 &&
+      mean_pixels(view) > pixels_a_thread) {
+    become(target_ - 1);
+    return fmt::format("{} side by side, to see whether large frames go faster so", target_);
+  }
+  return "";
+}
+
+// Of the numbers of jobs that were tried, the nearest one below or above what is now; 0: none.
+int BatchPolicy::nearest_tried(int direction) const {
+  int nearest = 0;
+  for (const auto& [jobs, mean] : speeds_) {
+    const bool beyond = direction < 0 ? jobs < target_ : jobs > target_;
+    if (beyond && speed_of(jobs) > 0 && (nearest == 0 || direction < 0)) nearest = jobs;
+  }
+  return nearest;
+}
+
+double BatchPolicy::seconds_of(const WaitingKind& kind, double pixels) const {
+  if (const auto found = first_.find(kind.kind); found != first_.end()) return pixels * found->second;
+  double mean = 0;
+  for (const auto& [other, cost] : first_)
+    mean += cost / static_cast<double>(first_.size());
+  return pixels * (mean > 0 ? mean : guessed_cost(kind.bound));
+}
+
+double BatchPolicy::company(Bottleneck bound, const std::vector<RunningJob>& running) const {
+  if (running.empty()) return 1;
+  double sum = 0;
+  for (const RunningJob& job : running)
+    sum += (speed_beside(bound, job.bound) + speed_beside(job.bound, bound)) / 2;
+  return sum / static_cast<double>(running.size());
+}
+
+// Now and then, where much is left, what has not been beside what runs: a guess may be wrong.
+const WaitingKind* BatchPolicy::try_company(const BatchView& view,
+                                            const std::function<bool(const WaitingKind&)>& fits) const {
+  if (view.running.empty() || begun_ % trial_every != 0 || jobs_in(view) < fewest_for_trials) return nullptr;
+  for (const WaitingKind& kind : view.waiting) {
+    const Bottleneck beside = view.running.front().bound;
+    const bool tried = beside_[index(kind.bound)][index(beside)].seconds > prior_seconds + trusted_seconds;
+    if (!tried && fits(kind)) return &kind;
+  }
+  return nullptr;
+}
+
+const WaitingKind* BatchPolicy::choose(const BatchView& view, std::string& why) const {
+  const std::function<bool(const WaitingKind&)> fits = [&](const WaitingKind& kind) {
+    return view.running.empty() || kind.memory_bytes <= view.memory_left;
+  };
+  const WaitingKind* longest = nullptr;
+  const WaitingKind* best = nullptr;
+  double all = 0;
+  for (const WaitingKind& kind : view.waiting) {
+    all += seconds_of(kind, kind.all);
+    if (!fits(kind)) continue;
+    const double seconds = seconds_of(kind, kind.heaviest);
+    if (longest == nullptr || seconds > seconds_of(*longest, longest->heaviest)) longest = &kind;
+    const double gain =
+        best == nullptr ? 0 : company(kind.bound, view.running) - company(best->bound, view.running);
+    if (best == nullptr || gain > alike || (gain > -alike && seconds > seconds_of(*best, best->heaviest)))
+      best = &kind;
+  }
+  if (best == nullptr) return nullptr;
+  if (seconds_of(*longest, longest->heaviest) * target_ > longest_share * all) {
+    if (longest != best) why = "the longest that is left";
+    return longest;
+  }
+  if (const WaitingKind* untried = try_company(view, fits); untried != nullptr) {
+    why = fmt::format("bound by {}, to see how that goes", name_of(untried->bound));
+    return untried;
+  }
+  if (!view.running.empty())
+    why = fmt::format("bound by {}, {:.2f} beside what runs", name_of(best->bound),
+                      company(best->bound, view.running));
+  return best;
+}
+
+BatchDecision BatchPolicy::decide(const BatchView& view) {
+  BatchDecision decision;
+  if (fixed_)
+    target_ = std::max(1, *fixed_);
+  else
+    decision.why = revise(view);
+  decision.side_by_side = target_;
+  const int running = static_cast<int>(std::ssize(view.running));
+  if (running < target_ && !view.waiting.empty()) {
+    std::string why;
+    if (const WaitingKind* chosen = choose(view, why)) {
+      ++begun_;
+      decision.begin = chosen->kind;
+      if (!why.empty()) decision.why += (decision.why.empty() ? "" : "; ") + why;
+    } else if (decision.why.empty()) {
+      decision.why = "no room in memory for another";
+    }
+  }
+  // In the end few are left, which then share all threads.
+  const int share = std::max(1, std::min(target_, jobs_in(view)));
+  decision.threads_each = (threads_ + share - 1) / share;
+  decision.decoder_threads = choose_codec_threads(decision.threads_each, true, false).decoder;
+  return decision;
+}
+
+std::vector<std::string> BatchPolicy::explain() const {
+  std::vector<std::string> lines;
+  for (const auto& [jobs, mean] : speeds_)
+    lines.push_back(fmt::format("{} side by side: relative speed {:.2f} in {:.1f} s of jobs", jobs,
+                                mean.value, mean.seconds));
+  for (int a = 0; a < bottlenecks; ++a) {
+    for (int b = 0; b < bottlenecks; ++b) {
+      const Mean& mean = beside_[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)];
+      if (mean.seconds <= prior_seconds) continue;
+      lines.push_back(fmt::format("bound by {}, beside {}: relative speed {:.2f} in {:.1f} s",
+                                  name_of(static_cast<Bottleneck>(a)), name_of(static_cast<Bottleneck>(b)),
+                                  mean.value, mean.seconds - prior_seconds));
+    }
+  }
+  return lines;
+}
+
+}  // namespace millrace::run

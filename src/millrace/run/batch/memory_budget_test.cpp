@@ -1,0 +1,61 @@
+#include "millrace/run/batch/memory_budget.h"
+#include "millrace/run/batch/run_memory.h"
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace millrace::run {
+namespace {
+
+TEST(MemoryBudget, IsNeverExceededByMoreThanOne) {
+  MemoryBudget budget(100);
+  std::atomic<std::int64_t> taken = 0;
+  std::atomic<std::int64_t> holders = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (const std::uint64_t bytes : {40U, 60U, 100U, 150U, 1U, 99U}) {
+      threads.emplace_back([&, bytes] {
+        for (int turn = 0; turn < 200; ++turn) {
+          ASSERT_TRUE(budget.take(bytes, {}));
+          const std::int64_t others = ++holders - 1;
+          const std::int64_t now = taken += static_cast<std::int64_t>(bytes);
+          EXPECT_TRUE(now <= 100 || others == 0) << now;
+          taken -= static_cast<std::int64_t>(bytes);
+          --holders;
+          budget.give_back(bytes);
+        }
+      });
+    }
+  }
+  EXPECT_EQ(budget.left(), 100U);
+}
+
+TEST(MemoryBudget, AStopEndsTheWait) {
+  MemoryBudget budget(10);
+  ASSERT_TRUE(budget.take(10, {}));
+  std::stop_source stop;
+  std::jthread stopper([&] { stop.request_stop(); });
+  const Status taken = budget.take(1, stop.get_token());
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().kind, ErrorKind::interrupted);
+  EXPECT_EQ(budget.left(), 0U);
+}
+
+TEST(RunMemory, GrowsWithFramesAndThreadsOfCodecs) {
+  RunMemory run{.format = {.width = 1920, .height = 1080}};
+  const auto to_null = run_memory_bytes(run);
+  EXPECT_GT(to_null, 8 * video::frame_bytes(run.format));
+  run.encoder_threads = 2;
+  const auto encoded = run_memory_bytes(run);
+  EXPECT_GT(encoded, to_null);
+  run.encoder_threads = 16;
+  EXPECT_GT(run_memory_bytes(run), encoded + 14 * video::frame_bytes(run.format));
+  run.format = {.width = 352, .height = 288};
+  EXPECT_LT(run_memory_bytes(run), encoded);
+}
+
+}  // namespace
+}  // namespace millrace::run

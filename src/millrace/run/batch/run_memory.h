@@ -1,0 +1,19 @@
+// How much memory a run takes, known before it begins. Pure.
+#pragma once
+
+#include "millrace/video/frame/frame.h"
+
+#include <cstdint>
+
+namespace millrace::run {
+
+struct RunMemory {
+  video::FrameFormat format;  // of the input
+  int decoder_threads = 0;    // 0: nothing is decoded
+  int encoder_threads = 0;    // 0: nothing is encoded
+};
+
+// Bytes, rather too many than too few: frames that decoder, queues and encoder hold, and intermediates.
+[[nodiscard]] std::uint64_t run_memory_bytes(const RunMemory& run);
+
+}  // namespace millrace::run
