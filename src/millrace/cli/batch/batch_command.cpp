@@ -43,6 +43,11 @@ std::string running_text(const run::BatchProgress& progress, const std::vector<r
   return text;
 }
 
+// Many messages name the input already.
+std::string about(const std::string& input, const std::string& message) {
+  return message.find(input) != std::string::npos ? message : fmt::format("{}: {}", input, message);
+}
+
 Status check_report(const BatchOptions& options, const std::vector<PlannedJob>& jobs) {
   if (options.run.json.empty()) return {};
   for (const PlannedJob& job : jobs) {
@@ -143,14 +148,13 @@ Status run_batch(const BatchOptions& options, const Interrupt& interrupt) {
       print_error("millrace", warning);
     for (const BatchReport::Job& job : report.jobs)
       for (const std::string& warning : job.result.record.warnings)
-        print_error("millrace", fmt::format("{}: {}", job.planned->options.input, warning));
+        print_error("millrace", about(job.planned->options.input, warning));
     print_note("{}", to_text(report, options.run.explain));
   }
   const int failed = count(report, "failed");
   for (const BatchReport::Job& job : report.jobs) {
     if (state_of(job) == "failed")
-      print_error("millrace",
-                  fmt::format("{}: {}", job.planned->options.input, job.result.outcome.error().message));
+      print_error("millrace", about(job.planned->options.input, job.result.outcome.error().message));
   }
   if (outcome && failed > 0)
     outcome = failure("{} of {} jobs failed; --resume does them again, and nothing that is done", failed,

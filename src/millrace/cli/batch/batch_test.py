@@ -13,7 +13,7 @@ import tempfile
 import time
 import unittest
 
-MILLRACE = sys.argv[1]
+MILLRACE = os.path.abspath(sys.argv[1])
 CACHE = tempfile.TemporaryDirectory()
 ENVIRONMENT = os.environ | {"XDG_CACHE_HOME": CACHE.name}
 
@@ -50,6 +50,14 @@ class Batch(unittest.TestCase):
         record = json.loads(self.batch(*words, "--json", "-", "-q", code=code).stdout)
         return record, {job["input"]: job for job in record["jobs"]}
 
+    def content(self, path):
+        """All bytes; of Matroska, which holds random identifiers, of all frames."""
+        if path.suffix != ".mkv":
+            return path.read_bytes()
+        done = subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-i", path, "-f", "framemd5", "-"], capture_output=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
     def test_outputs_are_those_of_single_runs_bit_by_bit(self):
         clips = [self.make_clip(f"in/{name}", spec) for name, spec in
                  (("a.mp4", "test:96x64@9"), ("b.mkv", "test:64x48@7,422p10"), ("c.y4m", "test:50x38@5"))]
@@ -65,7 +73,7 @@ class Batch(unittest.TestCase):
                     single = self.folder / f"single{suffix}"
                     self.run_millrace("run", "@B", clip, "-o", single, "-y")
                     batch = self.folder / out / f"{clip.stem}{suffix}"
-                    self.assertEqual(single.read_bytes(), batch.read_bytes(), f"{clip} {suffix}")
+                    self.assertEqual(self.content(single), self.content(batch), f"{clip} {suffix}")
 
     def test_patterns_are_expanded_and_a_failed_job_stops_no_other(self):
         for name in "a.mp4", "b.mp4", "d.mp4":
@@ -76,7 +84,8 @@ class Batch(unittest.TestCase):
         self.assertEqual(sorted(path.name for path in (self.folder / "out").glob("*.mkv")), ["a.mkv", "b.mkv", "d.mkv"])
         self.assertIn("4 jobs: 3 done, 1 failed; 15 frames", text)
         lines = text.splitlines()
-        self.assertTrue(lines[-2].startswith("millrace: in/c.mp4: "), text)
+        self.assertTrue(lines[-2].startswith("millrace: "), text)
+        self.assertEqual(lines[-2].count("in/c.mp4"), 1, text)
         self.assertIn("1 of 4 jobs failed", lines[-1])
 
     def test_the_record_has_an_entry_a_job_as_run_writes_it(self):
@@ -110,8 +119,8 @@ class Batch(unittest.TestCase):
         self.batch("--job-file", "jobs.toml")
         self.batch("@A", "--job-file", "-", input=lines.encode())
         for number in "123":
-            self.assertEqual((self.folder / f"toml-{number}.mkv").read_bytes(),
-                             (self.folder / f"json-{number}.mkv").read_bytes())
+            self.assertEqual(self.content(self.folder / f"toml-{number}.mkv"),
+                             self.content(self.folder / f"json-{number}.mkv"))
 
     def test_what_is_wrong_is_told_before_anything_begins(self):
         self.make_clip("a.mp4")

@@ -148,9 +148,10 @@ std::string BatchPolicy::revise(const BatchView& view) {
     return fmt::format("{} side by side: {} were slower ({:.2f} for {:.2f})", target_, was, now,
                        speed_of(target_));
   }
-  // One step is judged before the next, and what was no better is not tried again.
-  if ((from_guess_ || now > 0) && nearest_tried(1) == 0 && view.busy && *view.busy < idle_below &&
-      target_ < 2 * threads_ + 1) {
+  // Each step is to have gained before the next, and what was no better is not tried again.
+  const int below = nearest_tried(-1);
+  const bool gained = now > 0 && (below == 0 || now > speed_of(below) * (1 + worth));
+  if (gained && nearest_tried(1) == 0 && view.busy && *view.busy < idle_below && target_ < 2 * threads_ + 1) {
     const double filled = target_ / std::max(*view.busy, 0.5);
     const int step = std::max(1, static_cast<int>(std::ceil((filled - target_) / 2)));
     const int was = become(std::min(target_ + step, 2 * threads_ + 1));
@@ -194,7 +195,9 @@ double BatchPolicy::company(Bottleneck bound, const std::vector<RunningJob>& run
 // Now and then, where much is left, what has not been beside what runs: a guess may be wrong.
 const WaitingKind* BatchPolicy::try_company(const BatchView& view,
                                             const std::function<bool(const WaitingKind&)>& fits) const {
-  if (view.running.empty() || begun_ % trial_every != 0 || jobs_in(view) < fewest_for_trials) return nullptr;
+  if (view.running.empty() || begun_beside_ % trial_every != trial_every - 1 ||
+      jobs_in(view) < fewest_for_trials)
+    return nullptr;
   for (const WaitingKind& kind : view.waiting) {
     const Bottleneck beside = view.running.front().bound;
     const bool tried = beside_[index(kind.bound)][index(beside)].seconds > prior_seconds + trusted_seconds;
@@ -246,7 +249,7 @@ BatchDecision BatchPolicy::decide(const BatchView& view) {
   if (running < target_ && !view.waiting.empty()) {
     std::string why;
     if (const WaitingKind* chosen = choose(view, why)) {
-      ++begun_;
+      if (!view.running.empty()) ++begun_beside_;
       decision.begin = chosen->kind;
       if (!why.empty()) decision.why += (decision.why.empty() ? "" : "; ") + why;
     } else if (decision.why.empty()) {

@@ -97,7 +97,7 @@ class BatchPolicy {
   int threads_;
   std::optional<int> fixed_;
   int target_ = 0;              // jobs side by side; 0: not decided yet
-  int begun_ = 0;               // jobs
+  int begun_beside_ = 0;        // jobs that were begun beside others
   bool from_guess_ = true;      // nothing measured has changed it
   std::map<int, Mean> speeds_;  // by jobs side by side
   std::array<std::array<Mean, bottlenecks>, bottlenecks> beside_;
