@@ -382,6 +382,7 @@ def costs(millrace, testing, environment, pairs):
     command = [millrace, "exec", "--quiet", "--policy", "one-to-one", "--", f"{testing}/dynamic/threads", "100",
                str(seconds)]
     sleeper = [millrace, "exec", "--quiet", "--policy", "one-to-one", "--", f"{testing}/dynamic/threads", "100", "0"]
+    took = []
     for label, words in (("100 threads", command), ("start and end alone", sleeper)):
         child = subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, **user)
         ticks = 0
@@ -394,7 +395,9 @@ def costs(millrace, testing, environment, pairs):
             except OSError:
                 pass
             time.sleep(0.01)
+        took.append(ticks)
         print(f"CPU time of millrace, {label}: {ticks / 1e6:.1f} ms")
+    print(f"watching 100 threads that are busy: {(took[0] - took[1]) / seconds / 1e7:.2f} % of a core")
     starts = {}
     for label, words in (("true", ["true"]), ("millrace exec -- true", [millrace, "exec", "--quiet", "--", "true"])):
         starts[label] = statistics.median(seconds_of(words, environment, **user) for _ in range(40))

@@ -279,8 +279,10 @@ void Run::restore(Follower* follower) {
   if (births_->polls()) births_->find_all();
   summary_.restored = threads_->restore();
   if (follower != nullptr) follower->stop();
-  if (!births_->polls() && follower != nullptr && follower->let_go() != Tracer::LetGo::not_yet)
+  if (!births_->polls() && follower != nullptr && follower->let_go() != Tracer::LetGo::not_yet) {
     begin_polling();
+    note_hand_over(*follower, now_ns());
+  }
   // Newcomers are given back what their makers had.
   if (births_->polls()) births_->find_late_births();
   std::ranges::copy(executed_.notes(), std::back_inserter(summary_.notes));

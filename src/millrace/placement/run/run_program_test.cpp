@@ -727,6 +727,18 @@ TEST(RunProgram, IsNotTracedAnyMoreOnceBirthsHaveCeased) {
   EXPECT_THAT(ended.summary.birth_reason, HasSubstr("polling"));
 }
 
+// The kernel looks through all that are traced whenever one of them stops.
+TEST(RunProgram, BeyondAThousandThreadsTracingEndsAndTheSummarySaysWhy) {
+  RunSettings settings =
+      fixed(MaskPolicy::none, BirthWay::ptrace, {testing_program("static", "threads"), "1100", "0"});
+  settings.scheduling_class = machine::SchedulingClass::batch;
+  const TestRun run = run_to_end(settings);
+  EXPECT_EQ(run.status, 0) << run.errors;
+  EXPECT_EQ(masks_in(run.output).size(), 1101U);
+  EXPECT_GT(run.summary.threads.births, 1024);
+  EXPECT_THAT(run.summary.birth_reason, HasSubstr("too many threads"));
+}
+
 TEST(RunProgram, ProgramsThatTraceAreStartedByTracedOnesAllTheSame) {
   const TestRun run =
       run_to_end(fixed(MaskPolicy::none, BirthWay::ptrace,
