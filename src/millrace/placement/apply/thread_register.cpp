@@ -266,7 +266,10 @@ RunTimes ThreadRegister::observe() {
   std::vector<std::pair<pid_t, pid_t>> gone;
   bool renamed = false;
   bool active = std::exchange(crowd_changed_, false);
-  for (auto& [number, process] : processes_)
+  for (auto& [number, process] : processes_) {
+    // Asked before its threads are, so that what runs meanwhile is read the next time.
+    const auto run_ns = run_time_of_process(number);
+    if (run_ns && run_ns == std::exchange(process.run_ns, run_ns)) continue;
     for (auto& [id, thread] : process.threads) {
       const auto has_run = times_.read(number, id);
       if (!has_run) {
@@ -278,6 +281,7 @@ RunTimes ThreadRegister::observe() {
       if (const auto stat = read_task_stat(number, id)) thread.name = stat->name;
       renamed = true;
     }
+  }
   times_.read_migrations(migrations_read_at_once);
   for (const auto& [number, id] : gone) {
     const auto process = processes_.find(number);

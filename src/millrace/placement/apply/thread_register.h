@@ -132,6 +132,7 @@ class ThreadRegister {
     std::map<pid_t, Thread> threads;
     std::set<pid_t> left_alone;
     std::int64_t last_birth_ns = 0;
+    std::optional<std::int64_t> run_ns;  // of all its threads, when they were observed last
   };
 
   [[nodiscard]] std::pair<Process*, Thread*> find(pid_t thread);

@@ -1,10 +1,12 @@
 #include "millrace/placement/task/task_files.h"
 
+#include "millrace/base/clock.h"
 #include "millrace/base/parse_number.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
 #include <memory>
@@ -159,6 +161,13 @@ std::vector<pid_t> list_threads(pid_t process) {
   while (const dirent* entry = readdir(folder.get()))
     if (const auto thread = parse_number<pid_t>(entry->d_name)) threads.push_back(*thread);
   return threads;
+}
+
+std::optional<std::int64_t> run_time_of_process(pid_t process) {
+  clockid_t clock{};
+  timespec time{};
+  if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &time) != 0) return std::nullopt;
+  return nanoseconds(time);
 }
 
 std::optional<std::int64_t> transferred_bytes(pid_t process) {

@@ -50,6 +50,9 @@ struct TaskStat {
 [[nodiscard]] std::optional<TaskStat> read_task_stat(pid_t process, pid_t thread);
 // The threads of a process, in no order; empty when it is gone.
 [[nodiscard]] std::vector<pid_t> list_threads(pid_t process);
+// Nanoseconds that all threads of a process, the ended ones too, have run; nothing when it is gone. Costs far
+// less than asking each.
+[[nodiscard]] std::optional<std::int64_t> run_time_of_process(pid_t process);
 // Bytes that a process (all threads, also ended ones) asked to read and write; nothing where not permitted.
 [[nodiscard]] std::optional<std::int64_t> transferred_bytes(pid_t process);
 // Whether a signal waits for a process, or its first thread, to take it; false when that is gone.

@@ -1,3 +1,5 @@
+#include "millrace/base/clock.h"
+#include "millrace/placement/task/forked_process_testing.h"
 #include "millrace/placement/task/task_files.h"
 
 #include <algorithm>
@@ -65,6 +67,23 @@ TEST(TaskFiles, LoadIsTheBusyShareBetweenTwoReadings) {
   EXPECT_DOUBLE_EQ(load[1], 0);
   EXPECT_DOUBLE_EQ(load[3], 0);
   EXPECT_TRUE(parse_load("", "").empty());
+}
+
+TEST(TaskFiles, RunTimeOfAProcessGrowsWhileItRunsAndOnlyThen) {
+  const ForkedProcess sleeper;
+  ASSERT_TRUE(sleeper.becomes('S'));
+  const auto slept = run_time_of_process(sleeper.number());
+  ASSERT_TRUE(slept);
+  const auto before = run_time_of_process(getpid());
+  // Of a thread that has ended, too.
+  std::jthread([] {
+    const std::int64_t end = now_ns() + 1'000'000;
+    while (now_ns() < end) {
+    }
+  }).join();
+  EXPECT_GT(run_time_of_process(getpid()), before);
+  EXPECT_EQ(run_time_of_process(sleeper.number()), slept);
+  EXPECT_FALSE(run_time_of_process(4194304));
 }
 
 TEST(TaskFiles, SignalsThatWaitAreTold) {
