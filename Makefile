@@ -6,7 +6,7 @@ CMAKE := .venv/bin/cmake
 PROGRAM := build/release/src/millrace/cli/millrace
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build demo test bench-image bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-whole bench-ablation attack-exec attack-run lint clean
+.PHONY: help setup configure build demo test bench-image bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-whole bench-ablation bench-study attack-exec attack-run lint clean
 
 help:
 	@echo 'make demo         set up, build, find the edges of a video: CLIP=path, or a generated one'
@@ -21,6 +21,7 @@ help:
 	@echo 'make bench-whole  whole runs from file to file against FFmpeg, and short ones against fixed schedules; WHOLE=options'
 	@echo 'make bench-batch  a folder of clips by millrace batch, against xargs with millrace run for each; BATCH=options'
 	@echo 'make bench-ablation whole runs with kernels that load pairs against kernels that do not; ABLATION=options'
+	@echo 'make bench-study  the figures of the paper on execution structures on this machine, as a page; STUDY=options'
 	@echo 'make bench-stream compare the strategies of streams with oneTBB, and dedup with tar | zstd'
 	@echo 'make bench-exec   compare millrace exec with the kernel alone, over programs of Debian packages'
 	@echo 'make attack-exec  try to make programs end differently under millrace exec; ATTACK=options'
@@ -74,6 +75,10 @@ bench-tuning: configure
 bench-pool: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target fork_join_compare
 	build/release/src/millrace/pool/fork_join_compare
+
+bench-study: configure
+	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
+	$(PROGRAM) study $(or $(STUDY),all -o build/study.html -y)
 
 bench-run: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace

@@ -11,6 +11,7 @@
 #include "millrace/cli/profiles/profiles_command.h"
 #include "millrace/cli/run/run_command.h"
 #include "millrace/cli/simulate/simulate_command.h"
+#include "millrace/cli/study/study_command.h"
 
 #include <fmt/format.h>
 
@@ -36,6 +37,7 @@ int run_program(int argc, char** argv) {
   cli::add_model_command(app, action);
   cli::add_simulate_command(app, action);
   cli::add_bench_command(app, action);
+  cli::add_study_command(app, action);
   if (const auto end = read_command_line(app, argc, argv, "millrace", "millrace --help")) return *end;
   const Status done = action();
   return done ? 0 : report_error("millrace", done.error());

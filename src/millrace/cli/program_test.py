@@ -170,9 +170,41 @@ class Program(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("profiles.db", done.stderr.decode())
 
-    def test_measure_reports_a_time_for_each_repetition(self):
-        done = run("run", "@D", "test:64x48", "--measure", "--frames", "2", "--repeat", "4", "--json", "-", "-q")
-        self.assertEqual(len(json.loads(done.stdout)["measured_ms_per_frame"]), 4)
+    def test_every_figure_of_measure_is_of_all_its_repetitions(self):
+        for words in (), ("--fresh-input",), ("--fresh-input", "--fresh-threads"), ("--structure", "backward"):
+            done = run("run", "@D", "test:64x48", "--measure", "--frames", "2", "--repeat", "4", "--json", "-", "-q",
+                       *words)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            report = json.loads(done.stdout)
+            times = report["measured_ms_per_frame"]
+            self.assertEqual((len(times), report["repetitions"], report["frames_in_memory"]), (4, 4, 2))
+            self.assertEqual(report["frames"], 8)
+            self.assertGreater(report["stages"], [])
+            for stage in report["stages"]:
+                self.assertEqual(stage["frames"], 8)
+                area = 64 * 48 if stage["plane"] == 0 else 32 * 24
+                self.assertEqual(stage["pixels_required"], 8 * area)
+                self.assertEqual(stage["pixels_computed"], 8 * area)
+                self.assertIsNone(stage["cpu_ms_per_frame"], "nothing is timed by stages")
+            self.assertLessEqual(report["compute_seconds"], sum(times) * 2 * 1e-3)
+            self.assertGreater(report["compute_seconds"], 0)
+            self.assertLessEqual(report["compute_seconds"], report["wall_seconds"])
+            self.assertAlmostEqual(report["fps"], 8 / report["wall_seconds"], delta=1e-6 * report["fps"])
+            self.assertNotIn("first_frame_seconds", report)
+            self.assertEqual(sum(report.get("written_on_cpus", {}).values()), 8 if "--fresh-input" in words else 0)
+
+    def test_every_figure_of_a_run_is_of_the_frames_it_processed(self):
+        done = run("run", "@D", "test:64x48", "--frames", "40", "--structure", "tiled", "--json", "-", "-q")
+        report = json.loads(done.stdout)
+        self.assertEqual(report["frames"], 40)
+        for stage in report["stages"]:
+            self.assertEqual(stage["frames"], 40)
+            self.assertEqual(stage["pixels_required"], 40 * 64 * 48)
+            self.assertGreater(stage["cpu_ms_per_frame"], 0)
+        self.assertAlmostEqual(report["fps"], 40 / report["wall_seconds"], delta=1e-6 * report["fps"])
+
+    def test_fresh_input_belongs_to_measure(self):
+        self.refused(2, "--measure", "run", "@D", "test:64x48", "--fresh-input")
 
     def test_count_prints_the_reads_of_each_stage(self):
         done = run("run", "@A", "test:64x48", "--count")

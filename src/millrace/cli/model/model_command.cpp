@@ -10,7 +10,7 @@
 #include "millrace/model/pipeline/recorded_run.h"
 #include "millrace/model/report/ferret_report.h"
 #include "millrace/model/report/model_report.h"
-#include "millrace/model/report/plot.h"
+#include "millrace/report/plot/model_plot.h"
 
 #include <memory>
 #include <optional>
@@ -115,7 +115,7 @@ Status run_model(const ModelOptions& options) {
   auto question = question_of(options);
   if (!question) return std::unexpected(question.error());
   model::Pipeline pipeline;
-  std::vector<model::MeasuredTime> measured;
+  std::vector<report::MeasuredTime> measured;
   if (!options.from.empty()) {
     auto run = recorded_run(options);
     if (!run) return std::unexpected(run.error());
@@ -137,7 +137,7 @@ Status run_model(const ModelOptions& options) {
   if (!report) return std::unexpected(report.error());
   if (!options.plot.empty()) {
     if (const Status drawn =
-            write_plot(options.plot, model::plot_svg(*report, measured), overwrite_if(options.force));
+            write_plot(options.plot, report::plot_svg(*report, measured), overwrite_if(options.force));
         !drawn)
       return drawn;
   }

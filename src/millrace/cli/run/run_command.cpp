@@ -42,6 +42,7 @@ Status stream_run(const RunContext& context, std::int64_t start_ns, RunReport& r
 Status run_pipeline(const RunOptions& options, const Interrupt& interrupt) {
   const std::int64_t start = now_ns();
   if (Status possible = check_outputs(options); !possible) return possible;
+  if (options.fresh_input && !options.measure) return usage_error("--fresh-input belongs to --measure");
   const auto pipeline = image::load_pipeline(options.pipeline);
   if (!pipeline) return std::unexpected(pipeline.error());
   const auto planes = planes_of(options);
@@ -133,6 +134,10 @@ void add_run_command(CLI::App& app, Action& action) {
   verb->add_flag("--count", o.count,
                  "count the pixels each stage reads, in the first frame's luma, instead of running");
   verb->add_flag("--measure", o.measure, "time computation alone, on frames preloaded in memory as floats");
+  verb->add_flag(
+      "--fresh-input", o.fresh_input,
+      "with --measure: write each frame's pixels right before it is computed, by the calling thread "
+      "or, with --affinity, by a thread of its own where that puts the I/O thread");
   verb->add_option("--repeat", o.repeat, "how often --measure processes its frames")
       ->check(CLI::Range(1, 1 << 20));
   verb->add_option("--json", o.json, "write a report to a file, or - for standard output");

@@ -45,6 +45,7 @@ struct RunOptions {
   int loop = 1;
   bool count = false;
   bool measure = false;
+  bool fresh_input = false;
   int repeat = 10;
   bool quiet = false;
 

@@ -12,6 +12,38 @@
 
 namespace millrace::cli {
 
+namespace {
+
+// "the frames were written on CPU 0 (160)"
+std::string written_text(const std::map<int, std::int64_t>& written_on) {
+  std::vector<std::string> parts;
+  for (const auto& [cpu, frames] : written_on)
+    parts.push_back(cpu < 0 ? fmt::format("unknown ({})", frames) : fmt::format("{} ({})", cpu, frames));
+  return fmt::format("the frames were written on CPU {}\n", fmt::join(parts, ", "));
+}
+
+// Null where no call was timed.
+nlohmann::ordered_json cpu_ms_per_frame(const image::StageReport& stage) {
+  if (stage.timed_pixels == 0) return nullptr;
+  return 1e3 * stage.seconds_per_frame();
+}
+
+void add_measured(nlohmann::ordered_json& json, const MeasuredComputation& measured) {
+  json.erase("first_frame_seconds");  // there is none that anybody waits for
+  json["frames_in_memory"] = measured.frames_in_memory;
+  json["repetitions"] = measured.ms_per_frame.size();
+  json["input_pixels"] = run::name_of(measured.input_pixels);
+  if (!measured.written_on.empty()) {
+    json["written_on_cpus"] = nlohmann::ordered_json::object();
+    for (const auto& [cpu, frames] : measured.written_on)
+      json["written_on_cpus"][std::to_string(cpu)] = frames;
+  }
+  json["measured_ms_per_frame"] = measured.ms_per_frame;
+  json["median_ms_per_frame"] = median(measured.ms_per_frame);
+}
+
+}  // namespace
+
 std::int64_t peak_rss_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -21,15 +53,20 @@ std::int64_t peak_rss_bytes() {
 std::string to_text(const RunReport& report) {
   const run::RunRecord& r = report.record;
   std::string text;
-  if (report.measured_ms.empty()) {
+  if (!report.measured) {
     text += fmt::format("{} frames of {} in {:.2f} s: {:.1f} fps, {:.2f} ms a frame computing\n", r.frames,
                         video::to_string(r.input_format), r.wall_seconds, r.fps(),
                         r.frames > 0 ? 1e3 * r.compute_seconds / static_cast<double>(r.frames) : 0.0);
   } else {
-    const auto [least, most] = std::ranges::minmax(report.measured_ms);
-    text += fmt::format(
-        "{} frames of {}, in memory, {} times: {:.3f} ms a frame (median; {:.3f} to {:.3f})\n", r.frames,
-        video::to_string(r.input_format), report.measured_ms.size(), median(report.measured_ms), least, most);
+    const MeasuredComputation& measured = *report.measured;
+    const auto [least, most] = std::ranges::minmax(measured.ms_per_frame);
+    text += fmt::format("{} frames of {}, {}, {} times: {:.3f} ms a frame (median; {:.3f} to {:.3f})\n",
+                        measured.frames_in_memory, video::to_string(r.input_format),
+                        measured.input_pixels == run::InputPixels::fresh
+                            ? "each written anew before it is computed"
+                            : "in memory",
+                        measured.ms_per_frame.size(), median(measured.ms_per_frame), least, most);
+    if (!measured.written_on.empty()) text += written_text(measured.written_on);
   }
   if (r.losses.at_start > 0)
     text += fmt::format("left out: {} frames at the start, which refer to others from before it\n",
@@ -53,7 +90,7 @@ std::string to_text(const RunReport& report) {
     text += fmt::format("affinity {} was refused, so the threads ran unbound: {}\n",
                         machine::name_of(affinity), why);
   if (!r.kernel_error.empty()) text += fmt::format("not all was fused: {}\n", r.kernel_error);
-  if (report.output != "null" && report.measured_ms.empty()) {
+  if (report.output != "null" && !report.measured) {
     const bool stream = report.output == "-";
     const std::string name = stream ? "standard output" : printable(report.output);
     text += r.output_complete ? fmt::format("wrote {} ({})\n", name, video::to_string(r.output_format))
@@ -71,7 +108,7 @@ nlohmann::ordered_json to_json(const RunReport& report, const machine::MachineRe
     stages.push_back({{"stages", stage.stages},
                       {"plane", stage.plane},
                       {"frames", stage.frames},
-                      {"cpu_ms_per_frame", 1e3 * stage.seconds_per_frame()},
+                      {"cpu_ms_per_frame", cpu_ms_per_frame(stage)},
                       {"pixels_computed", stage.pixels_computed},
                       {"pixels_required", stage.pixels_required}});
   }
@@ -110,10 +147,7 @@ nlohmann::ordered_json to_json(const RunReport& report, const machine::MachineRe
                                 {"isa", machine::name_of(s.isa)},
                                 {"fresh_threads", s.fresh_threads}}},
                               {"stages", stages}};
-  if (!report.measured_ms.empty()) {
-    json["measured_ms_per_frame"] = report.measured_ms;
-    json["median_ms_per_frame"] = median(report.measured_ms);
-  }
+  if (report.measured) add_measured(json, *report.measured);
   for (const auto& [affinity, why] : r.refused_affinities)
     json["refused_affinities"][std::string(machine::name_of(affinity))] = why;
   if (!r.kernel_error.empty()) json["kernel_error"] = r.kernel_error;

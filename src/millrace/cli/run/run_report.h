@@ -2,9 +2,12 @@
 #pragma once
 
 #include "millrace/machine/report/machine_report.h"
+#include "millrace/run/computation.h"
 #include "millrace/run/run_record.h"
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,13 +15,21 @@
 
 namespace millrace::cli {
 
+// Of --measure, beside what the record has: frames and seconds there are those of all repetitions together.
+struct MeasuredComputation {
+  std::int64_t frames_in_memory = 0;  // processed in every repetition
+  std::vector<double> ms_per_frame;   // one for each repetition
+  run::InputPixels input_pixels = run::InputPixels::preloaded;
+  std::map<int, std::int64_t> written_on;  // fresh input: frames by the CPU that wrote them
+};
+
 struct RunReport {
   std::string pipeline;
   std::string input;
   std::string output;
   run::RunRecord record;
-  bool explain = false;             // to people: what was tried and why
-  std::vector<double> measured_ms;  // --measure: milliseconds a frame, one for each repetition
+  bool explain = false;  // to people: what was tried and why
+  std::optional<MeasuredComputation> measured;
   std::int64_t peak_rss_bytes = 0;
 };
 

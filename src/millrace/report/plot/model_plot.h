@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace millrace::model {
+namespace millrace::report {
 
 struct MeasuredTime {
   std::string name;
@@ -16,6 +16,7 @@ struct MeasuredTime {
 
 // An SVG picture, 720 by 440: a line and its interval for every strategy, both axes logarithmic, the time of
 // the slowest serial stage as a dashed line, measurements as crosses.
-[[nodiscard]] std::string plot_svg(const ModelReport& report, const std::vector<MeasuredTime>& measured);
+[[nodiscard]] std::string plot_svg(const model::ModelReport& report,
+                                   const std::vector<MeasuredTime>& measured);
 
-}  // namespace millrace::model
+}  // namespace millrace::report

@@ -1,0 +1,168 @@
+"""Runs `millrace study` in its quick form and looks at the page and the figures it writes.
+
+usage: study_test.py MILLRACE
+"""
+
+import json
+import math
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import xml.etree.ElementTree
+
+MILLRACE = sys.argv[1]
+CACHE = tempfile.TemporaryDirectory()
+HTML = "{http://www.w3.org/1999/xhtml}"
+SVG = "{http://www.w3.org/2000/svg}"
+FIGURES = "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "map"
+
+
+def environment():
+    return os.environ | {"XDG_CACHE_HOME": CACHE.name}
+
+
+class Study(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        cls.done = cls.run_study("all", "--quick", "-o", cls.folder / "all.html", "--json", cls.folder / "all.json")
+        cls.text = (cls.folder / "all.html").read_text()
+        cls.page = xml.etree.ElementTree.fromstring(cls.text)
+        cls.study = json.loads((cls.folder / "all.json").read_text())
+
+    @staticmethod
+    def run_study(*words, **options):
+        return subprocess.run([MILLRACE, "study", *map(str, words)], capture_output=True, timeout=120,
+                              env=environment(), **options)
+
+    def refused(self, code, word, *words):
+        """The program ends with the code and one line that holds the word."""
+        done = self.run_study(*words)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+        self.assertIn(word, done.stderr.decode())
+
+    def test_it_ends_well_and_tells_what_agrees(self):
+        self.assertEqual(self.done.returncode, 0, self.done.stderr)
+        for figure in FIGURES[:-1]:
+            self.assertIn(f"{figure}: ", self.done.stderr.decode())
+
+    def test_every_figure_has_a_section_with_plots_tables_and_the_paper_beside(self):
+        sections = {section.get("id"): section for section in self.page.iter(f"{HTML}section")}
+        self.assertEqual(tuple(sections), FIGURES)
+        for name, section in sections.items():
+            plots = list(section.iter(f"{SVG}svg"))
+            self.assertGreaterEqual(len(plots), 1, name)
+            for plot in plots:
+                marks = sum(1 for kind in ("rect", "circle") for _ in plot.iter(SVG + kind))
+                self.assertGreater(marks, 2, name)
+            self.assertGreaterEqual(len(list(section.iter(f"{HTML}table"))), 1 if name == "map" else 2, name)
+
+    def test_the_page_needs_nothing_else_and_is_small(self):
+        self.assertLess(len(self.text.encode()), 500_000)
+        for word in "<script", "src=", "href=", "url(", "@import":
+            self.assertNotIn(word, self.text)
+        for word in "nan", "inf ":
+            self.assertNotIn(word, self.text.replace("information", ""))
+
+    def test_every_cell_has_a_time_with_a_finite_interval_or_says_why_not(self):
+        measured = 0
+        for figure in self.study["figures"]:
+            self.assertGreater(len(figure["cases"]), 0)
+            for case in figure["cases"]:
+                if "missing" in case:
+                    self.assertTrue(case["missing"])
+                    self.assertNotIn("ms", case)
+                    continue
+                measured += 1
+                self.assertEqual(len(case["ms"]), self.study["runs"])
+                self.assertTrue(all(ms > 0 for ms in case["ms"]))
+                mean = sum(case["ms"]) / len(case["ms"])
+                self.assertAlmostEqual(case["mean"], mean, delta=1e-9 * mean)
+                self.assertTrue(math.isfinite(case["low"]) and math.isfinite(case["high"]))
+                self.assertLessEqual(case["low"], case["mean"])
+                self.assertLessEqual(case["mean"], case["high"])
+        self.assertGreater(measured, 50)
+
+    def test_frames_were_written_where_the_affinity_says(self):
+        for figure in self.study["figures"]:
+            for case in figure["cases"]:
+                if "missing" in case:
+                    continue
+                cpus = case["written_on_cpus"]
+                self.assertGreater(sum(cpus.values()), 0)
+                if case["affinity"] in ("io-same", "io-diff", "module-diff"):
+                    self.assertEqual(len(cpus), 1, case)
+
+    def test_every_statement_of_the_paper_is_judged(self):
+        for figure in self.study["figures"]:
+            if figure["figure"] == "map":
+                continue
+            self.assertGreater(len(figure["findings"]), 1)
+            for finding in figure["findings"]:
+                for team in "fresh_threads", "pool":
+                    self.assertIn(finding[team]["verdict"], ("agrees", "differs", "open", "not here"))
+                    self.assertTrue(finding[team]["here"])
+
+    def test_the_map_is_filled(self):
+        (figure,) = (figure for figure in self.study["figures"] if figure["figure"] == "map")
+        for of_threads in figure["maps"]:
+            self.assertEqual(len(of_threads["fields"]), 4)
+            self.assertEqual(len(of_threads["crossings"]), 2)
+
+    def test_generated_video_is_said_to_be_so_and_clips_take_their_places(self):
+        self.assertTrue(all(each["generated"] for each in self.study["inputs"]))
+        self.assertIn("a generated video, since no clip was given", self.text)
+        page = self.folder / "given.html"
+        done = self.run_study("fig2,fig3", "--quick", "--input", "test:100x80@2", "--input", "test:60x50@2",
+                              "-o", page, "--json", "-", "-q")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr, b"")
+        named = {each["input"]: (each["name"], each["generated"]) for each in json.loads(done.stdout)["inputs"]}
+        self.assertEqual(named, {"tractor": ("test:100x80@2", False), "foreman": ("test:60x50@2", False)})
+        self.assertIn("test:60x50@2", page.read_text())
+
+    def test_what_cannot_be_is_refused_in_one_line_before_anything_is_measured(self):
+        self.refused(2, "fig8", "fig8")
+        self.refused(2, "figures", "--quick")
+        self.refused(2, "two", "fig2", "--input", "test:9x9", "--input", "test:9x9", "--input", "test:9x9",
+                     "-o", self.folder / "no.html")
+        self.refused(2, "exists", "fig2", "--quick", "-o", self.folder / "all.html")
+        self.refused(2, "threads", "fig2", "--quick", "--threads", "4000", "-o", self.folder / "no.html")
+        self.refused(2, "runs", "fig2", "--runs", "1", "-o", self.folder / "no.html")
+        self.refused(2, "none.mp4", "fig2", "--input", self.folder / "none.mp4", "-o", self.folder / "no.html")
+        self.assertFalse((self.folder / "no.html").exists())
+
+    def test_an_interrupt_ends_it_without_a_page(self):
+        page = self.folder / "interrupted.html"
+        child = subprocess.Popen([MILLRACE, "study", "fig3", "-o", page, "--runs", "10000"],
+                                 stderr=subprocess.PIPE, env=environment())
+        until_interruptible(child)
+        child.send_signal(signal.SIGINT)
+        _, text = child.communicate(timeout=60)
+        self.assertEqual(child.returncode, 130, text)
+        self.assertEqual(text.count(b"\n"), 1, text)
+        self.assertFalse(page.exists())
+        self.assertFalse(any(self.folder.glob(".*")) or any(self.folder.glob("interrupted*")))
+
+
+def until_interruptible(child):
+    """Until a signal asks it for a stop, and no longer ends it as it is."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        for line in pathlib.Path(f"/proc/{child.pid}/status").read_text().splitlines():
+            if line.startswith("SigBlk:") and int(line.split()[1], 16) & 1 << (signal.SIGINT - 1):
+                return
+        time.sleep(0.005)
+    raise AssertionError("waited in vain until signals are taken")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,222 @@
+#include "millrace/report/plot/plots.h"
+
+#include "millrace/report/plot/svg.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace millrace::report {
+namespace {
+
+constexpr double plot_width = 560;
+constexpr double plot_left = 64;
+constexpr double plot_right = 548;
+constexpr double plot_top = 56;
+constexpr double plot_bottom = 296;
+constexpr double legend_step = 22;
+
+std::string series_class(std::size_t series) { return fmt::format("class=\"s{}\"", series % most_colours); }
+
+// Names of series under each other below the plot, two a line.
+struct Legend {
+  explicit Legend(std::size_t entries)
+      : height(44 + legend_step * std::ceil(static_cast<double>(entries) / 2)) {}
+  double height;
+};
+
+std::pair<double, double> legend_place(std::size_t entry) {
+  return {entry % 2 == 0 ? plot_left : (plot_left + plot_right) / 2 + 10,
+          plot_bottom + 58 + legend_step * static_cast<double>(entry / 2)};
+}
+
+void draw_frame(Svg& svg, std::string_view title, std::string_view x_label, std::string_view y_label) {
+  svg.text(plot_left, 20, Anchor::start, title, "class=\"title\"");
+  svg.text(plot_left, 42, Anchor::start, y_label, "class=\"label\"");
+  svg.text((plot_left + plot_right) / 2, plot_bottom + 38, Anchor::middle, x_label, "class=\"label\"");
+}
+
+// From 0 to above the largest value.
+std::vector<double> draw_y_axis(Svg& svg, double most) {
+  std::vector<double> ticks = round_ticks(0, most > 0 ? most : 1);
+  const Axis y(0, ticks.back(), plot_bottom, plot_top);
+  for (const double tick : ticks) {
+    svg.line(plot_left, y(tick), plot_right, y(tick), tick == 0 ? "class=\"axis\"" : "class=\"grid\"");
+    svg.text(plot_left - 8, y(tick) + 5, Anchor::end, fmt::format("{:.4g}", tick));
+  }
+  return ticks;
+}
+
+void draw_whisker(Svg& svg, double x, const Axis& y, const PlotValue& value) {
+  svg.line(x, y(value.low), x, y(value.high), "class=\"whisker\"");
+  svg.line(x - 3, y(value.low), x + 3, y(value.low), "class=\"whisker\"");
+  svg.line(x - 3, y(value.high), x + 3, y(value.high), "class=\"whisker\"");
+}
+
+std::string text_of(const PlotValue& value) {
+  return fmt::format("{:.4g} ({:.4g} to {:.4g})", value.mean, value.low, value.high);
+}
+
+}  // namespace
+
+std::string to_svg(const LinePlot& plot) {
+  const std::size_t entries = plot.series.size() + (plot.diagonal ? 1 : 0);
+  Svg svg(plot_width, plot_bottom + Legend(entries).height, plot.title);
+  draw_frame(svg, plot.title, plot.x_label, plot.y_label);
+  std::set<double> at;
+  double most = 0;
+  for (const LineSeries& series : plot.series) {
+    for (const LinePoint& point : series.points) {
+      at.insert(point.x);
+      most = std::max(most, point.y.high);
+    }
+  }
+  if (at.empty()) {
+    svg.text((plot_left + plot_right) / 2, (plot_top + plot_bottom) / 2, Anchor::middle,
+             "nothing could be measured here");
+    return svg.str();
+  }
+  if (plot.diagonal) most = std::max(most, *at.rbegin());
+  const std::vector<double> ticks = draw_y_axis(svg, most);
+  const Axis y(0, ticks.back(), plot_bottom, plot_top);
+  const double span = *at.rbegin() - *at.begin();
+  // A single value stands in the middle.
+  const Axis x = span > 0 ? Axis(*at.begin(), *at.rbegin(), plot_left + 24, plot_right - 24)
+                          : Axis(*at.begin() - 1, *at.begin() + 1, plot_left + 24, plot_right - 24);
+  double labelled = -100;
+  for (const double value : at) {
+    svg.line(x(value), plot_bottom, x(value), plot_bottom + 5, "class=\"axis\"");
+    if (x(value) - labelled < 24) continue;
+    labelled = x(value);
+    svg.text(x(value), plot_bottom + 20, Anchor::middle, fmt::format("{:g}", value));
+  }
+  if (plot.diagonal && span > 0)
+    svg.line(x(*at.begin()), y(*at.begin()), x(*at.rbegin()), y(*at.rbegin()), "class=\"faint\"");
+  for (std::size_t s = 0; s < plot.series.size(); ++s) {
+    const LineSeries& series = plot.series[s];
+    svg.element(fmt::format("<g {}>\n", series_class(s)));
+    std::vector<std::pair<double, double>> line;
+    for (const LinePoint& point : series.points)
+      line.emplace_back(x(point.x), y(point.y.mean));
+    if (line.size() > 1) svg.polyline(line, "class=\"line\"");
+    for (const LinePoint& point : series.points) {
+      draw_whisker(svg, x(point.x), y, point.y);
+      svg.circle(x(point.x), y(point.y.mean), 4, "class=\"fill\"");
+    }
+    const auto [legend_x, legend_y] = legend_place(s);
+    svg.line(legend_x, legend_y - 4, legend_x + 26, legend_y - 4, "class=\"line\"");
+    svg.circle(legend_x + 13, legend_y - 4, 4, "class=\"fill\"");
+    svg.element("</g>\n");
+    svg.text(legend_x + 34, legend_y, Anchor::start,
+             series.points.empty() ? series.name + " (not here)" : series.name);
+  }
+  if (plot.diagonal) {
+    const auto [legend_x, legend_y] = legend_place(plot.series.size());
+    svg.line(legend_x, legend_y - 4, legend_x + 26, legend_y - 4, "class=\"faint\"");
+    svg.text(legend_x + 34, legend_y, Anchor::start, "linear");
+  }
+  return svg.str();
+}
+
+std::string to_svg(const BarPlot& plot) {
+  Svg svg(plot_width, plot_bottom + Legend(plot.series.size()).height, plot.title);
+  draw_frame(svg, plot.title, "", plot.y_label);
+  double most = plot.reference.value_or(0);
+  for (const BarSeries& series : plot.series) {
+    for (const auto& bar : series.bars) {
+      if (bar) most = std::max(most, bar->high);
+    }
+  }
+  const std::vector<double> ticks = draw_y_axis(svg, most);
+  const Axis y(0, ticks.back(), plot_bottom, plot_top);
+  if (plot.reference)
+    svg.line(plot_left, y(*plot.reference), plot_right, y(*plot.reference), "class=\"faint\"");
+  const double group_width =
+      (plot_right - plot_left) / static_cast<double>(std::max<std::size_t>(plot.groups.size(), 1));
+  const double bar_width =
+      0.8 * group_width / static_cast<double>(std::max<std::size_t>(plot.series.size(), 1));
+  for (std::size_t g = 0; g < plot.groups.size(); ++g)
+    svg.text(plot_left + (static_cast<double>(g) + 0.5) * group_width, plot_bottom + 20, Anchor::middle,
+             plot.groups[g]);
+  for (std::size_t s = 0; s < plot.series.size(); ++s) {
+    const BarSeries& series = plot.series[s];
+    svg.element(fmt::format("<g {}>\n", series_class(s)));
+    for (std::size_t g = 0; g < std::min(plot.groups.size(), series.bars.size()); ++g) {
+      if (!series.bars[g]) continue;
+      const PlotValue& bar = *series.bars[g];
+      const double x =
+          plot_left + (static_cast<double>(g) + 0.1) * group_width + static_cast<double>(s) * bar_width;
+      svg.rectangle(x, y(bar.mean), bar_width * 0.92, plot_bottom - y(bar.mean), "class=\"fill\"",
+                    fmt::format("{}, {}: {}", plot.groups[g], series.name, text_of(bar)));
+      draw_whisker(svg, x + bar_width * 0.46, y, bar);
+    }
+    const auto [legend_x, legend_y] = legend_place(s);
+    svg.rectangle(legend_x, legend_y - 12, 26, 13, "class=\"fill\"");
+    svg.element("</g>\n");
+    svg.text(legend_x + 34, legend_y, Anchor::start, series.name);
+  }
+  return svg.str();
+}
+
+std::string to_svg(const MapPlot& plot) {
+  Svg svg(plot_width, plot_bottom + Legend(plot.kinds.size()).height, plot.title);
+  draw_frame(svg, plot.title, plot.x_label, plot.y_label);
+  const double field_width =
+      (plot_right - plot_left) / static_cast<double>(std::max<std::size_t>(plot.columns.size(), 1));
+  const double field_height =
+      (plot_bottom - plot_top) / static_cast<double>(std::max<std::size_t>(plot.rows.size(), 1));
+  for (std::size_t c = 0; c < plot.columns.size(); ++c)
+    svg.text(plot_left + (static_cast<double>(c) + 0.5) * field_width, plot_bottom + 20, Anchor::middle,
+             plot.columns[c]);
+  for (std::size_t r = 0; r < plot.rows.size(); ++r) {
+    const double y = plot_bottom - static_cast<double>(r + 1) * field_height;
+    svg.text(plot_left - 8, y + field_height / 2 + 5, Anchor::end, plot.rows[r]);
+    for (std::size_t c = 0; c < plot.columns.size(); ++c) {
+      const auto& field = plot.fields[r][c];
+      if (!field) continue;
+      const double x = plot_left + static_cast<double>(c) * field_width;
+      svg.element(fmt::format("<g {}>\n", series_class(field->kind)));
+      svg.rectangle(x + 1, y + 1, field_width - 2, field_height - 2,
+                    field->pale ? "class=\"fill pale\"" : "class=\"fill\"", field->tip);
+      svg.element("</g>\n");
+      svg.text(x + field_width / 2, y + field_height / 2 + 5, Anchor::middle, field->text,
+               field->pale ? "class=\"label\"" : "class=\"on-fill\"");
+    }
+  }
+  for (std::size_t k = 0; k < plot.kinds.size(); ++k) {
+    const auto [legend_x, legend_y] = legend_place(k);
+    svg.element(fmt::format("<g {}>\n", series_class(k)));
+    svg.rectangle(legend_x, legend_y - 12, 26, 13, "class=\"fill\"");
+    svg.element("</g>\n");
+    svg.text(legend_x + 34, legend_y, Anchor::start, plot.kinds[k]);
+  }
+  return svg.str();
+}
+
+// Colours that are told apart also by those who see few (after Okabe and Ito), lighter on dark ground.
+std::string_view plot_style() {
+  return R"(:root { --ink: #222; --ground: #fff; --soft: #666; --grid: #ddd; --edge: #999; --on: #fff;
+  --c0: #0072b2; --c1: #b86b00; --c2: #00805d; --c3: #c04a00; --c4: #a8508a; --c5: #555; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e4e4e4; --ground: #16181b; --soft: #a5a5a5;
+  --grid: #34373c; --edge: #777; --on: #111; --c0: #56b4e9; --c1: #e69f00; --c2: #2fc79b; --c3: #ff8a4c;
+  --c4: #e09bc6; --c5: #bbb; } }
+svg { width: 100%; height: auto; display: block; font: 14px sans-serif; }
+svg text { fill: var(--ink); }
+svg .title { font-size: 15px; font-weight: bold; }
+svg .label { fill: var(--soft); }
+svg .on-fill { fill: var(--on); }
+svg .grid { stroke: var(--grid); }
+svg .axis { stroke: var(--edge); }
+svg .faint { stroke: var(--edge); stroke-dasharray: 5 4; }
+svg .line { fill: none; stroke: currentColor; stroke-width: 2; }
+svg .fill { fill: currentColor; stroke: none; }
+svg .pale { fill-opacity: 0.25; }
+svg .whisker { stroke: var(--ink); stroke-width: 1; stroke-opacity: 0.7; }
+.s0 { color: var(--c0); } .s1 { color: var(--c1); } .s2 { color: var(--c2); }
+.s3 { color: var(--c3); } .s4 { color: var(--c4); } .s5 { color: var(--c5); }
+)";
+}
+
+}  // namespace millrace::report

@@ -1,0 +1,79 @@
+// The kinds of plots that reports are made of, as inline SVG. Colours and lines come from classes s0, s1, ...
+// (series), grid, axis and faint, which plot_style() defines for a page.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace::report {
+
+// A value and what it may lie between; all finite.
+struct PlotValue {
+  double mean = 0;
+  double low = 0;
+  double high = 0;
+};
+
+struct LinePoint {
+  double x = 0;
+  PlotValue y;
+};
+
+struct LineSeries {
+  std::string name;
+  std::vector<LinePoint> points;  // by x; none where nothing could be measured
+};
+
+struct LinePlot {
+  std::string title;
+  std::string x_label;
+  std::string y_label;
+  std::vector<LineSeries> series;
+  bool diagonal = false;  // a faint line y = x, called "linear"
+};
+
+struct BarSeries {
+  std::string name;
+  std::vector<std::optional<PlotValue>> bars;  // one for each group
+};
+
+struct BarPlot {
+  std::string title;
+  std::string y_label;
+  std::vector<std::string> groups;
+  std::vector<BarSeries> series;
+  std::optional<double> reference;  // a faint line
+};
+
+// A table of coloured fields: in each the index of the kind that it belongs to.
+struct MapField {
+  std::size_t kind = 0;
+  std::string text;
+  std::string tip;
+  bool pale = false;  // another kind is as good
+};
+
+struct MapPlot {
+  std::string title;
+  std::string x_label;
+  std::string y_label;
+  std::vector<std::string> columns;
+  std::vector<std::string> rows;  // from below
+  std::vector<std::string> kinds;
+  std::vector<std::vector<std::optional<MapField>>> fields;  // of each row, of each column
+};
+
+// More series or kinds than this share colours.
+inline constexpr std::size_t most_colours = 6;
+
+[[nodiscard]] std::string to_svg(const LinePlot& plot);
+[[nodiscard]] std::string to_svg(const BarPlot& plot);
+[[nodiscard]] std::string to_svg(const MapPlot& plot);
+
+// The style sheet for pages that hold plots: light, or dark where the reader's system is.
+[[nodiscard]] std::string_view plot_style();
+
+}  // namespace millrace::report

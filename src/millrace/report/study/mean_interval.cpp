@@ -1,0 +1,35 @@
+#include "millrace/report/study/mean_interval.h"
+
+#include "millrace/base/student_t.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+namespace millrace::report {
+
+MeanInterval mean_interval(std::span<const double> values) {
+  if (values.empty()) return {};
+  const auto count = static_cast<double>(values.size());
+  double mean = 0;
+  for (const double value : values)
+    mean += value / count;
+  if (values.size() == 1) return {mean, mean, mean};
+  double squares = 0;
+  for (const double value : values)
+    squares += (value - mean) * (value - mean);
+  const double error = std::sqrt(squares / (count - 1) / count);
+  const double reach = student_t(static_cast<int>(values.size()) - 1, Confidence::p95) * error;
+  return {mean, mean - reach, mean + reach};
+}
+
+MeanInterval ratio_interval(std::span<const double> dividends, std::span<const double> divisors) {
+  std::vector<double> logs;
+  for (std::size_t i = 0; i < std::min(dividends.size(), divisors.size()); ++i)
+    logs.push_back(std::log(dividends[i] / divisors[i]));
+  const MeanInterval interval = mean_interval(logs);
+  return {std::exp(interval.mean), std::exp(interval.low), std::exp(interval.high)};
+}
+
+}  // namespace millrace::report

@@ -1,0 +1,23 @@
+// Means of repeated measurements, and what they may be off by.
+#pragma once
+
+#include <span>
+
+namespace millrace::report {
+
+// A mean and its 95 % confidence interval by Student's t. All finite.
+struct MeanInterval {
+  double mean = 0;
+  double low = 0;
+  double high = 0;
+};
+
+// Of at least two measurements; of fewer there is no interval, and low and high are the mean.
+[[nodiscard]] MeanInterval mean_interval(std::span<const double> values);
+
+// The geometric mean of dividend / divisor, turn by turn: what slowed down both is not in it. As many of the
+// one as of the other, all above 0.
+[[nodiscard]] MeanInterval ratio_interval(std::span<const double> dividends,
+                                          std::span<const double> divisors);
+
+}  // namespace millrace::report
