@@ -66,7 +66,7 @@ Status learn(const placement::RunSettings& settings, const ExecOptions& options)
   if (!report) return std::unexpected(report.error());
   if (options.quiet) return {};
   const auto print = [](const std::vector<double>& log_ratios, const std::string& what) {
-    const auto gain = estimate_gain(log_ratios, placement::Confidence::p95);
+    const auto gain = placement::estimate_gain(log_ratios, Confidence::p95);
     if (gain.pairs > 1)
       print_note("{:+8.1f} % ({:+.1f} to {:+.1f}, {} pairs)  {}\n", percent(gain.mean), percent(gain.low),
                  percent(gain.high), gain.pairs, what);

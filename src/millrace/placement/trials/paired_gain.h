@@ -7,8 +7,6 @@
 
 namespace millrace::placement {
 
-using millrace::Confidence;
-
 // Of log ratios of rates (candidate / untouched): mean and its confidence interval.
 struct GainEstimate {
   double mean = 0;

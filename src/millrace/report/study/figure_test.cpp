@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
-StudyMachine machine_of(int threads) { return {.threads = threads, .cores = threads}; }
+StudyMachine cores_of(int threads) { return {.threads = threads, .cores = threads}; }
 
 template <class Of> auto set_of(const std::vector<StudyCase>& cases, const Of& of) {
   std::set<decltype(of(cases.front()))> found;
@@ -55,7 +55,7 @@ TEST(Figures, are_named_in_any_order_and_each_counts_once) {
 
 // Sections IV to VII of the paper, on its machine of 8 cores.
 TEST(FigureCases, are_those_of_the_paper) {
-  const StudyMachine machine = machine_of(8);
+  const StudyMachine machine = cores_of(8);
   const auto fig2 = cases_of(Figure::fig2, machine, false);
   EXPECT_THAT(pipelines(fig2), ElementsAre("@B"));
   EXPECT_THAT(inputs(fig2), ElementsAre("tractor"));
@@ -93,7 +93,7 @@ TEST(FigureCases, are_those_of_the_paper) {
 class OnMachines : public testing::TestWithParam<int> {};
 
 TEST_P(OnMachines, every_case_is_there_once_fits_and_names_a_pipeline) {
-  const StudyMachine machine = machine_of(GetParam());
+  const StudyMachine machine = cores_of(GetParam());
   for (const Figure figure : all_figures()) {
     const auto cases = cases_of(figure, machine, true);
     EXPECT_FALSE(cases.empty());
@@ -101,13 +101,13 @@ TEST_P(OnMachines, every_case_is_there_once_fits_and_names_a_pipeline) {
       EXPECT_EQ(std::find(each + 1, cases.end(), *each), cases.end());
       EXPECT_TRUE(image::load_pipeline(each->pipeline)) << each->pipeline;
       EXPECT_LE(each->schedule.threads, machine.threads);
-      if (each->schedule.threads == 1) EXPECT_FALSE(each->schedule.fresh_threads) << "there is none to make";
+      EXPECT_FALSE(each->schedule.threads == 1 && each->schedule.fresh_threads) << "there is none to make";
     }
   }
 }
 
 TEST_P(OnMachines, thread_counts_begin_with_1_and_end_with_all) {
-  const auto counts = thread_counts(machine_of(GetParam()));
+  const auto counts = thread_counts(cores_of(GetParam()));
   EXPECT_EQ(counts.front(), 1);
   EXPECT_EQ(counts.back(), GetParam());
   EXPECT_TRUE(std::ranges::is_sorted(counts));
@@ -117,7 +117,7 @@ TEST_P(OnMachines, thread_counts_begin_with_1_and_end_with_all) {
 }
 
 TEST_P(OnMachines, groups_hold_every_case_once) {
-  const StudyMachine machine = machine_of(GetParam());
+  const StudyMachine machine = cores_of(GetParam());
   std::vector<StudyCase> grouped;
   for (const StudyGroup& group : groups_of(all_figures(), machine, false)) {
     for (const image::Schedule& schedule : group.schedules)

@@ -90,9 +90,8 @@ TEST(Findings, a_machine_like_bulldozer_agrees_with_what_the_paper_says_of_it) {
   });
   for (const Figure figure : {Figure::fig2, Figure::fig3, Figure::fig4, Figure::fig7}) {
     for (const Finding& finding : findings_of(figure, study)) {
-      if (finding.machines.find("Bulldozer") != std::string_view::npos &&
-          finding.machines.find("all but") != 0)
-        EXPECT_EQ(finding.anew.verdict, Verdict::agrees) << finding.topic << ": " << finding.anew.here;
+      if (finding.machines.find("Bulldozer") == std::string_view::npos) continue;
+      EXPECT_EQ(finding.anew.verdict, Verdict::agrees) << finding.topic << ": " << finding.anew.here;
     }
   }
 }
@@ -162,7 +161,7 @@ TEST_P(Threads, every_figure_has_its_findings_on_any_machine_and_each_says_somet
       for (const Finding& finding : findings) {
         for (const Judgement* judgement : {&finding.anew, &finding.pool}) {
           EXPECT_FALSE(judgement->here.empty()) << finding.topic;
-          if (value < 0) EXPECT_EQ(judgement->verdict, Verdict::not_here) << finding.topic;
+          EXPECT_TRUE(value > 0 || judgement->verdict == Verdict::not_here) << finding.topic;
         }
       }
     }
