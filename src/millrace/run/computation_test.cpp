@@ -3,6 +3,7 @@
 #include "millrace/run/computation.h"
 #include "millrace/video/reader.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
@@ -106,6 +107,7 @@ TEST_P(ComputationCounts, the_record_holds_what_was_processed_since_and_nothing_
   Computation computation(*workplace_, *frames_, layout(), pixels);
   image::Schedule used = schedule(machine_->usable.worker_limit);
   used.fresh_threads = fresh_threads;
+  used.frames_in_flight = std::min(2, used.threads);
   ASSERT_TRUE(computation.use(used));
   ASSERT_TRUE(computation.process(5));
   computation.start_counting();

@@ -43,6 +43,7 @@ Status study(const StudyOptions& options, const Interrupt& interrupt) {
       !checked)
     return checked;
   for (const std::string& input : request.inputs) {
+    if (input == "-") return usage_error("study reads its clips more than once; give the name of a file");
     if (Status apart =
             check_outputs({{"-o", options.output}, {"--json", options.json}}, overwrite, {"--input", input});
         !apart)

@@ -137,6 +137,7 @@ class Study(unittest.TestCase):
         self.refused(2, "exists", "fig2", "--quick", "-o", self.folder / "all.html")
         self.refused(2, "threads", "fig2", "--quick", "--threads", "4000", "-o", self.folder / "no.html")
         self.refused(2, "runs", "fig2", "--runs", "1", "-o", self.folder / "no.html")
+        self.refused(2, "more than once", "fig2", "--input", "-", "-o", self.folder / "no.html")
         self.refused(2, "none.mp4", "fig2", "--input", self.folder / "none.mp4", "-o", self.folder / "no.html")
         self.assertFalse((self.folder / "no.html").exists())
 

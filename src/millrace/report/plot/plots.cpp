@@ -49,11 +49,28 @@ std::vector<double> draw_y_axis(Svg& svg, double most) {
   return ticks;
 }
 
-void draw_whisker(Svg& svg, double x, const Axis& y, const PlotValue& value) {
-  svg.line(x, y(value.low), x, y(value.high), "class=\"whisker\"");
-  svg.line(x - 3, y(value.low), x + 3, y(value.low), "class=\"whisker\"");
-  svg.line(x - 3, y(value.high), x + 3, y(value.high), "class=\"whisker\"");
+// What lies below 0 or above the plot is cut off, and its end without a bar.
+void draw_whisker(Svg& svg, double x, const Axis& y, double most, const PlotValue& value) {
+  svg.line(x, y(std::clamp(value.low, 0.0, most)), x, y(std::clamp(value.high, 0.0, most)),
+           "class=\"whisker\"");
+  for (const double end : {value.low, value.high}) {
+    if (end >= 0 && end <= most) svg.line(x - 3, y(end), x + 3, y(end), "class=\"whisker\"");
+  }
 }
+
+// How far an axis goes: to the end of every interval, but not so far that values can be told apart no more.
+class Extent {
+ public:
+  void add(const PlotValue& value) {
+    mean_ = std::max(mean_, value.mean);
+    high_ = std::max(high_, value.high);
+  }
+  [[nodiscard]] double most() const { return std::min(high_, 1.5 * mean_); }
+
+ private:
+  double mean_ = 0;
+  double high_ = 0;
+};
 
 std::string text_of(const PlotValue& value) {
   return fmt::format("{:.4g} ({:.4g} to {:.4g})", value.mean, value.low, value.high);
@@ -66,11 +83,11 @@ std::string to_svg(const LinePlot& plot) {
   Svg svg(plot_width, plot_bottom + Legend(entries).height, plot.title);
   draw_frame(svg, plot.title, plot.x_label, plot.y_label);
   std::set<double> at;
-  double most = 0;
+  Extent extent;
   for (const LineSeries& series : plot.series) {
     for (const LinePoint& point : series.points) {
       at.insert(point.x);
-      most = std::max(most, point.y.high);
+      extent.add(point.y);
     }
   }
   if (at.empty()) {
@@ -78,8 +95,8 @@ std::string to_svg(const LinePlot& plot) {
              "nothing could be measured here");
     return svg.str();
   }
-  if (plot.diagonal) most = std::max(most, *at.rbegin());
-  const std::vector<double> ticks = draw_y_axis(svg, most);
+  const std::vector<double> ticks =
+      draw_y_axis(svg, plot.diagonal ? std::max(extent.most(), *at.rbegin()) : extent.most());
   const Axis y(0, ticks.back(), plot_bottom, plot_top);
   const double span = *at.rbegin() - *at.begin();
   // A single value stands in the middle.
@@ -102,7 +119,7 @@ std::string to_svg(const LinePlot& plot) {
       line.emplace_back(x(point.x), y(point.y.mean));
     if (line.size() > 1) svg.polyline(line, "class=\"line\"");
     for (const LinePoint& point : series.points) {
-      draw_whisker(svg, x(point.x), y, point.y);
+      draw_whisker(svg, x(point.x), y, ticks.back(), point.y);
       svg.circle(x(point.x), y(point.y.mean), 4, "class=\"fill\"");
     }
     const auto [legend_x, legend_y] = legend_place(s);
@@ -123,13 +140,13 @@ std::string to_svg(const LinePlot& plot) {
 std::string to_svg(const BarPlot& plot) {
   Svg svg(plot_width, plot_bottom + Legend(plot.series.size()).height, plot.title);
   draw_frame(svg, plot.title, "", plot.y_label);
-  double most = plot.reference.value_or(0);
+  Extent extent;
   for (const BarSeries& series : plot.series) {
     for (const auto& bar : series.bars) {
-      if (bar) most = std::max(most, bar->high);
+      if (bar) extent.add(*bar);
     }
   }
-  const std::vector<double> ticks = draw_y_axis(svg, most);
+  const std::vector<double> ticks = draw_y_axis(svg, std::max(extent.most(), plot.reference.value_or(0)));
   const Axis y(0, ticks.back(), plot_bottom, plot_top);
   if (plot.reference)
     svg.line(plot_left, y(*plot.reference), plot_right, y(*plot.reference), "class=\"faint\"");
@@ -150,7 +167,7 @@ std::string to_svg(const BarPlot& plot) {
           plot_left + (static_cast<double>(g) + 0.1) * group_width + static_cast<double>(s) * bar_width;
       svg.rectangle(x, y(bar.mean), bar_width * 0.92, plot_bottom - y(bar.mean), "class=\"fill\"",
                     fmt::format("{}, {}: {}", plot.groups[g], series.name, text_of(bar)));
-      draw_whisker(svg, x + bar_width * 0.46, y, bar);
+      draw_whisker(svg, x + bar_width * 0.46, y, ticks.back(), bar);
     }
     const auto [legend_x, legend_y] = legend_place(s);
     svg.rectangle(legend_x, legend_y - 12, 26, 13, "class=\"fill\"");

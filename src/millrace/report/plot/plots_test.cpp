@@ -46,6 +46,19 @@ TEST(LinePlotTest, a_single_point_and_none_at_all_can_be_drawn) {
   EXPECT_THAT(to_svg(LinePlot{.title = "t", .series = {{"a", {}}}}), HasSubstr("nothing could be measured"));
 }
 
+TEST(LinePlotTest, an_interval_without_end_does_not_flatten_the_plot_nor_leave_it) {
+  const std::string svg =
+      to_svg(LinePlot{.title = "t", .series = {{"a", {{1, {4, -1e6, 1e6}}, {2, {2, 2, 2}}}}}});
+  const auto y = numbers(svg, "circle", "cy");
+  EXPECT_GT(y[1] - y[0], 50) << "the two can be told apart";
+  for (const std::string end : {"y1", "y2"}) {
+    for (const double at : numbers(svg, "line", end)) {
+      EXPECT_GE(at, 0);
+      EXPECT_LE(at, 400);
+    }
+  }
+}
+
 TEST(BarPlotTest, heights_are_as_the_values_and_gaps_stay_empty) {
   const std::string svg = to_svg(BarPlot{
       .title = "t",

@@ -118,8 +118,9 @@ std::string inputs_list(const StudyResult& study) {
   std::string list = "<ul>\n";
   for (const StudyInput& input : study.inputs) {
     if (input.key != foreman && input.key != tractor) continue;
-    list += fmt::format("<li>in the place of <i>{}</i>: {}, {}, {} frames a run{}</li>\n", escaped(input.key),
-                        escaped(input.name), escaped(input.format), input.frames,
+    list += fmt::format("<li>the {} clip, in the place of <i>{}</i>: {}, {}, {} frames a run{}</li>\n",
+                        input.key == tractor ? "large" : "small", escaped(input.key), escaped(input.name),
+                        escaped(input.format), input.frames,
                         input.generated ? "; a generated video, since no clip was given" : "");
   }
   return list + "</ul>\n";

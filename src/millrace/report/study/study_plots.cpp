@@ -31,7 +31,8 @@ StudyCase at(const StudyResult& study, std::string_view pipeline, std::string_vi
 std::vector<std::string> scaling_plots(const StudyResult& study, std::string_view input) {
   std::vector<std::string> plots;
   for (const auto& [team, team_name] : teams) {
-    LinePlot plot{.title = fmt::format("B on {}, {}", input, team_name),
+    LinePlot plot{.title =
+                      fmt::format("B on the {} clip, {}", input == tractor ? "large" : "small", team_name),
                   .x_label = "threads",
                   .y_label = "times the speed of one thread",
                   .diagonal = true};
@@ -54,7 +55,7 @@ std::vector<std::string> relative_plots(const StudyResult& study,
                                         const std::vector<std::pair<Structure, int>>& bars) {
   std::vector<std::string> plots;
   for (const auto& [team, team_name] : teams) {
-    BarPlot plot{.title = fmt::format("A to G on {}, {}", foreman, team_name),
+    BarPlot plot{.title = fmt::format("A to G on the small clip, {}", team_name),
                  .y_label = "time, of sequential with one thread (lower is better)",
                  .reference = 1};
     for (const image::Preset& preset : image::presets())
@@ -91,7 +92,7 @@ std::vector<std::string> storing_plots(const StudyResult& study) {
   std::vector<std::string> plots;
   for (const std::string_view pipeline : {"@D", "@G"}) {
     for (const auto& [team, team_name] : teams) {
-      LinePlot plot{.title = fmt::format("{} on {}, {}", pipeline.substr(1), foreman, team_name),
+      LinePlot plot{.title = fmt::format("{} on the small clip, {}", pipeline.substr(1), team_name),
                     .x_label = "threads",
                     .y_label = "ms a frame"};
       for (const Structure structure :
@@ -106,7 +107,7 @@ std::vector<std::string> storing_plots(const StudyResult& study) {
 std::vector<std::string> affinity_plots(const StudyResult& study) {
   std::vector<std::string> plots;
   for (const auto& [team, team_name] : teams) {
-    LinePlot plot{.title = fmt::format("B on {}, sequential, {}", foreman, team_name),
+    LinePlot plot{.title = fmt::format("B on the small clip, sequential, {}", team_name),
                   .x_label = "threads",
                   .y_label = "ms a frame"};
     for (const AffinityArrangement affinity : affinities_of_fig7(study.machine))
