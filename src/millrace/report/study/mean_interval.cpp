@@ -1,6 +1,7 @@
 #include "millrace/report/study/mean_interval.h"
 
 #include "millrace/base/student_t.h"
+#include "millrace/placement/trials/paired_gain.h"
 
 #include <algorithm>
 #include <cmath>
@@ -28,8 +29,12 @@ MeanInterval ratio_interval(std::span<const double> dividends, std::span<const d
   std::vector<double> logs;
   for (std::size_t i = 0; i < std::min(dividends.size(), divisors.size()); ++i)
     logs.push_back(std::log(dividends[i] / divisors[i]));
-  const MeanInterval interval = mean_interval(logs);
-  return {std::exp(interval.mean), std::exp(interval.low), std::exp(interval.high)};
+  if (logs.size() < 2) {
+    const double ratio = logs.empty() ? 1 : std::exp(logs.front());
+    return {ratio, ratio, ratio};
+  }
+  const placement::GainEstimate gain = placement::estimate_gain(logs, Confidence::p95);
+  return {std::exp(gain.mean), std::exp(gain.low), std::exp(gain.high)};
 }
 
 }  // namespace millrace::report

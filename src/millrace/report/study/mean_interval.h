@@ -15,8 +15,8 @@ struct MeanInterval {
 // Of at least two measurements; of fewer there is no interval, and low and high are the mean.
 [[nodiscard]] MeanInterval mean_interval(std::span<const double> values);
 
-// The geometric mean of dividend / divisor, turn by turn: what slowed down both is not in it. As many of the
-// one as of the other, all above 0.
+// The geometric mean of dividend / divisor, turn by turn: what slowed down both is not in it, and what hit a
+// single turn does not decide (placement::estimate_gain). As many of the one as of the other, all above 0.
 [[nodiscard]] MeanInterval ratio_interval(std::span<const double> dividends,
                                           std::span<const double> divisors);
 

@@ -33,6 +33,14 @@ TEST(RatioInterval, what_slows_down_both_turns_alike_does_not_count) {
   EXPECT_NEAR(interval.high, 2, 1e-9);
 }
 
+TEST(RatioInterval, a_single_turn_that_was_disturbed_does_not_decide) {
+  const std::vector<double> one{2.0, 2.1, 1.9, 2.0, 90.0, 2.1, 1.9};
+  const std::vector<double> other{1, 1, 1, 1, 1, 1, 1};
+  const MeanInterval interval = ratio_interval(one, other);
+  EXPECT_NEAR(interval.mean, 2, 0.15);
+  EXPECT_GT(interval.low, 1.5);
+}
+
 TEST(RatioInterval, is_geometric_so_that_the_inverse_is_the_inverse) {
   const std::vector<double> one{1, 4, 2};
   const std::vector<double> other{2, 1, 1.5};

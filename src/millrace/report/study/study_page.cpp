@@ -254,7 +254,8 @@ std::string study_page(const StudyResult& study) {
       "2 to 6 by the thread that computes the last part of the frame.</p>\n";
   page += fmt::format("<p>{} runs of each setting; settings of one pipeline and input take turns; ratios are "
                       "taken turn by turn, "
-                      "and their geometric means and 95 % intervals given. Whiskers are 95 % intervals. It "
+                      "and their geometric means and 95 % intervals given, no single turn counting for more "
+                      "than three median deviations. Whiskers are 95 % intervals. It "
                       "took {:.0f} s on {}.{}"
                       "</p>\n",
                       study.runs, study.seconds, escaped(study.kernel),
