@@ -37,7 +37,7 @@ enum class Reason {
 
 // Whether a stream that gains only this share of the time that a faster candidate saves is said to wait for
 // something else.
-[[nodiscard]] constexpr bool waits_mostly(double bound_share) { return bound_share < 0.5; }
+[[nodiscard]] constexpr bool waits_mostly(double bound_share) { return bound_share < 0.25; }
 
 [[nodiscard]] std::string_view name_of(EventKind kind);
 // A clause that completes a sentence about the candidate.

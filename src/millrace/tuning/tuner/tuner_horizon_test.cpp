@@ -239,5 +239,25 @@ TEST(KnownEnd, AProfileFromBeforeTheBestGuessWasCompiledDoesNotKeepItOut) {
   EXPECT_EQ(first({{1, 1.02}, {fused, 1.02}}), 2);
 }
 
+// Of two alike that were measured, the one of the lesser prior was seen to be far worse: which says nothing
+// about what was not compiled then. Where something of its build was measured, that does.
+TEST(KnownEnd, NoiseAmongWhatWasMeasuredDoesNotKeepOutWhatWasNot) {
+  const auto space = Space::make({{"fusion", {"none", "fused"}, true}, {"tile", {"a", "b", "c"}, true}},
+                                 [](auto) { return true; });
+  const int fused = 4;
+  const int fused_too = 5;
+  const auto first = [&](std::vector<RememberedCost> costs) {
+    auto tuner = Tuner::make(*space, {.first = {fused, 1},
+                                      .prior = {1.38, 1.28, 1.38, 1.1, 1, 1.1},
+                                      .build = {-1, -1, -1, 0, 0, 0},
+                                      .remembered = Remembered{.incumbent = 2, .costs = std::move(costs)}});
+    tuner->ready(fused);
+    return tuner->ask().candidate;
+  };
+  EXPECT_EQ(first({{1, 2.72}}), fused);
+  EXPECT_EQ(first({{1, 1.02}}), fused);
+  EXPECT_EQ(first({{fused_too, 1.6}}), 2);
+}
+
 }  // namespace
 }  // namespace millrace::tuning

@@ -10,6 +10,7 @@ namespace {
 constexpr int profile_verifications = 3;
 constexpr double profile_deviation = 0.08;
 constexpr double profile_surprise = 0.15;
+constexpr double prior_belief = 0.5;     // of the caller's differences in log cost, as in the cost model
 constexpr double clearly_better = 0.05;  // log ratio, of what a profile does not know
 
 }  // namespace
@@ -34,12 +35,21 @@ void Tuner::learn_remembered() {
 }
 
 // What the caller suggests most, where the profile's run could not try it, since it was not compiled yet, and
-// where it is believed to be clearly better than what that run found without it.
+// where it is believed to be clearly better than what that run found without it. Where the profile knows
+// nothing that needs the same build, only the caller can say so: the few costs of a short run, taken while
+// the machine was busy, have told the model little but noise.
 int Tuner::better_than_remembered() const {
   if (options_.first.empty()) return -1;
   const int best = options_.first.front();
   if (best == incumbent_ || !runnable(best) || of(best).remembered) return -1;
-  return model_.mean(best) - level_ < -clearly_better ? best : -1;
+  const bool needs_build = !options_.build.empty() && options_.build[static_cast<std::size_t>(best)] >= 0;
+  bool build_known = !needs_build || options_.prior.empty() || same_build(best, incumbent_);
+  for (int c = 0; c < space_->size() && !build_known; ++c)
+    build_known = of(c).remembered && same_build(best, c);
+  const auto prior = [&](int c) { return options_.prior[static_cast<std::size_t>(c)]; };
+  const double expected =
+      build_known ? model_.mean(best) - level_ : prior_belief * std::log(prior(best) / prior(incumbent_));
+  return expected < -clearly_better ? best : -1;
 }
 
 // A profile that misjudges two of the few that are verified, or whose incumbent is beaten clearly, is another
