@@ -48,17 +48,25 @@ std::string about(const std::string& input, const std::string& message) {
   return message.find(input) != std::string::npos ? message : fmt::format("{}: {}", input, message);
 }
 
+// Whether they are one file, be it under two names.
+bool is_same(const std::string& a, const std::string& b) {
+  std::error_code missing;
+  return fs::path(a).lexically_normal() == fs::path(b).lexically_normal() ||
+         (fs::equivalent(a, b, missing) && fs::is_regular_file(a, missing));
+}
+
 Status check_report(const BatchOptions& options, const std::vector<PlannedJob>& jobs) {
-  if (options.run.json.empty()) return {};
+  const std::string& json = options.run.json;
+  if (json.empty()) return {};
   for (const PlannedJob& job : jobs) {
-    // As an input and as an output: it is to be neither.
-    const std::string output = job.options.output == "null" ? "" : job.options.output;
-    if (!output.empty() &&
-        fs::path(output).lexically_normal() == fs::path(options.run.json).lexically_normal())
-      return usage_error("{}: is both the output of '{}' and --json; give one of them another file", output,
+    if (json == "-") break;
+    if (is_same(json, job.options.input))
+      return usage_error("{}: is both an input and --json; give --json another file", json);
+    if (job.options.output != "null" && is_same(json, job.options.output))
+      return usage_error("{}: is both the output of '{}' and --json; give one of them another file", json,
                          job.options.input);
   }
-  return check_outputs({{"--json", options.run.json}}, overwrite_if(options.run.force));
+  return check_outputs({{"--json", json}}, overwrite_if(options.run.force));
 }
 
 // Folders of outputs that are not there yet.

@@ -138,6 +138,8 @@ class Batch(unittest.TestCase):
         self.refused("unknown codec", "blur", "a.mp4", "--codec", "h265")
         self.refused("--memory", "blur", "a.mp4", "--memory", "much")
         self.refused("standard output", "blur", "a.mp4", "-o", "-")
+        self.refused("is both an input and --json", "blur", "a.mp4", "--json", "sub/../a.mp4", "-y")
+        self.refused("and --json", "blur", "a.mp4", "-o", "{stem}.mkv", "--json", "a.mkv")
         (self.folder / "jobs.toml").write_text('[[job]]\ninput = "a.mp4"\npipeline = "blur"\ncrf = 99\n')
         self.refused("jobs.toml:1: crf must be a number from 0 to 51", "--job-file", "jobs.toml")
         (self.folder / "jobs.toml").write_text('[[job]]\ninput = "a.mp4"\npipelin = "blur"\n')

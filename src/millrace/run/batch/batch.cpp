@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <ctime>
 #include <exception>
 #include <iterator>
 #include <new>
@@ -23,12 +22,6 @@ constexpr std::size_t most_decisions_kept = 300;
 constexpr auto tick = std::chrono::milliseconds(100);
 constexpr double slice_seconds = 2;   // long jobs are looked at so often
 constexpr double busy_seconds = 0.4;  // over which it is averaged
-
-std::int64_t process_cpu_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return nanoseconds(time);
-}
 
 double pixels_of(const video::FrameFormat& format) {
   return static_cast<double>(format.width) * static_cast<double>(format.height);
@@ -88,7 +81,7 @@ Batch::~Batch() = default;
 
 Status Batch::run() {
   start_ns_ = accounted_ns_ = changed_ns_ = busy_since_ns_ = now_ns();
-  busy_cpu_ns_ = process_cpu_ns();
+  busy_times_ = read_cpu_times(workplace_.machine().usable.cpus);
   const std::stop_callback wake(options_.stop, [this] {
     const std::scoped_lock lock(mutex_);
     ++events_;
@@ -142,6 +135,7 @@ void Batch::observe(Active& active, bool ended) {
   if (format && duration > 0 && (ended || frames > active.slice_frames)) {
     BatchSlice slice{.kind = active.kind,
                      .bound = active.bound,
+                     .frame_pixels = pixels_of(*format),
                      .pixels = static_cast<double>(frames - active.slice_frames) * pixels_of(*format),
                      .seconds = duration,
                      .side_by_side = std::max(1.0, active.side_by_side_seconds / duration)};
@@ -194,10 +188,11 @@ void Batch::measure_busy() {
   const std::int64_t now = now_ns();
   const double passed = seconds(now - busy_since_ns_);
   if (passed < busy_seconds) return;
-  const std::int64_t cpu = process_cpu_ns();
-  busy_ = std::min(1.0, seconds(cpu - busy_cpu_ns_) / passed / workplace_.machine().usable.worker_limit);
+  // Of all programs: what others keep busy is not to be had.
+  const auto times = read_cpu_times(workplace_.machine().usable.cpus);
+  busy_ = times && busy_times_ ? busy_share(*busy_times_, *times) : std::nullopt;
   busy_since_ns_ = now;
-  busy_cpu_ns_ = cpu;
+  busy_times_ = times;
 }
 
 BatchView Batch::view() const {

@@ -24,7 +24,7 @@ constexpr double most_threads_guessed = 8;
 constexpr double idle_below = 0.9;       // of the CPUs: another job would find room
 constexpr double settled_seconds = 0.5;  // after jobs began or ended, before how busy it is tells anything
 constexpr double trusted_seconds = 2;    // of slices, before they are compared
-constexpr double worth = 0.02;           // less of a difference is none
+constexpr double worth = 0.05;           // less of a difference is none: contents differ
 constexpr double trial_horizon = 40;     // seconds left before fewer side by side are tried
 constexpr int trial_every = 4;           // jobs that are begun
 constexpr int fewest_for_trials = 12;    // jobs left
@@ -99,7 +99,10 @@ BatchPolicy::BatchPolicy(int threads, std::optional<int> side_by_side)
 void BatchPolicy::observe(const BatchSlice& slice) {
   if (!(slice.pixels > 0) || !(slice.seconds > 0) || !(slice.side_by_side >= 1)) return;
   const double machine_seconds = slice.seconds / slice.side_by_side / slice.pixels;
-  const double speed = first_.try_emplace(slice.kind, machine_seconds).first->second / machine_seconds;
+  // Small frames take longer for each pixel.
+  const int size = slice.frame_pixels > 1 ? static_cast<int>(std::log2(slice.frame_pixels)) : 0;
+  const double speed =
+      first_.try_emplace({slice.kind, size}, machine_seconds).first->second / machine_seconds;
   const double jobs = std::round(slice.side_by_side);
   if (std::abs(slice.side_by_side - jobs) < 0.2) speeds_[static_cast<int>(jobs)].add(speed, slice.seconds);
   for (std::size_t b = 0; b < bottlenecks; ++b) {
@@ -138,12 +141,13 @@ std::string BatchPolicy::revise(const BatchView& view) {
                              mean_pixels(view) * 1e-6, threads_)
                : "";
   const double now = speed_of(target_);
+  const int least = std::min(2, threads_);
   const auto become = [&](int target) {
     from_guess_ = false;
     return std::exchange(target_, target);
   };
   for (const int other : {nearest_tried(-1), nearest_tried(1)}) {
-    if (other == 0 || now == 0 || speed_of(other) <= now * (1 + worth)) continue;
+    if (other < least || now == 0 || speed_of(other) <= now * (1 + worth)) continue;
     const int was = become(other);
     return fmt::format("{} side by side: {} were slower ({:.2f} for {:.2f})", target_, was, now,
                        speed_of(target_));
@@ -158,7 +162,7 @@ std::string BatchPolicy::revise(const BatchView& view) {
     return fmt::format("{} side by side: with {} only {:.0f} % of the CPUs were busy", target_, was,
                        100 * *view.busy);
   }
-  if (now > 0 && target_ > 1 && view.seconds_left > trial_horizon && nearest_tried(-1) == 0 &&
+  if (now > 0 && target_ > least && view.seconds_left > trial_horizon && nearest_tried(-1) == 0 &&
       mean_pixels(view) > pixels_a_thread) {
     become(target_ - 1);
     return fmt::format("{} side by side, to see whether large frames go faster so", target_);
@@ -177,10 +181,16 @@ int BatchPolicy::nearest_tried(int direction) const {
 }
 
 double BatchPolicy::seconds_of(const WaitingKind& kind, double pixels) const {
-  if (const auto found = first_.find(kind.kind); found != first_.end()) return pixels * found->second;
+  double own = 0;
+  int own_sizes = 0;
   double mean = 0;
-  for (const auto& [other, cost] : first_)
+  for (const auto& [of, cost] : first_) {
     mean += cost / static_cast<double>(first_.size());
+    if (of.first != kind.kind) continue;
+    own += cost;
+    ++own_sizes;
+  }
+  if (own_sizes > 0) return pixels * own / own_sizes;
   return pixels * (mean > 0 ? mean : guessed_cost(kind.bound));
 }
 

@@ -10,6 +10,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace millrace::run {
@@ -20,6 +22,7 @@ inline constexpr int bottlenecks = 4;
 struct BatchSlice {
   int kind = 0;                              // jobs of one kind cost alike for each pixel
   Bottleneck bound{};                        // of the kind, as far as it was known
+  double frame_pixels = 0;                   // of one frame
   double pixels = 0;                         // of the frames that were done
   double seconds = 0;                        // that it took
   double side_by_side = 1;                   // jobs that ran meanwhile, itself included, on average
@@ -101,7 +104,8 @@ class BatchPolicy {
   bool from_guess_ = true;      // nothing measured has changed it
   std::map<int, Mean> speeds_;  // by jobs side by side
   std::array<std::array<Mean, bottlenecks>, bottlenecks> beside_;
-  std::map<int, double> first_;  // by kind: machine-seconds a pixel when it was first seen
+  std::map<std::pair<int, int>, double>
+      first_;  // by kind and size of frames: machine-seconds a pixel when it was first seen
 };
 
 // What kind of word a bottleneck is, for people: "encoding", "filters", "decoding", "nothing in particular".
