@@ -5,7 +5,7 @@
 #include "millrace/image/pipeline/presets.h"
 #include "millrace/run/batch/job_file.h"
 #include "millrace/run/batch/job_names.h"
-#include "millrace/run/codec_threads.h"
+#include "millrace/run/video/codec_threads.h"
 #include "millrace/video/reader.h"
 #include "millrace/video/test_source.h"
 #include "millrace/video/writer.h"

@@ -1,6 +1,6 @@
 #include "millrace/cli/bench/bench_stream.h"
 
-#include "millrace/run/frame_views.h"
+#include "millrace/run/video/frame_views.h"
 #include "millrace/video/reader.h"
 
 namespace millrace::cli {

@@ -4,7 +4,7 @@
 #include "millrace/base/json_file.h"
 #include "millrace/base/print.h"
 #include "millrace/image/reference/pixel_reads_report.h"
-#include "millrace/run/computation.h"
+#include "millrace/run/video/computation.h"
 
 #include <utility>
 

@@ -5,7 +5,7 @@
 #include "millrace/cli/run/run_options.h"
 #include "millrace/cli/run/run_report.h"
 #include "millrace/image/pipeline/pipeline.h"
-#include "millrace/run/workplace.h"
+#include "millrace/run/video/workplace.h"
 #include "millrace/video/reader.h"
 
 #include <memory>

@@ -8,7 +8,7 @@
 #include "millrace/base/progress_line.h"
 #include "millrace/cli/run/computation.h"
 #include "millrace/image/pipeline/presets.h"
-#include "millrace/run/video_run.h"
+#include "millrace/run/video/video_run.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 
 #include "millrace/image/layout/frame_layout.h"
 #include "millrace/image/layout/schedule.h"
-#include "millrace/run/video_run.h"
+#include "millrace/run/video/video_run.h"
 #include "millrace/video/reader.h"
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "millrace/machine/report/machine_report.h"
-#include "millrace/run/computation.h"
-#include "millrace/run/run_record.h"
+#include "millrace/run/video/computation.h"
+#include "millrace/run/video/run_record.h"
 
 #include <cstdint>
 #include <map>

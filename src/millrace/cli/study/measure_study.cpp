@@ -3,7 +3,7 @@
 #include "millrace/base/clock.h"
 #include "millrace/base/progress_line.h"
 #include "millrace/image/pipeline/presets.h"
-#include "millrace/run/computation.h"
+#include "millrace/run/video/computation.h"
 #include "millrace/video/reader.h"
 
 #include <algorithm>

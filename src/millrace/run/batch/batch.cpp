@@ -2,7 +2,7 @@
 
 #include "millrace/base/clock.h"
 #include "millrace/run/batch/run_memory.h"
-#include "millrace/run/codec_threads.h"
+#include "millrace/run/video/codec_threads.h"
 
 #include <algorithm>
 #include <array>

@@ -13,7 +13,7 @@
 #include "millrace/run/batch/batch_policy.h"
 #include "millrace/run/batch/cpu_times.h"
 #include "millrace/run/batch/memory_budget.h"
-#include "millrace/run/video_run.h"
+#include "millrace/run/video/video_run.h"
 
 #include <condition_variable>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "millrace/run/batch/batch_policy.h"
 
-#include "millrace/run/codec_threads.h"
+#include "millrace/run/video/codec_threads.h"
 
 #include <algorithm>
 #include <cmath>

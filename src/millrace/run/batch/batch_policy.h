@@ -2,7 +2,7 @@
 // told what was measured, and asked what to do next; it runs nothing and reads no clock.
 #pragma once
 
-#include "millrace/run/run_record.h"
+#include "millrace/run/video/run_record.h"
 
 #include <array>
 #include <cstdint>

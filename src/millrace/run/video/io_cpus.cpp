@@ -1,4 +1,4 @@
-#include "millrace/run/io_cpus.h"
+#include "millrace/run/video/io_cpus.h"
 
 #include "millrace/machine/thread/thread_affinity.h"
 

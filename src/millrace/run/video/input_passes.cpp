@@ -1,4 +1,4 @@
-#include "millrace/run/input_passes.h"
+#include "millrace/run/video/input_passes.h"
 
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/video/overlap/overlapped_reader.h"

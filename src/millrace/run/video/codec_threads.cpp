@@ -1,4 +1,4 @@
-#include "millrace/run/codec_threads.h"
+#include "millrace/run/video/codec_threads.h"
 
 #include <algorithm>
 

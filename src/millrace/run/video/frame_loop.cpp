@@ -1,8 +1,8 @@
-#include "millrace/run/frame_loop.h"
+#include "millrace/run/video/frame_loop.h"
 
 #include "millrace/base/clock.h"
 #include "millrace/machine/thread/thread_affinity.h"
-#include "millrace/run/frame_views.h"
+#include "millrace/run/video/frame_views.h"
 
 #include <algorithm>
 #include <iterator>

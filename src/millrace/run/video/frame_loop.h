@@ -2,10 +2,10 @@
 #pragma once
 
 #include "millrace/image/pipeline/parameter_timeline.h"
-#include "millrace/run/bound_share.h"
-#include "millrace/run/codec_threads.h"
-#include "millrace/run/input_passes.h"
-#include "millrace/run/video_run.h"
+#include "millrace/run/video/bound_share.h"
+#include "millrace/run/video/codec_threads.h"
+#include "millrace/run/video/input_passes.h"
+#include "millrace/run/video/video_run.h"
 #include "millrace/video/frame/frame_pool.h"
 #include "millrace/video/overlap/overlapped_writer.h"
 

@@ -4,9 +4,9 @@
 
 #include "millrace/image/execute/executor.h"
 #include "millrace/image/execute/plane_buffer.h"
-#include "millrace/run/input_thread.h"
-#include "millrace/run/run_record.h"
-#include "millrace/run/workplace.h"
+#include "millrace/run/video/input_thread.h"
+#include "millrace/run/video/run_record.h"
+#include "millrace/run/video/workplace.h"
 #include "millrace/video/frame/frame_reader.h"
 
 #include <cstdint>

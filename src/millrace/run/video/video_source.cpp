@@ -1,4 +1,4 @@
-#include "millrace/run/video_source.h"
+#include "millrace/run/video/video_source.h"
 
 #include "millrace/video/reader.h"
 #include "millrace/video/test_source.h"

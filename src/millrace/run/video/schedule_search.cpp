@@ -1,4 +1,4 @@
-#include "millrace/run/schedule_search.h"
+#include "millrace/run/video/schedule_search.h"
 
 #include "millrace/image/pipeline/parameter_timeline.h"
 #include "millrace/tuning/record/decision_report.h"

@@ -14,11 +14,11 @@
 //   run::frames_sink([&](const video::Frame& frame) { return keep(frame); })
 #pragma once
 
-#include "millrace/run/run_record.h"
-#include "millrace/run/schedule_search.h"
-#include "millrace/run/video_sink.h"
-#include "millrace/run/video_source.h"
-#include "millrace/run/workplace.h"
+#include "millrace/run/video/run_record.h"
+#include "millrace/run/video/schedule_search.h"
+#include "millrace/run/video/video_sink.h"
+#include "millrace/run/video/video_source.h"
+#include "millrace/run/video/workplace.h"
 
 #include <atomic>
 #include <cstdint>

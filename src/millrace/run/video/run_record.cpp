@@ -1,4 +1,4 @@
-#include "millrace/run/run_record.h"
+#include "millrace/run/video/run_record.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
-#include "millrace/run/codec_threads.h"
-#include "millrace/run/run_record.h"
-#include "millrace/run/video_sink.h"
-#include "millrace/run/video_source.h"
+#include "millrace/run/video/codec_threads.h"
+#include "millrace/run/video/run_record.h"
+#include "millrace/run/video/video_sink.h"
+#include "millrace/run/video/video_source.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "millrace/run/computation.h"
+#include "millrace/run/video/computation.h"
 
 #include "millrace/base/clock.h"
 

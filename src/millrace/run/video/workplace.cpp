@@ -1,4 +1,4 @@
-#include "millrace/run/workplace.h"
+#include "millrace/run/video/workplace.h"
 
 #include <utility>
 

@@ -1,7 +1,7 @@
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/image/pipeline/pipeline_language.h"
 #include "millrace/machine/thread/thread_affinity.h"
-#include "millrace/run/video_run.h"
+#include "millrace/run/video/video_run.h"
 #include "millrace/video/frame/frame_pool.h"
 #include "millrace/video/reader.h"
 

@@ -3,8 +3,8 @@
 
 #include "millrace/image/adapt/adaptive_scheduler.h"
 #include "millrace/image/pipeline/pipeline.h"
-#include "millrace/run/run_record.h"
-#include "millrace/run/workplace.h"
+#include "millrace/run/video/run_record.h"
+#include "millrace/run/video/workplace.h"
 #include "millrace/tuning/profile/profile_store.h"
 
 #include <filesystem>

@@ -1,8 +1,8 @@
 // InputPasses: the frames of a source, read ahead, as often as asked.
 #pragma once
 
-#include "millrace/run/io_cpus.h"
-#include "millrace/run/video_source.h"
+#include "millrace/run/video/io_cpus.h"
+#include "millrace/run/video/video_source.h"
 
 #include <cstdint>
 #include <memory>

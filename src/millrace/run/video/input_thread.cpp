@@ -1,4 +1,4 @@
-#include "millrace/run/input_thread.h"
+#include "millrace/run/video/input_thread.h"
 
 #include "millrace/machine/thread/thread_affinity.h"
 

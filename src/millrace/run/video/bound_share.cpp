@@ -1,4 +1,4 @@
-#include "millrace/run/bound_share.h"
+#include "millrace/run/video/bound_share.h"
 
 #include <algorithm>
 

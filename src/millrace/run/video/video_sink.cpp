@@ -1,4 +1,4 @@
-#include "millrace/run/video_sink.h"
+#include "millrace/run/video/video_sink.h"
 
 #include "millrace/video/writer.h"
 

@@ -1,7 +1,7 @@
-#include "millrace/run/video_run.h"
+#include "millrace/run/video/video_run.h"
 
 #include "millrace/base/clock.h"
-#include "millrace/run/frame_loop.h"
+#include "millrace/run/video/frame_loop.h"
 
 #include <utility>
 

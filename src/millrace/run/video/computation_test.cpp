@@ -1,6 +1,6 @@
 #include "millrace/image/pipeline/presets.h"
 #include "millrace/machine/thread/thread_affinity.h"
-#include "millrace/run/computation.h"
+#include "millrace/run/video/computation.h"
 #include "millrace/video/reader.h"
 
 #include <algorithm>
