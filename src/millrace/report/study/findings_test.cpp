@@ -203,9 +203,12 @@ TEST(StructureMapTest, the_fastest_is_found_and_crossings_are_named) {
 }
 
 TEST(StructureMapTest, what_is_as_good_is_a_tie) {
-  const auto study = study_of(machine_of(1), [](const StudyCase&) { return 3.0; });
+  const auto study = study_of(machine_of(1), [](const StudyCase&) { return 3.0; }, 0);
   const StructureMap map = structure_map(study, 1);
   EXPECT_TRUE(map.entries[0][0]->tied);
+  EXPECT_EQ(map.entries[0][0]->as_good.size(), map_structures().size());
+  EXPECT_THAT(crossings(map).front(),
+              "48x32: sequential or backward or backward-cached or tiled or sliding throughout");
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "millrace/report/study/structure_map.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,21 +12,27 @@ namespace millrace::report {
 namespace {
 
 std::optional<MapEntry> entry_at(const StudyResult& study, image::Size size, int stages, int threads) {
-  std::vector<std::pair<double, const CaseTimes*>> by_time;
+  std::vector<const CaseTimes*> measured;
   const CaseTimes* sequential = nullptr;
   for (const image::Structure structure : map_structures()) {
     const CaseTimes* const times = study.find(map_case(study.machine, size, stages, structure, threads));
     if (times == nullptr || times->ms.empty()) continue;
-    by_time.emplace_back(mean_interval(times->ms).mean, times);
+    measured.push_back(times);
     if (structure == image::Structure::sequential) sequential = times;
   }
-  if (by_time.size() < 2 || sequential == nullptr) return std::nullopt;
-  std::ranges::sort(by_time);
-  const CaseTimes& best = *by_time[0].second;
+  if (measured.size() < 2 || sequential == nullptr) return std::nullopt;
+  std::ranges::stable_sort(
+      measured, {}, [&](const CaseTimes* times) { return ratio_interval(times->ms, sequential->ms).mean; });
+  const CaseTimes& best = *measured.front();
   MapEntry entry{.best = best.which.schedule.structure,
-                 .second = ratio_interval(by_time[1].second->ms, best.ms),
+                 .as_good = {},
+                 .second = ratio_interval(measured[1]->ms, best.ms),
                  .sequential = ratio_interval(sequential->ms, best.ms),
-                 .best_ms = by_time[0].first};
+                 .best_ms = mean_interval(best.ms).mean};
+  for (const CaseTimes* times : measured) {
+    if (times == &best || ratio_interval(times->ms, best.ms).low <= 1)
+      entry.as_good.push_back(times->which.schedule.structure);
+  }
   entry.tied = entry.second.low <= 1;
   return entry;
 }
@@ -45,7 +53,7 @@ std::vector<std::string> crossings(const StructureMap& map) {
   std::vector<std::string> lines;
   for (std::size_t s = 0; s < map.axes.sizes.size(); ++s) {
     struct Stretch {
-      image::Structure best;
+      std::vector<image::Structure> best;  // throughout
       int from;
       int to;
     };
@@ -54,15 +62,26 @@ std::vector<std::string> crossings(const StructureMap& map) {
       const auto& entry = map.entries[r][s];
       if (!entry) continue;
       const int operations = operations_per_stage * map.axes.stages[r];
-      if (stretches.empty() || stretches.back().best != entry->best)
-        stretches.push_back({entry->best, operations, operations});
-      stretches.back().to = operations;
+      std::vector<image::Structure> still;
+      if (!stretches.empty()) {
+        std::ranges::copy_if(stretches.back().best, std::back_inserter(still),
+                             [&](image::Structure structure) {
+                               return std::ranges::find(entry->as_good, structure) != entry->as_good.end();
+                             });
+      }
+      if (still.empty())
+        stretches.push_back({entry->as_good, operations, operations});
+      else
+        stretches.back() = {std::move(still), stretches.back().from, operations};
     }
     if (stretches.empty()) continue;
     std::vector<std::string> words;
     for (std::size_t i = 0; i < stretches.size(); ++i) {
       const auto& [best, from, to] = stretches[i];
-      const std::string_view name = image::name_of(best);
+      std::vector<std::string_view> names;
+      for (const image::Structure structure : best)
+        names.push_back(image::name_of(structure));
+      const std::string name = fmt::format("{}", fmt::join(names, " or "));
       if (stretches.size() == 1)
         words.push_back(fmt::format("{} throughout", name));
       else if (i == 0)
