@@ -39,7 +39,7 @@ class Study(unittest.TestCase):
 
     @staticmethod
     def run_study(*words, **options):
-        return subprocess.run([MILLRACE, "study", *map(str, words)], capture_output=True, timeout=120,
+        return subprocess.run([MILLRACE, "study", *map(str, words)], capture_output=True, timeout=400,
                               env=environment(), **options)
 
     def refused(self, code, word, *words):

@@ -23,19 +23,23 @@ std::int64_t reads() {
 }
 
 TEST(BirthPoller, ReadsNothingWhileNobodyRunsAndFindsWhatIsMadeLater) {
-  const ForkedProcess program([] {
-    sigset_t order;
-    sigemptyset(&order);
-    sigaddset(&order, SIGUSR1);
-    sigprocmask(SIG_BLOCK, &order, nullptr);
+  sigset_t order;
+  sigemptyset(&order);
+  sigaddset(&order, SIGUSR1);
+  sigset_t usual;
+  sigprocmask(SIG_BLOCK, &order, &usual);  // before there is somebody to get it
+  const ForkedProcess program([&order] {
     int signal = 0;
     sigwait(&order, &signal);
+    const pid_t maker = getpid();
     if (fork() == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
-      while (true)
+      while (getppid() == maker)
         pause();
+      _exit(0);
     }
   });
+  sigprocmask(SIG_SETMASK, &usual, nullptr);
   ASSERT_TRUE(program.becomes('S'));
   Journal journal = Journal::refusing({});
   ThreadRegister threads({.allowed = machine::current_thread_affinity().value()}, policy_of(Plan()), journal);

@@ -32,7 +32,7 @@ void refuse_counters() {
 
 TEST(Unjudged, WhatNothingTellsOfIsLeftAloneAndTheNoteNamesTheCommandToLearn) {
   RunSettings settings;
-  settings.command = {testing_program("dynamic", "threads"), "2", "0.8"};
+  settings.command = {testing_program("dynamic", "threads"), "2", "2"};
   const TestRun run = TestProcess(settings, refuse_counters).finish();
   EXPECT_EQ(run.status, 0) << run.errors;
   EXPECT_THAT(run.summary.notes, testing::Contains(HasSubstr("nothing tells how far it gets")));

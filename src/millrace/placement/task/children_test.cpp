@@ -10,10 +10,18 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 namespace millrace::placement {
 namespace {
+
+// Of the thread that made it, too.
+[[noreturn]] void wait_for_the_end() {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  while (true)
+    pause();
+}
 
 TEST(ChildrenReader, FindsThoseThatLiveAgainAndAgain) {
   ChildrenReader reader;
@@ -24,9 +32,7 @@ TEST(ChildrenReader, FindsThoseThatLiveAgainAndAgain) {
   };
   for (int round = 0; round < 3; ++round) {
     const pid_t child = fork();
-    if (child == 0)
-      while (true)
-        pause();
+    if (child == 0) wait_for_the_end();
     EXPECT_TRUE(found(child));
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
@@ -43,9 +49,7 @@ TEST(ChildrenReader, FindsThoseOfEachThread) {
   std::promise<void> done;
   std::jthread other([&] {
     child = fork();
-    if (child == 0)
-      while (true)
-        pause();
+    if (child == 0) wait_for_the_end();
     made.set_value();
     done.get_future().wait();
   });
@@ -64,10 +68,11 @@ TEST(ChildrenReader, FindsManyAndNobodyElse) {
   std::vector<pid_t> made;
   for (int i = 0; i < count; ++i) {
     const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0)
-      while (true)
-        pause();
+    if (child < 0) {
+      ADD_FAILURE() << "fork is refused";
+      break;
+    }
+    if (child == 0) wait_for_the_end();
     made.push_back(child);
   }
   EXPECT_THAT(list_children(getpid()), testing::UnorderedElementsAreArray(made));

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <csignal>
 #include <future>
+#include <optional>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -72,8 +74,11 @@ TEST(TaskFiles, LoadIsTheBusyShareBetweenTwoReadings) {
 TEST(TaskFiles, RunTimeOfAProcessGrowsWhileItRunsAndOnlyThen) {
   const ForkedProcess sleeper;
   ASSERT_TRUE(sleeper.becomes('S'));
-  const auto slept = run_time_of_process(sleeper.number());
-  ASSERT_TRUE(slept);
+  std::optional<std::int64_t> slept;
+  ASSERT_TRUE(eventually([&] {  // in state S it may still be on its way off the CPU
+    const auto now = run_time_of_process(sleeper.number());
+    return now && now == std::exchange(slept, now);
+  }));
   const auto before = run_time_of_process(getpid());
   // Of a thread that has ended, too.
   std::jthread([] {

@@ -143,6 +143,8 @@ void Batch::observe(Active& active, bool ended) {
       slice.beside[b] = active.beside_seconds[b] / duration;
     policy_.observe(slice);
   }
+  // Who has no frame done keeps its time for the next look: otherwise the slowest would never seem slow.
+  if (!ended && frames == active.slice_frames) return;
   active.slice_ns = now;
   active.slice_frames = frames;
   active.side_by_side_seconds = 0;

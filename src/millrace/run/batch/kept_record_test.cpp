@@ -80,6 +80,7 @@ TEST_F(KeptRecordTest, AnOutputThatWasTouchedIsReadAndOneThatWasChangedIsDoneAga
   set_time("out.mkv", 1'000'000);
   EXPECT_EQ(verdict().kept, Kept::done);
   make_file(folder_ / "out.mkv", "outpuT");
+  set_time("out.mkv", 2'000'000);  // files that are written within a tick have the same time on many systems
   EXPECT_EQ(verdict().kept, Kept::again);
   make_file(folder_ / "out.mkv", "outpu");
   EXPECT_EQ(verdict().kept, Kept::again);

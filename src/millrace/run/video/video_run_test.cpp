@@ -355,7 +355,10 @@ TEST_F(VideoRunTest, WhyNothingWasTriedIsInTheRecord) {
   ASSERT_TRUE(run.run());
   EXPECT_EQ(run.record().decisions["trials"], 0);
   EXPECT_THAT(run.record().decisions["events"].dump(), HasSubstr(R"("event":"no trial")"));
-  EXPECT_THAT(run.record().explanation, HasSubstr("frames left: a trial costs more than it can gain"));
+  // The second where the machine is so busy that frames are generated more slowly than processed.
+  EXPECT_THAT(run.record().explanation,
+              ::testing::AnyOf(HasSubstr("frames left: a trial costs more than it can gain"),
+                               HasSubstr("the run waits for its input or output")));
 }
 
 // Of known and of unknown length. What an earlier run of the test compiled may be tried before the first
@@ -364,11 +367,13 @@ TEST_F(VideoRunTest, ARunThatWaitsForItsOutputTriesNextToNothingAndSaysSo) {
   for (const std::optional<std::int64_t> total :
        {std::optional<std::int64_t>(100), std::optional<std::int64_t>()}) {
     Counting frames(100);
+    SearchOptions alone;  // waking workers of a busy machine would count as computing
+    alone.adaptive.freedom.max_threads = 1;
     VideoRun run(*workplace_, source_of(frames, total), frames_sink([](const video::Frame&) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(3));
+      std::this_thread::sleep_for(std::chrono::milliseconds(6));
       return Status();
     }),
-                 {.pipeline = parsed("blur | sobel_x | sobel_y")});
+                 {.pipeline = parsed("blur | sobel_x | sobel_y"), .schedule = alone});
     ASSERT_TRUE(run.run());
     EXPECT_LE(run.record().decisions["trials"], 2);
     EXPECT_LT(run.record().decisions["bound_share"], 0.5);
