@@ -1,5 +1,6 @@
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/image/pipeline/pipeline_language.h"
+#include "millrace/machine/processor/isa.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/run/video/video_run.h"
 #include "millrace/video/frame/frame_pool.h"
@@ -368,7 +369,7 @@ TEST_F(VideoRunTest, ARunThatWaitsForItsOutputTriesNextToNothingAndSaysSo) {
        {std::optional<std::int64_t>(100), std::optional<std::int64_t>()}) {
     Counting frames(100);
     SearchOptions alone;  // waking workers of a busy machine would count as computing
-    alone.adaptive.freedom.max_threads = 1;
+    alone.adaptive.freedom = {.max_threads = 1, .isas = {machine::best_isa()}};
     VideoRun run(*workplace_, source_of(frames, total), frames_sink([](const video::Frame&) {
       std::this_thread::sleep_for(std::chrono::milliseconds(6));
       return Status();
