@@ -58,6 +58,8 @@ bool is_same(const std::string& a, const std::string& b) {
 Status check_report(const BatchOptions& options, const std::vector<PlannedJob>& jobs) {
   const std::string& json = options.run.json;
   if (json.empty()) return {};
+  if (!options.job_file.empty() && is_same(json, options.job_file))
+    return usage_error("{}: is both --job-file and --json; give --json another file", json);
   for (const PlannedJob& job : jobs) {
     if (json == "-") break;
     if (is_same(json, job.options.input))
@@ -100,10 +102,10 @@ Status run_batch(const BatchOptions& options, const Interrupt& interrupt) {
   auto planned = plan_jobs(options, limit);
   if (!planned) return std::unexpected(planned.error());
   if (Status possible = check_report(options, *planned); !possible) return possible;
-  if (Status made = make_folders(*planned); !made) return made;
   EarlierWork earlier(options.run.force, options.resume);
   const auto done_before = earlier.look_at(*planned);
   if (!done_before) return std::unexpected(done_before.error());
+  if (Status made = make_folders(*planned); !made) return made;
 
   BatchReport report{.jobs = {}, .memory_bytes = memory};
   std::vector<run::BatchJob> jobs;

@@ -153,6 +153,11 @@ class Batch(unittest.TestCase):
         output.write_text("precious")
         self.refused("exists; add -y to overwrite, or --resume", "blur", "a.mp4", "-o", "{stem}.mkv")
         self.refused("no earlier batch is known to have made it", "blur", "a.mp4", "-o", "{stem}.mkv", "--resume")
+        jobs = self.folder / "jobs.jsonl"
+        jobs.write_text('{"input": "a.mp4", "output": "a.mkv"}\n{"input": "a.mp4", "output": "new/a.mkv"}\n')
+        self.refused("exists", "blur", "--job-file", "jobs.jsonl")
+        self.assertFalse((self.folder / "new").exists())
+        self.refused("is both --job-file and --json", "blur", "--job-file", "jobs.jsonl", "--json", "jobs.jsonl", "-y")
         self.assertEqual(output.read_text(), "precious")
         self.batch("blur", "a.mp4", "-o", "{stem}.mkv", "-y")
         self.assertNotEqual(output.read_bytes(), b"precious")

@@ -51,6 +51,7 @@ Result<std::vector<EarlierWork::Found>> EarlierWork::look_at(const std::vector<P
       if (existing++ == 0) first_existing = job.options.output;
       continue;
     }
+    if (!fs::exists(folder, missing)) continue;  // it will be made
     if (Status possible = OutputFile::check(job.options.output, overwrite_if(may_overwrite)); !possible)
       return std::unexpected(possible.error());
   }
