@@ -1,6 +1,6 @@
 #include "similar/run/html_page.h"
 
-#include "millrace/base/printable.h"
+#include "millrace/base/escaped_markup.h"
 
 #include <filesystem>
 #include <map>
@@ -28,29 +28,6 @@ figure { margin: 0; width: min-content; }
 .error { color: #b33; }
 )";
 
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : printable(text)) {
-    switch (c) {
-    case '&':
-      result += "&amp;";
-      break;
-    case '<':
-      result += "&lt;";
-      break;
-    case '>':
-      result += "&gt;";
-      break;
-    case '"':
-      result += "&quot;";
-      break;
-    default:
-      result += c;
-    }
-  }
-  return result;
-}
-
 std::string base64(std::span<const std::byte> bytes) {
   constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string text;
@@ -72,7 +49,7 @@ class Pictures {
   explicit Pictures(const Thumbnails& thumbnails) : thumbnails_(&thumbnails) {}
 
   std::string picture(const std::string& path) {
-    const std::string name = escaped(std::filesystem::path(path).filename().string());
+    const std::string name = escaped_markup(std::filesystem::path(path).filename().string());
     std::string html;
     if (const auto found = thumbnails_->find(path); found != thumbnails_->end()) {
       const std::size_t number = numbers_.try_emplace(found, numbers_.size()).first->second;
@@ -80,7 +57,7 @@ class Pictures {
     } else {
       html = R"(<div class="pic none"></div>)";
     }
-    return html + fmt::format(R"(<div class="name" title="{}">{}</div>)", escaped(path), name);
+    return html + fmt::format(R"(<div class="name" title="{}">{}</div>)", escaped_markup(path), name);
   }
 
   // The rules that give the pictures their thumbnails.
@@ -109,7 +86,7 @@ std::string section(const QueryAnswer& answer, const ImageIndex& index, Pictures
   std::string html = fmt::format("<section>\n<figure class=\"asked\">{}</figure>\n<div class=\"found\">\n",
                                  pictures.picture(answer.path));
   if (!answer.answers) {
-    html += fmt::format("<p class=\"error\">{}</p>\n", escaped(answer.answers.error().message));
+    html += fmt::format("<p class=\"error\">{}</p>\n", escaped_markup(answer.answers.error().message));
   } else {
     for (const Answer& one : *answer.answers) {
       // Full for the same image, empty for one that shares nothing.
@@ -136,8 +113,8 @@ std::string html_page(std::span<const QueryAnswer> answers, const ImageIndex& in
                      "<h1>Similar images</h1>\n"
                      "<p class=\"sum\">{} asked about, {} indexed in {}. The number below an image is its "
                      "distance: 0 is the same picture.</p>\n{}</body>\n</html>\n",
-                     style, pictures.rules(), answers.size(), index.images().size(), escaped(index.folder()),
-                     sections);
+                     style, pictures.rules(), answers.size(), index.images().size(),
+                     escaped_markup(index.folder()), sections);
 }
 
 }  // namespace millrace::similar

@@ -1,6 +1,6 @@
 #include "millrace/report/plot/svg.h"
 
-#include "millrace/base/printable.h"
+#include "millrace/base/escaped_markup.h"
 
 #include <algorithm>
 #include <cmath>
@@ -25,29 +25,6 @@ std::string_view name_of(Anchor anchor) {
 std::string spaced(std::string_view more) { return more.empty() ? "" : fmt::format(" {}", more); }
 
 }  // namespace
-
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : printable(text)) {
-    switch (c) {
-    case '<':
-      result += "&lt;";
-      break;
-    case '>':
-      result += "&gt;";
-      break;
-    case '&':
-      result += "&amp;";
-      break;
-    case '"':
-      result += "&quot;";
-      break;
-    default:
-      result += c;
-    }
-  }
-  return result;
-}
 
 std::vector<double> round_ticks(double low, double high) {
   const double rough = (high - low) / 6;
@@ -90,7 +67,7 @@ double Axis::operator()(double value) const {
 Svg::Svg(double width, double height, std::string_view label, std::string_view more)
     : body_(fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" role=\"img\" "
                         "aria-label=\"{}\"{}>\n",
-                        width, height, escaped(label), spaced(more))) {}
+                        width, height, escaped_markup(label), spaced(more))) {}
 
 void Svg::line(double x1, double y1, double x2, double y2, std::string_view more) {
   body_ += fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"{}/>\n", x1, y1, x2, y2,
@@ -112,12 +89,12 @@ void Svg::rectangle(double x, double y, double width, double height, std::string
                     std::string_view tip) {
   body_ += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"{}", x, y, width,
                        height, spaced(more));
-  body_ += tip.empty() ? "/>\n" : fmt::format("><title>{}</title></rect>\n", escaped(tip));
+  body_ += tip.empty() ? "/>\n" : fmt::format("><title>{}</title></rect>\n", escaped_markup(tip));
 }
 
 void Svg::text(double x, double y, Anchor anchor, std::string_view text, std::string_view more) {
   body_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y,
-                       name_of(anchor), spaced(more), escaped(text));
+                       name_of(anchor), spaced(more), escaped_markup(text));
 }
 
 }  // namespace millrace::report

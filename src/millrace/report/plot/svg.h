@@ -8,10 +8,6 @@
 
 namespace millrace::report {
 
-// As text or an attribute's value of XML or HTML: what has a meaning there is escaped, and what cannot stand
-// in either (control characters, bytes that are no UTF-8) comes as \xNN.
-[[nodiscard]] std::string escaped(std::string_view text);
-
 // 4 to 10 round numbers, or so, that cover what lies between the two; low < high, both finite.
 [[nodiscard]] std::vector<double> round_ticks(double low, double high);
 

@@ -12,11 +12,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(Escaped, what_has_a_meaning_in_a_page_or_acts_on_a_terminal_is_escaped) {
-  EXPECT_EQ(escaped("a<b>&\"c\"\x1b\xff"), "a&lt;b&gt;&amp;&quot;c&quot;\\x1b\\xff");
-  EXPECT_EQ(escaped("±"), "±");
-}
-
 class Ticks : public testing::TestWithParam<std::pair<double, double>> {};
 
 TEST_P(Ticks, round_ticks_cover_the_range_with_a_few_equal_steps) {

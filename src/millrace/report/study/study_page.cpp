@@ -1,7 +1,7 @@
 #include "millrace/report/study/study_page.h"
 
+#include "millrace/base/escaped_markup.h"
 #include "millrace/report/plot/plots.h"
-#include "millrace/report/plot/svg.h"
 #include "millrace/report/study/findings.h"
 #include "millrace/report/study/structure_map.h"
 #include "millrace/report/study/study_plots.h"
@@ -34,13 +34,13 @@ summary { cursor: pointer; }
 )";
 
 std::string cell(std::string_view text, std::string_view more = "") {
-  return fmt::format("<td{}>{}</td>", more, escaped(text));
+  return fmt::format("<td{}>{}</td>", more, escaped_markup(text));
 }
 
 std::string heading_row(const std::vector<std::string>& names) {
   std::string row = "<tr>";
   for (const std::string& name : names)
-    row += fmt::format("<th>{}</th>", escaped(name));
+    row += fmt::format("<th>{}</th>", escaped_markup(name));
   return row + "</tr>\n";
 }
 
@@ -119,8 +119,8 @@ std::string inputs_list(const StudyResult& study) {
   for (const StudyInput& input : study.inputs) {
     if (input.key != foreman && input.key != tractor) continue;
     list += fmt::format("<li>the {} clip, in the place of <i>{}</i>: {}, {}, {} frames a run{}</li>\n",
-                        input.key == tractor ? "large" : "small", escaped(input.key), escaped(input.name),
-                        escaped(input.format), input.frames,
+                        input.key == tractor ? "large" : "small", escaped_markup(input.key),
+                        escaped_markup(input.name), escaped_markup(input.format), input.frames,
                         input.generated ? "; a generated video, since no clip was given" : "");
   }
   return list + "</ul>\n";
@@ -133,7 +133,7 @@ std::string time_text(const CaseTimes& times) {
 
 std::string time_cell(const CaseTimes* times) {
   if (times == nullptr) return "<td></td>";
-  if (times->ms.empty()) return fmt::format("<td class=\"soft\">{}</td>", escaped(times->missing));
+  if (times->ms.empty()) return fmt::format("<td class=\"soft\">{}</td>", escaped_markup(times->missing));
   return cell(time_text(*times), " class=\"n\"");
 }
 
@@ -183,7 +183,8 @@ std::string judgement_cell(const Judgement& judgement) {
   std::string name(name_of(judgement.verdict));
   std::string css = name;
   std::ranges::replace(css, ' ', '-');
-  return fmt::format("<td><span class=\"{}\">{}</span><br/>{}</td>", css, name, escaped(judgement.here));
+  return fmt::format("<td><span class=\"{}\">{}</span><br/>{}</td>", css, name,
+                     escaped_markup(judgement.here));
 }
 
 std::string findings_table(const std::vector<Finding>& findings) {
@@ -201,7 +202,7 @@ std::string map_section(const StudyResult& study) {
     section += fmt::format("<p>With {} thread{}, the fastest is, as the arithmetic grows:</p>\n<ul>\n",
                            threads, threads == 1 ? "" : "s");
     for (const std::string& line : crossings(structure_map(study, threads)))
-      section += fmt::format("<li>{}</li>\n", escaped(line));
+      section += fmt::format("<li>{}</li>\n", escaped_markup(line));
     section += "</ul>\n";
   }
   std::vector<std::string> names{"threads", "size", "operations"};
@@ -226,9 +227,9 @@ std::string map_section(const StudyResult& study) {
 
 std::string section_of(Figure figure, const StudyResult& study) {
   std::string section = fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n<p>{}</p>\n", name_of(figure),
-                                    escaped(title_of(figure)), escaped(about(figure)));
+                                    escaped_markup(title_of(figure)), escaped_markup(about(figure)));
   const auto findings = findings_of(figure, study);
-  if (!findings.empty()) section += fmt::format("<p><b>{}</b></p>\n", escaped(summary_of(findings)));
+  if (!findings.empty()) section += fmt::format("<p><b>{}</b></p>\n", escaped_markup(summary_of(findings)));
   section += "<div class=\"plots\">\n";
   for (const std::string& plot : plots_of(figure, study))
     section += "<div>" + plot + "</div>\n";
@@ -258,7 +259,7 @@ std::string study_page(const StudyResult& study) {
                       "than three median deviations. Whiskers are 95 % intervals. It "
                       "took {:.0f} s on {}.{}"
                       "</p>\n",
-                      study.runs, study.seconds, escaped(study.kernel),
+                      study.runs, study.seconds, escaped_markup(study.kernel),
                       study.quick ? " <b>A quick look at tiny frames: its figures mean nothing.</b>" : "");
   page += inputs_list(study);
   page += "<p>BD, BD-STORE and BD-CACHED are the paper's names of <code>--structure backward</code>, "
