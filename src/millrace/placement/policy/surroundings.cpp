@@ -1,5 +1,6 @@
 #include "millrace/placement/policy/surroundings.h"
 
+#include "millrace/machine/limits/cpu_times.h"
 #include "millrace/machine/thread/scheduling_attributes.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/task/task_files.h"
@@ -100,7 +101,8 @@ Result<Surroundings> read_surroundings(const machine::CpuSet& allowed,
     // The kernel counts in ticks of 10 ms: within less, most CPUs show nothing.
     constexpr useconds_t two_ticks_us = 20'000;
     usleep(two_ticks_us);
-    if (const auto after = read_small_file("/proc/stat")) surroundings.load = parse_load(*before, *after);
+    if (const auto after = read_small_file("/proc/stat"))
+      surroundings.load = machine::parse_load(*before, *after);
   }
   return surroundings;
 }

@@ -1,5 +1,6 @@
 #include "millrace/placement/run/program_memory.h"
 
+#include "millrace/machine/limits/cpu_times.h"
 #include "millrace/placement/policy/candidates.h"
 #include "millrace/placement/policy/surroundings.h"
 #include "millrace/placement/program/program_key.h"
@@ -46,7 +47,8 @@ ProgramMemory::ProgramMemory(tuning::ProfileStore& profiles, const ProgramFile& 
 
 void ProgramMemory::keep(Summary& summary) {
   if (!key_ || !summary.learnt) return;
-  const auto loads = parse_load(processor_times_, read_small_file(processor_times_file).value_or(""));
+  const auto loads =
+      machine::parse_load(processor_times_, read_small_file(processor_times_file).value_or(""));
   const double others = taken_share(loads, allowed_, summary.seconds, summary.cpu_seconds);
   if (others > most_for_others) {
     summary.notes.push_back(fmt::format(

@@ -2,6 +2,7 @@
 
 #include "millrace/base/clock.h"
 #include "millrace/base/parse_number.h"
+#include "millrace/base/take_word.h"
 
 #include <algorithm>
 #include <array>
@@ -15,50 +16,6 @@
 #include <fmt/format.h>
 
 namespace millrace::placement {
-namespace {
-
-constexpr std::string_view between_words = " \t\n";
-
-// The next word of `text`, taken off its front.
-std::string_view take_word(std::string_view& text) {
-  text.remove_prefix(std::min(text.find_first_not_of(between_words), text.size()));
-  const std::string_view word = text.substr(0, text.find_first_of(between_words));
-  text.remove_prefix(word.size());
-  return word;
-}
-
-struct CpuTicks {
-  std::int64_t busy = 0;
-  std::int64_t all = 0;
-};
-
-// By CPU number.
-std::vector<std::optional<CpuTicks>> parse_cpu_ticks(std::string_view text) {
-  constexpr std::size_t idle_column = 3;
-  constexpr std::size_t wait_column = 4;
-  constexpr std::size_t columns = 8;  // user to steal; guest time is part of user time
-  constexpr std::size_t highest_cpu = 65535;
-  std::vector<std::optional<CpuTicks>> cpus;
-  while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    const std::string_view label = take_word(line);
-    if (!label.starts_with("cpu")) break;
-    const auto cpu = parse_number<std::size_t>(label.substr(3));
-    if (!cpu || *cpu > highest_cpu) continue;
-    CpuTicks ticks;
-    for (std::size_t column = 0; column < columns; ++column) {
-      const std::int64_t value = parse_number<std::int64_t>(take_word(line)).value_or(0);
-      ticks.all += value;
-      if (column != idle_column && column != wait_column) ticks.busy += value;
-    }
-    if (cpus.size() <= *cpu) cpus.resize(*cpu + 1);
-    cpus[*cpu] = ticks;
-  }
-  return cpus;
-}
-
-}  // namespace
 
 RunTimes& RunTimes::operator+=(const RunTimes& other) {
   run_ns += other.run_ns;
@@ -120,19 +77,6 @@ std::optional<std::int64_t> parse_field(std::string_view text, std::string_view 
     return parse_number<std::int64_t>(take_word(line));
   }
   return std::nullopt;
-}
-
-std::vector<double> parse_load(std::string_view before, std::string_view after) {
-  const auto first = parse_cpu_ticks(before);
-  const auto second = parse_cpu_ticks(after);
-  std::vector<double> load(second.size(), 0);
-  for (std::size_t cpu = 0; cpu < std::min(first.size(), second.size()); ++cpu) {
-    if (!first[cpu] || !second[cpu]) continue;
-    const std::int64_t all = second[cpu]->all - first[cpu]->all;
-    const std::int64_t busy = second[cpu]->busy - first[cpu]->busy;
-    if (all > 0) load[cpu] = std::clamp(static_cast<double>(busy) / static_cast<double>(all), 0.0, 1.0);
-  }
-  return load;
 }
 
 std::optional<std::string> read_small_file(const std::string& path) {

@@ -41,9 +41,6 @@ struct TaskStat {
 // or no whole number.
 [[nodiscard]] std::optional<std::int64_t> parse_field(std::string_view text, std::string_view name);
 
-// Busy share of each CPU between two readings of /proc/stat, by CPU number; 0 for CPUs that are not in both.
-[[nodiscard]] std::vector<double> parse_load(std::string_view before, std::string_view after);
-
 // A small file as a whole; nothing where it cannot be read: the thread is gone, or is another user's.
 [[nodiscard]] std::optional<std::string> read_small_file(const std::string& path);
 

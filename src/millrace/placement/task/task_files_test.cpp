@@ -58,19 +58,6 @@ TEST(TaskFiles, FieldsAreFoundByTheirWholeName) {
   EXPECT_EQ(parse_field(text, "none"), std::nullopt);
 }
 
-TEST(TaskFiles, LoadIsTheBusyShareBetweenTwoReadings) {
-  constexpr auto* before =
-      "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 100 0 0 100 0 0 0 0 0 0\ncpu3 0 0 0 10 0 0 0 0 0 0\nintr 1";
-  constexpr auto* after =
-      "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 130 0 0 110 0 0 0 0 0 0\ncpu3 0 0 0 30 0 0 0 0 0 0\nintr 1";
-  const auto load = parse_load(before, after);
-  ASSERT_EQ(load.size(), 4U);
-  EXPECT_DOUBLE_EQ(load[0], 0.75);
-  EXPECT_DOUBLE_EQ(load[1], 0);
-  EXPECT_DOUBLE_EQ(load[3], 0);
-  EXPECT_TRUE(parse_load("", "").empty());
-}
-
 TEST(TaskFiles, RunTimeOfAProcessGrowsWhileItRunsAndOnlyThen) {
   const ForkedProcess sleeper;
   ASSERT_TRUE(sleeper.becomes('S'));

@@ -81,7 +81,7 @@ Batch::~Batch() = default;
 
 Status Batch::run() {
   start_ns_ = accounted_ns_ = changed_ns_ = busy_since_ns_ = now_ns();
-  busy_times_ = read_cpu_times(workplace_.machine().usable.cpus);
+  busy_times_ = machine::read_cpu_times(workplace_.machine().usable.cpus);
   const std::stop_callback wake(options_.stop, [this] {
     const std::scoped_lock lock(mutex_);
     ++events_;
@@ -191,8 +191,8 @@ void Batch::measure_busy() {
   const double passed = seconds(now - busy_since_ns_);
   if (passed < busy_seconds) return;
   // Of all programs: what others keep busy is not to be had.
-  const auto times = read_cpu_times(workplace_.machine().usable.cpus);
-  busy_ = times && busy_times_ ? busy_share(*busy_times_, *times) : std::nullopt;
+  const auto times = machine::read_cpu_times(workplace_.machine().usable.cpus);
+  busy_ = times && busy_times_ ? machine::busy_share(*busy_times_, *times) : std::nullopt;
   busy_since_ns_ = now;
   busy_times_ = times;
 }

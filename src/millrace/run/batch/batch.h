@@ -10,8 +10,8 @@
 //   for (const run::BatchResult& result : batch.results()) ...
 #pragma once
 
+#include "millrace/machine/limits/cpu_times.h"
 #include "millrace/run/batch/batch_policy.h"
-#include "millrace/run/batch/cpu_times.h"
 #include "millrace/run/batch/memory_budget.h"
 #include "millrace/run/video/video_run.h"
 
@@ -125,7 +125,7 @@ class Batch {
   std::int64_t accounted_ns_ = 0;
   std::int64_t changed_ns_ = 0;  // when a job last began or ended
   std::int64_t busy_since_ns_ = 0;
-  std::optional<CpuTimes> busy_times_;  // then
+  std::optional<machine::CpuTimes> busy_times_;  // then
   std::optional<double> busy_;
   double weight_done_ = 0;
   std::size_t ended_ = 0;

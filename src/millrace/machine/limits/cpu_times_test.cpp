@@ -1,11 +1,11 @@
-#include "millrace/run/batch/cpu_times.h"
+#include "millrace/machine/limits/cpu_times.h"
 
 #include <gtest/gtest.h>
 
-namespace millrace::run {
+namespace millrace::machine {
 namespace {
 
-machine::CpuSet set_of(const char* list) { return *machine::CpuSet::parse(list); }
+CpuSet set_of(const char* list) { return *CpuSet::parse(list); }
 
 constexpr const char* before = "cpu  300 0 30 600 10 0 0 0 0 0\n"
                                "cpu0 100 0 10 200 10 0 0 0 0 0\n"
@@ -28,7 +28,7 @@ TEST(CpuTimes, AreThoseOfTheCpusAskedFor) {
 
 TEST(CpuTimes, OfNoTimeOrNonsenseSayNothing) {
   EXPECT_FALSE(busy_share({}, {}));
-  EXPECT_FALSE(busy_share({.idle = 5, .all = 10}, {.idle = 4, .all = 9}));
+  EXPECT_FALSE(busy_share({.busy = 5, .all = 10}, {.busy = 5, .all = 9}));
   for (const char* text : {"", "cpu0", "cpu0 x y z", "cpux 1 2", "\n\n"}) {
     const auto times = parse_cpu_times(text, set_of("0"));
     EXPECT_EQ(times.value_or(CpuTimes{}).all, 0) << text;
@@ -41,5 +41,18 @@ TEST(CpuTimes, AreReadHere) {
   EXPECT_GT(now->all, 0);
 }
 
+TEST(CpuTimes, LoadIsTheBusyShareBetweenTwoReadings) {
+  constexpr auto* before =
+      "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 100 0 0 100 0 0 0 0 0 0\ncpu3 0 0 0 10 0 0 0 0 0 0\nintr 1";
+  constexpr auto* after =
+      "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 130 0 0 110 0 0 0 0 0 0\ncpu3 0 0 0 30 0 0 0 0 0 0\nintr 1";
+  const auto load = parse_load(before, after);
+  ASSERT_EQ(load.size(), 4U);
+  EXPECT_DOUBLE_EQ(load[0], 0.75);
+  EXPECT_DOUBLE_EQ(load[1], 0);
+  EXPECT_DOUBLE_EQ(load[3], 0);
+  EXPECT_TRUE(parse_load("", "").empty());
+}
+
 }  // namespace
-}  // namespace millrace::run
+}  // namespace millrace::machine

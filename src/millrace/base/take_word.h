@@ -1,0 +1,19 @@
+// Reads text of the kernel word by word.
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+
+namespace millrace {
+
+inline constexpr std::string_view between_words = " \t\n";
+
+// The next word of `text`, taken off its front; empty at its end.
+inline std::string_view take_word(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of(between_words), text.size()));
+  const std::string_view word = text.substr(0, text.find_first_of(between_words));
+  text.remove_prefix(word.size());
+  return word;
+}
+
+}  // namespace millrace
