@@ -13,6 +13,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The stream that an output goes to which is open already.
+std::optional<int> open_stream(const std::string& path) {
+  return path == "-" ? STDOUT_FILENO : descriptor_named(path);
+}
+
+}  // namespace
+
 bool is_same_file(const std::string& a, const std::string& b) {
   std::error_code missing;
   if (fs::equivalent(a, b, missing)) return !fs::is_other(fs::status(a, missing));
@@ -21,13 +28,6 @@ bool is_same_file(const std::string& a, const std::string& b) {
   return !missing && !fs::exists(place, missing) &&
          place == fs::weakly_canonical(fs::absolute(b, missing), missing);
 }
-
-// The stream that an output goes to which is open already.
-std::optional<int> open_stream(const std::string& path) {
-  return path == "-" ? STDOUT_FILENO : descriptor_named(path);
-}
-
-}  // namespace
 
 Status check_outputs(std::initializer_list<NamedPath> outputs, Overwrite overwrite, const NamedPath& input) {
   for (const NamedPath* output = outputs.begin(); output != outputs.end(); ++output) {

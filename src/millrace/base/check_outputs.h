@@ -16,6 +16,10 @@ struct NamedPath {
   std::string path;       // "-" for a standard stream; empty where none is given
 };
 
+// Whether two names, none of them "-", are of one file, be it there yet or not. Devices and pipes are never
+// the same: they take any number of outputs.
+[[nodiscard]] bool is_same_file(const std::string& a, const std::string& b);
+
 // Usage errors where OutputFile::open() would refuse an output, which many programs call only after hours,
 // and where two outputs, or an output and the input, are one file or one standard stream. Devices and pipes
 // take any number of outputs. Makes nothing and waits for nothing.

@@ -48,23 +48,15 @@ std::string about(const std::string& input, const std::string& message) {
   return message.find(input) != std::string::npos ? message : fmt::format("{}: {}", input, message);
 }
 
-// Whether they are one file, be it under two names.
-bool is_same(const std::string& a, const std::string& b) {
-  std::error_code missing;
-  return fs::path(a).lexically_normal() == fs::path(b).lexically_normal() ||
-         (fs::equivalent(a, b, missing) && fs::is_regular_file(a, missing));
-}
-
 Status check_report(const BatchOptions& options, const std::vector<PlannedJob>& jobs) {
   const std::string& json = options.run.json;
-  if (json.empty()) return {};
-  if (!options.job_file.empty() && is_same(json, options.job_file))
+  if (json.empty() || json == "-") return {};
+  if (!options.job_file.empty() && is_same_file(json, options.job_file))
     return usage_error("{}: is both --job-file and --json; give --json another file", json);
   for (const PlannedJob& job : jobs) {
-    if (json == "-") break;
-    if (is_same(json, job.options.input))
+    if (is_same_file(json, job.options.input))
       return usage_error("{}: is both an input and --json; give --json another file", json);
-    if (job.options.output != "null" && is_same(json, job.options.output))
+    if (job.options.output != "null" && is_same_file(json, job.options.output))
       return usage_error("{}: is both the output of '{}' and --json; give one of them another file", json,
                          job.options.input);
   }

@@ -118,6 +118,8 @@ class Batch(unittest.TestCase):
             {"input": "test:32x32@4", "output": "json-3.mkv", "frames": 2})))
         self.batch("--job-file", "jobs.toml")
         self.batch("@A", "--job-file", "-", input=lines.encode())
+        both_streams = self.batch("@A", "--job-file", "-", "--json", "-", "-q", "-y", input=lines.encode())
+        self.assertEqual(len(json.loads(both_streams.stdout)["jobs"]), 3)
         for number in "123":
             self.assertEqual(self.content(self.folder / f"toml-{number}.mkv"),
                              self.content(self.folder / f"json-{number}.mkv"))

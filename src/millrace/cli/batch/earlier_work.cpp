@@ -15,15 +15,18 @@ bool is_file(const std::string& output) {
   return output != "null" && !fs::is_other(fs::status(output, missing));
 }
 
+fs::path folder_of(const PlannedJob& job) {
+  const fs::path parent = fs::path(job.options.output).parent_path();
+  return parent.empty() ? fs::path(".") : parent;
+}
+
 std::string name_in_folder(const PlannedJob& job) { return fs::path(job.options.output).filename().string(); }
 
 }  // namespace
 
 run::KeptRecord* EarlierWork::record_of(const PlannedJob& job) {
   if (!is_file(job.options.output)) return nullptr;
-  const fs::path parent = fs::path(job.options.output).parent_path();
-  const fs::path folder = parent.empty() ? fs::path(".") : parent;
-  const auto found = records_.find(folder);
+  const auto found = records_.find(folder_of(job));
   return found == records_.end() ? nullptr : found->second.get();
 }
 
@@ -34,8 +37,7 @@ Result<std::vector<EarlierWork::Found>> EarlierWork::look_at(const std::vector<P
   for (const PlannedJob& job : jobs) {
     Found& found = all.emplace_back();
     if (!is_file(job.options.output)) continue;
-    const fs::path parent = fs::path(job.options.output).parent_path();
-    const fs::path folder = parent.empty() ? fs::path(".") : parent;
+    const fs::path folder = folder_of(job);
     auto& record = records_[folder];
     if (!record) record = std::make_unique<run::KeptRecord>(folder);
     if (resume_) {
