@@ -1,12 +1,13 @@
 """Measures whole runs, from the start of the process to its end, as a user waits for them.
 
 usage: whole_run_bench.py MILLRACE files   --clips FOLDER [--pipelines @A @B blur] [--frames N] [--rounds 5]
+                                           [--unpacked] [--to mp4|null]
        whole_run_bench.py MILLRACE lengths [--pipelines @A @B @G] [--sizes 352x288 1280x720] [--lengths 60 360]
                                            [--caches warm cold] [--to null|mp4] [--rounds 5] [--everything]
        both: [--by wall|processor]
 
 files: H.264 in, H.264 out (libx264, preset veryfast, crf 18): `millrace run` as it is, the same with one thread for each
-codec, and ffmpeg with filters of its own that do the same, where it has such. FOLDER holds *.264, or other videos.
+codec, and ffmpeg with filters of its own that do the same, where it has such. FOLDER holds *.264, or other videos. --unpacked: they are made y4m before; --to null: nothing out.
 
 lengths: y4m in, nothing out: `millrace run` as it is against every fixed structure; with --to mp4 against each with one and
 with two threads for the encoder. warm: earlier runs have left kernels and, two of the same length, a profile; cold: nobody
@@ -90,11 +91,18 @@ def files(options, folder, environment):
                    if path.suffix in (".264", ".mp4", ".mkv", ".mov"))
     if not clips:
         raise SystemExit(f"whole_run_bench: {options.clips} holds no *.264, *.mp4, *.mkv or *.mov")
-    output = folder / "out.mp4"
+    nothing_out = options.to == "null"
+    output = "null" if nothing_out else folder / "out.mp4"
+    ffmpeg_output = ["-f", "null", "-"] if nothing_out else ["-c:v", "libx264", "-preset", "veryfast", "-crf", "18",
+                                                            "-pix_fmt", "yuv420p", folder / "ffmpeg.mp4"]
     print(f"{'clip':<20} {'pipeline':<10} {'default':>9} {'1 thread':>9} {'ffmpeg':>9} {'to 1 thread':>12} "
           f"{'to ffmpeg':>10}")
     against_one, against_ffmpeg = [], []
     for clip in clips:
+        if options.unpacked:
+            packed, clip = clip, folder / f"{clip.stem}.y4m"
+            measure(["ffmpeg", "-v", "error", "-i", packed, *(["-frames:v", str(options.frames)] if options.frames else []),
+                     clip], environment)
         for pipeline in options.pipelines or ["@A", "@B", "blur", "rotate(6)"]:
             run = [options.program, "run", pipeline, clip, "-o", output, "-y", "-q"]
             limit = ["--frames", str(options.frames)] if options.frames else []
@@ -103,8 +111,7 @@ def files(options, folder, environment):
             if pipeline in SAME_IN_FFMPEG:
                 variants["ffmpeg"] = ["ffmpeg", "-v", "error", "-nostdin", "-y", "-i", clip,
                                       *(["-frames:v", str(options.frames)] if options.frames else []),
-                                      "-vf", SAME_IN_FFMPEG[pipeline], "-c:v", "libx264", "-preset", "veryfast",
-                                      "-crf", "18", "-pix_fmt", "yuv420p", folder / "ffmpeg.mp4"]
+                                      "-vf", SAME_IN_FFMPEG[pipeline], *ffmpeg_output]
             times = in_turns(variants, options, environment)
             medians = {name: statistics.median(values) for name, values in times.items()}
             one = ratio(times, "1 thread", "default")
@@ -117,6 +124,8 @@ def files(options, folder, environment):
             else:
                 line += f"{'':>9} {one:>12.2f}"
             print(line, flush=True)
+        if options.unpacked:
+            clip.unlink()
     print_summary("default against one thread for each codec", against_one)
     print_summary("default against ffmpeg", against_ffmpeg)
 
@@ -191,7 +200,8 @@ def main():
     parser.add_argument("--sizes", nargs="+", default=["352x288", "1280x720"])
     parser.add_argument("--lengths", nargs="+", type=int, default=[60, 360])
     parser.add_argument("--caches", nargs="+", choices=("warm", "cold"), default=["warm", "cold"])
-    parser.add_argument("--to", choices=("null", "mp4"), default="null")
+    parser.add_argument("--to", choices=("null", "mp4"), help="default: mp4 for files, null for lengths")
+    parser.add_argument("--unpacked", action="store_true")
     parser.add_argument("--everything", action="store_true")
     parser.add_argument("--frames", type=int, help="of a file, at most")
     parser.add_argument("--rounds", type=int, default=5)
