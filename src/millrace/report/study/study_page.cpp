@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -128,7 +129,11 @@ std::string inputs_list(const StudyResult& study) {
 
 std::string time_text(const CaseTimes& times) {
   const MeanInterval interval = mean_interval(times.ms);
-  return fmt::format("{:.4f} \u00b1 {:.4f}", interval.mean, interval.high - interval.mean);
+  const double margin = interval.high - interval.mean;
+  // As far as the first two digits of the margin: what follows says nothing.
+  const int decimals =
+      margin > 0 ? std::clamp(1 - static_cast<int>(std::floor(std::log10(margin))), 0, 6) : 4;
+  return fmt::format("{:.{}f} \u00b1 {:.{}f}", interval.mean, decimals, margin, decimals);
 }
 
 std::string time_cell(const CaseTimes* times) {
