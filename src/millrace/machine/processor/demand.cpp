@@ -1,9 +1,9 @@
-#include "millrace/model/contention/demand.h"
+#include "millrace/machine/processor/demand.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace millrace::model {
+namespace millrace::machine {
 namespace {
 
 constexpr std::array<std::string_view, shared_units> names{"int", "fp", "simd", "l1", "l2", "llc", "dram"};
@@ -33,4 +33,4 @@ Status check(const Demand& demand) {
   return {};
 }
 
-}  // namespace millrace::model
+}  // namespace millrace::machine
