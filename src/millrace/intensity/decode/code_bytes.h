@@ -1,0 +1,38 @@
+// CodeBytes: the machine code of a program, page by page as it is asked for.
+#pragma once
+
+#include "millrace/intensity/decode/instruction.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+
+namespace millrace::intensity {
+
+// Used by one thread.
+class CodeBytes {
+ public:
+  static constexpr std::size_t page_bytes = 4096;
+  using Page = std::array<std::byte, page_bytes>;
+  // Reads the page that begins at an address; false where it cannot be read.
+  using Reader = std::function<bool(std::uint64_t address, Page& page)>;
+  explicit CodeBytes(Reader reader) : reader_(std::move(reader)) {}
+
+  // Nothing where there is no code, or none that can be read.
+  [[nodiscard]] std::optional<Instruction> instruction_at(std::uint64_t address);
+  // What was read is read anew: programs make code while they run.
+  void forget() { pages_.clear(); }
+
+ private:
+  [[nodiscard]] const Page* page_at(std::uint64_t address);
+
+  Reader reader_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages_;  // null: cannot be read
+};
+
+}  // namespace millrace::intensity

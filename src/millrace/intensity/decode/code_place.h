@@ -1,0 +1,32 @@
+// CodePlace: what the code around one instruction does, as a sample finds it.
+#pragma once
+
+#include "millrace/intensity/decode/code_bytes.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace millrace::intensity {
+
+// Read off the code alone: a thread that is at this place does this, whatever its data are.
+struct CodePlace {
+  // Shares of the operations in the instructions that follow, in sum 1: computing by unit, and going to
+  // memory. An addition that reads memory is two.
+  double integer = 0;
+  double fp = 0;
+  double simd = 0;
+  double memory = 0;
+  // Whether the thread may be waiting for data here: the instruction reads memory, or the one that was before
+  // it in a loop did. What it waits for is often told of only after it.
+  bool at_load = false;
+  // The share of the instructions of which that is true: how often it would be so by chance.
+  double chance_at_load = 0;
+  // Where the data lie that are read or written here or next, by the registers at this place.
+  std::optional<DataOperand> data;
+};
+
+// Follows the code from `address` on, taking branches that go back, as loops do. Nothing where there is no
+// code. Any bytes are taken for code, and it ends for any: some 100 instructions are looked at.
+[[nodiscard]] std::optional<CodePlace> code_place(std::uint64_t address, CodeBytes& code);
+
+}  // namespace millrace::intensity

@@ -1,0 +1,202 @@
+#include "millrace/intensity/watch/intensity_watch.h"
+
+#include "millrace/base/clock.h"
+#include "millrace/base/system_file.h"
+#include "millrace/intensity/estimate/overlap.h"
+#include "millrace/intensity/sample/program_code.h"
+#include "millrace/intensity/watch/watch_pace.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+namespace millrace::intensity {
+namespace {
+
+// Code is taken to be what it was for so long; programs that make code change it now and then.
+constexpr std::int64_t code_stays_ns = 2'000'000'000;
+constexpr std::size_t most_places = 16384;
+// Of a share of the time, threads are sampled in a row, once in so long.
+constexpr std::int64_t turn_ns = 10 * IntensityWatch::interval_ns;
+
+std::string read_name(pid_t thread) {
+  std::string name = read_system_file(fmt::format("/proc/{}/comm", thread)).value_or("");
+  if (!name.empty() && name.back() == '\n') name.pop_back();
+  return name;
+}
+
+std::size_t threads_by_open_files() {
+  constexpr rlim_t share = 4;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return IntensityWatch::most_threads;
+  return std::min<rlim_t>(IntensityWatch::most_threads, limit.rlim_cur / share);
+}
+
+}  // namespace
+
+CacheSizes caches_of(const machine::Topology& topology, const machine::CpuSet& cpus) {
+  CacheSizes sizes;
+  const int cpu = cpus.empty() ? topology.cpus().lowest() : cpus.lowest();
+  constexpr int l1 = 1;
+  constexpr int l2 = 2;
+  if (const machine::Cache* cache = topology.data_cache_of(cpu, l1))
+    sizes.l1 = static_cast<double>(cache->size_bytes);
+  if (const machine::Cache* cache = topology.data_cache_of(cpu, l2))
+    sizes.l2 = static_cast<double>(cache->size_bytes);
+  // Where there is no third level the second is the last.
+  const machine::Cache* last = topology.last_level_cache_of(cpu);
+  sizes.llc = last == nullptr ? sizes.l2 : static_cast<double>(last->size_bytes);
+  return sizes;
+}
+
+std::string_view name_of(Source source) { return source == Source::samples ? "samples" : "none"; }
+
+IntensityWatch::Code::Code(pid_t thread)
+    : reads_by(thread), bytes([this](std::uint64_t address, CodeBytes::Page& page) {
+        return read_code_page(reads_by, address, page);
+      }) {}
+
+IntensityWatch::IntensityWatch(const CacheSizes& caches, int cpus)
+    : caches_(caches), rate_(samples_for_each_second(cpus)), most_(threads_by_open_files()) {}
+
+void IntensityWatch::begin(const LivingThread& thread) {
+  if (watched_.size() >= most_) {
+    missing_ = fmt::format("of more than {} threads at once only so many are observed", most_);
+    return;
+  }
+  auto sampler = ThreadSampler::begin(thread.thread, rate_);
+  if (!sampler) {
+    refused_.insert(thread.thread);
+    // A thread that has just ended is none that is missing.
+    if (!read_name(thread.thread).empty()) missing_ = sampler.error().message;
+    return;
+  }
+  source_ = Source::samples;
+  if (paused_) sampler->pause();
+  watched_.emplace(thread.thread, Watched{.id = thread,
+                                          .order = next_++,
+                                          .name = read_name(thread.thread),
+                                          .sampler = std::move(*sampler),
+                                          .samples = {}});
+}
+
+const std::optional<CodePlace>& IntensityWatch::place_at(std::uint64_t address, const LivingThread& thread) {
+  auto& code = code_[thread.process];
+  if (code == nullptr) code = std::make_unique<Code>(thread.thread);
+  code->reads_by = thread.thread;
+  if (code->places.size() >= most_places) code->places.clear();
+  const auto [entry, added] = code->places.try_emplace(address);
+  if (added) entry->second = code_place(address, code->bytes);
+  return entry->second;
+}
+
+void IntensityWatch::read(Watched& watched) {
+  watched.sampler.read({.sampled =
+                            [&](const Sample& sample) {
+                              const auto& place = place_at(sample.instruction, watched.id);
+                              std::optional<std::uint64_t> address;
+                              if (place && place->data) address = place->data->address(sample.registers);
+                              watched.samples.add(place, address);
+                            },
+                        .named =
+                            [&](const std::string& name, bool executed) {
+                              watched.name = name;
+                              if (!executed) return;
+                              watched.samples.clear();
+                              watched.estimated = 0;
+                              code_.erase(watched.id.process);
+                            }});
+}
+
+void IntensityWatch::read_all(std::int64_t now) {
+  const double passed = seconds(now - std::exchange(read_ns_, now));
+  for (auto& [number, watched] : watched_) {
+    const std::int64_t before = watched.samples.seen();
+    read(watched);
+    if (paused_ || passed <= 0) continue;
+    const double busy = static_cast<double>(watched.samples.seen() - before) / (rate_ * passed);
+    // A second is remembered.
+    const double share = std::min(passed, 1.0);
+    watched.busy += share * (std::min(busy, 1.0) - watched.busy);
+  }
+}
+
+// Sampled at the beginning of each turn, for a share of it.
+void IntensityWatch::pace(std::int64_t now, double switches) {
+  if (now - turn_begun_ns_ >= turn_ns) turn_begun_ns_ = now;
+  const auto sampled_ns = static_cast<std::int64_t>(share_of_time(switches) * static_cast<double>(turn_ns));
+  const bool pause = now - turn_begun_ns_ >= sampled_ns;
+  if (pause == std::exchange(paused_, pause)) return;
+  for (auto& [number, watched] : watched_)
+    pause ? watched.sampler.pause() : watched.sampler.resume();
+}
+
+void IntensityWatch::forget_code(std::int64_t now) {
+  if (now - code_read_ns_ < code_stays_ns) return;
+  code_read_ns_ = now;
+  code_.clear();
+}
+
+void IntensityWatch::look(std::span<const LivingThread> living, std::int64_t now, double switches) {
+  forget_code(now);
+  std::set<pid_t> alive;
+  for (const LivingThread& thread : living)
+    alive.insert(thread.thread);
+  read_all(now);
+  for (auto entry = watched_.begin(); entry != watched_.end();) {
+    if (alive.contains(entry->first)) {
+      ++entry;
+      continue;
+    }
+    const Watched& watched = entry->second;
+    if (ended_.size() < most_ended) ended_.emplace(watched.order, told(watched, true));
+    entry = watched_.erase(entry);
+  }
+  std::erase_if(refused_, [&](pid_t thread) { return !alive.contains(thread); });
+  pace(now, switches);
+  for (const LivingThread& thread : living)
+    if (!watched_.contains(thread.thread) && !refused_.contains(thread.thread)) begin(thread);
+}
+
+ThreadIntensity IntensityWatch::told(const Watched& watched, bool ended) const {
+  constexpr std::int64_t few = 16;
+  if (const std::int64_t seen = watched.samples.seen(); ended || seen >= watched.estimated + few) {
+    watched.estimate = watched.samples.estimate(caches_);
+    watched.estimated = seen;
+  }
+  return {.thread = watched.id.thread,
+          .process = watched.id.process,
+          .name = watched.name,
+          .ended = ended,
+          .samples = watched.samples.seen(),
+          .demand = watched.estimate.demand,
+          .footprint_bytes = watched.estimate.footprint_bytes,
+          .busy = watched.busy};
+}
+
+std::vector<ThreadIntensity> IntensityWatch::threads() const {
+  std::map<int, ThreadIntensity> all = ended_;
+  for (const auto& [number, watched] : watched_)
+    all.emplace(watched.order, told(watched, false));
+  std::vector<ThreadIntensity> threads;
+  threads.reserve(all.size());
+  for (auto& [order, thread] : all)
+    threads.push_back(std::move(thread));
+  return threads;
+}
+
+std::optional<double> IntensityWatch::overlap_of(pid_t a, pid_t b) const {
+  const auto first = watched_.find(a);
+  const auto second = watched_.find(b);
+  if (first == watched_.end() || second == watched_.end() ||
+      first->second.id.process != second->second.id.process)
+    return std::nullopt;
+  const auto one = first->second.samples.addresses();
+  const auto other = second->second.samples.addresses();
+  if (std::min(one.size(), other.size()) < ThreadSamples::fewest) return std::nullopt;
+  return overlap(one, other);
+}
+
+}  // namespace millrace::intensity

@@ -1,0 +1,130 @@
+// IntensityWatch: what the threads of programs use, observed while they run.
+//
+//   IntensityWatch watch(caches_of(topology), cpus);
+//   ... four times a second: watch.look(living);
+//   for (const ThreadIntensity& thread : watch.threads()) ...
+#pragma once
+
+#include "millrace/intensity/decode/code_bytes.h"
+#include "millrace/intensity/decode/code_place.h"
+#include "millrace/intensity/estimate/thread_samples.h"
+#include "millrace/intensity/sample/thread_sampler.h"
+#include "millrace/machine/topology/topology.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace millrace::intensity {
+
+// The caches that serve the first of `cpus`, of the whole machine where that is empty; of the last level all
+// of it.
+[[nodiscard]] CacheSizes caches_of(const machine::Topology& topology, const machine::CpuSet& cpus);
+
+// Where what is known comes from.
+enum class Source {
+  none,     // nothing could be observed
+  samples,  // instructions and addresses, sampled by the task clock and decoded
+};
+// "none", "samples".
+[[nodiscard]] std::string_view name_of(Source source);
+
+struct LivingThread {
+  pid_t thread = 0;
+  pid_t process = 0;
+};
+
+struct ThreadIntensity {
+  pid_t thread = 0;
+  pid_t process = 0;
+  std::string name;
+  bool ended = false;
+  std::int64_t samples = 0;
+  std::optional<machine::Demand>
+      demand;                  // nothing where there were too few samples: it slept, or was too short
+  double footprint_bytes = 0;  // 0 where no address of data is known
+  double busy = 0;             // the share of the last second or so that it computed, 0 to 1
+};
+
+// Used by one thread. Changes nothing of the threads.
+class IntensityWatch {
+ public:
+  // So many threads at once are watched, or as many as a quarter of the files that may be open
+  // (RLIMIT_NOFILE) are enough for; of more, those that were seen first.
+  static constexpr std::size_t most_threads = 256;
+  // Of ended ones so many are remembered.
+  static constexpr std::size_t most_ended = 4096;
+  // look() wants to be called so often.
+  static constexpr std::int64_t interval_ns = 250'000'000;
+
+  // cpus: on how many the threads may run at once.
+  IntensityWatch(const CacheSizes& caches, int cpus);
+
+  // Reads what was sampled, begins with threads that are new and ends with those that are not among the
+  // living. now_ns: of now_ns(). switches: between threads for each second of their CPU time, as far as
+  // known.
+  void look(std::span<const LivingThread> living, std::int64_t now_ns, double switches = 0);
+
+  // Living and ended ones, in the order in which they were first seen.
+  [[nodiscard]] std::vector<ThreadIntensity> threads() const;
+  // How much of their data two living threads share, 0 to 1; nothing where that is not known, as of threads
+  // of different processes.
+  [[nodiscard]] std::optional<double> overlap_of(pid_t a, pid_t b) const;
+
+  [[nodiscard]] Source source() const { return source_; }
+  // Why nothing is observed, or not all threads are; "" where all is well.
+  [[nodiscard]] const std::string& missing() const { return missing_; }
+
+ private:
+  struct Watched {
+    LivingThread id;
+    int order = 0;
+    std::string name;
+    ThreadSampler sampler;
+    ThreadSamples samples;
+    double busy = 0;
+    // What was last made of them; it is not made anew for each sample.
+    mutable ThreadSamples::Estimate estimate;
+    mutable std::int64_t estimated = 0;  // samples by then
+  };
+  struct Code {
+    explicit Code(pid_t thread);
+    pid_t reads_by;  // a living thread of the process
+    CodeBytes bytes;
+    std::unordered_map<std::uint64_t, std::optional<CodePlace>> places;
+  };
+
+  void begin(const LivingThread& thread);
+  void read(Watched& watched);
+  void read_all(std::int64_t now_ns);
+  void pace(std::int64_t now_ns, double switches);
+  void forget_code(std::int64_t now_ns);
+  [[nodiscard]] const std::optional<CodePlace>& place_at(std::uint64_t address, const LivingThread& thread);
+  [[nodiscard]] ThreadIntensity told(const Watched& watched, bool ended) const;
+
+  CacheSizes caches_;
+  int rate_;
+  std::size_t most_;
+  Source source_ = Source::none;
+  std::string missing_;
+  std::map<pid_t, Watched> watched_;
+  std::set<pid_t> refused_;               // living ones that may not be sampled
+  std::map<int, ThreadIntensity> ended_;  // by order
+  std::map<pid_t, std::unique_ptr<Code>> code_;
+  std::int64_t code_read_ns_ = 0;
+  std::int64_t turn_begun_ns_ = 0;
+  std::int64_t read_ns_ = 0;
+  bool paused_ = false;
+  int next_ = 0;
+};
+
+}  // namespace millrace::intensity
