@@ -29,12 +29,24 @@ std::optional<std::uint64_t> next_of(const Instruction& instruction, std::uint64
   }
 }
 
+// A core has twice to three times as many units for integers as for vectors of them or for floats, and these
+// take longer for each.
+constexpr double floating_point_weight = 3;
+constexpr double vector_weight = 2;
+
 void add(CodePlace& place, const Instruction& instruction) {
   if (instruction.unit == SharedUnit::integer) ++place.integer;
-  if (instruction.unit == SharedUnit::fp) ++place.fp;
-  if (instruction.unit == SharedUnit::simd) ++place.simd;
+  if (instruction.unit == SharedUnit::fp) place.fp += floating_point_weight;
+  if (instruction.unit == SharedUnit::simd) place.simd += vector_weight;
   if (instruction.reads_memory) ++place.memory;
   if (instruction.writes_memory) ++place.memory;
+}
+
+// How likely who is stopped at it waits for data.
+double waits(const Instruction& instruction) {
+  constexpr double unknown = 0.5;
+  if (!instruction.reads_memory) return 0;
+  return instruction.unit == SharedUnit::fp ? unknown : 1;
 }
 
 void make_shares(CodePlace& place) {
@@ -54,7 +66,9 @@ std::optional<CodePlace> code_place(std::uint64_t address, CodeBytes& code) {
   bool same_registers = true;  // what is not `written` is as at `address`
   std::optional<Instruction> before;
   int seen = 0;
-  int at_loads = 0;
+  double at_loads = 0;
+  double after_loads = 0;
+  bool in_loop = false;
   std::uint64_t at = address;
   for (int i = 0; i < longest_loop; ++i) {
     const auto instruction = code.instruction_at(at);
@@ -62,9 +76,10 @@ std::optional<CodePlace> code_place(std::uint64_t address, CodeBytes& code) {
     if (i < window) {
       add(place, *instruction);
       ++seen;
-      if (instruction->reads_memory || (before && before->reads_memory)) ++at_loads;
+      at_loads += waits(*instruction);
+      if (before) after_loads += std::max(0.0, waits(*before) - waits(*instruction));
     }
-    if (i == 0) place.at_load = instruction->reads_memory;
+    if (i == 0) place.at_load = waits(*instruction);
     if (i < nearest_data && same_registers && !ahead && instruction->data &&
         (instruction->data->needs() & written) == 0)
       ahead = instruction->data;
@@ -75,10 +90,11 @@ std::optional<CodePlace> code_place(std::uint64_t address, CodeBytes& code) {
     if (!next) break;
     at = *next;
     if (at != address) continue;
+    in_loop = true;
     // A loop: what was done just before. Its registers are as they were unless it changed them itself.
-    if (before->reads_memory) {
-      if (!place.at_load && i < window) ++at_loads;
-      place.at_load = true;
+    if (waits(*before) > place.at_load) {
+      if (i < window) after_loads += waits(*before) - place.at_load;
+      place.at_load = waits(*before);
     }
     if (before->data && before->reads_memory && (before->data->needs() & before->writes) == 0)
       place.data = before->data;
@@ -86,7 +102,8 @@ std::optional<CodePlace> code_place(std::uint64_t address, CodeBytes& code) {
     break;
   }
   if (seen == 0) return std::nullopt;
-  place.chance_at_load = static_cast<double>(at_loads) / seen;
+  // What was before is known in loops only.
+  place.chance_at_load = (at_loads + (in_loop ? after_loads : 0)) / seen;
   if (!place.data) place.data = ahead;
   make_shares(place);
   return place;

@@ -11,15 +11,17 @@ namespace millrace::intensity {
 // Read off the code alone: a thread that is at this place does this, whatever its data are.
 struct CodePlace {
   // Shares of the operations in the instructions that follow, in sum 1: computing by unit, and going to
-  // memory. An addition that reads memory is two.
+  // memory. An addition that reads memory is two;
+  // one of floats counts three times, one of vectors of integers twice.
   double integer = 0;
   double fp = 0;
   double simd = 0;
   double memory = 0;
-  // Whether the thread may be waiting for data here: the instruction reads memory, or the one that was before
-  // it in a loop did. What it waits for is often told of only after it.
-  bool at_load = false;
-  // The share of the instructions of which that is true: how often it would be so by chance.
+  // 1 where the thread may be waiting for data: the instruction reads memory, or the one that was before it
+  // in a loop did. What it waits for is often told of only after it. Half where it also computes floats: it
+  // may be waiting for these.
+  double at_load = 0;
+  // The mean of that over the instructions: what it would be by chance.
   double chance_at_load = 0;
   // Where the data lie that are read or written here or next, by the registers at this place.
   std::optional<DataOperand> data;

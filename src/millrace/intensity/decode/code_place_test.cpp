@@ -71,12 +71,15 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"mulps xmm0, [rdi]", bytes_of({0x0f, 0x59, 0x07}), fp, true, false, true},
         Case{"vfmadd231pd ymm0, ymm1, ymm2", bytes_of({0xc4, 0xe2, 0xf5, 0xb8, 0xc2}), fp},
         Case{"vfmadd231pd zmm0, zmm1, zmm2", bytes_of({0x62, 0xf2, 0xf5, 0x48, 0xb8, 0xc2}), fp},
+        Case{"andpd xmm0, xmm1", bytes_of({0x66, 0x0f, 0x54, 0xc1}), fp},
+        Case{"xorps xmm0, xmm0", bytes_of({0x0f, 0x57, 0xc0}), nothing},
         Case{"fadd st, st(1)", bytes_of({0xd8, 0xc1}), fp},
         Case{"cvtsi2sd xmm0, rax", bytes_of({0xf2, 0x48, 0x0f, 0x2a, 0xc0}), fp},
         Case{"psadbw xmm0, xmm1", bytes_of({0x66, 0x0f, 0xf6, 0xc1}), simd},
         Case{"vpaddd ymm0, ymm1, ymm2", bytes_of({0xc5, 0xf5, 0xfe, 0xc2}), simd},
         Case{"movups xmm0, [rdi]", bytes_of({0x0f, 0x10, 0x07}), nothing, true, false, true},
         Case{"movups [rdi], xmm0", bytes_of({0x0f, 0x11, 0x07}), nothing, false, true, true},
+        Case{"rep movsb", bytes_of({0xf3, 0xa4}), nothing, true, true, true},
         Case{"nop", bytes_of({0x90}), nothing},
         Case{"nop [rax+rax]", bytes_of({0x0f, 0x1f, 0x44, 0x00, 0x00}), nothing},
         Case{"prefetcht0 [rdi]", bytes_of({0x0f, 0x18, 0x0f}), nothing},
@@ -145,10 +148,16 @@ TEST(CodePlace, OfALoopIsTheSharesOfOneTurn) {
 
 TEST(CodePlace, WaitsForDataAtALoadAndJustAfterIt) {
   CodeBytes code = code_of(bytes_of(summing_loop));
-  EXPECT_TRUE(code_place(0x1000, code)->at_load);
-  EXPECT_TRUE(code_place(0x1004, code)->at_load);
-  EXPECT_FALSE(code_place(0x1007, code)->at_load);
-  EXPECT_FALSE(code_place(0x100a, code)->at_load);
+  EXPECT_EQ(code_place(0x1000, code)->at_load, 1);
+  EXPECT_EQ(code_place(0x1004, code)->at_load, 1);
+  EXPECT_EQ(code_place(0x1007, code)->at_load, 0);
+  EXPECT_EQ(code_place(0x100a, code)->at_load, 0);
+}
+
+// mulsd xmm0, [rdi]; jmp to it
+TEST(CodePlace, MayWaitForFloatsAsWellAsForData) {
+  CodeBytes code = code_of(bytes_of({0xf2, 0x0f, 0x59, 0x07, 0xeb, 0xfa}));
+  EXPECT_EQ(code_place(0x1000, code)->at_load, 0.5);
 }
 
 TEST(CodePlace, TakesTheAddressOfTheLoadThatWasJustDoneOrElseOfTheNext) {
@@ -173,7 +182,7 @@ TEST(CodePlace, FollowsPointersByTheOneThatIsNext) {
   CodeBytes code = code_of(bytes_of({0x48, 0x8b, 0x00, 0xff, 0xc9, 0x75, 0xf9}));
   const auto after = code_place(0x1003, code);
   ASSERT_TRUE(after && after->data);
-  EXPECT_TRUE(after->at_load);
+  EXPECT_EQ(after->at_load, 1);
   EXPECT_EQ(after->data->base, rax);
 }
 
@@ -202,7 +211,7 @@ TEST(CodePlace, SeesCodeThatWasChangedOnceItForgets) {
   EXPECT_DOUBLE_EQ(code_place(0x1000, code)->integer, 1);
   loop = bytes_of({0x66, 0x0f, 0xfe, 0xc1, 0xeb, 0xfa});  // paddd xmm0, xmm1; jmp to it
   code.forget();
-  EXPECT_DOUBLE_EQ(code_place(0x1000, code)->simd, 0.5);
+  EXPECT_DOUBLE_EQ(code_place(0x1000, code)->simd, 2.0 / 3);
 }
 
 TEST(CodePlace, EndsForAnyBytesAndMakesSharesOfAWhole) {

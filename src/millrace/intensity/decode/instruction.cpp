@@ -61,6 +61,15 @@ std::optional<SharedUnit> unit_of(const ZydisDecodedInstruction& instruction,
   default:
     break;
   }
+  if (instruction.meta.category == ZYDIS_CATEGORY_LOGICAL_FP && instruction.operand_count_visible > 1) {
+    // Signs of floats; but what is combined with itself makes a zero, which takes no unit.
+    const auto sources = operands.first(instruction.operand_count_visible).last(2);
+    const bool zero =
+        std::ranges::all_of(
+            sources, [&](const auto& operand) { return operand.type == ZYDIS_OPERAND_TYPE_REGISTER; }) &&
+        sources[0].reg.value == sources[1].reg.value;
+    return zero ? std::nullopt : std::optional(SharedUnit::fp);
+  }
   bool vector = false;
   bool floating = false;
   for (const ZydisDecodedOperand& operand : operands) {
@@ -139,7 +148,10 @@ std::optional<Instruction> decode(std::span<const std::byte> code, std::uint64_t
   const bool touches = decoded.meta.category != ZYDIS_CATEGORY_PREFETCH &&
                        decoded.meta.category != ZYDIS_CATEGORY_NOP &&
                        decoded.meta.category != ZYDIS_CATEGORY_WIDENOP;
-  for (const ZydisDecodedOperand& operand : visible) {
+  // Copying a string is going to memory, though the instruction does not spell it out; the stack is not
+  // meant.
+  const bool string = decoded.meta.category == ZYDIS_CATEGORY_STRINGOP;
+  for (const ZydisDecodedOperand& operand : string ? operands : visible) {
     if (!touches || !in_memory(operand)) continue;
     found.reads_memory = found.reads_memory || (operand.actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;
     found.writes_memory = found.writes_memory || (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;

@@ -136,7 +136,7 @@ CodePlace computing(SharedUnit unit) {
 }
 
 CodePlace loading() {
-  return {.integer = 0.5, .memory = 0.5, .at_load = true, .chance_at_load = 0.5, .data = {}};
+  return {.integer = 0.5, .memory = 0.5, .at_load = 1, .chance_at_load = 0.5, .data = {}};
 }
 
 TEST(Samples, OfTooFewSayNothing) {
@@ -184,6 +184,18 @@ TEST(Samples, PutWaitingForDataInTheLevelThatHoldsThem) {
     EXPECT_GT(demand[unit], 0.8) << name_of(unit);
     EXPECT_TRUE(check(demand));
   }
+}
+
+// Half of the samples are at loads, as half of the instructions are loads: what the caches deliver in time.
+TEST(Samples, AtLoadsNoOftenerThanByChanceDoNotWait) {
+  Random random(1);  // NOLINT(cert-msc51-cpp)
+  ThreadSamples samples;
+  for (const std::uint64_t address : at_random(8 * mib, 200, random)) {
+    CodePlace place = loading();
+    place.at_load = address / 8 % 2 == 0 ? 1 : 0;
+    samples.add(place, address);
+  }
+  EXPECT_LT(samples.estimate(caches).demand.value()[SharedUnit::llc], 0.2);
 }
 
 TEST(Samples, OfDataInTheL1TakeWhatTheirInstructionsTake) {

@@ -1,5 +1,7 @@
 #include "millrace/intensity/estimate/thread_samples.h"
 
+#include <algorithm>
+
 namespace millrace::intensity {
 
 using machine::Demand;
@@ -8,6 +10,14 @@ using machine::SharedUnit;
 // Enough to tell, and few enough to be looked at often.
 constexpr std::size_t most_addresses = 400;
 
+// The share of the time that waits for data. Where a thread waits for none, samples are at loads as often as
+// loads are among its instructions.
+double share_waiting(double at_load, double by_chance) {
+  constexpr double nothing_else = 0.9;
+  if (by_chance >= nothing_else) return at_load;
+  return std::max(0.0, (at_load - by_chance) / (1 - by_chance));
+}
+
 void ThreadSamples::add(const std::optional<CodePlace>& place, std::optional<std::uint64_t> data_address) {
   ++seen_;
   if (!place) return;
@@ -15,7 +25,8 @@ void ThreadSamples::add(const std::optional<CodePlace>& place, std::optional<std
                     .fp = static_cast<float>(place->fp),
                     .simd = static_cast<float>(place->simd),
                     .memory = static_cast<float>(place->memory),
-                    .at_load = place->at_load,
+                    .chance_at_load = static_cast<float>(place->chance_at_load),
+                    .at_load = static_cast<float>(place->at_load),
                     .address = data_address.value_or(0)};
   if (found_.size() < most) {
     found_.push_back(found);
@@ -41,12 +52,14 @@ ThreadSamples::Estimate ThreadSamples::estimate(const CacheSizes& caches) const 
   if (found_.size() < fewest) return {};
   Demand demand;
   double at_load = 0;
+  double chance = 0;
   for (const Found& found : found_) {
     demand[SharedUnit::integer] += static_cast<double>(found.integer);
     demand[SharedUnit::fp] += static_cast<double>(found.fp);
     demand[SharedUnit::simd] += static_cast<double>(found.simd);
     demand[SharedUnit::l1] += static_cast<double>(found.memory);
-    if (found.at_load) ++at_load;
+    chance += static_cast<double>(found.chance_at_load);
+    at_load += static_cast<double>(found.at_load);
   }
   const std::vector<std::uint64_t> data = addresses();
   const double footprint = footprint_bytes(data, caches.l1);
@@ -54,7 +67,7 @@ ThreadSamples::Estimate ThreadSamples::estimate(const CacheSizes& caches) const 
   // Pages that are used all the time stay in the L1, however far the others reach.
   const double beyond_l1 = level == SharedUnit::l1 ? 0 : 1 - share_of_hot_pages(data, caches.l1);
   const auto samples = static_cast<double>(found_.size());
-  const double waiting = at_load / samples * beyond_l1;
+  const double waiting = share_waiting(at_load / samples, chance / samples) * beyond_l1;
   for (const SharedUnit unit : machine::all_shared_units)
     demand[unit] *= (1 - waiting) / samples;
   demand[level] += waiting;

@@ -45,7 +45,8 @@ class ThreadSamples {
     float fp = 0;
     float simd = 0;
     float memory = 0;
-    bool at_load = false;
+    float chance_at_load = 0;
+    float at_load = 0;
     std::uint64_t address = 0;
   };
   std::vector<Found> found_;  // a ring, once it is full
