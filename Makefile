@@ -6,7 +6,7 @@ CMAKE := .venv/bin/cmake
 PROGRAM := build/release/src/millrace/cli/millrace
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build demo test bench-image bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-whole bench-ablation bench-study attack-exec attack-run lint clean
+.PHONY: help setup configure build demo test bench-image bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-whole bench-ablation bench-study attack-exec attack-run lint clean
 
 help:
 	@echo 'make demo         set up, build, find the edges of a video: CLIP=path, or a generated one'
@@ -24,6 +24,7 @@ help:
 	@echo 'make bench-study  the figures of the paper on execution structures on this machine, as a page; STUDY=options'
 	@echo 'make bench-stream compare the strategies of streams with oneTBB, and dedup with tar | zstd'
 	@echo 'make bench-exec   compare millrace exec with the kernel alone, over programs of Debian packages'
+	@echo 'make bench-units  how well kinds of threads are told apart by what they use, and what watching costs; UNITS=options'
 	@echo 'make attack-exec  try to make programs end differently under millrace exec; ATTACK=options'
 	@echo 'make attack-run   take away from millrace run, dedup and skipline what they need; ATTACK=options'
 	@echo 'make lint         clang-format and clang-tidy'
@@ -112,6 +113,10 @@ bench-stream: configure
 bench-exec: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace placement_testing
 	python3 src/millrace/placement/exec_bench.py $(PROGRAM) $(CLIPS) $(EXEC)
+
+bench-units: configure
+	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace intensity_testing
+	python3 src/millrace/intensity/kinds_bench.py $(PROGRAM) build/release/src/millrace/intensity/testing/kinds $(UNITS)
 
 # As root, attacks that need two users are run as well.
 attack-exec: configure

@@ -6,6 +6,7 @@
 #include "millrace/placement/policy/plug_in.h"
 #include "millrace/placement/policy/rule_file.h"
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <string_view>
@@ -77,6 +78,25 @@ Status set_policy(const std::string& name, RunSettings& settings) {
       name);
 }
 
+Status set_units(const ExecOptions& options, RunSettings& settings) {
+  using placement::UnitsMode;
+  const auto modes = {UnitsMode::off, UnitsMode::automatic, UnitsMode::workover};
+  const auto* const mode = std::ranges::find(modes, options.units, [](UnitsMode m) { return name_of(m); });
+  if (mode == modes.end()) return usage_error("--units wants auto, workover or off, not '{}'", options.units);
+  settings.units = *mode;
+  if (options.learn && settings.units != UnitsMode::off)
+    return usage_error("--units observes one run; leave it out where --learn makes many");
+  if (settings.units != UnitsMode::workover) return {};
+  if (settings.policy_name != "auto" && settings.policy_name != "none")
+    return usage_error(
+        "--units workover places the threads itself; leave out --policy {}, or say --units auto",
+        settings.policy_name);
+  settings.policy = placement::policy_of({.masks = placement::MaskPolicy::units});
+  settings.policy_name = "workover";
+  settings.masks = MasksNeed::nothing;
+  return {};
+}
+
 Status set_progress(const ExecOptions& options, RunSettings& settings) {
   settings.progress.known_programs = options.known_progress;
   if (options.progress.empty()) return {};
@@ -111,6 +131,10 @@ void add_options(CLI::App& verb, ExecOptions& options) {
   verb.add_option("--birth", options.birth, "how births are seen: auto, ptrace, shim, poll");
   verb.add_option("--attach", options.attach, "place the threads of a running process instead")
       ->type_name("PID");
+  verb.add_option(
+      "--units", options.units,
+      "observe what each thread uses, and keep those apart that want the same execution units: auto, "
+      "workover, off (default)");
   verb.add_option("--progress", options.progress, "pattern whose number in the output tells of progress")
       ->type_name("REGEX");
   verb.add_option("--progress-from", options.progress_from,
@@ -156,6 +180,7 @@ Result<RunSettings> to_settings(const ExecOptions& options) {
   if (!way || *way == placement::BirthWay::none)
     return usage_error("--birth wants auto, ptrace, shim or poll, not '{}'", options.birth);
   settings.birth = *way;
+  if (auto set = set_units(options, settings); !set) return std::unexpected(set.error());
   if (auto set = set_progress(options, settings); !set) return std::unexpected(set.error());
   if (options.learn && (*options.learn < 1 || settings.policy || settings.attach))
     return usage_error("--learn wants a number of runs of a program, under the policy auto");

@@ -20,6 +20,7 @@ struct ExecOptions {
   std::optional<std::string> sched;
   std::optional<double> slice_ms;
   std::string birth = "auto";
+  std::string units = "off";
   std::string progress;
   std::string progress_from = "stderr";
   bool known_progress = true;

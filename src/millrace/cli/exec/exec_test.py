@@ -13,6 +13,7 @@ import time
 import unittest
 
 MILLRACE = ""
+KINDS = ""  # a program whose threads use different units
 
 
 class Exec(unittest.TestCase):
@@ -90,7 +91,8 @@ class Exec(unittest.TestCase):
 
     def test_what_is_impossible_is_refused_before_anything_runs(self):
         for arguments in (["--policy", "nonsense"], ["--sched", "idle"], ["--slice", "0"], ["--slice", "500"],
-                          ["--birth", "magic"], ["--progress", "([0-9"], ["--policy", "cpus=x"], ["--policy", "cpus=0;999"],
+                          ["--birth", "magic"], ["--units", "magic"],
+                          ["--units", "workover", "--policy", "spread"], ["--units", "auto", "--learn", "40"], ["--progress", "([0-9"], ["--policy", "cpus=x"], ["--policy", "cpus=0;999"],
                           ["--policy", "rules=/dev/zero"],
                           ["--policy", "rules=/nonexistent"], ["--policy", "./nonexistent.so"], ["--learn", "2"],
                           ["--policy", "auto", "--sched", "batch"], ["--progress", "x", "--progress-from", "1"]):
@@ -100,6 +102,32 @@ class Exec(unittest.TestCase):
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         self.assertEqual(self.run_exec().returncode, 2)
         self.assertEqual(self.run_exec("--attach", "4194305").returncode, 2)
+
+    def test_the_summary_says_what_each_thread_uses(self):
+        path = os.path.join(self.folder.name, "summary.json")
+        done = self.run_exec("--policy", "none", "--units", "auto", "--json", path, "--", KINDS, "0.4", "int", "fp", "chase:40M")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(path, encoding="utf-8") as file:
+            units = json.load(file)["units"]
+        if units["source"] == "none":
+            self.assertNotEqual(units["missing"], "")
+            self.skipTest("nothing can be sampled here: " + units["missing"])
+        self.assertEqual(units["source"], "samples")
+        greatest = {}
+        for thread in units["threads"]:
+            if thread["demand"] is not None:
+                self.assertAlmostEqual(sum(thread["demand"].values()), 1, delta=0.01)
+                greatest[thread["name"]] = max(thread["demand"], key=thread["demand"].get)
+        self.assertEqual((greatest["int"], greatest["fp"]), ("int", "fp"), units)
+        self.assertIn(greatest["chase:40M"], ("l2", "llc", "dram"), units)
+        self.assertIn("  units      by samples; threads that use most:", done.stderr)
+
+    def test_nothing_is_observed_unless_asked(self):
+        path = os.path.join(self.folder.name, "summary.json")
+        done = self.run_exec("--json", path, "--", "true")
+        with open(path, encoding="utf-8") as file:
+            self.assertIsNone(json.load(file)["units"])
+        self.assertNotIn("units", done.stderr)
 
     def test_learning_stores_what_it_finds(self):
         done = self.run_exec("--learn", "40", "--", "sh", "-c", "exit 0")
@@ -158,4 +186,5 @@ class Exec(unittest.TestCase):
 
 if __name__ == "__main__":
     MILLRACE = sys.argv.pop(1)
+    KINDS = sys.argv.pop(1)
     unittest.main()

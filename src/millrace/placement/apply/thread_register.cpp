@@ -187,7 +187,15 @@ void ThreadRegister::set_policy(Policy policy) {
 
 void ThreadRegister::set_surroundings(Surroundings surroundings) {
   const std::scoped_lock lock(mutex_);
+  surroundings.by_unit = std::move(surroundings_.by_unit);
   surroundings_ = std::move(surroundings);
+  follow_policy();
+}
+
+void ThreadRegister::set_by_unit(std::map<int, CpuSet> by_unit) {
+  const std::scoped_lock lock(mutex_);
+  if (surroundings_.by_unit == by_unit) return;
+  surroundings_.by_unit = std::move(by_unit);
   follow_policy();
 }
 
@@ -405,6 +413,15 @@ std::vector<pid_t> ThreadRegister::threads() const {
     for (const auto& [id, thread] : process.threads)
       numbers.push_back(id);
   return numbers;
+}
+
+std::vector<ThreadIdentity> ThreadRegister::identities() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<ThreadIdentity> all;
+  for (const auto& [number, process] : processes_)
+    for (const auto& [id, thread] : process.threads)
+      all.push_back({id, number, thread.order});
+  return all;
 }
 
 }  // namespace millrace::placement

@@ -35,6 +35,13 @@ struct RegisterCounts {
   std::vector<Crowd> crowds;         // how many there were at once, and how long
 };
 
+// Who a living thread is.
+struct ThreadIdentity {
+  pid_t thread = 0;
+  pid_t process = 0;
+  int number = 0;  // order of birth, as in ThreadView
+};
+
 // Told of births and ends by whoever watches the program, it keeps each thread as the policy says, by
 // ThreadChanger.
 //
@@ -81,7 +88,10 @@ class ThreadRegister {
 
   // Every thread follows `policy` from now on.
   void set_policy(Policy policy);
+  // What is observed of units stays.
   void set_surroundings(Surroundings surroundings);
+  // Surroundings::by_unit from now on.
+  void set_by_unit(std::map<int, machine::CpuSet> by_unit);
 
   // Run times of all threads that were seen, the ended ones as far as they were read; reads the living ones.
   // Notes which threads ended unseen, whose settling is over and, every tenth time, whose mask was changed by
@@ -114,6 +124,7 @@ class ThreadRegister {
   [[nodiscard]] bool changes_anything(const Policy& policy);
   [[nodiscard]] std::vector<pid_t> processes() const;
   [[nodiscard]] std::vector<pid_t> threads() const;
+  [[nodiscard]] std::vector<ThreadIdentity> identities() const;
 
  private:
   struct Thread {

@@ -28,7 +28,8 @@ std::optional<std::int64_t> parse_slice(std::string_view text) {
 
 bool parse_part(std::string_view part, Plan& plan) {
   if (const auto name = after("masks ", part)) {
-    const auto policy = parse_mask_policy(*name);
+    const auto policy =
+        *name == name_of(MaskPolicy::units) ? std::optional(MaskPolicy::units) : parse_mask_policy(*name);
     plan.masks = policy.value_or(MaskPolicy::none);
     return policy && *policy != MaskPolicy::none;
   }
@@ -59,6 +60,8 @@ std::string_view name_of(MaskPolicy policy) {
     return "compact";
   case MaskPolicy::llc:
     return "llc";
+  case MaskPolicy::units:
+    return "units";
   }
   return "none";
 }

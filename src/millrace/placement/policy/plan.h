@@ -14,14 +14,16 @@
 namespace millrace::placement {
 
 // How the mask of each thread is found; see policy.h for what each does.
-enum class MaskPolicy { none, one_to_one, main_least_loaded, spread, compact, llc };
+enum class MaskPolicy { none, one_to_one, main_least_loaded, spread, compact, llc, units };
 
+// Those that a user may name; `units` is asked for by other means, as it needs observing.
 inline constexpr std::array all_mask_policies = {
     MaskPolicy::none,   MaskPolicy::one_to_one, MaskPolicy::main_least_loaded,
     MaskPolicy::spread, MaskPolicy::compact,    MaskPolicy::llc};
 
-// "none", "one-to-one", "main-least-loaded", "spread", "compact", "llc".
+// "none", "one-to-one", "main-least-loaded", "spread", "compact", "llc", "units".
 [[nodiscard]] std::string_view name_of(MaskPolicy policy);
+// Of all_mask_policies.
 [[nodiscard]] std::optional<MaskPolicy> parse_mask_policy(std::string_view name);
 
 // What is left out stays as the kernel has it; a plan without anything leaves the program untouched.

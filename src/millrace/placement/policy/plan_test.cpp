@@ -1,5 +1,7 @@
 #include "millrace/placement/policy/plan.h"
 
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace millrace::placement {
@@ -7,7 +9,9 @@ namespace {
 
 TEST(Plan, IsReadBackFromItsTextWhateverItHolds) {
   using machine::SchedulingClass;
-  for (const MaskPolicy masks : all_mask_policies)
+  std::vector<MaskPolicy> all(all_mask_policies.begin(), all_mask_policies.end());
+  all.push_back(MaskPolicy::units);
+  for (const MaskPolicy masks : all)
     for (const auto scheduling_class :
          {std::optional<SchedulingClass>(), std::optional(SchedulingClass::batch),
           std::optional(SchedulingClass::rr)})
@@ -18,6 +22,8 @@ TEST(Plan, IsReadBackFromItsTextWhateverItHolds) {
         EXPECT_EQ(parse_plan(to_string(plan)), plan) << to_string(plan);
       }
 }
+
+TEST(Plan, ByUnitIsNoPolicyThatAUserNames) { EXPECT_EQ(parse_mask_policy("units"), std::nullopt); }
 
 TEST(Plan, TextOfNothingIsUntouched) {
   EXPECT_EQ(to_string(Plan()), "untouched");

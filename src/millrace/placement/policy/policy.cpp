@@ -120,11 +120,21 @@ std::vector<CpuSet> by_llc(const Places& places, std::size_t count) {
   return masks;
 }
 
+std::vector<CpuSet> by_unit(const Surroundings& surroundings, std::span<const ThreadView> threads) {
+  std::vector<CpuSet> masks;
+  for (const ThreadView& thread : threads) {
+    const auto found = surroundings.by_unit.find(thread.number);
+    masks.push_back(found == surroundings.by_unit.end() ? CpuSet() : found->second & surroundings.allowed);
+  }
+  return masks;
+}
+
 }  // namespace
 
 std::vector<CpuSet> masks_of(MaskPolicy policy, const Surroundings& surroundings,
                              std::span<const ThreadView> threads) {
   if (policy == MaskPolicy::none) return std::vector<CpuSet>(threads.size());
+  if (policy == MaskPolicy::units) return by_unit(surroundings, threads);
   Places places;
   places.cores = allowed_cores(surroundings);
   if (places.cores.empty()) return std::vector<CpuSet>(threads.size());
@@ -133,6 +143,7 @@ std::vector<CpuSet> masks_of(MaskPolicy policy, const Surroundings& surroundings
   places.llcs = allowed_llcs(surroundings, places.cores);
   switch (policy) {
   case MaskPolicy::none:
+  case MaskPolicy::units:
     break;
   case MaskPolicy::one_to_one:
   case MaskPolicy::main_least_loaded:

@@ -7,6 +7,7 @@
 
 #include <concepts>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -27,6 +28,9 @@ struct Surroundings {
   const machine::Topology* topology = nullptr;  // may be missing where no policy needs it
   machine::CpuSet allowed;   // what the program was given: its own mask at the start; never empty
   std::vector<double> load;  // by CPU number, 0 idle to 1 busy, by others too; missing: 0
+  // By a thread's number: what is to keep it from those that want the same units, as it was last observed
+  // what each uses. Threads that are not in it are in nobody's way.
+  std::map<int, machine::CpuSet> by_unit;
 };
 
 // What one thread is to have. Without a mask it has what the program was given.
@@ -80,6 +84,7 @@ class Policy {
 //                      while there are enough, else everywhere
 //   compact            all threads together on the fewest PUs that give each one, LLC by LLC
 //   llc                consecutive births share an LLC; as few LLCs as have a PU for each thread
+//   units              as Surroundings::by_unit says
 // An LLC counts with the PUs of it that are allowed.
 [[nodiscard]] std::vector<machine::CpuSet> masks_of(MaskPolicy policy, const Surroundings& surroundings,
                                                     std::span<const ThreadView> threads);

@@ -32,6 +32,8 @@ class Overseer {
   // Whether it wants to be called as soon as the program has reported something, too: programs report when
   // they like, and what they report is true at that moment.
   [[nodiscard]] bool awaits_report() const { return awaits_report_; }
+  // Run times of all threads, as they were last observed.
+  [[nodiscard]] const RunTimes& times() const { return last_.times; }
   // Reads the last of what there is, for the summary.
   void finish(Summary& summary);
 

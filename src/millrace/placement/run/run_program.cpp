@@ -42,6 +42,8 @@ constexpr std::int64_t short_program_ns = 200'000'000;
 // Nor on those whose plan is known, until it is nearly time to look whether it still holds: reading the
 // topology meanwhile would cost a program of a second or two one or two percent.
 constexpr std::int64_t known_program_ns = 3'000'000'000;
+// By then it is known what threads use.
+constexpr std::int64_t known_units_ns = 1'500'000'000;
 
 // To standard error, where that takes it.
 void tell(const std::string& line) { std::ignore = write(STDERR_FILENO, line.data(), line.size()); }
@@ -67,9 +69,11 @@ class Run {
   Result<Summary> attach();
 
  private:
-  [[nodiscard]] std::optional<Plan> remembered() const { return memory_ ? memory_->plan() : std::nullopt; }
+  [[nodiscard]] std::optional<Plan> remembered() const;
   Status prepare_threads();
+  [[nodiscard]] std::int64_t trials_after() const;
   void begin_trials();
+  void watch_units();
   void oversee(Follower* follower, pid_t process);
   void begin_polling();
   void prepare(Follower& follower);
@@ -95,7 +99,15 @@ class Run {
   std::optional<Orphans> joined_orphans_;  // where the program was not launched
   std::optional<GroupWitness> witness_;
   std::optional<Overseer> overseer_;
+  std::optional<UnitWatch> units_;
 };
+
+std::optional<Plan> Run::remembered() const {
+  auto plan = memory_ ? memory_->plan() : std::nullopt;
+  // It needs observing, which is not asked for every time.
+  if (plan && plan->masks == MaskPolicy::units && settings_.units != UnitsMode::automatic) plan.reset();
+  return plan;
+}
 
 Status Run::prepare_threads() {
   Policy policy = with_attributes(settings_.policy.value_or(policy_of(remembered().value_or(Plan()))),
@@ -132,6 +144,11 @@ Status Run::prepare_threads() {
   return {};
 }
 
+std::int64_t Run::trials_after() const {
+  if (remembered()) return known_program_ns;
+  return units_ && units_->places() ? known_units_ns : short_program_ns;
+}
+
 // While the program runs already, and has shown that it does for a while: it takes tens of milliseconds.
 void Run::begin_trials() {
   auto surroundings = read_surroundings(allowed_, topology_, true);
@@ -140,8 +157,22 @@ void Run::begin_trials() {
     return;
   }
   threads_->set_surroundings(std::move(*surroundings));
-  overseer_->try_plans(candidate_plans(*topology_, allowed_, machine::default_slice_ns() != 0),
-                       settings_.trials, remembered());
+  std::vector<Plan> candidates = candidate_plans(*topology_, allowed_, machine::default_slice_ns() != 0);
+  if (units_ && units_->places()) candidates.insert(candidates.begin(), Plan{.masks = MaskPolicy::units});
+  overseer_->try_plans(std::move(candidates), settings_.trials, remembered());
+}
+
+// Reading the topology takes some milliseconds, which the program does not wait for.
+void Run::watch_units() {
+  if (!topology_) {
+    auto live = machine::Topology::live();
+    if (!live) {
+      summary_.units = {.mode = settings_.units, .missing = live.error().message};
+      return;
+    }
+    topology_.emplace(std::move(*live));
+  }
+  units_.emplace(settings_.units, *threads_, *topology_, allowed_);
 }
 
 Result<Summary> Run::launch() {
@@ -303,8 +334,10 @@ void Run::oversee(Follower* follower, pid_t process) {
   bool trials_to_begin = !settings_.policy;
   std::int64_t rest_until = 0;
   bool rests_long = false;
+  if (settings_.units != UnitsMode::off) watch_units();
   while (true) {
-    const std::int64_t next = std::min(std::max(overseer_->next_ns(), rest_until), births_->next_ns());
+    std::int64_t next = std::min(std::max(overseer_->next_ns(), rest_until), births_->next_ns());
+    if (units_) next = std::min(next, units_->next_ns());
     const std::int64_t wait_ms = std::max<std::int64_t>(0, (next - now_ns() + 999'999) / 1'000'000);
     std::array<pollfd, 3> ready = {
         pollfd{.fd = signals_.descriptor(), .events = POLLIN, .revents = 0},
@@ -325,7 +358,7 @@ void Run::oversee(Follower* follower, pid_t process) {
     const bool reported = overseer_->awaits_report() && reports_->reader.time_ns() == now && !rests_long;
     const bool observes = reported || now >= std::max(overseer_->next_ns(), rest_until);
     if (observes) {
-      if (trials_to_begin && now - begun_ns_ >= (remembered() ? known_program_ns : short_program_ns)) {
+      if (trials_to_begin && now - begun_ns_ >= trials_after()) {
         begin_trials();
         trials_to_begin = false;
       }
@@ -333,6 +366,7 @@ void Run::oversee(Follower* follower, pid_t process) {
       rests_long = rest > Overseer::observation_ns;
       rest_until = now + rest;
     }
+    if (units_ && now >= units_->next_ns()) units_->tick(overseer_->times());
     // Together, where that is soon: waking up costs as much as a look, which is best after an observation.
     const std::int64_t soon = observes ? Overseer::observation_ns / 2 : 0;
     if (now + soon < births_->next_ns()) continue;
@@ -345,6 +379,7 @@ void Run::oversee(Follower* follower, pid_t process) {
 }
 
 Summary Run::finish(Follower* follower) {
+  if (units_) summary_.units = units_->finish();
   summary_.seconds = seconds(now_ns() - begun_ns_);
   if (const auto end = follower == nullptr || settings_.attach ? std::nullopt : follower->end()) {
     const auto seconds = [](const timeval& time) {

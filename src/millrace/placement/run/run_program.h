@@ -45,6 +45,7 @@ struct RunSettings {
   // Given to every thread whose policy gives none.
   std::optional<machine::SchedulingClass> scheduling_class;
   std::optional<std::int64_t> slice_ns;
+  UnitsMode units = UnitsMode::off;
   ProgressSettings progress;
   TrialOptions trials;
   // What was learnt earlier and what will be learnt, by the automatic policy. Null: nothing is kept.

@@ -114,6 +114,7 @@ std::string to_text(const Summary& summary) {
     text += fmt::format(
         "  plan       {}{}\n", to_string(summary.plan),
         summary.gain ? fmt::format(", gain {:+.1f} %", 100 * (std::exp(summary.gain->mean) - 1)) : "");
+  text += to_text(summary.units);
   if (!summary.threads.left_alone.empty())
     text += fmt::format("  left alone {} (they look after their own mask or class)\n",
                         fmt::join(summary.threads.left_alone, ", "));
@@ -159,6 +160,7 @@ nlohmann::json to_json(const Summary& summary) {
       {"notes", summary.notes},
   };
   json["progress"] = summary.progress ? nlohmann::json(name_of(*summary.progress)) : nlohmann::json(nullptr);
+  json["units"] = to_json(summary.units);
   json["gain"] = summary.gain ? gain_json(*summary.gain) : nlohmann::json(nullptr);
   return json;
 }

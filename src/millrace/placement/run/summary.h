@@ -3,6 +3,7 @@
 
 #include "millrace/placement/apply/thread_register.h"
 #include "millrace/placement/run/birth_way.h"
+#include "millrace/placement/run/unit_watch.h"
 #include "millrace/placement/run/wake_up_trace.h"
 #include "millrace/placement/run/wake_ups.h"
 #include "millrace/placement/task/task_files.h"
@@ -45,6 +46,7 @@ struct Summary {
   std::optional<GainEstimate> gain;
   Phase untouched;
   Phase changed;
+  UnitFindings units;
   std::int64_t voluntary_switches = 0;
   std::int64_t involuntary_switches = 0;
   std::vector<std::string> notes;  // what a user should know

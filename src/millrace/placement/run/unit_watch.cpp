@@ -1,0 +1,142 @@
+#include "millrace/placement/run/unit_watch.h"
+
+#include "millrace/base/clock.h"
+#include "millrace/base/printable.h"
+#include "millrace/placement/run/rest_after.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace millrace::placement {
+namespace {
+
+using machine::Demand;
+using machine::SharedUnit;
+
+// Of less CPU time switches say nothing.
+constexpr std::int64_t least_run_ns = 50'000'000;
+// As in the WorkOver paper.
+constexpr std::int64_t between_masks_ns = 1'000'000'000;
+
+SharedUnit greatest(const Demand& demand) {
+  return *std::ranges::max_element(machine::all_shared_units, {},
+                                   [&](SharedUnit unit) { return demand[unit]; });
+}
+
+// Why threads are not to be placed by what this machine is said to share; "" where it may be believed.
+std::string distrust(const machine::Topology& topology) {
+  return topology.trust().fpu_groups_reliable() ? "" : topology.trust().sentences().front();
+}
+
+nlohmann::json demand_json(const Demand& demand) {
+  nlohmann::json shares = nlohmann::json::object();
+  constexpr double rounding = 1e4;
+  for (const SharedUnit unit : machine::all_shared_units)
+    shares[std::string(name_of(unit))] = std::round(demand[unit] * rounding) / rounding;
+  return shares;
+}
+
+std::vector<intensity::LivingThread> living(const ThreadRegister& threads) {
+  std::vector<intensity::LivingThread> all;
+  for (const ThreadIdentity& thread : threads.identities())
+    all.push_back({thread.thread, thread.process});
+  return all;
+}
+
+}  // namespace
+
+std::string_view name_of(UnitsMode mode) {
+  switch (mode) {
+  case UnitsMode::automatic:
+    return "auto";
+  case UnitsMode::workover:
+    return "workover";
+  case UnitsMode::off:
+    break;
+  }
+  return "off";
+}
+
+std::string to_text(const UnitFindings& findings) {
+  if (findings.mode == UnitsMode::off) return "";
+  std::map<SharedUnit, int> most;
+  int unknown = 0;
+  for (const auto& thread : findings.threads)
+    thread.demand ? ++most[greatest(*thread.demand)] : ++unknown;
+  std::string text = fmt::format("  units      by {}; threads that use most:", name_of(findings.source));
+  for (const auto& [unit, count] : most)
+    text += fmt::format(" {} {},", name_of(unit), count);
+  text += fmt::format(" not known {}\n", unknown);
+  if (!findings.missing.empty()) text += fmt::format("  units      not all observed: {}\n", findings.missing);
+  if (!findings.not_placed.empty())
+    text += fmt::format("  units      observed only: {}\n", findings.not_placed);
+  return text;
+}
+
+nlohmann::json to_json(const UnitFindings& findings) {
+  if (findings.mode == UnitsMode::off) return nullptr;
+  nlohmann::json threads = nlohmann::json::array();
+  for (const auto& thread : findings.threads)
+    threads.push_back({{"name", printable(thread.name)},
+                       {"thread", thread.thread},
+                       {"process", thread.process},
+                       {"ended", thread.ended},
+                       {"samples", thread.samples},
+                       {"footprint_bytes", thread.footprint_bytes},
+                       {"demand", thread.demand ? demand_json(*thread.demand) : nlohmann::json(nullptr)}});
+  return {{"mode", name_of(findings.mode)},
+          {"source", name_of(findings.source)},
+          {"missing", findings.missing},
+          {"not_placed", findings.not_placed},
+          {"threads", threads}};
+}
+
+UnitWatch::UnitWatch(UnitsMode mode, ThreadRegister& threads, const machine::Topology& topology,
+                     const machine::CpuSet& allowed)
+    : threads_(&threads), topology_(&topology), allowed_(allowed),
+      watch_(intensity::caches_of(topology, allowed), allowed.count()) {
+  findings_.mode = mode;
+  findings_.not_placed = distrust(topology);
+}
+
+void UnitWatch::tick(const RunTimes& times) {
+  const std::int64_t now = now_ns();
+  const RunTimes since = times - times_;
+  if (since.run_ns >= least_run_ns) {
+    switches_ = static_cast<double>(since.turns) / seconds(since.run_ns);
+    times_ = times;
+  }
+  const std::int64_t rest = rest_after([&] { watch_.look(living(*threads_), now, switches_); });
+  next_ns_ = now + std::max(rest, intensity::IntensityWatch::interval_ns);
+  if (!places() || now < next_masks_ns_) return;
+  next_masks_ns_ = now + between_masks_ns;
+  keep_apart();
+}
+
+void UnitWatch::keep_apart() {
+  std::map<pid_t, int> numbers;
+  for (const ThreadIdentity& thread : threads_->identities())
+    numbers[thread.thread] = thread.number;
+  std::vector<UnitThread> known;
+  for (const auto& thread : watch_.threads())
+    if (const auto number = numbers.find(thread.thread);
+        !thread.ended && thread.demand && number != numbers.end())
+      known.push_back({number->second, *thread.demand, thread.busy});
+  masks_ = findings_.mode == UnitsMode::workover ? workover_masks(*topology_, allowed_, known, masks_)
+                                                 : apart_masks(*topology_, allowed_, known, masks_);
+  threads_->set_by_unit(masks_);
+}
+
+UnitFindings UnitWatch::finish() {
+  watch_.look(living(*threads_), now_ns(), switches_);
+  findings_.source = watch_.source();
+  findings_.missing = watch_.missing();
+  findings_.threads = watch_.threads();
+  return findings_;
+}
+
+}  // namespace millrace::placement
