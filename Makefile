@@ -4,14 +4,16 @@ CLIP ?= test:640x480@200
 CLIPS ?= ../shared/clips
 CMAKE := .venv/bin/cmake
 PROGRAM := build/release/src/millrace/cli/millrace
+PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build demo test bench-image bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-whole bench-ablation bench-study attack-exec attack-run lint clean
+.PHONY: help setup configure build install demo test bench-image bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-whole bench-batch bench-ablation bench-study attack-exec attack-run lint clean
 
 help:
 	@echo 'make demo         set up, build, find the edges of a video: CLIP=path, or a generated one'
 	@echo 'make test         set up, build, run every test, also under the sanitizers'
 	@echo 'make build        the release build, in build/release'
+	@echo 'make install      the programs and libraries to PREFIX (/usr/local), below DESTDIR where that is given'
 	@echo 'make bench-image  compare the structures with OpenCV and Halide autoschedulers; COMPARE=options'
 	@echo 'make bench-adapt  compare the adaptive scheduler with the best static schedule; ADAPT=options'
 	@echo 'make bench-tuning compare the optimiser with its alternatives on simulated streams'
@@ -40,6 +42,10 @@ configure: setup
 
 build: configure
 	@$(CMAKE) --build --preset release -j $(JOBS)
+
+install: build
+	@$(CMAKE) --install build/release --prefix $(PREFIX) --strip >build/install.log || { cat build/install.log >&2; exit 1; }
+	@echo "installed below $(DESTDIR)$(PREFIX)"
 
 demo: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace

@@ -36,11 +36,13 @@ function(millrace_room name)
 
   if(sources)
     add_library(millrace_${name} STATIC ${sources})
-    target_include_directories(millrace_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+    target_include_directories(millrace_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${millrace_generated_headers})
+    # Of the shared libraries that are made of the same objects (cmake/libraries.cmake), users see what is marked.
+    set_target_properties(millrace_${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
     target_link_libraries(millrace_${name} PUBLIC ${ROOM_DEPENDS} fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
   else()
     add_library(millrace_${name} INTERFACE)
-    target_include_directories(millrace_${name} INTERFACE ${PROJECT_SOURCE_DIR}/src)
+    target_include_directories(millrace_${name} INTERFACE ${PROJECT_SOURCE_DIR}/src ${millrace_generated_headers})
     target_link_libraries(millrace_${name} INTERFACE ${ROOM_DEPENDS} fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
   endif()
 
@@ -71,7 +73,7 @@ function(millrace_room name)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       # Where one half of a pair of replaced operators is inlined and not the other; and of an empty optional GCC 12
       # takes the content for used at -O1.
-      target_compile_options(${name}_test PRIVATE -Wno-mismatched-new-delete -Wno-psabi -Wno-maybe-uninitialized)
+      target_compile_options(${name}_test PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-mismatched-new-delete> -Wno-psabi -Wno-maybe-uninitialized)
     endif()
     # A process with many tests, not one for each: starting a program takes longer than most tests.
     foreach(shard RANGE 1 ${MILLRACE_TEST_SHARDS})

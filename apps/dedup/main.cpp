@@ -17,6 +17,8 @@
 #include "millrace/machine/limits/usable_cpus.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/pool/worker_pool.h"
+#include "millrace/stream/run/run_report_json.h"
+#include "millrace/version.h"
 
 #include <cstdint>
 #include <cstdio>
@@ -291,7 +293,7 @@ int run_program(int argc, char** argv) {
   ignore_write_signals();
   CLI::App app{"Packs a stream without its duplicates, and restores it bit for bit."};
   app.require_subcommand(1);
-  app.set_version_flag("--version", "millrace-dedup 0.1.0");
+  app.set_version_flag("--version", "millrace-dedup " MILLRACE_VERSION);
   Arguments arguments;
   Action action;
   add_verbs(app, arguments, action);

@@ -2,6 +2,7 @@
 #include "millrace/base/error_line.h"
 #include "millrace/base/ignore_write_signals.h"
 #include "millrace/base/run_guarded.h"
+#include "millrace/version.h"
 #include "similar/command/index_command.h"
 #include "similar/command/query_command.h"
 
@@ -16,7 +17,7 @@ int run_program(int argc, char** argv) {
 
   CLI::App app{"Finds images that look alike: index a folder once, then ask."};
   app.require_subcommand(1);
-  app.set_version_flag("--version", "millrace-similar 0.1.0");
+  app.set_version_flag("--version", "millrace-similar " MILLRACE_VERSION);
   similar::Action action;
   similar::add_index_command(app, action);
   similar::add_query_command(app, action);

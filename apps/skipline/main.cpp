@@ -7,6 +7,7 @@
 #include "millrace/base/print.h"
 #include "millrace/base/run_guarded.h"
 #include "millrace/base/whole_file.h"
+#include "millrace/version.h"
 #include "skipline/pbm.h"
 #include "skipline/skipline_file.h"
 
@@ -140,7 +141,7 @@ int run_program(int argc, char** argv) {
   CLI::App app{
       "Stores images of two colours by runs of pixels, leaving out lines that are like the one before."};
   app.require_subcommand(1);
-  app.set_version_flag("--version", "millrace-skipline 0.1.0");
+  app.set_version_flag("--version", "millrace-skipline " MILLRACE_VERSION);
   Options options;
   Parameters& parameters = options.parameters;
   CLI::App* encoding = app.add_subcommand("encode", "Encode a PBM image");

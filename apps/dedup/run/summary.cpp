@@ -1,6 +1,7 @@
 #include "dedup/run/summary.h"
 
 #include "millrace/base/byte_count.h"
+#include "millrace/stream/run/run_report_json.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -109,7 +110,7 @@ nlohmann::ordered_json to_json(const PackOutcome& o, double seconds) {
   json["duplicate_bytes"] = o.dedup.known_bytes;
   json["data_records"] = o.data_records;
   json["references"] = o.references;
-  json["run"] = o.run.to_json();
+  json["run"] = stream::to_json(o.run);
   return json;
 }
 
@@ -118,7 +119,7 @@ nlohmann::ordered_json to_json(const UnpackOutcome& o, double seconds, const std
   json["data_records"] = o.data_records;
   json["references"] = o.references;
   json["referenced_bytes"] = o.referenced_bytes;
-  json["run"] = o.run.to_json();
+  json["run"] = stream::to_json(o.run);
   return json;
 }
 

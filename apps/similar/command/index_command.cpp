@@ -4,6 +4,7 @@
 #include "millrace/base/print.h"
 #include "millrace/base/progress_line.h"
 #include "millrace/base/whole_file.h"
+#include "millrace/stream/run/run_report_json.h"
 #include "similar/index/index_file.h"
 #include "similar/run/index_run.h"
 
@@ -66,7 +67,7 @@ nlohmann::json to_json(const IndexSettings& settings, const IndexOutcome& outcom
           {"regions", outcome.index.graph().size()},
           {"reused", outcome.reused},
           {"unreadable", unreadable},
-          {"run", outcome.report.to_json()}};
+          {"run", stream::to_json(outcome.report)}};
 }
 
 std::string to_text(const IndexSettings& settings, const IndexOutcome& outcome, std::uint64_t bytes,

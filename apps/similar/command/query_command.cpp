@@ -4,6 +4,7 @@
 #include "millrace/base/print.h"
 #include "millrace/base/progress_line.h"
 #include "millrace/base/whole_file.h"
+#include "millrace/stream/run/run_report_json.h"
 #include "similar/command/index_command.h"
 #include "similar/index/index_file.h"
 #include "similar/run/html_page.h"
@@ -59,13 +60,9 @@ Status write_page(const QuerySettings& settings, const std::vector<QueryAnswer>&
 
 nlohmann::json report_json(const QuerySettings& settings, const ImageIndex& index,
                            const std::vector<QueryAnswer>& answers, const stream::RunReport& report) {
-  return {{"schema", "millrace.similar.query"},
-          {"version", 1},
-          {"index", settings.index},
-          {"images", index.images().size()},
-          {"top", settings.top},
-          {"queries", to_json(answers, index)},
-          {"run", report.to_json()}};
+  return {{"schema", "millrace.similar.query"}, {"version", 1},        {"index", settings.index},
+          {"images", index.images().size()},    {"top", settings.top}, {"queries", to_json(answers, index)},
+          {"run", stream::to_json(report)}};
 }
 
 Result<int> query(const QuerySettings& settings) {

@@ -2,6 +2,7 @@
 
 #include "millrace/base/json_file.h"
 #include "millrace/machine/report/machine_report.h"
+#include "millrace/stream/run/run_report_json.h"
 #include "similar/run/image_list.h"
 
 #include <numeric>

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include <nlohmann/json.hpp>
-
 namespace millrace {
 namespace {
 
@@ -89,52 +87,21 @@ std::vector<Histogram::Bucket> Histogram::buckets() const {
   return result;
 }
 
-nlohmann::json Histogram::to_json() const {
-  auto listed = nlohmann::json::array();
-  for (const Bucket& bucket : buckets())
-    listed.push_back({bucket.lower, bucket.count});
-  return {{"count", count_}, {"sum", sum_}, {"min", min()}, {"max", max_}, {"buckets", std::move(listed)}};
-}
-
-Result<Histogram> Histogram::from_json(const nlohmann::json& json) {
-  if (!json.is_object()) return failure("a histogram is a JSON object, this is {}", json.type_name());
-  const auto measure = [&](const char* name) -> Result<double> {
-    const auto field = json.find(name);
-    if (field == json.end() || !field->is_number() || !(field->get<double>() >= 0))
-      return failure("field \"{}\" of a histogram must be a number from 0", name);
-    return field->get<double>();
-  };
-  const auto count = json.find("count");
-  const auto listed = json.find("buckets");
-  if (count == json.end() || !count->is_number_unsigned())
-    return failure("field \"count\" of a histogram must be a whole number from 0");
-  if (listed == json.end() || !listed->is_array())
-    return failure("field \"buckets\" of a histogram must be a list");
+Result<Histogram> Histogram::from_buckets(std::span<const Bucket> buckets, double sum, double min,
+                                          double max) {
   Histogram result;
-  for (const auto& entry : *listed) {
-    if (!entry.is_array() || entry.size() != 2 || !entry[0].is_number() || !entry[1].is_number_unsigned())
-      return failure("an entry of \"buckets\" of a histogram must be [lower bound, whole number]");
-    const double lower = entry[0].get<double>();
-    if (lower != lower_of(bucket_of(lower)))
-      return failure("{} in \"buckets\" of a histogram is not the lower bound of a bucket", lower);
-    const auto times = entry[1].get<std::uint64_t>();
-    if (times > std::numeric_limits<std::uint64_t>::max() - result.count_)
+  for (const Bucket& bucket : buckets) {
+    if (bucket.lower != lower_of(bucket_of(bucket.lower)))
+      return failure("{} in \"buckets\" of a histogram is not the lower bound of a bucket", bucket.lower);
+    if (bucket.count > std::numeric_limits<std::uint64_t>::max() - result.count_)
       return failure("the counts in \"buckets\" of a histogram exceed 64 bits");
-    if (times != 0) result.add(bucket_of(lower), times);
-    result.count_ += times;
+    if (bucket.count != 0) result.add(bucket_of(bucket.lower), bucket.count);
+    result.count_ += bucket.count;
   }
-  if (result.count_ != count->get<std::uint64_t>())
-    return failure("the \"buckets\" of a histogram hold {} measurements, \"count\" says {}", result.count_,
-                   count->get<std::uint64_t>());
-  const auto sum = measure("sum");
-  const auto least_value = measure("min");
-  const auto greatest = measure("max");
-  for (const auto* field : {&sum, &least_value, &greatest})
-    if (!*field) return std::unexpected(field->error());
   if (result.count_ == 0) return Histogram{};
-  result.sum_ = *sum;
-  result.min_ = *least_value;
-  result.max_ = *greatest;
+  result.sum_ = sum;
+  result.min_ = min;
+  result.max_ = max;
   return result;
 }
 

@@ -1,13 +1,13 @@
 // Histogram: a distribution of non-negative measurements over many orders of magnitude, in little memory.
 #pragma once
 
+#include "millrace/base/export.h"
 #include "millrace/base/result.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
-
-#include <nlohmann/json_fwd.hpp>
 
 namespace millrace {
 
@@ -17,7 +17,7 @@ namespace millrace {
 // them exact.
 //
 // A value type: copies are independent. Not synchronised: one histogram a thread, merged afterwards.
-class Histogram {
+class MILLRACE_EXPORT Histogram {
  public:
   // Adds `times` measurements of `value`.
   void record(double value, std::uint64_t times = 1);
@@ -44,11 +44,10 @@ class Histogram {
   // In ascending order.
   [[nodiscard]] std::vector<Bucket> buckets() const;
 
-  // {"count": n, "sum": s, "min": a, "max": b, "buckets": [[lower, count], ...]}; `lower` as in Bucket, the
-  // bucket's upper end being lower + 2^floor(log2(lower)) / 16.
-  [[nodiscard]] nlohmann::json to_json() const;
-  // Failure, naming the field, unless it is what to_json() writes.
-  [[nodiscard]] static Result<Histogram> from_json(const nlohmann::json& json);
+  // What buckets(), sum(), min() and max() of another told, which holds the same afterwards. Only `lower` and
+  // `count` of a bucket are read. Failure where a lower end is none, or the counts exceed 64 bits.
+  [[nodiscard]] static Result<Histogram> from_buckets(std::span<const Bucket> buckets, double sum, double min,
+                                                      double max);
 
   friend bool operator==(const Histogram&, const Histogram&) = default;
 

@@ -1,4 +1,4 @@
-#include "millrace/base/histogram.h"
+#include "millrace/base/histogram_json.h"
 
 #include <algorithm>
 #include <cmath>
@@ -71,8 +71,8 @@ TEST_P(HistogramOf, merged_parts_equal_the_whole) {
 }
 
 TEST_P(HistogramOf, survives_json_unchanged) {
-  const auto text = histogram_.to_json().dump();
-  const auto back = Histogram::from_json(nlohmann::json::parse(text));
+  const auto text = to_json(histogram_).dump();
+  const auto back = histogram_from_json(nlohmann::json::parse(text));
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_EQ(*back, histogram_);
 }
@@ -111,7 +111,7 @@ TEST(Histogram, is_all_zeros_when_empty) {
   EXPECT_EQ(empty.mean(), 0);
   EXPECT_EQ(empty.quantile(0.5), 0);
   EXPECT_TRUE(empty.buckets().empty());
-  const auto back = Histogram::from_json(empty.to_json());
+  const auto back = histogram_from_json(to_json(empty));
   ASSERT_TRUE(back);
   EXPECT_EQ(*back, empty);
 }
@@ -119,7 +119,7 @@ TEST(Histogram, is_all_zeros_when_empty) {
 class DamagedHistogram : public testing::TestWithParam<std::pair<const char*, const char*>> {};
 
 TEST_P(DamagedHistogram, is_refused_and_the_field_named) {
-  const auto result = Histogram::from_json(nlohmann::json::parse(GetParam().first));
+  const auto result = histogram_from_json(nlohmann::json::parse(GetParam().first));
   ASSERT_FALSE(result);
   EXPECT_NE(result.error().message.find(GetParam().second), std::string::npos) << result.error().message;
 }

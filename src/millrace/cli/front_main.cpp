@@ -1,7 +1,8 @@
 // The `millrace` program as it is called. It holds the verb exec, which must cost its user no time, and
-// starts millrace-verbs, beside it, for all others: that one loads FFmpeg and what FFmpeg loads, for tens of
-// milliseconds.
+// starts millrace-verbs, its companion, for all others: that one loads FFmpeg and what FFmpeg loads, for tens
+// of milliseconds.
 #include "millrace/base/command_line.h"
+#include "millrace/base/companion_program.h"
 #include "millrace/base/error_line.h"
 #include "millrace/base/ignore_write_signals.h"
 #include "millrace/base/run_guarded.h"
@@ -33,12 +34,11 @@ int run_exec(int argc, char** argv) {
 }
 
 int start_verbs(char** argv) {
-  std::error_code error;
-  const std::filesystem::path verbs =
-      std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "millrace-verbs";
+  const std::filesystem::path verbs = companion_program("millrace-verbs");
   execv(verbs.c_str(), argv);
-  print_error("millrace", fmt::format("cannot start {}: {}; it belongs beside this program", verbs.string(),
-                                      system_reason(errno)));
+  print_error("millrace",
+              fmt::format("cannot start {}: {}; it is a part of millrace, as it is built and installed",
+                          verbs.string(), system_reason(errno)));
   return 1;
 }
 

@@ -1,6 +1,7 @@
 // for_range: a loop over a range of integers, divided among the members of a team.
 #pragma once
 
+#include "millrace/base/export.h"
 #include "millrace/base/result.h"
 #include "millrace/pool/team.h"
 
@@ -25,8 +26,8 @@ enum class Partition {
 // grain >= 1: the fewest elements that are worth a member's waking; else a usage error, as is end - begin
 // that does not fit 63 bits. An exception of fn ends that member's part; the others go on, then the Team's
 // error is returned. What of the range was done is unknown then.
-[[nodiscard]] Status for_range(Team& team, std::int64_t begin, std::int64_t end, Partition partition,
-                               std::int64_t grain,
-                               FunctionRef<void(std::int64_t begin, std::int64_t end, int rank)> fn);
+[[nodiscard]] MILLRACE_EXPORT Status
+for_range(Team& team, std::int64_t begin, std::int64_t end, Partition partition, std::int64_t grain,
+          FunctionRef<void(std::int64_t begin, std::int64_t end, int rank)> fn);
 
 }  // namespace millrace::pool

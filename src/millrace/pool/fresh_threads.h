@@ -2,6 +2,7 @@
 // baseline of the execution-structures paper.
 #pragma once
 
+#include "millrace/base/export.h"
 #include "millrace/base/result.h"
 #include "millrace/machine/cpus/cpu_set.h"
 #include "millrace/pool/team.h"
@@ -18,7 +19,7 @@ namespace millrace::pool {
 //
 // Errors beside those of Team: failure when the system refuses a thread or a binding. Ranks that had started
 // run to their end, the others, the leader included, are not called.
-class FreshThreads final : public Team {
+class MILLRACE_EXPORT FreshThreads final : public Team {
  public:
   // A team of `size` >= 1 (less is taken as 1). bindings[i], if there is one and it is not empty, is where
   // the thread of rank i is bound before its work; the leader, who is not made by the team, keeps its own

@@ -1,6 +1,7 @@
 // SharedWorkers: the process's workers where several threads have work for them at the same time.
 #pragma once
 
+#include "millrace/base/export.h"
 #include "millrace/base/result.h"
 #include "millrace/pool/function_ref.h"
 #include "millrace/pool/mailbox.h"
@@ -21,7 +22,7 @@ namespace millrace::pool {
 // are idle then; work is divided among as many ranks as it asks for, whoever is there to run them.
 //
 // Helpers are never bound: where they run is the kernel's choice.
-class SharedWorkers {
+class MILLRACE_EXPORT SharedWorkers {
  public:
   // At most `workers` >= 1 threads work at once. Usage error when workers < 1, failure when the system
   // refuses a thread; nothing is left behind then.

@@ -1,6 +1,7 @@
 // Team: a group of threads that work on one thing together and wait for each other.
 #pragma once
 
+#include "millrace/base/export.h"
 #include "millrace/base/result.h"
 #include "millrace/pool/function_ref.h"
 
@@ -16,7 +17,7 @@ namespace millrace::pool {
 // Errors: an exception that leaves `fn` never leaves the team. All ranks finish first; then the exception of
 // the lowest rank becomes the Error (its what() in the message). Memory written by any rank is visible to the
 // leader when the call returns, and what the leader wrote before the call is visible to every rank.
-class Team {
+class MILLRACE_EXPORT Team {
  public:
   virtual ~Team() = default;
 

@@ -1,6 +1,7 @@
 // From the exceptions of a team's members to the one Error of the team.
 #pragma once
 
+#include "millrace/base/export.h"
 #include "millrace/base/result.h"
 
 #include <exception>
@@ -9,7 +10,7 @@
 namespace millrace::pool {
 
 // Keeps the exception of the lowest rank. A value; not synchronised: the leader fills it after the join.
-class TeamFailure {
+class MILLRACE_EXPORT TeamFailure {
  public:
   // To be called in ascending order of rank; null means that the rank succeeded.
   void add(int rank, std::exception_ptr error) {

@@ -2,6 +2,7 @@
 // microsecond.
 #pragma once
 
+#include "millrace/base/export.h"
 #include "millrace/base/result.h"
 #include "millrace/machine/cpus/cpu_set.h"
 #include "millrace/machine/thread/thread_affinity.h"
@@ -25,7 +26,7 @@ class PoolTeam;
 // An idle worker polls for about `linger_ns`, then sleeps in the kernel and costs nothing. Where workers have
 // to share CPUs (see may_linger) polling would keep the one that is waited for from running: those sleep at
 // once.
-class WorkerPool {
+class MILLRACE_EXPORT WorkerPool {
  public:
   // How long idle workers and waiting leaders poll. A sleep and wake-up take about 5 to 50 us, a longer
   // linger burns the CPU of others (design, invariant 6).
@@ -93,7 +94,7 @@ class WorkerPool {
 // them back when they return. A call by another thread, on a kept team whose workers are lent otherwise, or
 // on a team that is already running is a usage error, found by comparing two numbers that only the calling
 // thread writes.
-class PoolTeam final : public Team {
+class MILLRACE_EXPORT PoolTeam final : public Team {
  public:
   [[nodiscard]] int size() const override { return size_; }
   [[nodiscard]] Status run_last(int active, FunctionRef<void(int rank)> fn) override;

@@ -1,6 +1,7 @@
 // FlowDraft: the half of the builder to which the items' types do not matter.
 #pragma once
 
+#include "millrace/base/export.h"
 #include "millrace/base/result.h"
 #include "millrace/stream/item/item_type.h"
 #include "millrace/stream/item/port.h"
@@ -16,7 +17,7 @@
 namespace millrace::stream {
 
 // What a Flow has put together so far. Takes note of the first mistake and reports it in finish().
-class FlowDraft {
+class MILLRACE_EXPORT FlowDraft {
  public:
   FlowDraft(std::string source_name, bool blocking, bool sized, std::unique_ptr<SourceFunction> source);
 

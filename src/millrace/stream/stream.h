@@ -1,6 +1,7 @@
 // Stream: a built pipeline, ready to run.
 #pragma once
 
+#include "millrace/base/export.h"
 #include "millrace/base/result.h"
 #include "millrace/pool/team.h"
 #include "millrace/stream/run/run_options.h"
@@ -24,7 +25,7 @@ struct Finished {
 
 // Made by Flow::sink (flow.h). Owns the stages' functions. Movable; runs may follow each other, each calling
 // the source until it ends; what state the functions keep is theirs.
-class Stream {
+class MILLRACE_EXPORT Stream {
  public:
   explicit Stream(std::unique_ptr<const Program> program);
   ~Stream();

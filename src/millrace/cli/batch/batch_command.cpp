@@ -12,8 +12,8 @@
 #include "millrace/base/system_reason.h"
 #include "millrace/cli/batch/batch_report.h"
 #include "millrace/cli/batch/earlier_work.h"
-#include "millrace/cli/run/run_report.h"
 #include "millrace/machine/limits/usable_memory.h"
+#include "millrace/run/words/run_report.h"
 
 #include <filesystem>
 #include <memory>
@@ -143,7 +143,7 @@ Status run_batch(const BatchOptions& options, const Interrupt& interrupt) {
   report.wall_seconds = seconds(now_ns() - start);
   report.most_side_by_side = batch.most_side_by_side();
   report.decisions = batch.explain();
-  report.peak_rss_bytes = peak_rss_bytes();
+  report.peak_rss_bytes = run::peak_rss_bytes();
 
   if (!options.run.quiet) {
     for (const std::string& warning : earlier.warnings())

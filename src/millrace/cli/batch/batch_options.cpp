@@ -44,7 +44,7 @@ Status read_number(std::string_view key, const Values& values, Number least, Num
 }
 
 // One word of a job file, as the option of the same name.
-Status apply(std::string_view key, const Values& values, RunOptions& options) {
+Status apply(std::string_view key, const Values& values, run::RunOptions& options) {
   const std::map<std::string_view, std::string*> texts{
       {"codec", &options.codec},   {"fusion", &options.fusion},       {"isa", &options.isa},
       {"planes", &options.planes}, {"on_damage", &options.on_damage}, {"structure", &options.structure},
@@ -70,7 +70,7 @@ Status apply(std::string_view key, const Values& values, RunOptions& options) {
 // A job before its inputs are expanded and its output is named.
 struct RoughJob {
   std::string place;  // "jobs.toml:7"; empty for the command line
-  RunOptions options;
+  run::RunOptions options;
   std::string pipeline;
   std::vector<std::string> inputs;
   std::string output;
@@ -150,7 +150,7 @@ class Pipelines {
 };
 
 // All that has a say in the bits of the output.
-std::string settings_of(const RunOptions& o, const std::string& pipeline, int worker_limit) {
+std::string settings_of(const run::RunOptions& o, const std::string& pipeline, int worker_limit) {
   const bool coded = video::is_coded_output(o.output);
   return fmt::format(
       "{}; planes {}; at {}; frames {}; loop {}; on damage {}; codec {}; crf {}; encoder threads {}",
@@ -235,7 +235,7 @@ Result<std::vector<PlannedJob>> plan_jobs(const BatchOptions& options, int worke
 }
 
 Result<run::BatchJob> batch_job_of(const PlannedJob& job, int worker_limit) {
-  RunOptions options = job.options;
+  run::RunOptions options = job.options;
   // How many threads there are for a job changes while it runs; work is divided for all.
   if (options.threads == 0) options.threads = worker_limit;
   const auto planes = planes_of(options);

@@ -1,11 +1,11 @@
 // What the user asked `millrace batch` for, and the jobs that it means.
 #pragma once
 
-#include "millrace/cli/run/run_options.h"
 #include "millrace/image/pipeline/pipeline.h"
 #include "millrace/machine/report/machine_report.h"
 #include "millrace/run/batch/batch.h"
 #include "millrace/run/batch/kept_record.h"
+#include "millrace/run/words/run_options.h"
 
 #include <cstdint>
 #include <string>
@@ -14,7 +14,7 @@
 namespace millrace::cli {
 
 struct BatchOptions {
-  RunOptions run;                  // what jobs have in common, but for pipeline, input and output
+  run::RunOptions run;             // what jobs have in common, but for pipeline, input and output
   std::vector<std::string> words;  // PIPELINE INPUT..., or with a job file nothing or PIPELINE
   std::string job_file;
   std::string output;  // a pattern or a folder
@@ -26,7 +26,7 @@ struct BatchOptions {
 
 // A job as it will be run.
 struct PlannedJob {
-  RunOptions options;
+  run::RunOptions options;
   image::Pipeline pipeline;
   std::string pipeline_text;  // in one spelling
   run::JobIdentity identity;

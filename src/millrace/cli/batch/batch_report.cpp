@@ -1,7 +1,7 @@
 #include "millrace/cli/batch/batch_report.h"
 
 #include "millrace/base/printable.h"
-#include "millrace/cli/run/run_report.h"
+#include "millrace/run/words/run_report.h"
 
 #include <algorithm>
 
@@ -53,7 +53,7 @@ std::string to_text(const BatchReport& report, bool explain) {
 nlohmann::ordered_json to_json(const BatchReport& report, const machine::MachineReport& machine) {
   nlohmann::ordered_json jobs = nlohmann::ordered_json::array();
   for (const BatchReport::Job& job : report.jobs) {
-    const RunOptions& options = job.planned->options;
+    const run::RunOptions& options = job.planned->options;
     nlohmann::ordered_json entry{{"input", options.input},
                                  {"output", options.output},
                                  {"pipeline", job.planned->pipeline_text},
@@ -62,10 +62,10 @@ nlohmann::ordered_json to_json(const BatchReport& report, const machine::Machine
     if (!job.skipped && job.result.begun) {
       if (!job.result.outcome) entry["error"] = job.result.outcome.error().message;
       entry["seconds"] = job.result.seconds;
-      const RunReport run{.pipeline = job.planned->pipeline_text,
-                          .input = options.input,
-                          .output = options.output,
-                          .record = job.result.record};
+      const run::RunReport run{.pipeline = job.planned->pipeline_text,
+                               .input = options.input,
+                               .output = options.output,
+                               .record = job.result.record};
       nlohmann::ordered_json record = to_json(run, machine);
       record.erase("machine");         // once for all
       record.erase("peak_rss_bytes");  // of the process

@@ -6,7 +6,7 @@
 #include "millrace/base/json_file.h"
 #include "millrace/base/print.h"
 #include "millrace/cli/bench/adaptive_comparison.h"
-#include "millrace/cli/run/run_report.h"
+#include "millrace/run/words/run_report.h"
 
 #include <cmath>
 #include <memory>

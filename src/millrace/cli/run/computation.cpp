@@ -25,7 +25,7 @@ Result<std::unique_ptr<video::FrameReader>> open_input(const RunContext& context
 
 // Frames in memory, again and again.
 Status measure(const RunContext& context, run::Computation& computation, std::int64_t frames,
-               RunReport& report) {
+               run::RunReport& report) {
   const std::int64_t start = now_ns();
   for (int repetition = 0; repetition < context.options.repeat && !context.interrupt.requested();
        ++repetition) {
@@ -41,7 +41,7 @@ Status measure(const RunContext& context, run::Computation& computation, std::in
 
 }  // namespace
 
-Status measure_run(const RunContext& context, RunReport& report) {
+Status measure_run(const RunContext& context, run::RunReport& report) {
   if (context.options.output != "null")
     return usage_error("--measure times computation alone and writes nothing; leave out -o");
   auto reader = open_input(context);

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "millrace/base/interrupt.h"
-#include "millrace/cli/run/run_options.h"
-#include "millrace/cli/run/run_report.h"
 #include "millrace/image/pipeline/pipeline.h"
 #include "millrace/run/video/workplace.h"
+#include "millrace/run/words/run_options.h"
+#include "millrace/run/words/run_report.h"
 #include "millrace/video/reader.h"
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace millrace::cli {
 
 // What a command works with; all outlive it.
 struct RunContext {
-  const RunOptions& options;
+  const run::RunOptions& options;
   const image::Pipeline& pipeline;
   image::Planes planes;
   const image::Schedule& schedule;  // where it is fixed
@@ -23,7 +23,7 @@ struct RunContext {
 };
 
 // --measure: computation alone, on frames in memory as floats, as the execution-structures paper measures it.
-[[nodiscard]] Status measure_run(const RunContext& context, RunReport& report);
+[[nodiscard]] Status measure_run(const RunContext& context, run::RunReport& report);
 
 // --count: the pixels that each stage reads, by the scalar evaluator.
 [[nodiscard]] Status count_run(const RunContext& context);

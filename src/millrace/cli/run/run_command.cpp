@@ -15,8 +15,8 @@
 namespace millrace::cli {
 namespace {
 
-Status stream_run(const RunContext& context, std::int64_t start_ns, RunReport& report) {
-  const RunOptions& options = context.options;
+Status stream_run(const RunContext& context, std::int64_t start_ns, run::RunReport& report) {
+  const run::RunOptions& options = context.options;
   auto run_options =
       video_run_options_of(options, context.pipeline, context.workplace.machine().usable.worker_limit);
   if (!run_options) return std::unexpected(run_options.error());
@@ -39,7 +39,7 @@ Status stream_run(const RunContext& context, std::int64_t start_ns, RunReport& r
   return outcome;
 }
 
-Status run_pipeline(const RunOptions& options, const Interrupt& interrupt) {
+Status run_pipeline(const run::RunOptions& options, const Interrupt& interrupt) {
   const std::int64_t start = now_ns();
   if (Status possible = check_outputs(options); !possible) return possible;
   if (options.fresh_input && !options.measure) return usage_error("--fresh-input belongs to --measure");
@@ -59,12 +59,12 @@ Status run_pipeline(const RunOptions& options, const Interrupt& interrupt) {
   const RunContext context{options, *pipeline, *planes, *schedule, **workplace, interrupt};
   if (options.count) return count_run(context);  // compiles nothing
 
-  RunReport report{.pipeline = image::to_string(*pipeline),
-                   .input = options.input,
-                   .output = options.output,
-                   .explain = options.explain};
+  run::RunReport report{.pipeline = image::to_string(*pipeline),
+                        .input = options.input,
+                        .output = options.output,
+                        .explain = options.explain};
   const Status outcome = options.measure ? measure_run(context, report) : stream_run(context, start, report);
-  report.peak_rss_bytes = peak_rss_bytes();
+  report.peak_rss_bytes = run::peak_rss_bytes();
   if (report.record.frames > 0) {
     if (!options.quiet) print_note("{}", to_text(report));
     if (!options.json.empty()) {
@@ -80,8 +80,8 @@ Status run_pipeline(const RunOptions& options, const Interrupt& interrupt) {
 
 void add_run_command(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("run", "Run a filter pipeline over a video");
-  auto options = std::make_shared<RunOptions>();
-  RunOptions& o = *options;
+  auto options = std::make_shared<run::RunOptions>();
+  run::RunOptions& o = *options;
   verb->add_option("pipeline", o.pipeline, "pipeline language, a preset @A to @G, or a .toml file")
       ->required();
   verb->add_option("input", o.input,

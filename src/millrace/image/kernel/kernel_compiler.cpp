@@ -1,5 +1,6 @@
 #include "millrace/image/kernel/kernel_compiler.h"
 
+#include "millrace/base/companion_program.h"
 #include "millrace/base/system_reason.h"
 #include "millrace/image/kernel/built_in_kernels.h"
 
@@ -96,8 +97,7 @@ std::unexpected<CompileFailure> fail(Kind kind, std::string message) {
 fs::path default_kernel_compiler() {
   const char* const named = std::getenv("MILLRACE_KERNEL_COMPILER");
   if (named != nullptr && named[0] != '\0') return named;
-  std::error_code error;  // an empty path, which cannot be started
-  return fs::read_symlink("/proc/self/exe", error).parent_path() / program_name;
+  return companion_program(program_name);
 }
 
 Status KernelCompiler::start() {

@@ -26,7 +26,7 @@ enum class Urgency {
 };
 
 // The program millrace-kernel-compiler: what the environment variable MILLRACE_KERNEL_COMPILER names; else
-// the one beside this program.
+// the companion_program() of this one.
 [[nodiscard]] std::filesystem::path default_kernel_compiler();
 
 struct KernelCompilerOptions {

@@ -1,6 +1,7 @@
 // CpuSet: a set of processing units by the number that the kernel gives them.
 #pragma once
 
+#include "millrace/base/export.h"
 #include "millrace/base/result.h"
 
 #include <cstddef>
@@ -15,7 +16,7 @@ namespace millrace::machine {
 
 // A value: copies are independent, equality is equality of members. Holds any CPU number in [0, limit).
 // Memory grows with the highest member (8 bytes for 64 CPUs). Not synchronised, as a std::vector is not.
-class CpuSet {
+class MILLRACE_EXPORT CpuSet {
  public:
   // One more than the highest CPU number a set can hold; the kernel's own ceiling is 8192 (NR_CPUS on x86).
   static constexpr int limit = 65536;

@@ -4,6 +4,7 @@
 // whose cgroup namespace hides its parents cannot know their limits.
 #pragma once
 
+#include "millrace/base/export.h"
 #include "millrace/base/result.h"
 #include "millrace/machine/cpus/cpu_set.h"
 
@@ -32,7 +33,7 @@ struct CgroupLimits {
 
 // Reads proc/self/cgroup, proc/self/mountinfo and the mounted hierarchies below `root` ("/" for this machine,
 // a folder of files for a test). Missing files mean no limits; never fails.
-[[nodiscard]] CgroupLimits read_cgroup_limits(const std::filesystem::path& root = "/");
+[[nodiscard]] MILLRACE_EXPORT CgroupLimits read_cgroup_limits(const std::filesystem::path& root = "/");
 
 // The group of this process in one hierarchy: a line of /proc/self/cgroup.
 struct CgroupMembership {

@@ -1,6 +1,7 @@
 // The PUs that this process may use and the number of workers that makes sense on them.
 #pragma once
 
+#include "millrace/base/export.h"
 #include "millrace/base/result.h"
 #include "millrace/machine/cpus/cpu_set.h"
 #include "millrace/machine/limits/cgroup_limits.h"
@@ -25,11 +26,11 @@ struct UsableCpus {
 
 // Pure. `online` is the machine's PUs, for the reasons only; `affinity` is not empty. A cpuset that shares
 // nothing with the affinity (it changed between the two readings) is left out of account.
-[[nodiscard]] UsableCpus usable_cpus_from(const CpuSet& online, const CpuSet& affinity,
-                                          const CgroupLimits& limits);
+[[nodiscard]] MILLRACE_EXPORT UsableCpus usable_cpus_from(const CpuSet& online, const CpuSet& affinity,
+                                                          const CgroupLimits& limits);
 
 // For the calling thread, whose affinity mask counts: call it before binding. Failure when the mask cannot be
 // read.
-[[nodiscard]] Result<UsableCpus> usable_cpus(const CpuSet& online);
+[[nodiscard]] MILLRACE_EXPORT Result<UsableCpus> usable_cpus(const CpuSet& online);
 
 }  // namespace millrace::machine

@@ -6,6 +6,7 @@
 // here from the parts.
 #pragma once
 
+#include "millrace/base/export.h"
 #include "millrace/base/result.h"
 #include "millrace/machine/cpus/cpu_set.h"
 #include "millrace/machine/processor/processor_family.h"
@@ -83,7 +84,7 @@ enum class Distance {
 };
 
 // Immutable once made; safe to read from any number of threads.
-class Topology {
+class MILLRACE_EXPORT Topology {
  public:
   // The machine at hand, with every PU that is online, also those that this process may not use (for these,
   // see usable_cpus.h). Costs some milliseconds. Failure when hwloc cannot tell.

@@ -1,6 +1,7 @@
 // A pipeline as the models see it: stages in a line, and what one item costs in each.
 #pragma once
 
+#include "millrace/base/export.h"
 #include "millrace/base/result.h"
 #include "millrace/model/pipeline/service_time.h"
 
@@ -18,7 +19,7 @@ enum class StageKind {
 };
 
 // "serial", "ordered" or "parallel", as descriptions write it.
-[[nodiscard]] std::string_view to_string(StageKind kind);
+[[nodiscard]] MILLRACE_EXPORT std::string_view to_string(StageKind kind);
 
 struct Stage {
   std::string name;
@@ -58,16 +59,16 @@ inline constexpr std::size_t max_stages = 1000;
 
 // Usage error that names the first thing impossible: no stage, too many, a first stage that is parallel or
 // takes batches or bypasses (it makes the items, one after another), a number outside its range, no work.
-[[nodiscard]] Status check(const Pipeline& pipeline);
+[[nodiscard]] MILLRACE_EXPORT Status check(const Pipeline& pipeline);
 
 // Seconds of work that one item at the source causes in stage i, on a machine otherwise idle: mean service
 // time times the items that reach it and do not bypass it.
-[[nodiscard]] std::vector<double> demands(const Pipeline& pipeline);
+[[nodiscard]] MILLRACE_EXPORT std::vector<double> demands(const Pipeline& pipeline);
 // The sum of them: the sequential time of one item.
-[[nodiscard]] double total_demand(const Pipeline& pipeline);
+[[nodiscard]] MILLRACE_EXPORT double total_demand(const Pipeline& pipeline);
 // Calls of all stages that one item at the source causes, its own parts' included.
-[[nodiscard]] double calls_per_item(const Pipeline& pipeline);
+[[nodiscard]] MILLRACE_EXPORT double calls_per_item(const Pipeline& pipeline);
 // Index of the serial or ordered stage with the greatest demand; -1 where all are parallel.
-[[nodiscard]] int slowest_serial_stage(const Pipeline& pipeline);
+[[nodiscard]] MILLRACE_EXPORT int slowest_serial_stage(const Pipeline& pipeline);
 
 }  // namespace millrace::model

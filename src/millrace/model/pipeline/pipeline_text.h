@@ -1,6 +1,7 @@
 // Pipelines as one writes them on a command line.
 #pragma once
 
+#include "millrace/base/export.h"
 #include "millrace/base/result.h"
 #include "millrace/model/pipeline/pipeline.h"
 
@@ -24,6 +25,6 @@ namespace millrace::model {
 //   slowdown <share>:          of a service for every further busy core: 0.007, or 0.7%
 //
 // Usage error with the column (from 1, in bytes) of what cannot be.
-[[nodiscard]] Result<Pipeline> parse_pipeline_text(std::string_view text);
+[[nodiscard]] MILLRACE_EXPORT Result<Pipeline> parse_pipeline_text(std::string_view text);
 
 }  // namespace millrace::model

@@ -2,6 +2,7 @@
 // with which threads, tokens and queues.
 #pragma once
 
+#include "millrace/base/export.h"
 #include "millrace/model/pipeline/pipeline.h"
 
 #include <array>
@@ -19,8 +20,8 @@ enum class Strategy {
 };
 inline constexpr std::array all_strategies{Strategy::pools, Strategy::oversubscribed, Strategy::collapsed,
                                            Strategy::stealing};
-[[nodiscard]] std::string_view to_string(Strategy strategy);
-[[nodiscard]] std::optional<Strategy> strategy_of(std::string_view name);
+[[nodiscard]] MILLRACE_EXPORT std::string_view to_string(Strategy strategy);
+[[nodiscard]] MILLRACE_EXPORT std::optional<Strategy> strategy_of(std::string_view name);
 
 // Threads that run one stage, or several neighbours collapsed into one.
 struct Pool {
@@ -35,7 +36,7 @@ enum class CoreSharing {
   sticky,    // thread i stays on core i mod cores: a scheduler that hardly ever moves a thread
 };
 
-struct Plan {
+struct MILLRACE_EXPORT Plan {
   Strategy strategy = Strategy::stealing;
   int cores = 1;
   std::vector<Pool> pools;  // empty when stealing
@@ -52,12 +53,13 @@ struct Plan {
 
 // The plan of a strategy on so many cores (>= 1). The pipeline is valid; queue >= 1; tokens >= 1 for
 // stealing.
-[[nodiscard]] Plan make_plan(const Pipeline& pipeline, Strategy strategy, int cores, int queue, int tokens);
+[[nodiscard]] MILLRACE_EXPORT Plan make_plan(const Pipeline& pipeline, Strategy strategy, int cores,
+                                             int queue, int tokens);
 
 // What the stream runtime does with its options of these names, where its threads share `cores` cores:
 // `pools` and `collapsed` divide the threads evenly among the stages (collapsed: groups of stages) that
 // compute in parallel, at least one each; all others have one thread of their own. All arguments >= 1.
-[[nodiscard]] Plan make_runtime_plan(const Pipeline& pipeline, Strategy strategy, int threads, int cores,
-                                     int queue, int tokens);
+[[nodiscard]] MILLRACE_EXPORT Plan make_runtime_plan(const Pipeline& pipeline, Strategy strategy, int threads,
+                                                     int cores, int queue, int tokens);
 
 }  // namespace millrace::model

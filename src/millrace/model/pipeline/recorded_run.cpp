@@ -1,6 +1,6 @@
 #include "millrace/model/pipeline/recorded_run.h"
 
-#include "millrace/base/histogram.h"
+#include "millrace/base/histogram_json.h"
 #include "millrace/base/in_quotes.h"
 
 #include <algorithm>
@@ -120,7 +120,7 @@ Result<RecordedRun> parse_recorded_run(std::string_view content, std::string_vie
     stage.waits = blocking != entry.end() && blocking->is_boolean() && blocking->get<bool>();
     stage.busy_s = number(entry, "busy_s").value_or(0);
     if (const auto service = entry.find("service_s"); service != entry.end()) {
-      auto histogram = Histogram::from_json(*service);
+      auto histogram = histogram_from_json(*service);
       if (!histogram) return no_report(where, histogram.error().message);
       stage.service_s = std::move(*histogram);
     }

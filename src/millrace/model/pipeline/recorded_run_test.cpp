@@ -1,4 +1,4 @@
-#include "millrace/base/histogram.h"
+#include "millrace/base/histogram_json.h"
 #include "millrace/model/pipeline/recorded_run.h"
 
 #include <cmath>
@@ -31,7 +31,7 @@ json report() {
   for (int i = 1; i <= 1000; ++i)
     times.record(1e-6 * i);
   json source = stage("read", "source", 1000, 1000, 0);
-  source["service_s"] = times.to_json();
+  source["service_s"] = to_json(times);
   result["stages"].push_back(source);
   result["stages"].push_back(stage("cut", "parallel", 1000, 5000, 2));
   json pack = stage("pack", "parallel", 3000, 3000, 6);

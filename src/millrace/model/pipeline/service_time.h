@@ -2,6 +2,7 @@
 // histogram.
 #pragma once
 
+#include "millrace/base/export.h"
 #include "millrace/base/result.h"
 #include "millrace/model/pipeline/random.h"
 
@@ -18,7 +19,7 @@ struct HistogramBin {
 };
 
 // A distribution of service times. A value; sampling needs only the Random it is given.
-class ServiceTime {
+class MILLRACE_EXPORT ServiceTime {
  public:
   // mean_seconds >= 0. cv: coefficient of variation (standard deviation / mean), >= 0. cv 0 is constant,
   // cv 1 exponential (what the queueing formulas assume), anything else log-normal with these two moments.

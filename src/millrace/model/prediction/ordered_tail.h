@@ -2,6 +2,7 @@
 // their tokens until all before them are done.
 #pragma once
 
+#include "millrace/base/export.h"
 #include "millrace/model/pipeline/pipeline.h"
 
 #include <vector>
@@ -13,7 +14,7 @@ namespace millrace::model {
 // thread does others' work; it leaves when it is done and all before it have left. That is exact, whatever
 // the service times, but for two things: a thread is taken to do its items' work without a gap, and an item
 // to have no use of several threads at once where it splits. The same pipeline gives the same items.
-class OrderedTail {
+class MILLRACE_EXPORT OrderedTail {
  public:
   // Looks at so many items: the recorded ones, where there are any; else drawn from the stages' service
   // times. A thousand show what one in fifty does; some 64 a thread are needed for the beginning not to

@@ -1,6 +1,7 @@
 // What a plan will reach: by formulas in microseconds, by simulation in a fraction of a second.
 #pragma once
 
+#include "millrace/base/export.h"
 #include "millrace/base/result.h"
 #include "millrace/model/pipeline/pipeline.h"
 #include "millrace/model/pipeline/plan.h"
@@ -25,25 +26,29 @@ struct Prediction {
 // more: exponential). Pools are a station each, the tokens what threads and queues hold; when stealing, all
 // parallel stages are one station whose servers are the threads that no serial stage keeps. They know nothing
 // of order, batches or the sharing of cores within a pool. The pipeline and the plan are valid; items >= 1.
-[[nodiscard]] Prediction predict(const Pipeline& pipeline, const Plan& plan, std::int64_t items);
+[[nodiscard]] MILLRACE_EXPORT Prediction predict(const Pipeline& pipeline, const Plan& plan,
+                                                 std::int64_t items);
 
 // By `runs` simulations (2 to 1000) of at most `simulated` items with seeds from `seed` on, extended to
 // `items`: mean, and two standard deviations of a single run to either side. Of items that split into many,
 // fewer are simulated, so that no simulation takes more than about a second; usage error where not even one
 // can be.
-[[nodiscard]] Result<Prediction> predict_by_simulation(const Pipeline& pipeline, const Plan& plan,
-                                                       std::int64_t items, std::int64_t simulated, int runs,
-                                                       std::uint64_t seed);
+[[nodiscard]] MILLRACE_EXPORT Result<Prediction> predict_by_simulation(const Pipeline& pipeline,
+                                                                       const Plan& plan, std::int64_t items,
+                                                                       std::int64_t simulated, int runs,
+                                                                       std::uint64_t seed);
 
 // Seconds of an item in the long run: by formulas, and by what the order leaves the plan's tokens to do.
 // `tail`: of this pipeline.
-[[nodiscard]] double item_seconds(const Pipeline& pipeline, const OrderedTail& tail, const Plan& plan);
+[[nodiscard]] MILLRACE_EXPORT double item_seconds(const Pipeline& pipeline, const OrderedTail& tail,
+                                                  const Plan& plan);
 
 // The smallest number of tokens with which stealing on so many threads reaches 99 % of what it reaches with
 // any, by item_seconds().
-[[nodiscard]] int sufficient_tokens(const Pipeline& pipeline, const OrderedTail& tail, int threads);
-[[nodiscard]] int sufficient_tokens(const Pipeline& pipeline, int threads);
+[[nodiscard]] MILLRACE_EXPORT int sufficient_tokens(const Pipeline& pipeline, const OrderedTail& tail,
+                                                    int threads);
+[[nodiscard]] MILLRACE_EXPORT int sufficient_tokens(const Pipeline& pipeline, int threads);
 // The same for the queue in front of every pool.
-[[nodiscard]] int sufficient_queue(const Pipeline& pipeline, Strategy strategy, int cores);
+[[nodiscard]] MILLRACE_EXPORT int sufficient_queue(const Pipeline& pipeline, Strategy strategy, int cores);
 
 }  // namespace millrace::model

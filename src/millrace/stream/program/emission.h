@@ -1,6 +1,7 @@
 // Emission: what one call of a stage's function hands on.
 #pragma once
 
+#include "millrace/base/export.h"
 #include "millrace/base/result.h"
 #include "millrace/stream/item/item_type.h"
 #include "millrace/stream/item/out_of_memory.h"
@@ -20,7 +21,7 @@ class Program;
 // Outputs are kept until the call returns. A single one stays with the call's token, in the area where its
 // input is not, so that a stage that emits one for one makes no token. One a thread, used again for every
 // call.
-class Emission {
+class MILLRACE_EXPORT Emission {
  public:
   Emission(const Program& program, TokenStore::Cache& tokens) : program_(&program), tokens_(&tokens) {}
 

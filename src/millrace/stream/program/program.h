@@ -2,6 +2,7 @@
 // them.
 #pragma once
 
+#include "millrace/base/export.h"
 #include "millrace/stream/item/item_type.h"
 #include "millrace/stream/program/emission.h"
 #include "millrace/stream/run/stage_options.h"
@@ -18,7 +19,7 @@ namespace millrace::stream {
 
 // A stage's function. What it throws, or tells Emission::fail, is the item's failure. Either call consumes
 // `item`: it is destroyed when the call returns or throws.
-class StageFunction {
+class MILLRACE_EXPORT StageFunction {
  public:
   virtual ~StageFunction() = default;
   // Emits any number of outputs.
@@ -33,7 +34,7 @@ class StageFunction {
   StageFunction& operator=(const StageFunction&) = default;
 };
 
-class SourceFunction {
+class MILLRACE_EXPORT SourceFunction {
  public:
   virtual ~SourceFunction() = default;
   struct Made {

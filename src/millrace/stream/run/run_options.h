@@ -1,6 +1,7 @@
 // How a stream is run: strategy, threads, and what it may hold in memory.
 #pragma once
 
+#include "millrace/base/export.h"
 #include "millrace/base/result.h"
 
 #include <cstddef>
@@ -21,11 +22,11 @@ enum class Strategy {
 };
 
 // "pools", "oversubscribed", "collapsed", "stealing", "tbb", "auto": for command lines and reports.
-[[nodiscard]] std::string_view strategy_name(Strategy strategy);
+[[nodiscard]] MILLRACE_EXPORT std::string_view strategy_name(Strategy strategy);
 // The reverse; usage error that lists the names.
-[[nodiscard]] Result<Strategy> parse_strategy(std::string_view name);
+[[nodiscard]] MILLRACE_EXPORT Result<Strategy> parse_strategy(std::string_view name);
 // In the order of declaration, auto_ last.
-[[nodiscard]] std::span<const Strategy> all_strategies();
+[[nodiscard]] MILLRACE_EXPORT std::span<const Strategy> all_strategies();
 
 // What is measured besides the counts of items, which always are.
 enum class Trace {
@@ -61,6 +62,6 @@ struct RunOptions {
 // 16 a thread for `stealing`: bytes bound the memory, and while the kernel has preempted the thread with the
 // oldest item, the others can go on as far as there are tokens. 4 a thread for `tbb`. For the others what the
 // queues and the threads behind them can hold. Never more than most_tokens.
-[[nodiscard]] int default_tokens(Strategy strategy, int threads, int stages, int queue_depth);
+[[nodiscard]] MILLRACE_EXPORT int default_tokens(Strategy strategy, int threads, int stages, int queue_depth);
 
 }  // namespace millrace::stream

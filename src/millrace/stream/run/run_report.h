@@ -1,6 +1,7 @@
 // RunReport: what happened in each stage of a run.
 #pragma once
 
+#include "millrace/base/export.h"
 #include "millrace/base/histogram.h"
 #include "millrace/base/result.h"
 #include "millrace/stream/run/run_options.h"
@@ -12,8 +13,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <nlohmann/json_fwd.hpp>
 
 namespace millrace::stream {
 
@@ -65,9 +64,9 @@ struct PlanDecision {
   double item_s = 0;     // measured with it: wall time by items of the source; 0 if it could not be run
   double against_s = 0;  // of the plan in use until then; of `changed`: before
 };
-[[nodiscard]] std::string_view to_string(PlanDecision::Kind kind);
+[[nodiscard]] MILLRACE_EXPORT std::string_view to_string(PlanDecision::Kind kind);
 
-struct RunReport {
+struct MILLRACE_EXPORT RunReport {
   Strategy strategy = Strategy::stealing;  // what ran, never auto_
   std::string strategy_reason;             // why, in a sentence, when it was auto_
   int threads = 0;                         // threads that computed, blocking stages' own not counted
@@ -87,19 +86,6 @@ struct RunReport {
   // Of events it keeps as many as one phase may have, and counts the others as dropped. A phase without a
   // report adds nothing.
   void append(const RunReport& phase);
-
-  // {"schema": "millrace.stream.run", "version": 1, "strategy", "strategy_reason", "threads", "tokens",
-  //  "byte_budget", "peak_bytes", "wall_s", "idle_s",
-  //  "stages": [{"name", "kind", "blocking", "threads", "items_in", "items_out", "busy_s", "starved_s",
-  //              "blocked_s", "parked_s", "queued_s", "queue_depth", "service_s": Histogram::to_json()}],
-  //  "decisions": [{"kind", "at_s", "plan", "item_s", "against_s"}]}
-  // Times in seconds. Without the events.
-  [[nodiscard]] nlohmann::json to_json() const;
-  // Reads what to_json() writes; fields that it does not know are passed over. Failure that names the field.
-  [[nodiscard]] static Result<RunReport> from_json(const nlohmann::json& json);
 };
-
-// The events in Chrome's trace format (chrome://tracing, ui.perfetto.dev): one row a thread, times in us.
-[[nodiscard]] nlohmann::json chrome_trace(const RunReport& report);
 
 }  // namespace millrace::stream

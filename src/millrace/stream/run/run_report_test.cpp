@@ -1,6 +1,6 @@
 #include "millrace/pool/worker_pool.h"
 #include "millrace/stream/flow.h"
-#include "millrace/stream/run/run_report.h"
+#include "millrace/stream/run/run_report_json.h"
 #include "millrace/stream/strategies_testing.h"
 
 #include <algorithm>
@@ -90,12 +90,12 @@ TEST_P(RunReportOf, times_nothing_unless_asked) {
 
 TEST_P(RunReportOf, survives_json) {
   const RunReport report = traced(GetParam(), Trace::summary);
-  const auto json = report.to_json();
+  const auto json = to_json(report);
   EXPECT_EQ(json["schema"], "millrace.stream.run");
   EXPECT_EQ(json["version"], 1);
-  const auto back = RunReport::from_json(nlohmann::json::parse(json.dump()));
+  const auto back = run_report_from_json(nlohmann::json::parse(json.dump()));
   ASSERT_TRUE(back) << back.error().message;
-  EXPECT_EQ(back->to_json(), json);
+  EXPECT_EQ(to_json(*back), json);
 }
 
 INSTANTIATE_TEST_SUITE_P(strategies, RunReportOf, testing::ValuesIn(all_strategies()),
@@ -125,9 +125,9 @@ TEST(RunReport, keeps_the_first_events_of_each_thread_however_many_phases_are_ap
 }
 
 TEST(RunReport, refuses_json_with_any_field_missing_or_of_another_type) {
-  const auto whole = traced(Strategy::stealing, Trace::summary).to_json();
+  const auto whole = to_json(traced(Strategy::stealing, Trace::summary));
   const auto expect_refused = [](const nlohmann::json& damaged, const std::string& field) {
-    const auto read = RunReport::from_json(damaged);
+    const auto read = run_report_from_json(damaged);
     ASSERT_FALSE(read) << field;
     EXPECT_NE(read.error().message.find(field), std::string::npos) << read.error().message;
   };
@@ -148,11 +148,11 @@ TEST(RunReport, refuses_json_with_any_field_missing_or_of_another_type) {
 }
 
 TEST(RunReport, refuses_other_schemas_and_versions) {
-  auto json = traced(Strategy::stealing, Trace::off).to_json();
+  auto json = to_json(traced(Strategy::stealing, Trace::off));
   json["version"] = 2;
-  EXPECT_FALSE(RunReport::from_json(json));
-  EXPECT_FALSE(RunReport::from_json(nlohmann::json::array()));
-  EXPECT_FALSE(RunReport::from_json({{"schema", "other"}, {"version", 1}}));
+  EXPECT_FALSE(run_report_from_json(json));
+  EXPECT_FALSE(run_report_from_json(nlohmann::json::array()));
+  EXPECT_FALSE(run_report_from_json({{"schema", "other"}, {"version", 1}}));
 }
 
 }  // namespace

@@ -13,13 +13,13 @@
 
 #include <nlohmann/json.hpp>
 
-namespace millrace::cli {
+namespace millrace::run {
 
 // Of --measure, beside what the record has: frames and seconds there are those of all repetitions together.
 struct MeasuredComputation {
   std::int64_t frames_in_memory = 0;  // processed in every repetition
   std::vector<double> ms_per_frame;   // one for each repetition
-  run::InputPixels input_pixels = run::InputPixels::preloaded;
+  InputPixels input_pixels = InputPixels::preloaded;
   std::map<int, std::int64_t> written_on;  // fresh input: frames by the CPU that wrote them
 };
 
@@ -27,7 +27,7 @@ struct RunReport {
   std::string pipeline;
   std::string input;
   std::string output;
-  run::RunRecord record;
+  RunRecord record;
   bool explain = false;  // to people: what was tried and why
   std::optional<MeasuredComputation> measured;
   std::int64_t peak_rss_bytes = 0;
@@ -39,4 +39,4 @@ struct RunReport {
 // The largest resident set of this process so far.
 [[nodiscard]] std::int64_t peak_rss_bytes();
 
-}  // namespace millrace::cli
+}  // namespace millrace::run

@@ -1,11 +1,11 @@
-#include "millrace/cli/run/run_options.h"
+#include "millrace/run/words/run_options.h"
 
 #include "millrace/base/check_outputs.h"
 #include "millrace/image/layout/default_schedule.h"
 
 #include <map>
 
-namespace millrace::cli {
+namespace millrace::run {
 
 Result<image::Schedule> schedule_of(const RunOptions& options, int worker_limit) {
   machine::Isa isa = machine::best_isa();
@@ -113,10 +113,10 @@ std::map<std::string, std::string> fixed_words(const RunOptions& options) {
   return words;
 }
 
-Result<run::SearchOptions> search_options_of(const RunOptions& options, int worker_limit) {
+Result<SearchOptions> search_options_of(const RunOptions& options, int worker_limit) {
   auto adaptive = adaptive_options_of(options, worker_limit);
   if (!adaptive) return std::unexpected(adaptive.error());
-  run::SearchOptions search{.adaptive = std::move(*adaptive), .fixed = fixed_words(options)};
+  SearchOptions search{.adaptive = std::move(*adaptive), .fixed = fixed_words(options)};
   if (!options.no_profile) {
     if (auto path = tuning::default_profile_path()) search.profiles = std::move(*path);
   }
@@ -157,21 +157,21 @@ Result<video::WriterOptions> writer_options_of(const RunOptions& options) {
 
 }  // namespace
 
-Result<run::VideoRunOptions> video_run_options_of(const RunOptions& options, const image::Pipeline& pipeline,
-                                                  int worker_limit) {
+Result<VideoRunOptions> video_run_options_of(const RunOptions& options, const image::Pipeline& pipeline,
+                                             int worker_limit) {
   if (options.loop > 1 && options.input == "-") return usage_error("--loop cannot read standard input twice");
   auto writer = writer_options_of(options);
   if (!writer) return std::unexpected(writer.error());
   const auto on_damage = on_damage_of(options);
   if (!on_damage) return std::unexpected(on_damage.error());
-  run::VideoRunOptions run{.pipeline = pipeline,
-                           .changes = options.changes,
-                           .frames = options.frames,
-                           .passes = options.loop,
-                           .on_damage = *on_damage,
-                           .decoder_threads = options.decoder_threads,
-                           .encoder_threads = options.encoder_threads,
-                           .writer = std::move(*writer)};
+  VideoRunOptions run{.pipeline = pipeline,
+                      .changes = options.changes,
+                      .frames = options.frames,
+                      .passes = options.loop,
+                      .on_damage = *on_damage,
+                      .decoder_threads = options.decoder_threads,
+                      .encoder_threads = options.encoder_threads,
+                      .writer = std::move(*writer)};
   if (is_adaptive(options)) {
     auto search = search_options_of(options, worker_limit);
     if (!search) return std::unexpected(search.error());
@@ -184,4 +184,4 @@ Result<run::VideoRunOptions> video_run_options_of(const RunOptions& options, con
   return run;
 }
 
-}  // namespace millrace::cli
+}  // namespace millrace::run

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace millrace::cli {
+namespace millrace::run {
 
 struct RunOptions {
   std::string pipeline;
@@ -62,9 +62,9 @@ struct RunOptions {
 [[nodiscard]] Result<image::Planes> planes_of(const RunOptions& options);
 [[nodiscard]] Result<video::OnDamage> on_damage_of(const RunOptions& options);
 // What is left to say: planes, who stops it, who looks at it. worker_limit: how many threads may be used.
-[[nodiscard]] Result<run::VideoRunOptions>
-video_run_options_of(const RunOptions& options, const image::Pipeline& pipeline, int worker_limit);
+[[nodiscard]] Result<VideoRunOptions> video_run_options_of(const RunOptions& options,
+                                                           const image::Pipeline& pipeline, int worker_limit);
 // Before anything is read: whether each thing the run writes has a place of its own that it may write to.
 [[nodiscard]] Status check_outputs(const RunOptions& options);
 
-}  // namespace millrace::cli
+}  // namespace millrace::run

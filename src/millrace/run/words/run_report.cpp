@@ -1,4 +1,4 @@
-#include "millrace/cli/run/run_report.h"
+#include "millrace/run/words/run_report.h"
 
 #include "millrace/base/median.h"
 #include "millrace/base/printable.h"
@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 #include <sys/resource.h>
 
-namespace millrace::cli {
+namespace millrace::run {
 
 namespace {
 
@@ -32,7 +32,7 @@ void add_measured(nlohmann::ordered_json& json, const MeasuredComputation& measu
   json.erase("first_frame_seconds");  // there is none that anybody waits for
   json["frames_in_memory"] = measured.frames_in_memory;
   json["repetitions"] = measured.ms_per_frame.size();
-  json["input_pixels"] = run::name_of(measured.input_pixels);
+  json["input_pixels"] = name_of(measured.input_pixels);
   if (!measured.written_on.empty()) {
     json["written_on_cpus"] = nlohmann::ordered_json::object();
     for (const auto& [cpu, frames] : measured.written_on)
@@ -51,7 +51,7 @@ std::int64_t peak_rss_bytes() {
 }
 
 std::string to_text(const RunReport& report) {
-  const run::RunRecord& r = report.record;
+  const RunRecord& r = report.record;
   std::string text;
   if (!report.measured) {
     text += fmt::format("{} frames of {} in {:.2f} s: {:.1f} fps, {:.2f} ms a frame computing\n", r.frames,
@@ -60,12 +60,11 @@ std::string to_text(const RunReport& report) {
   } else {
     const MeasuredComputation& measured = *report.measured;
     const auto [least, most] = std::ranges::minmax(measured.ms_per_frame);
-    text += fmt::format("{} frames of {}, {}, {} times: {:.3f} ms a frame (median; {:.3f} to {:.3f})\n",
-                        measured.frames_in_memory, video::to_string(r.input_format),
-                        measured.input_pixels == run::InputPixels::fresh
-                            ? "each written anew before it is computed"
-                            : "in memory",
-                        measured.ms_per_frame.size(), median(measured.ms_per_frame), least, most);
+    text += fmt::format(
+        "{} frames of {}, {}, {} times: {:.3f} ms a frame (median; {:.3f} to {:.3f})\n",
+        measured.frames_in_memory, video::to_string(r.input_format),
+        measured.input_pixels == InputPixels::fresh ? "each written anew before it is computed" : "in memory",
+        measured.ms_per_frame.size(), median(measured.ms_per_frame), least, most);
     if (!measured.written_on.empty()) text += written_text(measured.written_on);
   }
   if (r.losses.at_start > 0)
@@ -76,7 +75,7 @@ std::string to_text(const RunReport& report) {
                         r.losses.first_damage);
   else if (!r.losses.first_damage.empty())
     text += fmt::format("the input is damaged: {}\n", r.losses.first_damage);
-  if (report.explain) text += r.explanation + run::describe_bottleneck(r);
+  if (report.explain) text += r.explanation + describe_bottleneck(r);
   text += fmt::format("schedule: {}", to_string(r.schedule));
   if (!r.decisions.is_null()) {
     text += fmt::format(", found in {} trials{}", r.decisions["trials"].get<std::int64_t>(),
@@ -102,7 +101,7 @@ std::string to_text(const RunReport& report) {
 }
 
 nlohmann::ordered_json to_json(const RunReport& report, const machine::MachineReport& machine) {
-  const run::RunRecord& r = report.record;
+  const RunRecord& r = report.record;
   nlohmann::ordered_json stages = nlohmann::ordered_json::array();
   for (const image::StageReport& stage : r.stages) {
     stages.push_back({{"stages", stage.stages},
@@ -156,4 +155,4 @@ nlohmann::ordered_json to_json(const RunReport& report, const machine::MachineRe
   return json;
 }
 
-}  // namespace millrace::cli
+}  // namespace millrace::run

@@ -1,0 +1,61 @@
+# The shared libraries, made of the same objects as the rooms' static ones, which programs here are linked with; what
+# they show is what MILLRACE_EXPORT marks. Included behind all rooms.
+
+# millrace_shared_library(target name exports)
+function(millrace_shared_library target name exports)
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME ${name} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINKER_LANGUAGE CXX
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
+    LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/${exports})
+  target_link_options(${target} PRIVATE -Wl,-z,defs -Wl,--build-id
+                      -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/${exports})
+endfunction()
+
+# Streams of items, the pool that they run on, the machine and the models: neither FFmpeg nor Halide.
+if(TARGET millrace_stream)
+  set(objects)
+  foreach(room base machine model pool stream)
+    list(APPEND objects $<TARGET_OBJECTS:millrace_${room}>)
+  endforeach()
+  add_library(millrace_stream_shared SHARED ${objects})
+  add_library(millrace::stream ALIAS millrace_stream_shared)
+  millrace_shared_library(millrace_stream_shared millrace_stream exports.map)
+  target_compile_features(millrace_stream_shared INTERFACE cxx_std_23)
+  # The static library for what it is linked with; of its objects nothing is missing any more.
+  target_link_libraries(millrace_stream_shared PUBLIC fmt::fmt Threads::Threads PRIVATE millrace_stream)
+  set(public_headers
+    base/export.h base/histogram.h base/result.h
+    machine/cpus/cpu_set.h machine/limits/cgroup_limits.h machine/limits/usable_cpus.h
+    machine/processor/processor_family.h machine/thread/thread_affinity.h
+    machine/topology/topology.h machine/topology/topology_trust.h
+    model/pipeline/pipeline.h model/pipeline/pipeline_text.h model/pipeline/plan.h model/pipeline/random.h
+    model/pipeline/service_time.h model/prediction/ordered_tail.h model/prediction/prediction.h
+    pool/for_range.h pool/fresh_threads.h pool/function_ref.h pool/mailbox.h pool/serial_team.h pool/shared_workers.h
+    pool/team.h pool/team_failure.h pool/worker_pool.h
+    stream/flow.h stream/flow_draft.h stream/stream.h
+    stream/item/item_type.h stream/item/out_of_memory.h stream/item/port.h stream/item/token.h
+    stream/item/token_list.h stream/item/token_store.h
+    stream/program/emission.h stream/program/output.h stream/program/program.h
+    stream/run/run_options.h stream/run/run_report.h stream/run/stage_options.h)
+  list(TRANSFORM public_headers PREPEND ${PROJECT_SOURCE_DIR}/src/millrace/)
+  target_sources(millrace_stream_shared PUBLIC FILE_SET HEADERS
+    BASE_DIRS ${PROJECT_SOURCE_DIR}/src ${millrace_generated_headers}
+    FILES ${public_headers} ${millrace_generated_headers}/millrace/version.h)
+endif()
+
+# Pipelines over video and over frames of the caller's own, by the interface in C alone. It has a copy of its own of the
+# rooms that the two libraries have in common, which nobody sees: either may be used without the other.
+if(TARGET millrace_api)
+  add_library(millrace_shared SHARED $<TARGET_OBJECTS:millrace_api>)
+  add_library(millrace::millrace ALIAS millrace_shared)
+  millrace_shared_library(millrace_shared millrace exports_c.map)
+  target_link_libraries(millrace_shared PRIVATE millrace_api)
+  if(TARGET millrace_kernel_compiler)
+    add_dependencies(millrace_shared millrace_kernel_compiler)
+  endif()
+  target_sources(millrace_shared PUBLIC FILE_SET HEADERS
+    BASE_DIRS ${PROJECT_SOURCE_DIR}/src ${millrace_generated_headers}
+    FILES ${PROJECT_SOURCE_DIR}/src/millrace/base/export.h ${millrace_generated_headers}/millrace/version.h)
+  target_sources(millrace_shared PUBLIC FILE_SET c_interface TYPE HEADERS
+    BASE_DIRS ${PROJECT_SOURCE_DIR}/src/millrace/api FILES ${PROJECT_SOURCE_DIR}/src/millrace/api/millrace.h)
+endif()

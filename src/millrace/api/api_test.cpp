@@ -1,0 +1,505 @@
+#include "millrace/api/millrace.h"
+#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/video/reader.h"
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sys/wait.h>
+
+extern "C" int c_program(char* message, std::size_t size);
+
+namespace {
+
+using ::testing::HasSubstr;
+using namespace millrace;
+
+#define OK(call) ASSERT_EQ(call, MILLRACE_OK) << millrace_error()
+
+// Frees what was made, however a test ends.
+struct OwnPipeline {
+  explicit OwnPipeline(const std::string& text) {
+    EXPECT_EQ(millrace_pipeline_create(text.c_str(), &handle), MILLRACE_OK) << millrace_error();
+  }
+  ~OwnPipeline() { millrace_pipeline_free(handle); }
+  OwnPipeline(const OwnPipeline&) = delete;
+  OwnPipeline& operator=(const OwnPipeline&) = delete;
+  millrace_pipeline* handle = nullptr;
+};
+
+struct OwnRun {
+  explicit OwnRun(const std::string& pipeline) {
+    const OwnPipeline made(pipeline);
+    EXPECT_EQ(millrace_run_create(made.handle, &handle), MILLRACE_OK) << millrace_error();
+    EXPECT_EQ(millrace_run_set(handle, "no-profile", "true"), MILLRACE_OK);
+  }
+  ~OwnRun() { millrace_run_free(handle); }
+  OwnRun(const OwnRun&) = delete;
+  OwnRun& operator=(const OwnRun&) = delete;
+  millrace_run* handle = nullptr;
+};
+
+constexpr millrace_format small_gray = MILLRACE_FORMAT(16, 8, MILLRACE_GRAY, 8);
+
+// Memory of a caller's, with rows that lie apart, or upside down.
+class Memory {
+ public:
+  explicit Memory(const millrace_format& format, bool upside_down = false) {
+    int planes = 0;
+    millrace_format_plane(&format, 0, &planes, nullptr, nullptr);
+    for (int p = 0; p < planes; ++p) {
+      int width = 0;
+      int height = 0;
+      millrace_format_plane(&format, p, nullptr, &width, &height);
+      const std::ptrdiff_t row = std::ptrdiff_t{width} * (format.bits > 8 ? 2 : 1);
+      const std::ptrdiff_t stride = row + 5;
+      planes_.emplace_back(static_cast<std::size_t>(stride * height), std::byte{0});
+      row_bytes_.push_back(row);
+      heights_.push_back(height);
+      frame.planes[p] = planes_.back().data() + (upside_down ? stride * (height - 1) : 0);
+      frame.strides[p] = upside_down ? -stride : stride;
+    }
+  }
+
+  void fill(const video::Frame& from) {
+    for (int p = 0; p < from.planes(); ++p)
+      for (int y = 0; y < heights_[static_cast<std::size_t>(p)]; ++y)
+        std::memcpy(row(p, y), from.plane(p).row<std::byte>(y), bytes(p));
+    frame.timestamp = from.timestamp.value_or(MILLRACE_NO_TIMESTAMP);
+  }
+  [[nodiscard]] bool holds(const video::Frame& other) {
+    if (std::ssize(heights_) != other.planes()) return false;
+    for (int p = 0; p < other.planes(); ++p)
+      for (int y = 0; y < heights_[static_cast<std::size_t>(p)]; ++y)
+        if (std::memcmp(row(p, y), other.plane(p).row<std::byte>(y), bytes(p)) != 0) return false;
+    return true;
+  }
+
+  millrace_frame frame = MILLRACE_FRAME;
+
+ private:
+  [[nodiscard]] std::byte* row(int p, int y) {
+    return static_cast<std::byte*>(frame.planes[p]) + y * frame.strides[p];
+  }
+  [[nodiscard]] std::size_t bytes(int p) const {
+    return static_cast<std::size_t>(row_bytes_[static_cast<std::size_t>(p)]);
+  }
+
+  std::vector<std::vector<std::byte>> planes_;
+  std::vector<std::ptrdiff_t> row_bytes_;
+  std::vector<int> heights_;
+};
+
+std::vector<video::Frame> frames_of(const std::string& name) {
+  std::vector<video::Frame> frames;
+  auto reader = video::open_reader(name);
+  EXPECT_TRUE(reader) << reader.error().message;
+  if (!reader) return frames;
+  while (true) {
+    auto frame = (*reader)->next();
+    if (!frame || !*frame) return frames;
+    frames.push_back(std::move(**frame));
+  }
+}
+
+millrace_format format_of(const video::Frame& frame) {
+  const video::FrameFormat& f = frame.format();
+  return {
+      sizeof(millrace_format), f.width, f.height, static_cast<int32_t>(f.chroma), f.bits, {25, 1}, {1, 1000}};
+}
+
+TEST(Api, ServesAProgramInC) {
+  std::array<char, 400> message{};
+  EXPECT_EQ(c_program(message.data(), message.size()), 1) << message.data();
+}
+
+// A pipeline and a generated video.
+class ApiFrames : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(ApiFrames, OfTheCallerBecomeWhatARunFromFileToFileMakesOfThem) {
+  const auto& [pipeline, input] = GetParam();
+  const TemporaryFolder folder;
+  const std::string output = folder / "out.y4m";
+  {
+    const OwnRun run(pipeline);
+    OK(millrace_run_input(run.handle, input));
+    OK(millrace_run_output(run.handle, output.c_str()));
+    OK(millrace_run_start(run.handle));
+    OK(millrace_run_wait(run.handle, -1));
+  }
+  const auto before = frames_of(input);
+  const auto expected = frames_of(output);
+  ASSERT_EQ(before.size(), expected.size());
+
+  const OwnRun run(pipeline);
+  const millrace_format format = format_of(before.front());
+  OK(millrace_run_input_frames(run.handle, &format));
+  OK(millrace_run_output_frames(run.handle));
+  OK(millrace_run_set(run.handle, "structure", "sliding"));
+  OK(millrace_run_start(run.handle));
+  millrace_format made{};
+  OK(millrace_run_output_format(run.handle, &made));
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    Memory in(format, i % 2 == 0);
+    Memory out(made, i % 3 == 0);
+    in.fill(before[i]);
+    in.frame.timestamp = 40 * static_cast<std::int64_t>(i) + 7;
+    OK(millrace_run_push(run.handle, &in.frame, -1));
+    OK(millrace_run_pull(run.handle, &out.frame, -1));
+    EXPECT_TRUE(out.holds(expected[i])) << "frame " << i;
+    EXPECT_EQ(out.frame.timestamp, in.frame.timestamp);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, ApiFrames,
+                         ::testing::Values(std::pair("blur", "test:37x23@4,gray"),
+                                           std::pair("blur | [sobel_x, sobel_y] | magnitude", "test:64x48@3"),
+                                           std::pair("crop(0.5)", "test:33x31@3,422p10"),
+                                           std::pair("rotate(10)", "test:40x30@3,444p16")),
+                         [](const auto& of) { return "of_" + std::to_string(of.index); });
+
+TEST(Api, PushesAndPullsInOneLoopWithManyFramesUnderWay) {
+  const OwnRun run("threshold(0.5)");
+  OK(millrace_run_input_frames(run.handle, &small_gray));
+  OK(millrace_run_output_frames(run.handle));
+  OK(millrace_run_set(run.handle, "frames-in-flight", "2"));
+  OK(millrace_run_start(run.handle));
+  Memory in(small_gray);
+  Memory out(small_gray);
+  const auto set = [&](int value) {
+    *static_cast<unsigned char*>(in.frame.planes[0]) = value % 2 == 0 ? 255 : 0;
+  };
+  const auto got = [&] { return *static_cast<unsigned char*>(out.frame.planes[0]); };
+  int pulled = 0;
+  int refused = 0;
+  for (int pushed = 0; pushed < 40; ++pushed) {
+    set(pushed);
+    millrace_code code = MILLRACE_AGAIN;
+    while ((code = millrace_run_push(run.handle, &in.frame, 0)) == MILLRACE_AGAIN) {
+      ++refused;
+      OK(millrace_run_pull(run.handle, &out.frame, -1));
+      ASSERT_EQ(got(), pulled++ % 2 == 0 ? 255 : 0);
+    }
+    ASSERT_EQ(code, MILLRACE_OK) << millrace_error();
+  }
+  EXPECT_GT(refused, 0);
+  OK(millrace_run_end(run.handle));
+  while (millrace_run_pull(run.handle, &out.frame, -1) == MILLRACE_OK)
+    ASSERT_EQ(got(), pulled++ % 2 == 0 ? 255 : 0);
+  EXPECT_EQ(pulled, 40);
+  OK(millrace_run_wait(run.handle, -1));
+}
+
+TEST(Api, RunsSideBySideDoNotMix) {
+  std::vector<std::jthread> threads;
+  std::array<int, 3> right{};
+  for (std::size_t t = 0; t < right.size(); ++t) {
+    threads.emplace_back([t, &right] {
+      const OwnRun run("threshold(0.5)");
+      millrace_run_input_frames(run.handle, &small_gray);
+      millrace_run_output_frames(run.handle);
+      millrace_run_start(run.handle);
+      Memory in(small_gray);
+      Memory out(small_gray);
+      for (int i = 0; i < 20; ++i) {
+        const bool bright = (static_cast<std::size_t>(i) + t) % 3 == 0;
+        *static_cast<unsigned char*>(in.frame.planes[0]) = bright ? 200 : 20;
+        if (millrace_run_push(run.handle, &in.frame, -1) != MILLRACE_OK) return;
+        if (millrace_run_pull(run.handle, &out.frame, -1) != MILLRACE_OK) return;
+        right[t] += *static_cast<unsigned char*>(out.frame.planes[0]) == (bright ? 200 : 0);
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_THAT(right, ::testing::Each(20));
+}
+
+TEST(Api, AStopFromAnotherThreadKeepsWhatIsDone) {
+  const TemporaryFolder folder;
+  const std::string output = folder / "out.y4m";
+  const OwnRun run("blur");
+  OK(millrace_run_input(run.handle, "test:32x32@1000000"));
+  OK(millrace_run_output(run.handle, output.c_str()));
+  OK(millrace_run_start(run.handle));
+  std::jthread stopper([&] {
+    std::int64_t frames = 0;
+    std::int64_t total = 0;
+    while (frames < 20 && millrace_run_progress(run.handle, &frames, &total) == MILLRACE_OK)
+      std::this_thread::yield();
+    EXPECT_EQ(total, 1000000);
+    millrace_run_stop(run.handle);
+  });
+  EXPECT_EQ(millrace_run_wait(run.handle, -1), MILLRACE_INTERRUPTED);
+  EXPECT_THAT(millrace_error(), HasSubstr("interrupted after"));
+  const char* json = nullptr;
+  OK(millrace_run_report(run.handle, &json));
+  const auto report = nlohmann::json::parse(json);
+  EXPECT_GE(report["frames"], 20);
+  EXPECT_EQ(report["frames"], frames_of(output).size());
+  EXPECT_TRUE(report["decisions"].contains("events"));
+}
+
+TEST(Api, WhatShowsLaterIsToldByWhoeverWaits) {
+  const OwnRun run("blur");
+  OK(millrace_run_input(run.handle, "/nowhere/at all.mkv"));
+  OK(millrace_run_output_frames(run.handle));
+  OK(millrace_run_start(run.handle));
+  millrace_format format{};
+  EXPECT_NE(millrace_run_output_format(run.handle, &format), MILLRACE_OK);
+  EXPECT_THAT(millrace_error(), HasSubstr("/nowhere/at all.mkv"));
+  Memory out(small_gray);
+  EXPECT_NE(millrace_run_pull(run.handle, &out.frame, -1), MILLRACE_OK);
+  EXPECT_THAT(millrace_error(), HasSubstr("/nowhere/at all.mkv"));
+  EXPECT_NE(millrace_run_wait(run.handle, -1), MILLRACE_OK);
+}
+
+TEST(Api, WaitIsRefusedWhereItWouldWaitForItsCaller) {
+  const OwnRun run("blur");
+  OK(millrace_run_input_frames(run.handle, &small_gray));
+  OK(millrace_run_output_frames(run.handle));
+  OK(millrace_run_start(run.handle));
+  EXPECT_EQ(millrace_run_wait(run.handle, -1), MILLRACE_USAGE);
+  EXPECT_THAT(millrace_error(), HasSubstr("end its input"));
+  Memory frame(small_gray);
+  OK(millrace_run_push(run.handle, &frame.frame, -1));
+  OK(millrace_run_end(run.handle));
+  EXPECT_EQ(millrace_run_wait(run.handle, -1), MILLRACE_USAGE);
+  EXPECT_THAT(millrace_error(), HasSubstr("to be taken"));
+  EXPECT_EQ(millrace_run_push(run.handle, &frame.frame, -1), MILLRACE_USAGE);
+  // Taken, all is well; there was but one.
+  OK(millrace_run_pull(run.handle, &frame.frame, -1));
+  OK(millrace_run_wait(run.handle, -1));
+  EXPECT_EQ(millrace_run_pull(run.handle, &frame.frame, -1), MILLRACE_END);
+}
+
+TEST(Api, AfterAStopFramesThatNobodyTakesAreDropped) {
+  const OwnRun run("blur");
+  OK(millrace_run_input_frames(run.handle, &small_gray));
+  OK(millrace_run_output_frames(run.handle));
+  OK(millrace_run_start(run.handle));
+  const Memory frame(small_gray);
+  OK(millrace_run_push(run.handle, &frame.frame, -1));
+  OK(millrace_run_stop(run.handle));
+  EXPECT_EQ(millrace_run_wait(run.handle, -1), MILLRACE_INTERRUPTED);
+  EXPECT_EQ(millrace_run_push(run.handle, &frame.frame, -1), MILLRACE_INTERRUPTED);
+}
+
+TEST(Api, FreeingARunEndsTheWaitsOfOthers) {
+  auto run = std::make_unique<OwnRun>("blur");
+  millrace_run* const handle = run->handle;
+  OK(millrace_run_input_frames(handle, &small_gray));
+  OK(millrace_run_output_frames(handle));
+  OK(millrace_run_start(handle));
+  std::jthread pusher([handle] {
+    const Memory in(small_gray);
+    while (millrace_run_push(handle, &in.frame, -1) == MILLRACE_OK) {
+    }
+  });
+  Memory out(small_gray);
+  OK(millrace_run_pull(handle, &out.frame, -1));
+  // It fills what there is room for, and waits. Meanwhile nobody else may push.
+  while (millrace_run_push(handle, &out.frame, 0) != MILLRACE_USAGE)
+    std::this_thread::yield();
+  EXPECT_THAT(millrace_error(), HasSubstr("another thread"));
+  run.reset();
+  pusher.join();
+  EXPECT_EQ(millrace_run_pull(handle, &out.frame, -1), MILLRACE_USAGE);
+}
+
+TEST(Api, HandlesOfAnotherProcessAreRefusedAndItsOwnServe) {
+  const OwnRun run("blur");
+  OK(millrace_run_input(run.handle, "test:32x32@3"));
+  OK(millrace_run_start(run.handle));
+  OK(millrace_run_wait(run.handle, -1));
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool refused = millrace_run_progress(run.handle, nullptr, nullptr) == MILLRACE_USAGE;
+    millrace_pipeline* own = nullptr;
+    millrace_run* fresh = nullptr;
+    const bool served = millrace_pipeline_create("blur", &own) == MILLRACE_OK &&
+                        millrace_run_create(own, &fresh) == MILLRACE_OK &&
+                        millrace_run_set(fresh, "no-profile", "true") == MILLRACE_OK &&
+                        millrace_run_input(fresh, "test:32x32@3") == MILLRACE_OK &&
+                        millrace_run_start(fresh) == MILLRACE_OK &&
+                        millrace_run_wait(fresh, -1) == MILLRACE_OK;
+    _exit(refused && served ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(Api, AFileThatExistsIsReplacedOnlyWhereTheOptionSaysSo) {
+  const TemporaryFolder folder;
+  const std::string output = folder / "out.y4m";
+  for (const auto& [force, code] :
+       {std::pair{"false", MILLRACE_OK}, {"false", MILLRACE_USAGE}, {"true", MILLRACE_OK}}) {
+    const OwnRun run("blur");
+    OK(millrace_run_input(run.handle, "test:16x16@2"));
+    OK(millrace_run_output(run.handle, output.c_str()));
+    OK(millrace_run_set(run.handle, "force", force));
+    ASSERT_EQ(millrace_run_start(run.handle), code) << millrace_error();
+    if (code == MILLRACE_OK) {
+      OK(millrace_run_wait(run.handle, -1));
+    } else {
+      EXPECT_THAT(millrace_error(), HasSubstr("option force"));
+    }
+  }
+}
+
+// What is wrong: a call, and words of what it is told.
+struct Wrong {
+  const char* name;
+  const char* words;
+  std::function<millrace_code(millrace_pipeline*, millrace_run*, Memory&)> call;
+};
+class ApiRefuses : public ::testing::TestWithParam<Wrong> {};
+
+TEST_P(ApiRefuses, InOneLineAndGoesOn) {
+  const OwnPipeline pipeline("blur");
+  const OwnRun run("blur");
+  OK(millrace_run_input_frames(run.handle, &small_gray));
+  OK(millrace_run_output_frames(run.handle));
+  Memory memory(small_gray);
+  EXPECT_EQ(GetParam().call(pipeline.handle, run.handle, memory), MILLRACE_USAGE);
+  EXPECT_THAT(millrace_error(), HasSubstr(GetParam().words));
+  EXPECT_THAT(millrace_error(), ::testing::Not(HasSubstr("\n")));
+  const char* text = nullptr;
+  OK(millrace_pipeline_text(pipeline.handle, &text));
+  EXPECT_STREQ(millrace_error(), "");
+}
+
+millrace_code format_refused(millrace_run* run, const std::function<void(millrace_format&)>& spoil) {
+  millrace_format format = small_gray;
+  spoil(format);
+  return millrace_run_input_frames(run, &format);
+}
+
+// As it would be pushed to a run that has been started.
+millrace_code frame_refused(millrace_run* run, Memory& memory,
+                            const std::function<void(millrace_frame&)>& spoil) {
+  EXPECT_EQ(millrace_run_start(run), MILLRACE_OK) << millrace_error();
+  spoil(memory.frame);
+  return millrace_run_push(run, &memory.frame, -1);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Calls, ApiRefuses,
+    ::testing::Values(
+        Wrong{"no_pipeline", "NULL", [](auto*, auto*, Memory&) { return millrace_pipeline_free(nullptr); }},
+        Wrong{"no_run", "NULL", [](auto*, auto*, Memory&) { return millrace_run_stop(nullptr); }},
+        Wrong{"a_pipeline_for_a_run", "no handle of a run",
+              [](auto* pipeline, auto*, Memory&) {
+                return millrace_run_start(reinterpret_cast<millrace_run*>(pipeline));
+              }},
+        Wrong{"an_address", "no handle of a run",
+              [](auto*, auto*, Memory& m) { return millrace_run_start(reinterpret_cast<millrace_run*>(&m)); }},
+        Wrong{"no_text", "text of the pipeline is NULL",
+              [](auto*, auto*, Memory&) {
+                millrace_pipeline* made = nullptr;
+                return millrace_pipeline_create(nullptr, &made);
+              }},
+        Wrong{"no_place", "place of the pipeline is NULL",
+              [](auto*, auto*, Memory&) { return millrace_pipeline_create("blur", nullptr); }},
+        Wrong{"a_misspelt_filter", "blur",
+              [](auto*, auto*, Memory&) {
+                millrace_pipeline* made = nullptr;
+                return millrace_pipeline_create("bluur", &made);
+              }},
+        Wrong{"a_misspelt_option", "did you mean 'threads'",
+              [](auto*, auto* run, Memory&) { return millrace_run_set(run, "thread", "2"); }},
+        Wrong{"a_number_out_of_range", "from 0 to 51",
+              [](auto*, auto* run, Memory&) { return millrace_run_set(run, "crf", "52"); }},
+        Wrong{"a_flag_of_another_word", "true or false",
+              [](auto*, auto* run, Memory&) { return millrace_run_set(run, "force", "yes"); }},
+        Wrong{"an_unknown_structure", "spiral",
+              [](auto*, auto* run, Memory&) {
+                millrace_run_set(run, "structure", "spiral");
+                return millrace_run_start(run);
+              }},
+        Wrong{"frames_twice", "loop",
+              [](auto*, auto* run, Memory&) {
+                millrace_run_set(run, "loop", "2");
+                return millrace_run_start(run);
+              }},
+        Wrong{"standard_input", "no standard input",
+              [](auto*, auto* run, Memory&) { return millrace_run_input(run, "-"); }},
+        Wrong{"no_input", "no input",
+              [](auto* pipeline, auto*, Memory&) {
+                millrace_run* run = nullptr;
+                millrace_run_create(pipeline, &run);
+                const millrace_code code = millrace_run_start(run);
+                const std::string why = millrace_error();
+                millrace_run_free(run);
+                millrace_run_start(run);
+                EXPECT_THAT(millrace_error(), HasSubstr("freed"));
+                EXPECT_THAT(why, HasSubstr("no input"));
+                // Once more, for its text.
+                millrace_run_create(pipeline, &run);
+                millrace_run_start(run);
+                return code;
+              }},
+        Wrong{"started_twice", "already",
+              [](auto*, auto* run, Memory&) {
+                millrace_run_start(run);
+                return millrace_run_start(run);
+              }},
+        Wrong{"an_option_too_late", "has been started",
+              [](auto*, auto* run, Memory&) {
+                millrace_run_start(run);
+                return millrace_run_set(run, "threads", "1");
+              }},
+        Wrong{"a_push_too_early", "has not been started",
+              [](auto*, auto* run, Memory& m) { return millrace_run_push(run, &m.frame, -1); }},
+        Wrong{"a_report_too_early", "not been started",
+              [](auto*, auto* run, Memory&) {
+                const char* json = nullptr;
+                return millrace_run_report(run, &json);
+              }},
+        Wrong{"a_format_of_another_size", "size of the format",
+              [](auto*, auto* run, Memory&) { return format_refused(run, [](auto& f) { f.size = 8; }); }},
+        Wrong{"no_width", "0x8", [](auto*, auto* run, Memory&) { return format_refused(run, [](auto& f) { f.width = 0; }); }},
+        Wrong{"a_huge_height", "16x40000",
+              [](auto*, auto* run, Memory&) { return format_refused(run, [](auto& f) { f.height = 40000; }); }},
+        Wrong{"an_unknown_chroma", "chroma 4",
+              [](auto*, auto* run, Memory&) { return format_refused(run, [](auto& f) { f.chroma = 4; }); }},
+        Wrong{"too_many_bits", "17 bits",
+              [](auto*, auto* run, Memory&) { return format_refused(run, [](auto& f) { f.bits = 17; }); }},
+        Wrong{"a_rate_of_nothing", "rate",
+              [](auto*, auto* run, Memory&) { return format_refused(run, [](auto& f) { f.rate[1] = 0; }); }},
+        Wrong{"a_plane_of_nothing", "plane 0 of the frame is NULL",
+              [](auto*, auto* run, Memory& m) {
+                return frame_refused(run, m, [](auto& frame) { frame.planes[0] = nullptr; });
+              }},
+        Wrong{"a_short_stride", "stride of plane 0 is 15",
+              [](auto*, auto* run, Memory& m) {
+                return frame_refused(run, m, [](auto& frame) { frame.strides[0] = 15; });
+              }},
+        Wrong{"a_time_without_a_base", "time base",
+              [](auto*, auto* run, Memory& m) {
+                return frame_refused(run, m, [](auto& frame) { frame.timestamp = 3; });
+              }},
+        Wrong{"a_sample_above_its_bits", "above the 1023 of 10 bits",
+              [](auto*, auto* run, Memory&) {
+                const millrace_format ten = MILLRACE_FORMAT(16, 8, MILLRACE_GRAY, 10);
+                millrace_run_input_frames(run, &ten);
+                Memory wide(ten);
+                return frame_refused(run, wide, [](auto& frame) {
+                  *static_cast<std::uint16_t*>(frame.planes[0]) = 1024;
+                });
+              }}),
+    [](const auto& of) { return std::string(of.param.name); });
+
+}  // namespace

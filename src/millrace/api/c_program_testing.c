@@ -1,0 +1,112 @@
+/* What a program in C makes of the library: compiled as C11, called by api_test.cpp. */
+#include "millrace/api/millrace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The types of all functions, as they are to stay. */
+static const char* (*const version)(void) = millrace_version;
+static const char* (*const error)(void) = millrace_error;
+static millrace_code (*const filters)(const char**) = millrace_filters;
+static millrace_code (*const machine)(const char**) = millrace_machine;
+static millrace_code (*const pipeline_create)(const char*, millrace_pipeline**) = millrace_pipeline_create;
+static millrace_code (*const pipeline_free)(millrace_pipeline*) = millrace_pipeline_free;
+static millrace_code (*const pipeline_text)(millrace_pipeline*, const char**) = millrace_pipeline_text;
+static millrace_code (*const format_plane)(const millrace_format*, int, int*, int*,
+                                           int*) = millrace_format_plane;
+static millrace_code (*const pipeline_format)(millrace_pipeline*, const millrace_format*, const char*,
+                                              millrace_format*) = millrace_pipeline_format;
+static millrace_code (*const run_create)(millrace_pipeline*, millrace_run**) = millrace_run_create;
+static millrace_code (*const run_free)(millrace_run*) = millrace_run_free;
+static millrace_code (*const run_set)(millrace_run*, const char*, const char*) = millrace_run_set;
+static millrace_code (*const run_input)(millrace_run*, const char*) = millrace_run_input;
+static millrace_code (*const run_input_frames)(millrace_run*,
+                                               const millrace_format*) = millrace_run_input_frames;
+static millrace_code (*const run_output)(millrace_run*, const char*) = millrace_run_output;
+static millrace_code (*const run_output_frames)(millrace_run*) = millrace_run_output_frames;
+static millrace_code (*const run_start)(millrace_run*) = millrace_run_start;
+static millrace_code (*const run_output_format)(millrace_run*, millrace_format*) = millrace_run_output_format;
+static millrace_code (*const run_push)(millrace_run*, const millrace_frame*, int) = millrace_run_push;
+static millrace_code (*const run_end)(millrace_run*) = millrace_run_end;
+static millrace_code (*const run_pull)(millrace_run*, millrace_frame*, int) = millrace_run_pull;
+static millrace_code (*const run_progress)(millrace_run*, int64_t*, int64_t*) = millrace_run_progress;
+static millrace_code (*const run_stop)(millrace_run*) = millrace_run_stop;
+static millrace_code (*const run_wait)(millrace_run*, int) = millrace_run_wait;
+static millrace_code (*const run_report)(millrace_run*, const char**) = millrace_run_report;
+static millrace_code (*const run_explanation)(millrace_run*, const char**) = millrace_run_explanation;
+
+/* And of what is passed, on machines of 64 bits. */
+_Static_assert(sizeof(void*) != 8 || sizeof(millrace_format) == 40, "the layout of millrace_format");
+_Static_assert(sizeof(void*) != 8 || sizeof(millrace_frame) == 80, "the layout of millrace_frame");
+_Static_assert(MILLRACE_OK == 0 && MILLRACE_FAILURE == 1 && MILLRACE_USAGE == 2 &&
+                   MILLRACE_INTERRUPTED == 3 && MILLRACE_END == 4 && MILLRACE_AGAIN == 5,
+               "the codes");
+
+enum { width = 33, height = 21, stride = 48 };
+
+#define CHECK(condition)                                                                                     \
+  do {                                                                                                       \
+    if (!(condition)) {                                                                                      \
+      snprintf(message, size, "line %d: " #condition "; %s", __LINE__, error());                             \
+      return 0;                                                                                              \
+    }                                                                                                        \
+  } while (0)
+
+/* Three gray frames, of which the bright half stays, one after the other. Whether all went as it should;
+ * where it did not, what. */
+int c_program(char* message, size_t size) {
+  static unsigned char before[height * stride], after[height * stride];
+  CHECK(strcmp(version(), MILLRACE_VERSION) == 0);
+  const char* text = NULL;
+  CHECK(filters(&text) == MILLRACE_OK && strstr(text, "sobel_x") != NULL);
+  CHECK(machine(&text) == MILLRACE_OK && strstr(text, "cpus") != NULL);
+
+  millrace_pipeline* pipeline = NULL;
+  CHECK(pipeline_create("threshold( 0.5 )", &pipeline) == MILLRACE_OK);
+  CHECK(pipeline_text(pipeline, &text) == MILLRACE_OK && strcmp(text, "threshold(0.5)") == 0);
+  const millrace_format format = MILLRACE_FORMAT(width, height, MILLRACE_GRAY, 8);
+  millrace_format made = MILLRACE_FORMAT(0, 0, 0, 0);
+  CHECK(pipeline_format(pipeline, &format, NULL, &made) == MILLRACE_OK && made.width == width &&
+        made.bits == 8);
+  int planes = 0, columns = 0, rows = 0;
+  CHECK(format_plane(&format, 0, &planes, &columns, &rows) == MILLRACE_OK);
+  CHECK(planes == 1 && columns == width && rows == height);
+
+  millrace_run* run = NULL;
+  CHECK(run_create(pipeline, &run) == MILLRACE_OK);
+  CHECK(pipeline_free(pipeline) == MILLRACE_OK);
+  CHECK(run_input(run, "never.mkv") == MILLRACE_OK && run_output(run, "null") == MILLRACE_OK);
+  CHECK(run_input_frames(run, &format) == MILLRACE_OK && run_output_frames(run) == MILLRACE_OK);
+  CHECK(run_set(run, "no-profile", "true") == MILLRACE_OK);
+  CHECK(run_start(run) == MILLRACE_OK);
+  CHECK(run_output_format(run, &made) == MILLRACE_OK && made.height == height);
+  millrace_frame in = MILLRACE_FRAME, out = MILLRACE_FRAME;
+  in.planes[0] = before;
+  in.strides[0] = stride;
+  out.planes[0] = after;
+  out.strides[0] = stride;
+  for (int frame = 0; frame < 3; ++frame) {
+    for (int i = 0; i < height * stride; ++i)
+      before[i] = (unsigned char)(i * 7 + frame * 31);
+    memset(after, 99, sizeof after);
+    CHECK(run_push(run, &in, -1) == MILLRACE_OK);
+    CHECK(run_pull(run, &out, -1) == MILLRACE_OK);
+    for (int y = 0; y < height; ++y)
+      for (int x = 0; x < stride; ++x)
+        CHECK(after[y * stride + x] == (x >= width                      ? 99
+                                        : before[y * stride + x] >= 128 ? before[y * stride + x]
+                                                                        : 0));
+  }
+  CHECK(run_end(run) == MILLRACE_OK);
+  CHECK(run_pull(run, &out, -1) == MILLRACE_END && strcmp(error(), "") == 0);
+  CHECK(run_wait(run, -1) == MILLRACE_OK);
+  int64_t frames = 0, total = 0;
+  CHECK(run_progress(run, &frames, &total) == MILLRACE_OK && frames == 3 && total == -1);
+  CHECK(run_report(run, &text) == MILLRACE_OK && strstr(text, "\"decisions\"") != NULL);
+  CHECK(run_explanation(run, &text) == MILLRACE_OK && strstr(text, "candidates") != NULL);
+  CHECK(run_stop(run) == MILLRACE_OK);
+  CHECK(run_free(run) == MILLRACE_OK);
+  CHECK(run_free(run) == MILLRACE_USAGE && strstr(error(), "freed") != NULL);
+  return 1;
+}

@@ -1,0 +1,98 @@
+// HostedRun: a run in a thread of its own, which the caller feeds, empties, watches and stops.
+#pragma once
+
+#include "millrace/api/frame_exchange.h"
+#include "millrace/api/shared_workplace.h"
+#include "millrace/image/pipeline/pipeline.h"
+#include "millrace/run/video/video_run.h"
+#include "millrace/run/words/run_options.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace millrace::api {
+
+// What millrace.h says of a millrace_run. Any thread may call anything at any time; not copied.
+class HostedRun {
+ public:
+  explicit HostedRun(image::Pipeline pipeline) : pipeline_(std::move(pipeline)) {}
+  // After shut_down(), where it was started.
+  ~HostedRun() = default;
+  HostedRun(const HostedRun&) = delete;
+  HostedRun& operator=(const HostedRun&) = delete;
+
+  // Before start(), else a usage error.
+  [[nodiscard]] Status set(std::string_view name, std::string_view value);
+  [[nodiscard]] Status input(std::string name);
+  [[nodiscard]] Status input_frames(const video::FrameFormat& format);
+  [[nodiscard]] Status output(std::string name);
+  [[nodiscard]] Status output_frames();
+
+  [[nodiscard]] Status start();
+
+  // Usage errors before start(), and where that end is not the caller's own.
+  [[nodiscard]] Result<video::FrameFormat> output_format();
+  // Where `closed`, the run was over without an error.
+  [[nodiscard]] Result<Passed> push(pool::FunctionRef<Status(video::Frame& frame)> fill, Patience patience);
+  [[nodiscard]] Status end();
+  [[nodiscard]] Result<Passed> pull(pool::FunctionRef<Status(const video::Frame& frame)> show,
+                                    Patience patience);
+  // Of the frames that are pushed.
+  [[nodiscard]] Result<video::FrameFormat> input_format();
+
+  [[nodiscard]] Result<run::RunProgress> progress();
+  [[nodiscard]] Status stop();
+  [[nodiscard]] Result<Passed> wait(Patience patience);
+  // Valid as long as this object. Usage error before the end.
+  [[nodiscard]] Result<const char*> report();
+  [[nodiscard]] Result<const char*> explanation();
+
+  // Stops what is under way and waits for its end. The last call but one: destruction.
+  void shut_down();
+
+ private:
+  // One thread at a time; a second one is refused.
+  class Turn;
+
+  [[nodiscard]] Status check_not_started() const;
+  [[nodiscard]] Status check_started() const;
+  [[nodiscard]] Status check_over() const;
+  [[nodiscard]] Result<run::VideoRunOptions> run_options();
+  [[nodiscard]] Status check_files() const;
+  [[nodiscard]] run::VideoSource source();
+  [[nodiscard]] run::VideoSink sink();
+  void work();
+  // Why an exchange is closed: the error of the run, or nothing where it is over without one.
+  [[nodiscard]] Result<Passed> why_closed();
+  void request_stop();
+
+  const image::Pipeline pipeline_;
+  std::shared_ptr<const SharedWorkplace> place_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Before start(), with the mutex held; from then on only read.
+  run::RunOptions options_;
+  std::unique_ptr<InputFrames> input_;
+  std::unique_ptr<OutputFrames> output_;
+  std::unique_ptr<run::VideoRun> video_;
+  // With the mutex held:
+  bool started_ = false;
+  bool stopped_ = false;
+  bool over_ = false;
+  std::optional<video::FrameFormat> output_format_;
+  Status outcome_;  // once over
+  std::optional<std::string> report_;
+  std::optional<std::string> explanation_;
+  // Acquire and release: what one turn wrote, the next one reads.
+  std::atomic<bool> pushing_ = false;
+  std::atomic<bool> pulling_ = false;
+  std::thread thread_;
+};
+
+}  // namespace millrace::api

@@ -1,0 +1,441 @@
+// millrace.h, on HostedRun: handles are looked up, what comes is checked, errors become codes and a text.
+#include "millrace/api/millrace.h"
+
+#include "millrace/api/handles.h"
+#include "millrace/api/hosted_run.h"
+#include "millrace/image/pipeline/filter_catalogue.h"
+#include "millrace/image/pipeline/presets.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+using millrace::Error;
+using millrace::ErrorKind;
+using millrace::Result;
+using millrace::Status;
+using millrace::usage_error;
+using millrace::api::Handles;
+using millrace::api::HostedRun;
+using millrace::api::Passed;
+using millrace::api::Patience;
+
+namespace {
+
+namespace image = millrace::image;
+namespace video = millrace::video;
+
+struct KeptPipeline {
+  image::Pipeline pipeline;
+  std::string text;
+};
+
+Handles<millrace_pipeline, KeptPipeline>& pipelines() {
+  static auto* const all = new Handles<millrace_pipeline, KeptPipeline>("a pipeline", 0x1001);
+  return *all;
+}
+Handles<millrace_run, HostedRun>& runs() {
+  static auto* const all = new Handles<millrace_run, HostedRun>("a run", 0x1002);
+  return *all;
+}
+
+// ---- Codes and texts
+
+std::string& error_text() {
+  thread_local std::string text;
+  return text;
+}
+
+millrace_code code_of(const Error& error) {
+  switch (error.kind) {
+  case ErrorKind::usage:
+    return MILLRACE_USAGE;
+  case ErrorKind::failure:
+    return MILLRACE_FAILURE;
+  case ErrorKind::interrupted:
+    return MILLRACE_INTERRUPTED;
+  }
+  return MILLRACE_FAILURE;
+}
+
+millrace_code told(const Error& error) {
+  error_text() = error.message;
+  return code_of(error);
+}
+millrace_code told(const Status& status) { return status ? MILLRACE_OK : told(status.error()); }
+millrace_code told(const Result<Passed>& passed) {
+  if (!passed) return told(passed.error());
+  switch (*passed) {
+  case Passed::done:
+    return MILLRACE_OK;
+  case Passed::again:
+    return MILLRACE_AGAIN;
+  case Passed::closed:
+    return MILLRACE_END;
+  }
+  return MILLRACE_FAILURE;
+}
+
+// No exception reaches C.
+template <class Call> millrace_code guarded(Call&& call) noexcept {
+  try {
+    error_text().clear();
+    return told(call());
+  } catch (const std::bad_alloc&) {
+    error_text() = "out of memory";  // short enough for the string's own buffer
+  } catch (const std::exception& error) {
+    try {
+      error_text() = error.what();
+    } catch (...) {
+      error_text() = "out of memory";
+    }
+  } catch (...) {
+    error_text() = "unknown error";
+  }
+  return MILLRACE_FAILURE;
+}
+
+// The same for a call on a run: call(run).
+template <class Call> millrace_code on_run(const millrace_run* handle, Call&& call) noexcept {
+  using Outcome = std::invoke_result_t<Call&, HostedRun&>;
+  return guarded([&]() -> Outcome {
+    auto run = runs().find(handle);
+    if (!run) return std::unexpected(run.error());
+    return call(**run);
+  });
+}
+
+Status check_pointer(const void* pointer, const char* name) {
+  if (pointer == nullptr) return usage_error("{} is NULL", name);
+  return {};
+}
+
+template <class T> Status hand_out(Result<T> value, T* target, const char* name) {
+  if (Status there = check_pointer(target, name); !there) return there;
+  if (!value) return std::unexpected(value.error());
+  *target = *value;
+  return {};
+}
+
+// ---- Formats and frames
+
+Result<video::FrameFormat> format_of(const millrace_format* format) {
+  if (Status there = check_pointer(format, "format"); !there) return std::unexpected(there.error());
+  const millrace_format& f = *format;
+  if (f.size != sizeof(millrace_format))
+    return usage_error(
+        "the size of the format is {}, not {}; begin with MILLRACE_FORMAT, of the header of {}", f.size,
+        sizeof(millrace_format), MILLRACE_VERSION);
+  if (f.width < 1 || f.width > video::max_dimension || f.height < 1 || f.height > video::max_dimension)
+    return usage_error("frames of {}x{} are impossible; 1x1 to {}x{} are possible", f.width, f.height,
+                       video::max_dimension, video::max_dimension);
+  if (f.chroma < MILLRACE_GRAY || f.chroma > MILLRACE_444)
+    return usage_error("there is no chroma {}; use one of millrace_chroma", f.chroma);
+  if (f.bits < 8 || f.bits > 16)
+    return usage_error("samples of {} bits are impossible; 8 to 16 are possible", f.bits);
+  if (f.rate[0] < 1 || f.rate[1] < 1)
+    return usage_error("the rate of {}/{} frames a second is none", f.rate[0], f.rate[1]);
+  if (f.time_base[0] < 0 || f.time_base[1] < 1)
+    return usage_error("the time base of {}/{} seconds is none; 0/1 stands for frames without timestamps",
+                       f.time_base[0], f.time_base[1]);
+  return video::FrameFormat{.width = f.width,
+                            .height = f.height,
+                            .chroma = static_cast<video::Chroma>(f.chroma),
+                            .bits = f.bits,
+                            .rate_numerator = f.rate[0],
+                            .rate_denominator = f.rate[1],
+                            .time_base_numerator = f.time_base[0],
+                            .time_base_denominator = f.time_base[1]};
+}
+
+millrace_format format_from(const video::FrameFormat& format) {
+  return {.size = sizeof(millrace_format),
+          .width = format.width,
+          .height = format.height,
+          .chroma = static_cast<int32_t>(format.chroma),
+          .bits = format.bits,
+          .rate = {format.rate_numerator, format.rate_denominator},
+          .time_base = {format.time_base_numerator, format.time_base_denominator}};
+}
+
+Status hand_out_format(const Result<video::FrameFormat>& format, millrace_format* target) {
+  if (Status there = check_pointer(target, "format"); !there) return there;
+  if (!format) return std::unexpected(format.error());
+  *target = format_from(*format);
+  return {};
+}
+
+std::ptrdiff_t row_bytes(const video::FrameFormat& format, int plane) {
+  return std::ptrdiff_t{video::plane_width(format, plane)} * video::bytes_per_sample(format);
+}
+
+Status check_frame(const millrace_frame* frame, const video::FrameFormat& format) {
+  if (Status there = check_pointer(frame, "frame"); !there) return there;
+  if (frame->size != sizeof(millrace_frame))
+    return usage_error("the size of the frame is {}, not {}; begin with MILLRACE_FRAME, of the header of {}",
+                       frame->size, sizeof(millrace_frame), MILLRACE_VERSION);
+  for (int plane = 0; plane < video::plane_count(format.chroma); ++plane) {
+    if (frame->planes[plane] == nullptr)
+      return usage_error("plane {} of the frame is NULL; frames are {}", plane, video::to_string(format));
+    const std::ptrdiff_t stride = frame->strides[plane];
+    if (std::max(stride, -stride) < row_bytes(format, plane))
+      return usage_error("the stride of plane {} is {} bytes, and its rows have {}; frames are {}", plane,
+                         stride, row_bytes(format, plane), video::to_string(format));
+  }
+  return {};
+}
+
+std::byte* row_of(const millrace_frame& frame, int plane, int y) {
+  return static_cast<std::byte*>(frame.planes[plane]) + y * frame.strides[plane];
+}
+
+Status read_frame(const millrace_frame& from, video::Frame& frame) {
+  const video::FrameFormat& format = frame.format();
+  for (int p = 0; p < frame.planes(); ++p) {
+    const video::PlaneView plane = frame.plane(p);
+    for (int y = 0; y < plane.height; ++y)
+      std::memcpy(plane.row<std::byte>(y), row_of(from, p, y),
+                  static_cast<std::size_t>(row_bytes(format, p)));
+  }
+  if (!video::within_bit_depth(frame))
+    return usage_error("a sample of the frame is above the {} of {} bits", (1 << format.bits) - 1,
+                       format.bits);
+  if (from.timestamp != MILLRACE_NO_TIMESTAMP) {
+    if (!format.has_timestamps())
+      return usage_error("the frame has a timestamp, and its format no time base to read it by");
+    frame.timestamp = from.timestamp;
+  }
+  return {};
+}
+
+Status write_frame(const video::Frame& frame, millrace_frame& to) {
+  if (Status possible = check_frame(&to, frame.format()); !possible) return possible;
+  for (int p = 0; p < frame.planes(); ++p) {
+    const video::PlaneView plane = frame.plane(p);
+    for (int y = 0; y < plane.height; ++y)
+      std::memcpy(row_of(to, p, y), plane.row<std::byte>(y),
+                  static_cast<std::size_t>(row_bytes(frame.format(), p)));
+  }
+  to.timestamp = frame.timestamp.value_or(MILLRACE_NO_TIMESTAMP);
+  return {};
+}
+
+Patience patience_of(int milliseconds) {
+  if (milliseconds < 0) return std::nullopt;
+  return std::chrono::milliseconds(milliseconds);
+}
+
+// A text that is made once; both may be asked for by several threads at once.
+template <class Make> Status hand_out_text(const Make& make, const char** text) {
+  static const Result<std::string>* const made = new Result<std::string>(make());
+  if (Status there = check_pointer(text, "the place of the text"); !there) return there;
+  if (!*made) return std::unexpected(made->error());
+  *text = (*made)->c_str();
+  return {};
+}
+
+template <class Json> std::string dumped(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+const char* millrace_version(void) { return MILLRACE_VERSION; }
+
+const char* millrace_error(void) { return error_text().c_str(); }
+
+millrace_code millrace_filters(const char** json) {
+  return guarded([&] {
+    return hand_out_text([] { return Result<std::string>(dumped(image::catalogue_json())); }, json);
+  });
+}
+
+millrace_code millrace_machine(const char** json) {
+  return guarded([&] {
+    const auto make = []() -> Result<std::string> {
+      const auto machine = millrace::machine::inspect_machine();
+      if (!machine) return std::unexpected(machine.error());
+      return dumped(millrace::machine::to_json(*machine));
+    };
+    return hand_out_text(make, json);
+  });
+}
+
+millrace_code millrace_pipeline_create(const char* text, millrace_pipeline** pipeline) {
+  return guarded([&]() -> Status {
+    if (Status there = check_pointer(pipeline, "the place of the pipeline"); !there) return there;
+    *pipeline = nullptr;
+    if (Status there = check_pointer(text, "the text of the pipeline"); !there) return there;
+    auto loaded = image::load_pipeline(text);
+    if (!loaded) return std::unexpected(loaded.error());
+    std::string spelled = image::to_string(*loaded);
+    *pipeline =
+        pipelines().add(std::make_shared<KeptPipeline>(KeptPipeline{std::move(*loaded), std::move(spelled)}));
+    return {};
+  });
+}
+
+millrace_code millrace_pipeline_free(millrace_pipeline* pipeline) {
+  return guarded([&]() -> Status {
+    const auto removed = pipelines().remove(pipeline);
+    if (!removed) return std::unexpected(removed.error());
+    return {};
+  });
+}
+
+millrace_code millrace_pipeline_text(millrace_pipeline* pipeline, const char** text) {
+  return guarded([&]() -> Status {
+    const auto found = pipelines().find(pipeline);
+    if (!found) return std::unexpected(found.error());
+    return hand_out<const char*>((*found)->text.c_str(), text, "the place of the text");
+  });
+}
+
+millrace_code millrace_format_plane(const millrace_format* format, int plane, int* planes, int* width,
+                                    int* height) {
+  return guarded([&]() -> Status {
+    const auto known = format_of(format);
+    if (!known) return std::unexpected(known.error());
+    const int count = video::plane_count(known->chroma);
+    if (plane < 0 || plane >= count)
+      return usage_error("there is no plane {}; frames of {} have {}, from 0", plane,
+                         video::to_string(*known), count);
+    if (planes != nullptr) *planes = count;
+    if (width != nullptr) *width = video::plane_width(*known, plane);
+    if (height != nullptr) *height = video::plane_height(*known, plane);
+    return {};
+  });
+}
+
+millrace_code millrace_pipeline_format(millrace_pipeline* pipeline, const millrace_format* input,
+                                       const char* planes, millrace_format* output) {
+  return guarded([&]() -> Status {
+    const auto found = pipelines().find(pipeline);
+    if (!found) return std::unexpected(found.error());
+    const auto format = format_of(input);
+    if (!format) return std::unexpected(format.error());
+    const auto which =
+        image::parse_planes(planes == nullptr ? image::name_of(image::Planes::automatic) : planes);
+    if (!which) return std::unexpected(which.error());
+    const auto layout = image::lay_out_frame((*found)->pipeline, *format, *which);
+    if (!layout) return std::unexpected(layout.error());
+    return hand_out_format(layout->output, output);
+  });
+}
+
+millrace_code millrace_run_create(millrace_pipeline* pipeline, millrace_run** run) {
+  return guarded([&]() -> Status {
+    if (Status there = check_pointer(run, "the place of the run"); !there) return there;
+    *run = nullptr;
+    const auto found = pipelines().find(pipeline);
+    if (!found) return std::unexpected(found.error());
+    *run = runs().add(std::make_shared<HostedRun>((*found)->pipeline));
+    return {};
+  });
+}
+
+millrace_code millrace_run_free(millrace_run* run) {
+  return guarded([&]() -> Status {
+    const auto removed = runs().remove(run);
+    if (!removed) return std::unexpected(removed.error());
+    (*removed)->shut_down();
+    return {};
+  });
+}
+
+millrace_code millrace_run_set(millrace_run* run, const char* name, const char* value) {
+  return on_run(run, [&](HostedRun& of) -> Status {
+    if (Status there = check_pointer(name, "the name of the option"); !there) return there;
+    if (Status there = check_pointer(value, "the value of the option"); !there) return there;
+    return of.set(name, value);
+  });
+}
+
+millrace_code millrace_run_input(millrace_run* run, const char* name) {
+  return on_run(run, [&](HostedRun& of) -> Status {
+    if (Status there = check_pointer(name, "the name of the input"); !there) return there;
+    return of.input(name);
+  });
+}
+
+millrace_code millrace_run_input_frames(millrace_run* run, const millrace_format* format) {
+  return on_run(run, [&](HostedRun& of) -> Status {
+    const auto known = format_of(format);
+    if (!known) return std::unexpected(known.error());
+    return of.input_frames(*known);
+  });
+}
+
+millrace_code millrace_run_output(millrace_run* run, const char* name) {
+  return on_run(run, [&](HostedRun& of) -> Status {
+    if (Status there = check_pointer(name, "the name of the output"); !there) return there;
+    return of.output(name);
+  });
+}
+
+millrace_code millrace_run_output_frames(millrace_run* run) {
+  return on_run(run, [](HostedRun& of) { return of.output_frames(); });
+}
+
+millrace_code millrace_run_start(millrace_run* run) {
+  return on_run(run, [](HostedRun& of) { return of.start(); });
+}
+
+millrace_code millrace_run_output_format(millrace_run* run, millrace_format* format) {
+  return on_run(run, [&](HostedRun& of) { return hand_out_format(of.output_format(), format); });
+}
+
+millrace_code millrace_run_push(millrace_run* run, const millrace_frame* frame, int milliseconds) {
+  return on_run(run, [&](HostedRun& of) -> Result<Passed> {
+    const auto format = of.input_format();
+    if (!format) return std::unexpected(format.error());
+    if (Status possible = check_frame(frame, *format); !possible) return std::unexpected(possible.error());
+    return of.push([&](video::Frame& copy) { return read_frame(*frame, copy); }, patience_of(milliseconds));
+  });
+}
+
+millrace_code millrace_run_end(millrace_run* run) {
+  return on_run(run, [](HostedRun& of) { return of.end(); });
+}
+
+millrace_code millrace_run_pull(millrace_run* run, millrace_frame* frame, int milliseconds) {
+  return on_run(run, [&](HostedRun& of) -> Result<Passed> {
+    if (Status there = check_pointer(frame, "frame"); !there) return std::unexpected(there.error());
+    return of.pull([&](const video::Frame& done) { return write_frame(done, *frame); },
+                   patience_of(milliseconds));
+  });
+}
+
+millrace_code millrace_run_progress(millrace_run* run, int64_t* frames, int64_t* total) {
+  return on_run(run, [&](HostedRun& of) -> Status {
+    const auto progress = of.progress();
+    if (!progress) return std::unexpected(progress.error());
+    if (frames != nullptr) *frames = progress->frames;
+    if (total != nullptr) *total = progress->total.value_or(-1);
+    return {};
+  });
+}
+
+millrace_code millrace_run_stop(millrace_run* run) {
+  return on_run(run, [](HostedRun& of) { return of.stop(); });
+}
+
+millrace_code millrace_run_wait(millrace_run* run, int milliseconds) {
+  return on_run(run, [&](HostedRun& of) { return of.wait(patience_of(milliseconds)); });
+}
+
+millrace_code millrace_run_report(millrace_run* run, const char** json) {
+  return on_run(run, [&](HostedRun& of) { return hand_out(of.report(), json, "the place of the text"); });
+}
+
+millrace_code millrace_run_explanation(millrace_run* run, const char** text) {
+  return on_run(run,
+                [&](HostedRun& of) { return hand_out(of.explanation(), text, "the place of the text"); });
+}

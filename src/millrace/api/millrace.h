@@ -1,0 +1,185 @@
+/* millrace: pipelines of filters over video files and over frames in memory. The C interface of libmillrace.
+ *
+ *   millrace_pipeline* edges;
+ *   millrace_run* run;
+ *   if (millrace_pipeline_create("blur | sobel_x", &edges) != MILLRACE_OK) return fail(millrace_error());
+ *   millrace_run_create(edges, &run);
+ *   millrace_run_input(run, "in.mp4");
+ *   millrace_run_output(run, "out.mkv");
+ *   if (millrace_run_start(run) != MILLRACE_OK || millrace_run_wait(run, -1) != MILLRACE_OK)
+ * fail(millrace_error()); millrace_run_free(run); millrace_pipeline_free(edges);
+ *
+ * Either end may be frames of the caller's own: millrace_run_input_frames and millrace_run_push,
+ * millrace_run_output_frames and millrace_run_pull. docs/library.md shows it.
+ *
+ * Every function may be called from any thread, at any time, with any handle, but for what says otherwise:
+ * handles are numbers that are looked up, not addresses. One that is NULL, was freed or is another's is
+ * refused as MILLRACE_USAGE, as is one from before a fork in the child, which makes its own. What else is
+ * passed must be what it is said to be: pointers that are not NULL are followed.
+ *
+ * No function ends the process, throws, prints, or takes a signal. Texts that are handed out are UTF-8 where
+ * names of files are, end with a 0, and belong to the library. */
+#ifndef MILLRACE_H
+#define MILLRACE_H
+
+#include "millrace/base/export.h"
+#include "millrace/version.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What came of a call. The first three are the exit codes of the program `millrace` as well. */
+typedef enum millrace_code {
+  MILLRACE_OK = 0,
+  MILLRACE_FAILURE = 1,     /* the work failed: the file is damaged, the disk is full */
+  MILLRACE_USAGE = 2,       /* something impossible was asked for; nothing was done */
+  MILLRACE_INTERRUPTED = 3, /* the run was stopped */
+  MILLRACE_END = 4,         /* there are no more frames; no error */
+  MILLRACE_AGAIN = 5        /* not within the time given, try again; no error */
+} millrace_code;
+
+/* Of the library at run time, as MILLRACE_VERSION is of this header: "0.1.0". */
+MILLRACE_EXPORT const char* millrace_version(void);
+
+/* Why the last call in this thread came to MILLRACE_FAILURE, MILLRACE_USAGE or MILLRACE_INTERRUPTED: one line
+ * that names the thing and the way out; "" where it did not. Until the thread's next call. */
+MILLRACE_EXPORT const char* millrace_error(void);
+
+/* What a pipeline can be made of, as `millrace filters --json` has it. Until the process ends. */
+MILLRACE_EXPORT millrace_code millrace_filters(const char** json);
+
+/* What is known of this machine, as `millrace machine --json` has it, when it is first asked for. Until the
+ * process ends. */
+MILLRACE_EXPORT millrace_code millrace_machine(const char** json);
+
+/* ---- Pipelines
+ * ---------------------------------------------------------------------------------------------- */
+
+typedef struct millrace_pipeline millrace_pipeline;
+
+/* text: in the pipeline language ("blur | sobel_x"), a preset ("@A"), or the name of a .toml file. On an
+ * error *pipeline is NULL. */
+MILLRACE_EXPORT millrace_code millrace_pipeline_create(const char* text, millrace_pipeline** pipeline);
+/* Runs that were made of it go on. */
+MILLRACE_EXPORT millrace_code millrace_pipeline_free(millrace_pipeline* pipeline);
+/* In one spelling for equal pipelines. Until the pipeline is freed. */
+MILLRACE_EXPORT millrace_code millrace_pipeline_text(millrace_pipeline* pipeline, const char** text);
+
+/* ---- Frames
+ * -------------------------------------------------------------------------------------------------- */
+
+/* How many chroma samples there are for the luma samples of a frame. */
+typedef enum millrace_chroma {
+  MILLRACE_GRAY = 0, /* one plane; the others have three */
+  MILLRACE_420 = 1,
+  MILLRACE_422 = 2,
+  MILLRACE_444 = 3
+} millrace_chroma;
+
+/* Samples are integers from 0 to 2^bits - 1: uint8_t for 8 bits, uint16_t of the machine's byte order above.
+ * Begin with MILLRACE_FORMAT(...). */
+typedef struct millrace_format {
+  size_t size;          /* sizeof(millrace_format), by which versions of it are told apart */
+  int32_t width;        /* 1 to 32768, of luma */
+  int32_t height;       /* 1 to 32768 */
+  int32_t chroma;       /* millrace_chroma */
+  int32_t bits;         /* 8 to 16 */
+  int32_t rate[2];      /* frames a second, as a fraction */
+  int32_t time_base[2]; /* seconds in a unit of millrace_frame.timestamp, as a fraction; 0/1: no timestamps */
+} millrace_format;
+
+#define MILLRACE_FORMAT(width, height, chroma, bits)                                                         \
+  {sizeof(millrace_format), (width), (height), (chroma), (bits), {25, 1}, {0, 1}}
+
+/* How many planes there are, and of plane `plane`, from 0, how many samples a row has and how many rows there
+ * are. Chroma planes of odd frames are rounded up. Each of the three pointers may be NULL. */
+MILLRACE_EXPORT millrace_code millrace_format_plane(const millrace_format* format, int plane, int* planes,
+                                                    int* width, int* height);
+
+/* The format that a pipeline makes of another; planes: as the option of the same name, NULL for "auto". */
+MILLRACE_EXPORT millrace_code millrace_pipeline_format(millrace_pipeline* pipeline,
+                                                       const millrace_format* input, const char* planes,
+                                                       millrace_format* output);
+
+/* INT64_MIN: none. */
+#define MILLRACE_NO_TIMESTAMP INT64_MIN
+
+/* Memory of the caller's. Begin with MILLRACE_FRAME. */
+typedef struct millrace_frame {
+  size_t size;     /* sizeof(millrace_frame) */
+  void* planes[4]; /* the first sample of the first row of each plane that the format has */
+  ptrdiff_t
+      strides[4];    /* bytes from one row to the next; below 0 where the first row is the last in memory */
+  int64_t timestamp; /* when it is shown, in units of the format's time base, or MILLRACE_NO_TIMESTAMP */
+} millrace_frame;
+
+#define MILLRACE_FRAME {sizeof(millrace_frame), {0, 0, 0, 0}, {0, 0, 0, 0}, MILLRACE_NO_TIMESTAMP}
+
+/* ---- Runs
+ * ---------------------------------------------------------------------------------------------------- */
+
+/* A run over one video: made, told its ends and its options, started; then fed and emptied where an end is
+ * the caller's own; then over, for good. It works in threads of its own. Runs may be under way side by side:
+ * they share the process's workers, which are never more than the process may use. */
+typedef struct millrace_run millrace_run;
+
+MILLRACE_EXPORT millrace_code millrace_run_create(millrace_pipeline* pipeline, millrace_run** run);
+/* One that is under way is stopped first, and waited for. */
+MILLRACE_EXPORT millrace_code millrace_run_free(millrace_run* run);
+
+/* An option of `millrace run` by its long name, without the hyphens: ("threads", "2"), ("deadline", "16"),
+ * ("at", "100:rotate.degrees=3"), which may be given again; flags take "true" or "false": ("force", "true")
+ * replaces an output that exists. Before the start. */
+MILLRACE_EXPORT millrace_code millrace_run_set(millrace_run* run, const char* name, const char* value);
+
+/* One input and one output, before the start; without any output frames are processed and dropped.
+ * name: as `millrace run` takes it, but for "-". Nothing is opened yet. */
+MILLRACE_EXPORT millrace_code millrace_run_input(millrace_run* run, const char* name);
+MILLRACE_EXPORT millrace_code millrace_run_input_frames(millrace_run* run, const millrace_format* format);
+MILLRACE_EXPORT millrace_code millrace_run_output(millrace_run* run, const char* name);
+MILLRACE_EXPORT millrace_code millrace_run_output_frames(millrace_run* run);
+
+/* What can be known to be wrong beforehand is refused here; what shows later, as a file that is not there, by
+ * the calls below. */
+MILLRACE_EXPORT millrace_code millrace_run_start(millrace_run* run);
+
+/* The format of the frames that come out; waits until the input has been opened. */
+MILLRACE_EXPORT millrace_code millrace_run_output_format(millrace_run* run, millrace_format* format);
+
+/* Gives the run its next frame, which is copied: the memory is the caller's again at once. One thread at a
+ * time. milliseconds: how long to wait for room; below 0: as long as it takes. MILLRACE_AGAIN: there is none;
+ * pull a frame. When the run has ended early, what it ended with; MILLRACE_END where that was no error. */
+MILLRACE_EXPORT millrace_code millrace_run_push(millrace_run* run, const millrace_frame* frame,
+                                                int milliseconds);
+/* No more frames will come. */
+MILLRACE_EXPORT millrace_code millrace_run_end(millrace_run* run);
+/* Copies the next frame that is done to the memory that `frame` points to and sets its timestamp. One thread
+ * at a time. Frames come in the order in which they went in, and one can be had for each that went in,
+ * without pushing more, unless frames-in-flight says otherwise. MILLRACE_END behind the last one; where the
+ * run failed, behind the last that was done, what it failed with. */
+MILLRACE_EXPORT millrace_code millrace_run_pull(millrace_run* run, millrace_frame* frame, int milliseconds);
+
+/* How many frames are done, and how many there will be, where that is known, else -1. */
+MILLRACE_EXPORT millrace_code millrace_run_progress(millrace_run* run, int64_t* frames, int64_t* total);
+
+/* Makes the run end soon. A file that it writes holds what was done until then. */
+MILLRACE_EXPORT millrace_code millrace_run_stop(millrace_run* run);
+
+/* Waits for the end and returns what the run came to. MILLRACE_USAGE where that would wait for ever: frames
+ * are still to be pushed, or to be pulled; after a stop what nobody has pulled is dropped. */
+MILLRACE_EXPORT millrace_code millrace_run_wait(millrace_run* run, int milliseconds);
+
+/* After the end: what the run did, as `millrace run --json` has it, "decisions" among it; and what was tried
+ * and why it was kept or not, for people. Until the run is freed. */
+MILLRACE_EXPORT millrace_code millrace_run_report(millrace_run* run, const char** json);
+MILLRACE_EXPORT millrace_code millrace_run_explanation(millrace_run* run, const char** text);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MILLRACE_H */

@@ -1,0 +1,50 @@
+#include "millrace/api/shared_workplace.h"
+
+#include <atomic>
+#include <mutex>
+#include <unistd.h>
+#include <utility>
+
+namespace millrace::api {
+namespace {
+
+Result<std::shared_ptr<const SharedWorkplace>> make() {
+  auto machine = machine::inspect_machine();
+  if (!machine) return std::unexpected(machine.error());
+  auto shared = std::make_shared<SharedWorkplace>(SharedWorkplace{std::move(*machine), nullptr});
+  auto workplace = run::Workplace::make_shared(shared->machine, shared->machine.usable.worker_limit,
+                                               image::KernelCache(image::default_kernel_cache_folder()));
+  if (!workplace) return std::unexpected(workplace.error());
+  shared->workplace = std::move(*workplace);
+  return shared;
+}
+
+struct Place {
+  pid_t process = getpid();
+  std::mutex mutex;
+  std::weak_ptr<const SharedWorkplace> shared;
+};
+
+// Of this process: a fork has none of the threads, and maybe a mutex that nobody will unlock.
+Place& place_of_this_process() {
+  static std::atomic<Place*> place = new Place;
+  Place* here = place.load(std::memory_order_acquire);
+  if (here->process == getpid()) return *here;
+  auto fresh = std::make_unique<Place>();
+  // acq_rel: who sees the new one sees it made.
+  if (place.compare_exchange_strong(here, fresh.get(), std::memory_order_acq_rel)) return *fresh.release();
+  return *here;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const SharedWorkplace>> shared_workplace() {
+  Place& place = place_of_this_process();
+  const std::scoped_lock lock(place.mutex);
+  if (auto there = place.shared.lock()) return there;
+  auto made = make();
+  if (made) place.shared = *made;
+  return made;
+}
+
+}  // namespace millrace::api
