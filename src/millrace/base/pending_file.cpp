@@ -8,6 +8,8 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 
 namespace millrace {
 namespace {
@@ -19,6 +21,29 @@ constexpr mode_t new_file_mode = 0666;  // less what the umask takes
 
 // By way of /proc: linkat() with the bare descriptor takes a privilege.
 std::string path_of(int descriptor) { return fmt::format("/proc/self/fd/{}", descriptor); }
+
+bool is_the_file_named(int descriptor, const fs::path& name) {
+  struct stat here{};
+  struct stat there{};
+  return fstat(descriptor, &here) == 0 && lstat(name.c_str(), &there) == 0 && here.st_dev == there.st_dev &&
+         here.st_ino == there.st_ino;
+}
+
+// Who makes a file has its lock, which ends with the process however that ends: a temporary file that can be
+// locked is nobody's. False where another process has taken it for that.
+bool lock_as_maker(int descriptor) {
+  // Where there are no locks nothing is taken for abandoned either.
+  return flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+// Whether there was such a file that was nobody's any more.
+bool remove_abandoned(const fs::path& name) {
+  const auto file = Descriptor::owned(::open(name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat status{};
+  return file.is_open() && fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+         status.st_uid == geteuid() && flock(file.get(), LOCK_EX | LOCK_NB) == 0 &&
+         is_the_file_named(file.get(), name) && unlink(name.c_str()) == 0;
+}
 
 // 0 or the error number.
 int link_to(int descriptor, const fs::path& name) {
@@ -38,12 +63,16 @@ std::expected<PendingFile, int> PendingFile::create(const fs::path& target, Pend
     file.descriptor_ =
         Descriptor::owned(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, new_file_mode));
     // Without /proc it could never have a name.
-    if (file.descriptor_.is_open() && access(path_of(file.get()).c_str(), F_OK) == 0) return file;
+    if (file.descriptor_.is_open() && lock_as_maker(file.get()) &&
+        access(path_of(file.get()).c_str(), F_OK) == 0)
+      return file;
   }
   const int error = file.take_temporary_name([&file](const fs::path& name) {
     file.descriptor_ =
         Descriptor::owned(::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, new_file_mode));
-    return file.descriptor_.is_open() ? 0 : errno;
+    if (!file.descriptor_.is_open()) return errno;
+    // Somebody may have looked before it was locked.
+    return lock_as_maker(file.get()) && is_the_file_named(file.get(), name) ? 0 : EEXIST;
   });
   if (error != 0) return std::unexpected(error);
   return file;
@@ -63,9 +92,10 @@ template <class Take> int PendingFile::take_temporary_name(const Take& take) {
   for (int attempt = 0;; ++attempt) {
     // Cut, so that it is not too long for the file system where the target's is not.
     fs::path name =
-        target_.parent_path() / fmt::format(".{}.{}-{}{}", target_.filename().string().substr(0, 200),
-                                            getpid(), attempt, incomplete_suffix);
-    const int error = take(name);
+        target_.parent_path() /
+        fmt::format(".{}.{}{}", target_.filename().string().substr(0, 200), attempt, incomplete_suffix);
+    int error = take(name);
+    if (error == EEXIST && remove_abandoned(name)) error = take(name);
     if (error == 0) temporary_ = std::move(name);
     if (error != EEXIST) return error;
   }

@@ -13,7 +13,8 @@ namespace millrace {
 // How an incomplete file is kept in the folder of its target.
 enum class Pending {
   unnamed,  // without a name where the file system can (O_TMPFILE): even SIGKILL leaves nothing; else named
-  named,    // as ".NAME.PID-N.part", which SIGKILL leaves behind
+  // As ".NAME.N.part", which SIGKILL leaves behind until a file for the same target is made again.
+  named,
 };
 
 // Open for reading and writing. Without publish() nothing of it is left.
@@ -45,7 +46,8 @@ class PendingFile {
 
  private:
   explicit PendingFile(std::filesystem::path target) : target_(std::move(target)) {}
-  // Takes the first name that is free, for which take() then gives 0; else the error number.
+  // Takes the first name that is free, or nobody's any more, for which take() then gives 0; else the error
+  // number.
   template <class Take> [[nodiscard]] int take_temporary_name(const Take& take);
   void drop_temporary_name();
   // 0 or the error number; EEXIST where the name is not free.

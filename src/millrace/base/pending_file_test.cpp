@@ -115,6 +115,34 @@ TEST_P(PendingFiles, CanHaveTheLongestNameThereIs) {
   EXPECT_EQ(content_of(target_), "");
 }
 
+// What was left by one that was killed goes when the same is made again, and nothing of those at work does.
+TEST_P(PendingFiles, OfAProcessThatWasKilledDoNotStayForEver) {
+  const PendingFile at_work = create();
+  const std::size_t own = folder_.entries();
+  for (int round = 0; round < 3; ++round) {
+    const auto ready = make_pipe();
+    ASSERT_TRUE(ready);
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      const auto file = PendingFile::create(target_, GetParam());
+      if (!file || write(ready->write_end.get(), "x", 1) != 1) _exit(1);
+      pause();
+      _exit(0);
+    }
+    char word = 0;
+    ASSERT_EQ(read(ready->read_end.get(), &word, 1), 1);
+    kill(child, SIGKILL);
+    ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  }
+  EXPECT_LE(folder_.entries(), own + 1);
+  PendingFile file = create();
+  write_text(file, "new");
+  EXPECT_EQ(file.publish(false), 0);
+  EXPECT_EQ(content_of(target_), "new");
+  EXPECT_EQ(folder_.entries(), own + 1) << "the target, and what is still at work";
+}
+
 INSTANTIATE_TEST_SUITE_P(BothWays, PendingFiles, testing::Values(Pending::unnamed, Pending::named),
                          [](const auto& test) {
                            return test.param == Pending::unnamed ? "Unnamed" : "Named";

@@ -47,8 +47,10 @@ int run_guarded(std::string_view program, const std::function<int()>& work) noex
   } catch (const std::system_error& error) {
     // Nothing else in the house tells of these by an exception.
     if (error.code() == std::errc::resource_unavailable_try_again)
-      return failed(program,
-                    "no thread can be made; raise the limit of processes (ulimit -u, the container's)");
+      return failed(
+          program,
+          "no thread can be made; raise the limit of processes, or of memory (ulimit -u, ulimit -v, the "
+          "container's)");
     if (error.code() == std::errc::operation_not_permitted)
       return failed(program, "no thread may be made here; let the filter of system calls allow clone3, or "
                              "refuse it as unknown (ENOSYS)");

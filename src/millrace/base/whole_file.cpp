@@ -43,9 +43,10 @@ Result<std::optional<std::vector<std::byte>>> read_regular_file(const std::strin
   return bytes;
 }
 
-Result<std::string> read_text(const std::string& path, std::size_t most_bytes, const InputAdvice& advice) {
+Result<std::string> read_text(const std::string& path, std::size_t most_bytes, const InputAdvice& advice,
+                              const std::stop_token& stop) {
   constexpr std::size_t step = 1 << 16;
-  const auto file = InputFile::open(path, advice);
+  const auto file = InputFile::open(path, advice, stop);
   if (!file) return std::unexpected(file.error());
   std::string text;
   for (;;) {

@@ -26,6 +26,8 @@ bool is_valid(const FrameFormat& format) {
          format.rate_numerator > 0 && format.rate_denominator > 0;
 }
 
+bool is_y4m(std::string_view output) { return output == "-" || output.ends_with(".y4m"); }
+
 std::optional<Container> container_of(std::string_view output) {
   if (output.ends_with(".mp4")) return Container::mp4;
   if (output.ends_with(".mkv")) return Container::mkv;
@@ -36,21 +38,26 @@ std::optional<Container> container_of(std::string_view output) {
 
 bool is_coded_output(std::string_view output) { return container_of(output).has_value(); }
 
+Status check_output_kind(std::string_view output, VideoCodec codec) {
+  if (output == "null" || is_coded_output(output)) return {};
+  if (!is_y4m(output))
+    return usage_error(
+        "{}: no kind of output that can be written; use a name that ends in .mp4, .mkv or .y4m, "
+        "'-' for y4m on standard output, or 'null'",
+        output.empty() ? "''" : output);
+  if (codec != VideoCodec::automatic)
+    return usage_error("{}: y4m is uncompressed and has no codec; leave the codec out or use .mkv", output);
+  return {};
+}
+
 Result<std::unique_ptr<FrameWriter>> open_writer(std::string_view output, const FrameFormat& format,
                                                  const WriterOptions& options) {
   if (!is_valid(format))
     return usage_error("{}: {} at {}/{} frames a second cannot be written", output, to_string(format),
                        format.rate_numerator, format.rate_denominator);
+  if (Status kind = check_output_kind(output, options.codec); !kind) return std::unexpected(kind.error());
   if (output == "null") return std::make_unique<NullWriter>();
-  const bool y4m = output == "-" || output.ends_with(".y4m");
   const std::optional<Container> container = container_of(output);
-  if (!y4m && !container)
-    return usage_error(
-        "{}: no kind of output that can be written; use a name that ends in .mp4, .mkv or .y4m, "
-        "'-' for y4m on standard output, or 'null'",
-        output.empty() ? "''" : output);
-  if (y4m && options.codec != VideoCodec::automatic)
-    return usage_error("{}: y4m is uncompressed and has no codec; leave the codec out or use .mkv", output);
 
   // Everything that can be refused is refused before a file is made.
   EncoderChoice choice;
@@ -63,7 +70,7 @@ Result<std::unique_ptr<FrameWriter>> open_writer(std::string_view output, const 
   Result<std::unique_ptr<OutputFile>> file = OutputFile::open(
       output, {.overwrite = options.overwrite, .durable = false, .stop_ends_writes = false}, options.stop);
   if (!file) return std::unexpected(std::move(file.error()));
-  if (y4m) return open_y4m_writer(*std::move(file), format);
+  if (is_y4m(output)) return open_y4m_writer(*std::move(file), format);
   return open_ffmpeg_writer(*std::move(file), format, choice, options);
 }
 

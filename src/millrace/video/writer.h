@@ -20,6 +20,9 @@ namespace millrace::video {
 [[nodiscard]] Result<std::unique_ptr<FrameWriter>>
 open_writer(std::string_view output, const FrameFormat& format, const WriterOptions& options = {});
 
+// The usage errors of open_writer() that do not depend on the format, for those who open it much later.
+[[nodiscard]] Status check_output_kind(std::string_view output, VideoCodec codec);
+
 // Whether writing to an output of this name means encoding.
 [[nodiscard]] bool is_coded_output(std::string_view output);
 

@@ -1,4 +1,5 @@
 #include "millrace/base/output_file.h"
+#include "millrace/video/ffmpeg/codec_versions.h"
 #include "millrace/video/video_testing.h"
 #include "millrace/video/writer.h"
 #include "millrace/video/y4m/y4m_writer.h"
@@ -490,6 +491,14 @@ TEST(NullWriter, CountsFrames) {
     ASSERT_TRUE((*writer)->write(one_frame("test:64x48@1")));
   ASSERT_TRUE((*writer)->finish());
   EXPECT_EQ((*writer)->frames_written(), 7);
+}
+
+TEST(CodecVersions, NameWhatMakesAFileWhatItIs) {
+  const std::string versions = codec_versions();
+  EXPECT_THAT(versions, ::testing::HasSubstr("FFmpeg "));
+  EXPECT_THAT(versions, ::testing::ContainsRegex("libavcodec [0-9]+\\.[0-9]+\\.[0-9]+, "));
+  EXPECT_THAT(versions, ::testing::ContainsRegex("libx264\\.so\\.[0-9]+ [0-9a-f]+"));
+  EXPECT_EQ(versions.find('\n'), std::string::npos);
 }
 
 }  // namespace

@@ -232,9 +232,9 @@ Result<Pipeline> parse_pipeline_toml(std::string_view text, std::string_view fil
   }
 }
 
-Result<Pipeline> read_pipeline_toml(const std::string& path) {
+Result<Pipeline> read_pipeline_toml(const std::string& path, const std::stop_token& stop) {
   const auto text =
-      read_text(path, max_pipeline_file, {.missing = "give a .toml file, a preset or a pipeline"});
+      read_text(path, max_pipeline_file, {.missing = "give a .toml file, a preset or a pipeline"}, stop);
   if (!text) return std::unexpected(text.error());
   return parse_pipeline_toml(*text, path);
 }

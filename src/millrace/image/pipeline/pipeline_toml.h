@@ -37,6 +37,7 @@
 #include "millrace/image/pipeline/pipeline.h"
 
 #include <cstddef>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -48,8 +49,9 @@ inline constexpr std::size_t max_pipeline_file = std::size_t{1} << 20;  // bytes
 // that begins with the place: "edges.toml:12: ...". Pure; safe from any thread.
 [[nodiscard]] Result<Pipeline> parse_pipeline_toml(std::string_view text, std::string_view file_name);
 
-// The same from a file. A file that cannot be read is a usage error that says why.
-[[nodiscard]] Result<Pipeline> read_pipeline_toml(const std::string& path);
+// The same from a file or pipe. A file that cannot be read is a usage error that says why; interrupted where
+// a wait for a pipe is stopped.
+[[nodiscard]] Result<Pipeline> read_pipeline_toml(const std::string& path, const std::stop_token& stop = {});
 
 // The text of a TOML file that reads back as an equal pipeline. Needs canonical order.
 [[nodiscard]] std::string to_toml(const Pipeline& pipeline);

@@ -25,14 +25,14 @@ constexpr std::array<Preset, 7> paper_pipelines{{
 
 std::span<const Preset> presets() { return paper_pipelines; }
 
-Result<Pipeline> load_pipeline(std::string_view argument) {
+Result<Pipeline> load_pipeline(std::string_view argument, const std::stop_token& stop) {
   if (argument.starts_with('@')) {
     const auto* const preset = std::ranges::find(paper_pipelines, argument, &Preset::name);
     if (preset != paper_pipelines.end()) return parse_pipeline(preset->text);
     return usage_error("unknown preset {}; the presets are {} to {}, each of which stands alone",
                        in_quotes(argument), paper_pipelines.front().name, paper_pipelines.back().name);
   }
-  if (argument.ends_with(".toml")) return read_pipeline_toml(std::string(argument));
+  if (argument.ends_with(".toml")) return read_pipeline_toml(std::string(argument), stop);
   return parse_pipeline(argument);
 }
 

@@ -5,6 +5,7 @@
 #include "millrace/image/pipeline/pipeline.h"
 
 #include <span>
+#include <stop_token>
 #include <string_view>
 
 namespace millrace::image {
@@ -19,7 +20,7 @@ struct Preset {
 
 // The pipeline that a command line argument means: a preset where it begins with '@', a TOML file where it
 // ends in ".toml" (pipeline_toml.h), else text in the pipeline language. Usage errors, one line each. Reads
-// that file and nothing else; safe from any thread.
-[[nodiscard]] Result<Pipeline> load_pipeline(std::string_view argument);
+// that file and nothing else, interrupted where a wait for it is stopped; safe from any thread.
+[[nodiscard]] Result<Pipeline> load_pipeline(std::string_view argument, const std::stop_token& stop = {});
 
 }  // namespace millrace::image

@@ -1,0 +1,33 @@
+#include "millrace/video/ffmpeg/codec_versions.h"
+
+#include "millrace/base/loaded_object.h"
+
+#include <fmt/format.h>
+
+extern "C" {
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+#include <libavutil/avutil.h>
+#include <libswscale/swscale.h>
+}
+
+namespace millrace::video {
+namespace {
+
+std::string version_text(unsigned version) {
+  return fmt::format("{}.{}.{}", AV_VERSION_MAJOR(version), AV_VERSION_MINOR(version),
+                     AV_VERSION_MICRO(version));
+}
+
+}  // namespace
+
+std::string codec_versions() {
+  // It has no function that tells its version.
+  const auto x264 = loaded_object_named("libx264.");
+  return fmt::format("FFmpeg {}, libavcodec {}, libavformat {}, libswscale {}, {}", av_version_info(),
+                     version_text(avcodec_version()), version_text(avformat_version()),
+                     version_text(swscale_version()),
+                     x264 ? fmt::format("{} {}", x264->file, x264->build_id) : "no libx264");
+}
+
+}  // namespace millrace::video
