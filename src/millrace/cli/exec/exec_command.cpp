@@ -98,10 +98,8 @@ Result<std::optional<int>> execute(const ExecOptions& options) {
   if (options.profiles && !settings->policy) {
     const auto path = tuning::default_profile_path();
     if (path) {
-      // A program that is to start waits for nobody.
-      tuning::ProfileLimits limits;
-      if (!options.learn) limits.patience_ms = 50;
-      store = tuning::ProfileStore::open(*path, limits);
+      // A program that is to start waits for nobody; what took minutes to learn is worth some seconds.
+      store = tuning::ProfileStore::open(*path, {.patience_ms = options.learn ? 5000 : 50});
       if (!store.warning().empty() && !options.quiet) print_error("millrace", store.warning());
       settings->profiles = &store;
     }

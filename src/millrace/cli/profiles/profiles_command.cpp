@@ -15,9 +15,11 @@ namespace {
 Result<tuning::ProfileStore> open_store() {
   const auto path = tuning::default_profile_path();
   if (!path) return std::unexpected(path.error());
-  tuning::ProfileStore store = tuning::ProfileStore::open(*path);
-  if (!store.usable()) return failure("{}", store.warning());
-  if (!store.warning().empty()) print_error("millrace", store.warning());
+  // Whoever asks for the profiles themselves waits for them.
+  constexpr int patience_ms = 3000;
+  tuning::ProfileStore store = tuning::ProfileStore::open(*path, {.patience_ms = patience_ms});
+  if (!store.usable()) return failure("{}", store.trouble());
+  if (!store.trouble().empty()) print_error("millrace", store.trouble());
   return store;
 }
 

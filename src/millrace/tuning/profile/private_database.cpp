@@ -2,7 +2,9 @@
 
 #include "millrace/base/cache_folder.h"
 #include "millrace/base/descriptor.h"
+#include "millrace/base/system_reason.h"
 
+#include <cerrno>
 #include <fcntl.h>
 #include <tuple>
 #include <unistd.h>
@@ -19,12 +21,23 @@ std::string foreign(const std::filesystem::path& path, uid_t owner) {
   return fmt::format("'{}' belongs to user {}, not to user {}", path.string(), owner, geteuid());
 }
 
+std::string why_there_is_no(const std::filesystem::path& folder) {
+  struct stat status{};
+  std::filesystem::path there = folder;
+  while (stat(there.c_str(), &status) != 0 && there.has_relative_path())
+    there = there.parent_path();
+  if (!S_ISDIR(status.st_mode)) return fmt::format("'{}' is no folder", there.string());
+  if (access(there.c_str(), W_OK | X_OK) != 0)
+    return fmt::format("there is no folder '{}', and none can be made ({})", folder.string(),
+                       system_reason(errno));
+  return fmt::format("there is no folder '{}', and none is made in another user's", folder.string());
+}
+
 }  // namespace
 
 std::string keep_private(const std::filesystem::path& database) {
   const std::filesystem::path path = database.parent_path();
-  if (!make_private_folder(path))
-    return fmt::format("there is no folder '{}', and none is made in another user's", path.string());
+  if (!make_private_folder(path)) return why_there_is_no(path);
   const auto folder = Descriptor::owned(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat status{};
   if (!folder.is_open() || fstat(folder.get(), &status) != 0) return "";

@@ -12,14 +12,15 @@ namespace millrace::tuning {
 // saved and being loaded are uses.
 struct ProfileLimits {
   int profiles = 500;
-  std::int64_t bytes = std::int64_t{4}
-                       << 20;  // of keys and values; the latest profile is kept whatever its size
+  // Of keys and values; the latest profile is kept whatever its size.
+  std::int64_t bytes = std::int64_t{4} << 20;
   int unused_days = 180;
   // Of keys that differ in their field "build" alone: a program that is built again and again leaves a
   // profile that nobody will ask for with every build.
   int builds = 2;
-  // How long to wait for another process that uses the file.
-  int patience_ms = 5000;
+  // How long to wait for another process that keeps the file locked. Whoever has waited so long once waits no
+  // more.
+  int patience_ms = 200;
 };
 
 // Deletes the profiles beyond the limits; never the one whose key has the text `kept`. For a connection to a

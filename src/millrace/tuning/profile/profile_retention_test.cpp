@@ -210,7 +210,7 @@ TEST_F(ProfileRetentionTest, ManyProcessesMayMigrateAndForgetAtOnce) {
   for (int p = 0; p < processes; ++p) {
     const pid_t child = ::fork();
     if (child == 0) {
-      ProfileStore store = ProfileStore::open(path_, {.profiles = 7});
+      ProfileStore store = ProfileStore::open(path_, {.profiles = 7, .patience_ms = 20'000});
       if (!store.warning().empty()) ::_exit(1);
       for (int i = 0; i < each; ++i)
         if (!store.save(key(fmt::format("{} {}", p, i)), profile(20'000))) ::_exit(2);

@@ -1,19 +1,21 @@
 #include "millrace/tuning/profile/profile_store.h"
 
 #include "millrace/base/cache_folder.h"
+#include "millrace/base/descriptor.h"
+#include "millrace/base/file_lock.h"
 #include "millrace/base/system_reason.h"
 #include "millrace/tuning/profile/private_database.h"
 #include "millrace/tuning/profile/sqlite_statement.h"
 
 #include <cerrno>
+#include <chrono>
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <tuple>
-#include <unistd.h>
 #include <utility>
 
 #include <nlohmann/json.hpp>
-#include <sys/file.h>
+#include <sys/stat.h>
 
 namespace millrace::tuning {
 namespace {
@@ -23,6 +25,16 @@ namespace fs = std::filesystem;
 constexpr int schema_version = 2;
 
 bool damaged(int code) { return code == SQLITE_NOTADB || code == SQLITE_CORRUPT; }
+
+bool locked(int code) { return code == SQLITE_BUSY || code == SQLITE_LOCKED; }
+
+// The connection knows more of its latest error than the number says, and nothing of an earlier one: a
+// rollback, for one, has come between.
+std::string reason_of(int code, sqlite3* database) {
+  if (locked(code)) return "another process keeps the file locked";
+  return database != nullptr && sqlite3_errcode(database) == code ? sqlite3_errmsg(database)
+                                                                  : sqlite3_errstr(code);
+}
 
 int execute(sqlite3* database, const char* sql) {
   return sqlite3_exec(database, sql, nullptr, nullptr, nullptr);
@@ -88,25 +100,6 @@ ProfileKey parse_key(const std::string& text) {
   return key;
 }
 
-// An exclusive lock on a file of its own, held while it lives.
-class FileLock {
- public:
-  explicit FileLock(const fs::path& path)
-      : descriptor_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
-    held_ = descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX) == 0;
-  }
-  ~FileLock() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  FileLock(const FileLock&) = delete;
-  FileLock& operator=(const FileLock&) = delete;
-  [[nodiscard]] bool held() const { return held_; }
-
- private:
-  int descriptor_;
-  bool held_ = false;
-};
-
 fs::path with_suffix(fs::path path, const std::string& suffix) { return path += suffix; }
 
 }  // namespace
@@ -125,7 +118,7 @@ ProfileStore ProfileStore::open(const fs::path& path, const ProfileLimits& limit
   store.path_ = path;
   store.limits_ = limits;
   if (const std::string reason = keep_private(path); !reason.empty()) {
-    store.warning_ = fmt::format("no profiles: {}; going on without", reason);
+    store.trouble_ = fmt::format("no profiles: {}", reason);
     return store;
   }
   if (store.try_open() == Opened::damaged && !store.replace_damaged()) store.database_.reset();
@@ -134,10 +127,8 @@ ProfileStore ProfileStore::open(const fs::path& path, const ProfileLimits& limit
 
 ProfileStore::Opened ProfileStore::try_open() {
   const auto fail = [&](int code) {
-    if (!damaged(code)) {
-      warning_ = fmt::format("no profiles in '{}': {}; going on without", path_.string(),
-                             database_ ? sqlite3_errmsg(database_.get()) : sqlite3_errstr(code));
-    }
+    if (!damaged(code))
+      trouble_ = fmt::format("no profiles in '{}': {}", path_.string(), reason_of(code, database_.get()));
     database_.reset();
     return damaged(code) ? Opened::damaged : Opened::unusable;
   };
@@ -155,8 +146,8 @@ ProfileStore::Opened ProfileStore::try_open() {
     version = static_cast<int>(statement.number(0));
   }
   if (version > schema_version) {
-    warning_ = fmt::format("no profiles from '{}': it is of version {}, later than {}; going on without",
-                           path_.string(), version, schema_version);
+    trouble_ = fmt::format("no profiles from '{}': it is of version {}, later than {}", path_.string(),
+                           version, schema_version);
     database_.reset();
     return Opened::unusable;
   }
@@ -176,8 +167,11 @@ ProfileStore::Opened ProfileStore::try_open() {
 
 // Under a lock, and only if it is still damaged then: another process may have replaced it meanwhile.
 bool ProfileStore::replace_damaged() {
-  const FileLock lock(with_suffix(path_, ".lock"));
-  if (lock.held()) {
+  const auto file = Descriptor::owned(
+      ::open(with_suffix(path_, ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  int refused =
+      file.is_open() ? lock_byte(file.get(), 0, std::chrono::milliseconds(limits_.patience_ms)) : errno;
+  if (refused == 0) {
     const Opened again = try_open();
     if (again != Opened::damaged) return again == Opened::ready;
     for (int number = 1; number < 1000; ++number) {
@@ -185,25 +179,32 @@ bool ProfileStore::replace_damaged() {
       std::error_code error;
       if (fs::exists(aside, error)) continue;
       fs::rename(path_, aside, error);
+      refused = error.value();
       if (error) break;
       // A log belongs to the file it was written for: left here it would be played back into the new one.
       for (const char* log : {"-journal", "-wal", "-shm"}) {
         fs::rename(with_suffix(path_, log), with_suffix(aside, log), error);
       }
       if (try_open() != Opened::ready) return false;
-      warning_ = fmt::format("the profiles in '{}' were damaged: moved to '{}', starting afresh",
+      trouble_ = fmt::format("the profiles in '{}' were damaged: moved to '{}', starting afresh",
                              path_.string(), aside.string());
       return true;
     }
   }
-  warning_ = fmt::format(
-      "the profiles in '{}' are damaged and cannot be moved aside: {}; delete the file. Going on without",
-      path_.string(), system_reason(errno));
+  trouble_ = fmt::format("the profiles in '{}' are damaged and cannot be moved aside ({}); delete the file",
+                         path_.string(), system_reason(refused));
   return false;
 }
 
-std::unexpected<Error> ProfileStore::broken() const {
-  return failure("profiles in '{}': {}", path_.string(), sqlite3_errmsg(database_.get()));
+std::string ProfileStore::warning() const {
+  return usable() || trouble_.empty() ? trouble_ : trouble_ + "; going on without";
+}
+
+// Of the statement that was run last.
+std::unexpected<Error> ProfileStore::broken() {
+  const int code = sqlite3_errcode(database_.get());
+  if (locked(code)) locked_out_ = true;
+  return failure("profiles in '{}': {}", path_.string(), reason_of(code, database_.get()));
 }
 
 Result<std::optional<Profile>> ProfileStore::load(const ProfileKey& key) {

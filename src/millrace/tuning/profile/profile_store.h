@@ -27,26 +27,29 @@ struct StoredProfile {
 };
 
 // Every save is one transaction: a process killed in the middle of it leaves the profiles as they were.
-// Others wait for each other (ProfileLimits::patience_ms). The store is bounded (ProfileLimits), and so is
-// its file: what is deleted gives its space back.
+// They wait for each other, but not for long (ProfileLimits::patience_ms): a store that another process keeps
+// locked is unusable from then on. The store is bounded (ProfileLimits), and so is its file: what is deleted
+// gives its space back.
 //
 // A profile is a help, never a need: where there is no store to be had (a directory that may not be written,
-// a file of a later version), it is empty, keeps nothing and says why once, in warning().
+// a file of a later version), it is empty, keeps nothing and says why in trouble().
 //
 // Used by one thread. Do not carry it over a fork.
 class ProfileStore {
  public:
   // Makes directory and file where they are missing, for this user alone, and uses no other user's; brings a
   // file of an earlier version up to date. A file that is damaged is moved aside, to NAME.damaged-1 or the
-  // next number that is free, and a new one begun; warning() tells of it.
+  // next number that is free, and a new one begun; trouble() tells of it.
   [[nodiscard]] static ProfileStore open(const std::filesystem::path& path, const ProfileLimits& limits = {});
 
   // What went wrong on opening, in one line for a person; empty: nothing.
-  [[nodiscard]] const std::string& warning() const { return warning_; }
-  [[nodiscard]] bool usable() const { return database_ != nullptr; }
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  // The same for whoever does as well without profiles, and says so.
+  [[nodiscard]] std::string warning() const;
+  [[nodiscard]] bool usable() const { return database_ != nullptr && !locked_out_; }
 
-  // Nothing where there is none, or none that this version can read. Failure where the file cannot be read.
-  // Counts as a use of the profile.
+  // Nothing where there is none, or none that this version can read. Failure where the file cannot be read,
+  // or is locked for too long. Counts as a use of the profile.
   [[nodiscard]] Result<std::optional<Profile>> load(const ProfileKey& key);
   // In the place of an earlier one of the same key. Forgets others that are beyond the limits. Does nothing
   // on a store that is not usable.
@@ -65,12 +68,13 @@ class ProfileStore {
   enum class Opened { ready, damaged, unusable };
   [[nodiscard]] Opened try_open();
   [[nodiscard]] bool replace_damaged();
-  [[nodiscard]] std::unexpected<Error> broken() const;
+  [[nodiscard]] std::unexpected<Error> broken();
 
   std::filesystem::path path_;
   ProfileLimits limits_;
   Database database_;
-  std::string warning_;
+  std::string trouble_;
+  bool locked_out_ = false;
 };
 
 }  // namespace millrace::tuning

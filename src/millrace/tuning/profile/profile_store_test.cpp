@@ -1,7 +1,9 @@
+#include "millrace/base/clock.h"
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/tuning/profile/profile_store.h"
 
 #include <csignal>
+#include <cstdio>
 #include <fstream>
 #include <sqlite3.h>
 #include <unistd.h>
@@ -15,7 +17,9 @@ namespace millrace::tuning {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class ProfileStoreTest : public ::testing::Test {
  protected:
@@ -46,6 +50,9 @@ class ProfileStoreTest : public ::testing::Test {
     }
     return child;
   }
+
+  // Of tests in which many want the file at once, on a machine that may be busy.
+  static constexpr ProfileLimits patient{.patience_ms = 20'000};
 
   TemporaryFolder folder_;
   fs::path path_ = folder_.path() / "cache" / "profiles.db";
@@ -94,7 +101,7 @@ TEST_F(ProfileStoreTest, ManyProcessesMayWriteAtOnce) {
   std::vector<pid_t> children;
   for (int p = 0; p < processes; ++p) {
     children.push_back(in_process([&] {
-      ProfileStore store = ProfileStore::open(path_);
+      ProfileStore store = ProfileStore::open(path_, patient);
       for (int i = 0; i < each; ++i) {
         if (!store.save(key(p * each + i), profile(i)) || !store.save(key(-1), profile(p))) ::_exit(1);
       }
@@ -106,7 +113,7 @@ TEST_F(ProfileStoreTest, ManyProcessesMayWriteAtOnce) {
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
   }
-  ProfileStore store = ProfileStore::open(path_);
+  ProfileStore store = ProfileStore::open(path_, patient);
   EXPECT_EQ(store.list()->size(), static_cast<std::size_t>(processes * each + 1));
   for (int i = 0; i < processes * each; ++i)
     EXPECT_EQ(load(store, i), profile(i % each));
@@ -114,19 +121,19 @@ TEST_F(ProfileStoreTest, ManyProcessesMayWriteAtOnce) {
 
 TEST_F(ProfileStoreTest, AWriterKilledAtAnyMomentLeavesAReadableStore) {
   {
-    ProfileStore store = ProfileStore::open(path_);
+    ProfileStore store = ProfileStore::open(path_, patient);
     EXPECT_TRUE(store.save(key(-1), profile(7)));
   }
   for (int round = 0; round < 25; ++round) {
     const pid_t child = in_process([&] {
-      ProfileStore store = ProfileStore::open(path_);
+      ProfileStore store = ProfileStore::open(path_, patient);
       for (int i = 0;; ++i)
         static_cast<void>(store.save(key(i % 40), profile(i)));
     });
     ::usleep(static_cast<useconds_t>(2000 + 1370 * round));
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
-    ProfileStore store = ProfileStore::open(path_);
+    ProfileStore store = ProfileStore::open(path_, patient);
     ASSERT_EQ(store.warning(), "");
     EXPECT_EQ(load(store, -1), profile(7));
     const auto stored = store.list();
@@ -176,7 +183,7 @@ TEST_F(ProfileStoreTest, ManyProcessesThatFindADamagedFileAgreeOnOneFreshOne) {
   std::vector<pid_t> children;
   for (int p = 0; p < processes; ++p) {
     children.push_back(in_process([&] {
-      ProfileStore store = ProfileStore::open(path_);
+      ProfileStore store = ProfileStore::open(path_, patient);
       if (!store.usable() || !store.save(key(p), profile(p))) ::_exit(1);
     }));
   }
@@ -185,7 +192,7 @@ TEST_F(ProfileStoreTest, ManyProcessesThatFindADamagedFileAgreeOnOneFreshOne) {
     ::waitpid(child, &status, 0);
     EXPECT_EQ(status, 0);
   }
-  ProfileStore store = ProfileStore::open(path_);
+  ProfileStore store = ProfileStore::open(path_, patient);
   EXPECT_EQ(store.list()->size(), static_cast<std::size_t>(processes));
   EXPECT_FALSE(fs::exists(path_.string() + ".damaged-2"));
 }
@@ -219,12 +226,82 @@ TEST_F(ProfileStoreTest, AProfileOfAnotherVersionIsIgnoredListedAndReplaced) {
 TEST_F(ProfileStoreTest, WithoutAPlaceToWriteItWarnsOnceAndKeepsNothing) {
   std::ofstream(folder_ / "file") << "in the way of a directory";
   ProfileStore store = ProfileStore::open(folder_ / "file/profiles.db");
-  EXPECT_THAT(store.warning(), HasSubstr("going on without"));
+  EXPECT_THAT(store.trouble(), HasSubstr("file' is no folder"));
+  EXPECT_THAT(store.trouble(), Not(HasSubstr("going on")));
+  EXPECT_EQ(store.warning(), store.trouble() + "; going on without");
   EXPECT_FALSE(store.usable());
   EXPECT_TRUE(store.save(key(1), profile(1)));
   EXPECT_EQ(load(store, 1), Profile{});
   EXPECT_TRUE(store.list()->empty());
   EXPECT_EQ(*store.clear(), 0);
+}
+
+// Locks the file as another process would.
+class Locked {
+ public:
+  Locked(const fs::path& path, const char* how) {
+    sqlite3_open(path.c_str(), &database_);
+    EXPECT_EQ(sqlite3_exec(database_, how, nullptr, nullptr, nullptr), SQLITE_OK);
+  }
+  ~Locked() { sqlite3_close(database_); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  sqlite3* database_ = nullptr;
+};
+
+TEST_F(ProfileStoreTest, WhoeverFindsItLockedGoesOnSoonAndWaitsOnceOnly) {
+  constexpr std::int64_t far_too_long = 2'000'000'000;
+  EXPECT_TRUE(ProfileStore::open(path_).save(key(1), profile(1)));
+  ProfileStore store = ProfileStore::open(path_);
+  const Locked other(path_, "BEGIN IMMEDIATE");
+  EXPECT_EQ(load(store, 1), profile(1)) << "readers pass";
+  const std::int64_t start = now_ns();
+  const Status saved = store.save(key(1), profile(2));
+  ASSERT_FALSE(saved);
+  EXPECT_THAT(saved.error().message, AllOf(HasSubstr("profiles.db"), HasSubstr("locked")));
+  for (int i = 0; i < 100; ++i)
+    EXPECT_TRUE(store.save(key(i), profile(2)));
+  EXPECT_LT(now_ns() - start, far_too_long);
+  EXPECT_FALSE(store.usable());
+}
+
+TEST_F(ProfileStoreTest, OneThatIsLockedFromTheBeginningIsSaidToBe) {
+  constexpr std::int64_t far_too_long = 2'000'000'000;
+  fs::create_directories(path_.parent_path());
+  const Locked other(path_, "CREATE TABLE t (x); BEGIN EXCLUSIVE");
+  const std::int64_t start = now_ns();
+  ProfileStore store = ProfileStore::open(path_);
+  EXPECT_FALSE(store.usable());
+  EXPECT_THAT(store.trouble(), AllOf(HasSubstr("profiles.db"), HasSubstr("another process")));
+  EXPECT_LT(now_ns() - start, far_too_long);
+}
+
+// Root may write where the mode says that nobody may; so the store is opened as somebody else.
+TEST_F(ProfileStoreTest, WhyAFileThatCannotBeWrittenIsOfNoUseIsSaid) {
+  constexpr uid_t nobody = 65534;
+  const bool root = ::geteuid() == 0;
+  fs::create_directories(path_.parent_path());
+  execute("CREATE TABLE t (x)");
+  if (root) {
+    ASSERT_EQ(::chmod(folder_.path().c_str(), 0755), 0);
+    ASSERT_EQ(::chown(path_.c_str(), nobody, nobody), 0);
+    ASSERT_EQ(::chown(path_.parent_path().c_str(), nobody, nobody), 0);
+  }
+  ASSERT_EQ(::chmod(path_.c_str(), 0400), 0);
+  ASSERT_EQ(::chmod(path_.parent_path().c_str(), 0500), 0);
+  const pid_t child = in_process([&] {
+    if (root && ::setresuid(nobody, nobody, nobody) != 0) ::_exit(9);
+    const ProfileStore store = ProfileStore::open(path_);
+    std::fputs((store.trouble() + "\n").c_str(), stderr);
+    if (store.usable()) ::_exit(1);
+    if (store.trouble().find("readonly") == std::string::npos) ::_exit(2);
+  });
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  ::chmod(path_.parent_path().c_str(), 0700);
 }
 
 TEST(Profile, SurvivesItsOwnText) {

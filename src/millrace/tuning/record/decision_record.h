@@ -49,7 +49,8 @@ struct Event {
   double time = 0;  // of the stream, seconds on the observations' clock
   int candidate = -1;
   int against = -1;  // the incumbent at that time; -1: none
-  // That the candidate ran in this trial; declined: that are left of the stream, below 0: nobody knows.
+  // Those that the candidate ran in this trial; declined: those left of the stream, below 0 where nobody
+  // knows.
   std::int64_t frames = 0;
   double cost = 0;   // the trial's typical cost of the candidate: seconds, or the deadline objective's number
   double ratio = 1;  // estimate

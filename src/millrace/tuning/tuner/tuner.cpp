@@ -23,8 +23,8 @@ constexpr double incumbents_share = 0.35;
 constexpr double full_grant_change = 0.3;  // log change from which on an alarm is granted the whole opening
 constexpr double context_deviation = 0.4;
 constexpr double alarm_memory = 60;  // seconds after which a fruitless alarm is forgotten
-constexpr double fruitful_gain =
-    0.05;  // log ratio, beyond doubt, of a promotion that justifies the alarm before
+// Log ratio, beyond doubt, of a promotion that justifies the alarm before.
+constexpr double fruitful_gain = 0.05;
 
 constexpr double reinvested_gain = 0.25;  // log ratio from which on a promotion is granted the whole opening
 

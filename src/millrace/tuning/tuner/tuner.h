@@ -250,10 +250,13 @@ class Tuner {
   bool funded_ = false;             // the first trials of a stream whose end is known
   bool from_profile_ = false;       // what the profile says runs, and is only verified
   double verification_frames_ = 0;  // that may be given to others meanwhile
-  double overrun_ = 0;           // seconds that a trial typically loses beyond what is expected of its frames
-  double spent_before_ = 0;      // the trial that is going on or was the last, whose loss was
-  double expected_before_ = -1;  // expected to be this; below 0: it is settled
-  Choice declined_;              // the best of what does not pay, of the last look
+  // Seconds that a trial typically loses beyond what is expected of its frames.
+  double overrun_ = 0;
+  // Of the trial that goes on, or was the last: what had been spent before it, and what it was expected to
+  // lose, below 0 where that is settled.
+  double spent_before_ = 0;
+  double expected_before_ = -1;
+  Choice declined_;  // the best of what does not pay, of the last look
   bool decline_told_ = false;
 
   Choice choice_;           // waits for credit
