@@ -7,7 +7,7 @@ PROGRAM := build/release/src/millrace/cli/millrace
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build install demo test bench-image bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-whole bench-batch bench-ablation bench-study attack-exec attack-run lint clean
+.PHONY: help setup configure build install demo test bench-image bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-whole bench-batch bench-ablation bench-study attack-exec attack-run attack-batch lint clean
 
 help:
 	@echo 'make demo         set up, build, find the edges of a video: CLIP=path, or a generated one'
@@ -29,6 +29,7 @@ help:
 	@echo 'make bench-units  how well kinds of threads are told apart by what they use, and what watching costs; UNITS=options'
 	@echo 'make attack-exec  try to make programs end differently under millrace exec; ATTACK=options'
 	@echo 'make attack-run   take away from millrace run, dedup and skipline what they need; ATTACK=options'
+	@echo 'make attack-batch the same for millrace batch, and kill it at any moment; ATTACK=options'
 	@echo 'make lint         clang-format and clang-tidy'
 	@echo 'make clean        remove build/ (what scripts/setup installed stays)'
 	@echo 'JOBS=n            build and test with n jobs instead of one for each processor'
@@ -133,6 +134,10 @@ attack-run: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace millrace-dedup millrace-skipline
 	python3 src/millrace/cli/run/run_attack.py $(PROGRAM) build/release/apps/dedup/millrace-dedup \
 	  build/release/apps/skipline/millrace-skipline $(ATTACK)
+
+attack-batch: configure
+	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
+	python3 src/millrace/cli/batch/batch_attack.py $(PROGRAM) $(ATTACK)
 
 lint: setup
 	@JOBS=$(JOBS) scripts/lint

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 namespace {
 
@@ -33,7 +34,19 @@ int run_exec(int argc, char** argv) {
   return done ? 0 : report_error("millrace", done.error());
 }
 
+// What FFmpeg and its libraries take, before anything is done. Without, the loader fails, with a line that
+// says nothing of a limit.
+constexpr rlim_t least_addresses = rlim_t{192} << 20;
+
 int start_verbs(char** argv) {
+  rlimit addresses{};
+  if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur < least_addresses) {
+    print_error(
+        "millrace",
+        fmt::format("{} MiB of address space are too few to load FFmpeg; raise the limit: ulimit -v {}",
+                    addresses.rlim_cur >> 20U, (2 * least_addresses) >> 10U));
+    return 1;
+  }
   const std::filesystem::path verbs = companion_program("millrace-verbs");
   execv(verbs.c_str(), argv);
   print_error("millrace",

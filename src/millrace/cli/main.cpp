@@ -2,6 +2,7 @@
 #include "millrace/base/error_line.h"
 #include "millrace/base/ignore_write_signals.h"
 #include "millrace/base/run_guarded.h"
+#include "millrace/base/thread_stacks.h"
 #include "millrace/cli/batch/batch_command.h"
 #include "millrace/cli/bench/bench_command.h"
 #include "millrace/cli/exec/exec_command.h"
@@ -12,6 +13,7 @@
 #include "millrace/cli/run/run_command.h"
 #include "millrace/cli/simulate/simulate_command.h"
 #include "millrace/cli/study/study_command.h"
+#include "millrace/version.h"
 
 #include <fmt/format.h>
 
@@ -26,7 +28,7 @@ int run_program(int argc, char** argv) {
   CLI::App app{
       "Runs filter pipelines on video, and other people's programs, as fast as this machine allows."};
   app.require_subcommand(1);
-  app.set_version_flag("--version", "millrace 0.1.0");
+  app.set_version_flag("--version", "millrace " MILLRACE_VERSION);
   cli::Action action;
   cli::add_run_command(app, action);
   cli::add_batch_command(app, action);
@@ -39,7 +41,10 @@ int run_program(int argc, char** argv) {
   cli::add_bench_command(app, action);
   cli::add_study_command(app, action);
   if (const auto end = read_command_line(app, argc, argv, "millrace", "millrace --help")) return *end;
-  const Status done = action();
+  // The programs of others find their limits as they were.
+  const bool runs_others = app.got_subcommand("exec");
+  Status done = runs_others ? Status() : make_room_for_stacks();
+  if (done) done = action();
   return done ? 0 : report_error("millrace", done.error());
 }
 

@@ -9,6 +9,7 @@ import pathlib
 import resource
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -169,6 +170,51 @@ class Program(unittest.TestCase):
         done = run("run", "blur", "test:32x32@5", cache=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("profiles.db", done.stderr.decode())
+
+    def test_profiles_that_another_process_keeps_locked_are_gone_without_in_one_line(self):
+        cache = self.folder / "cache"
+        words = "run", "blur", "test:64x48@300", "-q"
+        self.assertEqual(run(*words, cache=cache).returncode, 0)
+        other = sqlite3.connect(cache / "millrace/profiles.db", isolation_level=None)
+        self.addCleanup(other.close)
+        other.execute("BEGIN IMMEDIATE")
+        with subprocess.Popen([MILLRACE, "run", "blur", "test:64x48@4000"], stderr=subprocess.PIPE,
+                              env=os.environ | {"XDG_CACHE_HOME": str(cache)}) as child:
+            text = child.communicate(timeout=60)[1].decode()
+        self.assertEqual(child.returncode, 0, text)
+        self.assertEqual(text.count("locked"), 1, text)
+        self.assertIn("what this run has learnt is not kept", text)
+        other.execute("ROLLBACK")
+        self.assertEqual(run("profiles", "list", cache=cache).stderr, b"")
+
+    def test_a_list_of_profiles_that_cannot_be_had_promises_nothing(self):
+        cache = self.folder / "cache"
+        cache.write_text("in the way")
+        done = run("profiles", "list", cache=cache)
+        self.assertEqual((done.returncode, done.stdout), (1, b""))
+        self.assertNotIn(b"going on", done.stderr)
+        self.assertIn(b"going on without", run("run", "blur", "test:64x48@3", cache=cache).stderr)
+
+    def test_too_little_memory_is_told_in_one_line(self):
+        for mib in 16, 64, 150:
+            def little(mib=mib):
+                resource.setrlimit(resource.RLIMIT_AS, (mib << 20, mib << 20))
+            done = run("run", "blur", "test:64x48@3", preexec_fn=little)
+            self.assertEqual((done.returncode, done.stderr.count(b"\n")), (1, 1), done.stderr)
+            self.assertIn(b"ulimit -v", done.stderr)
+
+    def test_codecs_have_room_on_their_stacks(self):
+        for kib in 64, 128, 256, 1024:
+            def small_stack(kib=kib):
+                resource.setrlimit(resource.RLIMIT_STACK, (kib << 10, kib << 10))
+            output = self.folder / f"{kib}.mp4"
+            done = run("run", "blur", "test:320x240@20", "-o", output, preexec_fn=small_stack)
+            if done.returncode != 0:
+                self.assertEqual((done.returncode, done.stderr.count(b"\n")), (2, 1), done.stderr)
+                self.assertIn(b"ulimit -s", done.stderr)
+            self.assertEqual(output.exists(), done.returncode == 0)
+            if kib >= 256:
+                self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_every_figure_of_measure_is_of_all_its_repetitions(self):
         for words in (), ("--fresh-input",), ("--fresh-input", "--fresh-threads"), ("--structure", "backward"):

@@ -13,11 +13,15 @@
 #include "millrace/cli/batch/batch_report.h"
 #include "millrace/cli/batch/earlier_work.h"
 #include "millrace/machine/limits/usable_memory.h"
+#include "millrace/run/words/check_threads.h"
 #include "millrace/run/words/run_report.h"
 
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <memory>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -26,14 +30,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "a.mp4 45 %, b.mp4 10 %"
-std::string running_text(const run::BatchProgress& progress, const std::vector<run::BatchJob>& jobs) {
+// "a.mp4 45 %, b.mp4 10 %". name_of: of a job's input.
+std::string running_text(const run::BatchProgress& progress,
+                         const std::function<const std::string&(std::size_t job)>& name_of) {
   constexpr std::size_t most_named = 3;
   std::string text;
   for (std::size_t i = 0; i < std::min(progress.running.size(), most_named); ++i) {
     const auto& [job, run] = progress.running[i];
-    text += fmt::format("{}{}", i > 0 ? ", " : "",
-                        printable(fs::path(jobs[job].source.name).filename().string()));
+    text += fmt::format("{}{}", i > 0 ? ", " : "", printable(fs::path(name_of(job)).filename().string()));
     if (run.total && *run.total > 0)
       text += fmt::format(" {} %", std::min<std::int64_t>(100, 100 * run.frames / *run.total));
   }
@@ -46,6 +50,21 @@ std::string running_text(const run::BatchProgress& progress, const std::vector<r
 // Many messages name the input already.
 std::string about(const std::string& input, const std::string& message) {
   return message.find(input) != std::string::npos ? message : fmt::format("{}: {}", input, message);
+}
+
+// What many jobs warn of is told once.
+void print_warnings(const BatchReport& report) {
+  std::map<std::string, std::pair<std::size_t, const std::string*>> jobs_by_warning;
+  for (const BatchReport::Job& job : report.jobs) {
+    for (const std::string& warning : job.result.record.warnings) {
+      const auto [place, added] =
+          jobs_by_warning.emplace(warning, std::pair(std::size_t{1}, &job.planned->options.input));
+      if (!added) ++place->second.first;
+    }
+  }
+  for (const auto& [warning, jobs] : jobs_by_warning)
+    print_error("millrace", jobs.first == 1 ? about(*jobs.second, warning)
+                                            : fmt::format("{} (so say {} jobs)", warning, jobs.first));
 }
 
 Status check_report(const BatchOptions& options, const std::vector<PlannedJob>& jobs) {
@@ -81,21 +100,18 @@ Status run_batch(const BatchOptions& options, const Interrupt& interrupt) {
   const auto machine = machine::inspect_machine();
   if (!machine) return std::unexpected(machine.error());
   const int limit = machine->usable.worker_limit;
-  if (options.run.threads > limit)
-    return usage_error("--threads {} is more than the {} that affinity mask, cpuset and quota allow here "
-                       "(millrace machine shows why)",
-                       options.run.threads, limit);
+  if (Status allowed = run::check_threads(options.run.threads, limit); !allowed) return allowed;
   std::uint64_t memory = machine::usable_memory() / 2;
   if (!options.memory.empty()) {
     const auto bytes = parse_bytes(options.memory);
     if (!bytes) return std::unexpected(bytes.error());
     memory = *bytes;
   }
-  auto planned = plan_jobs(options, limit);
+  auto planned = plan_jobs(options, limit, interrupt.token());
   if (!planned) return std::unexpected(planned.error());
   if (Status possible = check_report(options, *planned); !possible) return possible;
   EarlierWork earlier(options.run.force, options.resume);
-  const auto done_before = earlier.look_at(*planned);
+  const auto done_before = earlier.look_at(*planned, interrupt.token());
   if (!done_before) return std::unexpected(done_before.error());
   if (Status made = make_folders(*planned); !made) return made;
 
@@ -121,21 +137,27 @@ Status run_batch(const BatchOptions& options, const Interrupt& interrupt) {
 
   const std::int64_t start = now_ns();
   ProgressLine line(!options.run.quiet, {.plural = "jobs"});
-  run::BatchOptions how{.memory_bytes = memory, .stop = interrupt.token()};
+  run::BatchOptions how{
+      .memory_bytes = memory, .keep_decisions = !options.run.json.empty(), .stop = interrupt.token()};
   if (options.side_by_side > 0) how.side_by_side = options.side_by_side;
   how.on_progress = [&](const run::BatchProgress& progress) {
     line.update(static_cast<std::int64_t>(progress.ended), static_cast<std::int64_t>(progress.jobs),
-                running_text(progress, jobs));
+                running_text(progress, [&](std::size_t job) -> const std::string& {
+                  return (*planned)[number_of[job]].options.input;
+                }));
   };
-  how.before = [&](std::size_t job) -> Status {
-    earlier.note_begun((*planned)[number_of[job]]);
-    return {};
+  how.before = [&](std::size_t job) -> Result<bool> {
+    const auto found = earlier.begin((*planned)[number_of[job]]);
+    if (!found) return std::unexpected(found.error());
+    report.jobs[number_of[job]].frames_before = found->frames;
+    return !found->done;
   };
+  how.ended = [&](std::size_t job) { earlier.end((*planned)[number_of[job]]); };
   how.after = [&](std::size_t job, const run::RunRecord& record) -> Status {
     earlier.note_done((*planned)[number_of[job]], record.frames);
     return {};
   };
-  run::Batch batch(**workplace, jobs, std::move(how));
+  run::Batch batch(**workplace, std::move(jobs), std::move(how));
   Status outcome = batch.run();
   line.clear();
   for (std::size_t j = 0; j < number_of.size(); ++j)
@@ -148,9 +170,7 @@ Status run_batch(const BatchOptions& options, const Interrupt& interrupt) {
   if (!options.run.quiet) {
     for (const std::string& warning : earlier.warnings())
       print_error("millrace", warning);
-    for (const BatchReport::Job& job : report.jobs)
-      for (const std::string& warning : job.result.record.warnings)
-        print_error("millrace", about(job.planned->options.input, warning));
+    print_warnings(report);
     print_note("{}", to_text(report, options.run.explain));
   }
   const int failed = count(report, "failed");
@@ -164,10 +184,9 @@ Status run_batch(const BatchOptions& options, const Interrupt& interrupt) {
   else if (!outcome)
     outcome.error().message += "; --resume goes on from there";
   if (!options.run.json.empty()) {
-    if (Status written =
-            write_json(to_json(report, *machine), options.run.json, overwrite_if(options.run.force));
-        !written && outcome)
-      return written;
+    Status written = write_json(to_json(report, *machine), options.run.json, overwrite_if(options.run.force));
+    if (!written && outcome) return written;
+    if (!written) print_error("millrace", written.error().message);
   }
   return outcome;
 }
@@ -188,7 +207,8 @@ void add_batch_command(CLI::App& app, Action& action) {
                    "jobs, written down: TOML (*.toml), or one JSON object a line; - for standard input");
   verb->add_option("-o,--output", o.output,
                    "of each job: a pattern with {stem}, {name}, {dir} or {index}, as 'out/{stem}.mkv'; with "
-                   "--suffix a folder; null is the default");
+                   "--suffix a folder; null is the default")
+      ->check(CLI::Validator([](const std::string& text) { return text.empty() ? no_output_name : ""; }, ""));
   verb->add_option(
       "--suffix", o.suffix,
       "outputs are called like their inputs with this in the place of .mp4 or the like, in the folder "

@@ -2,10 +2,13 @@
 
 #include "millrace/base/in_quotes.h"
 #include "millrace/base/parse_number.h"
+#include "millrace/image/kernel/program_identity.h"
 #include "millrace/image/pipeline/presets.h"
 #include "millrace/run/batch/job_file.h"
 #include "millrace/run/batch/job_names.h"
 #include "millrace/run/video/codec_threads.h"
+#include "millrace/version.h"
+#include "millrace/video/ffmpeg/codec_versions.h"
 #include "millrace/video/reader.h"
 #include "millrace/video/test_source.h"
 #include "millrace/video/writer.h"
@@ -92,13 +95,15 @@ Result<RoughJob> rough_job(const run::JobWords& words, const BatchOptions& commo
   for (const auto& [key, values] : words.words) {
     if (Status applied = apply(key, values, job.options); !applied) return at(words.place, applied.error());
     if (key == "input") job.inputs = values;
-    for (const auto& [name, target] : {std::pair{"pipeline", &job.pipeline}, {"output", &job.output}}) {
+    for (const auto& [name, target] :
+         {std::pair{"pipeline", &job.pipeline}, {"output", &job.output}, {"suffix", &job.suffix}}) {
       if (key != name) continue;
       if (values.size() != 1)
         return at(words.place, usage_error("{} takes one value, not {}", key, values.size()).error());
       *target = values.front();
     }
-    if (key == "suffix" && !values.empty()) job.suffix = values.front();
+    if (key == "output" && job.output.empty())
+      return at(words.place, usage_error("{}", no_output_name).error());
   }
   // What a job says itself takes the place of what is said for all.
   if (words.words.contains("output") && !words.words.contains("suffix")) job.suffix.clear();
@@ -111,7 +116,7 @@ Result<RoughJob> rough_job(const run::JobWords& words, const BatchOptions& commo
   return job;
 }
 
-Result<std::vector<RoughJob>> rough_jobs(const BatchOptions& options) {
+Result<std::vector<RoughJob>> rough_jobs(const BatchOptions& options, const std::stop_token& stop) {
   if (options.job_file.empty()) {
     if (options.words.size() < 2)
       return usage_error("give a pipeline and inputs, or --job-file; see millrace batch --help");
@@ -124,7 +129,7 @@ Result<std::vector<RoughJob>> rough_jobs(const BatchOptions& options) {
   }
   if (options.words.size() > 1)
     return usage_error("with --job-file inputs are written there; leave out {}", in_quotes(options.words[1]));
-  const auto read = run::read_job_file(options.job_file, job_keys);
+  const auto read = run::read_job_file(options.job_file, job_keys, stop);
   if (!read) return std::unexpected(read.error());
   std::vector<RoughJob> jobs;
   for (const run::JobWords& words : *read) {
@@ -138,14 +143,17 @@ Result<std::vector<RoughJob>> rough_jobs(const BatchOptions& options) {
 // Pipelines by what they are called: many jobs have the same.
 class Pipelines {
  public:
+  explicit Pipelines(std::stop_token stop) : stop_(std::move(stop)) {}
+
   Result<image::Pipeline> load(const std::string& word) {
     if (const auto found = loaded_.find(word); found != loaded_.end()) return found->second;
-    auto pipeline = image::load_pipeline(word);
+    auto pipeline = image::load_pipeline(word, stop_);
     if (pipeline) loaded_.emplace(word, *pipeline);
     return pipeline;
   }
 
  private:
+  std::stop_token stop_;
   std::map<std::string, image::Pipeline> loaded_;
 };
 
@@ -191,8 +199,9 @@ Status check_together(const std::vector<PlannedJob>& jobs) {
 
 }  // namespace
 
-Result<std::vector<PlannedJob>> plan_jobs(const BatchOptions& options, int worker_limit) {
-  auto rough = rough_jobs(options);
+Result<std::vector<PlannedJob>> plan_jobs(const BatchOptions& options, int worker_limit,
+                                          const std::stop_token& stop) {
+  auto rough = rough_jobs(options, stop);
   if (!rough) return std::unexpected(rough.error());
   std::size_t all = 0;
   for (RoughJob& job : *rough) {
@@ -205,7 +214,9 @@ Result<std::vector<PlannedJob>> plan_jobs(const BatchOptions& options, int worke
     job.inputs = std::move(expanded);
     all += job.inputs.size();
   }
-  Pipelines pipelines;
+  Pipelines pipelines(stop);
+  const std::string program =
+      fmt::format("millrace {} {}, {}", MILLRACE_VERSION, image::program_identity(), video::codec_versions());
   std::vector<PlannedJob> jobs;
   jobs.reserve(all);
   for (const RoughJob& job : *rough) {
@@ -215,6 +226,8 @@ Result<std::vector<PlannedJob>> plan_jobs(const BatchOptions& options, int worke
     if (!pattern) return at(job.place, pattern.error());
     const std::string pipeline_text = image::to_string(*pipeline);
     for (const std::string& input : job.inputs) {
+      if (stop.stop_requested())
+        return std::unexpected(Error{ErrorKind::interrupted, "interrupted before anything was begun"});
       const auto output = run::output_name(*pattern, {input, jobs.size() + 1, all});
       if (!output) return at(job.place, output.error());
       PlannedJob planned{.options = job.options, .pipeline = *pipeline, .pipeline_text = pipeline_text};
@@ -222,6 +235,7 @@ Result<std::vector<PlannedJob>> plan_jobs(const BatchOptions& options, int worke
       planned.options.input = input;
       planned.options.output = *output;
       planned.identity = {.settings = settings_of(planned.options, pipeline_text, worker_limit),
+                          .program = program,
                           .input = absolute(input),
                           .input_stamp = run::stamp_of(input)};
       // What is wrong with an option is told now, not after hours.
@@ -242,10 +256,13 @@ Result<run::BatchJob> batch_job_of(const PlannedJob& job, int worker_limit) {
   if (!planes) return std::unexpected(planes.error());
   auto run = video_run_options_of(options, job.pipeline, worker_limit);
   if (!run) return std::unexpected(run.error());
+  if (Status kind = video::check_output_kind(options.output, run->writer.codec); !kind)
+    return std::unexpected(kind.error());
   run->planes = *planes;
   if (auto* search = std::get_if<run::SearchOptions>(&run->schedule)) {
     search->adaptive.freedom.affinities = {machine::AffinityArrangement::free};
-    // What is best beside other jobs is a question of its own.
+    // What is best beside other jobs is a question of its own; what is best alone, a guess at the answer.
+    search->related = {search->fixed};
     search->fixed.emplace("company", "batch");
   }
   run::BatchJob batch_job{.source = run::file_source(options.input),

@@ -17,7 +17,7 @@ std::int64_t BatchReport::frames() const {
 }
 
 std::string_view state_of(const BatchReport::Job& job) {
-  if (job.skipped) return "skipped";
+  if (job.skipped || job.result.skipped) return "skipped";
   if (!job.result.begun) return "not begun";
   if (job.result.outcome) return "done";
   return job.result.outcome.error().kind == ErrorKind::interrupted ? "interrupted" : "failed";
@@ -58,8 +58,9 @@ nlohmann::ordered_json to_json(const BatchReport& report, const machine::Machine
                                  {"output", options.output},
                                  {"pipeline", job.planned->pipeline_text},
                                  {"state", state_of(job)}};
-    if (job.skipped) entry["frames"] = job.frames_before;
-    if (!job.skipped && job.result.begun) {
+    const bool skipped = state_of(job) == "skipped";
+    if (skipped) entry["frames"] = job.frames_before;
+    if (!skipped && job.result.begun) {
       if (!job.result.outcome) entry["error"] = job.result.outcome.error().message;
       entry["seconds"] = job.result.seconds;
       const run::RunReport run{.pipeline = job.planned->pipeline_text,

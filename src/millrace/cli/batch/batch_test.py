@@ -140,6 +140,20 @@ class Batch(unittest.TestCase):
         self.refused("unknown codec", "blur", "a.mp4", "--codec", "h265")
         self.refused("--memory", "blur", "a.mp4", "--memory", "much")
         self.refused("standard output", "blur", "a.mp4", "-o", "-")
+        self.refused("no kind of output", "blur", "a.mp4", "-o", "new/{stem}.avi")
+        self.refused("y4m is uncompressed", "blur", "a.mp4", "-o", "new/{stem}.y4m", "--codec", "ffv1")
+        self.refused("the output has no name", "blur", "a.mp4", "-o", "")
+        self.refused("an input has no name", "blur", "")
+        self.refused("a.mp4' is no folder", "blur", "a.mp4", "sub/a.mp4", "-o", "new/../a.mp4/x/{index}.mkv")
+        self.refused("cannot make the folder 'a.mp4/x': ", "--job-file", "-", input=b'''
+            {"input": "a.mp4", "pipeline": "blur", "output": "new/b.mkv"}
+            {"input": "sub/a.mp4", "pipeline": "blur", "output": "a.mp4/x/c.mkv"}''')
+        for wrong, said in (("output", "the output has no name"), ("input", "an input has no name")):
+            job = {"input": "a.mp4", "pipeline": "blur", "output": "b.mkv"} | {wrong: ""}
+            self.refused(f"standard input:1: {said}", "--job-file", "-", input=json.dumps(job).encode())
+        self.refused("suffix takes one value", "--job-file", "-",
+                     input=b'{"input": "a.mp4", "pipeline": "blur", "suffix": [".mp4", ".mkv"]}')
+        self.refused("input is given twice", "--job-file", "-", input=b'{"input": "a.mp4", "input": "sub/a.mp4"}')
         self.refused("is both an input and --json", "blur", "a.mp4", "--json", "sub/../a.mp4", "-y")
         self.refused("and --json", "blur", "a.mp4", "-o", "{stem}.mkv", "--json", "a.mkv")
         (self.folder / "jobs.toml").write_text('[[job]]\ninput = "a.mp4"\npipeline = "blur"\ncrf = 99\n')
@@ -212,10 +226,56 @@ class Batch(unittest.TestCase):
         jobs = self.report(*words, "--resume")[1]
         self.assertEqual([job["state"] for job in jobs.values()], ["skipped", "done"])
 
+    def test_what_another_version_has_made_is_made_again(self):
+        self.make_clip("a.mp4")
+        words = "blur", "a.mp4", "-o", "out/{stem}.mkv", "--resume"
+        self.batch(*words)
+        record = self.folder / "out/.millrace-batch.jsonl"
+        program = json.loads(record.read_text().splitlines()[-1])["program"]
+        for word in "millrace ", "FFmpeg ", "libx264":
+            self.assertIn(word, program)
+        self.assertEqual(self.report(*words)[1]["a.mp4"]["state"], "skipped")
+        record.write_text(record.read_text().replace("FFmpeg ", "FFmpeg 0."))
+        self.assertEqual(self.report(*words)[1]["a.mp4"]["state"], "done")
+
+    def test_a_record_that_cannot_be_read_is_told_before_anything_is_done_again(self):
+        self.make_clip("a.mp4")
+        (self.folder / "out/.millrace-batch.jsonl").mkdir(parents=True)
+        self.refused(".millrace-batch.jsonl", "blur", "a.mp4", "-o", "out/{stem}.mkv", "--resume", code=1)
+        self.assertIn("cannot keep what is done", self.batch("blur", "a.mp4", "-o", "out/{stem}.mkv").stderr.decode())
+
+    def test_ctrl_c_ends_the_wait_for_a_job_file(self):
+        os.mkfifo(self.folder / "jobs")
+        os.mkfifo(self.folder / "edges.toml")
+        for words in (["--job-file", "jobs"], ["edges.toml", "test:32x32@2"]):
+            child = subprocess.Popen([MILLRACE, "batch", *words], env=ENVIRONMENT, cwd=self.folder,
+                                     stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            until_interruptible(child)
+            child.send_signal(signal.SIGINT)
+            text = child.communicate(timeout=20)[1]
+            self.assertEqual((child.returncode, text.count(b"\n")), (130, 1), text)
+
     def test_many_jobs_run_in_little_memory(self):
         record, _ = self.report("blur", *(f"test:64x48@3,seed={seed}" for seed in range(12)), "--memory", "1")
         self.assertEqual(record["done"], 12)
         self.assertEqual(record["memory_bytes"], 1)
+
+    def test_what_all_jobs_warn_of_is_told_once(self):
+        (self.folder / "cache").write_text("in the way")
+        environment = ENVIRONMENT | {"XDG_CACHE_HOME": str(self.folder / "cache")}
+        done = subprocess.run([MILLRACE, "batch", "blur", "test:32x32@2", "test:32x32@3", "test:32x32@4"], env=environment,
+                              capture_output=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr.count(b"going on without"), 1, done.stderr)
+        self.assertIn(b"3 jobs", done.stderr)
+
+    def test_what_single_runs_have_learnt_is_a_guess_for_jobs(self):
+        words = "blur", "test:100x60@3000,seed=5"
+        self.assertFalse(self.report(*words)[1][words[1]]["run"]["decisions"]["from_profile"])
+        self.run_millrace("profiles", "clear")
+        self.run_millrace("run", *words, "-q")
+        self.assertIn(b"100x60", self.run_millrace("profiles", "list").stdout)
+        self.assertTrue(self.report(*words)[1][words[1]]["run"]["decisions"]["from_profile"])
 
     def test_it_explains_what_ran_beside_what(self):
         text = self.batch("blur", "test:64x48@30", "test:64x48@31", "test:64x48@32", "--explain").stderr.decode()
@@ -227,6 +287,17 @@ class Batch(unittest.TestCase):
         done = self.run_millrace("bacth", "blur", "a.mp4")
         self.assertEqual(done.returncode, 2)
         self.assertIn("did you mean 'batch'?", done.stderr.decode())
+
+
+def until_interruptible(child):
+    """Until a signal asks it for a stop, and no longer ends it as it is."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        for line in pathlib.Path(f"/proc/{child.pid}/status").read_text().splitlines():
+            if line.startswith("SigBlk:") and int(line.split()[1], 16) & 1 << (signal.SIGINT - 1):
+                return
+        time.sleep(0.005)
+    raise AssertionError("waited in vain until signals are taken")
 
 
 if __name__ == "__main__":

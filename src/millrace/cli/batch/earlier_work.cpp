@@ -1,9 +1,12 @@
 #include "millrace/cli/batch/earlier_work.h"
 
 #include "millrace/base/output_file.h"
+#include "millrace/base/system_reason.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <system_error>
+#include <unistd.h>
 
 namespace millrace::cli {
 namespace {
@@ -20,6 +23,21 @@ fs::path folder_of(const PlannedJob& job) {
   return parent.empty() ? fs::path(".") : parent;
 }
 
+// Of a folder that is not there yet.
+Status check_can_be_made(const fs::path& folder) {
+  std::error_code unknown;
+  fs::path there = fs::absolute(folder, unknown).lexically_normal();
+  while (there.has_relative_path() && !fs::exists(fs::symlink_status(there, unknown)))
+    there = there.parent_path();
+  if (!fs::is_directory(there, unknown))
+    return usage_error("cannot make the folder '{}': '{}' is no folder; choose another by -o",
+                       folder.string(), there.string());
+  if (access(there.c_str(), W_OK | X_OK) != 0)
+    return usage_error("cannot make the folder '{}': {}; choose another by -o", folder.string(),
+                       system_reason(errno));
+  return {};
+}
+
 std::string name_in_folder(const PlannedJob& job) { return fs::path(job.options.output).filename().string(); }
 
 }  // namespace
@@ -30,18 +48,30 @@ run::KeptRecord* EarlierWork::record_of(const PlannedJob& job) {
   return found == records_.end() ? nullptr : found->second.get();
 }
 
-Result<std::vector<EarlierWork::Found>> EarlierWork::look_at(const std::vector<PlannedJob>& jobs) {
+Result<run::KeptRecord*> EarlierWork::record_in(const fs::path& folder) {
+  auto& record = records_[folder];
+  if (record) return record.get();
+  record = std::make_unique<run::KeptRecord>(folder);
+  // Only who leaves out what is done has to know of it.
+  if (Status read = resume_ ? record->read() : Status(); !read) return std::unexpected(read.error());
+  return record.get();
+}
+
+Result<std::vector<EarlierWork::Found>> EarlierWork::look_at(const std::vector<PlannedJob>& jobs,
+                                                             const std::stop_token& stop) {
   std::vector<Found> all;
   std::size_t existing = 0;
   std::string first_existing;
   for (const PlannedJob& job : jobs) {
     Found& found = all.emplace_back();
+    if (stop.stop_requested())
+      return std::unexpected(Error{ErrorKind::interrupted, "interrupted before anything was begun"});
     if (!is_file(job.options.output)) continue;
     const fs::path folder = folder_of(job);
-    auto& record = records_[folder];
-    if (!record) record = std::make_unique<run::KeptRecord>(folder);
+    const auto record = record_in(folder);
+    if (!record) return std::unexpected(record.error());
     if (resume_) {
-      const run::KeptVerdict verdict = record->verdict(name_in_folder(job), job.identity);
+      const run::KeptVerdict verdict = (*record)->verdict(name_in_folder(job), job.identity, stop);
       found = {.done = verdict.kept == run::Kept::done,
                .ours = verdict.kept == run::Kept::again,
                .frames = verdict.frames};
@@ -53,7 +83,10 @@ Result<std::vector<EarlierWork::Found>> EarlierWork::look_at(const std::vector<P
       if (existing++ == 0) first_existing = job.options.output;
       continue;
     }
-    if (!fs::exists(folder, missing)) continue;  // it will be made
+    if (!fs::exists(folder, missing)) {
+      if (Status possible = check_can_be_made(folder); !possible) return std::unexpected(possible.error());
+      continue;
+    }
     if (Status possible = OutputFile::check(job.options.output, overwrite_if(may_overwrite)); !possible)
       return std::unexpected(possible.error());
   }
@@ -65,8 +98,24 @@ Result<std::vector<EarlierWork::Found>> EarlierWork::look_at(const std::vector<P
   return all;
 }
 
-void EarlierWork::note_begun(const PlannedJob& job) {
-  if (run::KeptRecord* record = record_of(job)) warn(record->note_begun(name_in_folder(job), job.identity));
+Result<EarlierWork::Found> EarlierWork::begin(const PlannedJob& job) {
+  run::KeptRecord* const record = record_of(job);
+  if (record == nullptr) return Found{};
+  auto claim = record->claim(name_in_folder(job));
+  if (!claim && claim.error().kind == ErrorKind::usage) return std::unexpected(claim.error());
+  if (resume_) {
+    const run::KeptVerdict verdict = record->verdict(name_in_folder(job), job.identity);
+    if (verdict.kept == run::Kept::done) return Found{.done = true, .frames = verdict.frames};
+  }
+  warn(record->note_begun(name_in_folder(job), job.identity));
+  const std::scoped_lock lock(mutex_);
+  if (claim) claims_.emplace(&job, std::move(*claim));
+  return Found{};
+}
+
+void EarlierWork::end(const PlannedJob& job) {
+  const std::scoped_lock lock(mutex_);
+  claims_.erase(&job);
 }
 
 void EarlierWork::note_done(const PlannedJob& job, std::int64_t frames) {

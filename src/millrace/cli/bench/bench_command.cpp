@@ -6,6 +6,7 @@
 #include "millrace/base/json_file.h"
 #include "millrace/base/print.h"
 #include "millrace/cli/bench/adaptive_comparison.h"
+#include "millrace/run/words/check_threads.h"
 #include "millrace/run/words/run_report.h"
 
 #include <cmath>
@@ -64,10 +65,8 @@ Status bench(const BenchOptions& options) {
       return usage_error("size '{}' is not WIDTHxHEIGHT, such as 1920x1080", size);
     for (const std::string& pipeline : options.pipelines) {
       for (int threads : options.threads) {
-        if (threads > machine->usable.worker_limit) {
-          return usage_error("{} threads are more than the {} that may be used here", threads,
-                             machine->usable.worker_limit);
-        }
+        if (Status allowed = run::check_threads(threads, machine->usable.worker_limit); !allowed)
+          return allowed;
         cases.push_back({.pipeline = pipeline,
                          .width = parsed->width,
                          .height = parsed->height,

@@ -29,7 +29,8 @@ Status measure(const RunContext& context, run::Computation& computation, std::in
   const std::int64_t start = now_ns();
   for (int repetition = 0; repetition < context.options.repeat && !context.interrupt.requested();
        ++repetition) {
-    const auto seconds = computation.process(frames);
+    const auto seconds = computation.process(frames, context.interrupt.token());
+    if (!seconds && seconds.error().kind == ErrorKind::interrupted) break;
     if (!seconds) return std::unexpected(seconds.error());
     report.measured->ms_per_frame.push_back(1e3 * *seconds / static_cast<double>(frames));
   }
@@ -49,16 +50,17 @@ Status measure_run(const RunContext& context, run::RunReport& report) {
   auto layout =
       image::lay_out_frame(context.pipeline, (*reader)->format(), context.planes, image::Samples::floats);
   if (!layout) return std::unexpected(layout.error());
-  const auto frames = run::read_frames(**reader, context.options.frames.value_or(default_measured_frames),
-                                       context.options.input);
-  if (!frames) return std::unexpected(frames.error());
   const auto pixels = context.options.fresh_input ? run::InputPixels::fresh : run::InputPixels::preloaded;
+  const auto frames = run::read_frames(**reader, context.options.frames.value_or(default_measured_frames),
+                                       context.options.input, pixels);
+  if (!frames) return std::unexpected(frames.error());
   run::Computation computation(context.workplace, *frames, std::move(*layout), pixels);
   if (Status ready = computation.use(context.schedule, context.interrupt.token()); !ready) return ready;
   computation.start_counting();
   report.measured = {.frames_in_memory = std::ssize(*frames), .input_pixels = pixels};
   const Status measured = measure(context, computation, std::ssize(*frames), report);
   computation.record(report.record);
+  if (report.measured->ms_per_frame.empty()) report.record.frames = 0;  // interrupted in the first repetition
   report.measured->written_on = computation.written_on();
   return measured;
 }

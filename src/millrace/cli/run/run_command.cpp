@@ -43,7 +43,7 @@ Status run_pipeline(const run::RunOptions& options, const Interrupt& interrupt) 
   const std::int64_t start = now_ns();
   if (Status possible = check_outputs(options); !possible) return possible;
   if (options.fresh_input && !options.measure) return usage_error("--fresh-input belongs to --measure");
-  const auto pipeline = image::load_pipeline(options.pipeline);
+  const auto pipeline = image::load_pipeline(options.pipeline, interrupt.token());
   if (!pipeline) return std::unexpected(pipeline.error());
   const auto planes = planes_of(options);
   if (!planes) return std::unexpected(planes.error());
@@ -68,9 +68,9 @@ Status run_pipeline(const run::RunOptions& options, const Interrupt& interrupt) 
   if (report.record.frames > 0) {
     if (!options.quiet) print_note("{}", to_text(report));
     if (!options.json.empty()) {
-      if (Status written = write_json(to_json(report, *machine), options.json, overwrite_if(options.force));
-          !written && outcome)
-        return written;
+      Status written = write_json(to_json(report, *machine), options.json, overwrite_if(options.force));
+      if (!written && outcome) return written;
+      if (!written) print_error("millrace", written.error().message);
     }
   }
   return outcome;

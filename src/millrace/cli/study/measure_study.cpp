@@ -4,6 +4,7 @@
 #include "millrace/base/progress_line.h"
 #include "millrace/image/pipeline/presets.h"
 #include "millrace/run/video/computation.h"
+#include "millrace/run/words/check_threads.h"
 #include "millrace/video/reader.h"
 
 #include <algorithm>
@@ -109,7 +110,7 @@ class StudyMeasurement {
                         : !of_paper              ? frames_of(format)
                         : key == report::foreman ? small_frames
                                                  : large_frames;
-    auto frames = run::read_frames(**reader, clip.input.frames, clip.input.name);
+    auto frames = run::read_frames(**reader, clip.input.frames, clip.input.name, run::InputPixels::fresh);
     if (!frames) return std::unexpected(frames.error());
     clip.frames = std::move(*frames);
     return clip;
@@ -174,7 +175,7 @@ class StudyMeasurement {
       return {};
     }
     computation.start_counting();
-    const auto spent = computation.process(clip_->input.frames);
+    const auto spent = computation.process(clip_->input.frames, interrupt_.token());
     if (!spent) return std::unexpected(spent.error());
     times.ms.push_back(1e3 * *spent / static_cast<double>(clip_->input.frames));
     for (const auto& [cpu, frames] : computation.written_on())
@@ -198,9 +199,9 @@ class StudyMeasurement {
 Result<report::StudyResult> measure_study(const StudyRequest& request, const Interrupt& interrupt) {
   const auto machine = machine::inspect_machine();
   if (!machine) return std::unexpected(machine.error());
-  if (request.threads && *request.threads > machine->usable.worker_limit)
-    return usage_error("--threads {} is more than the {} that affinity mask, cpuset and quota allow here",
-                       *request.threads, machine->usable.worker_limit);
+  if (Status allowed = run::check_threads(request.threads.value_or(0), machine->usable.worker_limit);
+      !allowed)
+    return std::unexpected(allowed.error());
   return StudyMeasurement(request, interrupt, *machine).measure();
 }
 

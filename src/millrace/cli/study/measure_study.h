@@ -13,8 +13,7 @@ namespace millrace::cli {
 
 struct StudyRequest {
   std::vector<report::Figure> figures;
-  std::vector<std::string>
-      inputs;  // clips, as the figures' own are not at hand; the generated video otherwise
+  std::vector<std::string> inputs;  // clips in the place of the paper's; what is not given is generated
   int runs = 30;
   std::optional<std::int64_t> frames;  // in a run
   std::optional<int> threads;          // at most

@@ -2,6 +2,7 @@
 
 #include "millrace/base/check_outputs.h"
 #include "millrace/base/command_line.h"
+#include "millrace/base/error_line.h"
 #include "millrace/base/interrupt.h"
 #include "millrace/base/json_file.h"
 #include "millrace/base/print.h"
@@ -11,7 +12,9 @@
 #include "millrace/report/study/findings.h"
 #include "millrace/report/study/study_page.h"
 
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -43,7 +46,10 @@ Status study(const StudyOptions& options, const Interrupt& interrupt) {
       !checked)
     return checked;
   for (const std::string& input : request.inputs) {
-    if (input == "-") return usage_error("study reads its clips more than once; give the name of a file");
+    std::error_code missing;
+    if (input == "-" || std::filesystem::is_other(std::filesystem::status(input, missing)))
+      return usage_error("{}: cannot be read more than once, as study does with its clips; give a file",
+                         input == "-" ? "standard input" : input);
     if (Status apart =
             check_outputs({{"-o", options.output}, {"--json", options.json}}, overwrite, {"--input", input});
         !apart)
@@ -51,14 +57,14 @@ Status study(const StudyOptions& options, const Interrupt& interrupt) {
   }
   const auto result = measure_study(request, interrupt);
   if (!result) return std::unexpected(result.error());
-  if (Status written = write_whole(options.output, report::study_page(*result),
-                                   {.overwrite = overwrite, .durable = false});
-      !written)
-    return written;
-  if (!options.json.empty()) {
-    if (Status written = write_json(report::to_json(*result), options.json, overwrite); !written)
-      return written;
-  }
+  // Where one cannot be written, the other holds what was measured.
+  Status page =
+      write_whole(options.output, report::study_page(*result), {.overwrite = overwrite, .durable = false});
+  Status json;
+  if (!options.json.empty()) json = write_json(report::to_json(*result), options.json, overwrite);
+  if (!page && !json) print_error("millrace", json.error().message);
+  if (!page) return page;
+  if (!json) return json;
   if (options.quiet) return {};
   for (const report::Figure figure : result->figures) {
     const auto findings = report::findings_of(figure, *result);

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -64,6 +65,38 @@ class Study(unittest.TestCase):
                 marks = sum(1 for kind in ("rect", "circle") for _ in plot.iter(SVG + kind))
                 self.assertGreater(marks, 2, name)
             self.assertGreaterEqual(len(list(section.iter(f"{HTML}table"))), 1 if name == "map" else 2, name)
+
+    def test_all_that_is_drawn_is_inside_its_picture(self):
+        for plot in self.page.iter(f"{SVG}svg"):
+            left, top, width, height = map(float, plot.get("viewBox").split())
+            for mark in plot.iter():
+                points = []
+                value = {name: float(text) for name, text in mark.items() if re.fullmatch(r"-?[0-9.]+", text)}
+                for x, y in (("x", "y"), ("cx", "cy"), ("x1", "y1"), ("x2", "y2")):
+                    if x in value or y in value:
+                        points.append((value.get(x, 0), value.get(y, 0)))
+                if "width" in value and mark is not plot:
+                    self.assertGreaterEqual(min(value["width"], value["height"]), 0)
+                    points.append((value.get("x", 0) + value["width"], value.get("y", 0) + value["height"]))
+                for text in mark.get("points", ""), re.sub("[A-Za-z]", " ", mark.get("d", "")):
+                    numbers = list(map(float, re.findall(r"-?[0-9.]+", text)))
+                    points += zip(numbers[::2], numbers[1::2])
+                for x, y in points:
+                    self.assertTrue(left - 1 <= x <= left + width + 1 and top - 1 <= y <= top + height + 1, mark.attrib)
+
+    def test_a_clip_may_have_any_name(self):
+        clip = os.path.join(os.fsencode(self.folder), b'a&<b>"\'\x01\x1b[31m\xff\xed\xa0\x80]]>--.y4m')
+        done = subprocess.run([MILLRACE, "run", "crop(1)", "test:40x30@2", "-o", clip], capture_output=True, timeout=60,
+                              env=environment())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        page = self.folder / "named.html"
+        done = subprocess.run([MILLRACE, "study", "fig3", "--quick", "--input", clip, "-o", page, "--json", "-"],
+                              capture_output=True, timeout=400, env=environment())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn(b"\x1b", done.stderr)
+        text = " ".join(xml.etree.ElementTree.parse(page).getroot().itertext())
+        self.assertIn('a&<b>"\'\\x01\\x1b[31m\\xff', text)
+        self.assertEqual(len(json.loads(done.stdout)["figures"]), 1)
 
     def test_the_page_needs_nothing_else_and_is_small(self):
         self.assertLess(len(self.text.encode()), 500_000)
@@ -138,20 +171,34 @@ class Study(unittest.TestCase):
         self.refused(2, "threads", "fig2", "--quick", "--threads", "4000", "-o", self.folder / "no.html")
         self.refused(2, "runs", "fig2", "--runs", "1", "-o", self.folder / "no.html")
         self.refused(2, "more than once", "fig2", "--input", "-", "-o", self.folder / "no.html")
+        os.mkfifo(self.folder / "pipe")
+        self.refused(2, "pipe: cannot be read more than once", "fig2", "--input", self.folder / "pipe", "-o",
+                     self.folder / "no.html")
+        self.refused(2, "--threads 4000 is more than the", "fig2", "--threads", "4000", "-o", self.folder / "no.html")
         self.refused(2, "none.mp4", "fig2", "--input", self.folder / "none.mp4", "-o", self.folder / "no.html")
         self.assertFalse((self.folder / "no.html").exists())
 
     def test_an_interrupt_ends_it_without_a_page(self):
         page = self.folder / "interrupted.html"
-        child = subprocess.Popen([MILLRACE, "study", "fig3", "-o", page, "--runs", "10000"],
-                                 stderr=subprocess.PIPE, env=environment())
-        until_interruptible(child)
-        child.send_signal(signal.SIGINT)
-        _, text = child.communicate(timeout=60)
-        self.assertEqual(child.returncode, 130, text)
-        self.assertEqual(text.count(b"\n"), 1, text)
-        self.assertFalse(page.exists())
-        self.assertFalse(any(self.folder.glob(".*")) or any(self.folder.glob("interrupted*")))
+        # Also in the middle of a run, which may take long.
+        for words, later in ((["--runs", "10000"], 0), (["--frames", "10000", "--input", "test:96x72@10000"], 0.5)):
+            child = subprocess.Popen([MILLRACE, "study", "fig3", "-o", page, *words], stderr=subprocess.PIPE,
+                                     env=environment())
+            until_interruptible(child)
+            time.sleep(later)
+            child.send_signal(signal.SIGINT)
+            _, text = child.communicate(timeout=60)
+            self.assertEqual(child.returncode, 130, text)
+            self.assertEqual(text.count(b"\n"), 1, text)
+            self.assertFalse(page.exists())
+            self.assertFalse(any(self.folder.glob(".*")) or any(self.folder.glob("interrupted*")))
+
+    def test_a_page_that_cannot_be_written_costs_no_figures(self):
+        figures = self.folder / "figures.json"
+        done = self.run_study("fig3", "--quick", "--input", "test:32x32@1", "-o", "/dev/full", "--json", figures)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("/dev/full", done.stderr.decode())
+        self.assertEqual(json.loads(figures.read_text())["figures"][0]["figure"], "fig3")
 
 
 def until_interruptible(child):

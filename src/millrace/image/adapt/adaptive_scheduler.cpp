@@ -204,22 +204,24 @@ void AdaptiveScheduler::bound_share(double share) {
 
 Status AdaptiveScheduler::run(std::span<const FrameTask> frames, double waited) {
   const std::int64_t start = now_ns();
+  const double waited_before = executor_.waited_seconds();
   if (Status done = executor_.run(frames); !done) return done;
   const std::int64_t end = now_ns();
+  // What others had the workers for says nothing of the schedule.
+  const double spent = seconds(end - start) - (executor_.waited_seconds() - waited_before);
   done_ += std::ssize(frames);
   // A stand-in, or the last few frames of a stream, tell nothing about the candidate.
   if (!executor_.stand_in() && static_cast<int>(frames.size()) == executor_.in_use().frames_in_flight)
-    observe(static_cast<int>(frames.size()), start, end, waited);
+    observe(static_cast<int>(frames.size()), end, spent, waited + seconds(end - start));
   overhead_ns_ += now_ns() - end;
   return {};
 }
 
-void AdaptiveScheduler::observe(int frames, std::int64_t start, std::int64_t end, double waited) {
-  const double spent = seconds(end - start);
+void AdaptiveScheduler::observe(int frames, std::int64_t end, double spent, double latency) {
   disturbed_ = library_.compiling() || (observation_.frames > 0 && disturbed_);
   observation_.frames += frames;
   observation_.seconds += spent;
-  observation_.latency = std::max(observation_.latency, waited + spent);
+  observation_.latency = std::max(observation_.latency, latency);
   // The first frame after a switch, which warms the caches, stands for itself.
   if (warm_ && observation_.seconds < least_observed_) return;
   observation_.trusted = warm_ && (!disturbed_ || seconds(end) - trusted_at_ > longest_distrust);

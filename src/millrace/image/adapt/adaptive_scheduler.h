@@ -60,7 +60,8 @@ class AdaptiveScheduler {
   void start_ready();
   void follow_builds();
   [[nodiscard]] bool drop_refused();
-  void observe(int frames, std::int64_t start, std::int64_t end, double waited);
+  // spent, latency: seconds.
+  void observe(int frames, std::int64_t end, double spent, double latency);
 
   Executor& executor_;
   KernelLibrary& library_;

@@ -210,8 +210,9 @@ Status Executor::run(std::span<const FrameTask> frames) {
   const bool timed = time_every_ > 0 && runs_ % time_every_ == 0;
   ++runs_;
   const std::int64_t start = now_ns();
+  const std::int64_t waited_before = waited_ns_;
   Status done = run_by_threads(frames, timed);
-  compute_ns_ += now_ns() - start;
+  compute_ns_ += now_ns() - start - (waited_ns_ - waited_before);
   return done;
 }
 
@@ -225,13 +226,20 @@ Status Executor::run_by_threads(std::span<const FrameTask> frames, bool timed) {
     pool::FreshThreads fresh(threads, bindings);
     return kept_.front().run(frames, fresh, timed);
   }
-  if (shared_ != nullptr)
-    return shared_->run(threads, [&](pool::Team& team) { return kept_.front().run(frames, team, timed); });
+  if (shared_ != nullptr) {
+    const std::int64_t asked = now_ns();
+    return shared_->run(threads, [&](pool::Team& team) {
+      waited_ns_ += now_ns() - asked;
+      return kept_.front().run(frames, team, timed);
+    });
+  }
   pool::PoolTeam team = pool_->team().last(threads);
   return kept_.front().run(frames, team, timed);
 }
 
 double Executor::compute_seconds() const { return seconds(compute_ns_); }
+
+double Executor::waited_seconds() const { return seconds(waited_ns_); }
 
 std::vector<StageReport> Executor::stages() const {
   StageReports sums = retired_;

@@ -82,8 +82,10 @@ class Executor {
   // anywhere.
   [[nodiscard]] const machine::CpuSet& io_cpus() const { return io_cpus_; }
 
-  // Seconds spent in run(), and the work of each stage so far under all schedules used.
+  // Seconds in which run() has processed frames, and the work of each stage so far under all schedules used.
   [[nodiscard]] double compute_seconds() const;
+  // Seconds in which run() has waited until the other streams that share the workers let it begin.
+  [[nodiscard]] double waited_seconds() const;
   [[nodiscard]] std::vector<StageReport> stages() const;
   // Memory for intermediates, of all schedules that keep theirs.
   [[nodiscard]] std::size_t bytes() const;
@@ -132,6 +134,7 @@ class Executor {
   std::map<machine::AffinityArrangement, std::string> refused_;
   StageReports retired_;
   std::int64_t compute_ns_ = 0;
+  std::int64_t waited_ns_ = 0;
   std::int64_t runs_ = 0;
   std::int64_t stand_in_frames_ = 0;
   std::int64_t switches_ = 0;

@@ -42,7 +42,7 @@ struct Batch::Active {
   Bottleneck bound = Bottleneck::none;
   int decoder_threads = 0;
   std::int64_t begun_ns = 0;
-  // Since the last slice, or the begin.
+  // Since the last slice, or since it began to read.
   std::int64_t slice_ns = 0;
   std::int64_t slice_frames = 0;
   double side_by_side_seconds = 0;
@@ -51,8 +51,10 @@ struct Batch::Active {
   std::unique_ptr<VideoRun> run;
   // With the mutex held:
   std::optional<video::FrameFormat> format;
+  std::int64_t reading_ns = 0;  // when it had the memory to read on, and with it a format
   std::uint64_t memory_bytes = 0;
   bool over = false;
+  std::int64_t over_ns = 0;  // when
   Status outcome;
 
   std::jthread thread;
@@ -77,7 +79,11 @@ Batch::Batch(Workplace& workplace, std::vector<BatchJob> jobs, BatchOptions opti
   }
 }
 
-Batch::~Batch() = default;
+// Where run() has thrown, jobs are still at work.
+Batch::~Batch() {
+  for (Active& active : active_)
+    if (active.run) active.run->stop();
+}
 
 Status Batch::run() {
   start_ns_ = accounted_ns_ = changed_ns_ = busy_since_ns_ = now_ns();
@@ -106,32 +112,47 @@ Status Batch::run() {
   return {};
 }
 
-// What has passed since the last call, to every job that runs.
+// What has passed since the last call, to every job that reads: who opens its input, or waits for memory,
+// does no work, and keeps nobody company.
 void Batch::account() {
+  struct Span {
+    Active* active = nullptr;
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+  };
   const std::int64_t now = now_ns();
-  const double passed = seconds(now - std::exchange(accounted_ns_, now));
-  std::array<double, bottlenecks> by_bound{};
-  for (const Active& active : active_)
-    by_bound[static_cast<std::size_t>(active.bound)] += 1;
-  for (Active& active : active_) {
-    active.side_by_side_seconds += passed * static_cast<double>(active_.size());
-    for (std::size_t b = 0; b < bottlenecks; ++b) {
-      const double self = b == static_cast<std::size_t>(active.bound) ? 1 : 0;
-      active.beside_seconds[b] += passed * (by_bound[b] - self);
+  const std::int64_t before = std::exchange(accounted_ns_, now);
+  std::vector<Span> spans;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (Active& active : active_) {
+      if (!active.format) continue;
+      active.slice_ns = std::max(active.slice_ns, active.reading_ns);
+      spans.push_back({&active, std::max(before, active.reading_ns), active.over ? active.over_ns : now});
     }
-    if (seconds(now - active.slice_ns) > slice_seconds) observe(active, false);
+  }
+  for (const Span& span : spans) {
+    for (const Span& other : spans) {
+      const double together = seconds(
+          std::max<std::int64_t>(0, std::min(span.end, other.end) - std::max(span.begin, other.begin)));
+      span.active->side_by_side_seconds += together;
+      if (&other != &span)
+        span.active->beside_seconds[static_cast<std::size_t>(other.active->bound)] += together;
+    }
+    if (seconds(now - span.active->slice_ns) > slice_seconds) observe(*span.active, false);
   }
 }
 
 void Batch::observe(Active& active, bool ended) {
-  const std::int64_t now = now_ns();
-  const double duration = seconds(now - active.slice_ns);
   const std::int64_t frames = active.run->progress().frames;
   std::optional<video::FrameFormat> format;
+  std::int64_t now = now_ns();
   {
     const std::scoped_lock lock(mutex_);
     format = active.format;
+    if (active.over) now = active.over_ns;
   }
+  const double duration = seconds(now - active.slice_ns);
   if (format && duration > 0 && (ended || frames > active.slice_frames)) {
     BatchSlice slice{.kind = active.kind,
                      .bound = active.bound,
@@ -171,7 +192,11 @@ void Batch::end(Active& active) {
   BatchResult& result = results_[active.job];
   result.outcome = std::move(active.outcome);
   result.record = active.run->record();
-  result.seconds = seconds(now_ns() - active.begun_ns);
+  if (!options_.keep_decisions) {
+    result.record.decisions = nullptr;
+    result.record.explanation = {};
+  }
+  result.seconds = seconds(active.over_ns - active.begun_ns);
   changed_ns_ = now_ns();
   Kind& kind = kinds_[static_cast<std::size_t>(active.kind)];
   if (active.memory_bytes > 0) kind.memory_bytes = active.memory_bytes;
@@ -182,6 +207,7 @@ void Batch::end(Active& active) {
     ++failed_;
     return;
   }
+  if (result.skipped) return;
   observe(active, true);
   kind.bound = bottleneck_of(result.record);
 }
@@ -275,6 +301,7 @@ void Batch::begin(int number, const BatchDecision& decision) {
     if (Status taken = memory_.take(bytes, how.stop); !taken) return std::unexpected(taken.error());
     const std::scoped_lock lock(mutex_);
     active.format = (*reader)->format();
+    active.reading_ns = now_ns();
     active.memory_bytes = bytes;
     ++events_;
     happened_.notify_all();
@@ -292,10 +319,13 @@ void Batch::begin(int number, const BatchDecision& decision) {
 
 void Batch::run_job(Active& active) {
   Status outcome = guarded_run(active);
-  if (active.memory_bytes > 0) memory_.give_back(active.memory_bytes);
+  if (options_.ended) options_.ended(active.job);
   const std::scoped_lock lock(mutex_);
+  // After this, who waits for it begins to read.
+  if (active.memory_bytes > 0) memory_.give_back(active.memory_bytes);
   active.outcome = std::move(outcome);
   active.over = true;
+  active.over_ns = now_ns();
   ++events_;
   happened_.notify_all();
 }
@@ -304,7 +334,10 @@ void Batch::run_job(Active& active) {
 Status Batch::guarded_run(Active& active) {
   try {
     if (options_.before) {
-      if (Status ready = options_.before(active.job); !ready) return ready;
+      const auto to_do = options_.before(active.job);
+      if (!to_do) return std::unexpected(to_do.error());
+      results_[active.job].skipped = !*to_do;
+      if (!*to_do) return {};
     }
     if (Status done = active.run->run(); !done) return done;
     return options_.after ? options_.after(active.job, active.run->record()) : Status();

@@ -42,9 +42,10 @@ struct BatchJob {
 
 struct BatchResult {
   bool begun = false;
-  Status outcome;      // of a job that was begun
-  RunRecord record;    // of such a one
-  double seconds = 0;  // from its begin to its end, opening and waiting for memory included
+  bool skipped = false;  // begun, but there was nothing to do any more (BatchOptions::before)
+  Status outcome;        // of a job that was begun
+  RunRecord record;      // of such a one
+  double seconds = 0;    // from its begin to its end, opening and waiting for memory included
 };
 
 struct BatchProgress {
@@ -62,13 +63,17 @@ struct BatchOptions {
   std::optional<int> side_by_side;  // jobs; chosen while they run where nothing is given
   // What jobs may take together, as far as it can be known; a single one begins in any case.
   std::uint64_t memory_bytes = std::numeric_limits<std::uint64_t>::max();
+  // Whether the records of jobs keep what was tried and why (`decisions`, `explanation`), which may be more
+  // than many jobs have memory for.
+  bool keep_decisions = true;
   std::stop_token stop;  // no job begins any more, those that run are stopped and leave no output
   // Called several times a second by the thread that runs.
   std::function<void(const BatchProgress&)> on_progress;
-  // Called by a thread of the job's own, before it opens anything, and when it is through and all was well;
-  // an Error is the job's.
-  std::function<Status(std::size_t job)> before;
+  // Called by a thread of the job's own: before it opens anything, where false says that there is nothing to
+  // do any more; when it is through and all was well; and in any case in the end. An Error is the job's.
+  std::function<Result<bool>(std::size_t job)> before;
   std::function<Status(std::size_t job, const RunRecord& record)> after;
+  std::function<void(std::size_t job)> ended;
 };
 
 // Used by one thread.

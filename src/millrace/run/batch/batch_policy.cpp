@@ -101,8 +101,14 @@ void BatchPolicy::observe(const BatchSlice& slice) {
   const double machine_seconds = slice.seconds / slice.side_by_side / slice.pixels;
   // Small frames take longer for each pixel.
   const int size = slice.frame_pixels > 1 ? static_cast<int>(std::log2(slice.frame_pixels)) : 0;
-  const double speed =
-      first_.try_emplace({slice.kind, size}, machine_seconds).first->second / machine_seconds;
+  const auto [first, new_here] = first_.try_emplace({slice.kind, size}, machine_seconds);
+  if (new_here) {
+    for (Costs* costs : {&costs_[slice.kind], &all_costs_}) {
+      costs->sum += machine_seconds;
+      ++costs->sizes;
+    }
+  }
+  const double speed = first->second / machine_seconds;
   const double jobs = std::round(slice.side_by_side);
   if (std::abs(slice.side_by_side - jobs) < 0.2) speeds_[static_cast<int>(jobs)].add(speed, slice.seconds);
   for (std::size_t b = 0; b < bottlenecks; ++b) {
@@ -181,25 +187,21 @@ int BatchPolicy::nearest_tried(int direction) const {
 }
 
 double BatchPolicy::seconds_of(const WaitingKind& kind, double pixels) const {
-  double own = 0;
-  int own_sizes = 0;
-  double mean = 0;
-  for (const auto& [of, cost] : first_) {
-    mean += cost / static_cast<double>(first_.size());
-    if (of.first != kind.kind) continue;
-    own += cost;
-    ++own_sizes;
-  }
-  if (own_sizes > 0) return pixels * own / own_sizes;
-  return pixels * (mean > 0 ? mean : guessed_cost(kind.bound));
+  if (const auto own = costs_.find(kind.kind); own != costs_.end())
+    return pixels * own->second.sum / own->second.sizes;
+  return pixels * (all_costs_.sizes > 0 ? all_costs_.sum / all_costs_.sizes : guessed_cost(kind.bound));
 }
 
-double BatchPolicy::company(Bottleneck bound, const std::vector<RunningJob>& running) const {
-  if (running.empty()) return 1;
-  double sum = 0;
-  for (const RunningJob& job : running)
-    sum += (speed_beside(bound, job.bound) + speed_beside(job.bound, bound)) / 2;
-  return sum / static_cast<double>(running.size());
+std::array<double, bottlenecks> BatchPolicy::companies(const std::vector<RunningJob>& running) const {
+  std::array<double, bottlenecks> means{};
+  for (int b = 0; b < bottlenecks; ++b) {
+    const auto bound = static_cast<Bottleneck>(b);
+    double sum = 0;
+    for (const RunningJob& job : running)
+      sum += (speed_beside(bound, job.bound) + speed_beside(job.bound, bound)) / 2;
+    means[index(bound)] = running.empty() ? 1 : sum / static_cast<double>(running.size());
+  }
+  return means;
 }
 
 // Now and then, where much is left, what has not been beside what runs: a guess may be wrong.
@@ -220,6 +222,7 @@ const WaitingKind* BatchPolicy::choose(const BatchView& view, std::string& why) 
   const std::function<bool(const WaitingKind&)> fits = [&](const WaitingKind& kind) {
     return view.running.empty() || kind.memory_bytes <= view.memory_left;
   };
+  const std::array<double, bottlenecks> company = companies(view.running);
   const WaitingKind* longest = nullptr;
   const WaitingKind* best = nullptr;
   double all = 0;
@@ -228,8 +231,7 @@ const WaitingKind* BatchPolicy::choose(const BatchView& view, std::string& why) 
     if (!fits(kind)) continue;
     const double seconds = seconds_of(kind, kind.heaviest);
     if (longest == nullptr || seconds > seconds_of(*longest, longest->heaviest)) longest = &kind;
-    const double gain =
-        best == nullptr ? 0 : company(kind.bound, view.running) - company(best->bound, view.running);
+    const double gain = best == nullptr ? 0 : company[index(kind.bound)] - company[index(best->bound)];
     if (best == nullptr || gain > alike || (gain > -alike && seconds > seconds_of(*best, best->heaviest)))
       best = &kind;
   }
@@ -244,7 +246,7 @@ const WaitingKind* BatchPolicy::choose(const BatchView& view, std::string& why) 
   }
   if (!view.running.empty())
     why = fmt::format("bound by {}, {:.2f} beside what runs", name_of(best->bound),
-                      company(best->bound, view.running));
+                      company[index(best->bound)]);
   return best;
 }
 
@@ -266,10 +268,13 @@ BatchDecision BatchPolicy::decide(const BatchView& view) {
       decision.why = "no room in memory for another";
     }
   }
-  // In the end few are left, which then share all threads.
-  const int share = std::max(1, std::min(target_, jobs_in(view)));
-  decision.threads_each = (threads_ + share - 1) / share;
-  decision.decoder_threads = choose_codec_threads(decision.threads_each, true, false).decoder;
+  // In the end few are left, which then share all threads. Who waits for memory has nothing to do with any.
+  const auto waiting = static_cast<int>(
+      std::ranges::count_if(view.running, [](const RunningJob& job) { return job.frame_pixels <= 0; }));
+  const int together = std::max(1, std::min(target_, jobs_in(view)));
+  const auto share_of = [&](int jobs) { return (threads_ + jobs - 1) / jobs; };
+  decision.threads_each = share_of(std::max(1, together - waiting));
+  decision.decoder_threads = choose_codec_threads(share_of(together), true, false).decoder;
   return decision;
 }
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -31,7 +32,7 @@ struct BatchSlice {
 
 struct RunningJob {
   Bottleneck bound{};
-  double frame_pixels = 0;  // 0: not known yet
+  double frame_pixels = 0;  // 0: not known yet, as it opens its input, or waits for memory
 };
 
 // Jobs of one kind that have not begun.
@@ -95,7 +96,8 @@ class BatchPolicy {
                                                const std::function<bool(const WaitingKind&)>& fits) const;
   [[nodiscard]] const WaitingKind* choose(const BatchView& view, std::string& why) const;
   [[nodiscard]] double seconds_of(const WaitingKind& kind, double pixels) const;
-  [[nodiscard]] double company(Bottleneck bound, const std::vector<RunningJob>& running) const;
+  // Of jobs of each bound, beside what runs: how well they go together.
+  [[nodiscard]] std::array<double, bottlenecks> companies(const std::vector<RunningJob>& running) const;
 
   int threads_;
   std::optional<int> fixed_;
@@ -104,8 +106,15 @@ class BatchPolicy {
   bool from_guess_ = true;      // nothing measured has changed it
   std::map<int, Mean> speeds_;  // by jobs side by side
   std::array<std::array<Mean, bottlenecks>, bottlenecks> beside_;
-  std::map<std::pair<int, int>, double>
-      first_;  // by kind and size of frames: machine-seconds a pixel when it was first seen
+  // Machine-seconds a pixel when it was first seen, by kind and size of frames.
+  std::map<std::pair<int, int>, double> first_;
+  // Of these the sums, and how many: of each kind, and of all.
+  struct Costs {
+    double sum = 0;
+    int sizes = 0;
+  };
+  std::unordered_map<int, Costs> costs_;
+  Costs all_costs_;
 };
 
 // What kind of word a bottleneck is, for people: "encoding", "filters", "decoding", "nothing in particular".

@@ -1,6 +1,7 @@
 #include "millrace/run/batch/batch_policy.h"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -229,6 +230,33 @@ TEST(BatchPolicy, AlwaysHasTwoToOverlapWhereThereAreTwoThreads) {
       EXPECT_GE(decision.threads_each * decision.side_by_side, threads);
     }
   }
+}
+
+TEST(BatchPolicy, GivesNoThreadsToJobsThatWaitForMemory) {
+  BatchPolicy policy(8, 2);
+  const RunningJob reads{Bottleneck::output, cif};
+  const RunningJob waits{Bottleneck::output, 0};
+  const WaitingKind waiting{0, Bottleneck::output, 100, 1, 100, 0};
+  EXPECT_EQ(policy.decide({.running = {reads, reads}, .waiting = {waiting}}).threads_each, 4);
+  const BatchDecision decision = policy.decide({.running = {reads, waits}, .waiting = {waiting}});
+  EXPECT_EQ(decision.threads_each, 8);
+  EXPECT_EQ(decision.decoder_threads, 4) << "what is opened now will have company";
+  EXPECT_EQ(policy.decide({.running = {waits, waits}, .waiting = {waiting}}).threads_each, 8);
+}
+
+// As with parameters of their own in every job. What was seen of each was once looked through for each.
+TEST(BatchPolicy, TakesNoTimeToDecideAmongManyKinds) {
+  constexpr int kinds = 30'000;
+  BatchPolicy policy(4, std::nullopt);
+  BatchView view{.running = {{Bottleneck::output, cif}}, .memory_left = 1U << 30};
+  for (int kind = 0; kind < kinds; ++kind) {
+    policy.observe(
+        {.kind = kind, .bound = Bottleneck::output, .frame_pixels = cif, .pixels = 1e6, .seconds = 1});
+    view.waiting.push_back({kind, Bottleneck::output, 1, kind == 77 ? 2.0 : 1.0, 1, 0});
+  }
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(policy.decide(view).begin, 77);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(3)) << "it was minutes";
 }
 
 TEST(BatchPolicy, LetsTheLastJobsHaveAllThreads) {

@@ -1,3 +1,4 @@
+#include "millrace/base/clock.h"
 #include "millrace/image/pipeline/pipeline_language.h"
 #include "millrace/run/batch/batch.h"
 
@@ -14,6 +15,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 image::Pipeline pipeline_of(const std::string& text) {
   auto pipeline = image::parse_pipeline(text);
@@ -186,6 +188,40 @@ TEST_F(BatchTest, JobsThatDoNotFitIntoMemoryTogetherRunInTurn) {
     EXPECT_TRUE(result.outcome);
 }
 
+TEST_F(BatchTest, TheWaitForMemoryIsNoTimeSpentSideBySide) {
+  std::vector<BatchJob> jobs;
+  for (int j = 0; j < 4; ++j)
+    jobs.push_back(to_nowhere("test:96x64@40"));
+  Batch batch(*workplace_, std::move(jobs), {.side_by_side = 4, .memory_bytes = 1});
+  ASSERT_TRUE(batch.run());
+  EXPECT_EQ(batch.most_side_by_side(), 4);
+  EXPECT_THAT(batch.explain(), Contains(HasSubstr("1 side by side: relative speed")));
+  for (const char* never :
+       {"2 side by side: relative", "3 side by side: relative", "4 side by side: relative"})
+    EXPECT_THAT(batch.explain(), Not(Contains(HasSubstr(never))));
+}
+
+TEST_F(BatchTest, TheWaitForWorkersIsToldApartFromComputing) {
+  auto workplace = Workplace::make_shared(*machine_, 1, image::KernelCache());
+  ASSERT_TRUE(workplace);
+  std::vector<BatchJob> jobs;
+  for (int j = 0; j < 3; ++j)
+    jobs.push_back(to_nowhere("test:320x240@30"));
+  const std::int64_t start = now_ns();
+  Batch batch(**workplace, std::move(jobs), {.side_by_side = 3});
+  ASSERT_TRUE(batch.run());
+  const double elapsed = seconds(now_ns() - start);
+  double computed = 0;
+  double waited = 0;
+  for (const BatchResult& result : batch.results()) {
+    computed += result.record.compute_seconds;
+    waited += result.record.worker_wait_seconds;
+  }
+  EXPECT_GT(computed, 0);
+  EXPECT_LE(computed, elapsed) << "one worker computes one frame at a time";
+  EXPECT_GT(waited, 0);
+}
+
 TEST_F(BatchTest, TheLargestOfAKindBeginFirst) {
   std::mutex mutex;
   std::vector<std::size_t> begun;
@@ -194,24 +230,36 @@ TEST_F(BatchTest, TheLargestOfAKindBeginFirst) {
     jobs.push_back(to_nowhere("test:32x32@2"));
     jobs.back().weight = weight;
   }
-  Batch batch(*workplace_, std::move(jobs), {.side_by_side = 1, .before = [&](std::size_t job) -> Status {
-                                               const std::scoped_lock lock(mutex);
-                                               begun.push_back(job);
-                                               return {};
-                                             }});
+  Batch batch(*workplace_, std::move(jobs),
+              {.side_by_side = 1, .before = [&](std::size_t job) -> Result<bool> {
+                 const std::scoped_lock lock(mutex);
+                 begun.push_back(job);
+                 return true;
+               }});
   ASSERT_TRUE(batch.run());
   EXPECT_EQ(begun, (std::vector<std::size_t>{1, 3, 2, 0}));
 }
 
-TEST_F(BatchTest, WhatIsAskedForBeforeAndAfterAJobMayFailIt) {
-  Batch batch(
-      *workplace_, {to_nowhere("test:32x32@2"), to_nowhere("test:32x32@3"), to_nowhere("test:32x32@4")},
-      {.before = [](std::size_t job) -> Status { return job == 0 ? Status(failure("not now")) : Status(); },
-       .after = [](std::size_t job, const RunRecord& record) -> Status {
-         if (job == 1) return failure("{} frames are too many", record.frames);
-         return {};
-       }});
+TEST_F(BatchTest, WhatIsAskedForBeforeAndAfterAJobMayFailItOrSpareIt) {
+  std::atomic<int> ended = 0;
+  Batch batch(*workplace_,
+              {to_nowhere("test:32x32@2"), to_nowhere("test:32x32@3"), to_nowhere("test:32x32@4"),
+               to_nowhere("test:32x32@5")},
+              {.before = [](std::size_t job) -> Result<bool> {
+                 if (job == 0) return failure("not now");
+                 return job != 3;
+               },
+               .after = [](std::size_t job, const RunRecord& record) -> Status {
+                 if (job == 1) return failure("{} frames are too many", record.frames);
+                 return {};
+               },
+               .ended = [&](std::size_t) { ++ended; }});
   ASSERT_TRUE(batch.run());
+  EXPECT_EQ(ended, 4);
+  EXPECT_TRUE(batch.results()[3].outcome);
+  EXPECT_TRUE(batch.results()[3].skipped);
+  EXPECT_EQ(batch.results()[3].record.frames, 0);
+  EXPECT_FALSE(batch.results()[2].skipped);
   EXPECT_EQ(batch.results()[0].outcome.error().message, "not now");
   EXPECT_EQ(batch.results()[1].outcome.error().message, "3 frames are too many");
   EXPECT_TRUE(batch.results()[2].outcome);
@@ -221,6 +269,16 @@ TEST_F(BatchTest, ExplainsWhatItBegan) {
   Batch batch(*workplace_, {to_nowhere("test:32x32@2"), to_nowhere("test:32x32@3")}, {});
   ASSERT_TRUE(batch.run());
   EXPECT_THAT(batch.explain(), Contains(HasSubstr("test:32x32@3, ")));
+}
+
+TEST_F(BatchTest, KeepsDecisionsWhereTheyAreAskedFor) {
+  for (const bool keep : {true, false}) {
+    Batch batch(*workplace_, {to_nowhere("test:32x32@2")}, {.keep_decisions = keep});
+    ASSERT_TRUE(batch.run());
+    EXPECT_EQ(batch.results()[0].record.decisions.is_null(), !keep);
+    EXPECT_EQ(batch.results()[0].record.explanation.empty(), !keep);
+    EXPECT_EQ(batch.results()[0].record.frames, 2);
+  }
 }
 
 TEST_F(BatchTest, WithoutJobsIsDone) {

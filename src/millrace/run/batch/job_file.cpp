@@ -36,24 +36,17 @@ std::optional<std::string> scalar(const toml::node& node) {
   return std::nullopt;
 }
 
-std::optional<std::string> scalar(const nlohmann::json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
-  if (value.is_number()) return value.dump();
-  return std::nullopt;
-}
-
 // One value, or those of an array; nothing where a value is none.
-template <class Value, class Array>
-std::optional<std::vector<std::string>> values_of(const Value& value, const Array* array) {
+std::optional<std::vector<std::string>> values_of(const toml::node& value) {
   std::vector<std::string> values;
-  const auto add = [&](const auto& each) {
+  const auto add = [&](const toml::node& each) {
     auto text = scalar(each);
     if (text) values.push_back(std::move(*text));
     return text.has_value();
   };
+  const toml::array* const array = value.as_array();
   if (array == nullptr) return add(value) ? std::optional(values) : std::nullopt;
-  for (const auto& each : *array)
+  for (const toml::node& each : *array)
     if (!add(each)) return std::nullopt;
   return values;
 }
@@ -98,7 +91,7 @@ class TomlJobs {
   Status word(Words& words, const toml::key& key, const toml::node& value) const {
     if (std::ranges::find(keys_, key.str()) == keys_.end())
       return error(value, unknown_key(key.str(), keys_));
-    auto values = values_of(value, value.as_array());
+    auto values = values_of(value);
     if (!values) return error(value, wrong_value(key.str()));
     words.insert_or_assign(std::string(key.str()), std::move(*values));
     return {};
@@ -108,20 +101,80 @@ class TomlJobs {
   std::span<const std::string_view> keys_;
 };
 
-Result<JobWords> json_job(std::string_view line, std::string place, std::span<const std::string_view> keys) {
-  constexpr const char* example = R"({"input": "a.mp4", "pipeline": "@A"})";
-  const auto object = nlohmann::json::parse(line, nullptr, false);
-  if (!object.is_object())
-    return usage_error("{}: is no JSON object; write one for each job on a line of its own, as {}", place,
-                       example);
-  JobWords job{.place = std::move(place), .words = {}};
-  for (const auto& [key, value] : object.items()) {
-    if (std::ranges::find(keys, key) == keys.end())
-      return usage_error("{}: {}", job.place, unknown_key(key, keys));
-    auto values = values_of(value, value.is_array() ? &value : nullptr);
-    if (!values) return usage_error("{}: {}", job.place, wrong_value(key));
-    job.words.emplace(key, std::move(*values));
+// Takes a line of JSON in piece by piece, and refuses it at the first that no job has: however deep or long a
+// line is, nothing is made of it.
+class JsonJob final : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  JsonJob(Words& words, std::span<const std::string_view> keys) : words_(words), keys_(keys) {}
+
+  // Why the line was refused.
+  [[nodiscard]] const std::string& wrong() const { return wrong_; }
+
+  bool null() override { return refuse(wrong_value(key_)); }
+  bool boolean(bool value) override { return add(value ? "true" : "false"); }
+  bool number_integer(number_integer_t value) override { return add(fmt::format("{}", value)); }
+  bool number_unsigned(number_unsigned_t value) override { return add(fmt::format("{}", value)); }
+  bool number_float(number_float_t /*value*/, const string_t& text) override { return add(text); }
+  bool string(string_t& value) override { return add(std::move(value)); }
+  bool binary(binary_t& /*value*/) override { return refuse(wrong_value(key_)); }
+
+  bool start_object(std::size_t /*elements*/) override {
+    if (in_object_) return refuse(wrong_value(key_));
+    in_object_ = true;
+    return true;
   }
+  bool key(string_t& key) override {
+    if (std::ranges::find(keys_, key) == keys_.end()) return refuse(unknown_key(key, keys_));
+    key_ = std::move(key);
+    values_ = nullptr;
+    const auto [place, added] = words_.try_emplace(key_);
+    if (!added) return refuse(fmt::format("{} is given twice", key_));
+    values_ = &place->second;
+    return true;
+  }
+  bool end_object() override { return true; }
+  bool start_array(std::size_t /*elements*/) override {
+    if (!in_object_ || in_array_) return refuse(wrong_value(key_));
+    in_array_ = true;
+    return true;
+  }
+  bool end_array() override {
+    in_array_ = false;
+    return true;
+  }
+  bool parse_error(std::size_t /*position*/, const std::string& /*token*/,
+                   const nlohmann::detail::exception& /*error*/) override {
+    return refuse(no_object);
+  }
+
+ private:
+  bool add(std::string value) {
+    if (!in_object_) return refuse(no_object);
+    values_->push_back(std::move(value));
+    return true;
+  }
+  bool refuse(std::string why) {
+    wrong_ = in_object_ ? std::move(why) : no_object;
+    return false;
+  }
+
+  static constexpr const char* no_object =
+      R"(is no JSON object; write one for each job on a line of its own, as {"input": "a.mp4", "pipeline": "@A"})";
+
+  Words& words_;
+  std::span<const std::string_view> keys_;
+  std::string key_;
+  std::vector<std::string>* values_ = nullptr;  // of the key
+  bool in_object_ = false;
+  bool in_array_ = false;
+  std::string wrong_;
+};
+
+Result<JobWords> json_job(std::string_view line, std::string place, std::span<const std::string_view> keys) {
+  JobWords job{.place = std::move(place), .words = {}};
+  JsonJob reader(job.words, keys);
+  if (!nlohmann::json::sax_parse(line.begin(), line.end(), &reader))
+    return usage_error("{}: {}", job.place, reader.wrong());
   return job;
 }
 
@@ -151,8 +204,9 @@ Result<std::vector<JobWords>> parse_json_jobs(std::string_view text, const std::
   return jobs;
 }
 
-Result<std::vector<JobWords>> read_job_file(const std::string& path, std::span<const std::string_view> keys) {
-  const auto text = read_text(path, most_bytes);
+Result<std::vector<JobWords>> read_job_file(const std::string& path, std::span<const std::string_view> keys,
+                                            const std::stop_token& stop) {
+  const auto text = read_text(path, most_bytes, {}, stop);
   if (!text) return std::unexpected(text.error());
   const std::string name = path == "-" ? "standard input" : path;
   return path.ends_with(".toml") ? parse_toml_jobs(*text, name, keys) : parse_json_jobs(*text, name, keys);

@@ -14,6 +14,7 @@
 
 #include <map>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,8 +34,10 @@ struct JobWords {
 [[nodiscard]] Result<std::vector<JobWords>> parse_json_jobs(std::string_view text, const std::string& name,
                                                             std::span<const std::string_view> keys);
 
-// The file: TOML where it ends in ".toml", else lines of JSON; "-" for such on standard input.
+// The file: TOML where it ends in ".toml", else lines of JSON; "-" for such on standard input. Interrupted
+// where a wait for a pipe or terminal is stopped.
 [[nodiscard]] Result<std::vector<JobWords>> read_job_file(const std::string& path,
-                                                          std::span<const std::string_view> keys);
+                                                          std::span<const std::string_view> keys,
+                                                          const std::stop_token& stop = {});
 
 }  // namespace millrace::run

@@ -2,9 +2,14 @@
 #include "millrace/run/batch/job_file.h"
 
 #include <array>
+#include <chrono>
+#include <stop_token>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 namespace millrace::run {
 namespace {
@@ -77,14 +82,49 @@ TEST_P(BadJson, IsNamedWithItsLine) {
   EXPECT_THAT(jobs.error().message, HasSubstr(GetParam().message));
   EXPECT_EQ(jobs.error().message.find('\n'), std::string::npos);
 }
-INSTANTIATE_TEST_SUITE_P(Files, BadJson,
-                         ::testing::Values(Bad{"", "jobs: holds no job"}, Bad{"\n \n", "jobs: holds no job"},
-                                           Bad{"{}\n[1]", "jobs:2: is no JSON object"},
-                                           Bad{"{\"input\": \"a\"", "jobs:1: is no JSON"},
-                                           Bad{"{\"intput\": \"a\"}",
-                                               "jobs:1: a job has no 'intput'; did you mean 'input'?"},
-                                           Bad{"{\"input\": null}", "jobs:1: input must be"},
-                                           Bad{"{\"input\": {\"a\": 1}}", "jobs:1: input must be"}));
+INSTANTIATE_TEST_SUITE_P(
+    Files, BadJson,
+    ::testing::Values(Bad{"", "jobs: holds no job"}, Bad{"\n \n", "jobs: holds no job"},
+                      Bad{"{}\n[1]", "jobs:2: is no JSON object"},
+                      Bad{"{\"input\": \"a\"", "jobs:1: is no JSON"},
+                      Bad{"{\"intput\": \"a\"}", "jobs:1: a job has no 'intput'; did you mean 'input'?"},
+                      Bad{"{\"input\": null}", "jobs:1: input must be"},
+                      Bad{"{\"input\": {\"a\": 1}}", "jobs:1: input must be"},
+                      Bad{"{\"input\": [[\"a\"]]}", "jobs:1: input must be"},
+                      Bad{"{\"input\": \"a\", \"crf\": 1, \"input\": \"b\"}", "jobs:1: input is given twice"},
+                      Bad{"3", "jobs:1: is no JSON object"}, Bad{"{} {}", "jobs:1: is no JSON object"},
+                      Bad{"{\"input\": \"\xff\"}", "jobs:1: is no JSON object"}));
+
+// Read as a whole first it would take gigabytes.
+TEST(JobFile, ALineThatIsNestedWithoutEndIsRefusedAtItsBeginning) {
+  const auto peak_kib = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+  };
+  const auto before = peak_kib();
+  for (const std::string begin : {"", "{\"input\": "}) {
+    const std::string deep = begin + std::string(std::size_t{1} << 25, '[');
+    const auto jobs = parse_json_jobs(deep, "jobs", keys);
+    ASSERT_FALSE(jobs);
+    EXPECT_THAT(jobs.error().message, HasSubstr("jobs:1: "));
+    EXPECT_LT(jobs.error().message.size(), 300U);
+  }
+  EXPECT_LT(peak_kib() - before, 400'000);
+}
+
+TEST(JobFile, AWaitForOneThatIsAPipeCanBeStopped) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  std::stop_source stop;
+  std::jthread stopping([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    stop.request_stop();
+  });
+  const auto jobs = read_job_file(folder / "pipe", keys, stop.get_token());
+  ASSERT_FALSE(jobs);
+  EXPECT_EQ(jobs.error().kind, ErrorKind::interrupted);
+}
 
 TEST(JobFile, IsReadByItsName) {
   const TemporaryFolder folder;

@@ -1,5 +1,6 @@
 #include "millrace/run/batch/job_names.h"
 
+#include "millrace/base/descriptor_name.h"
 #include "millrace/base/in_quotes.h"
 #include "millrace/base/nearest_name.h"
 #include "millrace/video/test_source.h"
@@ -12,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <system_error>
+#include <unistd.h>
 #include <unordered_map>
 #include <utility>
 
@@ -62,6 +64,7 @@ class FilesSeen {
 }  // namespace
 
 Result<std::vector<std::string>> expand_input(const std::string& word) {
+  if (word.empty()) return usage_error("an input has no name; give files");
   if (word == "-") return usage_error("a batch cannot read standard input; give files");
   std::error_code error;
   if (is_generated(word)) return std::vector{word};
@@ -150,9 +153,10 @@ Status check_distinct(std::span<const JobFiles> jobs) {
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     const std::string& output = jobs[j].output;
     if (output == nothing) continue;
-    if (output == "-") return usage_error("a batch cannot write to standard output; give each job a file");
+    if (output == "-" || descriptor_named(output) == STDOUT_FILENO)
+      return usage_error("a batch cannot write to standard output; give each job a file");
     std::error_code error;
-    if (fs::is_other(fs::status(output, error))) continue;  // devices and pipes take any number
+    if (fs::is_character_file(fs::status(output, error))) continue;  // as /dev/null, which takes any number
     if (const auto other = inputs.find(output))
       return usage_error("{}: is an input and the output of '{}'; choose another output", output,
                          jobs[j].input);

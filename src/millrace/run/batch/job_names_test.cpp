@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 namespace millrace::run {
 namespace {
@@ -76,6 +77,7 @@ TEST(ExpandInput, GivesFilesThatMatchInOrder) {
   EXPECT_THAT(refused(expand_input(folder / "*.avi")), HasSubstr("no file matches"));
   EXPECT_THAT(refused(expand_input(folder.path().string())), HasSubstr("is a folder"));
   EXPECT_THAT(refused(expand_input("-")), HasSubstr("standard input"));
+  EXPECT_THAT(refused(expand_input("")), HasSubstr("no name"));
 }
 
 std::string distinct(const std::vector<JobFiles>& jobs) {
@@ -100,7 +102,12 @@ TEST(CheckDistinct, FindsOutputsThatAreOneFile) {
   EXPECT_THAT(distinct({{folder / "in.mp4", folder / "in.mp4"}}), HasSubstr("is an input"));
   EXPECT_THAT(distinct({{folder / "in.mp4", folder / "1.mkv"}, {"b", folder / "same.mp4"}}),
               HasSubstr("is an input"));
-  EXPECT_THAT(distinct({{"a", "-"}}), HasSubstr("standard output"));
+  for (const char* name : {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"})
+    EXPECT_THAT(distinct({{"a", name}}), HasSubstr("standard output")) << name;
+  // One reader cannot tell two videos apart.
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_EQ(distinct({{"a", folder / "pipe"}}), "");
+  EXPECT_THAT(distinct({{"a", folder / "pipe"}, {"b", folder / "pipe"}}), HasSubstr("both"));
 }
 
 }  // namespace

@@ -1,18 +1,25 @@
 #include "millrace/run/batch/kept_record.h"
 
 #include "millrace/base/descriptor.h"
+#include "millrace/base/file_lock.h"
 #include "millrace/base/full_transfer.h"
 #include "millrace/base/input_file.h"
+#include "millrace/base/pending_file.h"
 #include "millrace/base/printable.h"
 #include "millrace/base/system_reason.h"
 #include "millrace/base/whole_file.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <fcntl.h>
+#include <iterator>
+#include <list>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <unistd.h>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 #include <xxhash.h>
@@ -25,6 +32,12 @@ namespace {
 
 constexpr std::uint64_t most_record_bytes = std::uint64_t{1} << 30;
 constexpr int format_version = 1;
+
+// Bytes of the record that are locked, far behind its end: one by who reads or writes it, and of those that
+// follow one for each output that is being made.
+constexpr off_t record_lock = off_t{1} << 40;
+constexpr off_t first_claim = record_lock + 1;
+constexpr off_t claims = off_t{1} << 60;
 
 nlohmann::ordered_json to_json(const FileStamp& stamp) {
   return {{"bytes", stamp.bytes}, {"changed_ns", stamp.changed_ns}};
@@ -40,19 +53,19 @@ nlohmann::ordered_json line_of(const std::string& output, const JobIdentity& ide
                               {"output", printable(output)},
                               {"complete", complete},
                               {"input", printable(identity.input)},
-                              {"settings", printable(identity.settings)}};
+                              {"settings", printable(identity.settings)},
+                              {"program", printable(identity.program)}};
   if (identity.input_stamp) line["input_file"] = to_json(*identity.input_stamp);
   return line;
 }
 
-// Throws what the JSON library throws where a line is none of ours.
-std::pair<std::string, KeptJob> read_line(std::string_view text) {
-  const nlohmann::json line = nlohmann::json::parse(text);
+// A line of ours; throws what the JSON library throws where it is none.
+std::pair<std::string, KeptJob> read_line(const nlohmann::json& line) {
   KeptJob job;
-  if (line.at("version").get<int>() != format_version) return {};
   job.identity.input = line.at("input").get<std::string>();
   job.identity.settings = line.at("settings").get<std::string>();
   if (line.contains("input_file")) job.identity.input_stamp = stamp_from(line["input_file"]);
+  job.identity.program = line.value("program", "");  // earlier versions say nothing of it
   job.complete = line.at("complete").get<bool>();
   if (job.complete) {
     job.frames = line.at("frames").get<std::int64_t>();
@@ -62,7 +75,39 @@ std::pair<std::string, KeptJob> read_line(std::string_view text) {
   return {line.at("output").get<std::string>(), std::move(job)};
 }
 
+// Calls `each` with every line and what it means, as JSON; null where it means nothing.
+template <class Each> void for_lines(std::string_view text, const Each& each) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    each(line, nlohmann::json::parse(line.begin(), line.end(), nullptr, false));
+  }
+}
+
+bool is_ours(const nlohmann::json& line) {
+  return line.is_object() && line.contains("version") && line["version"] == format_version;
+}
+
+Result<std::string> text_of(const std::filesystem::path& path) {
+  const auto bytes = read_regular_file(path.string(), most_record_bytes);
+  if (!bytes) return std::unexpected(bytes.error());
+  if (!*bytes) return std::string();
+  return std::string(reinterpret_cast<const char*>((*bytes)->data()), (*bytes)->size());
+}
+
+// 0 or the error number.
+int flush_file(const std::filesystem::path& path, int flags) {
+  const auto file = Descriptor::owned(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags));
+  if (!file.is_open()) return errno;
+  return fsync(file.get()) == 0 ? 0 : errno;
+}
+
 }  // namespace
+
+struct KeptRecord::Opened {
+  Descriptor file;
+  bool locked = false;
+};
 
 std::optional<FileStamp> stamp_of(const std::filesystem::path& file) {
   struct stat status{};
@@ -71,13 +116,15 @@ std::optional<FileStamp> stamp_of(const std::filesystem::path& file) {
                    std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
 }
 
-Result<std::string> digest_of(const std::filesystem::path& file) {
+Result<std::string> digest_of(const std::filesystem::path& file, const std::stop_token& stop) {
   const auto opened = InputFile::open(file.string());
   if (!opened) return std::unexpected(opened.error());
   const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), &XXH3_freeState);
   if (!state || XXH3_128bits_reset(state.get()) == XXH_ERROR) return failure("out of memory");
   std::vector<std::byte> buffer(std::size_t{1} << 18);
   for (;;) {
+    if (stop.stop_requested())
+      return std::unexpected(Error{ErrorKind::interrupted, file.string() + ": reading was stopped"});
     const auto count = (*opened)->read(buffer);
     if (!count) return std::unexpected(count.error());
     if (*count == 0) break;
@@ -87,39 +134,68 @@ Result<std::string> digest_of(const std::filesystem::path& file) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-KeptRecord::KeptRecord(const std::filesystem::path& folder) : folder_(folder) {
-  const auto bytes = read_regular_file((folder / kept_record_name).string(), most_record_bytes);
-  if (!bytes || !*bytes || (*bytes)->empty()) return;
-  std::string_view text(reinterpret_cast<const char*>((*bytes)->data()), (*bytes)->size());
-  torn_ = !text.ends_with('\n');
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
+std::int64_t KeptRecord::take_in(std::string_view text) {
+  text = text.substr(0, text.rfind('\n') + 1);
+  for_lines(text, [this](std::string_view, const nlohmann::json& line) {
+    if (!is_ours(line)) return;
     try {
       auto [output, job] = read_line(line);
-      if (!output.empty()) jobs_.insert_or_assign(std::move(output), std::move(job));
+      jobs_.insert_or_assign(std::move(output), std::move(job));
     } catch (const nlohmann::json::exception&) {
-      continue;
+      return;
     }
-  }
+  });
+  return std::ssize(text);
 }
 
-KeptVerdict KeptRecord::verdict(const std::string& output_name, const JobIdentity& identity) const {
-  const auto found = jobs_.find(printable(output_name));
-  if (found == jobs_.end()) return {};
-  const KeptJob& job = found->second;
+Status KeptRecord::read() {
+  struct stat status{};
+  const bool there = stat(path().c_str(), &status) == 0;
+  const auto text = text_of(path());
+  if (!text)
+    return failure("{}; it says what is done: without --resume all is done again", text.error().message);
+  const std::scoped_lock lock(mutex_);
+  read_bytes_ = take_in(*text);
+  read_inode_ = there ? status.st_ino : 0;
+  return {};
+}
+
+Status KeptRecord::catch_up(const Opened& record) {
+  struct stat status{};
+  if (read_bytes_ < 0 || fstat(record.file.get(), &status) != 0) return {};
+  if (status.st_ino != read_inode_ || status.st_size < read_bytes_) read_bytes_ = 0;
+  std::string text(static_cast<std::size_t>(status.st_size - read_bytes_), '\0');
+  const Transfer done = read_all_at(record.file.get(), static_cast<std::uint64_t>(read_bytes_),
+                                    std::as_writable_bytes(std::span(text)));
+  if (done.error != 0) return cannot_keep(done.error);
+  read_bytes_ += take_in(text);
+  read_inode_ = status.st_ino;
+  return {};
+}
+
+KeptVerdict KeptRecord::verdict(const std::string& output_name, const JobIdentity& identity,
+                                const std::stop_token& stop) const {
+  KeptJob job;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = jobs_.find(printable(output_name));
+    if (found == jobs_.end()) return {};
+    job = found->second;
+  }
   const auto again = [](const char* why) { return KeptVerdict{Kept::again, why, 0}; };
   const std::filesystem::path output = folder_ / output_name;
   const auto now = stamp_of(output);
   if (!job.complete) return again("it was not completed");
   if (!now) return again("the output is gone");
   if (job.identity.settings != printable(identity.settings)) return again("pipeline or options have changed");
+  if (job.identity.program != printable(identity.program))
+    return again("it was made by another version of millrace or its codecs");
   if (job.identity.input != printable(identity.input)) return again("it was made from another input");
   if (!(job.identity.input_stamp == identity.input_stamp)) return again("the input has changed");
   if (now->bytes != job.output_stamp.bytes) return again("the output has been changed");
   // A copy of a folder may have other times.
   if (*now != job.output_stamp) {
-    const auto digest = digest_of(output);
+    const auto digest = digest_of(output, stop);
     if (!digest || *digest != job.output_digest) return again("the output has been changed");
   }
   return {Kept::done, "", job.frames};
@@ -134,6 +210,7 @@ Status KeptRecord::note_done(const std::string& output_name, const JobIdentity& 
   const std::filesystem::path output = folder_ / output_name;
   const auto stamp = stamp_of(output);
   if (!stamp) return {};  // a pipe or device: nothing to find again
+  if (Status flushed = flush(output); !flushed) return flushed;
   const auto digest = digest_of(output);
   if (!digest) return std::unexpected(digest.error());
   nlohmann::ordered_json line = line_of(output_name, identity, true);
@@ -143,20 +220,115 @@ Status KeptRecord::note_done(const std::string& output_name, const JobIdentity& 
   return append(line);
 }
 
+std::unexpected<Error> KeptRecord::cannot_keep(int error) const {
+  return failure("cannot keep what is done in '{}': {}", path().string(), system_reason(error));
+}
+
+// What was begun first, so that the output is known as ours before it is there for good.
+Status KeptRecord::flush(const std::filesystem::path& output) const {
+  if (const int error = flush_file(path(), 0); error != 0 && error != ENOENT) return cannot_keep(error);
+  if (const int error = flush_file(output, 0); error != 0)
+    return failure("{}: may not be on the disk yet ({}), so --resume will make it again", output.string(),
+                   system_reason(error));
+  // Its name. Some file systems cannot flush folders.
+  static_cast<void>(flush_file(folder_.empty() ? "." : folder_, O_DIRECTORY));
+  return {};
+}
+
+// Whoever compacts the record puts another in its place, under the lock of the old one.
+Result<KeptRecord::Opened> KeptRecord::open() const {
+  constexpr std::chrono::seconds patience{5};
+  for (;;) {
+    Opened record{.file = Descriptor::owned(
+                      ::open(path().c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666))};
+    if (!record.file.is_open()) return cannot_keep(errno);
+    if (!record.file.is_regular_file())
+      return failure("cannot keep what is done in '{}': it is no file", path().string());
+    // Where there are no locks a line is lost at worst, and its job done again.
+    record.locked = lock_byte(record.file.get(), record_lock, patience) == 0;
+    struct stat here{};
+    struct stat named{};
+    const bool same = fstat(record.file.get(), &here) == 0 && stat(path().c_str(), &named) == 0 &&
+                      here.st_dev == named.st_dev && here.st_ino == named.st_ino;
+    if (same || !record.locked) return record;
+  }
+}
+
+// Whether it has put a new file into the record's place.
+Result<bool> KeptRecord::compact(const Opened& record) const {
+  constexpr std::size_t worth = 100;  // lines
+  // Claims are locks on this file.
+  if (is_locked_from(record.file.get(), first_claim)) return false;
+  const auto text = text_of(path());
+  if (!text) return std::unexpected(text.error());
+  // In the order of the lines that count.
+  std::list<std::string_view> kept;
+  std::unordered_map<std::string, std::list<std::string_view>::iterator> latest;
+  std::size_t lines = 0;
+  for_lines(*text, [&](std::string_view line, const nlohmann::json& parsed) {
+    ++lines;
+    if (!parsed.is_object()) return;
+    kept.push_back(line);
+    // What a later version has written is none of our business.
+    if (!is_ours(parsed) || !parsed.contains("output") || !parsed["output"].is_string()) return;
+    const auto [place, added] = latest.emplace(parsed["output"].get<std::string>(), std::prev(kept.end()));
+    if (added) return;
+    kept.erase(place->second);
+    place->second = std::prev(kept.end());
+  });
+  if (lines < 2 * kept.size() + worth) return false;
+  auto file = PendingFile::create(path());
+  if (!file) return cannot_keep(file.error());
+  std::string compacted;
+  for (const std::string_view line : kept)
+    compacted.append(line) += '\n';
+  struct stat status{};
+  if (fstat(record.file.get(), &status) != 0 || fchmod(file->get(), status.st_mode & ALLPERMS) != 0)
+    return cannot_keep(errno);
+  if (const Transfer done = write_all(file->get(), std::as_bytes(std::span(compacted))); done.error != 0)
+    return cannot_keep(done.error);
+  if (fsync(file->get()) != 0) return cannot_keep(errno);
+  if (const int error = file->publish(true); error != 0) return cannot_keep(error);
+  return true;
+}
+
+// Looks through it the first time.
+Result<KeptRecord::Opened> KeptRecord::open_compacted() {
+  auto record = open();
+  if (!record || !record->locked || std::exchange(looked_through_, true)) return record;
+  const auto compacted = compact(*record);
+  // One that cannot be compacted does as it is.
+  return compacted && *compacted ? open() : std::move(record);
+}
+
+Result<Descriptor> KeptRecord::claim(const std::string& output_name) {
+  const std::scoped_lock lock(mutex_);
+  auto record = open_compacted();
+  if (!record) return std::unexpected(record.error());
+  const auto number = static_cast<off_t>(XXH3_64bits(output_name.data(), output_name.size()) %
+                                         static_cast<std::uint64_t>(claims));
+  const int refused = lock_byte(record->file.get(), first_claim + number, std::chrono::milliseconds(0));
+  if (refused == EWOULDBLOCK)
+    return usage_error("{}: another batch is making it; --resume leaves it out once it is there",
+                       (folder_ / output_name).string());
+  if (Status read = catch_up(*record); !read) return std::unexpected(read.error());
+  unlock_byte(record->file.get(), record_lock);
+  return std::move(record->file);
+}
+
 // In one write, so that lines of several batches do not mix.
 Status KeptRecord::append(const nlohmann::ordered_json& line) {
-  const std::filesystem::path path = folder_ / kept_record_name;
   std::string text = line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   const std::scoped_lock lock(mutex_);
-  if (std::exchange(torn_, false)) text.insert(text.begin(), '\n');
-  const auto file =
-      Descriptor::owned(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666));
-  if (!file.is_open())
-    return failure("cannot keep what is done in '{}': {}", path.string(), system_reason(errno));
-  const Transfer done = write_all(file.get(), std::as_bytes(std::span(text)));
-  if (done.error != 0)
-    return failure("cannot keep what is done in '{}': {}", path.string(), system_reason(done.error));
-  return {};
+  const auto record = open_compacted();
+  if (!record) return std::unexpected(record.error());
+  const int file = record->file.get();
+  const off_t size = lseek(file, 0, SEEK_END);
+  // Of a batch that was killed, or whose disk was full.
+  char last = '\n';
+  if (size > 0 && pread(file, &last, 1, size - 1) == 1 && last != '\n') text.insert(text.begin(), '\n');
+  const Transfer done = write_all(file, std::as_bytes(std::span(text)));
+  return done.error == 0 ? Status() : cannot_keep(done.error);
 }
 
 }  // namespace millrace::run

@@ -50,9 +50,20 @@ std::vector<image::StageReport> difference(std::vector<image::StageReport> more,
 std::string_view name_of(InputPixels pixels) { return pixels == InputPixels::fresh ? "fresh" : "preloaded"; }
 
 Result<std::vector<video::Frame>> read_frames(video::FrameReader& reader, std::int64_t most,
-                                              std::string_view name) {
+                                              std::string_view name, InputPixels pixels,
+                                              std::uint64_t memory) {
+  // Each decoded; preloaded also as floats, before and after.
+  const std::uint64_t decoded = video::frame_bytes(reader.format());
+  const std::uint64_t sample = reader.format().bits > 8 ? sizeof(std::uint16_t) : sizeof(std::uint8_t);
+  const std::uint64_t each =
+      decoded + (pixels == InputPixels::preloaded ? 2 * sizeof(float) * (decoded / sample) : 0);
   std::vector<video::Frame> frames;
   while (std::ssize(frames) < most) {
+    if (!frames.empty() && (frames.size() + 1) * each > memory)
+      return usage_error(
+          "'{}': more than {} frames do not fit into the memory that is to be had; give fewer: "
+          "--frames {}",
+          name, frames.size(), frames.size());
     auto frame = reader.next();
     if (!frame) return std::unexpected(frame.error());
     if (!*frame) break;
@@ -107,16 +118,19 @@ Status Computation::use(const image::Schedule& schedule, const std::stop_token& 
   // As many frames as lie in memory at once touch all of it.
   const auto written = written_on_;
   const std::int64_t counted = counted_frames_;
-  auto touched = process(pixels_ == InputPixels::fresh ? schedule.frames_in_flight : std::ssize(frames_));
+  auto touched =
+      process(pixels_ == InputPixels::fresh ? schedule.frames_in_flight : std::ssize(frames_), stop);
   written_on_ = written;
   counted_frames_ = counted;
   return touched ? Status{} : std::unexpected(touched.error());
 }
 
-Result<double> Computation::process(std::int64_t count) {
+Result<double> Computation::process(std::int64_t count, const std::stop_token& stop) {
   const auto side_by_side = static_cast<std::int64_t>(executor_.in_use().frames_in_flight);
   double spent = 0;
   while (count > 0) {
+    if (stop.stop_requested())
+      return std::unexpected(Error{ErrorKind::interrupted, "interrupted while computing"});
     // Frames beyond the last one come with the next batch.
     const std::int64_t batch = std::min({count, side_by_side, std::ssize(frames_) - next_});
     const auto seconds = process_batch(batch);

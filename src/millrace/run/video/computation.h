@@ -4,6 +4,7 @@
 
 #include "millrace/image/execute/executor.h"
 #include "millrace/image/execute/plane_buffer.h"
+#include "millrace/machine/limits/usable_memory.h"
 #include "millrace/run/video/input_thread.h"
 #include "millrace/run/video/run_record.h"
 #include "millrace/run/video/workplace.h"
@@ -33,9 +34,11 @@ enum class InputPixels {
 [[nodiscard]] std::string_view name_of(InputPixels pixels);
 
 // The first frames of a video, at most `most`, as they were decoded; at least one, else a failure that calls
-// the video by `name`.
-[[nodiscard]] Result<std::vector<video::Frame>> read_frames(video::FrameReader& reader, std::int64_t most,
-                                                            std::string_view name);
+// the video by `name`. Usage error where they, and what a Computation makes of them, would take more than
+// `memory`, in bytes.
+[[nodiscard]] Result<std::vector<video::Frame>>
+read_frames(video::FrameReader& reader, std::int64_t most, std::string_view name, InputPixels pixels,
+            std::uint64_t memory = machine::usable_memory() / 2);
 
 // Used by the thread that made the workplace.
 class Computation {
@@ -48,9 +51,9 @@ class Computation {
   // impossible here. An affinity that the system refuses is no error: see Executor::refused().
   [[nodiscard]] Status use(const image::Schedule& schedule, const std::stop_token& stop = {});
 
-  // Processes the next `count` frames, beginning again behind the last one. Seconds spent computing. After
-  // use().
-  [[nodiscard]] Result<double> process(std::int64_t count);
+  // Processes the next `count` frames, beginning again behind the last one. Seconds spent computing;
+  // interrupted where it is stopped. After use().
+  [[nodiscard]] Result<double> process(std::int64_t count, const std::stop_token& stop = {});
 
   // The frame processed last, its pixels before and after. After use().
   [[nodiscard]] const image::FrameTask& last() const { return *last_; }

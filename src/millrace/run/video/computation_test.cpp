@@ -26,7 +26,8 @@ class ComputationTest : public ::testing::Test {
     machine_ = new machine::MachineReport(*machine::inspect_machine());
     workplace_ = Workplace::make(*machine_, machine_->usable.worker_limit)->release();
     auto reader = video::open_reader("test:64x48@9");
-    frames_ = new std::vector<video::Frame>(*read_frames(**reader, frame_count, "test"));
+    frames_ =
+        new std::vector<video::Frame>(*read_frames(**reader, frame_count, "test", InputPixels::preloaded));
   }
   static void TearDownTestSuite() {
     delete frames_;
@@ -193,6 +194,33 @@ TEST_F(ComputationTest, a_schedule_that_is_impossible_is_a_usage_error) {
   const Status used = computation.use(schedule(machine_->usable.worker_limit + 1));
   ASSERT_FALSE(used);
   EXPECT_EQ(used.error().kind, ErrorKind::usage);
+}
+
+TEST_F(ComputationTest, no_more_frames_are_read_than_fit_into_memory) {
+  // 8 bits a sample, and 2 x 32 as floats.
+  const std::uint64_t decoded = video::frame_bytes(frames_->front().format());
+  for (const auto& [pixels, each] :
+       {std::pair{InputPixels::fresh, decoded}, {InputPixels::preloaded, 9 * decoded}}) {
+    for (const std::uint64_t fitting : {1, 4}) {
+      auto reader = video::open_reader("test:64x48@9");
+      const auto frames = read_frames(**reader, 9, "test", pixels, (fitting + 1) * each - 1);
+      ASSERT_FALSE(frames);
+      EXPECT_EQ(frames.error().kind, ErrorKind::usage);
+      EXPECT_THAT(frames.error().message, ::testing::HasSubstr(fmt::format("--frames {}", fitting)));
+    }
+    auto reader = video::open_reader("test:64x48@9");
+    EXPECT_EQ(read_frames(**reader, 9, "test", pixels, 9 * each)->size(), 9U);
+  }
+}
+
+TEST_F(ComputationTest, processing_ends_soon_when_it_is_stopped) {
+  Computation computation(*workplace_, *frames_, layout(), InputPixels::fresh);
+  ASSERT_TRUE(computation.use(schedule(1)));
+  std::stop_source stop;
+  stop.request_stop();
+  const auto seconds = computation.process(std::int64_t{1} << 40, stop.get_token());
+  ASSERT_FALSE(seconds);
+  EXPECT_EQ(seconds.error().kind, ErrorKind::interrupted);
 }
 
 TEST(InputThreadTest, runs_where_it_is_told_to_and_says_so) {

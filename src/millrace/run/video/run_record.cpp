@@ -21,7 +21,9 @@ std::string threads_text(int threads, const char* codec) {
 Bottleneck bottleneck_of(const RunRecord& record) {
   constexpr double most = 0.5;
   if (share_of(record.input_wait_seconds, record) > most) return Bottleneck::input;
-  if (share_of(record.compute_seconds, record) > most) return Bottleneck::processing;
+  // Who waits for workers waits for filters to be computed, if not for its own.
+  if (share_of(record.compute_seconds + record.worker_wait_seconds, record) > most)
+    return Bottleneck::processing;
   if (share_of(record.output_wait_seconds, record) > most) return Bottleneck::output;
   return Bottleneck::none;
 }
@@ -34,8 +36,11 @@ std::string describe_bottleneck(const RunRecord& record) {
     return fmt::format("the run is bound by its input: {:.0f} % of the time it waited for frames{}\n",
                        percent(record.input_wait_seconds), threads_text(record.decoder_threads, "decoder"));
   case Bottleneck::processing:
-    return fmt::format("the run is bound by its filters: {:.0f} % of the time\n",
-                       percent(record.compute_seconds));
+    return fmt::format(
+        "the run is bound by its filters: {:.0f} % of the time{}\n", percent(record.compute_seconds),
+        record.worker_wait_seconds > 0 ? fmt::format(", and {:.0f} % waiting for workers that other runs had",
+                                                     percent(record.worker_wait_seconds))
+                                       : "");
   case Bottleneck::output:
     return fmt::format("the run is bound by its output: {:.0f} % of the time it waited for room{}\n",
                        percent(record.output_wait_seconds), threads_text(record.encoder_threads, "encoder"));
@@ -56,6 +61,7 @@ void record_work(const image::Executor& executor, const image::KernelLibrary& li
     record.schedule.affinity = machine::AffinityArrangement::free;
   record.stand_in_frames = executor.stand_in_frames();
   record.compute_seconds = executor.compute_seconds();
+  record.worker_wait_seconds = executor.waited_seconds();
   record.compile_seconds = library.compile_seconds();
   if (const auto error = library.first_error()) record.kernel_error = error->message;
   record.intermediate_bytes = executor.bytes();

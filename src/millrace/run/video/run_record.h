@@ -32,6 +32,8 @@ struct RunRecord {
   // Of it spent waiting for a frame to come and for room to put one, the end of the output included.
   double input_wait_seconds = 0;
   double output_wait_seconds = 0;
+  // Of it spent waiting until the other runs of a batch, which share the workers, let this one compute.
+  double worker_wait_seconds = 0;
   int decoder_threads = 0;  // 0: nothing was decoded
   int encoder_threads = 0;  // 0: nothing was encoded
   double first_frame_seconds = 0;

@@ -3,6 +3,8 @@
 #include "millrace/image/pipeline/parameter_timeline.h"
 #include "millrace/tuning/record/decision_report.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace millrace::run {
@@ -77,7 +79,8 @@ ScheduleSearch::ScheduleSearch(Workplace& workplace, image::Executor& executor, 
       layout_(layout), objective_(options.adaptive.objective),
       threads_(options.adaptive.freedom.threads.value_or(options.adaptive.freedom.max_threads)) {}
 
-tuning::ProfileKey ScheduleSearch::key(const image::Pipeline& pipeline) const {
+tuning::ProfileKey ScheduleSearch::key(const image::Pipeline& pipeline,
+                                       const std::map<std::string, std::string>& fixed) const {
   tuning::ProfileKey key{{"work", "run"},
                          {"graph", graph_text(pipeline)},
                          {"parameters", image::parameter_class(pipeline)},
@@ -86,8 +89,23 @@ tuning::ProfileKey ScheduleSearch::key(const image::Pipeline& pipeline) const {
                          {"threads", fmt::format("{}", threads_)},
                          {"objective", objective_text(objective_)},
                          {"machine", machine_text(*machine_)}};
-  key.insert(fixed_.begin(), fixed_.end());
+  key.insert(fixed.begin(), fixed.end());
   return key;
+}
+
+std::optional<tuning::Profile> ScheduleSearch::load(const SearchOptions& options,
+                                                    const image::Pipeline& pipeline) {
+  std::vector<std::map<std::string, std::string>> questions{options.fixed};
+  questions.insert(questions.end(), options.related.begin(), options.related.end());
+  for (const auto& question : questions) {
+    auto stored = store_->load(key(pipeline, question));
+    if (!stored) {
+      warnings_.push_back(stored.error().message + "; going on without");
+      return std::nullopt;
+    }
+    if (*stored) return std::move(*stored);
+  }
+  return std::nullopt;
 }
 
 Result<ScheduleSearch> ScheduleSearch::start(Workplace& workplace, image::Executor& executor,
@@ -98,7 +116,7 @@ Result<ScheduleSearch> ScheduleSearch::start(Workplace& workplace, image::Execut
   if (options.profiles) {
     search.store_ = tuning::ProfileStore::open(*options.profiles);
     if (!search.store_->warning().empty()) search.warnings_.push_back(search.store_->warning());
-    if (auto stored = search.store_->load(search.key(pipeline))) adaptive.profile = *stored;
+    adaptive.profile = search.load(options, pipeline);
     search.from_profile_ = adaptive.profile.has_value();
   }
   auto scheduler = image::AdaptiveScheduler::make(executor, workplace.library(), layout, std::move(adaptive));
@@ -115,8 +133,8 @@ void ScheduleSearch::finish(const image::Pipeline& pipeline, RunRecord& record) 
   // Without a trial nothing was learnt, and what was learnt unbound does not hold for the affinity asked for.
   const bool as_asked = !fixed_.contains("affinity") || executor_->refused().empty();
   if (store_ && as_asked && scheduler_->tuner().record().count(tuning::EventKind::trial) > 0) {
-    if (Status saved = store_->save(key(pipeline), scheduler_->profile()); !saved)
-      warnings_.push_back(saved.error().message);
+    if (Status saved = store_->save(key(pipeline, fixed_), scheduler_->profile()); !saved)
+      warnings_.push_back(saved.error().message + "; what this run has learnt is not kept");
   }
   record.warnings.insert(record.warnings.end(), warnings_.begin(), warnings_.end());
 }

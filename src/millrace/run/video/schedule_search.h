@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace millrace::run {
 
@@ -20,6 +21,9 @@ struct SearchOptions {
   // The user's own words for what is fixed in the freedom ("fusion": "none"): part of the question that a
   // profile answers.
   std::map<std::string, std::string> fixed;
+  // Questions like this one, by their own `fixed`: where it has no profile, that of the first which has one
+  // is better than none.
+  std::vector<std::map<std::string, std::string>> related;
   std::optional<std::filesystem::path> profiles;  // the store of what runs learn; none: neither used nor kept
 };
 
@@ -42,7 +46,10 @@ class ScheduleSearch {
   ScheduleSearch(Workplace& workplace, image::Executor& executor, const SearchOptions& options,
                  image::Planes planes, const image::FrameLayout& layout);
 
-  [[nodiscard]] tuning::ProfileKey key(const image::Pipeline& pipeline) const;
+  [[nodiscard]] tuning::ProfileKey key(const image::Pipeline& pipeline,
+                                       const std::map<std::string, std::string>& fixed) const;
+  [[nodiscard]] std::optional<tuning::Profile> load(const SearchOptions& options,
+                                                    const image::Pipeline& pipeline);
 
   const machine::MachineReport* machine_;
   image::Executor* executor_;

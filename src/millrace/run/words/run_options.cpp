@@ -2,6 +2,7 @@
 
 #include "millrace/base/check_outputs.h"
 #include "millrace/image/layout/default_schedule.h"
+#include "millrace/run/words/check_threads.h"
 
 #include <map>
 
@@ -17,11 +18,8 @@ Result<image::Schedule> schedule_of(const RunOptions& options, int worker_limit)
     }
     isa = *named;
   }
-  if (options.threads > worker_limit) {
-    return usage_error("--threads {} is more than the {} that affinity mask, cpuset and quota allow here "
-                       "(millrace machine shows why)",
-                       options.threads, worker_limit);
-  }
+  if (Status allowed = check_threads(options.threads, worker_limit); !allowed)
+    return std::unexpected(allowed.error());
   image::Schedule schedule =
       image::default_schedule(options.threads > 0 ? options.threads : worker_limit, isa);
   if (!options.structure.empty()) {

@@ -129,6 +129,7 @@ nlohmann::ordered_json to_json(const RunReport& report, const machine::MachineRe
                               {"compute_seconds", r.compute_seconds},
                               {"input_wait_seconds", r.input_wait_seconds},
                               {"output_wait_seconds", r.output_wait_seconds},
+                              {"worker_wait_seconds", r.worker_wait_seconds},
                               {"decoder_threads", r.decoder_threads},
                               {"encoder_threads", r.encoder_threads},
                               {"fps", r.fps()},

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "millrace/base/result.h"
+
+namespace millrace::run {
+
+// Usage error where --threads asks for more than may work at once here; 0 asks for nothing.
+[[nodiscard]] inline Status check_threads(int asked, int worker_limit) {
+  if (asked <= worker_limit) return {};
+  return usage_error("--threads {} is more than the {} that affinity mask, cpuset and quota allow here "
+                     "(millrace machine shows why)",
+                     asked, worker_limit);
+}
+
+}  // namespace millrace::run
