@@ -80,7 +80,7 @@ static void branches(struct work* work) {
   __asm__ volatile("" ::"r"(sum));
 }
 
-__attribute__((optimize("no-tree-vectorize"))) static void scalar(struct work* work) {
+static void scalar(struct work* work) {
   (void)work;
   double a = 1, b = 0.5, c = 0.25, d = 0.125;
   for (int i = 0; i < rounds; ++i) {
@@ -183,7 +183,7 @@ static void lay_pointers(struct work* work) {
   free(order);
 }
 
-__attribute__((optimize("no-tree-vectorize"))) static void sum(struct work* work) {
+static void sum(struct work* work) {
   const uint64_t* values = (const uint64_t*)work->data;
   const size_t count = work->size / 8, part = count < 65536 ? count : 65536;
   if (work->at + part > count) work->at = 0;
