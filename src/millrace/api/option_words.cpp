@@ -40,29 +40,38 @@ using OptionalInt = InRange<std::optional<int>, int>;
 
 // Sorted by name. What is not of the run itself (reports, what is measured) is not here, nor affinities:
 // workers are shared among runs.
-const std::array<Option, 20> options_by_name{{
+const std::array<Option, 29> options_by_name{{
     {"at", &RunOptions::changes},
+    {"bitrate", &RunOptions::bitrate},
     {"codec", &RunOptions::codec},
-    {"crf", InRange<int, int>{&RunOptions::crf, 0, 51}},
+    {"crf", OptionalInt{&RunOptions::crf, 0, 63}},
     {"deadline", InRange<std::optional<double>, double>{&RunOptions::deadline_ms, 1e-3, 1e9}},
     {"decoder-threads", OptionalInt{&RunOptions::decoder_threads, 1, 256}},
+    {"encoder-options", &RunOptions::encoder_options},
     {"encoder-threads", OptionalInt{&RunOptions::encoder_threads, 1, 256}},
+    {"end", &RunOptions::end},
     {"force", &RunOptions::force},
+    {"format", &RunOptions::format},
     {"frames",
      InRange<std::optional<std::int64_t>, std::int64_t>{&RunOptions::frames, 1, std::int64_t{1} << 40}},
     {"frames-in-flight", InRange<int, int>{&RunOptions::frames_in_flight, 1, 4096}},
     {"fusion", &RunOptions::fusion},
     {"isa", &RunOptions::isa},
     {"loop", InRange<int, int>{&RunOptions::loop, 1, 1 << 30}},
+    {"no-audio", &RunOptions::no_audio},
+    {"no-autorotate", &RunOptions::no_autorotate},
     {"no-profile", &RunOptions::no_profile},
     {"objective", &RunOptions::objective},
     {"on-damage", &RunOptions::on_damage},
     {"planes", &RunOptions::planes},
+    {"preset", &RunOptions::preset},
     {"seed",
      InRange<std::uint64_t, std::uint64_t>{&RunOptions::seed, 0, std::numeric_limits<std::uint64_t>::max()}},
+    {"start", &RunOptions::start},
     {"structure", &RunOptions::structure},
     {"threads", InRange<int, int>{&RunOptions::threads, 1, 4096}},
     {"tile", &RunOptions::tile},
+    {"treat-as-progressive", &RunOptions::treat_as_progressive},
 }};
 
 struct Assign {

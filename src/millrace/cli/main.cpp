@@ -15,6 +15,8 @@
 #include "millrace/cli/study/study_command.h"
 #include "millrace/version.h"
 
+#include <cstdlib>
+
 #include <fmt/format.h>
 
 namespace {
@@ -24,6 +26,8 @@ using namespace millrace;
 int run_program(int argc, char** argv) {
   const auto ignored_signals = placement::IgnoredSignals::now();
   ignore_write_signals();
+  // libsvtav1 prints about every file it writes. Before there are threads.
+  ::setenv("SVT_LOG", "0", 0);
 
   CLI::App app{
       "Runs filter pipelines on video, and other people's programs, as fast as this machine allows."};

@@ -2,8 +2,14 @@
 
 #include "millrace/base/input_file.h"
 #include "millrace/video/ffmpeg/ffmpeg_reader.h"
+#include "millrace/video/ffmpeg/side_streams.h"
+#include "millrace/video/sample_format.h"
+#include "millrace/video/sequence_reader.h"
 #include "millrace/video/test_source.h"
 #include "millrace/video/y4m/y4m_reader.h"
+
+#include <filesystem>
+#include <system_error>
 
 namespace millrace::video {
 
@@ -11,8 +17,17 @@ Result<std::unique_ptr<FrameReader>> open_reader(std::string_view input, const R
   if (options.decoder_threads < 1)
     return usage_error("decoder threads: {} is too few; 1 is the least", options.decoder_threads);
   if (input.empty()) return usage_error("the input has no name; give a video file, '-' or test:WIDTHxHEIGHT");
+  if (!is_coded_input(input) && options.samples) {
+    ReaderOptions as_it_is = options;
+    as_it_is.samples.reset();
+    auto reader = open_reader(input, as_it_is);
+    return reader ? converted(*std::move(reader), *options.samples) : std::move(reader);
+  }
   if (input == "-") return open_y4m_reader(InputFile::standard_input(options.stop), options);
   if (input.starts_with(test_source_prefix)) return open_test_source(input, options);
+  std::error_code missing;
+  if (const auto sequence = SequenceName::parse(input); sequence && !std::filesystem::exists(input, missing))
+    return open_sequence(*sequence, input, options);
   Result<std::unique_ptr<InputFile>> file =
       InputFile::open(input,
                       {.missing = "give a video file, '-' for y4m on standard input, or test:WIDTHxHEIGHT",
@@ -23,6 +38,17 @@ Result<std::unique_ptr<FrameReader>> open_reader(std::string_view input, const R
   if (!is_coded_input(input)) return open_y4m_reader(*std::move(file), options);
   return open_ffmpeg_reader(*std::move(file), options);
 }
+
+std::shared_ptr<SideStreams> make_side_streams(bool audio, const Clip& clip) {
+  return std::make_shared<SideStreams>(audio, clip.start, clip.end);
+}
+
+void begin_pass(SideStreams& side, const FrameFormat& format, std::int64_t begin, std::int64_t shift,
+                bool has_window) {
+  side.begin_pass(begin, shift, {format.time_base_numerator, format.time_base_denominator}, has_window);
+}
+
+void end_with_frames(SideStreams& side) { side.end_with_frames(); }
 
 bool is_coded_input(std::string_view input) {
   return input != "-" && !input.starts_with(test_source_prefix) && !input.ends_with(".y4m");

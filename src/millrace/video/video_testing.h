@@ -45,8 +45,9 @@ inline double seconds_of(const Frame& frame) {
   return static_cast<double>(*frame.timestamp) * format.time_base_numerator / format.time_base_denominator;
 }
 
-// Files have a time base of their own.
+// Files have a time base of their own, and say more often that frames are not interlaced.
 inline FrameFormat without_time_base(FrameFormat format) {
+  if (format.field_order == FieldOrder::progressive) format.field_order = FieldOrder::unspecified;
   format.time_base_numerator = 0;
   format.time_base_denominator = 1;
   return format;

@@ -1,8 +1,13 @@
 #include "millrace/video/writer.h"
 
+#include "millrace/base/in_quotes.h"
+#include "millrace/base/nearest_name.h"
 #include "millrace/base/output_file.h"
 #include "millrace/video/ffmpeg/ffmpeg_writer.h"
+#include "millrace/video/sequence_writer.h"
 #include "millrace/video/y4m/y4m_writer.h"
+
+#include <fmt/ranges.h>
 
 namespace millrace::video {
 namespace {
@@ -28,25 +33,42 @@ bool is_valid(const FrameFormat& format) {
 
 bool is_y4m(std::string_view output) { return output == "-" || output.ends_with(".y4m"); }
 
-std::optional<Container> container_of(std::string_view output) {
-  if (output.ends_with(".mp4")) return Container::mp4;
-  if (output.ends_with(".mkv")) return Container::mkv;
-  return std::nullopt;
+std::optional<SequenceName> picture_sequence(std::string_view output) {
+  auto sequence = SequenceName::parse(output);
+  return sequence && is_picture_sequence(*sequence) ? std::move(sequence) : std::nullopt;
 }
 
 }  // namespace
 
-bool is_coded_output(std::string_view output) { return container_of(output).has_value(); }
+bool is_coded_output(std::string_view output) {
+  return container_of(output) != nullptr || picture_sequence(output).has_value();
+}
 
-Status check_output_kind(std::string_view output, VideoCodec codec) {
+Result<VideoCodec> parse_codec(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Codec& codec : codecs()) {
+    if (codec.name == name) return codec.codec;
+    names.push_back(codec.name);
+  }
+  if (name == "hevc") return VideoCodec::h265;
+  return usage_error("unknown codec {}{}; use {}", in_quotes(name), did_you_mean(name, names),
+                     fmt::join(names, ", "));
+}
+
+Status check_output_kind(std::string_view output, const WriterOptions& options) {
   if (output == "null" || is_coded_output(output)) return {};
   if (!is_y4m(output))
     return usage_error(
-        "{}: no kind of output that can be written; use a name that ends in .mp4, .mkv or .y4m, "
-        "'-' for y4m on standard output, or 'null'",
+        "{}: no kind of output that can be written; use a name that ends in .mp4, .mkv, .mov, .webm, .gif, "
+        ".y4m or .yuv, NAME%04d.png, '-' for y4m on standard output, or 'null'",
         output.empty() ? "''" : output);
-  if (codec != VideoCodec::automatic)
+  if (options.codec != VideoCodec::automatic)
     return usage_error("{}: y4m is uncompressed and has no codec; leave the codec out or use .mkv", output);
+  if (options.crf || options.bitrate || !options.preset.empty() || !options.encoder_options.empty())
+    return usage_error("{}: y4m is uncompressed; leave crf, bitrate, preset and encoder options out", output);
+  if (!options.pixel_format.empty())
+    return usage_error("{}: y4m holds planes of luma and chroma, and not {}; use .mkv", output,
+                       options.pixel_format);
   return {};
 }
 
@@ -55,13 +77,15 @@ Result<std::unique_ptr<FrameWriter>> open_writer(std::string_view output, const 
   if (!is_valid(format))
     return usage_error("{}: {} at {}/{} frames a second cannot be written", output, to_string(format),
                        format.rate_numerator, format.rate_denominator);
-  if (Status kind = check_output_kind(output, options.codec); !kind) return std::unexpected(kind.error());
+  if (Status kind = check_output_kind(output, options); !kind) return std::unexpected(kind.error());
   if (output == "null") return std::make_unique<NullWriter>();
-  const std::optional<Container> container = container_of(output);
+  if (const auto sequence = picture_sequence(output))
+    return open_sequence_writer(*sequence, output, format, options);
+  const Container* const container = container_of(output);
 
   // Everything that can be refused is refused before a file is made.
   EncoderChoice choice;
-  if (container) {
+  if (container != nullptr) {
     const Result<EncoderChoice> chosen = choose_encoder(output, *container, format, options);
     if (!chosen) return std::unexpected(chosen.error());
     choice = *chosen;

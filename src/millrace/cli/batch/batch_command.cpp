@@ -239,9 +239,29 @@ void add_batch_command(CLI::App& app, Action& action) {
   verb->add_option("--frames", o.run.frames, "of each input, at most")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   verb->add_option("--loop", o.run.loop, "read each input so many times")->check(CLI::Range(1, 1 << 30));
+  verb->add_flag("--no-audio", o.run.no_audio, "leave sound out of the outputs");
   verb->add_option("--json", o.run.json, "write a report to a file, or - for standard output");
-  verb->add_option("--codec", o.run.codec, "h264 or ffv1; default: by the output's name");
-  verb->add_option("--crf", o.run.crf, "quality of H.264, smaller is better")->check(CLI::Range(0, 51));
+  verb->add_option("--codec", o.run.codec,
+                   "h264, h265, av1, vp9, ffv1, prores, gif, rawvideo; default: by the output's name");
+  verb->add_option("--crf", o.run.crf,
+                   "quality of h264, h265 (0 to 51), av1 and vp9 (0 to 63); smaller is better");
+  verb->add_option("--preset", o.run.preset,
+                   "of the encoder, size against time: veryfast, slow, ...; av1 0 to 13, vp9 0 to 8");
+  verb->add_option("--bitrate", o.run.bitrate, "bits a second, as 800k or 5M, in the place of --crf");
+  verb->add_option("--encoder-options", o.run.encoder_options,
+                   "NAME=VALUE,... of FFmpeg's encoder; may be repeated")
+      ->take_all();
+  verb->add_option(
+      "--format", o.run.format,
+      "of the output's samples: gray, yuv420p to yuv444p16, nv12, p010, rgb24, gbrp16; default: as "
+      "the input has them");
+  verb->add_option("--start", o.run.start,
+                   "TIME from which on frames are taken, from the first one on: 12.5 or 0:01:30.25");
+  verb->add_option("--end", o.run.end, "TIME before which the last frame is shown");
+  verb->add_flag("--no-autorotate", o.run.no_autorotate,
+                 "leave frames as they are stored, and the way to turn them to the player");
+  verb->add_flag("--treat-as-progressive", o.run.treat_as_progressive,
+                 "take video that calls itself interlaced for such that is not");
   verb->add_option("--decoder-threads", o.run.decoder_threads,
                    "of each job; default: what fits those side by side")
       ->check(CLI::Range(1, 256));

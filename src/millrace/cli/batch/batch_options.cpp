@@ -31,10 +31,42 @@ namespace {
 using Values = std::vector<std::string>;
 
 // What a job of a job file may say, in the order of the alphabet.
-constexpr std::array<std::string_view, 18> job_keys{
-    "at",     "codec", "crf",       "decoder_threads", "encoder_threads", "frames", "fusion", "input",
-    "isa",    "loop",  "on_damage", "output",          "pipeline",        "planes", "seed",   "structure",
-    "suffix", "tile"};
+constexpr std::array<std::string_view, 27> job_keys{"at",
+                                                    "bitrate",
+                                                    "codec",
+                                                    "crf",
+                                                    "decoder_threads",
+                                                    "encoder_options",
+                                                    "encoder_threads",
+                                                    "end",
+                                                    "format",
+                                                    "frames",
+                                                    "fusion",
+                                                    "input",
+                                                    "isa",
+                                                    "loop",
+                                                    "no_audio",
+                                                    "no_autorotate",
+                                                    "on_damage",
+                                                    "output",
+                                                    "pipeline",
+                                                    "planes",
+                                                    "preset",
+                                                    "seed",
+                                                    "start",
+                                                    "structure",
+                                                    "suffix",
+                                                    "tile",
+                                                    "treat_as_progressive"};
+
+Status read_flag(std::string_view key, const Values& values, bool& target) {
+  const bool on = values == Values{"true"};
+  if (!on && values != Values{"false"})
+    return usage_error("{} must be true or false, not {}", key,
+                       in_quotes(fmt::format("{}", fmt::join(values, ", "))));
+  target = on;
+  return {};
+}
 
 template <class Number>
 Status read_number(std::string_view key, const Values& values, Number least, Number most, auto& target) {
@@ -48,17 +80,29 @@ Status read_number(std::string_view key, const Values& values, Number least, Num
 
 // One word of a job file, as the option of the same name.
 Status apply(std::string_view key, const Values& values, run::RunOptions& options) {
-  const std::map<std::string_view, std::string*> texts{
-      {"codec", &options.codec},   {"fusion", &options.fusion},       {"isa", &options.isa},
-      {"planes", &options.planes}, {"on_damage", &options.on_damage}, {"structure", &options.structure},
-      {"tile", &options.tile}};
+  const std::map<std::string_view, std::string*> texts{{"codec", &options.codec},
+                                                       {"fusion", &options.fusion},
+                                                       {"isa", &options.isa},
+                                                       {"bitrate", &options.bitrate},
+                                                       {"preset", &options.preset},
+                                                       {"format", &options.format},
+                                                       {"start", &options.start},
+                                                       {"end", &options.end},
+                                                       {"planes", &options.planes},
+                                                       {"on_damage", &options.on_damage},
+                                                       {"structure", &options.structure},
+                                                       {"tile", &options.tile}};
   if (const auto text = texts.find(key); text != texts.end()) {
     if (values.size() != 1) return usage_error("{} takes one value, not {}", key, values.size());
     *text->second = values.front();
     return {};
   }
   if (key == "at") options.changes = values;
-  if (key == "crf") return read_number(key, values, 0, 51, options.crf);
+  if (key == "encoder_options") options.encoder_options = values;
+  if (key == "no_audio") return read_flag(key, values, options.no_audio);
+  if (key == "no_autorotate") return read_flag(key, values, options.no_autorotate);
+  if (key == "treat_as_progressive") return read_flag(key, values, options.treat_as_progressive);
+  if (key == "crf") return read_number(key, values, 0, 63, options.crf);
   if (key == "decoder_threads") return read_number(key, values, 1, 256, options.decoder_threads);
   if (key == "encoder_threads") return read_number(key, values, 1, 256, options.encoder_threads);
   if (key == "frames")
@@ -161,10 +205,14 @@ class Pipelines {
 std::string settings_of(const run::RunOptions& o, const std::string& pipeline, int worker_limit) {
   const bool coded = video::is_coded_output(o.output);
   return fmt::format(
-      "{}; planes {}; at {}; frames {}; loop {}; on damage {}; codec {}; crf {}; encoder threads {}",
+      "{}; planes {}; at {}; frames {}; loop {}; on damage {}; codec {}; crf {}; encoder threads {}; "
+      "preset {}; bitrate {}; encoder options {}; format {}; start {}; end {}; audio {}; autorotate {}; "
+      "progressive {}",
       pipeline, o.planes.empty() ? "auto" : o.planes, fmt::join(o.changes, " "), o.frames.value_or(0), o.loop,
-      o.on_damage, o.codec.empty() ? "by name" : o.codec, o.crf,
-      o.encoder_threads.value_or(run::choose_codec_threads(worker_limit, false, coded).encoder));
+      o.on_damage, o.codec.empty() ? "by name" : o.codec, o.crf ? fmt::format("{}", *o.crf) : "usual",
+      o.encoder_threads.value_or(run::choose_codec_threads(worker_limit, false, coded).encoder), o.preset,
+      o.bitrate, fmt::join(o.encoder_options, ","), o.format, o.start, o.end, !o.no_audio, !o.no_autorotate,
+      o.treat_as_progressive);
 }
 
 std::string absolute(const std::string& name) {
@@ -256,7 +304,7 @@ Result<run::BatchJob> batch_job_of(const PlannedJob& job, int worker_limit) {
   if (!planes) return std::unexpected(planes.error());
   auto run = video_run_options_of(options, job.pipeline, worker_limit);
   if (!run) return std::unexpected(run.error());
-  if (Status kind = video::check_output_kind(options.output, run->writer.codec); !kind)
+  if (Status kind = video::check_output_kind(options.output, run->writer); !kind)
     return std::unexpected(kind.error());
   run->planes = *planes;
   if (auto* search = std::get_if<run::SearchOptions>(&run->schedule)) {

@@ -87,7 +87,8 @@ void add_run_command(CLI::App& app, Action& action) {
   verb->add_option("input", o.input,
                    "a video file, - for y4m on standard input, or test:WIDTHxHEIGHT[@FRAMES]")
       ->required();
-  verb->add_option("-o,--output", o.output, "NAME.y4m, NAME.mp4, NAME.mkv, - for y4m, or null (the default)");
+  verb->add_option("-o,--output", o.output,
+                   "NAME.mp4, .mkv, .mov, .webm, .gif or .y4m, - for y4m, or null (the default)");
   verb->add_flag(overwrite_flag, o.force, overwrite_help);
   verb->add_option(
       "--structure", o.structure,
@@ -131,6 +132,7 @@ void add_run_command(CLI::App& app, Action& action) {
   verb->add_option("--frames", o.frames, "stop after so many frames")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   verb->add_option("--loop", o.loop, "read the input so many times")->check(CLI::Range(1, 1 << 30));
+  verb->add_flag("--no-audio", o.no_audio, "leave sound out of the output");
   verb->add_flag("--count", o.count,
                  "count the pixels each stage reads, in the first frame's luma, instead of running");
   verb->add_flag("--measure", o.measure, "time computation alone, on frames preloaded in memory as floats");
@@ -141,8 +143,27 @@ void add_run_command(CLI::App& app, Action& action) {
   verb->add_option("--repeat", o.repeat, "how often --measure processes its frames")
       ->check(CLI::Range(1, 1 << 20));
   verb->add_option("--json", o.json, "write a report to a file, or - for standard output");
-  verb->add_option("--codec", o.codec, "h264 or ffv1; default: by the output's name");
-  verb->add_option("--crf", o.crf, "quality of H.264, smaller is better")->check(CLI::Range(0, 51));
+  verb->add_option("--codec", o.codec,
+                   "h264, h265, av1, vp9, ffv1, prores, gif, rawvideo; default: by the output's name");
+  verb->add_option("--crf", o.crf,
+                   "quality of h264, h265 (0 to 51), av1 and vp9 (0 to 63); smaller is better");
+  verb->add_option("--preset", o.preset,
+                   "of the encoder, size against time: veryfast, slow, ...; av1 0 to 13, vp9 0 to 8");
+  verb->add_option("--bitrate", o.bitrate, "bits a second, as 800k or 5M, in the place of --crf");
+  verb->add_option("--encoder-options", o.encoder_options,
+                   "NAME=VALUE,... of FFmpeg's encoder; may be repeated")
+      ->take_all();
+  verb->add_option(
+      "--format", o.format,
+      "of the output's samples: gray, yuv420p to yuv444p16, nv12, p010, rgb24, gbrp16; default: as "
+      "the input has them");
+  verb->add_option("--start", o.start,
+                   "TIME from which on frames are taken, from the first one on: 12.5 or 0:01:30.25");
+  verb->add_option("--end", o.end, "TIME before which the last frame is shown");
+  verb->add_flag("--no-autorotate", o.no_autorotate,
+                 "leave frames as they are stored, and the way to turn them to the player");
+  verb->add_flag("--treat-as-progressive", o.treat_as_progressive,
+                 "take video that calls itself interlaced for such that is not");
   verb->add_option("--decoder-threads", o.decoder_threads,
                    "threads of the decoder; default: as many as this process may use, up to 8")
       ->check(CLI::Range(1, 256));

@@ -3,6 +3,7 @@
 #include "millrace/base/clock.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/run/video/frame_views.h"
+#include "millrace/video/reader.h"
 
 #include <algorithm>
 #include <iterator>
@@ -31,6 +32,32 @@ SearchOptions free_search(const Workplace& workplace) {
   return search;
 }
 
+// From one file to another.
+std::shared_ptr<video::SideStreams> side_streams_for(const VideoSource& source, const VideoSink& sink,
+                                                     const VideoRunOptions& options) {
+  return source.coded && sink.coded
+             ? video::make_side_streams(options.audio, {.start = options.start, .end = options.end})
+             : nullptr;
+}
+
+// Whose result at a row depends on others, or goes to another.
+const image::Filter* row_mixing_filter(const image::Pipeline& pipeline) {
+  for (const image::Node& node : pipeline.nodes)
+    if (node.filter->geometric || node.filter->access != image::Access::pointwise) return node.filter;
+  return nullptr;
+}
+
+// What no longer holds where pixels move: the place of each on a sphere.
+video::SharedProperties after_pipeline(const video::SharedProperties& properties,
+                                       const image::Pipeline& pipeline) {
+  const bool moves =
+      std::ranges::any_of(pipeline.nodes, [](const image::Node& n) { return n.filter->geometric; });
+  if (!properties || !moves) return properties;
+  auto changed = std::make_shared<video::Properties>(*properties);
+  changed->erase("Spherical Mapping");
+  return changed;
+}
+
 // Adds the time that a call takes.
 template <class Fn> auto timed(std::int64_t& sum_ns, Fn&& call) {
   const std::int64_t start = now_ns();
@@ -49,8 +76,11 @@ FrameLoop::FrameLoop(VideoRun& run)
       input_(run.source_,
              {.decoder_threads = options_.decoder_threads.value_or(codec_threads_.decoder),
               .on_damage = options_.on_damage,
+              .samples = options_.samples,
+              .autorotate = options_.autorotate,
+              .side_streams = side_streams_for(run.source_, run.sink_, options_),
               .stop = run.stop_.get_token()},
-             options_.passes, options_.frames),
+             options_.passes, {.start = options_.start, .end = options_.end, .frames = options_.frames}),
       announced_(options_.pipeline) {}
 
 Status FrameLoop::prepare() {
@@ -72,7 +102,15 @@ Status FrameLoop::prepare() {
 }
 
 Status FrameLoop::lay_out() {
-  auto layout = image::lay_out_frame(options_.pipeline, input_.format(), options_.planes);
+  video::FrameFormat input = input_.format();
+  if (options_.treat_as_progressive) input.field_order = video::FieldOrder::progressive;
+  if (const image::Filter* filter = row_mixing_filter(options_.pipeline);
+      filter != nullptr && input.is_interlaced())
+    return usage_error(
+        "{}: is interlaced, and {} would mix the rows of its two fields; deinterlace it first, or "
+        "where it is progressive after all give --treat-as-progressive",
+        run_.source_.name, filter->name);
+  auto layout = image::lay_out_frame(options_.pipeline, input, options_.planes);
   if (!layout) return std::unexpected(layout.error());
   layout_ = std::move(*layout);
   record_.input_format = layout_.input;
@@ -119,6 +157,8 @@ Status FrameLoop::open_sink() {
   video::WriterOptions options = options_.writer;
   options.encoder_threads = options_.encoder_threads.value_or(codec_threads_.encoder);
   options.stop = run_.stop_.get_token();
+  options.side_streams = input_.side_streams();
+  options.properties = after_pipeline(input_.properties(), options_.pipeline);
   auto opened = run_.sink_.open(layout_.output, options);
   if (!opened) return std::unexpected(opened.error());
   cpus.bind_for_io();
@@ -143,10 +183,16 @@ Status FrameLoop::run() {
   if (!kept) record_.output_complete = false;
   if (record_.frames > 0 && kept) {
     // Also after an error: a valid output up to there.
+    const bool cut = !outcome || (options_.frames && record_.frames >= *options_.frames);
+    if (cut && input_.side_streams()) video::end_with_frames(*input_.side_streams());
     const Status finished = timed(output_wait_ns_, [&] { return writer_->finish(); });
     record_.output_complete = writer_->is_complete();
     if (!finished && outcome) outcome = finished;
     record_.not_kept = input_.unread();
+    if (!run_.sink_.coded && input_.properties()) {
+      for (const auto& [name, bytes] : *input_.properties())
+        record_.not_kept.push_back(name);
+    }
     std::ranges::copy(writer_->not_kept(), std::back_inserter(record_.not_kept));
   }
   record_.wall_seconds = seconds(now_ns() - start);
@@ -226,6 +272,7 @@ Status FrameLoop::add(Batch& batch, video::Frame frame) {
   if (!target) return std::unexpected(target.error());
   target->index = frame.index;
   target->timestamp = frame.timestamp;
+  target->properties = std::move(frame.properties);
   batch.before.push_back(std::move(frame));
   batch.after.push_back(std::move(*target));
   batch.tasks.push_back({views_of(batch.before.back()), views_of(batch.after.back())});

@@ -2,6 +2,7 @@
 
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/video/overlap/overlapped_reader.h"
+#include "millrace/video/reader.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +25,8 @@ Status InputPasses::open() {
   if (!opened) return std::unexpected(opened.error());
   if (reader_ && (*opened)->format() != reader_->format())
     return failure("'{}' changed its format between two passes", source_.name);
-  reader_ = std::move(*opened);
+  if (most_) clip_.frames = *most_ - delivered_;
+  reader_ = video::clipped(std::move(*opened), clip_, options_.side_streams, source_.name);
   return {};
 }
 
@@ -59,6 +61,8 @@ Result<std::optional<video::Frame>> InputPasses::next() {
     if (++pass_ >= passes_ || delivered_ == 0) return frame;
     before_ = sum(before_, reader_->losses());
     if (last_time_) shift_ = *last_time_ + frame_duration() - first_time_;
+    if (last_time_ && options_.side_streams)
+      video::begin_pass(*options_.side_streams, format(), first_time_ + shift_, shift_, !clip_.is_whole());
     if (Status reopened = open(); !reopened) return std::unexpected(reopened.error());
     read_ahead();
   }

@@ -3,6 +3,7 @@
 
 #include "millrace/run/video/io_cpus.h"
 #include "millrace/run/video/video_source.h"
+#include "millrace/video/clipped_reader.h"
 
 #include <cstdint>
 #include <memory>
@@ -16,10 +17,10 @@ namespace millrace::run {
 // last frame of the one before has been shown. Used by one thread.
 class InputPasses {
  public:
-  // passes: at least 1. frames: at most so many are given. The source must outlive this object.
-  InputPasses(const VideoSource& source, video::ReaderOptions options, int passes,
-              std::optional<std::int64_t> frames)
-      : source_(source), options_(std::move(options)), passes_(passes), most_(frames) {}
+  // passes: at least 1. clip: of every pass; its frames are those of all passes together. The source must
+  // outlive this object.
+  InputPasses(const VideoSource& source, video::ReaderOptions options, int passes, const video::Clip& clip)
+      : source_(source), options_(std::move(options)), passes_(passes), clip_(clip), most_(clip.frames) {}
 
   // Opens the first pass; no more is read yet than tells the format. Also begins a pass behind another: a
   // failure where the format is not what it was.
@@ -35,6 +36,11 @@ class InputPasses {
   [[nodiscard]] Result<std::optional<video::Frame>> next();
   [[nodiscard]] video::Losses losses() const;
   [[nodiscard]] std::vector<std::string> unread() const { return reader_->unread(); }
+  [[nodiscard]] video::SharedProperties properties() const { return reader_->properties(); }
+  // What the source has beside the frames, on its way to a writer; may be null.
+  [[nodiscard]] const std::shared_ptr<video::SideStreams>& side_streams() const {
+    return options_.side_streams;
+  }
 
  private:
   void read_ahead();
@@ -44,6 +50,7 @@ class InputPasses {
   const VideoSource& source_;
   video::ReaderOptions options_;
   int passes_;
+  video::Clip clip_;
   std::optional<std::int64_t> most_;
   std::unique_ptr<video::FrameReader> reader_;
   IoCpus cpus_;

@@ -45,8 +45,18 @@ struct VideoRunOptions {
   // workplace.
   std::variant<std::monostate, image::Schedule, SearchOptions> schedule;
   std::optional<std::int64_t> frames;  // at most so many
-  int passes = 1;                      // over the source
+  // The first frame that is shown at that time or later, and the last before; microseconds from the first
+  // frame of the source on.
+  std::optional<std::int64_t> start;
+  std::optional<std::int64_t> end;
+  int passes = 1;  // over the source
   video::OnDamage on_damage = video::OnDamage::stop;
+  bool autorotate = true;                 // as of video::ReaderOptions
+  std::optional<video::Samples> samples;  // as of video::ReaderOptions
+  // Filters that mix rows may be applied to interlaced video: it is not, whatever it says.
+  bool treat_as_progressive = false;
+  // Whether sound goes from file to file, as subtitles, data, chapters and metadata do.
+  bool audio = true;
   // Where none are given, as many as choose_codec_threads() says.
   std::optional<int> decoder_threads;
   std::optional<int> encoder_threads;

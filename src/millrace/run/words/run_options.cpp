@@ -1,10 +1,17 @@
 #include "millrace/run/words/run_options.h"
 
 #include "millrace/base/check_outputs.h"
+#include "millrace/base/in_quotes.h"
+#include "millrace/base/parse_number.h"
 #include "millrace/image/layout/default_schedule.h"
 #include "millrace/run/words/check_threads.h"
+#include "millrace/video/frame/clip_time.h"
+#include "millrace/video/sample_format.h"
+#include "millrace/video/writer.h"
 
+#include <algorithm>
 #include <map>
+#include <tuple>
 
 namespace millrace::run {
 
@@ -140,17 +147,76 @@ Status check_outputs(const RunOptions& options) {
                                  overwrite_if(options.force), {"INPUT", options.input});
 }
 
+Result<std::int64_t> parse_bitrate(const std::string& text) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
+  const auto number = parse_number<double>(text.substr(0, digits));
+  const std::string unit = text.substr(digits);
+  const double factor = unit.empty() ? 1 : unit == "k" || unit == "K" ? 1e3 : unit == "M" ? 1e6 : 0;
+  if (!number || !(*number * factor >= 1) || *number * factor > 1e12)
+    return usage_error("--bitrate {} is no number of bits a second; write 800k or 5M", in_quotes(text));
+  return static_cast<std::int64_t>(*number * factor);
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> parse_encoder_options(const std::string& text) {
+  std::vector<std::pair<std::string, std::string>> options;
+  std::size_t from = 0;
+  while (from <= text.size()) {
+    const std::size_t to = std::min(text.find(',', from), text.size());
+    const std::string word = text.substr(from, to - from);
+    const std::size_t equals = word.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      return usage_error("--encoder-options {} is no name=value; write bf=2,g=50, for example",
+                         in_quotes(word));
+    options.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+    from = to + 1;
+  }
+  return options;
+}
+
 namespace {
 
 Result<video::WriterOptions> writer_options_of(const RunOptions& options) {
-  video::WriterOptions writer{.overwrite = overwrite_if(options.force), .crf = options.crf};
-  if (options.codec == "h264")
-    writer.codec = video::VideoCodec::h264;
-  else if (options.codec == "ffv1")
-    writer.codec = video::VideoCodec::ffv1;
-  else if (!options.codec.empty())
-    return usage_error("unknown codec '{}'; use h264 or ffv1", options.codec);
+  video::WriterOptions writer{
+      .overwrite = overwrite_if(options.force), .crf = options.crf, .preset = options.preset};
+  if (!options.codec.empty()) {
+    const auto codec = video::parse_codec(options.codec);
+    if (!codec) return std::unexpected(codec.error());
+    writer.codec = *codec;
+  }
+  if (!options.bitrate.empty()) {
+    const auto bitrate = parse_bitrate(options.bitrate);
+    if (!bitrate) return std::unexpected(bitrate.error());
+    writer.bitrate = *bitrate;
+  }
+  for (const std::string& words : options.encoder_options) {
+    const auto read = parse_encoder_options(words);
+    if (!read) return std::unexpected(read.error());
+    writer.encoder_options.insert(writer.encoder_options.end(), read->begin(), read->end());
+  }
   return writer;
+}
+
+Status choose_part(const RunOptions& options, VideoRunOptions& run) {
+  for (const auto& [name, text, time] :
+       {std::tuple{"--start", &options.start, &run.start}, {"--end", &options.end, &run.end}}) {
+    if (text->empty()) continue;
+    const auto parsed = video::parse_clip_time(*text, name);
+    if (!parsed) return std::unexpected(parsed.error());
+    *time = *parsed;
+  }
+  if (run.end && *run.end <= run.start.value_or(0))
+    return usage_error("--end {} is not behind --start {}; nothing lies between them", options.end,
+                       options.start.empty() ? "0" : options.start);
+  return {};
+}
+
+Status choose_samples(const RunOptions& options, VideoRunOptions& run) {
+  if (options.format.empty()) return {};
+  const auto format = video::parse_sample_format(options.format);
+  if (!format) return std::unexpected(format.error());
+  run.samples = format->samples;
+  if (!format->planar) run.writer.pixel_format = format->pixel_format;
+  return {};
 }
 
 }  // namespace
@@ -167,9 +233,14 @@ Result<VideoRunOptions> video_run_options_of(const RunOptions& options, const im
                       .frames = options.frames,
                       .passes = options.loop,
                       .on_damage = *on_damage,
+                      .autorotate = !options.no_autorotate,
+                      .treat_as_progressive = options.treat_as_progressive,
+                      .audio = !options.no_audio,
                       .decoder_threads = options.decoder_threads,
                       .encoder_threads = options.encoder_threads,
                       .writer = std::move(*writer)};
+  if (Status part = choose_part(options, run); !part) return std::unexpected(part.error());
+  if (Status samples = choose_samples(options, run); !samples) return std::unexpected(samples.error());
   if (is_adaptive(options)) {
     auto search = search_options_of(options, worker_limit);
     if (!search) return std::unexpected(search.error());

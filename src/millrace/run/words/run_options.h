@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace millrace::run {
@@ -43,15 +44,25 @@ struct RunOptions {
   std::string on_damage = "stop";
   std::optional<std::int64_t> frames;
   int loop = 1;
+  bool no_audio = false;
+  bool no_autorotate = false;
+  bool treat_as_progressive = false;
   bool count = false;
   bool measure = false;
   bool fresh_input = false;
   int repeat = 10;
   bool quiet = false;
 
+  std::string format;  // of samples; empty: as the input has them
+  std::string start;
+  std::string end;
+
   std::string codec;
-  int crf = 18;
-  std::optional<int> decoder_threads;  // none: chosen
+  std::optional<int> crf;
+  std::string preset;
+  std::string bitrate;
+  std::vector<std::string> encoder_options;  // "name=value"
+  std::optional<int> decoder_threads;        // none: chosen
   std::optional<int> encoder_threads;
 };
 
@@ -61,6 +72,11 @@ struct RunOptions {
 [[nodiscard]] bool is_adaptive(const RunOptions& options);
 [[nodiscard]] Result<image::Planes> planes_of(const RunOptions& options);
 [[nodiscard]] Result<video::OnDamage> on_damage_of(const RunOptions& options);
+// "800k", "5M", or bits a second.
+[[nodiscard]] Result<std::int64_t> parse_bitrate(const std::string& text);
+// "name=value,name=value"
+[[nodiscard]] Result<std::vector<std::pair<std::string, std::string>>>
+parse_encoder_options(const std::string& text);
 // What is left to say: planes, who stops it, who looks at it. worker_limit: how many threads may be used.
 [[nodiscard]] Result<VideoRunOptions> video_run_options_of(const RunOptions& options,
                                                            const image::Pipeline& pipeline, int worker_limit);

@@ -26,6 +26,37 @@ void read_color_tags(const AVFrame& picture, const PixelMapping& mapping, FrameF
     format.chroma_location = picture.chroma_location;
 }
 
+FieldOrder read_field_order(const AVFrame& picture, AVFieldOrder of_stream) {
+  if (picture.interlaced_frame != 0)
+    return picture.top_field_first != 0 ? FieldOrder::top_first : FieldOrder::bottom_first;
+  switch (of_stream) {
+  case AV_FIELD_TT:
+  case AV_FIELD_BT:
+    return FieldOrder::top_first;
+  case AV_FIELD_BB:
+  case AV_FIELD_TB:
+    return FieldOrder::bottom_first;
+  case AV_FIELD_PROGRESSIVE:
+    return FieldOrder::progressive;
+  default:
+    return FieldOrder::unspecified;
+  }
+}
+
+AVFieldOrder to_ffmpeg(FieldOrder order) {
+  switch (order) {
+  case FieldOrder::progressive:
+    return AV_FIELD_PROGRESSIVE;
+  case FieldOrder::top_first:
+    return AV_FIELD_TT;
+  case FieldOrder::bottom_first:
+    return AV_FIELD_BB;
+  case FieldOrder::unspecified:
+    break;
+  }
+  return AV_FIELD_UNKNOWN;
+}
+
 void write_color_tags(const FrameFormat& format, AVCodecContext& encoder) {
   switch (format.range) {
   case ColorRange::unspecified:

@@ -13,6 +13,10 @@ namespace millrace::video {
 // BT.2020); both are tagged. So a player that heeds the tags and one that does not agree.
 void read_color_tags(const AVFrame& picture, const PixelMapping& mapping, FrameFormat& format);
 
+// In which order fields are shown: as the picture says it, or else its stream.
+[[nodiscard]] FieldOrder read_field_order(const AVFrame& picture, AVFieldOrder of_stream);
+[[nodiscard]] AVFieldOrder to_ffmpeg(FieldOrder order);
+
 // The other way round, for an encoder of pictures.
 void write_color_tags(const FrameFormat& format, AVCodecContext& encoder);
 

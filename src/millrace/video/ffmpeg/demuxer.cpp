@@ -4,6 +4,7 @@
 #include "millrace/video/ffmpeg/matroska_size.h"
 
 #include <array>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -20,8 +21,9 @@ bool is_elementary_stream(const AVFormatContext& format) {
 
 }  // namespace
 
-Result<std::unique_ptr<Demuxer>> Demuxer::open(std::unique_ptr<InputFile> file) {
-  std::unique_ptr<Demuxer> demuxer(new Demuxer(std::move(file)));
+Result<std::unique_ptr<Demuxer>> Demuxer::open(std::unique_ptr<InputFile> file,
+                                               std::shared_ptr<SideStreams> side) {
+  std::unique_ptr<Demuxer> demuxer(new Demuxer(std::move(file), std::move(side)));
   if (Status opened = demuxer->open(); !opened) return std::unexpected(std::move(opened.error()));
   return demuxer;
 }
@@ -49,12 +51,20 @@ Status Demuxer::open() {
   }
   const int index = av_find_best_stream(context, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
   if (index < 0) return failure("{}: has no video stream; give a file with video in it", name_);
-  for (unsigned each = 0; each < context->nb_streams; ++each)
-    context->streams[each]->discard = static_cast<int>(each) == index ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
-  stream_ = context->streams[index];
+  choose_streams(index);
   looks_behind_ =
       bridge_.file().is_regular() && std::string_view(context->iformat->name).contains("matroska");
   return {};
+}
+
+void Demuxer::choose_streams(int main) {
+  stream_ = container_->streams[main];
+  if (side_) side_->describe(*container_, *stream_);
+  for (unsigned each = 0; each < container_->nb_streams; ++each) {
+    const int number = static_cast<int>(each);
+    const bool wanted = number == main || (side_ && side_->takes(number));
+    container_->streams[each]->discard = wanted ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
+  }
 }
 
 Status Demuxer::look_at_start() {
@@ -77,6 +87,25 @@ Demuxer::Read Demuxer::read() {
   return next;
 }
 
+bool Demuxer::seek(std::int64_t time) {
+  if (elementary_ || !bridge_.file().is_regular()) return false;
+  if (av_seek_frame(container_.get(), stream_->index, time, AVSEEK_FLAG_BACKWARD) < 0) return false;
+  ahead_.clear();
+  heard_.clear();
+  [[maybe_unused]] const auto of_indices = messages_.take();
+  last_dts_.reset();
+  if (side_) side_->forget_waiting();
+  return true;
+}
+
+void Demuxer::complete_side_streams() {
+  FfmpegPtr<AVPacket> packet(av_packet_alloc());
+  while (packet && side_ && last_dts_ && !side_->is_complete(*last_dts_, stream_->time_base)) {
+    av_packet_unref(packet.get());
+    if (read_packet(*packet) < 0) return;
+  }
+}
+
 // Whether what was read is enough to tell whether the first of it is whole.
 bool Demuxer::knows_next() const {
   if (ahead_.empty()) return false;
@@ -88,11 +117,7 @@ bool Demuxer::knows_next() const {
 
 void Demuxer::read_ahead() {
   FfmpegPtr<AVPacket> packet(av_packet_alloc());
-  int read = packet ? 0 : AVERROR(ENOMEM);
-  do {
-    if (read >= 0) av_packet_unref(packet.get());
-    if (read >= 0) read = av_read_frame(container_.get(), packet.get());
-  } while (read >= 0 && packet->stream_index != stream_->index);
+  const int read = packet ? read_packet(*packet) : AVERROR(ENOMEM);
   for (FfmpegMessages::Message& message : messages_.take())
     heard_.push_back(std::move(message));
 
@@ -122,6 +147,69 @@ void Demuxer::read_ahead() {
       has_checksums_ = ffv1_checksums_hold({next.packet->data, static_cast<std::size_t>(next.packet->size)});
   }
   ahead_.push_back(std::move(next));
+}
+
+// The next packet of the video; those of other streams before it are handed on.
+//
+// In a file whose index tells where each packet is, other streams may be missing where the video is still
+// whole. So where reading fails it goes on without them, unless a packet of the video is what is missing.
+int Demuxer::read_packet(AVPacket& packet) {
+  int failed = 0;
+  std::vector<FfmpegMessages::Message> said;
+  std::shared_ptr<SideStreams> given_up;
+  for (;;) {
+    const int read = av_read_frame(container_.get(), &packet);
+    if (read < 0 && failed == 0 && may_do_without_side()) {
+      failed = read;
+      said = messages_.take();
+      given_up = std::exchange(side_, nullptr);
+      choose_streams(stream_->index);
+      continue;
+    }
+    const bool of_video = read >= 0 && packet.stream_index == stream_->index;
+    if (failed < 0 && of_video && follows_last(packet)) {
+      given_up->break_off("the data is incomplete");
+      said.clear();
+    } else if (failed < 0 && of_video && said.empty()) {
+      said.push_back({.at = packet.pos, .concealed = false, .text = "the data is incomplete"});
+    }
+    if (read < 0 && failed < 0 && has_all_video()) {
+      if (failed != AVERROR_EOF || !said.empty()) given_up->break_off("the data is incomplete");
+      [[maybe_unused]] const auto of_others = messages_.take();
+      return AVERROR_EOF;
+    }
+    if (read < 0 || of_video) {
+      heard_.insert(heard_.end(), std::make_move_iterator(said.begin()), std::make_move_iterator(said.end()));
+      if (of_video) last_dts_ = packet.dts;
+      return read < 0 && failed < 0 ? failed : read;
+    }
+    FfmpegPtr<AVPacket> other(side_ ? av_packet_alloc() : nullptr);
+    if (other) {
+      av_packet_move_ref(other.get(), &packet);
+      side_->push(std::move(other));
+    } else {
+      av_packet_unref(&packet);
+    }
+  }
+}
+
+bool Demuxer::may_do_without_side() const {
+  return side_ && !bridge_.error() && std::string_view(container_->iformat->name).starts_with("mov");
+}
+
+// Whether the last packet is the last one of the index.
+bool Demuxer::has_all_video() const {
+  const int entries = avformat_index_get_entries_count(stream_);
+  return last_dts_ && entries > 0 &&
+         av_index_search_timestamp(stream_, *last_dts_, AVSEEK_FLAG_ANY) == entries - 1;
+}
+
+// Whether the index has nothing between the last packet and this one.
+bool Demuxer::follows_last(const AVPacket& packet) const {
+  const auto place = [&](std::int64_t dts) {
+    return av_index_search_timestamp(stream_, dts, AVSEEK_FLAG_ANY);
+  };
+  return place(packet.dts) == (last_dts_ ? place(*last_dts_) + 1 : 0);
 }
 
 // What was said of places before this one, or of any.

@@ -1,10 +1,11 @@
-// Demuxer: the packets of a file's video, each checked for being whole.
+// Demuxer: the packets of a file's video, each checked for being whole, and those beside it as they are.
 #pragma once
 
 #include "millrace/base/result.h"
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
 #include "millrace/video/ffmpeg/ffmpeg_messages.h"
 #include "millrace/video/ffmpeg/input_bridge.h"
+#include "millrace/video/ffmpeg/side_streams.h"
 
 #include <cstdint>
 #include <deque>
@@ -18,8 +19,9 @@ namespace millrace::video {
 // One thread at a time; cancel() from any.
 class Demuxer {
  public:
-  // Reads headers. Errors name the file.
-  [[nodiscard]] static Result<std::unique_ptr<Demuxer>> open(std::unique_ptr<InputFile> file);
+  // Reads headers. Errors name the file. Packets of other streams go to `side`, where there is one.
+  [[nodiscard]] static Result<std::unique_ptr<Demuxer>> open(std::unique_ptr<InputFile> file,
+                                                             std::shared_ptr<SideStreams> side = nullptr);
 
   enum class Outcome { packet, end };
   struct Read {
@@ -31,6 +33,12 @@ class Demuxer {
   // The next packet of the video, also where it is damaged.
   [[nodiscard]] Read read();
 
+  // The next packet is of a key frame that is decoded at `time` or before, in units of the stream, so far as
+  // the file tells. False, and nothing has changed, where that cannot be.
+  [[nodiscard]] bool seek(std::int64_t time);
+  // Reads on, as far as sound is wanted.
+  void complete_side_streams();
+
   [[nodiscard]] AVFormatContext& container() { return *container_; }
   [[nodiscard]] AVStream& stream() { return *stream_; }
   // Whether it is bare H.264 or HEVC: without timestamps, and not probed.
@@ -41,12 +49,18 @@ class Demuxer {
   void cancel() { bridge_.file().cancel(); }
 
  private:
-  explicit Demuxer(std::unique_ptr<InputFile> file) : name_(file->name()), bridge_(std::move(file)) {}
+  Demuxer(std::unique_ptr<InputFile> file, std::shared_ptr<SideStreams> side)
+      : name_(file->name()), bridge_(std::move(file)), side_(std::move(side)) {}
 
   [[nodiscard]] Status open();
   [[nodiscard]] Status look_at_start();
   [[nodiscard]] bool knows_next() const;
+  void choose_streams(int main);
   void read_ahead();
+  [[nodiscard]] int read_packet(AVPacket& packet);
+  [[nodiscard]] bool may_do_without_side() const;
+  [[nodiscard]] bool has_all_video() const;
+  [[nodiscard]] bool follows_last(const AVPacket& packet) const;
   [[nodiscard]] std::optional<std::string> message_before(std::optional<std::int64_t> position);
   void check_checksums(Read& read);
 
@@ -54,11 +68,13 @@ class Demuxer {
   FfmpegMessages messages_;  // behind the container, which speaks until it is closed
   InputBridge bridge_;       // behind the container, which reads from it
   FfmpegPtr<AVFormatContext> container_;
+  std::shared_ptr<SideStreams> side_;  // none: other streams are not read, or no longer
   AVStream* stream_ = nullptr;
   bool elementary_ = false;
   bool looks_behind_ = false;                   // damage behind a packet makes it doubtful itself
   bool has_checksums_ = false;                  // FFV1 only: shows by the first packet for which they hold
   std::size_t packets_ = 0;                     // read so far
+  std::optional<std::int64_t> last_dts_;        // of them
   std::deque<Read> ahead_;                      // read, not yet delivered
   std::vector<FfmpegMessages::Message> heard_;  // of places whose packets were not read yet
   std::optional<std::uint64_t> expected_size_;  // of the file, where it says so itself

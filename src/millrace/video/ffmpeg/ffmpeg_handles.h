@@ -19,6 +19,8 @@ struct FfmpegDelete {
   void operator()(AVFrame* frame) const { av_frame_free(&frame); }
   void operator()(AVPacket* packet) const { av_packet_free(&packet); }
   void operator()(SwsContext* context) const { sws_freeContext(context); }
+  void operator()(AVCodecParameters* parameters) const { avcodec_parameters_free(&parameters); }
+  void operator()(AVDictionary* dictionary) const { av_dict_free(&dictionary); }
   void operator()(AVIOContext* io) const {
     av_freep(static_cast<void*>(&io->buffer));
     avio_context_free(&io);
@@ -31,6 +33,10 @@ struct MuxerDelete {
   void operator()(AVFormatContext* format) const { avformat_free_context(format); }
 };
 using MuxerPtr = std::unique_ptr<AVFormatContext, MuxerDelete>;
+
+// Of muxers. Experimental is what FFmpeg called FLAC, TrueHD and stereo video in .mp4 before their
+// specifications were final.
+inline constexpr int muxer_compliance = FF_COMPLIANCE_EXPERIMENTAL;
 
 [[nodiscard]] inline std::string ffmpeg_message(int code) {
   char text[AV_ERROR_MAX_STRING_SIZE] = {};

@@ -3,10 +3,17 @@
 #include "millrace/video/ffmpeg/color_tags.h"
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
 #include "millrace/video/ffmpeg/ffmpeg_messages.h"
+#include "millrace/video/ffmpeg/frame_picture.h"
+#include "millrace/video/ffmpeg/output_bridge.h"
+#include "millrace/video/ffmpeg/pixel_format.h"
+#include "millrace/video/ffmpeg/side_copy.h"
+#include "millrace/video/ffmpeg/side_data.h"
 #include "millrace/video/frame/presentation_clock.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -17,107 +24,74 @@ extern "C" {
 namespace millrace::video {
 namespace {
 
-constexpr int output_buffer_bytes = 64 << 10;
-
-// Takes what FFmpeg writes into an OutputFile, and keeps the first error.
-class OutputBridge {
- public:
-  explicit OutputBridge(std::unique_ptr<OutputFile> file) : file_(std::move(file)) {
-    auto* buffer = static_cast<unsigned char*>(av_malloc(output_buffer_bytes));
-    io_.reset(avio_alloc_context(buffer, output_buffer_bytes, 1, this, nullptr, &write,
-                                 file_->is_regular() ? &seek : nullptr));
-  }
-
-  [[nodiscard]] AVIOContext* io() { return io_.get(); }
-  [[nodiscard]] OutputFile& file() { return *file_; }
-  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
-
- private:
-  static int write(void* opaque, std::uint8_t* bytes, int size) {
-    auto& self = *static_cast<OutputBridge*>(opaque);
-    const Status written =
-        self.file_->write({reinterpret_cast<const std::byte*>(bytes), static_cast<std::size_t>(size)});
-    if (written) {
-      self.end_ = std::max(self.end_, self.file_->position());
-      return size;
-    }
-    if (!self.error_) self.error_ = written.error();
-    return AVERROR(EIO);
-  }
-
-  static std::int64_t seek(void* opaque, std::int64_t offset, int whence) {
-    auto& self = *static_cast<OutputBridge*>(opaque);
-    switch (whence & ~AVSEEK_FORCE) {
-    case AVSEEK_SIZE:
-      return static_cast<std::int64_t>(self.end_);
-    case SEEK_SET:
-      break;
-    case SEEK_CUR:
-      offset += static_cast<std::int64_t>(self.file_->position());
-      break;
-    case SEEK_END:
-      offset += static_cast<std::int64_t>(self.end_);
-      break;
-    default:
-      return AVERROR(EINVAL);
-    }
-    if (offset < 0 || !self.file_->seek(static_cast<std::uint64_t>(offset))) return AVERROR(EINVAL);
-    return offset;
-  }
-
-  std::unique_ptr<OutputFile> file_;
-  std::uint64_t end_ = 0;
-  std::optional<Error> error_;
-  FfmpegPtr<AVIOContext> io_;
-};
-
 // The time base that the encoder and the container are asked for: that of the timestamps, so that they stay
-// what they are. But .mp4 has few bits for the time between two frames, which units of a microsecond would
-// soon use up.
-AVRational time_base_for(Container container, const FrameFormat& format) {
+// what they are. But .mp4 and .mov have few bits for the time between two frames, which units of a
+// microsecond would soon use up.
+AVRational time_base_for(const Container& container, const FrameFormat& format) {
   if (!format.has_timestamps()) return {format.rate_denominator, format.rate_numerator};
   const AVRational own{format.time_base_numerator, format.time_base_denominator};
   const bool too_fine = own.den / own.num >= 1'000'000;
-  return container == Container::mp4 && too_fine ? AVRational{1, 100'000} : own;
+  return container.iso && too_fine ? AVRational{1, 100'000} : own;
 }
 
 class FfmpegWriter final : public FrameWriter {
  public:
-  FfmpegWriter(std::unique_ptr<OutputFile> file, const FrameFormat& format, Container container)
+  FfmpegWriter(std::unique_ptr<OutputFile> file, const FrameFormat& format, const Container& container)
       : bridge_(std::make_unique<OutputBridge>(std::move(file))), format_(format), container_(container),
         time_base_(time_base_for(container, format)), clock_(format) {}
+  FfmpegWriter(const FfmpegWriter&) = delete;
+  FfmpegWriter& operator=(const FfmpegWriter&) = delete;
+  ~FfmpegWriter() override {
+    if (side_) side_->source().detach();
+  }
 
   [[nodiscard]] Status open(const EncoderChoice& choice, const WriterOptions& options) {
-    if (choice.container == Container::mp4 && !bridge_->file().is_regular())
-      return usage_error("{}: .mp4 cannot be written to a pipe or device; use .mkv or .y4m", name());
+    if (container_.iso && !bridge_->file().is_regular())
+      return usage_error("{}: {} cannot be written to a pipe or device; use .mkv or .y4m", name(),
+                         container_.suffix);
     AVFormatContext* context = nullptr;
-    avformat_alloc_output_context2(&context, nullptr, choice.container == Container::mp4 ? "mp4" : "matroska",
-                                   nullptr);
+    avformat_alloc_output_context2(&context, nullptr, container_.muxer, nullptr);
     muxer_.reset(context);
     packet_.reset(av_packet_alloc());
-    picture_.reset(av_frame_alloc());
-    if (!muxer_ || !packet_ || !picture_ || bridge_->io() == nullptr)
-      return failure("{}: out of memory", name());
+    if (!muxer_ || !packet_ || bridge_->io() == nullptr) return failure("{}: out of memory", name());
+    auto picture = FramePicture::make(format_, static_cast<AVPixelFormat>(choice.pixel_format));
+    if (!picture)
+      return std::unexpected(
+          Error{picture.error().kind, fmt::format("{}: {}", name(), picture.error().message)});
+    picture_ = *std::move(picture);
     muxer_->pb = bridge_->io();
+    muxer_->strict_std_compliance = muxer_compliance;
     if (Status opened = open_encoder(choice, options); !opened) return opened;
 
-    stream_ = avformat_new_stream(muxer_.get(), nullptr);
+    if (options.side_streams) side_ = std::make_unique<SideCopy>(options.side_streams, container_.suffix);
+    stream_ = side_ ? side_->add_streams(*muxer_) : avformat_new_stream(muxer_.get(), nullptr);
     if (stream_ == nullptr || avcodec_parameters_from_context(stream_->codecpar, encoder_.get()) < 0)
       return failure("{}: out of memory", name());
     stream_->time_base = encoder_->time_base;
     stream_->avg_frame_rate = encoder_->framerate;
     stream_->sample_aspect_ratio = encoder_->sample_aspect_ratio;
-    if (choice.container == Container::mp4) {
+    if (options.properties)
+      not_kept_ = write_stream_properties(*options.properties, *stream_, *muxer_->oformat);
+    if (container_.iso) {
+      // What Apple's players ask for.
+      if (choice.codec->codec == VideoCodec::h265) stream_->codecpar->codec_tag = MKTAG('h', 'v', 'c', '1');
       // A video that does not begin at 0 has an edit that waits for it, in units of the whole film's time
       // scale.
       av_opt_set_int(muxer_->priv_data, "movie_timescale", time_base_.den, 0);
       // Asked to write tags that are not known, FFmpeg guesses them by the size.
       if (!has_color_description(format_)) av_opt_set(muxer_->priv_data, "movflags", "-write_colr", 0);
-    } else {
+    } else if (container_.matroska) {
       // Matroska stores when a frame is shown, not when it is decoded, which may be before 0.
       muxer_->avoid_negative_ts = AVFMT_AVOID_NEG_TS_DISABLED;
     }
-    return check(avformat_write_header(muxer_.get(), nullptr));
+    if (Status begun = check(avformat_write_header(muxer_.get(), nullptr)); !begun) return begun;
+    if (side_) {
+      side_->source().attach([this] {
+        const std::scoped_lock lock(muxing_);
+        [[maybe_unused]] const int kept_by_bridge = side_->relieve(*muxer_);
+      });
+    }
+    return {};
   }
 
   [[nodiscard]] Status write(const Frame& frame) override {
@@ -136,6 +110,10 @@ class FfmpegWriter final : public FrameWriter {
   [[nodiscard]] Status finish() override {
     // After a write that failed the container's index can still be written if there is room for it.
     Status drained = failed_ ? Status{} : drain();
+    if (side_) {
+      side_->source().detach();
+      if (drained && !failed_) drained = finish_side();
+    }
     Status ended = check(av_write_trailer(muxer_.get()));
     avio_flush(bridge_->io());
     if (!drained) return drained;
@@ -144,6 +122,11 @@ class FfmpegWriter final : public FrameWriter {
     return bridge_->file().commit();
   }
 
+  [[nodiscard]] std::vector<std::string> not_kept() const override {
+    std::vector<std::string> words = not_kept_;
+    if (side_) std::ranges::copy(side_->not_kept(), std::back_inserter(words));
+    return words;
+  }
   [[nodiscard]] std::int64_t frames_written() const override { return frames_; }
   void cancel() override { bridge_->file().cancel(); }
 
@@ -151,7 +134,7 @@ class FfmpegWriter final : public FrameWriter {
   [[nodiscard]] const std::string& name() const { return bridge_->file().name(); }
 
   [[nodiscard]] Status open_encoder(const EncoderChoice& choice, const WriterOptions& options) {
-    const AVCodec* codec = avcodec_find_encoder_by_name(choice.encoder.c_str());
+    const AVCodec* codec = avcodec_find_encoder_by_name(choice.codec->encoder);
     encoder_.reset(avcodec_alloc_context3(codec));
     if (!encoder_) return failure("{}: out of memory", name());
     encoder_->width = format_.width;
@@ -163,44 +146,84 @@ class FfmpegWriter final : public FrameWriter {
     encoder_->sample_aspect_ratio = {format_.aspect_numerator, format_.aspect_denominator};
     duration_ = std::max<std::int64_t>(1, av_rescale_q(1, av_inv_q(encoder_->framerate), time_base_));
     write_color_tags(format_, *encoder_);
+    if (const auto mapping = from_ffmpeg(encoder_->pix_fmt); mapping && mapping->rgb) {
+      encoder_->color_range = AVCOL_RANGE_JPEG;
+      encoder_->colorspace = AVCOL_SPC_RGB;
+      encoder_->bits_per_raw_sample = mapping->bits;
+    }
+    encoder_->field_order = to_ffmpeg(format_.field_order);
+    if (format_.is_interlaced())
+      encoder_->flags |= AV_CODEC_FLAG_INTERLACED_DCT | AV_CODEC_FLAG_INTERLACED_ME;
     encoder_->thread_count = options.encoder_threads;
     if ((muxer_->oformat->flags & AVFMT_GLOBALHEADER) != 0) encoder_->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
-    if (choice.encoder == "ffv1") {
-      encoder_->level = 3;     // the version with checksums, so that damage is found when read
-      encoder_->gop_size = 1;  // each frame on its own: cut and sought anywhere
-      encoder_->slices = choice.slices;
-      av_opt_set_int(encoder_.get(), "slicecrc", 1, AV_OPT_SEARCH_CHILDREN);
-    } else {
-      av_opt_set_int(encoder_.get(), "crf", options.crf, AV_OPT_SEARCH_CHILDREN);
-      av_opt_set(encoder_.get(), "preset", options.preset.c_str(), AV_OPT_SEARCH_CHILDREN);
-    }
+    set_up(*choice.codec, choice, options);
     const int opened = avcodec_open2(encoder_.get(), codec, nullptr);
     if (opened < 0)
       return usage_error(
           "{}: the encoder {} does not take {} with these options ({}); use .y4m, or other options", name(),
-          choice.encoder, to_string(format_), ffmpeg_message(opened));
+          choice.codec->encoder, to_string(format_), ffmpeg_message(opened));
     return {};
   }
 
+  void set_up(const Codec& codec, const EncoderChoice& choice, const WriterOptions& options) {
+    const auto set = [this](const char* name, const std::string& value) {
+      av_opt_set(encoder_.get(), name, value.c_str(), AV_OPT_SEARCH_CHILDREN);
+    };
+    if (options.bitrate)
+      encoder_->bit_rate = *options.bitrate;
+    else if (codec.most_crf > 0)
+      set("crf", fmt::format("{}", options.crf.value_or(codec.default_crf)));
+    if (!options.preset.empty())
+      set(codec.preset_option, options.preset);
+    else if (codec.default_preset != nullptr)
+      set(codec.preset_option, codec.default_preset);
+    switch (codec.codec) {
+    case VideoCodec::ffv1:
+      encoder_->level = 3;     // the version with checksums, so that damage is found when read
+      encoder_->gop_size = 1;  // each frame on its own: cut and sought anywhere
+      encoder_->slices = choice.slices;
+      set("slicecrc", "1");
+      break;
+    case VideoCodec::h265: {
+      std::string words = "log-level=none";
+      if (const std::string hdr = options.properties ? x265_words(*options.properties) : ""; !hdr.empty())
+        words += ":" + hdr;
+      if (options.encoder_threads == 1) words += ":pools=none:frame-threads=1";
+      set("x265-params", words);
+      break;
+    }
+    case VideoCodec::vp9:
+      if (!options.bitrate) encoder_->bit_rate = 0;  // quality alone decides
+      set("row-mt", "1");
+      break;
+    default:
+      break;
+    }
+    for (const auto& [name, value] : options.encoder_options)
+      set(name.c_str(), value);
+  }
+
   [[nodiscard]] Status encode(const Frame& frame) {
-    picture_->format = encoder_->pix_fmt;
-    picture_->width = format_.width;
-    picture_->height = format_.height;
-    picture_->color_range = encoder_->color_range;
-    for (int index = 0; index < frame.planes(); ++index) {
-      const PlaneView plane = frame.plane(index);
-      picture_->data[index] = plane.row<std::uint8_t>(0);
-      picture_->linesize[index] = static_cast<int>(plane.stride);
+    AVFrame* const picture = picture_.of(frame);
+    if (picture == nullptr) return failure("{}: out of memory", name());
+    picture->color_range = encoder_->color_range;
+    picture->interlaced_frame = format_.is_interlaced() ? 1 : 0;
+    picture->top_field_first = format_.field_order == FieldOrder::top_first ? 1 : 0;
+    if (frame.properties) {
+      for (std::string& name : write_frame_properties(*frame.properties, *picture, *encoder_->codec))
+        if (std::ranges::find(not_kept_, name) == not_kept_.end()) not_kept_.push_back(std::move(name));
     }
     const std::int64_t shown = clock_.next(frame);
-    picture_->pts =
-        av_rescale_q(shown, {clock_.time_base_numerator(), clock_.time_base_denominator()}, time_base_);
-    if (last_pts_ && picture_->pts <= *last_pts_) picture_->pts = *last_pts_ + 1;
-    if (!last_pts_) first_pts_ = picture_->pts;
-    last_pts_ = picture_->pts;
-    // Not reference-counted, so the encoder copies what it keeps.
-    const int sent = avcodec_send_frame(encoder_.get(), picture_.get());
-    av_frame_unref(picture_.get());
+    const AVRational clock_base{clock_.time_base_numerator(), clock_.time_base_denominator()};
+    if (side_ && !last_pts_) {
+      const std::scoped_lock lock(muxing_);
+      side_->set_shift(clock_.shift(), clock_base);
+    }
+    picture->pts = av_rescale_q(shown, clock_base, time_base_);
+    if (last_pts_ && picture->pts <= *last_pts_) picture->pts = *last_pts_ + 1;
+    if (!last_pts_) first_pts_ = picture->pts;
+    last_pts_ = picture->pts;
+    const int sent = avcodec_send_frame(encoder_.get(), picture);
     if (sent < 0)
       return failure("{}: frame {}: encoding failed ({})", name(), frame.index, ffmpeg_message(sent));
     return mux_packets();
@@ -220,20 +243,37 @@ class FfmpegWriter final : public FrameWriter {
       ++packets_;
       av_packet_rescale_ts(packet_.get(), encoder_->time_base, stream_->time_base);
       if (Status fits = check_gap(*packet_); !fits) return fits;
-      if (Status muxed = check(av_interleaved_write_frame(muxer_.get(), packet_.get())); !muxed) return muxed;
+      if (Status muxed = mux(*packet_); !muxed) return muxed;
     }
+  }
+
+  // In the order of decoding: what of the other streams comes before it is here already, unless the input has
+  // it later in the file.
+  [[nodiscard]] Status mux(AVPacket& packet) {
+    const std::scoped_lock lock(muxing_);
+    if (side_) {
+      if (Status before = check(side_->write_until(*muxer_, packet.dts, stream_->time_base)); !before)
+        return before;
+    }
+    return check(av_write_frame(muxer_.get(), &packet));
+  }
+
+  [[nodiscard]] Status finish_side() {
+    const std::scoped_lock lock(muxing_);
+    if (side_->source().ends_with_frames() && last_pts_) side_->end_at(*last_pts_ + duration_, time_base_);
+    return check(side_->write_until(*muxer_, std::nullopt, stream_->time_base));
   }
 
   // Where .mp4 has no room for a time FFmpeg writes another, and reads none from half of that room on.
   [[nodiscard]] Status check_gap(const AVPacket& packet) {
     const std::int64_t before = std::exchange(last_dts_, packet.dts).value_or(packet.dts);
-    if (container_ != Container::mp4) return {};
+    if (!container_.iso) return {};
     constexpr std::int64_t between_packets = std::numeric_limits<int>::max();
     constexpr std::int64_t from_decoded_to_shown = std::int64_t{1} << 28;
     if (packet.dts - before < between_packets && packet.pts - packet.dts < from_decoded_to_shown) return {};
     const std::int64_t gap = std::max(packet.dts - before, packet.pts - packet.dts);
-    return failure("{}: .mp4 cannot hold the gap of {:.0f} seconds before the frame at {:.0f} s; use .mkv",
-                   name(), static_cast<double>(gap) * av_q2d(stream_->time_base),
+    return failure("{}: {} cannot hold the gap of {:.0f} seconds before the frame at {:.0f} s; use .mkv",
+                   name(), container_.suffix, static_cast<double>(gap) * av_q2d(stream_->time_base),
                    static_cast<double>(packet.pts) * av_q2d(stream_->time_base));
   }
 
@@ -251,21 +291,24 @@ class FfmpegWriter final : public FrameWriter {
   }
 
   std::unique_ptr<OutputBridge> bridge_;  // behind the muxer, which writes to it
+  std::mutex muxing_;                     // over muxer and side_, which the thread that reads may use too
   FrameFormat format_;
-  Container container_;
+  const Container& container_;
   AVRational time_base_;
   PresentationClock clock_;
   MuxerPtr muxer_;
+  std::unique_ptr<SideCopy> side_;
   AVStream* stream_ = nullptr;
   FfmpegPtr<AVCodecContext> encoder_;
   FfmpegPtr<AVPacket> packet_;
-  FfmpegPtr<AVFrame> picture_;
+  FramePicture picture_;
   std::int64_t duration_ = 1;  // of a frame at the frame rate, in the encoder's time base
   std::int64_t packets_ = 0;
   std::int64_t first_pts_ = 0;            // given to the encoder, in its time base
   std::optional<std::int64_t> last_pts_;  // given to the encoder, in its time base
   std::optional<std::int64_t> last_dts_;  // given to the muxer, in the stream's
   std::int64_t frames_ = 0;
+  std::vector<std::string> not_kept_;
   std::optional<Error> failed_;
 };
 
@@ -276,7 +319,7 @@ Result<std::unique_ptr<FrameWriter>> open_ffmpeg_writer(std::unique_ptr<OutputFi
                                                         const EncoderChoice& choice,
                                                         const WriterOptions& options) {
   hear_ffmpeg();
-  auto writer = std::make_unique<FfmpegWriter>(std::move(file), format, choice.container);
+  auto writer = std::make_unique<FfmpegWriter>(std::move(file), format, *choice.container);
   if (Status opened = writer->open(choice, options); !opened)
     return std::unexpected(std::move(opened.error()));
   return writer;

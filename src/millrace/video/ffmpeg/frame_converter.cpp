@@ -3,6 +3,7 @@
 #include "millrace/video/ffmpeg/pixel_format.h"
 
 #include <cstring>
+#include <utility>
 
 extern "C" {
 #include <libavutil/pixdesc.h>
@@ -10,11 +11,32 @@ extern "C" {
 
 namespace millrace::video {
 
-Result<FrameConverter> FrameConverter::make(const FrameFormat& format, AVPixelFormat pixels) {
+namespace {
+
+void scale(SwsContext* scaler, const AVFrame& picture, const Frame& frame) {
+  std::uint8_t* planes[4] = {};
+  int strides[4] = {};
+  for (int index = 0; index < frame.planes(); ++index) {
+    const PlaneView plane = frame.plane(index);
+    planes[index] = plane.row<std::uint8_t>(0);
+    strides[index] = static_cast<int>(plane.stride);
+  }
+  sws_scale(scaler, picture.data, picture.linesize, 0, picture.height, planes, strides);
+}
+
+}  // namespace
+
+Result<FrameConverter> FrameConverter::make(const FrameFormat& given, AVPixelFormat pixels,
+                                            const Orientation& orientation) {
   FrameConverter converter;
+  converter.orientation_ = orientation;
+  FrameFormat format = given;
+  format.chroma = oriented(given, orientation).chroma;  // before it is turned
   const std::optional<PixelMapping> mapping = from_ffmpeg(pixels);
   const std::optional<AVPixelFormat> target = to_ffmpeg(format.chroma, format.bits);
-  if (mapping && mapping->same_planes) return converter;
+  if (mapping && mapping->same_planes && format.chroma == mapping->chroma && format.bits == mapping->bits)
+    return converter;
+  if (!orientation.is_upright()) converter.unturned_ = std::make_unique<FramePool>(format);
   const char* name = av_get_pix_fmt_name(pixels);
   if (!mapping || !target || sws_isSupportedInput(pixels) == 0)
     return failure("the pixel format {} is not supported; convert it to yuv420p, yuv422p, yuv444p or gray",
@@ -38,25 +60,33 @@ Result<FrameConverter> FrameConverter::make(const FrameFormat& format, AVPixelFo
   return converter;
 }
 
-void FrameConverter::convert(const AVFrame& picture, Frame& frame) const {
+Status FrameConverter::convert(const AVFrame& picture, Frame& frame) {
+  if (scaler_ && !unturned_) {
+    scale(scaler_.get(), picture, frame);
+    return {};
+  }
+  Frame unturned;
   if (scaler_) {
-    std::uint8_t* planes[4] = {};
-    int strides[4] = {};
-    for (int index = 0; index < frame.planes(); ++index) {
-      const PlaneView plane = frame.plane(index);
-      planes[index] = plane.row<std::uint8_t>(0);
-      strides[index] = static_cast<int>(plane.stride);
-    }
-    sws_scale(scaler_.get(), picture.data, picture.linesize, 0, picture.height, planes, strides);
-    return;
+    Result<Frame> made = unturned_->acquire();
+    if (!made) return std::unexpected(std::move(made.error()));
+    unturned = *std::move(made);
+    scale(scaler_.get(), picture, unturned);
   }
   for (int index = 0; index < frame.planes(); ++index) {
-    const PlaneView plane = frame.plane(index);
-    const std::size_t bytes = static_cast<std::size_t>(plane.width) * bytes_per_sample(frame.format());
-    for (int y = 0; y < plane.height; ++y)
-      std::memcpy(plane.row<std::byte>(y), picture.data[index] + std::ptrdiff_t{picture.linesize[index]} * y,
-                  bytes);
+    const PlaneView to = frame.plane(index);
+    PlaneView from{reinterpret_cast<std::byte*>(picture.data[index]), picture.linesize[index], to.width,
+                   to.height};
+    if (orientation_.transposed) std::swap(from.width, from.height);
+    if (scaler_) from = unturned.plane(index);
+    const int sample = bytes_per_sample(frame.format());
+    if (!orientation_.is_upright()) {
+      orient_plane(from, to, sample, orientation_);
+      continue;
+    }
+    for (int y = 0; y < to.height; ++y)
+      std::memcpy(to.row<std::byte>(y), from.row<std::byte>(y), static_cast<std::size_t>(to.width) * sample);
   }
+  return {};
 }
 
 }  // namespace millrace::video

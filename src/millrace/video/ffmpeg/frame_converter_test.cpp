@@ -44,10 +44,10 @@ TEST_P(SemiPlanar, KeepsEverySampleOfItsDepth) {
   EXPECT_FALSE(mapping->same_planes);
   const FrameFormat format{
       .width = width, .height = height, .chroma = mapping->chroma, .bits = mapping->bits};
-  const auto converter = FrameConverter::make(format, pixels);
+  auto converter = FrameConverter::make(format, pixels);
   ASSERT_TRUE(converter) << converter.error().message;
   Frame frame(format);
-  converter->convert(*picture, frame);
+  ASSERT_TRUE(converter->convert(*picture, frame));
   for (int y = 0; y < height; ++y)
     for (int x = 0; x < width; ++x)
       ASSERT_EQ(frame.plane(0).row<std::uint16_t>(y)[x], luma(x, y)) << x << "," << y;

@@ -1,13 +1,11 @@
 #include "millrace/video/ffmpeg/unread_content.h"
 
 #include <array>
-#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
 extern "C" {
-#include <libavutil/display.h>
 #include <libavutil/pixdesc.h>
 }
 
@@ -19,14 +17,6 @@ constexpr std::array kinds{
     std::pair(AVMEDIA_TYPE_SUBTITLE, "subtitles"), std::pair(AVMEDIA_TYPE_DATA, "data"),
     std::pair(AVMEDIA_TYPE_ATTACHMENT, "attachments")};
 
-// Degrees, clockwise, that a player turns the picture by.
-int rotation_of(const AVStream& stream) {
-  const std::uint8_t* const matrix = av_stream_get_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, nullptr);
-  if (matrix == nullptr) return 0;
-  const double degrees = -av_display_rotation_get(reinterpret_cast<const std::int32_t*>(matrix));
-  return std::isfinite(degrees) ? static_cast<int>(std::lround(degrees) + 360) % 360 : 0;
-}
-
 bool has_alpha(AVPixelFormat format) {
   const AVPixFmtDescriptor* const about = av_pix_fmt_desc_get(format);
   return about != nullptr && (about->flags & AV_PIX_FMT_FLAG_ALPHA) != 0 &&
@@ -36,17 +26,15 @@ bool has_alpha(AVPixelFormat format) {
 }  // namespace
 
 std::vector<std::string> unread_content(const AVFormatContext& container, const AVStream& stream,
-                                        const AVFrame& picture) {
+                                        const AVFrame& picture, bool other_streams_taken) {
   std::vector<std::string> result;
   for (const auto& [kind, name] : kinds) {
+    if (other_streams_taken) break;
     int count = 0;
     for (unsigned i = 0; i < container.nb_streams; ++i)
       count += container.streams[i] != &stream && container.streams[i]->codecpar->codec_type == kind ? 1 : 0;
     if (count > 0) result.push_back(fmt::format("{} stream{} of {}", count, count == 1 ? "" : "s", name));
   }
-  if (const int degrees = rotation_of(stream); degrees != 0)
-    result.push_back(fmt::format("rotation by {} degrees", degrees));
-  if (picture.interlaced_frame != 0) result.emplace_back("interlacing");
   if (has_alpha(static_cast<AVPixelFormat>(picture.format))) result.emplace_back("alpha");
   return result;
 }

@@ -19,6 +19,13 @@ int divide_rounding_up(int value, int divisor) { return (value + divisor - 1) / 
 
 }  // namespace
 
+FrameFormat with_samples(FrameFormat format, const Samples& samples) {
+  if (format.chroma != samples.chroma) format.chroma_location = 0;
+  format.chroma = samples.chroma;
+  format.bits = samples.bits;
+  return format;
+}
+
 int plane_count(Chroma chroma) { return chroma == Chroma::gray ? 1 : 3; }
 
 int chroma_step_x(Chroma chroma) { return chroma == Chroma::c420 || chroma == Chroma::c422 ? 2 : 1; }
@@ -78,6 +85,7 @@ Frame Frame::clone() const {
   std::memcpy(copy.samples_.get(), samples_.get(), frame_bytes(format_));
   copy.index = index;
   copy.timestamp = timestamp;
+  copy.properties = properties;
   return copy;
 }
 

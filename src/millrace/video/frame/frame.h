@@ -1,6 +1,8 @@
 // Frames of video as planes of integer code values: the currency between readers, the executor and writers.
 #pragma once
 
+#include "millrace/video/frame/properties.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,6 +20,10 @@ inline constexpr int max_dimension = 32768;
 // The part of the code values that is used: all of them, or the one that video keeps to (of 8 bits 16 to 235
 // for luma and 16 to 240 for chroma).
 enum class ColorRange { unspecified, limited, full };
+
+// Whether all rows of a frame are of one moment, or every second one is of a later: which of the two fields
+// is the earlier, the one with the topmost row or the other.
+enum class FieldOrder { unspecified, progressive, top_first, bottom_first };
 
 // What the code values of a frame mean, and when frames are shown. Code values run from 0 to 2^bits - 1
 // whatever the colour range is.
@@ -42,11 +48,26 @@ struct FrameFormat {
   int color_transfer = 2;
   int color_matrix = 2;
   int chroma_location = 0;
+  FieldOrder field_order = FieldOrder::unspecified;
 
+  [[nodiscard]] bool is_interlaced() const {
+    return field_order == FieldOrder::top_first || field_order == FieldOrder::bottom_first;
+  }
   [[nodiscard]] bool has_timestamps() const { return time_base_numerator > 0; }
 
   bool operator==(const FrameFormat&) const = default;
 };
+
+// What samples there are of a picture.
+struct Samples {
+  Chroma chroma = Chroma::c420;
+  int bits = 8;
+
+  bool operator==(const Samples&) const = default;
+};
+
+// The format with other samples: where its chroma lies is no longer known where that is resampled.
+[[nodiscard]] FrameFormat with_samples(FrameFormat format, const Samples& samples);
 
 [[nodiscard]] int plane_count(Chroma chroma);
 
@@ -107,6 +128,8 @@ class Frame {
   // When it is shown, in units of the format's time base, by the clock of the input, on which the first frame
   // need not be at 0. None: one frame duration after the frame before.
   std::optional<std::int64_t> timestamp;
+  // Of this frame alone, as closed captions; may be null.
+  SharedProperties properties;
 
  private:
   friend class FramePool;

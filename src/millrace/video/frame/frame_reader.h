@@ -17,12 +17,20 @@ namespace millrace::video {
 // be decoded and go on with the next frame that refers to nothing lost.
 enum class OnDamage { stop, skip };
 
+class SideStreams;
+
 struct ReaderOptions {
   // Threads the decoder may use, the calling one included. More than 1 makes a pool of the decoder's own.
   int decoder_threads = 1;
   // Larger frames are refused, so that a damaged header cannot take all memory.
   std::size_t max_frame_bytes = std::size_t{1} << 30;
   OnDamage on_damage = OnDamage::stop;
+  // What frames are converted to; none: the nearest to what the video has.
+  std::optional<Samples> samples;
+  // Turns and mirrors frames as the video asks for, by right angles; else that stays among its properties.
+  bool autorotate = true;
+  // Takes what a file has beside its video, for a writer (see make_side_streams()); none: it is not read.
+  std::shared_ptr<SideStreams> side_streams;
   // Makes waiting for a pipe fail as interrupted, while opening and later, as cancel() does.
   std::stop_token stop;
 };
@@ -53,8 +61,19 @@ class FrameReader {
   // error every further call gives the same again.
   [[nodiscard]] virtual Result<std::optional<Frame>> next() = 0;
 
+  // Best effort: the next frame is shown at `time` or before, in units of the format's time base, and frames
+  // follow from there without a gap. Numbers of frames, and losses, count on. False, and nothing has changed,
+  // where that cannot be.
+  [[nodiscard]] virtual bool seek(std::int64_t /*time*/) { return false; }
+
+  // No more frames are wanted: what goes beside them is read up to where they end.
+  virtual void complete_side_streams() {}
+
   // How many frames there will be, where a header says so or it follows from sizes. May be wrong.
   [[nodiscard]] virtual std::optional<std::int64_t> frame_count_hint() const { return std::nullopt; }
+
+  // What the whole video has beside what its format says; null where there is nothing.
+  [[nodiscard]] virtual SharedProperties properties() const { return nullptr; }
 
   // What the video has beside its frames, in words, as "1 stream of audio": it is not read.
   [[nodiscard]] virtual std::vector<std::string> unread() const { return {}; }

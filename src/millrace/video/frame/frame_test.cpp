@@ -1,11 +1,14 @@
+#include "millrace/video/frame/clip_time.h"
 #include "millrace/video/frame/frame.h"
 #include "millrace/video/frame/frame_pool.h"
+#include "millrace/video/frame/orientation.h"
 #include "millrace/video/video_testing.h"
 
 #include <cstdint>
 #include <numeric>
 #include <thread>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace millrace::video {
@@ -145,6 +148,91 @@ TEST(FramePool, ReportsThatMemoryIsOut) {
     frames.push_back(*std::move(frame));
   }
   FAIL() << "memory without end";
+}
+
+// --- orientation
+
+struct Turn {
+  const char* title;
+  Orientation orientation;
+  std::vector<int> samples;  // of 1 2 3 over 4 5 6, row by row
+  int width;
+};
+
+class Oriented : public ::testing::TestWithParam<std::tuple<Turn, int>> {};
+
+TEST_P(Oriented, PlaneHasItsSamplesWhereAHandPutsThem) {
+  const auto& [turn, bits] = GetParam();
+  const FrameFormat format{.width = 3, .height = 2, .chroma = Chroma::gray, .bits = bits};
+  Frame from(format);
+  Frame to(oriented(format, turn.orientation));
+  const auto each = [bits](const Frame& frame, auto&& use) {
+    for (int y = 0, i = 0; y < frame.format().height; ++y)
+      for (int x = 0; x < frame.format().width; ++x, ++i) {
+        if (bits == 8)
+          use(frame.plane(0).row<std::uint8_t>(y)[x], i);
+        else
+          use(frame.plane(0).row<std::uint16_t>(y)[x], i);
+      }
+  };
+  each(from, [](auto& sample, int i) { sample = static_cast<std::uint8_t>(i + 1); });
+  orient_plane(from.plane(0), to.plane(0), bits == 8 ? 1 : 2, turn.orientation);
+  std::vector<int> samples;
+  each(to, [&](const auto& sample, int) { samples.push_back(sample); });
+  EXPECT_EQ(samples, turn.samples);
+  EXPECT_EQ(to.format().width, turn.width);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Turns, Oriented,
+    ::testing::Combine(
+        ::testing::Values(
+            Turn{"upright", {}, {1, 2, 3, 4, 5, 6}, 3},
+            Turn{"clockwise", {.transposed = true, .rows_mirrored = true}, {4, 1, 5, 2, 6, 3}, 2},
+            Turn{"anticlockwise", {.transposed = true, .columns_mirrored = true}, {3, 6, 2, 5, 1, 4}, 2},
+            Turn{"upside_down", {.columns_mirrored = true, .rows_mirrored = true}, {6, 5, 4, 3, 2, 1}, 3},
+            Turn{"mirrored", {.columns_mirrored = true}, {3, 2, 1, 6, 5, 4}, 3},
+            Turn{"transposed", {.transposed = true}, {1, 4, 2, 5, 3, 6}, 2}),
+        ::testing::Values(8, 10)),
+    [](const auto& test) {
+      return fmt::format("{}_{}", std::get<0>(test.param).title, std::get<1>(test.param));
+    });
+
+TEST(Orientation, TurnsWhatAFormatSaysOfItsSamples) {
+  FrameFormat format{.width = 64, .height = 48, .chroma = Chroma::c420};
+  format.aspect_numerator = 4;
+  format.aspect_denominator = 3;
+  format.chroma_location = 1;  // left, between two rows
+  const FrameFormat turned = oriented(format, {.transposed = true, .rows_mirrored = true});
+  EXPECT_EQ(turned.width, 48);
+  EXPECT_EQ(turned.aspect_numerator, 3);
+  EXPECT_EQ(turned.aspect_denominator, 4);
+  EXPECT_EQ(turned.chroma_location, 4);                                        // above, between two columns
+  EXPECT_EQ(oriented(format, {.columns_mirrored = true}).chroma_location, 0);  // right: it has no name
+  format.chroma = Chroma::c422;
+  EXPECT_EQ(oriented(format, {.transposed = true}).chroma, Chroma::c444);
+  EXPECT_EQ(oriented(format, {.rows_mirrored = true}).chroma, Chroma::c422);
+}
+
+// --- times
+
+TEST(ClipTime, IsSecondsOrHoursMinutesAndSeconds) {
+  for (const auto& [text, micros] : {std::pair("0", 0LL),
+                                     {"12.5", 12'500'000LL},
+                                     {"1:30", 90'000'000LL},
+                                     {"0:01:30.25", 90'250'000LL},
+                                     {"2:00:00", 7'200'000'000LL},
+                                     {"0.0000019", 1LL},
+                                     {"90", 90'000'000LL},
+                                     {"3.", 3'000'000LL}})
+    EXPECT_EQ(parse_clip_time(text, "--start"), micros) << text;
+  for (const char* text : {"", "x", "-1", ".5", "1:60", "1:2:3:4", "1.5:3", "1..2", "1e3",
+                           "99999999999999999999", ":1", "1:", " 1", "4000000000"}) {
+    const auto time = parse_clip_time(text, "--start");
+    ASSERT_FALSE(time) << text;
+    EXPECT_EQ(time.error().kind, ErrorKind::usage);
+    EXPECT_THAT(time.error().message, ::testing::HasSubstr("--start"));
+  }
 }
 
 }  // namespace

@@ -6,21 +6,37 @@
 #include "millrace/video/frame/frame.h"
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace millrace::video {
 
-enum class VideoCodec { automatic, h264, ffv1 };
+enum class VideoCodec { automatic, h264, h265, av1, vp9, ffv1, prores, gif, rawvideo };
+
+class SideStreams;
 
 struct WriterOptions {
   Overwrite overwrite = Overwrite::no;  // an existing file; what is there stays until the new one is finished
-  VideoCodec codec = VideoCodec::automatic;  // .mp4: h264; .mkv: ffv1, which is lossless
+  // .mp4, .mov: h264; .mkv: ffv1, which is lossless; .webm: vp9; .gif: gif
+  VideoCodec codec = VideoCodec::automatic;
   // Threads the encoder may use. More than 1 makes a pool of the encoder's own.
   int encoder_threads = 1;
-  int crf = 18;  // of H.264, 0 to 51: constant quality, smaller is better; 18 looks like the original
-  std::string preset = "veryfast";  // of libx264: size against time
+  // Constant quality, where the codec has it: smaller is better, 0 is best. None: what looks like the
+  // original.
+  std::optional<int> crf;
+  std::optional<std::int64_t> bitrate;  // bits a second, in the place of constant quality
+  std::string preset;                   // of the encoder, size against time; empty: the usual one
+  // Of FFmpeg's encoder, by its names; they have the last word.
+  std::vector<std::pair<std::string, std::string>> encoder_options;
+  // FFmpeg's name of what the encoder is given; empty: the frames as they are.
+  std::string pixel_format;
+  SharedProperties properties;  // of the whole video; may be null
+  // What a reader takes from its file beside the video: goes into files that can hold it.
+  std::shared_ptr<SideStreams> side_streams;
   // Makes opening a named pipe that nobody reads fail as interrupted; without effect on what is written.
   std::stop_token stop;
 };

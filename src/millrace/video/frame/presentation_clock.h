@@ -20,6 +20,8 @@ class PresentationClock {
   [[nodiscard]] int time_base_denominator() const { return denominator_; }
 
   [[nodiscard]] std::int64_t next(const Frame& frame);
+  // What all times were moved by, in units of the time base. After the first frame.
+  [[nodiscard]] std::int64_t shift() const { return shift_; }
 
  private:
   // Of so many frame durations, in units of the time base.

@@ -24,6 +24,8 @@ class OverlappedReader final : public FrameReader {
   [[nodiscard]] std::optional<std::int64_t> frame_count_hint() const override {
     return reader_->frame_count_hint();
   }
+  // Seeking is for readers that nobody reads ahead of.
+  [[nodiscard]] SharedProperties properties() const override { return reader_->properties(); }
   [[nodiscard]] std::vector<std::string> unread() const override { return reader_->unread(); }
   // Of what was read so far, which may be ahead of what was delivered. From any thread.
   [[nodiscard]] Losses losses() const override {

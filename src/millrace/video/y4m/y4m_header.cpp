@@ -75,6 +75,11 @@ std::string sampling_name(const FrameFormat& format) {
   return {};
 }
 
+char field_order_name(FieldOrder order) {
+  if (order == FieldOrder::top_first) return 't';
+  return order == FieldOrder::bottom_first ? 'b' : 'p';
+}
+
 std::string_view range_parameter(ColorRange range) {
   switch (range) {
   case ColorRange::unspecified:
@@ -141,13 +146,17 @@ Result<FrameFormat> parse_y4m_header(std::string_view line) {
       format.chroma_location = sampling->location;
       break;
     }
+    case 'I':  // 'p' and '?' say nothing: programs that do not know write them too
+      if (value == "t" || value == "m") format.field_order = FieldOrder::top_first;
+      if (value == "b") format.field_order = FieldOrder::bottom_first;
+      break;
     case 'X':
       if (value == "COLORRANGE=FULL")
         format.range = ColorRange::full;
       else if (value == "COLORRANGE=LIMITED")
         format.range = ColorRange::limited;
       break;
-    default:  // interlacing and whatever else: frames are taken as they are
+    default:  // whatever else: frames are taken as they are
       break;
     }
   }
@@ -157,10 +166,10 @@ Result<FrameFormat> parse_y4m_header(std::string_view line) {
 }
 
 std::string y4m_header(const FrameFormat& format) {
-  return fmt::format("{} W{} H{} F{}:{} Ip A{}:{} C{}{}", magic, format.width, format.height,
-                     format.rate_numerator, format.rate_denominator, format.aspect_numerator,
-                     format.aspect_numerator == 0 ? 0 : format.aspect_denominator, sampling_name(format),
-                     range_parameter(format.range));
+  return fmt::format("{} W{} H{} F{}:{} I{} A{}:{} C{}{}", magic, format.width, format.height,
+                     format.rate_numerator, format.rate_denominator, field_order_name(format.field_order),
+                     format.aspect_numerator, format.aspect_numerator == 0 ? 0 : format.aspect_denominator,
+                     sampling_name(format), range_parameter(format.range));
 }
 
 }  // namespace millrace::video

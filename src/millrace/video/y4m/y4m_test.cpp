@@ -106,6 +106,9 @@ TEST(Y4mHeader, RoundTripsAnyFormat) {
       format.aspect_numerator = 1 + static_cast<int>(random() % 300);
       format.aspect_denominator = 1 + static_cast<int>(random() % 300);
     }
+    static constexpr FieldOrder orders[] = {FieldOrder::unspecified, FieldOrder::top_first,
+                                            FieldOrder::bottom_first};
+    format.field_order = orders[random() % 3];
     const std::string line = y4m_header(format);
     const auto parsed = parse_y4m_header(line);
     ASSERT_TRUE(parsed) << line << ": " << parsed.error().message;
@@ -123,6 +126,7 @@ TEST(Y4mHeader, UnderstandsWhatOtherProgramsWrite) {
   EXPECT_EQ(format("YUV4MPEG2 W4  H2 F0:0 C420paldv "), sited);
   sited.chroma_location = 1;
   sited.range = ColorRange::limited;
+  sited.field_order = FieldOrder::top_first;
   EXPECT_EQ(format("YUV4MPEG2 C420mpeg2 H2 W4 It XCOLORRANGE=LIMITED"), sited);
   EXPECT_EQ(format("YUV4MPEG2 W4 H2 Cmono").range, ColorRange::unspecified);
   EXPECT_EQ(format("YUV4MPEG2 W4 H2 Cmono XCOLORRANGE=FULL").range, ColorRange::full);

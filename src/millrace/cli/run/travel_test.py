@@ -1,0 +1,533 @@
+"""What comes with a video goes into the output: ffprobe's account of both files differs only where it must.
+
+usage: travel_test.py MILLRACE
+"""
+
+import fractions
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+MILLRACE = os.path.abspath(sys.argv[1])
+CACHE = tempfile.TemporaryDirectory()
+INPUTS = tempfile.TemporaryDirectory()
+
+SUBTITLES = "1\n00:00:00,100 --> 00:00:00,300\nfirst\n\n2\n00:00:00,400 --> 00:00:00,500\nsecond\n"
+CHAPTERS = (";FFMETADATA1\ntitle=A film\nartist=Somebody\n[CHAPTER]\nTIMEBASE=1/1000\nSTART=0\nEND=240\n"
+            "title=One\n[CHAPTER]\nTIMEBASE=1/1000\nSTART=240\nEND=600\ntitle=Two\n")
+HDR = ("master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,50):max-cll=1000,400:"
+       "log-level=none")
+BT2020 = "-color_primaries bt2020 -color_trc smpte2084 -colorspace bt2020nc -color_range tv"
+
+
+def run(*words):
+    environment = os.environ | {"XDG_CACHE_HOME": CACHE.name}
+    return subprocess.run([MILLRACE, "run", *words], capture_output=True, timeout=120, env=environment)
+
+
+def ffmpeg(words, folder):
+    """One process for many files: each line is the words of one output."""
+    subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-y", *" ".join(words).split()], check=True, cwd=folder,
+                   capture_output=True)
+
+
+def make_inputs(folder):
+    (folder / "s.srt").write_text(SUBTITLES)
+    (folder / "c.txt").write_text(CHAPTERS)
+    (folder / "font.ttf").write_bytes(bytes(range(256)) * 4)
+    source = ["-f lavfi -i testsrc2=s=64x48:r=25:d=0.6", "-f lavfi -i sine=r=44100:d=0.6", "-i s.srt", "-i c.txt"]
+    chapters = "-map_metadata 3 -map_chapters 3"
+    x264 = "-c:v libx264 -preset ultrafast -bf 2"
+    ffmpeg([*source,
+            # a film: two sounds, subtitles, chapters, an attachment, forced and default, anamorphic
+            f"-map 0:v -map 1:a -map 1:a -map 2:s {chapters} {x264} -pix_fmt yuv420p -aspect 16:9 -c:a:0 aac",
+            "-c:a:1 libopus -c:s copy -metadata:s:v title=Picture -metadata:s:a:0 language=deu",
+            "-metadata:s:a:1 language=eng -metadata:s:s language=fra -disposition:a:1 0 -disposition:s forced",
+            "-attach font.ttf -metadata:s:4 mimetype=font/ttf -color_range tv -colorspace bt709",
+            "-color_primaries bt709 -color_trc bt709 -chroma_sample_location left film.mkv",
+            # a phone: uneven times, to be turned below
+            f"-map 0:v -map 1:a -map 2:s {chapters} -vf setpts='PTS+mod(N\\,3)*0.011/TB' -fps_mode passthrough",
+            f"{x264} -pix_fmt yuv420p -c:a aac -c:s mov_text -metadata:s:a language=ita plain.mp4",
+            # a recording: interlaced, late start
+            "-map 0:v -map 1:a -vf setfield=tff -flags +ildct+ilme -c:v mpeg2video -c:a mp2 -muxdelay 0.5",
+            "-metadata:s:a language=spa recording.ts",
+            # from an editor
+            "-map 0:v -map 1:a -c:v prores_ks -pix_fmt yuv422p10le -c:a pcm_s16le -timecode 01:00:00:00 editor.mov",
+            # a master
+            f"-map 0:v -map 1:a -c:v libx265 -preset ultrafast -pix_fmt yuv420p10le {BT2020}",
+            f"-x265-params {HDR} -c:a flac master.mkv",
+            "-map 0:v -map 1:a -c:v libvpx-vp9 -deadline realtime -cpu-used 8 -c:a libopus web.webm",
+            "-map 0:v -map 1:a -c:v mpeg4 -c:a libmp3lame old.avi",
+            "-map 0:v -c:v ffv1 -pix_fmt yuv444p12le lossless.mkv",
+            ], folder)
+    turned = []
+    for degrees in (90, 180, 270):
+        turned.append(f"-map 0 -c copy -metadata:s:v rotate={degrees} phone{degrees}.mp4")
+    ffmpeg(["-i plain.mp4", *turned], folder)
+
+
+def probe(path, *more):
+    done = subprocess.run(["ffprobe", "-v", "error", "-show_streams", "-show_format", "-show_chapters", *more, "-of",
+                           "json", str(path)], check=True, capture_output=True)
+    return json.loads(done.stdout)
+
+
+def packets(path):
+    """What each stream holds, by its number: bytes and times of its packets."""
+    result = {}
+    for packet in probe(path, "-show_packets", "-show_data_hash", "md5")["packets"]:
+        result.setdefault(packet["stream_index"], []).append(
+            (packet["data_hash"], float(packet.get("pts_time", "nan"))))
+    return result
+
+
+def of_kind(account, *kinds):
+    return [stream for stream in account["streams"] if stream["codec_type"] in kinds]
+
+
+def said(stream, *keys):
+    """What ffprobe says of a stream; what it does not say is None."""
+    return {key: stream.get(key) for key in keys}
+
+
+SAMPLES = ("width", "height", "pix_fmt", "sample_aspect_ratio", "color_range", "color_space", "color_transfer",
+           "color_primaries", "chroma_location", "field_order")
+SIDE = ("codec_name", "codec_type", "sample_rate", "channels", "channel_layout", "disposition")
+
+
+def side_data(stream, *types):
+    """In an order of its own, fractions as such."""
+    found = [each for each in stream.get("side_data_list", []) if each["side_data_type"] in types]
+    for each in found:
+        for key, value in each.items():
+            if isinstance(value, str) and "/" in value:
+                each[key] = fractions.Fraction(value)
+    return sorted(found, key=lambda each: each["side_data_type"])
+
+
+def frame_times(path):
+    done = subprocess.run(["ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries", "frame=pts_time",
+                           "-of", "csv=p=0", str(path)], check=True, capture_output=True)
+    return [float(line.strip(",")) for line in done.stdout.decode().split()]
+
+
+def pixels(path, *filters):
+    """MD5 of every decoded frame, as they are stored unless filters say otherwise."""
+    done = subprocess.run(["ffmpeg", "-v", "error", "-nostdin", *(() if filters else ("-noautorotate",)), "-i",
+                           str(path), "-map", "0:v:0", *(("-vf", filters[0]) if filters else ()), "-fps_mode",
+                           "passthrough", "-f", "framemd5", "-"], check=True, capture_output=True)
+    return [line.split(",")[-1].strip() for line in done.stdout.decode().splitlines() if not line.startswith("#")]
+
+
+def boxes(data, start, end):
+    """Kind, and where the content lies, of the boxes of an .mp4."""
+    while start + 8 <= end:
+        size = int.from_bytes(data[start:start + 4], "big")
+        yield bytes(data[start + 4:start + 8]), start + 8, start + size
+        start += size
+
+
+def sound_behind_pictures(data):
+    """The same .mp4 with its samples in the order of the streams, and its index in front of them."""
+    data = bytearray(data)
+    top = {kind: (start, end) for kind, start, end in boxes(data, 0, len(data))}
+    places = []  # of chunk offsets in the index, by stream
+    for kind, start, end in boxes(data, *top[b"moov"]):
+        if kind != b"trak":
+            continue
+        for name in b"mdia", b"minf", b"stbl", b"stco":
+            start, end = next((s, e) for k, s, e in boxes(data, start, end) if k == name)
+        places.append(range(start + 8, end, 4))
+    offset = lambda place: int.from_bytes(data[place:place + 4], "big")
+    starts = sorted(offset(place) for each in places for place in each)
+    behind = dict(zip(starts, [*starts[1:], top[b"mdat"][1]]))
+    index = top[b"moov"]
+    head = data[:top[b"mdat"][0] - 8]  # what comes before samples and index, both at its end
+    samples = bytearray()
+    begin = len(head) + index[1] - index[0] + 8 + 8
+    for each in places:
+        for place in each:
+            chunk = data[offset(place):behind[offset(place)]]
+            data[place:place + 4] = (begin + len(samples)).to_bytes(4, "big")
+            samples += chunk
+    return bytes(head + data[index[0] - 8:index[1]] + (len(samples) + 8).to_bytes(4, "big") + b"mdat" + samples)
+
+
+@unittest.skipUnless(shutil.which("ffmpeg"), "no ffmpeg program")
+class Travel(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.inputs = pathlib.Path(INPUTS.name)
+        make_inputs(cls.inputs)
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def through(self, name, output, *words, pipeline="discretise(256)"):
+        """An output and the report of a run that changes no sample of 8 bits."""
+        report = self.folder / "report.json"
+        path = self.folder / output
+        source = name if isinstance(name, pathlib.Path) else self.inputs / name
+        done = run(pipeline, str(source), "-o", str(path), "--json", str(report), "--no-profile", "-y", "-q",
+                   "--structure", "sequential", *words)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        return path, json.loads(report.read_text())
+
+    def same_packets(self, source, target, stream, of_stream, within):
+        before = packets(source)[stream]
+        after = packets(target)[of_stream]
+        self.assertEqual([each[0] for each in before], [each[0] for each in after])
+        for (_, a), (_, b) in zip(before, after):
+            self.assertAlmostEqual(a, b, delta=within)
+
+    def check_side_streams(self, source, target, within, kinds=("audio", "subtitle", "attachment")):
+        """Every stream beside the video is in both, packet by packet at the same times."""
+        before = of_kind(probe(source), *kinds)
+        after = of_kind(probe(target), *kinds)
+        if target.suffix == ".mp4":  # where one of each kind is the default
+            for each in before + after:
+                del each["disposition"]["default"]
+        self.assertEqual([said(each, *SIDE) for each in before], [said(each, *SIDE) for each in after])
+        for a, b in zip(before, after):
+            for tag in "language", "title", "filename", "mimetype":
+                self.assertEqual(a.get("tags", {}).get(tag), b.get("tags", {}).get(tag), tag)
+            if a["codec_type"] != "attachment":
+                self.same_packets(source, target, a["index"], b["index"], within)
+
+    # --- other streams
+
+    def test_sound_subtitles_attachments_chapters_and_metadata_stay_as_they_are(self):
+        target, report = self.through("film.mkv", "out.mkv")
+        source = self.inputs / "film.mkv"
+        self.assertEqual(report["not_kept"], [])
+        self.check_side_streams(source, target, 0.0006)
+        before, after = probe(source), probe(target)
+        self.assertEqual([each["codec_type"] for each in before["streams"]],
+                         [each["codec_type"] for each in after["streams"]])
+        chapters = [[(c["start_time"], c["end_time"], c["tags"]) for c in each["chapters"]] for each in (before, after)]
+        self.assertEqual(len(chapters[0]), 2)
+        self.assertEqual(*chapters)
+        for tag in "title", "ARTIST":
+            self.assertEqual(before["format"]["tags"][tag], after["format"]["tags"][tag])
+        video = [of_kind(each, "video")[0] for each in (before, after)]
+        self.assertEqual(*[said(each, *SAMPLES, "disposition") for each in video])
+        self.assertEqual(*[each["tags"]["title"] for each in video])
+
+    def test_they_go_between_containers(self):
+        for name, output in (("plain.mp4", "out.mp4"), ("plain.mp4", "out.mov"), ("editor.mov", "out.mkv"),
+                             ("recording.ts", "out.mp4"), ("recording.ts", "out.mkv"), ("old.avi", "out.mp4"),
+                             ("web.webm", "out.mkv"), ("master.mkv", "out.mp4")):
+            with self.subTest(name + " to " + output):
+                words = ("--codec", "ffv1") if output.endswith(".mkv") else ()
+                if name == "master.mkv":
+                    words = ("--codec", "h265", "--preset", "ultrafast")
+                target, report = self.through(name, output, *words)
+                within = 0.0006 if output.endswith(".mkv") else 0.00009
+                kinds = ("audio",) if output == "out.mkv" else ("audio", "subtitle")
+                source = self.inputs / name
+                before, after = (of_kind(probe(each), *kinds) for each in (source, target))
+                # ffprobe calls all sound of MPEG-1 in .mp4 the same.
+                names = [[each["codec_name"].replace("mp2", "mp3") for each in all] for all in (before, after)]
+                self.assertEqual(*names)
+                self.assertGreater(len(after), 0)
+                for a, b in zip(before, after):
+                    self.same_packets(source, target, a["index"], b["index"], within)
+
+    def test_a_stream_that_the_container_cannot_hold_is_named_and_the_rest_goes_on(self):
+        target, report = self.through("film.mkv", "out.mp4")
+        self.assertEqual([each.split(",")[0] + each[each.index(", which"):] for each in report["not_kept"]],
+                         ["stream 3 (subtitles, which .mp4 cannot hold", "stream 4 (attachment, which .mp4 cannot hold"])
+        self.assertIn("fra", report["not_kept"][0])
+        self.check_side_streams(self.inputs / "film.mkv", target, 0.00009, ("audio",))
+        self.assertEqual(len(probe(target)["chapters"]), 2)
+
+    def test_no_audio_leaves_sound_out_and_nothing_else(self):
+        target, report = self.through("film.mkv", "out.mkv", "--no-audio")
+        self.assertEqual(of_kind(probe(target), "audio"), [])
+        self.assertEqual(len(of_kind(probe(target), "subtitle")), 1)
+        self.assertEqual(report["not_kept"], [])
+
+    def test_outputs_without_room_for_them_say_so(self):
+        _, report = self.through("film.mkv", "out.y4m")
+        self.assertIn("2 streams of audio", report["not_kept"])
+        self.assertIn("1 stream of subtitles", report["not_kept"])
+
+    def test_passes_of_a_loop_have_their_sound_behind_each_other(self):
+        target, _ = self.through("film.mkv", "out.mkv", "--loop", "2")
+        once = packets(self.inputs / "film.mkv")[1]
+        twice = packets(target)[1]
+        times = [time for _, time in twice]
+        self.assertEqual(times, sorted(times))
+        begin = frame_times(self.inputs / "film.mkv")[0]
+        inside = [each for each in once if each[1] < begin + 0.6]
+        self.assertEqual([each[0] for each in twice[:len(inside)]], [each[0] for each in inside])
+        self.assertAlmostEqual(len(twice), 2 * len(inside), delta=2)
+        self.assertAlmostEqual(times[-1], begin + 1.2, delta=0.06)
+
+    def test_sound_ends_with_the_frames_that_are_asked_for(self):
+        target, _ = self.through("film.mkv", "out.mkv", "--frames", "5")
+        times = [time for _, time in packets(target)[1]]
+        end = frame_times(self.inputs / "film.mkv")[5]
+        self.assertLess(times[-1], end)
+        self.assertGreater(times[-1], end - 0.03)
+
+    # --- what comes with the frames
+
+    def test_uneven_times_and_late_starts_stay(self):
+        for name, output in (("plain.mp4", "out.mkv"), ("plain.mp4", "out.mp4"), ("recording.ts", "out.mkv")):
+            with self.subTest(name + " to " + output):
+                target, _ = self.through(name, output)
+                for a, b in zip(frame_times(self.inputs / name), frame_times(target), strict=True):
+                    self.assertAlmostEqual(a, b, delta=0.0006)
+
+    def test_videos_are_turned_as_ffmpeg_turns_them(self):
+        for degrees in 90, 180, 270:
+            with self.subTest(degrees):
+                source = self.inputs / f"phone{degrees}.mp4"
+                target, report = self.through(source, "out.mkv")
+                self.assertEqual(pixels(source, "null"), pixels(target))
+                self.assertEqual(report["not_kept"], ["stream 2 (subtitles, mov_text, und), which .mkv cannot hold"])
+
+    def test_the_way_to_turn_a_video_stays_with_it_where_it_is_not_turned(self):
+        source = self.inputs / "phone90.mp4"
+        target, _ = self.through(source, "out.mp4", "--no-autorotate")
+        before, after = (of_kind(probe(each), "video")[0] for each in (source, target))
+        self.assertEqual((after["width"], after["height"]), (64, 48))
+        self.assertEqual(side_data(before, "Display Matrix"), side_data(after, "Display Matrix"))
+        self.assertEqual(len(side_data(after, "Display Matrix")), 1)
+        _, report = self.through(source, "out.mkv", "--no-autorotate")
+        self.assertIn("rotation by 270 degrees", report["not_kept"])
+
+    def test_a_master_keeps_its_colours_and_what_it_was_mastered_on(self):
+        light = ("Mastering display metadata", "Content light level metadata")
+        source = self.inputs / "master.mkv"
+        before = probe(source, "-show_frames", "-read_intervals", "%+#1")
+        self.assertEqual(len(side_data(before["frames"][0], *light)), 2)
+        for output, words in (("out.mkv", ()), ("out.mp4", ("--codec", "h265", "--preset", "ultrafast"))):
+            with self.subTest(output):
+                target, report = self.through("master.mkv", output, *words)
+                self.assertEqual(report["not_kept"], [])
+                after = probe(target, "-show_frames", "-read_intervals", "%+#1")
+                video = [of_kind(each, "video")[0] for each in (before, after)]
+                self.assertEqual(*[said(each, *SAMPLES[:-1]) for each in video])
+                found = side_data(video[1], *light) or side_data(after["frames"][0], *light)
+                self.assertEqual(found, side_data(before["frames"][0], *light))
+
+    def test_interlaced_video_stays_so_under_filters_that_leave_rows_alone(self):
+        for output, words in (("out.mkv", ()), ("h264.mkv", ("--codec", "h264")), ("out.mp4", ())):
+            target, _ = self.through("recording.ts", output, *words)
+            self.assertIn(of_kind(probe(target), "video")[0]["field_order"], ("tt", "tb"), output)
+
+    def test_interlaced_video_is_refused_where_rows_would_mix_unless_it_is_said_to_be_progressive(self):
+        for pipeline in "blur", "rotate(6)", "threshold(0.5) | sobel_x":
+            done = run(pipeline, str(self.inputs / "recording.ts"), "-o", str(self.folder / "a.mkv"))
+            self.assertEqual(done.returncode, 2)
+            self.assertEqual(done.stderr.count(b"\n"), 1)
+            self.assertIn(b"--treat-as-progressive", done.stderr)
+            self.assertIn(b"interlaced", done.stderr)
+            self.assertFalse((self.folder / "a.mkv").exists())
+        target, _ = self.through("recording.ts", "b.mkv", "--treat-as-progressive", pipeline="blur")
+        self.assertEqual(of_kind(probe(target), "video")[0].get("field_order"), "progressive")
+
+    # --- identity
+
+    def test_an_identity_keeps_every_sample_of_every_format(self):
+        formats = ["gray", "gray10le", "gray16le"]
+        formats += [f"yuv{chroma}p{bits}" for chroma in (420, 422, 444) for bits in ("", "9le", "10le", "12le", "14le", "16le")]
+        ffmpeg(["-f lavfi -i testsrc2=s=48x32:d=0.12",
+                *[f"-c:v ffv1 -pix_fmt {name} {name}.mkv" for name in formats]], self.folder)
+        names = [f"{name}.mkv" for name in formats]
+        environment = os.environ | {"XDG_CACHE_HOME": CACHE.name}
+        done = subprocess.run([MILLRACE, "batch", "crop(1)", *names, "-o", "out/{name}", "--no-profile", "-q"],
+                              capture_output=True, cwd=self.folder, env=environment, timeout=120)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        for name in names:
+            self.assertEqual(pixels(self.folder / name), pixels(self.folder / "out" / name), name)
+
+    # --- parts of a video
+
+    def test_parts_are_exact_to_the_frame_and_sound_is_cut_with_them(self):
+        all_pixels = pixels(self.inputs / "film.mkv")
+        sound = packets(self.inputs / "film.mkv")[1]
+        begin = frame_times(self.inputs / "film.mkv")[0]
+        for start, end in ((0.2, 0.4), (0, 0.32), (0.36, None), (0.21, 0.39), (0.199, 0.201)):
+            with self.subTest(f"{start} to {end}"):
+                words = (["--start", str(start)] if start else []) + (["--end", f"0:00:{end}"] if end else [])
+                target, _ = self.through("film.mkv", "out.mkv", *words)
+                wanted = [n for n in range(15) if start - 1e-6 <= n * 0.04 < (end or 9) - 1e-6]
+                self.assertEqual(pixels(target), [all_pixels[n] for n in wanted])
+                for n, time in zip(wanted, frame_times(target), strict=True):
+                    self.assertAlmostEqual(time, begin + n * 0.04 - start, delta=0.0011)
+                expected = [(h, t - start) for h, t in sound
+                            if (t >= begin + start or not start) and t < begin + (end or 9)]
+                found = packets(target).get(1, [])
+                self.assertEqual([h for h, _ in found], [h for h, _ in expected])
+                for (_, a), (_, b) in zip(found, expected):
+                    self.assertAlmostEqual(a, b, delta=0.0016)
+
+    def test_far_parts_are_found_by_key_frames_and_are_exact_too(self):
+        ffmpeg(["-f lavfi -i testsrc2=s=32x32:r=25:d=8 -f lavfi -i sine=d=8 -map 0 -map 1 -c:v libx264",
+                "-preset ultrafast -bf 2 -g 30 -c:a aac long.mkv -map 0 -map 1 -c:v libx264 -bf 2 -g 30",
+                "-x264-params open-gop=1 -c:a aac long.mp4 -map 0 -map 1 -c:v mpeg2video -g 30 -bf 2 -c:a mp2 long.ts"],
+               self.folder)
+        for name in "long.mkv", "long.mp4", "long.ts":
+            with self.subTest(name):
+                source = self.folder / name
+                target, report = self.through(source, "out.mkv", "--start", "6.4", "--frames", "7")
+                self.assertEqual(pixels(target), pixels(source)[160:167])
+                self.assertEqual(report["left_out"]["at_start"], 0)
+                times = [time for _, time in packets(target)[1]]
+                first = frame_times(target)[0]
+                self.assertLess(times[0] - first, 0.03)
+                self.assertAlmostEqual(times[-1] - first, 7 * 0.04, delta=0.03)
+
+    def test_parts_that_are_not_there_are_refused_in_one_line(self):
+        source = str(self.inputs / "film.mkv")
+        for code, words in ((2, ("--start", "abc")), (2, ("--end", "1:99")), (2, ("--start", "2", "--end", "1")),
+                            (1, ("--start", "100"))):
+            done = run("blur", source, *words)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+
+    # --- formats, codecs, containers
+
+    def test_codecs_and_containers_write_what_is_asked_for(self):
+        cases = (("out.mp4", "h264", ("--crf", "30", "--preset", "ultrafast"), "h264"),
+                 ("out.mov", "prores", ("--format", "yuv422p10", "--preset", "lt"), "prores"),
+                 ("a.mp4", "h265", ("--bitrate", "200k", "--preset", "ultrafast"), "hevc"),
+                 ("out.webm", "vp9", ("--crf", "40", "--preset", "8"), "vp9"),
+                 ("out.gif", "gif", (), "gif"),
+                 ("raw.mkv", "rawvideo", (), "rawvideo"),
+                 ("opts.mkv", "h264", ("--encoder-options", "bf=0,g=5"), "h264"))
+        for output, codec, words, name in cases:
+            with self.subTest(f"{codec} in {output}"):
+                target, _ = self.through("plain.mp4", output, "--codec", codec, *words)
+                video = of_kind(probe(target), "video")[0]
+                self.assertEqual(video["codec_name"], name)
+                self.assertEqual(len(frame_times(target)), 15)
+                if codec == "prores":
+                    self.assertEqual((video["profile"], video["pix_fmt"]), ("LT", "yuv422p10le"))
+                if output == "opts.mkv":
+                    self.assertEqual(video["has_b_frames"], 0)
+
+    def test_av1_is_written_without_a_word_of_its_encoder(self):
+        done = run("crop(1)", "test:64x64@5", "-o", str(self.folder / "a.mp4"), "--codec", "av1", "--preset", "12", "-q")
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        video = of_kind(probe(self.folder / "a.mp4"), "video")[0]
+        self.assertEqual((video["codec_name"], video["nb_frames"]), ("av1", "5"))
+        self.assertEqual(run("crop(1)", "test:64x48@5", "-o", str(self.folder / "b.mp4"), "--codec", "av1").returncode, 2)
+
+    def test_unknown_words_are_refused_in_one_line_with_the_nearest(self):
+        for words, nearest in ((("--codec", "h246"), b"h264"), (("--preset", "ultrafst"), b"ultrafast"),
+                               (("--encoder-options", "gg=3"), b""), (("--encoder-options", "bitrat=3"), b""),
+                               (("--encoder-options", "crff=3"), b"crf"), (("--encoder-options", "bf"), b"name=value"),
+                               (("--bitrate", "many"), b"5M"), (("--format", "yuv240p"), b"yuv420p"),
+                               (("--crf", "99"), b"51"), (("--crf", "20", "--bitrate", "1M"), b"not both"),
+                               (("--codec", "ffv1", "--crf", "20"), b"FFV1"), (("--codec", "prores"), b".mkv")):
+            with self.subTest(" ".join(words)):
+                done = run("blur", "test:64x48@2", "-o", str(self.folder / "a.mp4"), *words)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+                self.assertIn(nearest, done.stderr)
+                self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_formats_are_converted_at_the_ends(self):
+        for name, stored in (("gray", "gray"), ("gray16", "gray16le"), ("yuv444p16", "yuv444p16le"),
+                             ("yuv420p10", "yuv420p10le"), ("nv12", "nv12"), ("rgb24", "rgb24"),
+                             ("gbrp16", "gbrp16le")):
+            with self.subTest(name):
+                codec = "rawvideo" if name in ("nv12", "rgb24") else "ffv1"
+                target, _ = self.through("film.mkv", name + ".mkv", "--format", name, "--codec", codec, pipeline="crop(1)")
+                self.assertEqual(of_kind(probe(target), "video")[0]["pix_fmt"], stored)
+
+    def test_layouts_that_are_not_planar_hold_the_same_samples(self):
+        ffmpeg(["-f lavfi -i testsrc2=s=48x32:d=0.12 -c:v ffv1 -pix_fmt yuv420p10le deep.mkv"], self.folder)
+        for name in "p010", "nv12", "yuv420p10":
+            self.through(self.folder / "deep.mkv", name + ".yuv", "--format", name, pipeline="crop(1)")
+        samples = subprocess.run(["ffmpeg", "-v", "error", "-i", str(self.folder / "deep.mkv"), "-f", "rawvideo",
+                                  "-pix_fmt", "p010le", "-"], check=True, capture_output=True).stdout
+        self.assertEqual((self.folder / "p010.yuv").read_bytes(), samples)
+        self.assertEqual((self.folder / "nv12.yuv").stat().st_size, 3 * 48 * 32 * 3 // 2)
+        done = run("crop(1)", str(self.folder / "deep.mkv"), "-o", str(self.folder / "p.mkv"), "--format", "p010",
+                   "--codec", "rawvideo")
+        self.assertEqual((done.returncode, done.stderr.count(b"\n")), (2, 1))
+
+    def test_rgb_comes_back_as_it_was(self):
+        ffmpeg(["-f lavfi -i testsrc2=s=48x32:d=0.12 -c:v ffv1 -pix_fmt gbrp16le deep.mkv"], self.folder)
+        ffmpeg(["-f lavfi -i testsrc2=s=48x32:d=0.12,format=rgb24 -start_number 7 in%03d.png"], self.folder)
+        done = run("crop(1)", str(self.folder / "in%03d.png"), "-o", str(self.folder / "out%02d.png"), "--format",
+                   "rgb24", "-q")
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        def samples(path):
+            return subprocess.run(["ffmpeg", "-v", "error", "-i", str(path), "-f", "rawvideo", "-pix_fmt", "rgb24", "-"],
+                                  check=True, capture_output=True).stdout
+        for n in range(3):
+            self.assertEqual(samples(self.folder / f"in{n + 7:03}.png"), samples(self.folder / f"out{n + 1:02}.png"))
+
+    def test_pictures_become_a_video_and_a_video_pictures(self):
+        target, _ = self.through("lossless.mkv", "frame%04d.png", pipeline="crop(1)")
+        names = sorted(each.name for each in self.folder.glob("*.png"))
+        self.assertEqual(names, [f"frame{n:04}.png" for n in range(1, 16)])
+        video, report = self.through(self.folder / "frame%04d.png", "back.mkv", pipeline="crop(1)")
+        self.assertEqual(report["frames"], 15)
+        self.assertEqual(len(frame_times(video)), 15)
+        (self.folder / "frame0005.png").unlink()
+        _, report = self.through(self.folder / "frame%04d.png", "back.mkv", pipeline="crop(1)")
+        self.assertEqual(report["frames"], 4)
+        done = run("crop(1)", str(self.inputs / "plain.mp4"), "-o", str(self.folder / "frame%04d.png"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"frame0001.png", done.stderr)
+        done = run("crop(1)", str(self.folder / "no%d.png"))
+        self.assertEqual((done.returncode, done.stderr.count(b"\n")), (2, 1))
+
+    def test_bare_samples_are_those_of_y4m(self):
+        run("crop(1)", "test:16x8@2", "-o", str(self.folder / "a.yuv"))
+        run("crop(1)", "test:16x8@2", "-o", str(self.folder / "a.y4m"))
+        frames = (self.folder / "a.y4m").read_bytes().split(b"FRAME\n")[1:]
+        self.assertEqual((self.folder / "a.yuv").read_bytes(), b"".join(frames))
+
+    # --- when something goes wrong
+
+    def test_where_sound_is_cut_off_the_video_is_still_whole(self):
+        """In an .mp4 that has all its sound behind all its pictures, cut within the sound, or within the pictures."""
+        (self.folder / "apart.mp4").write_bytes(sound_behind_pictures((self.inputs / "plain.mp4").read_bytes()))
+        whole = pixels(self.folder / "apart.mp4")
+        self.assertEqual(len(whole), 15)
+        video = [p for p in probe(self.folder / "apart.mp4", "-show_packets")["packets"] if p["codec_type"] == "video"]
+        end = max(int(p["pos"]) + int(p["size"]) for p in video)
+        data = (self.folder / "apart.mp4").read_bytes()
+        for cut in end, end + 1000, end + 2000:
+            (self.folder / "cut.mp4").write_bytes(data[:cut])
+            target, report = self.through(self.folder / "cut.mp4", "out.mkv")
+            self.assertEqual(pixels(target), whole, cut)
+            self.assertIn("the end of the other streams", "; ".join(report["not_kept"]))
+        (self.folder / "cut.mp4").write_bytes(data[:end - 300])
+        done = run("blur", str(self.folder / "cut.mp4"), "-o", str(self.folder / "b.mkv"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"damaged or truncated", done.stderr)
+        self.assertLess(len(frame_times(self.folder / "b.mkv")), 15)
+
+    def test_the_options_are_those_of_batch(self):
+        jobs = self.folder / "jobs.toml"
+        jobs.write_text(f'[[job]]\npipeline = "crop(1)"\ninput = "{self.inputs / "film.mkv"}"\noutput = "{self.folder}/a.mkv"\n'
+                        'no_audio = true\nstart = "0.2"\nend = "0.4"\ncodec = "h264"\nencoder_options = ["bf=0"]\n'
+                        'preset = "ultrafast"\ncrf = 30\nformat = "yuv444p"\n')
+        environment = os.environ | {"XDG_CACHE_HOME": CACHE.name}
+        done = subprocess.run([MILLRACE, "batch", "--job-file", str(jobs), "-q", "--no-profile"], capture_output=True,
+                              env=environment, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        account = probe(self.folder / "a.mkv")
+        self.assertEqual(of_kind(account, "audio"), [])
+        self.assertEqual(of_kind(account, "video")[0]["pix_fmt"], "yuv444p")
+        self.assertEqual(len(frame_times(self.folder / "a.mkv")), 5)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])

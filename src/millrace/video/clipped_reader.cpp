@@ -1,0 +1,154 @@
+#include "millrace/video/clipped_reader.h"
+
+#include "millrace/video/ffmpeg/side_streams.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::video {
+namespace {
+
+class ClippedReader final : public FrameReader {
+ public:
+  ClippedReader(std::unique_ptr<FrameReader> reader, const Clip& clip, std::shared_ptr<SideStreams> side,
+                std::string name)
+      : reader_(std::move(reader)), clip_(clip), side_(std::move(side)), name_(std::move(name)),
+        unit_(format().has_timestamps()
+                  ? AVRational{format().time_base_numerator, format().time_base_denominator}
+                  : AVRational{format().rate_denominator, format().rate_numerator}) {}
+
+  [[nodiscard]] const FrameFormat& format() const override { return reader_->format(); }
+  [[nodiscard]] SharedProperties properties() const override { return reader_->properties(); }
+  [[nodiscard]] std::vector<std::string> unread() const override { return reader_->unread(); }
+  void cancel() override { reader_->cancel(); }
+
+  [[nodiscard]] std::optional<std::int64_t> frame_count_hint() const override {
+    auto all = reader_->frame_count_hint();
+    if (all) {
+      const auto frames_in = [&](std::int64_t time) {
+        return av_rescale_q(time, AV_TIME_BASE_Q, {format().rate_denominator, format().rate_numerator});
+      };
+      if (clip_.end) all = std::min(*all, frames_in(*clip_.end));
+      if (clip_.start) all = std::max<std::int64_t>(0, *all - frames_in(*clip_.start));
+    }
+    if (!clip_.frames) return all;
+    return all ? std::min(*all, *clip_.frames) : *clip_.frames;
+  }
+
+  // Of the part alone.
+  [[nodiscard]] Losses losses() const override {
+    Losses all = reader_->losses();
+    if (!clip_.start) return all;
+    all.at_start = 0;
+    all.damaged -= before_.damaged;
+    if (all.damaged == 0 && all.first_damage == before_.first_damage) all.first_damage.clear();
+    return all;
+  }
+
+  [[nodiscard]] Result<std::optional<Frame>> next() override {
+    if (ended_) return std::nullopt;
+    if (clip_.frames && delivered_ >= *clip_.frames) return end_at(last_ + duration());
+    Result<std::optional<Frame>> frame = delivered_ == 0 ? first() : read();
+    if (!frame || !*frame) return frame;
+    if (end_ && time_ >= *end_) {
+      if (delivered_ == 0) return nothing();
+      return end_at(*end_);
+    }
+    (*frame)->index = delivered_++;
+    last_ = time_;
+    if ((*frame)->timestamp) *(*frame)->timestamp -= shift_;
+    return frame;
+  }
+
+ private:
+  // The next of the reader's; time_ is when it is shown, in units.
+  [[nodiscard]] Result<std::optional<Frame>> read() {
+    Result<std::optional<Frame>> frame = reader_->next();
+    if (!frame || !*frame) return frame;
+    time_ = format().has_timestamps() ? (*frame)->timestamp.value_or(time_ + duration()) : (*frame)->index;
+    return frame;
+  }
+
+  [[nodiscard]] Result<std::optional<Frame>> first() {
+    Result<std::optional<Frame>> frame = read();
+    if (!frame || !*frame) return frame;
+    const std::int64_t origin = time_;
+    const auto units = [&](std::int64_t micros) {
+      return origin + av_rescale_q(micros, AV_TIME_BASE_Q, unit_);
+    };
+    if (clip_.end) end_ = units(*clip_.end);
+    if (clip_.start) start_ = units(*clip_.start);
+    if (clip_.start) shift_ = *start_ - origin;
+    if (side_) side_->set_window(start_, end_, shift_, unit_);
+    if (!clip_.start) return frame;
+    return from(origin, std::move(frame));
+  }
+
+  // The first frame of the part; `frame` is the first of all, shown at `origin`.
+  [[nodiscard]] Result<std::optional<Frame>> from(std::int64_t origin, Result<std::optional<Frame>> frame) {
+    const std::int64_t start = origin + shift_;
+    // What is near is read through; indices of key frames are not always right.
+    const bool far = av_rescale_q(shift_, unit_, AV_TIME_BASE_Q) > 2 * AV_TIME_BASE;
+    if (far && reader_->seek(start)) {
+      frame = read();
+      const bool too_late = frame && (!*frame || time_ > start);
+      if (too_late && reader_->seek(origin)) frame = read();
+    }
+    while (frame && *frame && is_before(start))
+      frame = read();
+    if (frame && !*frame) return nothing();
+    before_ = reader_->losses();
+    return frame;
+  }
+
+  // A time that was given in microseconds is met by a frame that is shown within one of it.
+  [[nodiscard]] bool is_before(std::int64_t start) const {
+    return time_ < start && av_compare_ts(start - time_, unit_, 1, AV_TIME_BASE_Q) > 0;
+  }
+
+  [[nodiscard]] std::unexpected<Error> nothing() const {
+    return failure(
+        "{}: has no frame in the part that is asked for: {} frames a second, the last one read is at "
+        "{:.3f} s; choose an earlier --start, or a later --end",
+        name_, static_cast<double>(format().rate_numerator) / format().rate_denominator,
+        static_cast<double>(time_) * av_q2d(unit_));
+  }
+
+  [[nodiscard]] std::nullopt_t end_at(std::int64_t time) {
+    ended_ = true;
+    if (side_) {
+      side_->set_window(start_, time, shift_, unit_);
+      reader_->complete_side_streams();
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::int64_t duration() const {
+    return std::max<std::int64_t>(
+        1, av_rescale_q(1, {format().rate_denominator, format().rate_numerator}, unit_));
+  }
+
+  std::unique_ptr<FrameReader> reader_;
+  Clip clip_;
+  std::shared_ptr<SideStreams> side_;
+  std::string name_;
+  AVRational unit_;  // of time, in seconds
+  std::int64_t time_ = 0;
+  std::int64_t last_ = 0;  // time of the last frame delivered
+  std::int64_t shift_ = 0;
+  std::optional<std::int64_t> start_;
+  std::optional<std::int64_t> end_;
+  std::int64_t delivered_ = 0;
+  bool ended_ = false;
+  Losses before_;
+};
+
+}  // namespace
+
+std::unique_ptr<FrameReader> clipped(std::unique_ptr<FrameReader> reader, const Clip& clip,
+                                     std::shared_ptr<SideStreams> side, std::string name) {
+  if (clip.is_whole()) return reader;
+  return std::make_unique<ClippedReader>(std::move(reader), clip, std::move(side), std::move(name));
+}
+
+}  // namespace millrace::video

@@ -1,0 +1,209 @@
+#include "millrace/video/ffmpeg/side_copy.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace millrace::video {
+namespace {
+
+// Matroska and WebM have no times below 0.
+bool begins_at_zero(const AVFormatContext& muxer) {
+  return std::string_view(muxer.oformat->name) == "matroska" ||
+         std::string_view(muxer.oformat->name) == "webm";
+}
+
+// Tags that say what the input's container, encoder or statistics were.
+bool is_of_the_input_alone(std::string_view key) {
+  static constexpr std::array<std::string_view, 7> exact{
+      "major_brand", "minor_version", "compatible_brands", "encoder", "rotate", "duration", "DURATION"};
+  static constexpr std::array<std::string_view, 5> beginnings{"BPS", "DURATION-", "NUMBER_OF_FRAMES",
+                                                              "NUMBER_OF_BYTES", "_STATISTICS_"};
+  return std::ranges::find(exact, key) != exact.end() ||
+         std::ranges::any_of(beginnings, [key](std::string_view each) { return key.starts_with(each); });
+}
+
+void copy_metadata(const AVDictionary* from, AVDictionary*& to) {
+  const AVDictionaryEntry* entry = nullptr;
+  while ((entry = av_dict_get(from, "", entry, AV_DICT_IGNORE_SUFFIX)) != nullptr)
+    if (!is_of_the_input_alone(entry->key)) av_dict_set(&to, entry->key, entry->value, 0);
+}
+
+// The four characters by which a container calls a codec; 0 for its own choice.
+std::uint32_t tag_for(const AVOutputFormat& container, const AVCodecParameters& codec) {
+  unsigned other = 0;
+  if (container.codec_tag == nullptr ||
+      av_codec_get_id(container.codec_tag, codec.codec_tag) == codec.codec_id ||
+      av_codec_get_tag2(container.codec_tag, codec.codec_id, &other) == 0)
+    return codec.codec_tag;
+  return 0;
+}
+
+bool is_opus(const AVCodecParameters& codec) {
+  return codec.codec_id == AV_CODEC_ID_OPUS && codec.sample_rate > 0;
+}
+
+void describe(const SideStreams::Stream& from, AVFormatContext& muxer, AVStream& to) {
+  to.time_base = from.time_base;
+  to.avg_frame_rate = from.frame_rate;
+  to.sample_aspect_ratio = from.aspect;
+  to.disposition = from.disposition;
+  copy_metadata(from.metadata.get(), to.metadata);
+  for (const SideStreams::SideData& each : from.side_data)
+    if (std::uint8_t* bytes = av_stream_new_side_data(&to, each.type, each.bytes.size()))
+      std::memcpy(bytes, each.bytes.data(), each.bytes.size());
+  to.codecpar->codec_tag = tag_for(*muxer.oformat, *from.codec);
+  if (is_opus(*from.codec) && from.codec->initial_padding == 0 && from.start && *from.start < 0)
+    to.codecpar->initial_padding =
+        static_cast<int>(-av_rescale_q(*from.start, from.time_base, {1, from.codec->sample_rate}));
+}
+
+// Whether the container can hold a stream: its muxer is asked to begin a file with nothing else in it. What
+// the tables of FFmpeg say beforehand is often more than that.
+bool can_hold(const AVOutputFormat& container, const SideStreams::Stream& stream) {
+  if (container.audio_codec == AV_CODEC_ID_NONE) return false;  // one stream of pictures, whatever it takes
+  AVFormatContext* context = nullptr;
+  if (avformat_alloc_output_context2(&context, &container, nullptr, nullptr) < 0) return false;
+  const MuxerPtr muxer(context);
+  context->strict_std_compliance = muxer_compliance;
+  AVStream* trial = avformat_new_stream(context, nullptr);
+  if (trial == nullptr || avcodec_parameters_copy(trial->codecpar, stream.codec.get()) < 0) return false;
+  describe(stream, *context, *trial);
+  if (avio_open_dyn_buf(&context->pb) < 0) return false;
+  const bool held = avformat_write_header(context, nullptr) >= 0;
+  if (held) av_write_trailer(context);
+  std::uint8_t* bytes = nullptr;
+  avio_close_dyn_buf(context->pb, &bytes);
+  context->pb = nullptr;
+  av_free(bytes);
+  return held;
+}
+
+}  // namespace
+
+AVStream* SideCopy::add_streams(AVFormatContext& muxer) {
+  AVStream* frames = nullptr;
+  for (const SideStreams::Stream& stream : from_->streams()) {
+    Copy& copy = copies_.emplace_back();
+    if (stream.main) {
+      frames = avformat_new_stream(&muxer, nullptr);
+      if (frames == nullptr) return nullptr;
+      frames->disposition = stream.disposition;
+      copy_metadata(stream.metadata.get(), frames->metadata);
+    } else if (can_hold(*muxer.oformat, stream)) {
+      copy.stream = add_stream(muxer, stream);
+      if (copy.stream == nullptr) return nullptr;
+    } else {
+      not_kept_.push_back(fmt::format("{}, which {} cannot hold", stream.name(), suffix_));
+    }
+  }
+  copy_metadata(from_->metadata(), muxer.metadata);
+  add_chapters(muxer);
+  return frames != nullptr ? frames : avformat_new_stream(&muxer, nullptr);
+}
+
+AVStream* SideCopy::add_stream(AVFormatContext& muxer, const SideStreams::Stream& stream) {
+  AVStream* to = avformat_new_stream(&muxer, nullptr);
+  if (to == nullptr || avcodec_parameters_copy(to->codecpar, stream.codec.get()) < 0) return nullptr;
+  describe(stream, muxer, *to);
+  return to;
+}
+
+// As the muxers expect them; they are freed with the rest.
+void SideCopy::add_chapters(AVFormatContext& muxer) {
+  for (const SideStreams::Chapter& from : from_->chapters()) {
+    auto* chapter = static_cast<AVChapter*>(av_mallocz(sizeof(AVChapter)));
+    if (chapter == nullptr) return;
+    chapter->id = from.id;
+    chapter->time_base = from.time_base;
+    chapter->start = from.start;
+    chapter->end = from.end;
+    copy_metadata(from.metadata.get(), chapter->metadata);
+    int count = static_cast<int>(muxer.nb_chapters);
+    if (av_dynarray_add_nofree(&muxer.chapters, &count, chapter) < 0) {
+      av_dict_free(&chapter->metadata);
+      av_free(chapter);
+      return;
+    }
+    muxer.nb_chapters = static_cast<unsigned>(count);
+  }
+}
+
+void SideCopy::set_shift(std::int64_t shift, AVRational time_base) {
+  exact_shift_ = shift;
+  shift_base_ = time_base;
+  shift_ = av_rescale_q(shift, time_base, AV_TIME_BASE_Q);
+  shift_known_ = true;
+}
+
+int SideCopy::write_until(AVFormatContext& muxer, std::optional<std::int64_t> time, AVRational time_base) {
+  if (time) *time = av_rescale_q(*time, time_base, AV_TIME_BASE_Q) - shift_;
+  while (auto packet = from_->take(time))
+    if (const int written = write(muxer, *std::move(packet)); written < 0) return written;
+  return 0;
+}
+
+int SideCopy::relieve(AVFormatContext& muxer) {
+  while (shift_known_ && from_->is_overfull()) {
+    auto packet = from_->take(std::nullopt);
+    if (!packet) return 0;
+    if (const int written = write(muxer, *std::move(packet)); written < 0) return written;
+  }
+  return 0;
+}
+
+// Fails only where the file cannot be written at all.
+int SideCopy::write(AVFormatContext& muxer, SideStreams::Packet packet) {
+  Copy& copy = copies_[packet.stream];
+  if (copy.stream == nullptr) return 0;
+  // Written as a number for the whole stream; its times count from there. The header has fixed their units.
+  if (!copy.last_dts && is_opus(*copy.stream->codecpar))
+    copy.delay = av_rescale_q(copy.stream->codecpar->initial_padding, {1, copy.stream->codecpar->sample_rate},
+                              copy.stream->time_base);
+  const SideStreams::Stream& from = from_->streams()[packet.stream];
+  AVPacket& data = *packet.data;
+  const std::int64_t shift = av_rescale_q(exact_shift_, shift_base_, from.time_base);
+  for (std::int64_t* time : {&data.pts, &data.dts})
+    if (*time != AV_NOPTS_VALUE) *time += shift;
+  av_packet_rescale_ts(&data, from.time_base, copy.stream->time_base);
+  if (data.dts == AV_NOPTS_VALUE) data.dts = data.pts;
+  if (data.dts == AV_NOPTS_VALUE) data.dts = copy.last_dts ? *copy.last_dts + copy.last_duration : 0;
+  if (data.pts == AV_NOPTS_VALUE) data.pts = data.dts;
+  if (end_ && av_compare_ts(data.pts, copy.stream->time_base, *end_, AV_TIME_BASE_Q) >= 0) return 0;
+  if (begins_at_zero(muxer)) {
+    for (std::int64_t* time : {&data.pts, &data.dts})
+      *time += copy.delay;
+    // What would be played before 0 is what a decoder takes to begin, and not to be heard.
+    if (data.pts + data.duration <= 0 && data.pts < 0) return 0;
+    data.pts = std::max<std::int64_t>(data.pts, 0);
+    data.dts = std::max<std::int64_t>(data.dts, 0);
+  }
+  // Containers want times that grow.
+  if (copy.last_dts && data.dts <= *copy.last_dts) {
+    data.dts = *copy.last_dts + 1;
+    data.pts = std::max(data.pts, data.dts);
+  }
+  copy.last_dts = data.dts;
+  copy.last_duration = std::max<std::int64_t>(1, data.duration);
+  data.stream_index = copy.stream->index;
+  data.pos = -1;
+  const int written = av_write_frame(&muxer, &data);
+  if (written >= 0 || (muxer.pb != nullptr && muxer.pb->error < 0)) return std::min(written, 0);
+  not_kept_.push_back(fmt::format("{} from {:.3f} s on ({})", from.name(),
+                                  static_cast<double>(data.pts) * av_q2d(copy.stream->time_base),
+                                  ffmpeg_message(written)));
+  copy.stream = nullptr;
+  return 0;
+}
+
+std::vector<std::string> SideCopy::not_kept() const {
+  std::vector<std::string> words = not_kept_;
+  if (const std::string why = from_->broken_off(); !why.empty())
+    words.push_back(fmt::format("the end of the other streams ({})", why));
+  return words;
+}
+
+}  // namespace millrace::video

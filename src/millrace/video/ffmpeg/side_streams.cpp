@@ -1,0 +1,254 @@
+#include "millrace/video/ffmpeg/side_streams.h"
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace millrace::video {
+namespace {
+
+FfmpegPtr<AVDictionary> copy_of(const AVDictionary* from) {
+  AVDictionary* to = nullptr;
+  av_dict_copy(&to, from, 0);
+  return FfmpegPtr<AVDictionary>(to);
+}
+
+std::string_view kind_name(AVMediaType kind) {
+  switch (kind) {
+  case AVMEDIA_TYPE_VIDEO:
+    return "video";
+  case AVMEDIA_TYPE_AUDIO:
+    return "audio";
+  case AVMEDIA_TYPE_SUBTITLE:
+    return "subtitles";
+  case AVMEDIA_TYPE_ATTACHMENT:
+    return "attachment";
+  default:
+    return "data";
+  }
+}
+
+std::int64_t microseconds(std::int64_t time, AVRational base) {
+  return av_rescale_q(time, base, AV_TIME_BASE_Q);
+}
+
+SideStreams::Stream description(const AVStream& from, bool main) {
+  SideStreams::Stream to{.number = from.index, .main = main};
+  to.codec.reset(avcodec_parameters_alloc());
+  if (to.codec) avcodec_parameters_copy(to.codec.get(), from.codecpar);
+  to.time_base = from.time_base;
+  to.frame_rate = from.avg_frame_rate;
+  to.aspect = from.sample_aspect_ratio;
+  if (from.start_time != AV_NOPTS_VALUE) to.start = from.start_time;
+  to.disposition = from.disposition;
+  to.metadata = copy_of(from.metadata);
+  for (int i = 0; i < from.nb_side_data; ++i) {
+    const AVPacketSideData& each = from.side_data[i];
+    to.side_data.push_back({each.type, {each.data, each.data + each.size}});
+  }
+  return to;
+}
+
+}  // namespace
+
+std::string SideStreams::Stream::name() const {
+  std::string text = fmt::format("stream {} ({}", number, kind_name(codec->codec_type));
+  if (codec->codec_id != AV_CODEC_ID_NONE) text += fmt::format(", {}", avcodec_get_name(codec->codec_id));
+  for (const char* key : {"language", "filename"})
+    if (const AVDictionaryEntry* entry = av_dict_get(metadata.get(), key, nullptr, 0))
+      text += fmt::format(", {}", entry->value);
+  return text + ")";
+}
+
+void SideStreams::begin_pass(std::int64_t begin, std::int64_t shift, AVRational unit, bool has_window) {
+  const std::scoped_lock lock(mutex_);
+  passes_.push_back(
+      {.ready = !has_window, .begin_out = microseconds(begin, unit), .shift = shift, .shift_unit = unit});
+  std::ranges::fill(last_decoded_, std::numeric_limits<std::int64_t>::min());
+}
+
+void SideStreams::set_window(std::optional<std::int64_t> start, std::optional<std::int64_t> end,
+                             std::int64_t shift, AVRational unit) {
+  const std::scoped_lock lock(mutex_);
+  Pass& pass = passes_.back();
+  pass.ready = true;
+  if (start) pass.start_in = microseconds(*start, unit);
+  if (end) pass.end_in = microseconds(*end, unit);
+  pass.window_shift = shift;
+  pass.window_unit = unit;
+}
+
+void SideStreams::end_with_frames() {
+  const std::scoped_lock lock(mutex_);
+  ends_with_frames_ = true;
+}
+
+void SideStreams::describe(const AVFormatContext& container, const AVStream& main) {
+  if (described_) return;  // packets of a further pass go by the number of their stream
+  described_ = true;
+  for (unsigned i = 0; i < container.nb_streams; ++i) {
+    const AVStream& stream = *container.streams[i];
+    // What the demuxer itself does not give out: the text track that chapters are read from.
+    if (stream.discard == AVDISCARD_ALL) continue;
+    if (!audio_ && stream.codecpar->codec_type == AVMEDIA_TYPE_AUDIO) continue;
+    streams_.push_back(description(stream, stream.index == main.index));
+  }
+  const std::int64_t first_frame =
+      main.start_time != AV_NOPTS_VALUE ? microseconds(main.start_time, main.time_base) : 0;
+  for (unsigned i = 0; i < container.nb_chapters; ++i)
+    add_chapter(*container.chapters[i], first_frame);
+  metadata_ = copy_of(container.metadata);
+  waiting_.resize(streams_.size());
+  last_decoded_.resize(streams_.size(), std::numeric_limits<std::int64_t>::min());
+}
+
+// The part of it that is wanted, as early as it would be if there were nothing before.
+void SideStreams::add_chapter(const AVChapter& chapter, std::int64_t first_frame) {
+  const auto own = [&](std::int64_t time) { return av_rescale_q(time, AV_TIME_BASE_Q, chapter.time_base); };
+  const std::int64_t moved = own(part_start_.value_or(0));
+  const std::int64_t from =
+      part_start_ ? std::max(chapter.start, own(first_frame + *part_start_)) : chapter.start;
+  const std::int64_t to = part_end_ ? std::min(chapter.end, own(first_frame + *part_end_)) : chapter.end;
+  if (to <= from && (part_start_ || part_end_)) return;
+  chapters_.push_back({.id = chapter.id,
+                       .time_base = chapter.time_base,
+                       .start = from - moved,
+                       .end = to - moved,
+                       .metadata = copy_of(chapter.metadata)});
+}
+
+std::optional<std::size_t> SideStreams::find(int number) const {
+  const auto found = std::ranges::find(streams_, number, &Stream::number);
+  if (found == streams_.end() || found->main) return std::nullopt;
+  return found - streams_.begin();
+}
+
+bool SideStreams::takes(int number) const { return find(number).has_value(); }
+
+void SideStreams::push(FfmpegPtr<AVPacket> packet) {
+  const auto which = find(packet->stream_index);
+  if (!which) return;
+  const bool overfull = [&] {
+    const std::scoped_lock lock(mutex_);
+    if (detached_) return false;
+    const std::int64_t decoded = packet->dts != AV_NOPTS_VALUE ? packet->dts : packet->pts;
+    if (decoded != AV_NOPTS_VALUE) last_decoded_[*which] = microseconds(decoded, streams_[*which].time_base);
+    bytes_ += static_cast<std::size_t>(packet->size);
+    waiting_[*which].push_back({std::move(packet), last_decoded_[*which], passes_.size() - 1});
+    return bytes_ > max_waiting_bytes;
+  }();
+  if (!overfull) return;
+  const std::scoped_lock lock(relieving_);
+  if (relieve_) relieve_();
+}
+
+void SideStreams::forget_waiting() {
+  const std::scoped_lock lock(mutex_);
+  for (auto& packets : waiting_) {
+    while (!packets.empty() && packets.back().pass == passes_.size() - 1) {
+      bytes_ -= static_cast<std::size_t>(packets.back().data->size);
+      packets.pop_back();
+    }
+  }
+  std::ranges::fill(last_decoded_, std::numeric_limits<std::int64_t>::min());
+}
+
+bool SideStreams::is_complete(std::int64_t time, AVRational time_base) const {
+  constexpr std::int64_t most_apart = 3 * std::int64_t{AV_TIME_BASE};
+  const std::scoped_lock lock(mutex_);
+  const auto& end = passes_.back().end_in;
+  if (!end || detached_ || microseconds(time, time_base) > *end + most_apart) return true;
+  for (std::size_t i = 0; i < streams_.size(); ++i)
+    if (streams_[i].codec->codec_type == AVMEDIA_TYPE_AUDIO && last_decoded_[i] < *end) return false;
+  return true;
+}
+
+void SideStreams::break_off(const std::string& why) {
+  const std::scoped_lock lock(mutex_);
+  if (broken_off_.empty()) broken_off_ = why;
+}
+
+void SideStreams::attach(std::function<void()> relieve) {
+  const std::scoped_lock lock(relieving_);
+  relieve_ = std::move(relieve);
+}
+
+void SideStreams::detach() {
+  const std::scoped_lock lock(relieving_, mutex_);
+  relieve_ = nullptr;
+  detached_ = true;
+}
+
+std::optional<SideStreams::Packet> SideStreams::take(std::optional<std::int64_t> time) {
+  const std::scoped_lock lock(mutex_);
+  std::optional<std::size_t> first;
+  std::int64_t earliest = 0;
+  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+    const auto its_time = first_time(i);
+    if (!its_time || (first && *its_time >= earliest)) continue;
+    first = i;
+    earliest = *its_time;
+  }
+  if (!first || (time && earliest > *time)) return std::nullopt;
+  Waiting& waiting = waiting_[*first].front();
+  Packet packet{.stream = *first, .data = std::move(waiting.data)};
+  const Pass& pass = passes_[waiting.pass];
+  bytes_ -= static_cast<std::size_t>(packet.data->size);
+  waiting_[*first].pop_front();
+  for (std::int64_t* each : {&packet.data->pts, &packet.data->dts})
+    if (*each != AV_NOPTS_VALUE) *each = moved(pass, *each, streams_[*first].time_base);
+  return packet;
+}
+
+// On the output's clock, in units of the time base.
+std::int64_t SideStreams::moved(const Pass& pass, std::int64_t time, AVRational time_base) const {
+  return time + av_rescale_q(pass.shift, pass.shift_unit, time_base) -
+         av_rescale_q(pass.window_shift, pass.window_unit, time_base);
+}
+
+bool SideStreams::is_wanted(const Waiting& packet, const Stream& stream) const {
+  if ((stream.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0) return packet.pass == 0;
+  const Pass& pass = passes_[packet.pass];
+  const std::int64_t shown = packet.data->pts != AV_NOPTS_VALUE ? packet.data->pts : packet.data->dts;
+  if (shown == AV_NOPTS_VALUE) return true;
+  const std::int64_t in = microseconds(shown, stream.time_base);
+  if ((pass.start_in && in < *pass.start_in) || (pass.end_in && in >= *pass.end_in)) return false;
+  const std::int64_t out = microseconds(moved(pass, shown, stream.time_base), stream.time_base);
+  if (pass.begin_out && out < *pass.begin_out) return false;
+  const bool is_last_pass = packet.pass + 1 == passes_.size();
+  return is_last_pass || out < *passes_[packet.pass + 1].begin_out;
+}
+
+// When the first packet of a stream that is wanted is decoded, in microseconds of the output's clock; others
+// before it are dropped.
+std::optional<std::int64_t> SideStreams::first_time(std::size_t stream) {
+  auto& packets = waiting_[stream];
+  while (!packets.empty() && passes_[packets.front().pass].ready) {
+    const Waiting& packet = packets.front();
+    if (is_wanted(packet, streams_[stream]))
+      return moved(passes_[packet.pass], packet.decoded_in, AV_TIME_BASE_Q);
+    bytes_ -= static_cast<std::size_t>(packet.data->size);
+    packets.pop_front();
+  }
+  return std::nullopt;
+}
+
+bool SideStreams::is_overfull() const {
+  const std::scoped_lock lock(mutex_);
+  return bytes_ > max_waiting_bytes;
+}
+
+bool SideStreams::ends_with_frames() const {
+  const std::scoped_lock lock(mutex_);
+  return ends_with_frames_;
+}
+
+std::string SideStreams::broken_off() const {
+  const std::scoped_lock lock(mutex_);
+  return broken_off_;
+}
+
+}  // namespace millrace::video

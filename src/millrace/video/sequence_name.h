@@ -1,0 +1,29 @@
+// Names of numbered files: frame%04d.png.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace millrace::video {
+
+// `%d`, or `%04d` with so many digits at least, stands for the number; `%%` for a percent sign.
+class SequenceName {
+ public:
+  // Nothing where the name has no number to stand for, or several, or the number is in a folder's name.
+  [[nodiscard]] static std::optional<SequenceName> parse(std::string_view name);
+
+  [[nodiscard]] std::string at(std::int64_t number) const;
+  // The number of a file of that name, without its folder; nothing where it is none of the sequence.
+  [[nodiscard]] std::optional<std::int64_t> number_of(std::string_view file) const;
+  [[nodiscard]] std::string folder() const;                          // "." for the current one
+  [[nodiscard]] std::string_view suffix() const { return suffix_; }  // what follows the number
+
+ private:
+  std::string prefix_;
+  std::string suffix_;
+  int digits_ = 1;
+};
+
+}  // namespace millrace::video

@@ -1,0 +1,152 @@
+#include "millrace/video/sequence_writer.h"
+
+#include "millrace/base/output_file.h"
+#include "millrace/video/ffmpeg/color_tags.h"
+#include "millrace/video/ffmpeg/ffmpeg_messages.h"
+#include "millrace/video/ffmpeg/frame_picture.h"
+#include "millrace/video/ffmpeg/pixel_format.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+extern "C" {
+#include <libavutil/pixdesc.h>
+}
+
+namespace millrace::video {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, const char*>, 8> encoders{{{".png", "png"},
+                                                                            {".jpg", "mjpeg"},
+                                                                            {".jpeg", "mjpeg"},
+                                                                            {".tif", "tiff"},
+                                                                            {".tiff", "tiff"},
+                                                                            {".bmp", "bmp"},
+                                                                            {".ppm", "ppm"},
+                                                                            {".pgm", "pgm"}}};
+
+const char* encoder_of(const SequenceName& sequence) {
+  const auto* found = std::ranges::find_if(
+      encoders, [&](const auto& each) { return sequence.suffix().ends_with(each.first); });
+  return found == encoders.end() ? nullptr : found->second;
+}
+
+class SequenceWriter final : public FrameWriter {
+ public:
+  SequenceWriter(SequenceName sequence, std::string_view name, const FrameFormat& format,
+                 WriterOptions options)
+      : sequence_(std::move(sequence)), name_(name), format_(format), options_(std::move(options)) {}
+
+  [[nodiscard]] Status open() {
+    const AVCodec* const codec = avcodec_find_encoder_by_name(encoder_of(sequence_));
+    if (codec == nullptr)
+      return usage_error("{}: this build of FFmpeg does not write such pictures; use .png", name_);
+    const auto own = to_ffmpeg(format_.chroma, format_.bits);
+    AVPixelFormat pixels =
+        own ? avcodec_find_best_pix_fmt_of_list(codec->pix_fmts, *own, 0, nullptr) : AV_PIX_FMT_NONE;
+    if (!options_.pixel_format.empty()) {
+      const AVPixelFormat asked = av_get_pix_fmt(options_.pixel_format.c_str());
+      pixels = avcodec_find_best_pix_fmt_of_list(codec->pix_fmts, asked, 0, nullptr);
+    }
+    if (pixels == AV_PIX_FMT_NONE)
+      return usage_error("{}: {} pictures cannot hold {}; choose another --format", name_, codec->name,
+                         to_string(format_));
+    auto picture = FramePicture::make(format_, pixels);
+    if (!picture) return std::unexpected(picture.error());
+    picture_ = *std::move(picture);
+    encoder_.reset(avcodec_alloc_context3(codec));
+    packet_.reset(av_packet_alloc());
+    if (!encoder_ || !packet_) return failure("{}: out of memory", name_);
+    encoder_->width = format_.width;
+    encoder_->height = format_.height;
+    encoder_->pix_fmt = pixels;
+    encoder_->time_base = {1, 25};
+    encoder_->sample_aspect_ratio = {format_.aspect_numerator, format_.aspect_denominator};
+    write_color_tags(format_, *encoder_);
+    if (const auto mapping = from_ffmpeg(pixels); mapping && (mapping->rgb || mapping->full_range_name))
+      encoder_->color_range = AVCOL_RANGE_JPEG;
+    encoder_->thread_count = 1;
+    encoder_->flags |= AV_CODEC_FLAG_QSCALE;
+    encoder_->global_quality = 2 * FF_QP2LAMBDA;  // of JPEG: what looks like the original
+    if (const int opened = avcodec_open2(encoder_.get(), codec, nullptr); opened < 0)
+      return usage_error("{}: the encoder {} does not take {} ({}); choose another --format", name_,
+                         codec->name, to_string(format_), ffmpeg_message(opened));
+    if (options_.properties)
+      for (const auto& [name, bytes] : *options_.properties)
+        not_kept_.push_back(name);
+    return OutputFile::check(sequence_.at(1), options_.overwrite);
+  }
+
+  [[nodiscard]] Status write(const Frame& frame) override {
+    if (failed_) return std::unexpected(*failed_);
+    Status written = write_picture(frame);
+    if (written)
+      ++frames_;
+    else
+      failed_ = written.error();
+    return written;
+  }
+
+  [[nodiscard]] Status finish() override { return {}; }
+  [[nodiscard]] std::int64_t frames_written() const override { return frames_; }
+  [[nodiscard]] std::vector<std::string> not_kept() const override {
+    std::vector<std::string> words = not_kept_;
+    if (format_.has_timestamps()) words.emplace_back("frame times");
+    return words;
+  }
+
+ private:
+  [[nodiscard]] Status write_picture(const Frame& frame) {
+    if (frame.format() != format_)
+      return failure("{}: frame {} is {}, not {}", name_, frame.index, to_string(frame.format()),
+                     to_string(format_));
+    AVFrame* const picture = picture_.of(frame);
+    if (picture == nullptr) return failure("{}: out of memory", name_);
+    picture->pts = frames_;
+    picture->quality = encoder_->global_quality;
+    picture->color_range = encoder_->color_range;
+    int done = avcodec_send_frame(encoder_.get(), picture);
+    if (done >= 0) done = avcodec_receive_packet(encoder_.get(), packet_.get());
+    if (done < 0)
+      return failure("{}: frame {}: encoding failed ({})", name_, frame.index, ffmpeg_message(done));
+    auto file = OutputFile::open(
+        sequence_.at(frames_ + 1),
+        {.overwrite = options_.overwrite, .durable = false, .stop_ends_writes = false}, options_.stop);
+    if (!file) return std::unexpected(std::move(file.error()));
+    const Status written = (*file)->write(
+        {reinterpret_cast<const std::byte*>(packet_->data), static_cast<std::size_t>(packet_->size)});
+    return written ? (*file)->commit() : written;
+  }
+
+  SequenceName sequence_;
+  std::string name_;
+  FrameFormat format_;
+  WriterOptions options_;
+  FramePicture picture_;
+  FfmpegPtr<AVCodecContext> encoder_;
+  FfmpegPtr<AVPacket> packet_;
+  std::vector<std::string> not_kept_;
+  std::int64_t frames_ = 0;
+  std::optional<Error> failed_;
+};
+
+}  // namespace
+
+bool is_picture_sequence(const SequenceName& sequence) { return encoder_of(sequence) != nullptr; }
+
+Result<std::unique_ptr<FrameWriter>> open_sequence_writer(const SequenceName& sequence, std::string_view name,
+                                                          const FrameFormat& format,
+                                                          const WriterOptions& options) {
+  if (options.codec != VideoCodec::automatic || options.crf || options.bitrate || !options.preset.empty() ||
+      !options.encoder_options.empty())
+    return usage_error("{}: pictures are coded as their name says; leave codec, crf, preset, bitrate and "
+                       "encoder options out",
+                       name);
+  hear_ffmpeg();
+  auto writer = std::make_unique<SequenceWriter>(sequence, name, format, options);
+  if (Status opened = writer->open(); !opened) return std::unexpected(std::move(opened.error()));
+  return writer;
+}
+
+}  // namespace millrace::video
