@@ -7,11 +7,12 @@ PROGRAM := build/release/src/millrace/cli/millrace
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build install demo test bench-image bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-whole bench-batch bench-ablation bench-study attack-exec attack-run attack-batch lint clean
+.PHONY: help setup configure build install demo test test-python bench-image bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-whole bench-batch bench-ablation bench-study attack-exec attack-run attack-batch lint clean
 
 help:
 	@echo 'make demo         set up, build, find the edges of a video: CLIP=path, or a generated one'
 	@echo 'make test         set up, build, run every test, also under the sanitizers'
+	@echo 'make test-python  the Python package, built, installed and tested in an environment of its own'
 	@echo 'make build        the release build, in build/release'
 	@echo 'make install      the programs and libraries to PREFIX (/usr/local), below DESTDIR where that is given'
 	@echo 'make bench-image  compare the structures with OpenCV and Halide autoschedulers; COMPARE=options'
@@ -55,6 +56,9 @@ demo: configure
 
 test: setup
 	@JOBS=$(JOBS) scripts/test
+
+test-python: build
+	@scripts/test_python
 
 bench-image: setup
 	@scripts/setup bench
