@@ -420,7 +420,7 @@ INSTANTIATE_TEST_SUITE_P(
               }},
         Wrong{"a_misspelt_option", "did you mean 'threads'",
               [](auto*, auto* run, Memory&) { return millrace_run_set(run, "thread", "2"); }},
-        Wrong{"a_number_out_of_range", "from 0 to 51",
+        Wrong{"a_number_out_of_range", "from 0 to 63",
               [](auto*, auto* run, Memory&) { return millrace_run_set(run, "crf", "64"); }},
         Wrong{"a_flag_of_another_word", "true or false",
               [](auto*, auto* run, Memory&) { return millrace_run_set(run, "force", "yes"); }},

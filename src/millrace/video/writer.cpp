@@ -94,7 +94,7 @@ Result<std::unique_ptr<FrameWriter>> open_writer(std::string_view output, const 
   Result<std::unique_ptr<OutputFile>> file = OutputFile::open(
       output, {.overwrite = options.overwrite, .durable = false, .stop_ends_writes = false}, options.stop);
   if (!file) return std::unexpected(std::move(file.error()));
-  if (is_y4m(output)) return open_y4m_writer(*std::move(file), format);
+  if (is_y4m(output)) return open_y4m_writer(*std::move(file), format, options.keep_part);
   return open_ffmpeg_writer(*std::move(file), format, choice, options);
 }
 

@@ -404,6 +404,31 @@ class FileSizeLimit {
   void (*before_handler_)(int) = nullptr;
 };
 
+TEST(Writer, LeavesNothingOfWhatCannotBeWrittenToItsEndWhereNoPartIsWanted) {
+  TemporaryFolder folder;
+  const auto gap = timed_frames({0, 40'000, 30'000'000'000}, 1, 1'000'000);
+  const auto leaves = [&](const std::string& name, bool keep_part) {
+    std::filesystem::remove(folder / name);
+    WriterOptions options{.keep_part = keep_part};
+    if (name == "a.mp4")
+      options.encoder_options = {{"tune", "zerolatency"}};  // frames go out as they come in
+    auto writer = open_writer(folder / name, gap.front().format(), options);
+    EXPECT_TRUE(writer);
+    const FileSizeLimit limit(name == "a.y4m" ? 2 * packed_bytes(gap.front().format()) : RLIM_INFINITY);
+    Status written;
+    for (const Frame& frame : gap)
+      if (written) written = (*writer)->write(frame);
+    EXPECT_FALSE(written);
+    EXPECT_EQ((*writer)->finish().has_value(), keep_part);
+    writer->reset();
+    return std::filesystem::exists(folder / name);
+  };
+  for (const std::string name : {"a.mp4", "a.y4m"}) {
+    EXPECT_FALSE(leaves(name, false)) << name;
+    EXPECT_TRUE(leaves(name, true)) << name;
+  }
+}
+
 TEST(Y4mWriter, KeepsTheWholeFramesOfADiskThatFills) {
   TemporaryFolder folder;
   const std::string path = folder / "a.y4m";

@@ -281,7 +281,7 @@ void Batch::begin(int number, const BatchDecision& decision) {
 
   VideoRunOptions options = todo.options;
   options.stop = options_.stop;
-  options.keep_stopped = false;
+  options.keep_part = false;
   options.start_ns = changed_ns_;
   if (!options.decoder_threads) options.decoder_threads = decision.decoder_threads;
   active.decoder_threads = todo.source.coded ? *options.decoder_threads : 0;

@@ -35,7 +35,7 @@ namespace millrace::run {
 struct BatchJob {
   VideoSource source;
   VideoSink sink;
-  VideoRunOptions options;  // without `stop`, keep_stopped, start_ns and on_progress
+  VideoRunOptions options;  // without `stop`, keep_part, start_ns and on_progress
   std::string kind;         // jobs of one kind cost alike for each pixel: the same pipeline, options, codecs
   double weight = 0;        // pixels of all its frames, guessed; the largest jobs begin first
 };

@@ -156,6 +156,7 @@ Status FrameLoop::open_sink() {
   cpus.bind_for_codec();
   video::WriterOptions options = options_.writer;
   options.encoder_threads = options_.encoder_threads.value_or(codec_threads_.encoder);
+  options.keep_part = options_.keep_part;
   options.stop = run_.stop_.get_token();
   options.side_streams = input_.side_streams();
   options.properties = after_pipeline(input_.properties(), options_.pipeline);
@@ -176,10 +177,10 @@ Status FrameLoop::run() {
     outcome = std::unexpected(
         Error{ErrorKind::interrupted,
               fmt::format("interrupted after {} frames; {}", record_.frames,
-                          options_.keep_stopped ? "the output holds them" : "the output is not kept")});
+                          options_.keep_part ? "the output holds them" : "the output is not kept")});
   }
   if (outcome && record_.frames == 0) outcome = failure("'{}' has no frames", run_.source_.name);
-  const bool kept = outcome || options_.keep_stopped || outcome.error().kind != ErrorKind::interrupted;
+  const bool kept = outcome || options_.keep_part || outcome.error().kind != ErrorKind::interrupted;
   if (!kept) record_.output_complete = false;
   if (record_.frames > 0 && kept) {
     // Also after an error: a valid output up to there.

@@ -60,10 +60,11 @@ struct VideoRunOptions {
   // Where none are given, as many as choose_codec_threads() says.
   std::optional<int> decoder_threads;
   std::optional<int> encoder_threads;
-  video::WriterOptions writer;  // without threads and `stop`
+  video::WriterOptions writer;  // without threads, `keep_part` and `stop`
   std::stop_token stop;         // as stop()
-  // Whether the output of a run that is stopped stays, as far as it got; else there is none.
-  bool keep_stopped = true;
+  // Whether the output of a run that is stopped, or cannot write any more, stays as far as it got; else there
+  // is none.
+  bool keep_part = true;
   std::int64_t start_ns = 0;  // what first_frame_seconds count from, by now_ns(); 0: run()
   // Called after every few frames by the thread that runs; it is to return soon.
   std::function<void(const RunProgress&, const image::Schedule&)> on_progress;

@@ -61,6 +61,7 @@ class FfmpegWriter final : public FrameWriter {
     picture_ = *std::move(picture);
     muxer_->pb = bridge_->io();
     muxer_->strict_std_compliance = muxer_compliance;
+    keep_part_ = options.keep_part;
     if (Status opened = open_encoder(choice, options); !opened) return opened;
 
     if (options.side_streams) side_ = std::make_unique<SideCopy>(options.side_streams, container_.suffix);
@@ -116,6 +117,7 @@ class FfmpegWriter final : public FrameWriter {
     }
     Status ended = check(av_write_trailer(muxer_.get()));
     avio_flush(bridge_->io());
+    if (failed_ && !keep_part_) return std::unexpected(*failed_);
     if (!drained) return drained;
     if (!ended) return ended;
     if (bridge_->error()) return std::unexpected(*bridge_->error());
@@ -309,6 +311,7 @@ class FfmpegWriter final : public FrameWriter {
   std::optional<std::int64_t> last_dts_;  // given to the muxer, in the stream's
   std::int64_t frames_ = 0;
   std::vector<std::string> not_kept_;
+  bool keep_part_ = true;
   std::optional<Error> failed_;
 };
 

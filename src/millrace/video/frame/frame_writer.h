@@ -37,6 +37,8 @@ struct WriterOptions {
   SharedProperties properties;  // of the whole video; may be null
   // What a reader takes from its file beside the video: goes into files that can hold it.
   std::shared_ptr<SideStreams> side_streams;
+  // Whether a file that cannot be written to its end stays with what came before, where that is valid.
+  bool keep_part = true;
   // Makes opening a named pipe that nobody reads fail as interrupted; without effect on what is written.
   std::stop_token stop;
 };
@@ -54,8 +56,8 @@ class FrameWriter {
   [[nodiscard]] virtual Status write(const Frame& frame) = 0;
 
   // Makes the output complete and gives the file its name. Also to be called after a failed run, or a failed
-  // write: it leaves what was written up to there where that makes a valid file, and else fails. The last
-  // call to make.
+  // write: it leaves what was written up to there where that makes a valid file and WriterOptions::keep_part
+  // wants it, and else fails. The last call to make.
   [[nodiscard]] virtual Status finish() = 0;
 
   // What the frames had and the output has no place for, a few words each: "frame times". In the thread of

@@ -16,8 +16,8 @@ static_assert(std::endian::native == std::endian::little,
 
 class Y4mWriter final : public FrameWriter {
  public:
-  Y4mWriter(std::unique_ptr<OutputFile> file, const FrameFormat& format)
-      : file_(std::move(file)), format_(format) {}
+  Y4mWriter(std::unique_ptr<OutputFile> file, const FrameFormat& format, bool keep_part)
+      : file_(std::move(file)), format_(format), keep_part_(keep_part) {}
 
   [[nodiscard]] Status write_header() {
     const std::string header = y4m_header(format_) + "\n";
@@ -61,6 +61,7 @@ class Y4mWriter final : public FrameWriter {
   }
 
   [[nodiscard]] Status finish() override {
+    if (failed_ && !keep_part_) return std::unexpected(*failed_);
     if (failed_ && file_->is_regular()) {
       if (Status cut = file_->truncate(whole_); !cut) return cut;
     }
@@ -92,6 +93,7 @@ class Y4mWriter final : public FrameWriter {
 
   std::unique_ptr<OutputFile> file_;
   FrameFormat format_;
+  bool keep_part_;
   std::vector<std::byte> packed_;  // one frame as it goes into the file: a single write
   std::uint64_t whole_ = 0;        // bytes up to the end of the last whole frame
   bool times_kept_ = true;
@@ -102,8 +104,8 @@ class Y4mWriter final : public FrameWriter {
 }  // namespace
 
 Result<std::unique_ptr<FrameWriter>> open_y4m_writer(std::unique_ptr<OutputFile> file,
-                                                     const FrameFormat& format) {
-  auto writer = std::make_unique<Y4mWriter>(std::move(file), format);
+                                                     const FrameFormat& format, bool keep_part) {
+  auto writer = std::make_unique<Y4mWriter>(std::move(file), format, keep_part);
   if (Status written = writer->write_header(); !written) return std::unexpected(std::move(written.error()));
   return writer;
 }
