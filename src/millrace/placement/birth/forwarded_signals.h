@@ -11,17 +11,28 @@
 
 namespace millrace::placement {
 
-inline constexpr int forwarded_signals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP};
+// Interrupts a system call of the thread that traces, and does nothing else.
+[[nodiscard]] inline int waking_signal() { return SIGRTMAX - 2; }
+
+// All that anybody may send, but those by which this process itself would tell of a fault, waits for
+// children, or is stopped and continued by. Safe between fork and exec.
+[[nodiscard]] inline sigset_t forwarded_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGABRT, SIGALRM,
+                           SIGVTALRM, SIGPROF, SIGXCPU, SIGWINCH, SIGURG, SIGIO, SIGPWR, SIGSTKFLT})
+    sigaddset(&signals, signal);
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal)
+    if (signal != waking_signal()) sigaddset(&signals, signal);
+  return signals;
+}
 
 // Blocks them and reads them from a descriptor while it lives; to be made before other threads, which inherit
 // that they are blocked.
 class ForwardedSignals {
  public:
   ForwardedSignals() {
-    sigset_t signals;
-    sigemptyset(&signals);
-    for (const int signal : forwarded_signals)
-      sigaddset(&signals, signal);
+    const sigset_t signals = forwarded_signals();
     pthread_sigmask(SIG_BLOCK, &signals, &before_);
     file_ = Descriptor::owned(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   }
@@ -29,7 +40,7 @@ class ForwardedSignals {
   ForwardedSignals(const ForwardedSignals&) = delete;
   ForwardedSignals& operator=(const ForwardedSignals&) = delete;
 
-  // Readable when there is one.
+  // Readable when there is one; -1 where the kernel gives none.
   [[nodiscard]] int descriptor() const { return file_.get(); }
   [[nodiscard]] std::optional<signalfd_siginfo> take() {
     signalfd_siginfo info{};

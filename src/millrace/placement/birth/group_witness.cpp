@@ -29,13 +29,12 @@ void GroupWitness::watch(int telling, pid_t parent) {
   prctl(PR_SET_NAME, "millrace-group");
   dup2(telling, 0);
   syscall(SYS_close_range, 1U, ~0U, 0U);
-  sigset_t forwarded;
-  sigemptyset(&forwarded);
-  for (const int signal : forwarded_signals)
-    sigaddset(&forwarded, signal);
+  const sigset_t forwarded = forwarded_signals();
   while (true) {
     siginfo_t info;
     const int signal = sigwaitinfo(&forwarded, &info);
+    // Nobody asks for the kernel's own (is_for_program()).
+    if (signal > 0 && info.si_code > 0) continue;
     const Seen seen{signal, info.si_pid, now_ns()};
     if (signal > 0 && write(0, &seen, sizeof(seen)) < 0 && errno == EPIPE) _exit(0);
   }

@@ -4,6 +4,8 @@
 #include "millrace/placement/apply/thread_register.h"
 #include "millrace/placement/birth/group_witness.h"
 
+#include <csignal>
+
 #include <sys/signalfd.h>
 
 namespace millrace::placement {
@@ -15,9 +17,13 @@ namespace millrace::placement {
 [[nodiscard]] inline bool is_for_program(const signalfd_siginfo& signal, std::int64_t taken_ns,
                                          const ThreadRegister& threads, GroupWitness* witness) {
   const auto sender = static_cast<pid_t>(signal.ssi_pid);
-  // The kernel's own are the terminal's.
-  if (signal.ssi_code > 0 || threads.knows(sender)) return false;
-  return witness == nullptr || !witness->saw(static_cast<int>(signal.ssi_signo), sender, taken_ns);
+  const auto number = static_cast<int>(signal.ssi_signo);
+  // Of an alarm that was set before this process began, which the program would have inherited.
+  const bool alarm = number == SIGALRM || number == SIGVTALRM || number == SIGPROF;
+  // The kernel's other ones are the terminal's.
+  if (signal.ssi_code > 0) return alarm;
+  if (threads.knows(sender)) return false;
+  return witness == nullptr || !witness->saw(number, sender, taken_ns);
 }
 
 }  // namespace millrace::placement

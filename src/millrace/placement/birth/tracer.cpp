@@ -2,6 +2,7 @@
 
 #include "millrace/base/clock.h"
 #include "millrace/base/system_reason.h"
+#include "millrace/placement/birth/forwarded_signals.h"
 #include "millrace/placement/birth/job_control.h"
 #include "millrace/placement/task/children.h"
 #include "millrace/placement/task/task_files.h"
@@ -24,9 +25,6 @@ namespace {
 // Not PTRACE_O_EXITKILL: when the tracer dies, the program goes on.
 constexpr unsigned long options =
     PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC;
-
-// Interrupts a system call and does nothing else. Real-time signals are nobody's but this program's.
-int waking_signal() { return SIGRTMAX - 2; }
 
 // Those that cannot stop when tracing is to end are waited for so long, as long as they may make somebody.
 constexpr std::int64_t last_births_ns = 1'000'000'000;

@@ -13,6 +13,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace millrace::placement {
 namespace {
 
@@ -116,6 +118,12 @@ Result<LearnReport> learn_program(const RunSettings& settings, int runs,
     if (beside_others) ++report.beside_others;
     auto ran = run_quietly(settings, plan);
     if (!ran) return ran;
+    // One that ends itself in good order then was faster than any plan makes it.
+    if (ran->asked_to_end_by != 0)
+      return std::unexpected(Error{ErrorKind::interrupted,
+                                   fmt::format("a signal has ended run {} of '{}': nothing is learnt",
+                                               report.runs + 1, settings.command.front()),
+                                   ran->asked_to_end_by});
     if (ran->status != 0)
       return failure(
           "run {} of '{}' ended with exit code {}; without its standard streams it must run as with "

@@ -80,6 +80,7 @@ class Run {
   void note_hand_over(const Follower& follower, std::int64_t now);
   void restore(Follower* follower);
   [[nodiscard]] bool pass_on(pid_t process, const signalfd_siginfo& signal, std::int64_t taken_ns);
+  void note_if_to_end(const signalfd_siginfo& signal);
   Summary finish(Follower* follower);
 
   const RunSettings& settings_;
@@ -319,13 +320,29 @@ void Run::restore(Follower* follower) {
   std::ranges::copy(executed_.notes(), std::back_inserter(summary_.notes));
 }
 
+// Signals that ask to end, where the program has not sent them itself.
+void Run::note_if_to_end(const signalfd_siginfo& signal) {
+  const auto number = static_cast<int>(signal.ssi_signo);
+  const bool asks = number == SIGINT || number == SIGQUIT || number == SIGTERM || number == SIGHUP;
+  if (asks && !settings_.ignored_signals.contains(number) &&
+      (signal.ssi_code > 0 || !threads_->knows(static_cast<pid_t>(signal.ssi_pid))))
+    summary_.asked_to_end_by = number;
+}
+
 // False when this run is to end.
 bool Run::pass_on(pid_t process, const signalfd_siginfo& signal, std::int64_t taken_ns) {
   const auto number = static_cast<int>(signal.ssi_signo);
-  if (settings_.attach)
-    return (number != SIGINT && number != SIGTERM && number != SIGHUP) ||
-           settings_.ignored_signals.contains(number);
-  if (is_for_program(signal, taken_ns, *threads_, witness_ ? &*witness_ : nullptr)) kill(process, number);
+  if (settings_.attach) {
+    // What would have ended this process without, does.
+    const bool harmless = number == SIGTSTP || number == SIGWINCH || number == SIGURG;
+    return harmless || settings_.ignored_signals.contains(number);
+  }
+  note_if_to_end(signal);
+  if (!is_for_program(signal, taken_ns, *threads_, witness_ ? &*witness_ : nullptr)) return true;
+  // With the value that it may carry.
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): whatever it is, it is the program's
+  const sigval value{.sival_ptr = reinterpret_cast<void*>(signal.ssi_ptr)};
+  if (signal.ssi_code != SI_QUEUE || sigqueue(process, number, value) != 0) kill(process, number);
   return true;
 }
 
@@ -381,6 +398,9 @@ void Run::oversee(Follower* follower, pid_t process) {
 Summary Run::finish(Follower* follower) {
   if (units_) summary_.units = units_->finish();
   summary_.seconds = seconds(now_ns() - begun_ns_);
+  // Those too to which the program has been faster.
+  while (const auto signal = signals_.take())
+    note_if_to_end(*signal);
   if (const auto end = follower == nullptr || settings_.attach ? std::nullopt : follower->end()) {
     const auto seconds = [](const timeval& time) {
       return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;

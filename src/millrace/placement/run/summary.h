@@ -47,6 +47,7 @@ struct Summary {
   Phase untouched;
   Phase changed;
   UnitFindings units;
+  int asked_to_end_by = 0;  // a signal, not the program's own, for which it may have ended early; 0: none
   std::int64_t voluntary_switches = 0;
   std::int64_t involuntary_switches = 0;
   std::vector<std::string> notes;  // what a user should know

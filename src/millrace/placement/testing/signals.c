@@ -2,6 +2,7 @@
  *   die N   ends by signal N
  *   catch   prints "ready", waits for SIGTERM, says so and exits with 5
  *   count   prints "ready", and "caught N" with each SIGUSR1; exits with the count at SIGTERM
+ *   value   prints "ready", and the value that a real-time signal brings
  *   stop    stops itself, and exits with 6 when continued
  *   suspend group|self|stop  prints "ready", stops its process group or itself as editors do, exits with 6 then
  *   size N  prints "ready", exits with 0 once SIGWINCH finds its standard error N columns wide, else with 3
@@ -63,6 +64,18 @@ int main(int count, char** arguments) {
       fflush(stdout);
     } while (!ended);
     return caught;
+  }
+  if (strcmp(mode, "value") == 0) {
+    sigset_t one;
+    siginfo_t info;
+    sigemptyset(&one);
+    sigaddset(&one, SIGRTMIN + 1);
+    sigprocmask(SIG_BLOCK, &one, NULL);
+    puts("ready");
+    fflush(stdout);
+    if (sigwaitinfo(&one, &info) < 0) return 3;
+    printf("%lx\n", (unsigned long)info.si_value.sival_ptr);
+    return 0;
   }
   if (strcmp(mode, "stop") == 0) {
     raise(SIGSTOP);
