@@ -377,6 +377,17 @@ Restored restore_left_behind(const StateFolder& folder) {
   return sum;
 }
 
+Descriptor lock_against_others(const Journal& own) {
+  auto folder = Descriptor::owned(openat(own.folder().descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  constexpr int attempts = 1000;
+  constexpr useconds_t pause_us = 1000;
+  for (int attempt = 0; folder.is_open() && attempt < attempts; ++attempt) {
+    if (flock(folder.get(), LOCK_EX | LOCK_NB) == 0) return folder;
+    usleep(pause_us);
+  }
+  return {};
+}
+
 bool followed_by_another(const Journal& own, const ProcessId& process) {
   if (own.refuses()) return false;
   for (const std::string& name : journals_in(own.folder())) {

@@ -123,6 +123,11 @@ class Journal {
 // not this user's are not believed. Sums up.
 Restored restore_left_behind(const StateFolder& folder);
 
+// Until the descriptor is closed, nobody else of this user has one: between asking who follows a process and
+// telling its own journal of it, no other may do the same. Not of one that refuses. Closed where another run
+// has it for more than a second.
+[[nodiscard]] Descriptor lock_against_others(const Journal& own);
+
 // Whether another run of this user that goes on has told its journal, in the folder of this one, of the
 // process.
 [[nodiscard]] bool followed_by_another(const Journal& own, const ProcessId& process);

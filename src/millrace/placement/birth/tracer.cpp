@@ -14,7 +14,6 @@
 #include <unistd.h>
 #include <utility>
 
-#include <fmt/format.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -30,12 +29,6 @@ constexpr unsigned long options =
 constexpr std::int64_t last_births_ns = 1'000'000'000;
 // One that sleeps where no signal wakes it does so for a moment, or waits for the process that it has made.
 constexpr std::int64_t last_sleeps_ns = 50'000'000;
-
-// The process of a thread; 0 when it is gone.
-pid_t process_of(pid_t thread) {
-  const auto text = read_small_file(fmt::format("/proc/{}/status", thread));
-  return text ? static_cast<pid_t>(parse_field(*text, "Tgid").value_or(0)) : 0;
-}
 
 bool is_thread_of(pid_t thread, pid_t process) { return syscall(SYS_tgkill, process, thread, 0) == 0; }
 

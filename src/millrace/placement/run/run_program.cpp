@@ -235,7 +235,11 @@ Result<Summary> Run::launch() {
 }
 
 Result<Summary> Run::attach() {
+  if (signals_.descriptor() < 0) return failure("cannot take signals: not permitted here");
   const pid_t process = *settings_.attach;
+  if (process == getpid()) return usage_error("process {} is this one, which cannot join itself", process);
+  if (const pid_t whole = process_of(process); whole != 0 && whole != process)
+    return usage_error("{} is a thread of process {}: join that", process, whole);
   const auto stat = read_task_stat(process, process);
   if (!stat || stat->state == 'Z') return usage_error("there is no process {}", process);
   if (stat->of_kernel())
@@ -243,6 +247,7 @@ Result<Summary> Run::attach() {
                        stat->name);
   if (auto permitted = may_schedule(process, stat->name); !permitted)
     return std::unexpected(permitted.error());
+  Descriptor lock = journal_.refuses() ? Descriptor() : lock_against_others(journal_);
   if (followed_by_another(journal_, {process, stat->start_time}))
     return failure("process {} ({}) is followed by another millrace already; end that first", process,
                    stat->name);
@@ -271,6 +276,7 @@ Result<Summary> Run::attach() {
     begin_polling();
     if (const auto known = threads_->process_began(process); !known) return std::unexpected(known.error());
   }
+  lock.close();
   summary_.startup_ms = static_cast<double>(now_ns() - begun_ns_) / 1e6;
   begun_ns_ = now_ns();
   births_->program_begins(begun_ns_);

@@ -10,7 +10,9 @@
 #include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -136,6 +138,16 @@ bool is_pending(pid_t process, int signal) {
     if ((signals >> (signal - 1) & 1) != 0) return true;
   }
   return false;
+}
+
+bool proc_is_of_this_namespace() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self", error) == std::to_string(getpid());
+}
+
+pid_t process_of(pid_t thread) {
+  const auto text = read_small_file(fmt::format("/proc/{}/status", thread));
+  return text ? static_cast<pid_t>(parse_field(*text, "Tgid").value_or(0)) : 0;
 }
 
 pid_t tracer_of(pid_t process) {

@@ -54,6 +54,11 @@ struct TaskStat {
 [[nodiscard]] std::optional<std::int64_t> transferred_bytes(pid_t process);
 // Whether a signal waits for a process, or its first thread, to take it; false when that is gone.
 [[nodiscard]] bool is_pending(pid_t process, int signal);
+// Whether what is read there is told of this process and those that it sees; not where /proc is missing, or
+// that of another PID namespace, whose numbers mean other processes.
+[[nodiscard]] bool proc_is_of_this_namespace();
+// The process that a thread is of; 0 when it is gone.
+[[nodiscard]] pid_t process_of(pid_t thread);
 // The process that traces this one; 0: none.
 [[nodiscard]] pid_t tracer_of(pid_t process);
 
