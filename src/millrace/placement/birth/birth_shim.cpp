@@ -71,6 +71,15 @@ Result<Descriptor> make_library() {
 // As other processes of this user open it, while this one lives.
 std::string path_of(const Descriptor& file) { return fmt::format("/proc/{}/fd/{}", getpid(), file.get()); }
 
+// Whether that is so: where /proc is missing, or another PID namespace's, the path leads nowhere, or to what
+// somebody else has laid there.
+bool leads_there(const Descriptor& file) {
+  struct stat here{};
+  struct stat there{};
+  return fstat(file.get(), &here) == 0 && stat(path_of(file).c_str(), &there) == 0 &&
+         here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
+
 void write_mask(const machine::CpuSet& cpus, millrace_birth_slot& slot) {
   constexpr int bits = 64;
   for (const int cpu : cpus)
@@ -94,6 +103,8 @@ Result<BirthShim> BirthShim::make(std::span<const machine::CpuSet> masks) {
   auto file = make_memory("millrace-board", sizeof(millrace_birth_board), 0);
   if (!file.is_open() || fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     return failure("cannot lay the shim's board ready: {}", system_reason(errno));
+  if (!leads_there(*library) || !leads_there(file))
+    return failure("a program cannot find the shim: /proc is not that of this PID namespace");
   void* start =
       mmap(nullptr, sizeof(millrace_birth_board), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (start == MAP_FAILED) return failure("cannot map the shim's board: {}", system_reason(errno));

@@ -60,6 +60,7 @@ void Follower::follow(pid_t process, bool traced) {
 }
 
 Status Follower::start(std::function<void()> work) {
+  if (!ended_.is_open()) return failure("cannot make an event descriptor: not permitted here");
   try {
     thread_ = std::thread(std::move(work));
     return {};

@@ -17,7 +17,7 @@ Status may_give(const machine::SchedulingChange& change) {
       if (!granted) permitted = std::unexpected(granted.error());
     }).join();
   } catch (const std::system_error&) {
-    // No thread may be made here: whether it is permitted, the first thread of the program shows.
+    return {};  // no thread may be made here: whether it is permitted, the program's first thread shows
   }
   return permitted;
 }

@@ -50,6 +50,11 @@ void tell(const std::string& line) { std::ignore = write(STDERR_FILENO, line.dat
 
 // Where none can be had the program runs all the same, and nothing is changed.
 Journal begin_journal(std::vector<std::string>& notes) {
+  if (!proc_is_of_this_namespace()) {
+    Error reason{ErrorKind::failure, "/proc is missing, or not that of this PID namespace: mount it"};
+    notes.push_back("nothing is changed: " + reason.message);
+    return Journal::refusing(std::move(reason));
+  }
   auto folder = StateFolder::of_this_user();
   if (!folder) return Journal::refusing(folder.error());
   if (!folder->refused().empty()) notes.push_back(folder->refused());
@@ -177,6 +182,7 @@ void Run::watch_units() {
 }
 
 Result<Summary> Run::launch() {
+  if (signals_.descriptor() < 0) return failure("cannot take signals: not permitted here");
   const auto program = inspect_program(settings_.command.front());
   if (program && program->narrow)
     return usage_error("'{}' is a 32-bit program; millrace exec handles 64-bit programs: run it without",
