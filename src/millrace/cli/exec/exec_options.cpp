@@ -20,6 +20,20 @@ using placement::RunSettings;
 constexpr std::string_view list_prefix = "cpus=";
 constexpr std::string_view rules_prefix = "rules=";
 
+// CPUs that the program may use.
+Result<machine::CpuSet> allowed_cpus(const RunSettings& settings) {
+  auto allowed =
+      settings.attach ? machine::thread_affinity(*settings.attach) : machine::current_thread_affinity();
+  if (!allowed) return usage_error("--attach: {}", allowed.error().message);
+  return allowed;
+}
+
+std::unexpected<Error> not_allowed(std::string_view option, const machine::CpuSet& asked,
+                                   const machine::CpuSet& allowed) {
+  return usage_error("{}: the program may not use CPU {}, only {}", option, (asked - allowed).to_string(),
+                     allowed.to_string());
+}
+
 // "0-3" or "0;1;2-3"; allowed: the CPUs that the program may use.
 Result<placement::Policy> parse_cpu_lists(std::string_view text, const machine::CpuSet& allowed) {
   std::vector<machine::CpuSet> lists;
@@ -31,9 +45,7 @@ Result<placement::Policy> parse_cpu_lists(std::string_view text, const machine::
           "--policy cpus=: '{}' is no list of CPUs such as 0-3,8; lists for one thread each in "
           "turn are separated by ';'",
           part);
-    if (!allowed.contains_all(*list))
-      return usage_error("--policy cpus=: the program may not use CPU {}, only {}",
-                         (*list - allowed).to_string(), allowed.to_string());
+    if (!allowed.contains_all(*list)) return not_allowed("--policy cpus=", *list, allowed);
     lists.push_back(std::move(*list));
     if (part.size() == text.size()) return placement::cpu_list_policy(std::move(lists));
     text.remove_prefix(part.size() + 1);
@@ -49,9 +61,8 @@ Status set_policy(const std::string& name, RunSettings& settings) {
     return {};
   }
   if (name.starts_with(list_prefix)) {
-    const auto allowed =
-        settings.attach ? machine::thread_affinity(*settings.attach) : machine::current_thread_affinity();
-    if (!allowed) return usage_error("--attach: {}", allowed.error().message);
+    const auto allowed = allowed_cpus(settings);
+    if (!allowed) return std::unexpected(allowed.error());
     auto policy = parse_cpu_lists(std::string_view(name).substr(list_prefix.size()), *allowed);
     if (!policy) return std::unexpected(policy.error());
     settings.policy = std::move(*policy);
@@ -61,6 +72,10 @@ Status set_policy(const std::string& name, RunSettings& settings) {
   if (name.starts_with(rules_prefix)) {
     auto rules = placement::read_rule_file(name.substr(rules_prefix.size()));
     if (!rules) return std::unexpected(rules.error());
+    const auto allowed = allowed_cpus(settings);
+    if (!allowed) return std::unexpected(allowed.error());
+    for (const placement::Rule& rule : *rules)
+      if (!allowed->contains_all(rule.cpus)) return not_allowed("--policy " + name, rule.cpus, *allowed);
     settings.policy = placement::rule_policy(std::move(*rules));
     settings.masks = MasksNeed::nothing;
     return {};

@@ -107,8 +107,13 @@ bool names(Bytes bytes, const Elf64_Ehdr& header, std::string_view symbol, Symbo
 }
 
 std::optional<std::filesystem::path> look_up(const std::string& command) {
-  if (command.find('/') != std::string::npos)
-    return std::filesystem::exists(command) ? std::optional<std::filesystem::path>(command) : std::nullopt;
+  if (command.find('/') != std::string::npos) {
+    // A folder that may not be searched, a program that may not be read while it runs, a name without end:
+    // what cannot be looked at is as if it were not there.
+    std::error_code error;
+    return std::filesystem::exists(command, error) ? std::optional<std::filesystem::path>(command)
+                                                   : std::nullopt;
+  }
   const char* folders = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): nothing sets it
   std::string_view rest = folders == nullptr ? "/bin:/usr/bin" : folders;
   while (true) {
