@@ -11,6 +11,7 @@ that need luck (20; the short form in the tests: 1). Exit code 1 where one has n
 
 import argparse
 import ctypes
+import errno
 import os
 import pty
 import pwd
@@ -68,6 +69,21 @@ class Place:
         options.setdefault("env", self.environment)
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 start_new_session=True, **options)
+
+    def end_of(self, run):
+        """Exit code, output and errors of one that was started."""
+        try:
+            output, errors = run.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired as error:
+            self.kill_all_of(run)
+            raise Held(f"hangs: {' '.join(run.args)}") from error
+        return run.returncode, output, errors
+
+    def kill_all_of(self, run):
+        try:
+            os.killpg(run.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
 
     def same_as_without(self, *command, ways=WAYS, **options):
         """Exit status and output by every way are those without millrace."""
@@ -164,8 +180,8 @@ def many_at_once(place):
     running = [place.start(place.under(random.choice(WAYS), place.program("threads"), "4", "0"))
                for _ in range(10 * place.rounds)]
     for one in running:
-        one.communicate(timeout=PATIENCE)
-        check(one.returncode == 0, f"one of many ended with {one.returncode}")
+        code = place.end_of(one)[0]
+        check(code == 0, f"one of many ended with {code}")
     place.nothing_left()
 
 
@@ -185,14 +201,51 @@ def ended_after(place, way, mode, send):
     with place.start(place.under(way, place.program("signals"), mode)) as run:
         run.stdout.readline()
         send(run.pid)
-        run.communicate(timeout=PATIENCE)
-        return run.returncode
+        return place.end_of(run)[0]
 
 
 def signals_arrive(place):
     for way in WAYS:
         code = ended_after(place, way, "catch", lambda pid: os.kill(pid, signal.SIGTERM))
         check(code == 5, f"by {way}: {code}")
+    place.nothing_left()
+
+
+def signals_of_every_kind(place):
+    """Whatever is sent to millrace would have been the program's: alarms, limits, those of batch systems."""
+    numbers = (signal.SIGALRM, signal.SIGABRT, signal.SIGXCPU, signal.SIGWINCH, signal.SIGPWR, signal.SIGIO, signal.SIGRTMIN, signal.SIGRTMAX)
+    for way in ("auto", "poll"):
+        for number in numbers:
+            with place.start(place.under(way, "sh", "-c", f"trap 'exit 9' {int(number)}; echo; while :; do sleep 0.02; done")) as run:
+                run.stdout.readline()
+                os.kill(run.pid, number)
+                ended = eventually(lambda run=run: run.poll() is not None, 5)
+                place.kill_all_of(run)
+                code = place.end_of(run)[0]
+                check(ended and code == 9, f"signal {int(number)} by {way}: {code}")
+    for way in ("auto", "poll"):
+        with place.start(place.under(way, place.program("signals"), "value")) as run:
+            run.stdout.readline()
+            value = 0x123456789abc
+            ctypes.CDLL(None).sigqueue(run.pid, int(signal.SIGRTMIN) + 1, ctypes.c_void_p(value))
+            found = place.end_of(run)
+            check(found[:2] == (0, f"{value:x}\n".encode()), f"the value that a signal carries, by {way}: {found}")
+    for way in WAYS:  # set before, it outlives execution
+        found = place.run(place.under(way, "sleep", "5"), preexec_fn=lambda: signal.setitimer(signal.ITIMER_REAL, 0.4))
+        check(found[0] == -signal.SIGALRM, f"an alarm by {way}: {found}")
+    place.nothing_left()
+
+
+def learning_that_is_interrupted(place):
+    """A program that ends in good order when it is told to was not fast."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        mark = os.path.join(place.folder, f"began-{int(number)}")
+        script = f"trap 'exit 0' INT TERM; : > {mark}; while :; do sleep 0.02; done"
+        with place.start([place.millrace, "exec", "--learn", "40", "--", "sh", "-c", script]) as run:
+            eventually(lambda mark=mark: os.path.exists(mark))
+            os.kill(run.pid, number)
+            found = place.end_of(run)
+            check(found[0] == 128 + number and b"nothing is learnt" in found[2], f"{number}: {found}")
     place.nothing_left()
 
 
@@ -203,8 +256,8 @@ def group_signals_arrive_once(place):
             os.killpg(run.pid, signal.SIGUSR1)
             run.stdout.readline()
             os.kill(run.pid, signal.SIGTERM)
-            run.communicate(timeout=PATIENCE)
-            check(run.returncode == 1, f"by {way} it arrived {run.returncode} times")
+            code = place.end_of(run)[0]
+            check(code == 1, f"by {way} it arrived {code} times")
     place.nothing_left()
 
 
@@ -268,8 +321,8 @@ def stopped_and_continued(place):
             os.kill(run.pid, signal.SIGCONT)
             time.sleep(0.1)
             os.kill(run.pid, signal.SIGTERM)
-            run.communicate(timeout=PATIENCE)
-            check(run.returncode == 5, f"by {way}: {run.returncode}")
+            code = place.end_of(run)[0]
+            check(code == 5, f"by {way}: {code}")
 
 
 def terminals(place):
@@ -385,6 +438,10 @@ def files_without_end(place):
     for options in (["--policy", "rules=/dev/zero"], ["--progress", "(x+x+)+y"], ["--policy", "cpus=4095"]):
         found = place.run([place.millrace, "exec", "--quiet", *options, "--", "sh", "-c", "printf '%03000d\\n' 0 | tr 0 x >&2; exit 3"])
         check(found[0] in (2, 3), f"{options}: {found[0]}")
+    with open(os.path.join(place.folder, "rules"), "w", encoding="ascii") as file:
+        file.write("any cpus=0-4095\n")
+    found = place.run([place.millrace, "exec", "--quiet", "--policy", f"rules={file.name}", "--", "true"])
+    check(found[0] == 2 and "may not use CPU" in found[2], f"rules with CPUs that are not there: {found}")
     fifo = os.path.join(place.folder, "fifo")
     os.mkfifo(fifo)
     found = place.run([place.millrace, "exec", "--policy", f"rules={fifo}", "--", "true"])
@@ -440,6 +497,109 @@ def forbidden_attachments(place):
     for number in ("2", "1" if os.geteuid() != 0 else "2", "4194304"):
         found = place.run([place.millrace, "exec", "--attach", number])
         check(found[0] in (1, 2) and len(found[2].splitlines()) == 1, f"--attach {number}: {found}")
+    found = place.run(["timeout", "5", "sh", "-c", f"exec {place.millrace} exec --attach $$"])
+    check(found[0] == 2, f"--attach to itself: {found}")
+    with place.start([place.program("threads"), "4", "3"]) as program:
+        thread = eventually(lambda: [name for name in os.listdir(f"/proc/{program.pid}/task") if name != str(program.pid)])[0]
+        found = place.run(["timeout", "5", place.millrace, "exec", "--attach", thread])
+        check(found[0] == 2 and f"thread of process {program.pid}" in found[2], f"--attach to a thread: {found}")
+        program.kill()
+    place.nothing_left()
+
+
+def attached_twice_at_once(place):
+    for _ in range(5 * place.rounds):
+        with place.start(["sleep", "60"]) as program:
+            command = [place.millrace, "exec", "--quiet", "--sched", "batch", "--attach", str(program.pid)]
+            runs = [place.start(command) for _ in range(3)]
+            refused = eventually(lambda runs=runs: sum(run.poll() is not None for run in runs) == 2, 5)
+            for run in runs:
+                if run.poll() is None:
+                    run.terminate()
+                place.end_of(run)
+            scheduler = os.sched_getscheduler(program.pid)
+            program.kill()
+            check(refused, "more than one have joined the same program")
+            check(scheduler == os.SCHED_OTHER, "it was not given back what it had")
+    place.nothing_left()
+
+
+def files_that_may_not_be_read(place):
+    """Programs that may be executed only, and folders that may not be searched."""
+    if os.geteuid() != 0:
+        raise Skipped("needs root, to make files of another user")
+    program = os.path.join(place.folder, "unreadable")
+    shutil.copy("/bin/true", program)
+    os.chmod(program, 0o111)
+    sealed = os.path.join(place.folder, "sealed")
+    os.mkdir(sealed, 0o700)
+    environment = {name: value for name, value in place.environment.items() if not name.startswith("XDG_")}
+    options = {"env": {**environment, "HOME": "/nonexistent"}, **as_nobody()}
+    for way in WAYS:
+        found = place.run(place.under(way, program), **options)
+        check(found == (0, "", ""), f"by {way}: {found}")
+        found = place.run(place.under(way, "sh", "-c", f"{program}; exit 3"), **options)
+        check(found == (3, "", ""), f"started by another, by {way}: {found}")
+        found = place.run(place.under(way, os.path.join(sealed, "program")), **options)
+        check(found[0] == 126 and "cannot run" in found[2], f"in a sealed folder, by {way}: {found}")
+        found = place.run(place.under(way, "./" + "x" * 300), **options)
+        check(found[0] == 126 and "cannot run" in found[2], f"a name without end, by {way}: {found}")
+
+
+# Odd machines.
+
+
+def without_proc(place):
+    """Nothing is changed where it cannot be seen whose threads they are, and the summary says so."""
+    if os.geteuid() != 0 or place.run(["unshare", "-mpf", "true"])[0] != 0:
+        raise Skipped("needs root, to take /proc away")
+    script = "grep -q 'policy  *: *3$' /proc/self/sched 2>/dev/null && exit 4; exit 3"
+    for hide in ("umount -l /proc;", ":;"):  # missing; that of the namespace outside
+        for way in WAYS:
+            command = " ".join([place.millrace, "exec", "--policy", "none", "--sched", "batch", "--birth", way, "--", "sh", "-c", f'"{script}"'])
+            found = place.run(["unshare", "-mpf", "sh", "-c", f"{hide} {command}; exit $?"])
+            check(found[0] == 3 and "/proc is missing" in found[2] and "ld.so" not in found[2], f"{hide} {way}: {found}")
+
+
+class Filter(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_ushort), ("yes", ctypes.c_ubyte), ("no", ctypes.c_ubyte), ("value", ctypes.c_uint)]
+
+
+class Filters(ctypes.Structure):
+    _fields_ = [("count", ctypes.c_ushort), ("filters", ctypes.POINTER(Filter))]
+
+
+def refuse(call, error):
+    """From here on, in this process and its children (seccomp, x86-64)."""
+    program = (Filter * 4)(Filter(0x20, 0, 0, 0), Filter(0x15, 0, 1, call), Filter(0x06, 0, 0, 0x50000 | error),
+                           Filter(0x06, 0, 0, 0x7fff0000))
+    libc = ctypes.CDLL(None)
+    libc.prctl(38, 1, 0, 0, 0)  # no new privileges
+    if libc.prctl(22, 2, ctypes.byref(Filters(4, program)), 0, 0) != 0:
+        os._exit(77)
+
+
+def refused_system_calls(place):
+    if os.uname().machine != "x86_64":
+        raise Skipped("knows the numbers of x86-64 only")
+    calls = {"ptrace": 101, "sched_setaffinity": 203, "sched_setattr": 314, "signalfd4": 289, "eventfd2": 290, "perf_event_open": 298,
+             "memfd_create": 319, "getrandom": 318, "flock": 73, "pidfd_open": 434, "clone3": 435}
+    program = [place.program("threads"), "2", "0"]
+    for name, number in calls.items():
+        for error in (errno.EPERM, errno.ENOSYS) if place.rounds > 1 else (errno.EPERM,):
+            refused = {"preexec_fn": lambda call=number, error=error: refuse(call, error)}
+            expected = place.run(program, **refused)
+            if expected[0] == 77:
+                raise Skipped("system calls cannot be refused here")
+            for way in ("auto", "shim"):
+                found = place.run(place.under(way, *program), **refused)
+                check(found[:2] == expected[:2], f"{name} refused with {error}, by {way}: {found} instead of {expected}")
+    with place.start(place.under("auto", place.program("signals"), "catch"), preexec_fn=lambda: refuse(calls["signalfd4"], 1)) as run:
+        run.stdout.readline()
+        os.kill(run.pid, signal.SIGTERM)
+        code = place.end_of(run)[0]
+        check(code == 5, f"without signalfd: {code}")
+    place.nothing_left()
 
 
 # What follows a program itself.
@@ -555,8 +715,8 @@ def tracers_from_outside(place):
             found = place.run(["timeout", "-s", "INT", "1", "strace", "-f", "-p", str(program)])
             check("nanosleep" in found[2], f"strace: {found}")
         os.kill(run.pid, signal.SIGTERM)
-        run.communicate(timeout=PATIENCE)
-        check(run.returncode == 5, f"ended with {run.returncode}")
+        code = place.end_of(run)[0]
+        check(code == 5, f"ended with {code}")
     place.nothing_left()
 
 
@@ -580,9 +740,11 @@ def no_zombies(place):
 
 
 ATTACKS = (statuses, environments, programs_that_are_not_there, odd_clones, kernel_threads_of_io_uring, many_threads_and_processes,
-           makers_that_die, many_at_once, signals_arrive, group_signals_arrive_once, killed_in_the_midst, daemons,
+           makers_that_die, many_at_once, signals_arrive, signals_of_every_kind, learning_that_is_interrupted,
+           group_signals_arrive_once, killed_in_the_midst, daemons,
            stopped_and_continued, terminals, limits, streams_that_take_nothing, runtime_folders, locked_database,
-           files_without_end, foreign_folders, what_is_stored_is_private, forbidden_attachments, tracers_inside, sanitizers,
+           files_without_end, foreign_folders, what_is_stored_is_private, forbidden_attachments,
+           attached_twice_at_once, files_that_may_not_be_read, without_proc, refused_system_calls, tracers_inside, sanitizers,
            programs_that_change_their_user, tracers_from_outside, nested, no_zombies)
 
 
