@@ -12,7 +12,7 @@ PREFIX ?= /usr/local
 help:
 	@echo 'make demo         set up, build, find the edges of a video: CLIP=path, or a generated one'
 	@echo 'make test         set up, build, run every test, also under the sanitizers'
-	@echo 'make test-python  the Python package, built, installed and tested in an environment of its own'
+	@echo 'make test-python  a wheel of the Python package, tested in an environment of its own'
 	@echo 'make build        the release build, in build/release'
 	@echo 'make install      the programs and libraries to PREFIX (/usr/local), below DESTDIR where that is given'
 	@echo 'make bench-image  compare the structures with OpenCV and Halide autoschedulers; COMPARE=options'

@@ -1,17 +1,24 @@
-// The part of the Python package that is not Python: one run of millrace.h, with arrays as frames. The
+// The part of the Python package that is not Python: runs of millrace.h, with arrays as planes of frames. The
 // interpreter's lock is released wherever a call waits or computes.
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <millrace.h>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 namespace nb = nanobind;
 
@@ -40,14 +47,31 @@ void check_signals() {
 
 using Frames = nb::ndarray<nb::device::cpu, nb::ndim<3>>;
 using ConstFrames = nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<3>>;
+using Plane = nb::ndarray<nb::device::cpu, nb::ndim<2>>;
+using ConstPlane = nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<2>>;
+
+// Width, height, chroma, bits, rate, time base.
+using Format = std::tuple<int, int, int, int, std::pair<int, int>, std::pair<int, int>>;
+
+millrace_format format_of(const Format& told) {
+  const auto& [width, height, chroma, bits, rate, base] = told;
+  millrace_format format = MILLRACE_FORMAT(width, height, chroma, bits);
+  format.rate[0] = rate.first;
+  format.rate[1] = rate.second;
+  format.time_base[0] = base.first;
+  format.time_base[1] = base.second;
+  return format;
+}
+
+std::uint8_t* bytes_of(const void* data) {
+  return const_cast<std::uint8_t*>(static_cast<const std::uint8_t*>(data));
+}
 
 // Gray frames in an array: (frame, row, column).
 template <class Array> millrace_frame frame_at(const Array& frames, std::size_t index) {
   const auto bytes = static_cast<std::ptrdiff_t>(frames.itemsize());
   millrace_frame frame = MILLRACE_FRAME;
-  auto* const first = static_cast<const std::uint8_t*>(static_cast<const void*>(frames.data()));
-  frame.planes[0] =
-      const_cast<std::uint8_t*>(first + static_cast<std::ptrdiff_t>(index) * frames.stride(0) * bytes);
+  frame.planes[0] = bytes_of(frames.data()) + static_cast<std::ptrdiff_t>(index) * frames.stride(0) * bytes;
   frame.strides[0] = frames.stride(1) * bytes;
   return frame;
 }
@@ -75,71 +99,160 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  std::pair<int, int> start_frames(int height, int width, int bits) {
-    const nb::gil_scoped_release unlocked;
-    const millrace_format format = MILLRACE_FORMAT(width, height, MILLRACE_GRAY, bits);
-    millrace_format made = format;
+  void input(const std::string& name) { check(millrace_run_input(run_, name.c_str())); }
+  void input_frames(const Format& told) {
+    const millrace_format format = format_of(told);
     check(millrace_run_input_frames(run_, &format));
-    check(millrace_run_output_frames(run_));
+    set_input(format);
+  }
+  void output(const std::string& name) { check(millrace_run_output(run_, name.c_str())); }
+  void output_frames() { check(millrace_run_output_frames(run_)); }
+
+  void start() {
+    const nb::gil_scoped_release unlocked;
     check(millrace_run_start(run_));
-    check(millrace_run_output_format(run_, &made));
-    return {made.height, made.width};
   }
 
+  Format output_format() {
+    millrace_format made{};
+    {
+      const nb::gil_scoped_release unlocked;
+      check(millrace_run_output_format(run_, &made));
+    }
+    set_output(made);
+    return {made.width,
+            made.height,
+            made.chroma,
+            made.bits,
+            {made.rate[0], made.rate[1]},
+            {made.time_base[0], made.time_base[1]}};
+  }
+
+  // False: there is no room yet. Planes are whole, as the format of the input has them.
+  bool push(const std::vector<ConstPlane>& planes, std::optional<std::int64_t> timestamp, int milliseconds) {
+    const millrace_frame frame = frame_of(planes, input_planes_, "frames that go in", timestamp);
+    const nb::gil_scoped_release unlocked;
+    return passed(millrace_run_push(run_, &frame, milliseconds));
+  }
+
+  // False: there is none yet. None: there are no more.
+  std::optional<bool> pull(const std::vector<Plane>& planes, int milliseconds) {
+    millrace_frame frame = frame_of(planes, output_planes_, "frames that come out", std::nullopt);
+    const nb::gil_scoped_release unlocked;
+    const millrace_code code = millrace_run_pull(run_, &frame, milliseconds);
+    if (code == MILLRACE_END) return std::nullopt;
+    if (!passed(code)) return false;
+    timestamp_ = frame.timestamp;
+    return true;
+  }
+  // Of the frame that was pulled last.
+  std::optional<std::int64_t> timestamp() const {
+    if (timestamp_ == MILLRACE_NO_TIMESTAMP) return std::nullopt;
+    return timestamp_;
+  }
+
+  // Gray frames, as many out as in.
   void process(const ConstFrames& from, const Frames& to) {
     if (from.shape(0) != to.shape(0)) throw UsageError("as many frames must come out as go in");
-    if (from.itemsize() != to.itemsize())
-      throw UsageError("frames that come out have the samples of those that go in");
+    check_plane(from.shape(2), from.shape(1), from.itemsize(), from.stride(2), input_planes_, 0,
+                "frames that go in");
+    check_plane(to.shape(2), to.shape(1), to.itemsize(), to.stride(2), output_planes_, 0,
+                "frames that come out");
     const nb::gil_scoped_release unlocked;
     std::size_t pulled = 0;
     const auto pull = [&] {
       millrace_frame frame = frame_at(to, pulled);
-      millrace_code code = MILLRACE_AGAIN;
-      while ((code = millrace_run_pull(run_, &frame, patience_ms)) == MILLRACE_AGAIN)
+      while (!passed(millrace_run_pull(run_, &frame, patience_ms)))
         check_signals();
-      check(code);
       ++pulled;
     };
     for (std::size_t pushed = 0; pushed < from.shape(0); ++pushed) {
       const millrace_frame frame = frame_at(from, pushed);
-      millrace_code code = MILLRACE_AGAIN;
-      while ((code = millrace_run_push(run_, &frame, 0)) == MILLRACE_AGAIN)
+      while (!passed(millrace_run_push(run_, &frame, 0)))
         pull();
-      check(code);
     }
     while (pulled < to.shape(0))
       pull();
   }
 
-  void finish_frames() {
+  void end() { check(millrace_run_end(run_)); }
+  // Whether the run is over.
+  bool wait(int milliseconds) {
     const nb::gil_scoped_release unlocked;
-    check(millrace_run_end(run_));
-    check(millrace_run_wait(run_, -1));
+    return passed(millrace_run_wait(run_, milliseconds));
   }
-
-  void over_files(const std::string& input, const std::string& output) {
-    const nb::gil_scoped_release unlocked;
-    check(millrace_run_input(run_, input.c_str()));
-    check(millrace_run_output(run_, output.c_str()));
-    check(millrace_run_start(run_));
-    millrace_code code = MILLRACE_AGAIN;
-    while ((code = millrace_run_wait(run_, patience_ms)) == MILLRACE_AGAIN) {
-      try {
-        check_signals();
-      } catch (...) {
-        // What is done is kept.
-        millrace_run_stop(run_);
-        millrace_run_wait(run_, -1);
-        throw;
-      }
-    }
-    check(code);
+  void stop() { check(millrace_run_stop(run_)); }
+  std::pair<std::int64_t, std::int64_t> progress() const {
+    std::pair<std::int64_t, std::int64_t> of;
+    check(millrace_run_progress(run_, &of.first, &of.second));
+    return of;
   }
 
   std::string report() const { return text(millrace_run_report); }
   std::string explanation() const { return text(millrace_run_explanation); }
 
  private:
+  struct PlaneShape {
+    std::size_t width;
+    std::size_t height;
+    std::size_t sample_bytes;
+  };
+
+  static bool passed(millrace_code code) {
+    if (code == MILLRACE_AGAIN) return false;
+    check(code);
+    return true;
+  }
+
+  static std::vector<PlaneShape> planes_of(const millrace_format& format) {
+    std::vector<PlaneShape> planes;
+    int count = 1;
+    for (int plane = 0; plane < count; ++plane) {
+      int width = 0;
+      int height = 0;
+      check(millrace_format_plane(&format, plane, &count, &width, &height));
+      planes.push_back({static_cast<std::size_t>(width), static_cast<std::size_t>(height),
+                        format.bits > 8 ? std::size_t{2} : std::size_t{1}});
+    }
+    return planes;
+  }
+  void set_input(const millrace_format& format) { input_planes_ = planes_of(format); }
+  void set_output(const millrace_format& format) { output_planes_ = planes_of(format); }
+
+  // Memory is only touched where an array has all that the frame has.
+  static void check_plane(std::size_t width, std::size_t height, std::size_t sample_bytes, std::int64_t step,
+                          const std::vector<PlaneShape>& planes, std::size_t index, const char* which) {
+    if (index >= planes.size())
+      throw UsageError(std::string(which) + " have " + std::to_string(planes.size()) + " planes");
+    const PlaneShape& plane = planes[index];
+    const auto shape = [](std::size_t rows, std::size_t columns, std::size_t bytes) {
+      return std::to_string(rows) + " x " + std::to_string(columns) + " of " + std::to_string(8 * bytes) +
+             " bits";
+    };
+    if (width != plane.width || height != plane.height || sample_bytes != plane.sample_bytes)
+      throw UsageError("plane " + std::to_string(index) + " is " + shape(height, width, sample_bytes) + "; " +
+                       which + " have " + shape(plane.height, plane.width, plane.sample_bytes));
+    if (step != 1 && width > 1)
+      throw UsageError("the samples of a row of plane " + std::to_string(index) + " do not lie side by side");
+  }
+
+  template <class Array>
+  static millrace_frame frame_of(const std::vector<Array>& arrays, const std::vector<PlaneShape>& planes,
+                                 const char* which, std::optional<std::int64_t> timestamp) {
+    if (arrays.size() != planes.size())
+      throw UsageError(std::to_string(arrays.size()) + " planes were given; " + which + " have " +
+                       std::to_string(planes.size()));
+    millrace_frame frame = MILLRACE_FRAME;
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+      const Array& array = arrays[i];
+      check_plane(array.shape(1), array.shape(0), array.itemsize(), array.stride(1), planes, i, which);
+      frame.planes[i] = bytes_of(array.data());
+      frame.strides[i] = array.stride(0) * static_cast<std::ptrdiff_t>(array.itemsize());
+    }
+    frame.timestamp = timestamp.value_or(MILLRACE_NO_TIMESTAMP);
+    return frame;
+  }
+
   std::string text(millrace_code (*ask)(millrace_run*, const char**)) const {
     const char* told = nullptr;
     check(ask(run_, &told));
@@ -147,12 +260,29 @@ class Run {
   }
 
   millrace_run* run_ = nullptr;
+  std::vector<PlaneShape> input_planes_;   // once they are known
+  std::vector<PlaneShape> output_planes_;  // once they are known
+  std::int64_t timestamp_ = MILLRACE_NO_TIMESTAMP;
 };
 
 std::string text_of(millrace_code (*ask)(const char**)) {
   const char* told = nullptr;
   check(ask(&told));
   return told;
+}
+
+// Rows and columns of each plane.
+std::vector<std::pair<int, int>> plane_shapes(const Format& told) {
+  const millrace_format format = format_of(told);
+  std::vector<std::pair<int, int>> shapes;
+  int count = 1;
+  for (int plane = 0; plane < count; ++plane) {
+    int width = 0;
+    int height = 0;
+    check(millrace_format_plane(&format, plane, &count, &width, &height));
+    shapes.emplace_back(height, width);
+  }
+  return shapes;
 }
 
 }  // namespace
@@ -163,12 +293,24 @@ NB_MODULE(_millrace, module) {
   module.def("version", [] { return std::string(millrace_version()); });
   module.def("filters", [] { return text_of(millrace_filters); });
   module.def("machine", [] { return text_of(millrace_machine); });
+  module.def("plane_shapes", &plane_shapes, nb::arg("format"));
   nb::class_<Run>(module, "Run")
-      .def(nb::init<const std::string&, const std::map<std::string, std::string>&>())
-      .def("start_frames", &Run::start_frames, nb::arg("height"), nb::arg("width"), nb::arg("bits"))
+      .def(nb::init<const std::string&, const std::map<std::string, std::string>&>(), nb::arg("pipeline"),
+           nb::arg("options"))
+      .def("input", &Run::input, nb::arg("name"))
+      .def("input_frames", &Run::input_frames, nb::arg("format"))
+      .def("output", &Run::output, nb::arg("name"))
+      .def("output_frames", &Run::output_frames)
+      .def("start", &Run::start)
+      .def("output_format", &Run::output_format)
+      .def("push", &Run::push, nb::arg("planes"), nb::arg("timestamp").none(), nb::arg("milliseconds"))
+      .def("pull", &Run::pull, nb::arg("planes"), nb::arg("milliseconds"))
+      .def("timestamp", &Run::timestamp)
       .def("process", &Run::process, nb::arg("frames"), nb::arg("out"))
-      .def("finish_frames", &Run::finish_frames)
-      .def("over_files", &Run::over_files, nb::arg("input"), nb::arg("output"))
+      .def("end", &Run::end)
+      .def("wait", &Run::wait, nb::arg("milliseconds"))
+      .def("stop", &Run::stop)
+      .def("progress", &Run::progress)
       .def("report", &Run::report)
       .def("explanation", &Run::explanation);
 }

@@ -1,5 +1,6 @@
 """Tests of the installed package: python -m unittest discover python/tests"""
 
+import importlib.util
 import os
 import pathlib
 import signal
@@ -89,6 +90,21 @@ class Pipelines(unittest.TestCase):
             self.assertIsInstance(caught.exception, ValueError)
             self.assertNotIn("\n", str(caught.exception))
 
+    @unittest.skipIf(importlib.util.find_spec("halide") is None, "Halide is not installed")
+    def test_filters_are_fused_where_halide_is_there(self):
+        image = self.image((60, 48, 64))
+        fused = mr.Pipeline("blur | sobel_x", structure="tiled", fusion="all", no_profile=True)
+        plain = mr.Pipeline("blur | sobel_x", structure="tiled", fusion="none", no_profile=True)
+        np.testing.assert_array_equal(fused(image), plain(image))
+        # Frames are filtered one by one until the kernel is there.
+        give_up = time.monotonic() + 120
+        while fused.report().get("compile_seconds", 0) == 0 and time.monotonic() < give_up:
+            for _ in range(20):
+                np.testing.assert_array_equal(fused(image), plain(image))
+                time.sleep(0.05)
+        self.assertGreater(fused.report()["compile_seconds"], 0)
+        self.assertNotIn("kernel_error", fused.report())
+
     def test_a_pipeline_is_whole_again_after_a_mistake(self):
         pipeline = mr.Pipeline("sobel_x", structure="tiled")
         with self.assertRaises(mr.UsageError):
@@ -110,16 +126,173 @@ class Pipelines(unittest.TestCase):
         [thread.join() for thread in threads]
         np.testing.assert_array_equal(got, expected)
 
+    def test_a_pipeline_from_before_a_fork_is_refused_and_a_new_one_works(self):
+        pipeline = mr.Pipeline("blur")
+        image = self.image()
+        expected = pipeline(image)
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            told = b"nothing"
+            try:
+                same = np.array_equal(mr.Pipeline("blur")(image), expected)
+                try:
+                    pipeline(image)
+                except mr.UsageError as error:
+                    told = f"{same} {error}".encode()
+            finally:
+                os.write(write, told)
+                os._exit(0)
+        os.close(write)
+        with os.fdopen(read) as pipe:
+            told = pipe.read()
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        self.assertRegex(told, "^True this pipeline was made before a fork")
+        np.testing.assert_array_equal(pipeline(image), expected)
+
+    def test_what_has_dlpack_is_an_image(self):
+        class Elsewhere:
+            """Of another library: no array of NumPy."""
+
+            def __init__(self, array):
+                self.array = array
+
+            def __dlpack__(self, **words):
+                return self.array.__dlpack__(**words)
+
+            def __dlpack_device__(self):
+                return self.array.__dlpack_device__()
+
+        image = self.image()
+        pipeline = mr.Pipeline("blur")
+        np.testing.assert_array_equal(pipeline(Elsewhere(image)), pipeline(image))
+        with self.assertRaisesRegex(mr.UsageError, "float32"):
+            pipeline(Elsewhere(np.zeros((4, 4), np.float32)))
+
+
+def ffmpeg_planes(path, format):
+    """What FFmpeg decodes."""
+    data = subprocess.run(["ffmpeg", "-v", "error", "-i", path, "-f", "rawvideo", "-"], check=True,
+                          capture_output=True).stdout
+    planes, at = [], 0
+    while at < len(data):
+        frame = []
+        for rows, columns in format.shapes:
+            frame.append(np.frombuffer(data, np.uint8, rows * columns, at).reshape(rows, columns))
+            at += rows * columns
+        planes.append(frame)
+    return planes
+
+
+def source_again(path):
+    with mr.open(path) as reader:
+        yield from reader
+
+
+class Videos(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.clip = str(self.folder / "clip.mkv")
+        subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=50x38:r=30:d=0.4", "-pix_fmt",
+                        "yuv420p", "-c:v", "ffv1", self.clip], check=True)
+
+    def assert_same(self, frames, expected):
+        self.assertEqual(len(frames), len(expected))
+        for frame, planes in zip(frames, expected):
+            self.assertEqual(len(frame.planes), len(planes))
+            for got, wanted in zip(frame.planes, planes):
+                np.testing.assert_array_equal(got, wanted)
+
     def test_a_video_is_filtered_from_file_to_file(self):
-        with tempfile.TemporaryDirectory() as folder:
-            output = str(pathlib.Path(folder) / "out.y4m")
-            self.assertEqual(mr.run("@A", "test:64x48@5", output)["frames"], 5)
-            with self.assertRaisesRegex(mr.UsageError, "option force"):
-                mr.run("@A", "test:64x48@5", output)
-            self.assertEqual(mr.run("@A", "test:64x48@6", output, force=True)["frames"], 6)
+        output = self.folder / "out.y4m"
+        self.assertEqual(mr.run("@A", "test:64x48@5", output)["frames"], 5)
+        with self.assertRaisesRegex(mr.UsageError, "option force"):
+            mr.run("@A", "test:64x48@5", output)
+        self.assertEqual(mr.run("@A", "test:64x48@6", output, force=True)["frames"], 6)
         with self.assertRaisesRegex((mr.RunError, mr.UsageError), "/nowhere.mkv"):
             mr.run("@A", "/nowhere.mkv")
         self.assertTrue(issubclass(mr.RunError, RuntimeError))
+
+    def test_frames_are_read_as_ffmpeg_reads_them(self):
+        with mr.open(self.clip) as reader:
+            self.assertEqual(reader.format, mr.Format(50, 38, "420", 8, reader.format.rate, reader.format.time_base))
+            self.assertEqual(reader.format.rate, 30)
+            frames = list(reader)
+            self.assert_same(frames, ffmpeg_planes(self.clip, reader.format))
+            times = [float(frame.timestamp * reader.format.time_base) for frame in frames]
+            np.testing.assert_allclose(times, np.arange(12) / 30, atol=0.001)
+        with self.assertRaisesRegex(mr.UsageError, "was closed"):
+            list(reader)
+
+    def test_what_is_streamed_and_written_is_what_the_program_makes(self):
+        pipeline = mr.Pipeline("rotate(6) | blur", no_profile=True)
+        direct = str(self.folder / "direct.mkv")
+        mr.run("rotate(6) | blur", self.clip, direct, no_profile=True)
+        own = self.folder / "own.mkv"
+        with mr.open(self.clip) as source, mr.write(own, like=source) as target:
+            with pipeline.stream(source) as stream:
+                for frame in stream:
+                    target.write(frame)
+                self.assertEqual(stream.report()["frames"], 12)
+                self.assertIn("candidates", stream.explain())
+        with mr.open(direct) as expected, mr.open(own) as got:
+            planes = [frame.planes for frame in expected]
+            self.assert_same(list(got), planes)
+            # Frames of one's own through the same pipeline.
+            with mr.open(self.clip) as source:
+                self.assert_same(list(pipeline.stream(list(source), like=source.format)), planes)
+                for in_flight in 1, 2:
+                    frames = pipeline.stream(iter(source_again(self.clip)), like=source.format, frames_in_flight=in_flight)
+                    self.assert_same(list(frames), planes)
+
+    def test_a_stream_may_be_left_and_a_writer_dies_in_peace(self):
+        with mr.Pipeline("blur").stream("test:64x48@1000000") as stream:
+            self.assertEqual(next(stream).planes[0].shape, (48, 64))
+            with self.assertRaisesRegex(mr.UsageError, "not over"):
+                stream.explain()
+        self.assertEqual(list(stream), [])
+        output = self.folder / "half.y4m"
+        with self.assertRaisesRegex(KeyError, "mine"), mr.write(output, like=mr.Format(16, 8)) as writer:
+            writer.write(np.zeros((8, 16), np.uint8))
+            raise KeyError("mine")
+        with self.assertRaisesRegex(mr.UsageError, "was closed"):
+            writer.write(np.zeros((8, 16), np.uint8))
+
+    def test_mistakes_are_told_where_they_are_made(self):
+        writer = mr.write(self.folder / "out.y4m", like=mr.Format(16, 8, "420"))
+        gray = np.zeros((8, 16), np.uint8)
+        chroma = np.zeros((4, 8), np.uint8)
+        for words, call in (("1 planes were given", lambda: writer.write(gray)),
+                            ("plane 2 is 8 x 16 of 8 bits; .* have 4 x 8 of 8 bits",
+                             lambda: writer.write(mr.Frame((gray, chroma, gray)))),
+                            ("16 bits", lambda: writer.write(mr.Frame((gray.astype(np.uint16), chroma, chroma)))),
+                            ("chroma '411'", lambda: mr.write("x.y4m", like=mr.Format(16, 8, "411"))),
+                            ("like=", lambda: mr.Pipeline("blur").stream([])),
+                            ("NULL|nowhere", lambda: mr.open("/nowhere.mkv").format)):
+            with self.assertRaisesRegex((mr.UsageError, mr.RunError), words):
+                call()
+        writer.write(mr.Frame((gray, chroma, chroma)))
+        writer.close()
+
+        def broken():
+            yield mr.Frame((gray,))
+            raise KeyError("of the source")
+
+        with self.assertRaisesRegex(KeyError, "of the source"):
+            list(mr.Pipeline("blur").stream(broken(), like=mr.Format(16, 8)))
+
+    def test_progress_is_told_and_what_it_raises_stops_the_run(self):
+        told = []
+        mr.run("blur", "test:64x48@50", progress=lambda frames, total: told.append((frames, total)))
+        self.assertEqual(told[-1], (50, 50))
+
+        def enough(frames, total):
+            raise KeyError("enough")
+
+        with self.assertRaisesRegex(KeyError, "enough"):
+            mr.run("blur", "test:64x48@100000000", progress=enough)
 
     def test_ctrl_c_stops_a_run(self):
         program = "import millrace as mr; print('on', flush=True); mr.run('@A', 'test:640x480@100000000')"
