@@ -436,6 +436,61 @@ class Program(unittest.TestCase):
             self.assertTrue(run(verb).stdout)
             json.loads(run(verb, "--json").stdout)
 
+    def test_processor_families_are_listed_with_those_of_the_user(self):
+        units = self.folder / "millrace" / "units"
+        units.mkdir(parents=True)
+        text = """
+            family = "toy"
+            title = "Toy"
+            explanation = "all share"
+            [units]
+            int = {shared_by = "core"}
+            fp = {shared_by = "core"}
+            simd = {shared_by = "core"}
+            """
+        (units / "toy.toml").write_text(text)
+        environment = os.environ | {"XDG_CONFIG_HOME": str(self.folder)}
+
+        def machine(*words):
+            return subprocess.run([MILLRACE, "machine", *words], capture_output=True, timeout=60, env=environment)
+
+        self.assertIn(str(units / "toy.toml"), machine("--families").stdout.decode())
+        families = {family["family"]: family for family in json.loads(machine("--families", "--json").stdout)}
+        self.assertEqual(families["amd-bulldozer"]["fp"]["shared_by"], "module")
+        self.assertEqual(families["amd-bulldozer"]["from"], "built in")
+        # It asks for nothing, so it fits this machine, and is asked before those built in.
+        traits = json.loads(machine("--json").stdout)["topology"]["unit_traits"]
+        self.assertEqual((traits["family"], traits["from"]), ("toy", str(units / "toy.toml")))
+        self.assertIn("toy: Toy", machine().stdout.decode())
+        (units / "toy.toml").write_text(text.replace("shared_by", "shared"))
+        done = machine()
+        self.assertEqual((done.returncode, done.stderr.count(b"\n")), (2, 1), done.stderr)
+        self.assertIn(f"{units / 'toy.toml'}:6: units.int", done.stderr.decode())
+
+    def test_pus_are_probed(self):
+        probed = json.loads(run("machine", "--probe", "--times", "2", "--every", "0.1", "--json").stdout)
+        usable = len(os.sched_getaffinity(0))
+        self.assertEqual(len(probed["pairs"]) > 0, usable > 1)
+        for pair in probed["pairs"]:
+            self.assertIn(pair["state"], ("apart", "same LLC", "siblings", "unclear"))
+            self.assertLessEqual(pair["stable_probes"], 2)
+            self.assertEqual(len(pair["slowdown"]), 7)
+        one = min(os.sched_getaffinity(0))
+        done = run("machine", "--probe", preexec_fn=lambda: os.sched_setaffinity(0, {one}))
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertIn(b"nobody to share with", done.stdout)
+        self.refused(2, "--cpus 4095 cannot be probed", "machine", "--probe", "--cpus", "4095")
+        self.refused(2, "--every 0", "machine", "--probe", "--every", "0")
+        self.refused(2, "--times 0", "machine", "--probe", "--times", "0")
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one PU alone is not probed")
+    def test_a_watching_probe_ends_by_a_signal(self):
+        with subprocess.Popen([MILLRACE, "machine", "--probe", "--watch", "--every", "60", "--json"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+            self.assertEqual(json.loads(child.stdout.readline())["probe"], 1)
+            child.send_signal(signal.SIGINT)
+            self.assertEqual(child.wait(timeout=60), 130)
+
     def test_a_real_clip_goes_through_every_preset(self):
         clip = SHARED / "clips" / "foreman_cif.264"
         if not clip.exists():

@@ -1,28 +1,74 @@
 #include "millrace/cli/machine/machine_command.h"
 
 #include "millrace/base/print.h"
+#include "millrace/cli/machine/probe_command.h"
 #include "millrace/machine/report/machine_report.h"
+#include "millrace/machine/units/unit_families.h"
 
 #include <fmt/format.h>
 
 namespace millrace::cli {
+namespace {
+
+struct MachineOptions {
+  bool json = false;
+  bool families = false;
+  bool probe = false;
+  ProbeOptions probing;
+};
+
+Status show_families(bool json) {
+  const auto families = machine::UnitFamilies::of_this_user();
+  if (!families) return std::unexpected(families.error());
+  if (json) {
+    auto all = nlohmann::json::array();
+    for (const machine::UnitTraits& traits : families->all())
+      all.push_back(machine::to_json(traits));
+    print_out("{}\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    return {};
+  }
+  for (const machine::UnitTraits& traits : families->all())
+    print_out("{:<14} {} ({})\n", traits.family, traits.title, traits.from);
+  return {};
+}
+
+Status show_machine(bool json) {
+  const auto report = machine::inspect_machine();
+  if (!report) return std::unexpected(report.error());
+  // Names of control groups may hold any bytes.
+  if (json)
+    print_out("{}\n",
+              machine::to_json(*report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  else
+    print_out("{}", machine::to_text(*report));
+  return {};
+}
+
+}  // namespace
 
 void add_machine_command(CLI::App& app, Action& action) {
   CLI::App* verb =
       app.add_subcommand("machine", "Show what this machine offers and how far that can be trusted");
-  auto json = std::make_shared<bool>(false);
-  verb->add_flag("--json", *json, "as JSON");
-  verb->callback([&action, json] {
-    action = [json]() -> Status {
-      const auto report = machine::inspect_machine();
-      if (!report) return std::unexpected(report.error());
-      // Names of control groups may hold any bytes.
-      if (*json)
-        print_out("{}\n",
-                  machine::to_json(*report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-      else
-        print_out("{}", machine::to_text(*report));
-      return {};
+  auto options = std::make_shared<MachineOptions>();
+  verb->add_flag("--json", options->json, "as JSON");
+  auto* const families = verb->add_flag("--families", options->families,
+                                        "list the processor families whose units are known, with yours of "
+                                        "$XDG_CONFIG_HOME/millrace/units/*.toml");
+  auto* const probe = verb->add_flag("--probe", options->probe,
+                                     "measure what PUs share in truth: 0.1 s for each pair of them");
+  probe->excludes(families);
+  verb->add_option("--cpus", options->probing.cpus, "probe pairs of these PUs only, such as 0-3,8")
+      ->needs(probe);
+  verb->add_flag("--watch", options->probing.watch, "probe again and again, until Ctrl-C")->needs(probe);
+  verb->add_option("--every", options->probing.every_s, "seconds from one probe to the next (1)")
+      ->needs(probe);
+  verb->add_option("--times", options->probing.times, "probe so many times (1)")->needs(probe);
+  verb->callback([&action, options] {
+    action = [options]() -> Status {
+      if (options->families) return show_families(options->json);
+      if (!options->probe) return show_machine(options->json);
+      options->probing.json = options->json;
+      return probe_machine(options->probing);
     };
   });
 }

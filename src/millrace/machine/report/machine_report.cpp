@@ -54,6 +54,11 @@ nlohmann::json json_of(const UsableCpus& usable) {
   };
 }
 
+nlohmann::json json_of(const UnitSharing& sharing) {
+  return {{"shared_by", name_of(sharing.shared_by)},
+          {"units", sharing.units > 0 ? nlohmann::json(sharing.units) : nlohmann::json()}};
+}
+
 nlohmann::json json_of(const Topology& topology) {
   auto packages = nlohmann::json::array();
   for (const Package& package : topology.packages())
@@ -76,7 +81,8 @@ nlohmann::json json_of(const Topology& topology) {
     kinds.push_back({{"name", kind.name}, {"cpus", kind.cpus.to_string()}});
   return {
       {"architecture", topology.architecture()},
-      {"family", traits_of(topology.family()).name},
+      {"family", topology.traits().title},
+      {"unit_traits", to_json(topology.traits())},
       {"cpus", topology.cpus().to_string()},
       {"packages", packages},
       {"numa_nodes", nodes},
@@ -94,6 +100,9 @@ nlohmann::json json_of(const TopologyTrust& trust) {
       {"smt_may_be_hidden", trust.smt_may_be_hidden},
       {"caches_guessed", trust.caches_guessed},
       {"caches_implausible", trust.caches_implausible},
+      {"measured", trust.measured ? nlohmann::json{{"stable_probes", trust.measured->probes},
+                                                   {"agrees", trust.measured->agrees}}
+                                  : nlohmann::json()},
       {"fpu_groups_reliable", trust.fpu_groups_reliable()},
       {"caches_reliable", trust.caches_reliable()},
       {"sentences", trust.sentences()},
@@ -124,6 +133,22 @@ nlohmann::json to_json(const MachineReport& report) {
        {{"available", report.counters.available}, {"explanation", report.counters.explanation}}},
       {"kernel", report.kernel},
   };
+}
+
+nlohmann::json to_json(const UnitTraits& traits) {
+  auto usage = nlohmann::json::object();
+  for (const auto& [unit, formula] : traits.counters.usage)
+    usage[std::string(name_of(unit))] = formula.text();
+  auto events = nlohmann::json::object();
+  for (const auto& [name, event] : traits.counters.events)
+    events[name] = event;
+  return {{"family", traits.family},
+          {"title", traits.title},
+          {"from", traits.from},
+          {"int", json_of(traits.integer)},
+          {"fp", json_of(traits.fp)},
+          {"simd", json_of(traits.simd)},
+          {"counters", {{"interval", traits.counters.interval_s}, {"events", events}, {"usage", usage}}}};
 }
 
 }  // namespace millrace::machine

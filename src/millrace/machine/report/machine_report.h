@@ -30,5 +30,6 @@ struct MachineReport {
 // CPU sets as list strings ("0-3,8"), sizes in bytes, unknown values null. Keys are stable: others may be
 // added. Paths of control groups may hold any bytes: dump() it with nlohmann::json::error_handler_t::replace.
 [[nodiscard]] nlohmann::json to_json(const MachineReport& report);
+[[nodiscard]] nlohmann::json to_json(const UnitTraits& traits);
 
 }  // namespace millrace::machine

@@ -35,12 +35,13 @@ TEST_P(ReportText, FitsIntoEightyColumnsWithoutTrailingBlanks) {
 TEST_P(ReportText, NamesEveryPart) {
   EXPECT_THAT(to_text(report_of(GetParam()())),
               AllOf(HasSubstr("usable"), HasSubstr("FPU groups"), HasSubstr("caches"), HasSubstr("NUMA"),
-                    HasSubstr("trust"), HasSubstr("avx2"), HasSubstr("Linux 6.1.0")));
+                    HasSubstr("trust"), HasSubstr("unit traits"), HasSubstr("avx2"),
+                    HasSubstr("Linux 6.1.0")));
 }
 
 Topology large() {
   return Topology::from_synthetic(
-             {.description = "pack:8 [numa] l3:4 core:16 l2:1 l1d:1 pu:2", .family = ProcessorFamily::x86})
+             {.description = "pack:8 [numa] l3:4 core:16 l2:1 l1d:1 pu:2", .family = "x86"})
       .value();
 }
 
@@ -65,6 +66,10 @@ TEST(ReportJson, HoldsTheTopology) {
   EXPECT_TRUE(json["usable"]["quota"].is_null());
   EXPECT_EQ(json["instruction_sets"], (nlohmann::json{"baseline", "sse41", "avx2"}));
   EXPECT_EQ(json["trust"]["source"], "synthetic");
+  EXPECT_EQ(json["topology"]["unit_traits"]["family"], "amd-bulldozer");
+  EXPECT_EQ(json["topology"]["unit_traits"]["from"], "built in");
+  EXPECT_EQ(json["topology"]["unit_traits"]["fp"]["shared_by"], "module");
+  EXPECT_EQ(json["topology"]["unit_traits"]["counters"]["usage"]["fp"], "1 - fpu_empty / cycles");
   EXPECT_EQ(json["hardware_counters"]["available"], false);
 }
 

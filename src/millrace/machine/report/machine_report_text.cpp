@@ -75,7 +75,7 @@ std::string sets_text(const std::vector<CpuSet>& sets) {
 std::string processor_text(const Topology& topology) {
   const std::string model = topology.packages().empty() ? "" : topology.packages().front().model;
   const std::string& architecture = topology.architecture();
-  return fmt::format("{}{}", model.empty() ? traits_of(topology.family()).name : model,
+  return fmt::format("{}{}", model.empty() ? topology.traits().title : model,
                      architecture.empty() ? "" : fmt::format(" ({})", architecture));
 }
 
@@ -151,7 +151,9 @@ std::string to_text(const MachineReport& report) {
   columns.add("cores", sets_text(topology.cores()));
   add_core_kinds(columns, topology);
   columns.add("FPU groups", sets_text(topology.fpu_groups()));
-  columns.add("", fmt::format("({})", traits_of(topology.family()).explanation));
+  const UnitTraits& traits = topology.traits();
+  columns.add("", fmt::format("({})", traits.explanation));
+  columns.add("unit traits", fmt::format("{}: {} ({})", traits.family, traits.title, traits.from));
   add_caches(columns, topology);
   add_nodes(columns, topology);
   std::string_view label = "trust";

@@ -7,42 +7,39 @@ namespace millrace::machine {
 
 // AMD FX-8150: 4 modules of two cores, an FPU and an L2 to a module; modules {0,1} {2,3} {4,5} {6,7}.
 [[nodiscard]] inline Topology bulldozer() {
-  return Topology::from_synthetic({.description = "pack:1 l3:1 l2:4 l1i:1 core:2 l1d:1 pu:1",
-                                   .family = ProcessorFamily::amd_family15h})
+  return Topology::from_synthetic(
+             {.description = "pack:1 l3:1 l2:4 l1i:1 core:2 l1d:1 pu:1", .family = "amd-bulldozer"})
       .value();
 }
 
 // IBM POWER7: 8 cores of 4 PUs.
 [[nodiscard]] inline Topology power7() {
-  return Topology::from_synthetic(
-             {.description = "pack:1 core:8 l3:1 l2:1 l1d:1 pu:4", .family = ProcessorFamily::power7})
+  return Topology::from_synthetic({.description = "pack:1 core:8 l3:1 l2:1 l1d:1 pu:4", .family = "power7"})
       .value();
 }
 
 // Two sockets, each a NUMA node with 4 cores of 2 PUs: cores {0,1} .. {6,7} and {8,9} .. {14,15}.
 [[nodiscard]] inline Topology two_sockets_smt() {
   return Topology::from_synthetic(
-             {.description = "pack:2 [numa] l3:1 core:4 l2:1 l1d:1 pu:2", .family = ProcessorFamily::x86})
+             {.description = "pack:2 [numa] l3:1 core:4 l2:1 l1d:1 pu:2", .family = "x86"})
       .value();
 }
 
 // 2 fast cores of 2 PUs, {0,1} {2,3}, and 4 slow ones of 1 PU: 4, 6, 8, 10.
 [[nodiscard]] inline Topology hybrid() {
   return Topology::from_synthetic({.description = "pack:1 l3:1 core:6 l2:1 l1d:1 pu:2",
-                                   .family = ProcessorFamily::x86,
+                                   .family = "x86",
                                    .absent = {5, 7, 9, 11},
                                    .core_kinds = {{4, 6, 8, 10}, {0, 1, 2, 3}}})
       .value();
 }
 
 [[nodiscard]] inline Topology single_pu() {
-  return Topology::from_synthetic({.description = "pack:1 core:1 l1d:1 pu:1", .family = ProcessorFamily::x86})
-      .value();
+  return Topology::from_synthetic({.description = "pack:1 core:1 l1d:1 pu:1", .family = "x86"}).value();
 }
 
 [[nodiscard]] inline Topology two_pus() {
-  return Topology::from_synthetic(
-             {.description = "pack:1 l3:1 core:2 l2:1 l1d:1 pu:1", .family = ProcessorFamily::x86})
+  return Topology::from_synthetic({.description = "pack:1 l3:1 core:2 l2:1 l1d:1 pu:1", .family = "x86"})
       .value();
 }
 

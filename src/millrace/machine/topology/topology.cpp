@@ -1,5 +1,7 @@
 #include "millrace/machine/topology/topology.h"
 
+#include "millrace/machine/topology/sharing_groups.h"
+
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -12,44 +14,15 @@ constexpr std::int64_t typical_l1d_bytes = 32 * 1024;
 constexpr std::int64_t typical_l2_bytes = 256 * 1024;
 constexpr int typical_line_bytes = 64;
 
-bool holds_data(const Cache& cache) { return cache.type != CacheType::instruction; }
-
-// Each PU a set of its own.
-std::vector<CpuSet> singletons(const CpuSet& cpus) {
-  std::vector<CpuSet> sets;
-  for (const int cpu : cpus)
-    sets.push_back({cpu});
-  return sets;
-}
-
-// The modules of AMD family 15h: on every generation the L1 instruction cache and the L2 serve exactly one
-// module. The kernel shows a module as a core with two PUs, hwloc by itself as two cores, hence the union of
-// all three.
-std::vector<CpuSet> modules(const std::vector<CpuSet>& cores, const std::vector<Cache>& caches) {
-  std::vector<CpuSet> found;
-  CpuSet done;
-  for (const CpuSet& core : cores) {
-    if (done.intersects(core)) continue;
-    CpuSet module = core;
-    for (const Cache& cache : caches) {
-      const bool of_module = cache.level == 2 || (cache.level == 1 && cache.type == CacheType::instruction);
-      if (of_module && cache.cpus.intersects(core)) module |= cache.cpus;
-    }
-    done |= module;
-    found.push_back(std::move(module));
-  }
-  return found;
-}
-
-// A private cache of typical size for every core that reports none at `level`.
-std::vector<Cache> missing_caches(const std::vector<CpuSet>& cores, const std::vector<Cache>& reported,
+// A cache of typical size for every group that reports none at `level`.
+std::vector<Cache> missing_caches(const std::vector<CpuSet>& groups, const std::vector<Cache>& reported,
                                   int level, CacheType type, std::int64_t typical_bytes) {
   std::vector<Cache> missing;
-  for (const CpuSet& core : cores) {
+  for (const CpuSet& group : groups) {
     const bool known = std::ranges::any_of(reported, [&](const Cache& cache) {
-      return cache.level == level && holds_data(cache) && cache.cpus.intersects(core);
+      return cache.level == level && holds_data(cache) && cache.cpus.intersects(group);
     });
-    if (!known) missing.push_back({level, type, typical_bytes, typical_line_bytes, core});
+    if (!known) missing.push_back({level, type, typical_bytes, typical_line_bytes, group});
   }
   return missing;
 }
@@ -72,37 +45,38 @@ template <class T> bool share(const std::vector<T>& all, int a, int b) {
 
 }  // namespace
 
-Topology::Topology(TopologyParts parts)
-    : packages_(std::move(parts.packages)), numa_nodes_(std::move(parts.numa_nodes)),
-      caches_(std::move(parts.caches)), cores_(std::move(parts.cores)),
-      core_kinds_(std::move(parts.core_kinds)), architecture_(std::move(parts.architecture)),
-      family_(parts.family) {
-  const auto by_lowest_cpu = [](const CpuSet& a, const CpuSet& b) { return a.lowest() < b.lowest(); };
-  std::ranges::sort(cores_, by_lowest_cpu);
-  for (const CpuSet& core : cores_)
+Topology::Topology(TopologyParts parts) {
+  for (const SharingDomain domain : all_sharing_domains)
+    groups_[static_cast<std::size_t>(domain)] = sharing_groups(parts, domain);
+  packages_ = std::move(parts.packages);
+  numa_nodes_ = std::move(parts.numa_nodes);
+  caches_ = std::move(parts.caches);
+  core_kinds_ = std::move(parts.core_kinds);
+  architecture_ = std::move(parts.architecture);
+  traits_ = std::move(parts.traits);
+  const std::vector<CpuSet>& reported = groups_of(SharingDomain::core);
+  for (const CpuSet& core : reported)
     cpus_ |= core;
   if (core_kinds_.empty()) core_kinds_.push_back({"", cpus_});
 
   trust_.source = parts.source;
   trust_.hypervisor = std::move(parts.hypervisor);
   const auto shows_one_pu = [](const CpuSet& core) { return core.count() == 1; };
-  trust_.smt_may_be_hidden =
-      !trust_.hypervisor.empty() && smt_is_common(architecture_) && std::ranges::all_of(cores_, shows_one_pu);
+  trust_.smt_may_be_hidden = !trust_.hypervisor.empty() && smt_is_common(architecture_) &&
+                             std::ranges::all_of(reported, shows_one_pu);
   for (const Cache& cache : caches_) {
     const auto touched = std::ranges::count_if(
         packages_, [&](const Package& package) { return package.cpus.intersects(cache.cpus); });
     trust_.caches_implausible = trust_.caches_implausible || touched > 1;
   }
 
-  if (traits_of(family_).fpu_sharing == FpuSharing::module) {
-    fpu_groups_ = modules(cores_, caches_);
-    cores_ = singletons(cpus_);
-  } else {
-    fpu_groups_ = cores_;
-  }
+  const auto served_by = [this](std::string_view cache) -> const std::vector<CpuSet>& {
+    const auto known = std::ranges::find(traits_.caches, cache, &CacheSharing::cache);
+    return known == traits_.caches.end() ? cores() : groups_of(known->shared_by);
+  };
   for (const std::vector<Cache>& missing :
-       {missing_caches(cores_, caches_, 1, CacheType::data, typical_l1d_bytes),
-        missing_caches(cores_, caches_, 2, CacheType::unified, typical_l2_bytes)}) {
+       {missing_caches(served_by("l1d"), caches_, 1, CacheType::data, typical_l1d_bytes),
+        missing_caches(served_by("l2"), caches_, 2, CacheType::unified, typical_l2_bytes)}) {
     trust_.caches_guessed = trust_.caches_guessed || !missing.empty();
     caches_.insert(caches_.end(), missing.begin(), missing.end());
   }
@@ -111,9 +85,9 @@ Topology::Topology(TopologyParts parts)
   });
 }
 
-const CpuSet& Topology::core_of(int cpu) const { return find(cores_, cpu); }
+const CpuSet& Topology::core_of(int cpu) const { return find(cores(), cpu); }
 
-const CpuSet& Topology::fpu_group_of(int cpu) const { return find(fpu_groups_, cpu); }
+const CpuSet& Topology::fpu_group_of(int cpu) const { return find(fpu_groups(), cpu); }
 
 int Topology::core_kind_of(int cpu) const {
   const auto found =

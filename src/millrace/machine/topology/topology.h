@@ -9,14 +9,17 @@
 #include "millrace/base/export.h"
 #include "millrace/base/result.h"
 #include "millrace/machine/cpus/cpu_set.h"
-#include "millrace/machine/processor/processor_family.h"
 #include "millrace/machine/topology/topology_trust.h"
+#include "millrace/machine/units/unit_traits.h"
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace millrace::machine {
+
+class UnitFamilies;
 
 struct Package {
   CpuSet cpus;
@@ -43,6 +46,8 @@ struct Cache {
   [[nodiscard]] friend bool operator==(const Cache&, const Cache&) = default;
 };
 
+[[nodiscard]] inline bool holds_data(const Cache& cache) { return cache.type != CacheType::instruction; }
+
 // Cores of one make on a hybrid processor; one kind that holds all on any other.
 struct CoreKind {
   std::string name;  // "IntelCore", "IntelAtom"; "" when unknown
@@ -59,15 +64,15 @@ struct TopologyParts {
   std::vector<CpuSet> cores;         // what the source calls a core; every PU is in exactly one
   std::vector<CoreKind> core_kinds;  // slowest first; empty: one kind
   std::string architecture;          // as `uname -m`
-  ProcessorFamily family = ProcessorFamily::other;
-  std::string hypervisor;  // "" on bare metal
+  UnitTraits traits;                 // what its PUs share, by processor family
+  std::string hypervisor;            // "" on bare metal
   TopologySource source = TopologySource::live;
 };
 
 // A machine described for a test or a what-if.
 struct SyntheticMachine {
-  std::string description;  // hwloc's synthetic syntax: "pack:2 l3:1 l2:4 core:1 pu:2"
-  ProcessorFamily family = ProcessorFamily::other;
+  std::string description;              // hwloc's synthetic syntax: "pack:2 l3:1 l2:4 core:1 pu:2"
+  std::string family = "generic";       // of unit_families.h
   CpuSet absent = {};                   // PUs to leave out, for machines that are not symmetric
   std::vector<CpuSet> core_kinds = {};  // slowest first; empty: one kind
 };
@@ -87,12 +92,15 @@ enum class Distance {
 class MILLRACE_EXPORT Topology {
  public:
   // The machine at hand, with every PU that is online, also those that this process may not use (for these,
-  // see usable_cpus.h). Costs some milliseconds. Failure when hwloc cannot tell.
+  // see usable_cpus.h). Costs some milliseconds. Failure when hwloc cannot tell. Unit traits are those of
+  // UnitFamilies::of_this_user(), whose errors are its own.
   [[nodiscard]] static Result<Topology> live();
   // An hwloc XML file, as `lstopo machine.xml` writes it. Usage error when missing or malformed.
   [[nodiscard]] static Result<Topology> from_xml(const std::string& path);
-  // Usage error when the description is not valid.
+  // Usage error when the description is not valid, or nobody of `families` (those built in) is of that name.
   [[nodiscard]] static Result<Topology> from_synthetic(const SyntheticMachine& machine);
+  [[nodiscard]] static Result<Topology> from_synthetic(const SyntheticMachine& machine,
+                                                       const UnitFamilies& families);
 
   // Derives the rest; `parts.cores` holds at least one PU.
   explicit Topology(TopologyParts parts);
@@ -101,18 +109,31 @@ class MILLRACE_EXPORT Topology {
   [[nodiscard]] const std::vector<Package>& packages() const { return packages_; }
   [[nodiscard]] const std::vector<NumaNode>& numa_nodes() const { return numa_nodes_; }
   // By level, then by lowest CPU. Always holds an L1 and an L2 that serve data for every PU: where the
-  // source reports none, a private one of typical size stands in (trust().caches_guessed).
+  // source reports none, one of typical size stands in, for the PUs that unit traits say it serves, or else
+  // those of a core (trust().caches_guessed).
   [[nodiscard]] const std::vector<Cache>& caches() const { return caches_; }
+  // The groups of PUs that form a domain of unit traits; ordered by lowest CPU, every PU in exactly one.
+  [[nodiscard]] const std::vector<CpuSet>& groups_of(SharingDomain domain) const {
+    return groups_[static_cast<std::size_t>(domain)];
+  }
   // The PUs that share integer execution units; on AMD family 15h each PU is a core of its own, whatever the
-  // kernel says. Ordered by lowest CPU, as are the FPU groups.
-  [[nodiscard]] const std::vector<CpuSet>& cores() const { return cores_; }
-  // The PUs that share floating-point units: a core, or a module of several cores.
-  [[nodiscard]] const std::vector<CpuSet>& fpu_groups() const { return fpu_groups_; }
+  // kernel says.
+  [[nodiscard]] const std::vector<CpuSet>& cores() const { return groups_of(traits_.integer.shared_by); }
+  // The PUs that share floating-point units: a core, half of a large one, or several cores.
+  [[nodiscard]] const std::vector<CpuSet>& fpu_groups() const { return groups_of(traits_.fp.shared_by); }
   // Slowest first; at least one.
   [[nodiscard]] const std::vector<CoreKind>& core_kinds() const { return core_kinds_; }
   [[nodiscard]] const std::string& architecture() const { return architecture_; }
-  [[nodiscard]] ProcessorFamily family() const { return family_; }
+  // Of the processor family, by which cores and FPU groups were made.
+  [[nodiscard]] const UnitTraits& traits() const { return traits_; }
   [[nodiscard]] const TopologyTrust& trust() const { return trust_; }
+
+  // The same machine with what a probe found.
+  [[nodiscard]] Topology with_measured(const MeasuredSharing& measured) const {
+    Topology topology = *this;
+    topology.trust_.measured = measured;
+    return topology;
+  }
 
   // The set that holds `cpu`; the empty set for a CPU that is not of this machine.
   [[nodiscard]] const CpuSet& core_of(int cpu) const;
@@ -131,11 +152,10 @@ class MILLRACE_EXPORT Topology {
   std::vector<Package> packages_;
   std::vector<NumaNode> numa_nodes_;
   std::vector<Cache> caches_;
-  std::vector<CpuSet> cores_;
-  std::vector<CpuSet> fpu_groups_;
+  std::array<std::vector<CpuSet>, all_sharing_domains.size()> groups_;
   std::vector<CoreKind> core_kinds_;
   std::string architecture_;
-  ProcessorFamily family_;
+  UnitTraits traits_;
   TopologyTrust trust_;
   CpuSet cpus_;
 };

@@ -1,8 +1,10 @@
 // Where a Topology comes from: hwloc, asked about this machine, a file or a description.
+#include "millrace/base/in_quotes.h"
 #include "millrace/base/system_reason.h"
 #include "millrace/machine/cpus/affinity_mask.h"
 #include "millrace/machine/processor/hypervisor.h"
 #include "millrace/machine/topology/topology.h"
+#include "millrace/machine/units/unit_families.h"
 
 #include <cerrno>
 #include <charconv>
@@ -140,16 +142,22 @@ std::vector<CoreKind> core_kinds_of(hwloc_topology_t topology) {
   return kinds;
 }
 
-TopologyParts parts_of(hwloc_topology_t topology, TopologySource source) {
+TopologyParts parts_of(hwloc_topology_t topology, TopologySource source, const UnitFamilies& families) {
   TopologyParts parts;
   const hwloc_obj_t machine = hwloc_get_root_obj(topology);
-  const std::string vendor = processor_info(topology, "CPUVendor");
-  const std::string model = processor_info(topology, "CPUModel");
+  std::string vendor = processor_info(topology, "CPUVendor");
+  std::string model = processor_info(topology, "CPUModel");
+  // Arm processors have numbers in place of names.
+  if (vendor.empty()) vendor = processor_info(topology, "CPUImplementer");
+  if (const std::string part = processor_info(topology, "CPUPart"); model.empty() && !part.empty())
+    model = "part " + part;
   const int family_number = number_in(processor_info(topology, "CPUFamilyNumber"));
 
   parts.source = source;
   parts.architecture = info_of(machine, "Architecture");
-  parts.family = identify_processor({parts.architecture, vendor, family_number, model});
+  if (utsname system{}; parts.architecture.empty() && source == TopologySource::live && uname(&system) == 0)
+    parts.architecture = system.machine;
+  parts.traits = families.identify({parts.architecture, vendor, family_number, model});
   parts.hypervisor =
       hypervisor_of_firmware(info_of(machine, "DMISysVendor"), info_of(machine, "DMIProductName"));
   for_each(topology, HWLOC_OBJ_PACKAGE, [&](hwloc_obj_t object) {
@@ -173,24 +181,25 @@ Result<Topology> Topology::live() {
     return failure(
         "cannot read this machine's topology: the kernel refuses sched_getaffinity: {}; allow that call",
         system_reason(errno));
+  const auto families = UnitFamilies::of_this_user();
+  if (!families) return std::unexpected(families.error());
   auto hwloc = make_empty();
   if (!hwloc) return std::unexpected(hwloc.error());
   const hwloc_topology_t topology = hwloc->get();
   if (hwloc_topology_load(topology) != 0)
     return failure("cannot read this machine's topology: {}", system_reason(errno));
   // hwloc lets the environment (HWLOC_XMLFILE, HWLOC_SYNTHETIC) put another machine in place of this one.
-  if (hwloc_topology_is_thissystem(topology) == 0) return Topology(parts_of(topology, TopologySource::xml));
+  if (hwloc_topology_is_thissystem(topology) == 0)
+    return Topology(parts_of(topology, TopologySource::xml, *families));
 
-  TopologyParts parts = parts_of(topology, TopologySource::live);
-  if (parts.architecture.empty()) {
-    utsname system{};
-    if (uname(&system) == 0) parts.architecture = system.machine;
-  }
+  TopologyParts parts = parts_of(topology, TopologySource::live, *families);
   if (std::string name = detect_hypervisor(); !name.empty()) parts.hypervisor = std::move(name);
   return Topology(std::move(parts));
 }
 
 Result<Topology> Topology::from_xml(const std::string& path) {
+  const auto families = UnitFamilies::of_this_user();
+  if (!families) return std::unexpected(families.error());
   auto hwloc = make_empty();
   if (!hwloc) return std::unexpected(hwloc.error());
   const hwloc_topology_t topology = hwloc->get();
@@ -201,10 +210,18 @@ Result<Topology> Topology::from_xml(const std::string& path) {
   }
   if (hwloc_topology_load(topology) != 0)
     return usage_error("{}: damaged hwloc XML file; write it again with `lstopo machine.xml`", path);
-  return Topology(parts_of(topology, TopologySource::xml));
+  return Topology(parts_of(topology, TopologySource::xml, *families));
 }
 
 Result<Topology> Topology::from_synthetic(const SyntheticMachine& machine) {
+  return from_synthetic(machine, UnitFamilies::built_in());
+}
+
+Result<Topology> Topology::from_synthetic(const SyntheticMachine& machine, const UnitFamilies& families) {
+  const UnitTraits* const traits = families.find(machine.family);
+  if (traits == nullptr)
+    return usage_error("no processor family {}; `millrace machine --families` lists them",
+                       in_quotes(machine.family));
   auto hwloc = make_empty();
   if (!hwloc) return std::unexpected(hwloc.error());
   const hwloc_topology_t topology = hwloc->get();
@@ -219,8 +236,8 @@ Result<Topology> Topology::from_synthetic(const SyntheticMachine& machine) {
       return usage_error("\"{}\" without CPU {} leaves no machine", machine.description,
                          machine.absent.to_string());
   }
-  TopologyParts parts = parts_of(topology, TopologySource::synthetic);
-  parts.family = machine.family;
+  TopologyParts parts = parts_of(topology, TopologySource::synthetic, families);
+  parts.traits = *traits;
   for (const CpuSet& kind : machine.core_kinds)
     parts.core_kinds.push_back({"", kind});
   return Topology(std::move(parts));

@@ -3,6 +3,7 @@
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/machine/topology/test_machines.h"
 #include "millrace/machine/topology/topology.h"
+#include "millrace/machine/units/unit_families.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -97,7 +98,7 @@ TEST(Topology, ExportedXmlReadsBackAsTheSameMachine) {
   const auto live = Topology::live();
   ASSERT_TRUE(live);
   expect_same_machine(*read, *live);
-  EXPECT_EQ(read->family(), live->family());
+  EXPECT_EQ(read->traits(), live->traits());
   EXPECT_EQ(read->trust().source, TopologySource::xml);
 }
 
@@ -124,7 +125,7 @@ TEST(Topology, RecognisesBulldozerInAFile) {
       Topology::from_xml(exported(folder, "pack:1 l3:1 l2:4 l1i:1 core:2 l1d:1 pu:1",
                                   {{"CPUVendor", "AuthenticAMD"}, {"CPUFamilyNumber", "21"}}));
   ASSERT_TRUE(topology) << topology.error().message;
-  EXPECT_EQ(topology->family(), ProcessorFamily::amd_family15h);
+  EXPECT_EQ(topology->traits().family, "amd-bulldozer");
   EXPECT_EQ(topology->fpu_groups(), bulldozer().fpu_groups());
   EXPECT_EQ(topology->cores(), bulldozer().cores());
   EXPECT_EQ(topology->caches(), bulldozer().caches());
@@ -135,7 +136,7 @@ TEST(Topology, RecognisesPower7InAFile) {
   const auto topology = Topology::from_xml(
       exported(folder, "pack:1 core:8 pu:4", {{"CPUModel", "POWER7 (architected), altivec supported"}}));
   ASSERT_TRUE(topology) << topology.error().message;
-  EXPECT_EQ(topology->family(), ProcessorFamily::power7);
+  EXPECT_EQ(topology->traits().family, "power7");
   EXPECT_THAT(topology->fpu_groups(), SizeIs(8));
 }
 
@@ -143,8 +144,7 @@ TEST(Topology, RecognisesPower7InAFile) {
 class BulldozerShape : public testing::TestWithParam<const char*> {};
 
 TEST_P(BulldozerShape, HasTwoCoresToAnFpu) {
-  const auto topology =
-      Topology::from_synthetic({.description = GetParam(), .family = ProcessorFamily::amd_family15h});
+  const auto topology = Topology::from_synthetic({.description = GetParam(), .family = "amd-bulldozer"});
   ASSERT_TRUE(topology) << topology.error().message;
   expect_consistent(*topology);
   EXPECT_THAT(topology->fpu_groups(), ElementsAre(CpuSet{0, 1}, CpuSet{2, 3}, CpuSet{4, 5}, CpuSet{6, 7}));
@@ -164,6 +164,70 @@ TEST(Topology, Power7SharesAnFpuAmongFourPus) {
   for (const CpuSet& group : topology.fpu_groups())
     EXPECT_EQ(group.count(), 4);
   EXPECT_EQ(topology.fpu_groups(), topology.cores());
+}
+
+TEST(Topology, Power10OfSmt8HasTwoGroupsOfUnitsInWhatTheKernelCallsACore) {
+  const auto topology =
+      Topology::from_synthetic({.description = "pack:1 core:2 l2:1 l1d:2 pu:4", .family = "power9-10"});
+  ASSERT_TRUE(topology) << topology.error().message;
+  expect_consistent(*topology);
+  EXPECT_EQ(topology->groups_of(SharingDomain::core),
+            (std::vector{CpuSet::range(0, 7), CpuSet::range(8, 15)}));
+  EXPECT_THAT(topology->fpu_groups(), ElementsAre(CpuSet::range(0, 3), CpuSet::range(4, 7),
+                                                  CpuSet::range(8, 11), CpuSet::range(12, 15)));
+}
+
+TEST(Topology, CortexA510SharesAnFpuWithTheOtherOfItsComplexAndOtherCoresWithNobody) {
+  // Two complexes of small cores, and two large cores with an L2 each.
+  TopologyParts parts;
+  for (int cpu = 0; cpu < 6; ++cpu)
+    parts.cores.push_back({cpu});
+  for (const CpuSet& cpus : {CpuSet{0, 1}, CpuSet{2, 3}, CpuSet{4}, CpuSet{5}})
+    parts.caches.push_back({2, CacheType::unified, 1 << 19, 64, cpus});
+  parts.traits = UnitFamilies::built_in().identify({"aarch64", "0x41", -1, "part 0xd46"});
+  const Topology topology(parts);
+  expect_consistent(topology);
+  EXPECT_EQ(topology.traits().family, "cortex-a510");
+  EXPECT_THAT(topology.cores(), SizeIs(6));
+  EXPECT_THAT(topology.fpu_groups(), ElementsAre(CpuSet{0, 1}, CpuSet{2, 3}, CpuSet{4}, CpuSet{5}));
+}
+
+// What every machine of the tests says of every domain: each PU in one group, wider domains in wider groups.
+TEST(Topology, HasEveryPuInOneGroupOfEveryDomain) {
+  for (const Topology& topology :
+       {bulldozer(), power7(), two_sockets_smt(), hybrid(), single_pu(), two_pus()})
+    for (const SharingDomain domain : all_sharing_domains) {
+      CpuSet seen;
+      for (const CpuSet& group : topology.groups_of(domain)) {
+        EXPECT_FALSE(seen.intersects(group)) << name_of(domain);
+        seen |= group;
+      }
+      EXPECT_EQ(seen, topology.cpus()) << name_of(domain);
+    }
+}
+
+TEST(Topology, StandsInForAnL2OfTheModuleWhereNobodyReportsOne) {
+  const auto topology =
+      Topology::from_synthetic({.description = "pack:1 core:4 pu:2", .family = "amd-bulldozer"});
+  ASSERT_TRUE(topology);
+  EXPECT_EQ(topology->data_cache_of(0, 1)->cpus, CpuSet{0});
+  EXPECT_EQ(topology->data_cache_of(0, 2)->cpus, (CpuSet{0, 1}));
+}
+
+TEST(Topology, OfEveryFamilyHasATypicalMachine) {
+  for (const UnitTraits& traits : UnitFamilies::built_in().all()) {
+    const auto topology = Topology::from_synthetic({.description = traits.typical, .family = traits.family});
+    ASSERT_TRUE(topology) << topology.error().message;
+    expect_consistent(*topology);
+    EXPECT_EQ(topology->traits(), traits);
+  }
+}
+
+TEST(Topology, OfAFamilyThatNobodyKnowsIsAUsageErrorThatQuotesIt) {
+  const auto topology = Topology::from_synthetic({.description = "core:2 pu:1", .family = "vax"});
+  ASSERT_FALSE(topology);
+  EXPECT_EQ(topology.error().kind, ErrorKind::usage);
+  EXPECT_THAT(topology.error().message, HasSubstr("'vax'"));
 }
 
 TEST(Topology, TwoSocketsAreFarApart) {
@@ -204,7 +268,7 @@ TopologyParts virtual_machine(std::vector<CpuSet> cores) {
   TopologyParts parts;
   parts.cores = std::move(cores);
   parts.architecture = "x86_64";
-  parts.family = ProcessorFamily::x86;
+  parts.traits = *UnitFamilies::built_in().find("x86");
   parts.hypervisor = "KVM";
   return parts;
 }

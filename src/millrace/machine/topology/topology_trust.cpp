@@ -6,6 +6,12 @@ namespace millrace::machine {
 
 std::vector<std::string> TopologyTrust::sentences() const {
   std::vector<std::string> said;
+  if (measured && measured->probes == 0)
+    said.emplace_back("Measured: which PUs share execution units is unclear.");
+  else if (measured)
+    said.push_back(fmt::format("Measured, stable for {} probe{}: PUs share execution units {}.",
+                               measured->probes, measured->probes == 1 ? "" : "s",
+                               measured->agrees ? "as reported" : "otherwise than reported"));
   if (source == TopologySource::xml)
     said.emplace_back("The topology was read from a file, not from this machine.");
   if (source == TopologySource::synthetic) said.emplace_back("The topology is made up from a description.");

@@ -88,7 +88,7 @@ std::vector<Plan> candidate_plans(const machine::Topology& topology, const CpuSe
     if (cache != nullptr && std::ranges::find(llcs, cache->cpus) == llcs.end()) llcs.push_back(cache->cpus);
   }
   const bool several_llcs = parts(llcs) > 1;
-  const bool shared_cores = parts(topology.cores()) < allowed.count();
+  const bool shared_cores = parts(topology.fpu_groups()) < allowed.count();
   if (several_llcs || shared_cores) plans.push_back({.masks = MaskPolicy::spread});
   if (several_llcs) plans.push_back({.masks = MaskPolicy::llc});
   if (several_llcs || shared_cores) plans.push_back({.masks = MaskPolicy::compact});

@@ -10,19 +10,38 @@ namespace {
 
 using machine::CpuSet;
 
-// What is allowed of each core, in the order in which cores are taken: fast kinds first, then by number.
+// What is allowed of each core, fast kinds first, then FPU group by FPU group.
 std::vector<CpuSet> allowed_cores(const Surroundings& surroundings) {
   const machine::Topology& topology = *surroundings.topology;
   // The fastest kind in front, each in the order of the topology.
   std::map<int, std::vector<CpuSet>, std::greater<>> of_kind;
-  for (const CpuSet& core : topology.cores()) {
-    const CpuSet usable = core & surroundings.allowed;
-    if (!usable.empty()) of_kind[topology.core_kind_of(usable.lowest())].push_back(usable);
-  }
+  for (const CpuSet& group : topology.fpu_groups())
+    for (const CpuSet& core : topology.cores()) {
+      const CpuSet usable = core & surroundings.allowed;
+      if (!usable.empty() && group.contains(usable.lowest()))
+        of_kind[topology.core_kind_of(usable.lowest())].push_back(usable);
+    }
   std::vector<CpuSet> cores;
   for (const auto& [kind, usable] : of_kind)
     cores.insert(cores.end(), usable.begin(), usable.end());
   return cores;
+}
+
+// The cores in the order in which threads take them: one of each FPU group before any second one, as two
+// cores of one group (Bulldozer's modules) are the worse place for floating-point work.
+std::vector<CpuSet> group_by_group(const machine::Topology& topology, const std::vector<CpuSet>& cores) {
+  std::map<std::pair<int, int>, int> seen;  // how many cores of a group, by kind and the group's lowest PU
+  std::vector<std::pair<std::pair<int, int>, CpuSet>> ranked;
+  for (const CpuSet& core : cores) {
+    const int kind = topology.core_kind_of(core.lowest());
+    const int rank = seen[{kind, topology.fpu_group_of(core.lowest()).lowest()}]++;
+    ranked.push_back({{-kind, rank}, core});
+  }
+  std::ranges::stable_sort(ranked, {}, &std::pair<std::pair<int, int>, CpuSet>::first);
+  std::vector<CpuSet> order;
+  for (auto& [rank, core] : ranked)
+    order.push_back(std::move(core));
+  return order;
 }
 
 // What is allowed of each last-level cache, in the order of the cores.
@@ -46,7 +65,8 @@ double load_of(const Surroundings& surroundings, const CpuSet& core) {
 
 struct Places {
   CpuSet allowed;
-  std::vector<CpuSet> cores;
+  std::vector<CpuSet> neighbours;  // cores, those of one FPU group one after the other
+  std::vector<CpuSet> cores;       // in the order in which threads take them
   std::vector<CpuSet> llcs;
 };
 
@@ -69,11 +89,19 @@ std::vector<CpuSet> one_to_one(const Places& places, std::size_t count) {
 CpuSet place_for_main(const Surroundings& surroundings, const Places& places,
                       const std::vector<CpuSet>& taken) {
   if (taken.size() > places.cores.size()) return {};
+  const auto is_free = [&](const CpuSet& cpus) {
+    return std::ranges::none_of(taken, [&](const CpuSet& mask) { return mask.intersects(cpus); });
+  };
   std::vector<CpuSet> free;
-  for (const CpuSet& core : places.cores)
-    if (std::ranges::none_of(taken, [&](const CpuSet& mask) { return mask.intersects(core); }))
-      free.push_back(core);
-  const std::vector<CpuSet>& choice = free.empty() ? places.cores : free;
+  std::vector<CpuSet> with_free_units;
+  for (const CpuSet& core : places.cores) {
+    if (!is_free(core)) continue;
+    free.push_back(core);
+    if (is_free(surroundings.topology->fpu_group_of(core.lowest()))) with_free_units.push_back(core);
+  }
+  const std::vector<CpuSet>& choice = !with_free_units.empty() ? with_free_units
+                                      : free.empty()           ? places.cores
+                                                               : free;
   return std::ranges::min_element(choice, {}, [&](const CpuSet& core) { return load_of(surroundings, core); })
       ->first(1);
 }
@@ -105,7 +133,7 @@ std::vector<CpuSet> spread(const Places& places, std::size_t count) {
 std::vector<CpuSet> compact(const Places& places, std::size_t count) {
   CpuSet together;
   for (const CpuSet& llc : places.llcs)
-    for (const CpuSet& core : places.cores)
+    for (const CpuSet& core : places.neighbours)
       if (llc.contains_all(core) && static_cast<std::size_t>(together.count()) < count) together |= core;
   return std::vector(count, together);
 }
@@ -136,8 +164,9 @@ std::vector<CpuSet> masks_of(MaskPolicy policy, const Surroundings& surroundings
   if (policy == MaskPolicy::none) return std::vector<CpuSet>(threads.size());
   if (policy == MaskPolicy::units) return by_unit(surroundings, threads);
   Places places;
-  places.cores = allowed_cores(surroundings);
-  if (places.cores.empty()) return std::vector<CpuSet>(threads.size());
+  places.neighbours = allowed_cores(surroundings);
+  if (places.neighbours.empty()) return std::vector<CpuSet>(threads.size());
+  places.cores = group_by_group(*surroundings.topology, places.neighbours);
   for (const CpuSet& core : places.cores)
     places.allowed |= core;
   places.llcs = allowed_llcs(surroundings, places.cores);

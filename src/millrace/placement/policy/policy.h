@@ -73,7 +73,8 @@ class Policy {
 };
 
 // The masks of the built-in policies; empty sets mean `allowed`. CPUs are taken core by core, fast kinds of
-// core first, one PU of each core before any second one.
+// core first, one PU of each core before any second one, and one core of each FPU group before any second
+// one: four threads on a Bulldozer of four modules have a module each.
 //   none               every thread everywhere
 //   one-to-one         threads other than main one to a PU while there are cores for all; else, while there
 //                      are PUs for all, one to a core's PUs; beyond that wider: one LLC each, in turn.

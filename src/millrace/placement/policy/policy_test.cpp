@@ -19,14 +19,11 @@ using testing::ElementsAre;
 
 // The machine of the paper on binding at birth: four cores, no hyper-threads.
 Topology quad_core() {
-  return Topology::from_synthetic(
-             {.description = "pack:1 l2:2 core:2 l1d:1 pu:1", .family = machine::ProcessorFamily::x86})
-      .value();
+  return Topology::from_synthetic({.description = "pack:1 l2:2 core:2 l1d:1 pu:1", .family = "x86"}).value();
 }
 
 Topology smt_quad() {
-  return Topology::from_synthetic(
-             {.description = "pack:1 l3:1 core:4 l2:1 l1d:1 pu:2", .family = machine::ProcessorFamily::x86})
+  return Topology::from_synthetic({.description = "pack:1 l3:1 core:4 l2:1 l1d:1 pu:2", .family = "x86"})
       .value();
 }
 
@@ -126,6 +123,75 @@ TEST(OneToOne, FillsFastCoresFirst) {
   const Surroundings surroundings{.topology = &topology, .allowed = topology.cpus(), .load = {}};
   EXPECT_THAT(others_of(masks_of(MaskPolicy::one_to_one, surroundings, threads_with(4))),
               ElementsAre(CpuSet{0}, CpuSet{2}, CpuSet{4}, CpuSet{6}));
+}
+
+// The paper's figures 1 and 2: as many threads as groups of PUs that share floating-point units.
+struct Grouped {
+  const char* name;
+  const char* description;
+  const char* family;
+  int groups;
+};
+
+class OnSharedUnits : public testing::TestWithParam<std::tuple<Grouped, MaskPolicy>> {};
+
+TEST_P(OnSharedUnits, ThreadsHaveAnFpuGroupEachWhileThereAreEnough) {
+  const auto& [machine, policy] = GetParam();
+  const auto topology =
+      Topology::from_synthetic({.description = machine.description, .family = machine.family});
+  ASSERT_TRUE(topology) << topology.error().message;
+  ASSERT_EQ(topology->fpu_groups().size(), static_cast<std::size_t>(machine.groups));
+  const Surroundings surroundings{.topology = &*topology, .allowed = topology->cpus(), .load = {}};
+  // `spread` counts main among the threads.
+  const int most = policy == MaskPolicy::spread ? machine.groups - 1 : machine.groups;
+  for (int threads = 1; threads <= most; ++threads) {
+    std::set<int> groups;
+    for (const CpuSet& mask : others_of(masks_of(policy, surroundings, threads_with(threads)))) {
+      const CpuSet& group = topology->fpu_group_of(mask.lowest());
+      EXPECT_TRUE(group.contains_all(mask)) << mask.to_string();
+      groups.insert(group.lowest());
+    }
+    EXPECT_EQ(groups.size(), static_cast<std::size_t>(threads));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Machines, OnSharedUnits,
+    testing::Combine(
+        testing::Values(Grouped{"bulldozer", "pack:1 l3:1 l2:4 l1i:1 core:2 l1d:1 pu:1", "amd-bulldozer", 4},
+                        Grouped{"bulldozer_as_the_kernel_shows_it", "pack:1 l3:1 l2:4 core:1 pu:2",
+                                "amd-bulldozer", 4},
+                        Grouped{"power7_smt2", "pack:1 l3:1 core:8 l2:1 l1d:1 pu:2", "power7", 8},
+                        Grouped{"power7_smt4", "pack:1 l3:1 core:8 l2:1 l1d:1 pu:4", "power7", 8},
+                        Grouped{"power10_smt8", "pack:1 l3:1 core:2 l2:1 l1d:2 pu:4", "power9-10", 4},
+                        Grouped{"a510_pairs", "pack:1 l3:1 l2:4 core:2 l1d:1 pu:1", "cortex-a510", 4}),
+        testing::Values(MaskPolicy::one_to_one, MaskPolicy::main_least_loaded, MaskPolicy::spread)),
+    [](const auto& test) {
+      std::string name =
+          std::string(std::get<0>(test.param).name) + "_" + std::string(name_of(std::get<1>(test.param)));
+      std::ranges::replace(name, '-', '_');
+      return name;
+    });
+
+TEST(OneToOne, TakesSecondCoresOfModulesOnlyWhenTheFirstOnesAreTaken) {
+  const Topology topology = machine::bulldozer();
+  const Surroundings surroundings{.topology = &topology, .allowed = topology.cpus(), .load = {}};
+  EXPECT_THAT(others_of(masks_of(MaskPolicy::one_to_one, surroundings, threads_with(6))),
+              ElementsAre(CpuSet{0}, CpuSet{2}, CpuSet{4}, CpuSet{6}, CpuSet{1}, CpuSet{3}));
+}
+
+TEST(Compact, FillsModulesOneAfterTheOther) {
+  const Topology topology = machine::bulldozer();
+  const Surroundings surroundings{.topology = &topology, .allowed = topology.cpus(), .load = {}};
+  EXPECT_THAT(masks_of(MaskPolicy::compact, surroundings, threads_with(3)), Each(CpuSet::range(0, 3)));
+}
+
+TEST(MainLeastLoaded, PutsMainWhereNobodyElseUsesTheFloatingPointUnits) {
+  const Topology topology = machine::bulldozer();
+  // The second PUs of the modules of the others are idle, the fourth module is busy.
+  const Surroundings surroundings{
+      .topology = &topology, .allowed = topology.cpus(), .load = {0, 0, 0, 0, 0, 0, 0.5, 0.6}};
+  EXPECT_EQ(masks_of(MaskPolicy::main_least_loaded, surroundings, threads_with(3)).front(), CpuSet{6});
 }
 
 class MainLeastLoaded : public testing::TestWithParam<int> {};

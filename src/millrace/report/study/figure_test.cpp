@@ -150,8 +150,8 @@ TEST(Places, go_by_size) {
 
 TEST(StudyMachineTest, counts_cores_and_knows_modules) {
   machine::MachineReport bulldozer{
-      .topology = machine::Topology::from_synthetic({.description = "pack:1 l3:1 l2:4 core:1 pu:2",
-                                                     .family = machine::ProcessorFamily::amd_family15h})
+      .topology = machine::Topology::from_synthetic(
+                      {.description = "pack:1 l3:1 l2:4 core:1 pu:2", .family = "amd-bulldozer"})
                       .value()};
   bulldozer.usable.cpus = bulldozer.topology.cpus();
   bulldozer.usable.worker_limit = 8;

@@ -1,0 +1,21 @@
+// `millrace machine --probe`: what PUs share in truth.
+#pragma once
+
+#include "millrace/base/result.h"
+
+#include <optional>
+#include <string>
+
+namespace millrace::cli {
+
+struct ProbeOptions {
+  std::string cpus;  // a list; "": all that can be used
+  bool watch = false;
+  double every_s = 1;
+  std::optional<int> times;
+  bool json = false;
+};
+
+[[nodiscard]] Status probe_machine(const ProbeOptions& options);
+
+}  // namespace millrace::cli
