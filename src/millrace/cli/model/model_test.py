@@ -133,7 +133,7 @@ class Model(unittest.TestCase):
             self.assertAlmostEqual(rules["workover"]["mean_speed"], 1)
             # One in three placements puts like beside like.
             expected = (rules["stacked"]["mean_speed"] + 2) / 3
-            self.assertAlmostEqual(rules["kernel"]["mean_speed"], expected, delta=0.03)
+            self.assertAlmostEqual(rules["none"]["mean_speed"], expected, delta=0.03)
             self.assertIn(b"core 1", simulated(file).stdout)
             file.write_text("machine = {pus = 0}")
             done = simulated(file)

@@ -33,7 +33,9 @@ Status simulate_placement(const PlacementOptions& options) {
     return usage_error("give a .toml file with a machine and its threads, or --paper");
   const auto text = read_text_file(options.file);
   if (!text) return std::unexpected(text.error());
-  const auto placed = model::parse_placement_toml(*text, options.file);
+  const auto families = machine::UnitFamilies::of_this_user();
+  if (!families) return std::unexpected(families.error());
+  const auto placed = model::parse_placement_toml(*text, options.file, *families);
   if (!placed) return std::unexpected(placed.error());
   const auto outcomes = model::compare_rules(placed->machine, placed->threads, options.comparison);
   if (!outcomes) return std::unexpected(outcomes.error());

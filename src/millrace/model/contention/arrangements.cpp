@@ -1,5 +1,7 @@
 #include "millrace/model/contention/arrangements.h"
 
+#include "millrace/model/contention/matching.h"
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -73,10 +75,130 @@ PuOfThread one_by_one(const SharedMachine& machine, std::span<const ContendingTh
   return placement;
 }
 
+// Whether threads may be put into pairs: the narrowest level is of groups of two that hold every PU.
+bool has_pairs(const SharedMachine& machine, std::size_t threads) {
+  if (machine.levels.empty() || threads > static_cast<std::size_t>(machine.pus)) return false;
+  const auto& groups = machine.levels.front().groups;
+  return 2 * groups.size() == static_cast<std::size_t>(machine.pus) &&
+         std::ranges::all_of(groups, [](const auto& group) { return group.size() == 2; });
+}
+
+// The cheapest pairs, one after the other where they cost least.
+PuOfThread in_pairs(const SharedMachine& machine, std::span<const ContendingThread> threads,
+                    PlacementScore& score) {
+  const auto& groups = machine.levels.front().groups;
+  // A machine that is such a pair of PUs and nothing else.
+  const SharedMachine couple{.pus = 2,
+                             .levels = {{.name = "pair",
+                                         .groups = {{0, 1}},
+                                         .contention = machine.levels.front().contention,
+                                         .growth = machine.levels.front().growth}}};
+  PlacementScore of_couple(couple, threads);
+  PuOfThread placement(threads.size(), -1);
+  const auto cost = [&](std::size_t i, std::size_t j) {
+    // Those beyond the threads are idle.
+    if (i >= threads.size() || j >= threads.size()) return 0.0;
+    placement[i] = 0;
+    placement[j] = 1;
+    const double worth = of_couple(placement);
+    placement[i] = placement[j] = -1;
+    return -worth;
+  };
+  std::vector<bool> taken(groups.size());
+  for (const auto& [first, second] : cheapest_pairs(2 * groups.size(), cost)) {
+    std::size_t best = groups.size();
+    double best_score = 0;
+    const auto put = [&](std::size_t group) {
+      if (first < threads.size()) placement[first] = groups[group][0];
+      if (second < threads.size()) placement[second] = groups[group][1];
+    };
+    if (first >= threads.size() && second >= threads.size()) continue;
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+      if (taken[group]) continue;
+      put(group);
+      if (const double now = score(placement); best == groups.size() || now > best_score) {
+        best = group;
+        best_score = now;
+      }
+    }
+    put(best);
+    taken[best] = true;
+  }
+  return placement;
+}
+
+// Everybody's groups on every level, and whether groups of a level are all alike.
+struct Structure {
+  std::vector<std::vector<int>> group_of;  // of each level: by PU; -1: of none
+  bool alike = true;
+
+  Structure(const SharedMachine& machine, bool nodes_differ) {
+    for (const SharingLevel& level : machine.levels)
+      add(machine.pus, level.groups);
+    if (machine.far_handover > 1) add(machine.pus, machine.caches);
+    if (machine.remote_memory > 1) add(machine.pus, machine.nodes);
+    if (nodes_differ) alike = false;
+  }
+
+  void add(int pus, const std::vector<std::vector<int>>& groups) {
+    if (groups.empty()) return;
+    std::vector<int>& of = group_of.emplace_back(static_cast<std::size_t>(pus), -1);
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      alike = alike && groups[g].size() == groups.front().size();
+      for (const int pu : groups[g])
+        of[static_cast<std::size_t>(pu)] = static_cast<int>(g);
+    }
+    alike = alike && std::ranges::find(of, -1) == of.end();
+  }
+
+  // Whether two free PUs are as good as each other.
+  [[nodiscard]] bool as_good(int a, int b, const std::vector<bool>& taken) const {
+    const auto in_same = [&](const std::vector<int>& of) {
+      const int group = of[static_cast<std::size_t>(a)];
+      return group >= 0 && group == of[static_cast<std::size_t>(b)];
+    };
+    const auto is_empty = [&](const std::vector<int>& of, int pu) {
+      for (std::size_t other = 0; other < of.size(); ++other)
+        if (taken[other] && of[other] == of[static_cast<std::size_t>(pu)]) return false;
+      return true;
+    };
+    return std::ranges::all_of(group_of, [&](const std::vector<int>& of) {
+      return in_same(of) || (alike && is_empty(of, a) && is_empty(of, b));
+    });
+  }
+};
+
 }  // namespace
 
 PuOfThread shuffled(const SharedMachine& machine, std::span<const ContendingThread> threads, Random& random) {
   return places(machine, threads.size(), random);
+}
+
+PuOfThread pinned(const SharedMachine& machine, std::span<const ContendingThread> threads, Random& random) {
+  std::vector<int> order;
+  std::vector<bool> taken(static_cast<std::size_t>(machine.pus));
+  const auto take = [&](int pu) {
+    if (!taken[static_cast<std::size_t>(pu)]) order.push_back(pu);
+    taken[static_cast<std::size_t>(pu)] = true;
+  };
+  if (!machine.levels.empty()) {
+    const auto& groups = machine.levels.front().groups;
+    std::size_t widest = 0;
+    for (const auto& group : groups)
+      widest = std::max(widest, group.size());
+    for (std::size_t rank = 0; rank < widest; ++rank)
+      for (const auto& group : groups)
+        if (rank < group.size()) take(group[rank]);
+  }
+  for (int pu = 0; pu < machine.pus; ++pu)
+    take(pu);
+  std::vector<std::size_t> births(threads.size());
+  std::iota(births.begin(), births.end(), 0);
+  shuffle(births, random);
+  PuOfThread placement(threads.size());
+  for (std::size_t i = 0; i < births.size(); ++i)
+    placement[births[i]] = order[i % order.size()];
+  return placement;
 }
 
 PuOfThread stacked(const SharedMachine& machine, std::span<const ContendingThread> threads) {
@@ -128,11 +250,10 @@ PuOfThread by_workover(const SharedMachine& machine, std::span<const ContendingT
   return placement;
 }
 
-PuOfThread arranged(const SharedMachine& machine, std::span<const ContendingThread> threads,
-                    const std::optional<PuOfThread>& start) {
+namespace {
+
+PuOfThread improved(const SharedMachine& machine, PlacementScore& score, PuOfThread placement) {
   constexpr double worth_a_step = 1e-9;  // less is rounding
-  PlacementScore score(machine, threads);
-  PuOfThread placement = start ? *start : one_by_one(machine, threads, score);
   std::vector<int> count(static_cast<std::size_t>(machine.pus));
   for (const int pu : placement)
     ++count[static_cast<std::size_t>(pu)];
@@ -160,29 +281,67 @@ PuOfThread arranged(const SharedMachine& machine, std::span<const ContendingThre
     std::swap(placement[a], placement[b]);
     return false;
   };
-  for (bool improved = true; improved;) {
-    improved = false;
+  const auto exchange_groups = [&](const std::vector<int>& a, const std::vector<int>& b) {
+    const PuOfThread before = placement;
+    for (int& pu : placement)
+      if (const auto in_a = std::ranges::find(a, pu); in_a != a.end())
+        pu = b[static_cast<std::size_t>(in_a - a.begin())];
+      else if (const auto in_b = std::ranges::find(b, pu); in_b != b.end())
+        pu = a[static_cast<std::size_t>(in_b - b.begin())];
+    if (gains()) {
+      for (std::size_t i = 0; i < a.size(); ++i)
+        std::swap(count[static_cast<std::size_t>(a[i])], count[static_cast<std::size_t>(b[i])]);
+      return true;
+    }
+    placement = before;
+    return false;
+  };
+  // Exchanging whole groups changes something only where there are wider ones too.
+  const bool wider = machine.levels.size() > 1 || machine.remote_memory > 1 || machine.far_handover > 1;
+  for (bool better = true; better;) {
+    better = false;
     for (std::size_t i = 0; i < placement.size(); ++i) {
       for (int pu = 0; pu < machine.pus; ++pu)
         // To a PU with fewer threads, counted without this one: never two on one PU beside an idle one.
         if (count[static_cast<std::size_t>(pu)] < count[static_cast<std::size_t>(placement[i])])
-          improved |= move(i, pu);
+          better |= move(i, pu);
       for (std::size_t j = i + 1; j < placement.size(); ++j)
-        if (placement[i] != placement[j]) improved |= exchange(i, j);
+        if (placement[i] != placement[j]) better |= exchange(i, j);
     }
+    if (!wider || machine.levels.empty()) continue;
+    const auto& groups = machine.levels.front().groups;
+    for (std::size_t a = 0; a < groups.size(); ++a)
+      for (std::size_t b = a + 1; b < groups.size(); ++b)
+        if (groups[a].size() == groups[b].size()) better |= exchange_groups(groups[a], groups[b]);
   }
   return placement;
 }
 
+}  // namespace
+
+PuOfThread arranged(const SharedMachine& machine, std::span<const ContendingThread> threads,
+                    const std::optional<PuOfThread>& start) {
+  PlacementScore score(machine, threads);
+  if (start) return improved(machine, score, *start);
+  PuOfThread placement = improved(machine, score, one_by_one(machine, threads, score));
+  if (!has_pairs(machine, threads.size())) return placement;
+  PuOfThread other = improved(machine, score, in_pairs(machine, threads, score));
+  return score(other) > score(placement) ? other : placement;
+}
+
 std::optional<PuOfThread> best_of_all(const SharedMachine& machine,
                                       std::span<const ContendingThread> threads) {
-  constexpr double most = 50e6;
+  constexpr double most = 2e6;
+  constexpr std::size_t few = 8;
   const auto pus = static_cast<std::size_t>(machine.pus);
   if (threads.size() > pus) return std::nullopt;
   double placements = 1;
   for (std::size_t i = 0; i < threads.size(); ++i)
     placements *= static_cast<double>(pus - i);
-  if (placements > most) return std::nullopt;
+  const bool nodes_differ =
+      std::ranges::any_of(threads, [](const ContendingThread& thread) { return !thread.pages.empty(); });
+  const Structure structure(machine, nodes_differ && machine.remote_memory > 1);
+  if (placements > most && (threads.size() > few || !structure.alike)) return std::nullopt;
 
   PlacementScore score(machine, threads);
   PuOfThread placement(threads.size(), -1);
@@ -199,6 +358,11 @@ std::optional<PuOfThread> best_of_all(const SharedMachine& machine,
     }
     for (std::size_t pu = 0; pu < pus; ++pu) {
       if (taken[pu]) continue;
+      bool as_before = false;
+      for (std::size_t before = 0; before < pu && !as_before; ++before)
+        as_before =
+            !taken[before] && structure.as_good(static_cast<int>(before), static_cast<int>(pu), taken);
+      if (as_before) continue;
       taken[pu] = true;
       placement[thread] = static_cast<int>(pu);
       self(self, thread + 1);

@@ -3,33 +3,75 @@
 #include "millrace/base/in_quotes.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 namespace millrace::model {
 namespace {
 
-// How much longer `thread` takes beside one that computes as `other` does all the time, less 1.
-double disturbance(const ContentionMatrix& contention, const Demand& thread, const Demand& other) {
+constexpr std::array in_caches{SharedUnit::l1, SharedUnit::l2, SharedUnit::llc};
+
+// How much longer `thread` takes beside one that computes as `other` does all the time, less 1: for one of
+// its units.
+double disturbance_of(const ContentionMatrix& contention, const Demand& thread, const Demand& other,
+                      SharedUnit unit) {
   double sum = 0;
-  for (const SharedUnit unit : all_shared_units)
-    for (const SharedUnit beside : all_shared_units)
-      sum += thread[unit] * (contention.of(unit, beside) - 1) * other[beside];
+  for (const SharedUnit beside : all_shared_units)
+    sum += thread[unit] * (contention.of(unit, beside) - 1) * other[beside];
   return sum;
+}
+
+std::vector<int> groups_by_pu(int pus, const std::vector<std::vector<int>>& groups) {
+  std::vector<int> of(static_cast<std::size_t>(pus), -1);
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    for (const int pu : groups[g])
+      of[static_cast<std::size_t>(pu)] = static_cast<int>(g);
+  return of;
 }
 
 }  // namespace
 
+double disturbance(const ContentionMatrix& contention, const Demand& thread, const Demand& other) {
+  double sum = 0;
+  for (const SharedUnit unit : all_shared_units)
+    sum += disturbance_of(contention, thread, other, unit);
+  return sum;
+}
+
+double in_memory(const Demand& demand) {
+  return demand[SharedUnit::l1] + demand[SharedUnit::l2] + demand[SharedUnit::llc] + demand[SharedUnit::dram];
+}
+
 PlacementScore::PlacementScore(const SharedMachine& machine, std::span<const ContendingThread> threads)
-    : machine_(machine), threads_(threads), by_pu_(threads.size()), present_(threads.size()),
+    : machine_(machine), threads_(threads), node_of_(groups_by_pu(machine.pus, machine.nodes)),
+      cache_of_(groups_by_pu(machine.pus, machine.caches)), by_pu_(threads.size()), present_(threads.size()),
       slowdowns_(threads.size()) {
   for (const SharingLevel& level : machine.levels) {
     std::vector<double>& disturbances = disturbances_.emplace_back();
+    std::vector<double>& caches = in_caches_.emplace_back();
     disturbances.reserve(threads.size() * threads.size());
+    caches.reserve(threads.size() * threads.size());
     for (const ContendingThread& thread : threads)
-      for (const ContendingThread& other : threads)
-        disturbances.push_back(disturbance(level.contention, thread.demand, other.demand));
+      for (const ContendingThread& other : threads) {
+        double sum = 0;
+        double cached = 0;
+        for (const SharedUnit unit : all_shared_units) {
+          const double of_unit = disturbance_of(level.contention, thread.demand, other.demand, unit);
+          sum += of_unit;
+          if (std::ranges::find(in_caches, unit) != in_caches.end()) cached += of_unit;
+        }
+        disturbances.push_back(sum);
+        caches.push_back(cached);
+      }
   }
+  std::map<int, std::vector<int>> together;
+  for (std::size_t i = 0; i < threads.size(); ++i)
+    if (threads[i].data >= 0 && threads[i].overlap > 0)
+      together[threads[i].data].push_back(static_cast<int>(i));
+  for (auto& [data, of] : together)
+    if (of.size() > 1) together_.push_back(std::move(of));
 }
 
 std::span<const int> PlacementScore::threads_on(int pu) const {
@@ -66,23 +108,79 @@ std::span<const double> PlacementScore::slowdowns(const PuOfThread& placement) {
     slowdowns_[i] = placement[i] < 0 ? 1 : std::max(1.0, asked_[static_cast<std::size_t>(placement[i])]);
     present_[i] = threads_[i].busy / slowdowns_[i];
   }
-  for (std::size_t l = 0; l < machine_.levels.size(); ++l) {
-    for (const auto& group : machine_.levels[l].groups) {
+  for (std::size_t level = 0; level < machine_.levels.size(); ++level)
+    slow_down_on(level);
+  slow_down_by_distance(placement);
+  return slowdowns_;
+}
+
+void PlacementScore::slow_down_on(std::size_t level) {
+  const bool by_speed = machine_.levels[level].growth == Growth::speed;
+  for (const auto& group : machine_.levels[level].groups)
+    for (const int pu : group)
+      for (const int thread : threads_on(pu)) {
+        const auto i = static_cast<std::size_t>(thread);
+        const double* const of = &disturbances_[level][i * threads_.size()];
+        double more = 0;
+        double turns = 1;  // the time that it would take if all of the group took turns
+        for (const int other : group) {
+          if (other == pu) continue;  // those on one PU take turns
+          for (const int j : threads_on(other)) {
+            const double present = present_[static_cast<std::size_t>(j)];
+            more += by_speed ? present * of[j] / (1 + of[j]) : present * of[j];
+            turns += present;
+          }
+        }
+        slowdowns_[i] *= by_speed ? 1 / std::max(1 - more, 1 / turns) : 1 + more;
+      }
+}
+
+void PlacementScore::slow_down_by_distance(const PuOfThread& placement) {
+  const auto group_of = [&](const std::vector<int>& groups, std::size_t thread) {
+    return placement[thread] < 0 ? -1 : groups[static_cast<std::size_t>(placement[thread])];
+  };
+  if (machine_.remote_memory > 1)
+    for (std::size_t i = 0; i < placement.size(); ++i) {
+      const int node = group_of(node_of_, i);
+      if (node < 0 || threads_[i].pages.empty()) continue;
+      const double near = static_cast<std::size_t>(node) < threads_[i].pages.size()
+                              ? threads_[i].pages[static_cast<std::size_t>(node)]
+                              : 0;
+      slowdowns_[i] *= 1 + in_memory(threads_[i].demand) * (1 - near) * (machine_.remote_memory - 1);
+    }
+  if (machine_.far_handover > 1)
+    for (const std::vector<int>& together : together_)
+      for (const int thread : together) {
+        const auto i = static_cast<std::size_t>(thread);
+        const int cache = group_of(cache_of_, i);
+        if (cache < 0) continue;
+        int others = 0;
+        int far = 0;
+        for (const int other : together) {
+          const int its = group_of(cache_of_, static_cast<std::size_t>(other));
+          if (other == thread || its < 0) continue;
+          ++others;
+          far += its == cache ? 0 : 1;
+        }
+        if (others > 0)
+          slowdowns_[i] *= 1 + in_memory(threads_[i].demand) * threads_[i].overlap * far / others *
+                                   (machine_.far_handover - 1);
+      }
+}
+
+double PlacementScore::cache_loss() const {
+  double sum = 0;
+  for (std::size_t level = 0; level < machine_.levels.size(); ++level)
+    for (const auto& group : machine_.levels[level].groups)
       for (const int pu : group)
         for (const int thread : threads_on(pu)) {
-          const auto i = static_cast<std::size_t>(thread);
-          const double* const of = &disturbances_[l][i * threads_.size()];
-          double factor = 1;
-          for (const int other : group) {
-            if (other == pu) continue;  // those on one PU take turns
-            for (const int j : threads_on(other))
-              factor += present_[static_cast<std::size_t>(j)] * of[j];
-          }
-          slowdowns_[i] *= factor;
+          const double* const of = &in_caches_[level][static_cast<std::size_t>(thread) * threads_.size()];
+          for (const int other : group)
+            if (other != pu)
+              for (const int j : threads_on(other))
+                sum += present_[static_cast<std::size_t>(j)] * of[j];
         }
-    }
-  }
-  return slowdowns_;
+  return sum / static_cast<double>(threads_.size());
 }
 
 double PlacementScore::operator()(const PuOfThread& placement) {
@@ -101,6 +199,7 @@ PlacementWorth PlacementScore::worth(const PuOfThread& placement) {
   worth.fairness = least / greatest;
   worth.mean_speed = std::accumulate(worth.speeds.begin(), worth.speeds.end(), 0.0) /
                      static_cast<double>(worth.speeds.size());
+  worth.cache_loss = cache_loss();
   return worth;
 }
 
@@ -126,6 +225,15 @@ Status check(std::span<const ContendingThread> threads) {
     if (!(thread.busy > 0 && thread.busy <= 1))
       return usage_error("thread {}: busy is {}; give a share of the time above 0, 1 at most",
                          in_quotes(thread.name), thread.busy);
+    if (!(thread.overlap >= 0 && thread.overlap <= 1))
+      return usage_error("thread {}: overlap is {}; give a share from 0 to 1", in_quotes(thread.name),
+                         thread.overlap);
+    const bool shares = std::ranges::all_of(thread.pages, [](double page) { return page >= 0 && page <= 1; });
+    if (constexpr double tolerance = 0.01;
+        !shares || (!thread.pages.empty() &&
+                    std::abs(std::accumulate(thread.pages.begin(), thread.pages.end(), 0.0) - 1) > tolerance))
+      return usage_error("thread {}: pages are shares by node; give numbers from 0 to 1, 1 in sum",
+                         in_quotes(thread.name));
   }
   return {};
 }

@@ -68,6 +68,46 @@ TEST(Contention, WithAPuOfTwoThatTakeTurnsIsThatWithOne) {
               ElementsAre(DoubleNear(2 * 1.9, 1e-12), DoubleNear(2 * 1.9, 1e-12), DoubleNear(1.9, 1e-12)));
 }
 
+TEST(Contention, WhereUnitsHaveRoomTakesTheSameSpeedForEveryPartnerButNoMoreThanTurnsWould) {
+  SharedMachine machine = one_core(4);
+  machine.levels.front().growth = Growth::speed;
+  const std::vector<ContendingThread> of_int(3, thread_of(SharedUnit::integer));
+  EXPECT_THAT(slowdowns_of(machine, of_int, {0, 1, 2}), Each(DoubleNear(1 / (1 - 2 * (1 - 1 / 1.4)), 1e-12)));
+  const std::vector<ContendingThread> of_fp(4, thread_of(SharedUnit::fp));
+  EXPECT_THAT(slowdowns_of(machine, of_fp, {0, 1, 2, 3}), Each(DoubleNear(4, 1e-12)));
+}
+
+TEST(Contention, OfMemoryOnAnotherNodeIsAsFarAsThatIs) {
+  SharedMachine machine{.pus = 2, .levels = {}, .nodes = {{0}, {1}}, .remote_memory = 1.6};
+  ContendingThread thread;
+  thread.demand[SharedUnit::dram] = 0.5;
+  thread.demand[SharedUnit::fp] = 0.5;
+  thread.pages = {0.75, 0.25};
+  EXPECT_THAT(slowdowns_of(machine, std::vector{thread}, {0}),
+              ElementsAre(DoubleNear(1 + 0.5 * 0.25 * 0.6, 1e-12)));
+  EXPECT_THAT(slowdowns_of(machine, std::vector{thread}, {1}),
+              ElementsAre(DoubleNear(1 + 0.5 * 0.75 * 0.6, 1e-12)));
+}
+
+TEST(Contention, OfDataInCommonIsNoneWithinACache) {
+  SharedMachine machine{.pus = 4, .levels = {}, .caches = {{0, 1}, {2, 3}}, .far_handover = 3};
+  ContendingThread thread = thread_of(SharedUnit::llc);
+  thread.data = 1;
+  thread.overlap = 0.5;
+  EXPECT_THAT(slowdowns_of(machine, std::vector(2, thread), {0, 1}), Each(DoubleEq(1)));
+  EXPECT_THAT(slowdowns_of(machine, std::vector(2, thread), {0, 2}), Each(DoubleNear(1 + 0.5 * 2, 1e-12)));
+  std::vector<ContendingThread> strangers(2, thread);
+  strangers[1].data = 2;
+  EXPECT_THAT(slowdowns_of(machine, strangers, {0, 2}), Each(DoubleEq(1)));
+}
+
+TEST(Contention, TellsWhatIsLostInCaches) {
+  const std::vector<ContendingThread> threads{thread_of(SharedUnit::l2), thread_of(SharedUnit::dram)};
+  EXPECT_NEAR(worth_of(one_core(2), threads, {0, 1}).cache_loss, 2.2 / 2, 1e-12);
+  const std::vector<ContendingThread> computing(2, thread_of(SharedUnit::fp));
+  EXPECT_EQ(worth_of(one_core(2), computing, {0, 1}).cache_loss, 0);
+}
+
 class RandomThreads : public testing::TestWithParam<std::uint64_t> {};
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomThreads, testing::Range<std::uint64_t>(1, 21));
@@ -126,12 +166,22 @@ TEST(ContentionOf, WhatCannotBeIsRefusedByName) {
   thread.demand[SharedUnit::l1] = -0.1;
   EXPECT_THAT(check(std::vector{thread}).error().message, HasSubstr("l1"));
   EXPECT_THAT(check(std::vector<ContendingThread>()).error().message, HasSubstr("0 threads"));
+  thread = thread_of(SharedUnit::fp);
+  thread.overlap = 2;
+  EXPECT_THAT(check(std::vector{thread}).error().message, HasSubstr("overlap is 2"));
+  thread = thread_of(SharedUnit::fp);
+  thread.pages = {0.5, 0.1};
+  EXPECT_THAT(check(std::vector{thread}).error().message, HasSubstr("pages"));
 
   EXPECT_THAT(check(SharedMachine{}).error().message, HasSubstr("0 PUs"));
   EXPECT_THAT(check({.pus = 2, .levels = {{.name = "core", .groups = {{0, 2}}}}}).error().message,
               HasSubstr("PU 2"));
   EXPECT_THAT(check({.pus = 2, .levels = {{.name = "core", .groups = {{0}, {1, 0}}}}}).error().message,
               HasSubstr("PU 0 is in two groups"));
+  EXPECT_THAT(check({.pus = 2, .levels = {}, .nodes = {{0, 5}}}).error().message,
+              HasSubstr("nodes groups PU 5"));
+  EXPECT_THAT(check({.pus = 2, .levels = {}, .nodes = {}, .remote_memory = 0.5}).error().message,
+              HasSubstr("0.5"));
   ContentionMatrix matrix;
   EXPECT_THAT(matrix.set(SharedUnit::fp, SharedUnit::l2, 0.9).error().message, HasSubstr("fp beside l2"));
 }

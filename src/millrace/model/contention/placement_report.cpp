@@ -66,13 +66,14 @@ std::string picture(const PlacementCase& placed, const PuOfThread& placement) {
 std::string to_text(const PlacementCase& placed, const std::vector<RuleOutcome>& outcomes) {
   std::string text = fmt::format("{} threads on {} PUs; speeds of threads, of their speeds alone\n\n",
                                  placed.threads.size(), placed.machine.pus);
-  text += fmt::format("{:<12} {:>8} {:>10} {:>8} {:>9} {:>14}\n", "rule", "mean", "+-", "least", "fairness",
-                      "to the kernel");
-  const auto kernel = std::ranges::find(outcomes, "kernel", &RuleOutcome::rule);
+  text += fmt::format("{:<12} {:>8} {:>10} {:>8} {:>9} {:>11} {:>9}\n", "rule", "mean", "+-", "least",
+                      "fairness", "cache loss", "to none");
+  const auto kernel = std::ranges::find(outcomes, "none", &RuleOutcome::rule);
   for (const RuleOutcome& outcome : outcomes)
-    text += fmt::format("{:<12} {:>8.3f} {:>10} {:>8.3f} {:>9.2f} {:>13.2f}x\n", outcome.rule,
+    text += fmt::format("{:<12} {:>8.3f} {:>10} {:>8.3f} {:>9.2f} {:>10.1f}% {:>8.2f}x\n", outcome.rule,
                         outcome.mean_speed, outcome.placement ? "" : fmt::format("{:.3f}", outcome.deviation),
-                        outcome.least_speed, outcome.fairness, outcome.mean_speed / kernel->mean_speed);
+                        outcome.least_speed, outcome.fairness, 100 * outcome.cache_loss,
+                        outcome.mean_speed / kernel->mean_speed);
   text += fmt::format("\n{:<20} {:>7}", "threads", "number");
   for (const RuleOutcome& outcome : outcomes)
     text += fmt::format(" {:>12}", outcome.rule);
@@ -98,6 +99,7 @@ nlohmann::json to_json(const PlacementCase& placed, const std::vector<RuleOutcom
                      {"least_speed", outcome.least_speed},
                      {"geometric_mean_speed", outcome.geometric_mean_speed},
                      {"fairness", outcome.fairness},
+                     {"cache_loss", outcome.cache_loss},
                      {"speeds", outcome.speeds}});
     if (outcome.placement) rules.back()["placement"] = *outcome.placement;
   }
@@ -105,7 +107,7 @@ nlohmann::json to_json(const PlacementCase& placed, const std::vector<RuleOutcom
   for (const ContendingThread& thread : placed.threads)
     names.push_back(thread.name);
   return {{"schema", "millrace.placement-simulation"},
-          {"version", 1},
+          {"version", 2},
           {"pus", placed.machine.pus},
           {"threads", std::move(names)},
           {"rules", std::move(rules)}};

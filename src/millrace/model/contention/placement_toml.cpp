@@ -2,6 +2,7 @@
 
 #include "millrace/base/in_quotes.h"
 #include "millrace/machine/cpus/cpu_set.h"
+#include "millrace/model/contention/topology_machine.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +19,8 @@ constexpr std::int64_t most_threads = 4096;
 
 class PlacementReader {
  public:
-  explicit PlacementReader(std::string_view file) : file_(file) {}
+  PlacementReader(std::string_view file, const machine::UnitFamilies& families)
+      : file_(file), families_(families) {}
 
   Result<PlacementCase> read(const toml::table& root) {
     for (const auto& [key, value] : root)
@@ -26,6 +28,7 @@ class PlacementReader {
         return error(value, fmt::format("unknown key {}; a file has [machine], [[level]] and [[thread]]",
                                         in_quotes(key.str())));
     Status done = machine(root);
+    if (root.contains("level")) case_.machine.levels.clear();
     if (done) done = each(root, "level", [this](const toml::table& table) { return level(table); });
     if (done) done = each(root, "thread", [this](const toml::table& table) { return thread(table); });
     if (!done) return std::unexpected(done.error());
@@ -33,6 +36,12 @@ class PlacementReader {
       return usage_error("{}: {}", file_, possible.error().message);
     if (const Status possible = check(case_.threads); !possible)
       return usage_error("{}: {}", file_, possible.error().message);
+    for (const ContendingThread& thread : case_.threads)
+      if (!thread.pages.empty() &&
+          thread.pages.size() != std::max<std::size_t>(1, case_.machine.nodes.size()))
+        return usage_error("{}: thread {} has pages on {} nodes, but the machine has {}", file_,
+                           in_quotes(thread.name), thread.pages.size(),
+                           std::max<std::size_t>(1, case_.machine.nodes.size()));
     return std::move(case_);
   }
 
@@ -42,13 +51,45 @@ class PlacementReader {
     if (table == nullptr)
       return usage_error("{}: no [machine] in the file; write it, and pus = 8 below", file_);
     std::int64_t pus = 0;
+    machine::SyntheticMachine described{.description = {}, .family = {}};
     for (const auto& [key, value] : *table) {
-      if (key != "pus")
-        return error(value, fmt::format("unknown key {}; a machine has pus", in_quotes(key.str())));
-      if (const Status read = whole(key, value, 1, most_pus, pus); !read) return read;
+      Status read;
+      if (key == "pus")
+        read = whole(key, value, 1, most_pus, pus);
+      else if (key == "family")
+        read = text(key, value, described.family);
+      else if (key == "synthetic")
+        read = text(key, value, described.description);
+      else
+        read = error(value, fmt::format("unknown key {}; a machine has pus, or family and synthetic",
+                                        in_quotes(key.str())));
+      if (!read) return read;
     }
-    if (pus == 0) return error(*table, "the machine has no pus; write pus = 8, for example");
-    case_.machine.pus = static_cast<int>(pus);
+    if (described.family.empty() && described.description.empty()) {
+      if (pus == 0)
+        return error(*table, "the machine has no pus; write pus = 8, or family = \"power7\", for example");
+      case_.machine.pus = static_cast<int>(pus);
+      return {};
+    }
+    if (pus != 0) return error(*table, "a machine has either pus, or family and synthetic");
+    return described_machine(*table, std::move(described));
+  }
+
+  Status described_machine(const toml::table& table, machine::SyntheticMachine described) {
+    if (described.family.empty()) described.family = "generic";
+    const machine::UnitTraits* const traits = families_.find(described.family);
+    if (traits == nullptr)
+      return error(table, fmt::format("no processor family {}; `millrace machine --families` lists them",
+                                      in_quotes(described.family)));
+    if (described.description.empty()) described.description = traits->typical;
+    if (described.description.empty())
+      return error(table, fmt::format("family {} names no typical machine; write synthetic = \"pack:1 ...\"",
+                                      in_quotes(described.family)));
+    const auto topology = machine::Topology::from_synthetic(described, families_);
+    if (!topology) return error(table, topology.error().message);
+    if (topology->cpus().count() > most_pus)
+      return error(table, fmt::format("a machine of {} PUs; {} at most", topology->cpus().count(), most_pus));
+    case_.machine = machine_of(*topology, topology->cpus()).machine;
     return {};
   }
 
@@ -78,8 +119,10 @@ class PlacementReader {
         read = groups(value, level);
       else if (key == "slowdown")
         read = slowdowns(value, level.contention);
+      else if (key == "grows")
+        read = growth(value, level.growth);
       else
-        read = error(value, fmt::format("unknown key {}; a level has name, each or groups, slowdown",
+        read = error(value, fmt::format("unknown key {}; a level has name, each or groups, slowdown, grows",
                                         in_quotes(key.str())));
       if (!read) return read;
     }
@@ -126,6 +169,34 @@ class PlacementReader {
     return units(value, "slowdown", row);
   }
 
+  Status growth(const toml::node& value, Growth& into) const {
+    const auto name = value.value_exact<std::string>().value_or("");
+    if (name != "time" && name != "speed") return error(value, R"(grows must be "time" or "speed")");
+    into = name == "time" ? Growth::time : Growth::speed;
+    return {};
+  }
+
+  Status pages(const toml::node& value, std::vector<double>& into) const {
+    const toml::array* const list = value.as_array();
+    if (list == nullptr || list->empty())
+      return error(value, "pages must be a list of shares by node: [1, 0]");
+    for (const toml::node& node : *list) {
+      const auto share = number(node);
+      if (!share) return error(node, "a share of pages must be a number");
+      into.push_back(*share);
+    }
+    return {};
+  }
+
+  Status data(const toml::key& key, const toml::node& value, ContendingThread& into) {
+    std::string name;
+    if (Status read = text(key, value, name); !read) return read;
+    const auto known = std::ranges::find(data_, name);
+    into.data = static_cast<int>(known - data_.begin());
+    if (known == data_.end()) data_.push_back(std::move(name));
+    return {};
+  }
+
   Status demand(const toml::node& value, Demand& into) const {
     return units(value, "demand", [&](SharedUnit unit, const toml::node& entry) -> Status {
       const auto share = number(entry);
@@ -153,6 +224,7 @@ class PlacementReader {
   Status thread(const toml::table& table) {
     ContendingThread thread;
     std::int64_t count = 1;
+    std::optional<double> overlap;
     for (const auto& [key, value] : table) {
       Status read;
       if (key == "name")
@@ -165,13 +237,24 @@ class PlacementReader {
         thread.busy = busy.value_or(1);
       } else if (key == "demand")
         read = demand(value, thread.demand);
-      else
-        read = error(value, fmt::format("unknown key {}; a thread has name, count, busy, demand",
-                                        in_quotes(key.str())));
+      else if (key == "pages")
+        read = pages(value, thread.pages);
+      else if (key == "data")
+        read = data(key, value, thread);
+      else if (key == "overlap") {
+        overlap = number(value);
+        read = overlap ? Status() : error(value, "overlap must be a number");
+      } else
+        read = error(
+            value, fmt::format("unknown key {}; a thread has name, count, busy, demand, pages, data, overlap",
+                               in_quotes(key.str())));
       if (!read) return read;
     }
     if (thread.name.empty())
       return error(table, R"(this thread has no name; write name = "render", for example)");
+    if (overlap && thread.data < 0)
+      return error(table, fmt::format("thread {} has an overlap, but no data", in_quotes(thread.name)));
+    if (thread.data >= 0) thread.overlap = overlap.value_or(1);
     if (static_cast<std::int64_t>(case_.threads.size()) + count > most_threads)
       return error(table, fmt::format("more than {} threads in all", most_threads));
     case_.threads.insert(case_.threads.end(), static_cast<std::size_t>(count), thread);
@@ -205,15 +288,18 @@ class PlacementReader {
   }
 
   std::string_view file_;
+  const machine::UnitFamilies& families_;
+  std::vector<std::string> data_;
   PlacementCase case_;
 };
 
 }  // namespace
 
-Result<PlacementCase> parse_placement_toml(std::string_view text, std::string_view file_name) {
+Result<PlacementCase> parse_placement_toml(std::string_view text, std::string_view file_name,
+                                           const machine::UnitFamilies& families) {
   // toml++ as Debian builds it reports by exceptions, which end here.
   try {
-    return PlacementReader(file_name).read(toml::parse(text));
+    return PlacementReader(file_name, families).read(toml::parse(text));
   } catch (const toml::parse_error& error) {
     std::string description(error.description());
     std::ranges::replace_if(description, [](char c) { return c < ' ' || c > '~'; }, ' ');

@@ -54,6 +54,56 @@ TEST(PlacementToml, SaysWhatIsSharedAndByWhom) {
   EXPECT_DOUBLE_EQ(placed->threads[2].busy, 0.5);
 }
 
+constexpr const char* on_a_family = R"([machine]
+family = "amd-smt"
+synthetic = "pack:2 [numa] l3:1 core:2 l2:1 l1d:1 pu:2"
+
+[[thread]]
+name = "near"
+count = 2
+demand = {dram = 1}
+pages = [0.25, 0.75]
+data = "frame"
+[[thread]]
+name = "other"
+demand = {l2 = 1}
+data = "rows"
+overlap = 0.5
+)";
+
+TEST(PlacementToml, TakesTheMachineFromAProcessorFamily) {
+  const auto placed = parse_placement_toml(on_a_family, "a.toml");
+  ASSERT_TRUE(placed) << placed.error().message;
+  EXPECT_EQ(placed->machine.pus, 8);
+  EXPECT_EQ(placed->machine.nodes.size(), 2);
+  EXPECT_GT(placed->machine.remote_memory, 1);
+  ASSERT_EQ(placed->machine.levels.size(), 2);
+  EXPECT_EQ(placed->machine.levels[0].name, "core");
+  EXPECT_THAT(placed->machine.levels[0].groups.front(), ElementsAre(0, 1));
+  EXPECT_EQ(placed->machine.levels[1].name, "llc");
+  EXPECT_THAT(placed->threads[0].pages, ElementsAre(0.25, 0.75));
+  EXPECT_EQ(placed->threads[0].data, placed->threads[1].data);
+  EXPECT_NE(placed->threads[0].data, placed->threads[2].data);
+  EXPECT_EQ(placed->threads[0].overlap, 1);
+  EXPECT_EQ(placed->threads[2].overlap, 0.5);
+
+  const auto typical = parse_placement_toml("machine = {family = \"power7\"}\n[[thread]]\nname = \"a\"\n"
+                                            "demand = {fp = 1}\n",
+                                            "a.toml");
+  ASSERT_TRUE(typical) << typical.error().message;
+  EXPECT_EQ(typical->machine.pus, 32);
+  EXPECT_EQ(typical->machine.levels.front().groups.front().size(), 4);
+
+  // Levels of one's own take the place of the family's.
+  const auto own = parse_placement_toml(std::string(on_a_family) + "[[level]]\nname = \"pair\"\neach = 4\n"
+                                                                   "grows = \"speed\"\n",
+                                        "a.toml");
+  ASSERT_TRUE(own) << own.error().message;
+  ASSERT_EQ(own->machine.levels.size(), 1);
+  EXPECT_EQ(own->machine.levels.front().name, "pair");
+  EXPECT_EQ(own->machine.levels.front().growth, Growth::speed);
+}
+
 TEST(PlacementToml, IsReportedAsTextAndJson) {
   const auto placed = parse_placement_toml(modules, "a.toml");
   ASSERT_TRUE(placed);
@@ -64,9 +114,11 @@ TEST(PlacementToml, IsReportedAsTextAndJson) {
                           HasSubstr("render")));
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
   const auto json = to_json(*placed, *outcomes);
-  EXPECT_EQ(json["rules"].size(), 5);
-  EXPECT_EQ(json["rules"][3]["rule"], "units");
-  EXPECT_EQ(json["rules"][3]["placement"].size(), 3);
+  EXPECT_EQ(json["rules"].size(), 6);
+  EXPECT_EQ(json["rules"][1]["rule"], "none");
+  EXPECT_EQ(json["rules"][2]["rule"], "pin-only");
+  EXPECT_EQ(json["rules"][4]["rule"], "units");
+  EXPECT_EQ(json["rules"][4]["placement"].size(), 3);
 }
 
 struct PlacementMistake {
@@ -77,6 +129,22 @@ struct PlacementMistake {
 };
 
 void PrintTo(const PlacementMistake& mistake, std::ostream* out) { *out << mistake.name; }
+
+class FamilyMistakes : public testing::TestWithParam<PlacementMistake> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    , FamilyMistakes,
+    testing::Values(
+        PlacementMistake{"unknown_family", "amd-smt", "vax", "no processor family 'vax'"},
+        PlacementMistake{"no_machine_so", "pack:2 [numa]", "bogus:2", "does not describe a machine"},
+        PlacementMistake{"pus_too", "[machine]", "[machine]\npus = 4", "either pus, or family"},
+        PlacementMistake{"pages_of_one_node", "[0.25, 0.75]", "[1]",
+                         "pages on 1 nodes, but the machine has 2"},
+        PlacementMistake{"pages_of_text", "[0.25, 0.75]", "[\"x\"]", "a share of pages must be a number"},
+        PlacementMistake{"pages_exceed", "0.75", "0.95", "pages are shares by node"},
+        PlacementMistake{"overlap_of_nothing", "data = \"rows\"", "", "has an overlap, but no data"},
+        PlacementMistake{"overlap_too_large", "overlap = 0.5", "overlap = 1.5", "overlap is 1.5"}),
+    [](const auto& parameters) { return parameters.param.name; });
 
 class PlacementTomlMistakes : public testing::TestWithParam<PlacementMistake> {};
 
@@ -113,9 +181,7 @@ INSTANTIATE_TEST_SUITE_P(
         PlacementMistake{"no_toml", "[machine]", "[machine", "not valid TOML"}),
     [](const auto& parameters) { return parameters.param.name; });
 
-TEST_P(PlacementTomlMistakes, AreNamedWithTheirLine) {
-  const PlacementMistake& mistake = GetParam();
-  std::string text = modules;
+void expect_refused(std::string text, const PlacementMistake& mistake) {
   const std::size_t at = text.find(mistake.written);
   ASSERT_NE(at, std::string::npos);
   text.replace(at, std::string_view(mistake.written).size(), mistake.instead);
@@ -125,6 +191,10 @@ TEST_P(PlacementTomlMistakes, AreNamedWithTheirLine) {
   EXPECT_THAT(placed.error().message, AllOf(StartsWith("a.toml"), HasSubstr(mistake.message)));
   EXPECT_EQ(placed.error().message.find('\n'), std::string::npos);
 }
+
+TEST_P(PlacementTomlMistakes, AreNamedWithTheirLine) { expect_refused(modules, GetParam()); }
+
+TEST_P(FamilyMistakes, AreNamed) { expect_refused(on_a_family, GetParam()); }
 
 }  // namespace
 }  // namespace millrace::model

@@ -27,6 +27,7 @@ RuleOutcome outcome_of(std::string rule, PlacementScore& score, std::span<const 
     squares += worth.mean_speed * worth.mean_speed / draws;
     outcome.least_speed += std::ranges::min(worth.speeds) / draws;
     outcome.fairness += worth.fairness / draws;
+    outcome.cache_loss += worth.cache_loss / draws;
     outcome.geometric_mean_speed += std::exp(worth.log_throughput / busy) / draws;
     for (std::size_t i = 0; i < threads.size(); ++i)
       outcome.speeds[i] += worth.speeds[i] / draws;
@@ -50,8 +51,10 @@ Result<std::vector<RuleOutcome>> compare_rules(const SharedMachine& machine,
   PlacementScore score(machine, threads);
   std::vector<RuleOutcome> outcomes;
   outcomes.push_back(outcome_of("stacked", score, threads, 1, [&] { return stacked(machine, threads); }));
-  outcomes.push_back(outcome_of("kernel", score, threads, options.draws,
-                                [&] { return shuffled(machine, threads, random); }));
+  outcomes.push_back(
+      outcome_of("none", score, threads, options.draws, [&] { return shuffled(machine, threads, random); }));
+  outcomes.push_back(outcome_of("pin-only", score, threads, options.draws,
+                                [&] { return pinned(machine, threads, random); }));
   outcomes.push_back(outcome_of("workover", score, threads, options.draws,
                                 [&] { return by_workover(machine, threads, random); }));
   outcomes.push_back(outcome_of("units", score, threads, 1, [&] { return arranged(machine, threads); }));

@@ -12,11 +12,12 @@
 namespace millrace::model {
 
 struct RuleOutcome {
-  std::string rule;  // "stacked", "kernel", "workover", "units", "best of all"
+  std::string rule;  // "stacked", "none" (left to the kernel), "pin-only", "workover", "units", "best of all"
   // Means over the draws where the rule leaves something to chance.
   double mean_speed = 0;
   double least_speed = 0;
   double fairness = 0;
+  double cache_loss = 0;  // mean time of a thread that it loses to others in caches, over its time alone
   double geometric_mean_speed = 0;  // weighted with how busy threads are: what `units` maximises
   double deviation = 0;  // standard deviation of mean_speed over the draws; 0 where nothing is left to chance
   std::vector<double> speeds;           // of each thread

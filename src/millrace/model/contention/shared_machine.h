@@ -24,12 +24,19 @@ class ContentionMatrix {
   PerUnit<PerUnit<double>> slowdowns_;
 };
 
+// What several partners on one level cost.
+enum class Growth : std::uint8_t {
+  time,   // each takes the same time more: units that one thread can saturate
+  speed,  // each takes the same speed away: units with room to spare; never slower than taking turns
+};
+
 // Groups of PUs that share something: the PUs of a core, a module, a last-level cache. PUs of no group share
 // nothing on this level.
 struct SharingLevel {
   std::string name;
   std::vector<std::vector<int>> groups;
   ContentionMatrix contention;
+  Growth growth = Growth::time;
 };
 
 // PUs 0 to pus - 1 in groups of `each` neighbours, the last one smaller where they do not come out even. each
@@ -40,10 +47,18 @@ struct SharingLevel {
 struct SharedMachine {
   int pus = 0;
   std::vector<SharingLevel> levels;  // narrowest first
+  // NUMA nodes; none: memory is as near from everywhere. remote_memory: the time of memory of another node,
+  // over that of one's own.
+  std::vector<std::vector<int>> nodes = {};
+  double remote_memory = 1;
+  // Last-level caches; none: there is one. far_handover: the time that a cache line takes from one to
+  // another, over that within one.
+  std::vector<std::vector<int>> caches = {};
+  double far_handover = 1;
 };
 
-// Usage error where there is no PU, more than 1024, a group names a PU that is not there, or two groups of
-// one level share a PU.
+// Usage error where there is no PU, more than 1024, a group names a PU that is not there, two groups of one
+// kind share a PU, or a ratio is not 1 to 1000.
 [[nodiscard]] Status check(const SharedMachine& machine);
 
 }  // namespace millrace::model

@@ -24,7 +24,8 @@ struct WorkoverFigure {
   // floating point, in figures 11 and 12; in 13 and 14 they are what the paper's tables 1 and 2 say of each
   // benchmark, and which one a thread runs is drawn.
   WorkoverRatios predicted;
-  double units_over_kernel = 0;  // by our own rule
+  double pin_only_over_kernel = 0;  // threads bound in the order of their births: the control
+  double units_over_kernel = 0;     // by our own rule
 };
 
 // Some 100 ms. The same for the same seed, on every machine.
