@@ -97,7 +97,8 @@ nlohmann::json to_json(const UnitFindings& findings) {
 
 UnitWatch::UnitWatch(UnitsMode mode, ThreadRegister& threads, const machine::Topology& topology,
                      const machine::CpuSet& allowed)
-    : threads_(&threads), topology_(&topology), allowed_(allowed),
+    : threads_(&threads), workover_ground_(workover_ground(topology, allowed)),
+      units_ground_(units_ground(topology, allowed)),
       watch_(intensity::caches_of(topology, allowed), allowed.count()) {
   findings_.mode = mode;
   findings_.not_placed = distrust(topology);
@@ -114,10 +115,10 @@ void UnitWatch::tick(const RunTimes& times) {
   next_ns_ = now + std::max(rest, intensity::IntensityWatch::interval_ns);
   if (!places() || now < next_masks_ns_) return;
   next_masks_ns_ = now + between_masks_ns;
-  keep_apart();
+  keep_apart(now);
 }
 
-void UnitWatch::keep_apart() {
+void UnitWatch::keep_apart(std::int64_t now) {
   std::map<pid_t, int> numbers;
   for (const ThreadIdentity& thread : threads_->identities())
     numbers[thread.thread] = thread.number;
@@ -125,10 +126,25 @@ void UnitWatch::keep_apart() {
   for (const auto& thread : watch_.threads())
     if (const auto number = numbers.find(thread.thread);
         !thread.ended && thread.demand && number != numbers.end())
-      known.push_back({number->second, *thread.demand, thread.busy});
-  masks_ = findings_.mode == UnitsMode::workover ? workover_masks(*topology_, allowed_, known, masks_)
-                                                 : apart_masks(*topology_, allowed_, known, masks_);
-  threads_->set_by_unit(masks_);
+      known.push_back({.id = number->second,
+                       .demand = *thread.demand,
+                       .samples = thread.samples,
+                       .busy = thread.busy,
+                       .allowed = {}});
+  std::vector<machine::CpuSet> masks;
+  if (findings_.mode == UnitsMode::workover) {
+    WorkoverStep step = by_workover(workover_, workover_ground_, known);
+    workover_ = std::move(step.state);
+    masks = std::move(step.masks);
+  } else {
+    UnitsStep step = by_units(units_, units_ground_, known, now);
+    units_ = std::move(step.state);
+    masks = std::move(step.masks);
+  }
+  std::map<int, machine::CpuSet> by_unit;
+  for (std::size_t i = 0; i < known.size(); ++i)
+    if (!masks[i].empty()) by_unit.emplace(static_cast<int>(known[i].id), std::move(masks[i]));
+  threads_->set_by_unit(std::move(by_unit));
 }
 
 UnitFindings UnitWatch::finish() {

@@ -5,8 +5,9 @@
 #include "millrace/machine/cpus/cpu_set.h"
 #include "millrace/machine/topology/topology.h"
 #include "millrace/placement/apply/thread_register.h"
-#include "millrace/placement/policy/unit_masks.h"
 #include "millrace/placement/task/task_files.h"
+#include "millrace/placement/units/units_rule.h"
+#include "millrace/placement/units/workover_rule.h"
 
 #include <cstdint>
 #include <string>
@@ -39,7 +40,7 @@ struct UnitFindings {
 // Called whenever next_ns() has come; never waits. Used by one thread.
 class UnitWatch {
  public:
-  // `threads` and `topology` outlive it. allowed: what the program may use.
+  // `threads` outlives it. allowed: what the program may use.
   UnitWatch(UnitsMode mode, ThreadRegister& threads, const machine::Topology& topology,
             const machine::CpuSet& allowed);
 
@@ -53,16 +54,17 @@ class UnitWatch {
   [[nodiscard]] UnitFindings finish();
 
  private:
-  void keep_apart();
+  void keep_apart(std::int64_t now);
 
   ThreadRegister* threads_;
-  const machine::Topology* topology_;
-  machine::CpuSet allowed_;
+  WorkoverGround workover_ground_;
+  UnitsGround units_ground_;
+  WorkoverState workover_;
+  UnitsState units_;
   intensity::IntensityWatch watch_;
   UnitFindings findings_;
   RunTimes times_;
   double switches_ = 0;  // in a second of CPU time
-  UnitMasks masks_;
   std::int64_t next_ns_ = 0;
   std::int64_t next_masks_ns_ = 0;
 };

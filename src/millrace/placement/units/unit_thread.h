@@ -12,7 +12,7 @@ namespace millrace::placement {
 struct UnitThread {
   std::int64_t id = 0;             // by which the caller knows it; of no other thread, now or later
   machine::Demand demand;          // 1 in sum where anything is known
-  int samples = 0;                 // on which the demand rests; 0: nothing is known of it
+  std::int64_t samples = 0;        // on which the demand rests; 0: nothing is known of it
   double busy = 1;                 // share of the last period that it computed, or was ready to
   int cpu = -1;                    // where it ran last; -1: not known
   machine::CpuSet allowed;         // what it was given, or gave itself, before any policy; empty: everything

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -66,9 +67,14 @@ CpuSet mask_of(const UnitsGround& ground, int pu) {
 
 // Where the threads are: in the masks that they were given, else where they ran last; two that were seen on
 // one PU while another of the group, or of the machine, is free are not there for long.
-PuOfThread present_placement(const UnitsState& before, const UnitsGround& ground,
-                             const std::vector<const UnitThread*>& threads) {
+// Nothing where nobody was given a mask and it is not known where those run that conflict.
+std::optional<PuOfThread> present_placement(const UnitsState& before, const UnitsGround& ground,
+                                            const std::vector<const UnitThread*>& threads,
+                                            const std::vector<bool>& in_conflict) {
   const SharedMachine& machine = ground.machine.machine;
+  for (std::size_t i = 0; i < threads.size(); ++i)
+    if (before.given.empty() && in_conflict[i] && ground.machine.pu_of(threads[i]->cpu) < 0)
+      return std::nullopt;
   PuOfThread placement(threads.size(), -1);
   std::vector<int> count(static_cast<std::size_t>(machine.pus));
   const auto put = [&](std::size_t thread, const std::vector<int>& pus) {
@@ -114,34 +120,51 @@ class Decision {
 
   // The better of what is near to the present placement and of what one would choose from nothing, moves
   // counted.
-  PuOfThread best(const PuOfThread& now) {
+  PuOfThread best(const std::optional<PuOfThread>& now) {
     const SharedMachine& machine = ground_.machine.machine;
-    PuOfThread near = model::arranged(machine, threads_, now);
     PuOfThread fresh = model::arranged(machine, threads_);
-    return worth(fresh, now) > worth(near, now) ? fresh : near;
+    if (!now) return fresh;
+    PuOfThread near = model::arranged(machine, threads_, now);
+    return worth(fresh, *now) > worth(near, *now) ? fresh : near;
   }
 
   // Gain of the geometric mean of the speeds, and its standard error: that of a share that was estimated from
   // n samples is about one over their root.
-  std::pair<double, double> gain(const PuOfThread& now, const PuOfThread& then) {
-    const std::vector<double> before = slowdowns(now);
-    const std::vector<double> after = slowdowns(then);
+  std::pair<double, double> gain(const std::optional<PuOfThread>& now, const PuOfThread& then) {
+    const std::vector<double> before = now ? log_slowdowns(*now) : by_chance();
+    const std::vector<double> after = log_slowdowns(then);
     double sum = 0;
     double squares = 0;
     double busy = 0;
     for (std::size_t i = 0; i < threads_.size(); ++i) {
-      const double gained = threads_[i].busy * std::log(before[i] / after[i]);
+      const double gained = threads_[i].busy * (before[i] - after[i]);
       sum += gained;
-      squares += gained * gained / (seen_[i]->samples + 1);
+      squares += gained * gained / static_cast<double>(seen_[i]->samples + 1);
       busy += threads_[i].busy;
     }
     return {std::expm1(sum / busy), std::sqrt(squares) / busy};
   }
 
  private:
-  std::vector<double> slowdowns(const PuOfThread& placement) {
-    const std::span<const double> all = score_.slowdowns(placement);
-    return {all.begin(), all.end()};
+  std::vector<double> log_slowdowns(const PuOfThread& placement) {
+    std::vector<double> logs;
+    for (const double slowdown : score_.slowdowns(placement))
+      logs.push_back(std::log(slowdown));
+    return logs;
+  }
+
+  // Where nobody knows where threads run: what a kernel does that knows nothing of units.
+  std::vector<double> by_chance() {
+    constexpr int draws = 64;
+    model::Random random(1);
+    std::vector<double> sums(threads_.size());
+    for (int draw = 0; draw < draws; ++draw) {
+      const std::vector<double> logs =
+          log_slowdowns(model::shuffled(ground_.machine.machine, threads_, random));
+      for (std::size_t i = 0; i < logs.size(); ++i)
+        sums[i] += logs[i] / draws;
+    }
+    return sums;
   }
 
   double worth(const PuOfThread& placement, const PuOfThread& now) {
@@ -220,8 +243,13 @@ UnitsStep by_units(const UnitsState& before, const UnitsGround& ground, std::spa
     return done("No two threads want the same.");
   }
 
+  if (contenders.size() > ground.machine.cpus.size()) {
+    if (!dwelling) change({});
+    return done("More threads compute than there are PUs: to go where one is free is worth more.");
+  }
+
   Decision decision(ground, seen, contenders, settings);
-  const PuOfThread now = present_placement(before, ground, seen);
+  const std::optional<PuOfThread> now = present_placement(before, ground, seen, in_conflict);
   const PuOfThread then = decision.best(now);
   std::tie(step.gain, step.error) = decision.gain(now, then);
   if (dwelling) return done("Masks were changed less than a moment ago.");

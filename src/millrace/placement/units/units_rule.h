@@ -40,7 +40,7 @@ struct UnitsSettings {
   double standard_errors = 2;             // of the gain
   double cost_of_move = 0.002;            // log speed, of a thread that gets another group
   std::int64_t dwell_ns = 3'000'000'000;  // from one change to the next
-  int least_samples = 20;                 // fewer: nothing is known of the thread
+  std::int64_t least_samples = 20;        // fewer: nothing is known of the thread
   double least_busy = 0.05;
 };
 

@@ -242,7 +242,7 @@ TEST_P(OnUnitMachines, UnitsKeepsLikeKindsApartFromTheWorstPlaceOn) {
 }
 
 TEST_P(OnUnitMachines, UnitsStaysOnceItHasDecided) {
-  const auto threads = mixed(groups_, groups_);
+  const auto threads = mixed(groups_, groups_);  // nobody knows where they run
   const auto ground = units_ground(topology_, topology_.cpus());
   auto step = by_units({}, ground, threads, second_ns);
   const auto masks = step.masks;
@@ -288,6 +288,68 @@ TEST(UnitsRule, TouchesNobodyWhereNothingConflicts) {
   EXPECT_FALSE(step.changed);
   EXPECT_THAT(step.masks, Each(CpuSet()));
   EXPECT_THAT(step.reason, HasSubstr("No two threads"));
+}
+
+TEST(UnitsRule, TouchesNobodyWhereAllAreAlikeOrMoreThanPus) {
+  const Topology topology = machine::bulldozer();
+  const auto ground = units_ground(topology, topology.cpus());
+  // Wherever they are, it is the same.
+  EXPECT_FALSE(by_units({}, ground, mixed(8, 0), second_ns).changed);
+  EXPECT_FALSE(by_units({}, ground, mixed(8, 8), second_ns).changed);
+  EXPECT_FALSE(by_units({}, ground, mixed(1, 0), second_ns).changed);
+  auto sleeping = mixed(4, 4);
+  for (UnitThread& thread : sleeping)
+    thread.busy = 0.01;
+  EXPECT_FALSE(by_units({}, ground, sleeping, second_ns).changed);
+}
+
+// Four threads that fight over the L2 and four that compute: no rule by floating point alone would see it.
+TEST(UnitsRule, KeepsThreadsApartThatFightOverACache) {
+  const Topology topology = machine::bulldozer();
+  std::vector<UnitThread> threads;
+  for (int i = 0; i < 8; ++i)
+    threads.push_back(thread_of(i, i < 4 ? SharedUnit::l2 : SharedUnit::integer));
+  const auto step = by_units({}, units_ground(topology, topology.cpus()), threads, second_ns);
+  ASSERT_TRUE(step.changed) << step.reason;
+  std::set<int> modules;
+  for (std::size_t i = 0; i < 4; ++i)
+    modules.insert(topology.fpu_group_of(step.masks[i].lowest()).lowest());
+  EXPECT_EQ(modules.size(), 4);
+  EXPECT_THAT(by_workover({}, workover_ground(topology, topology.cpus()), threads).masks, Each(CpuSet()));
+}
+
+TEST(UnitsRule, StaysWithinWhatTheProgramMayUse) {
+  const Topology topology = machine::two_sockets_smt();
+  const CpuSet allowed = CpuSet::range(2, 9);
+  const auto threads = mixed(4, 4);
+  const auto ours = by_units({}, units_ground(topology, allowed), threads, second_ns);
+  const auto workover = by_workover({}, workover_ground(topology, allowed), threads);
+  for (const auto& masks : {ours.masks, workover.masks}) {
+    EXPECT_NE(std::ranges::count_if(masks, [](const CpuSet& mask) { return !mask.empty(); }), 0);
+    for (const CpuSet& mask : masks)
+      EXPECT_TRUE(allowed.contains_all(mask));
+  }
+}
+
+// What threads use varies a little from second to second.
+TEST(UnitsRule, LeavesThreadsWhereTheyAreWhileThatIsNearlyAsGood) {
+  const Topology topology = machine::bulldozer();
+  const auto ground = units_ground(topology, topology.cpus());
+  model::Random random(2);
+  auto threads = mixed(4, 4);
+  auto step = by_units({}, ground, threads, second_ns);
+  ASSERT_TRUE(step.changed) << step.reason;
+  const auto masks = step.masks;
+  for (int second = 2; second < 30; ++second) {
+    for (std::size_t i = 0; i < threads.size(); ++i) {
+      threads[i].demand = {};
+      const double most = 0.95 + 0.05 * random.uniform();
+      threads[i].demand[i < 4 ? SharedUnit::fp : SharedUnit::integer] = most;
+      threads[i].demand[SharedUnit::l1] = 1 - most;
+    }
+    step = by_units(step.state, ground, threads, second * second_ns);
+    EXPECT_EQ(step.masks, masks) << second;
+  }
 }
 
 TEST(UnitsRule, LeavesThreadsFreeThatConflictWithNobody) {
