@@ -106,6 +106,18 @@ class Program(unittest.TestCase):
                 self.assertEqual((self.folder / "again.index").read_bytes(), index, words)
                 self.assertEqual(self.done(0, "query", "photos", *words), expected, words)
 
+    def test_a_parallel_input_makes_four_stages_and_the_same_results(self):
+        self.done(0, "index", "photos")
+        expected = self.done(0, "query", "photos")
+        for words in (("--readers", 4), ("--readers", 1, "--strategy", "pools", "--queue", 1)):
+            report = self.folder / "run.json"
+            self.assertEqual(self.done(0, "query", "photos", *map(str, words), "-y", "--json", str(report)), expected)
+            stages = json.loads(report.read_text())["run"]["stages"]
+            self.assertEqual([stage["name"] for stage in stages], ["names", "read", "compute", "output"])
+            self.assertEqual([stage["items_in"] for stage in stages][1:], [12, 12, 12])
+        for words in ("--readers", "0"), ("--queue", "0"):
+            self.assertEqual(self.run_program("query", "photos", *words).returncode, 2)
+
     def test_an_index_is_kept_up_to_date(self):
         self.done(0, "index", "photos")
         (self.photos / "05.png").write_bytes(png(99, 100, 80))

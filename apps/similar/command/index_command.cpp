@@ -127,6 +127,7 @@ Result<int> index_folder(const IndexSettings& settings) {
        .known = std::move(*known),
        .journal = &*journal,
        .options = means->options,
+       .readers = settings.run.readers,
        .on_unreadable =
            [&](const Error& reason) {
              progress.clear();

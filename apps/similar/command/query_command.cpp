@@ -97,6 +97,7 @@ Result<int> query(const QuerySettings& settings) {
                 {.files = std::move(list->files),
                  .top = static_cast<std::size_t>(settings.top),
                  .options = means->options,
+                 .readers = settings.run.readers,
                  .on_answer = [&](QueryAnswer answer) -> Status {
                    progress.clear();
                    if (!answer.answers) {

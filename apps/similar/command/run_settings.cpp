@@ -4,6 +4,7 @@
 #include "millrace/machine/report/machine_report.h"
 #include "millrace/stream/run/run_report_json.h"
 #include "similar/run/image_list.h"
+#include "similar/run/photo_stages.h"
 
 #include <numeric>
 #include <utility>
@@ -21,6 +22,14 @@ void RunSettings::add_options(CLI::App& verb) {
   verb.add_flag("--oversubscribe", oversubscribe, "allow more threads than this process may use CPUs");
   verb.add_option("--tokens", tokens, "images in progress at most; default: by strategy and threads")
       ->check(CLI::Range(1, 1 << 20));
+  verb.add_option("--readers", readers,
+                  "four stages instead of six: names, so many threads that read, all computing as one, "
+                  "output; default: one thread reads, six stages")
+      ->check(CLI::Range(1, most_readers));
+  verb.add_option("--queue", queue,
+                  "images that wait in front of a stage at most, with pools, oversubscribed and collapsed; "
+                  "default: 20")
+      ->check(CLI::Range(1, stream::most_tokens));
   verb.add_option("--memory", memory, "bytes that images in progress may take; default: 128M")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(std::size_t{1} << 20, std::size_t{1} << 40));
@@ -46,6 +55,7 @@ Result<RunMeans> means_of(const RunSettings& settings) {
   stream::RunOptions options{.strategy = *strategy,
                              .tokens = settings.tokens,
                              .byte_budget = settings.memory,
+                             .queue_depth = settings.queue,
                              .trace =
                                  settings.trace.empty() ? stream::Trace::summary : stream::Trace::events};
   return RunMeans{std::move(*pool), std::move(options)};

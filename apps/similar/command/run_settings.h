@@ -35,6 +35,8 @@ struct RunSettings {
   int threads = 0;             // 0: as many as the process may use
   bool oversubscribe = false;  // let threads be more than that
   int tokens = 0;
+  int readers = 0;  // threads that read files, with all computing as one stage; 0: the source reads
+  int queue = stream::RunOptions{}.queue_depth;
   std::size_t memory = std::size_t{128} << 20;
   std::string json;    // file or "-"; empty for none
   std::string trace;   // file or "-"; empty for none

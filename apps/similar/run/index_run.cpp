@@ -13,6 +13,11 @@ namespace {
 
 using stream::Kind;
 
+// A file that is still to be read, unless it is known.
+struct Named {
+  ImageFile file;
+  std::optional<IndexedImage> known;
+};
 // What the source makes of a file: its bytes, or what is known of it.
 struct Found {
   Job<EncodedImage> job;
@@ -37,14 +42,23 @@ IndexOutcome run_index(IndexRun run, pool::Team& team) {
 
   std::size_t next = 0;
   std::size_t done = 0;
-  const auto find_next = [&]() -> std::optional<Found> {
+  const auto name_next = [&]() -> std::optional<Named> {
     if (next == run.files.size()) return std::nullopt;
     ImageFile file = std::move(run.files[next++]);
     if (const auto found = known.find(file.name); found != known.end() &&
                                                   found->second->bytes == file.bytes &&
                                                   found->second->modified_ns == file.modified_ns)
-      return Found{{.file = std::move(file)}, std::move(*found->second)};
-    return Found{read_stage(std::move(file), run.options.byte_budget), std::nullopt};
+      return Named{std::move(file), std::move(*found->second)};
+    return Named{std::move(file), std::nullopt};
+  };
+  const auto read = [most = run.options.byte_budget](ImageFile file) {
+    return read_stage(std::move(file), most);
+  };
+  const auto find_next = [&]() -> std::optional<Found> {
+    std::optional<Named> named = name_next();
+    if (!named) return std::nullopt;
+    if (named->known) return Found{{.file = std::move(named->file)}, std::move(named->known)};
+    return Found{read(std::move(named->file)), std::nullopt};
   };
   const auto store = [&](Described described) -> Status {
     run.on_progress(++done);
@@ -64,22 +78,39 @@ IndexOutcome run_index(IndexRun run, pool::Team& team) {
   };
 
   const stream::Port<Described> to_store("to store");
-  auto flow = stream::source("read", find_next,
-                             {.bytes = [](const Found& found) { return working_bytes(found.job); }})
-                  .stage<Job<EncodedImage>>(
-                      Kind::parallel, "look up",
-                      [to_store](Found found, stream::Output<Job<EncodedImage>>& out) {
-                        if (!found.known) return out.emit(std::move(found.job));
-                        out.emit(to_store, {{.file = std::move(found.job.file)}, std::move(found.known)});
-                      })
-                  .stage(Kind::parallel, "load", load_stage)
-                  .stage(Kind::parallel, "segment", segment_stage)
-                  .stage(Kind::parallel, "extract",
-                         [](Job<SegmentedImage> job) {
-                           return Described{extract_stage(std::move(job)), std::nullopt};
-                         })
-                  .land(to_store)
-                  .sink(Kind::serial_in_order, "store", store);
+  const auto parallel_input = [&] {
+    return stream::source("names", name_next,
+                          {.bytes = [](const Named& named) { return listed_bytes(named.file); }})
+        .stage<ImageFile>(Kind::parallel, "look up",
+                          [to_store](Named named, stream::Output<ImageFile>& out) {
+                            if (!named.known) return out.emit(std::move(named.file));
+                            out.emit(to_store, {{.file = std::move(named.file)}, std::move(named.known)});
+                          })
+        .stage(Kind::parallel, "read", read, {.blocking = true, .blocking_threads = run.readers})
+        .stage(Kind::parallel, "compute",
+               [describe = DescribeStage()](Job<EncodedImage> job) {
+                 return Described{describe(std::move(job)), std::nullopt};
+               })
+        .land(to_store)
+        .sink(Kind::serial_in_order, "store", store);
+  };
+  const auto serial_input = [&] {
+    return stream::source("read", find_next,
+                          {.bytes = [](const Found& found) { return working_bytes(found.job); }})
+        .stage<Job<EncodedImage>>(Kind::parallel, "look up",
+                                  [to_store](Found found, stream::Output<Job<EncodedImage>>& out) {
+                                    if (!found.known) return out.emit(std::move(found.job));
+                                    out.emit(to_store,
+                                             {{.file = std::move(found.job.file)}, std::move(found.known)});
+                                  })
+        .stage(Kind::parallel, "load", load_stage)
+        .stage(Kind::parallel, "segment", segment_stage)
+        .stage(Kind::parallel, "extract",
+               [](Job<SegmentedImage> job) { return Described{extract_stage(std::move(job)), std::nullopt}; })
+        .land(to_store)
+        .sink(Kind::serial_in_order, "store", store);
+  };
+  auto flow = run.readers > 0 ? parallel_input() : serial_input();
   if (!flow) {
     outcome.status = std::unexpected(flow.error());
     return outcome;

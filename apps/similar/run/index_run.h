@@ -24,6 +24,9 @@ struct IndexRun {
   std::vector<IndexedImage> known;
   Journal* journal = nullptr;  // where new images are noted as soon as they are described; may be null
   stream::RunOptions options;
+  // 1 to most_readers: files are read by so many threads of their own, and all computing is one stage; 0: the
+  // source reads.
+  int readers = 0;
   // Called by one thread at a time, in order.
   std::function<void(const Error& reason)> on_unreadable = [](const Error&) {};
   std::function<void(std::size_t done)> on_progress = [](std::size_t) {};

@@ -12,6 +12,8 @@
 namespace millrace::similar {
 namespace {
 
+// What a photograph's pixels take, decoded at an eighth to a half of its size, in all but few cases.
+constexpr std::size_t common_decoding_bytes = std::size_t{2} << 20;
 constexpr std::size_t analysis_bytes = std::size_t{24} * analysed_side * analysed_side;
 
 std::size_t bytes_of(const EncodedImage& image) {
@@ -73,6 +75,16 @@ Job<std::vector<Region>> extract_stage(Job<SegmentedImage> job) {
   return next_job(std::move(job), [](const SegmentedImage& segmented) {
     return extract_features(segmented.image, segmented.segmentation);
   });
+}
+
+std::size_t listed_bytes(const ImageFile& file) {
+  return static_cast<std::size_t>(file.bytes) + common_decoding_bytes + analysis_bytes;
+}
+
+Job<std::vector<Region>> DescribeStage::operator()(Job<EncodedImage> job) const {
+  std::unique_lock<std::mutex> turn(*large_, std::defer_lock);
+  if (working_bytes(job) > listed_bytes(job.file)) turn.lock();
+  return extract_stage(segment_stage(load_stage(std::move(job))));
 }
 
 Result<std::vector<Region>> describe_file(const std::string& path) {

@@ -11,6 +11,8 @@
 
 #include <cstddef>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -74,6 +76,22 @@ struct SegmentedImage {
 [[nodiscard]] Job<Image> load_stage(Job<EncodedImage> job);
 [[nodiscard]] Job<SegmentedImage> segment_stage(Job<Image> job);
 [[nodiscard]] Job<std::vector<Region>> extract_stage(Job<SegmentedImage> job);
+
+// The parallel input: names come in, files are read by threads of their own, and what is computed of a file
+// is one stage. How large a file's image is shows only when it is read, so of what it will take as much is
+// counted beforehand as photographs take (listed_bytes); of images that take more one at a time is worked on.
+// What is in progress may so take as much as one image may, on top of the budget.
+inline constexpr int most_readers = 1024;
+[[nodiscard]] std::size_t listed_bytes(const ImageFile& file);
+
+// load, segment, extract. Copies share the turn of the large images. Safe to call from several threads.
+class DescribeStage {
+ public:
+  [[nodiscard]] Job<std::vector<Region>> operator()(Job<EncodedImage> job) const;
+
+ private:
+  std::shared_ptr<std::mutex> large_ = std::make_shared<std::mutex>();
+};
 
 // All of them, one after the other.
 [[nodiscard]] Result<std::vector<Region>> describe_file(const std::string& path);

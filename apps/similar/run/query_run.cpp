@@ -57,6 +57,25 @@ stream::Finished run_query(const ImageIndex& index, QueryRun run, pool::Team& te
     return run.on_answer(std::move(answer));
   };
 
+  if (run.readers > 0) {
+    const auto name_next = [&]() -> std::optional<ImageFile> {
+      if (next == run.files.size()) return std::nullopt;
+      return std::move(run.files[next++]);
+    };
+    const auto compute = [&, describe = DescribeStage()](Job<EncodedImage> job) {
+      return next_job(next_job(describe(std::move(job)), look_up), rank);
+    };
+    stream::SourceOptions<ImageFile> names;
+    if (run.sized) names.bytes = listed_bytes;
+    auto flow = stream::source("names", name_next, std::move(names))
+                    .stage(Kind::parallel, "read",
+                           [&](ImageFile file) { return read_stage(std::move(file), most_bytes); },
+                           {.blocking = true, .blocking_threads = run.readers})
+                    .stage(Kind::parallel, "compute", compute)
+                    .sink(Kind::serial_in_order, "output", output);
+    if (!flow) return {.status = std::unexpected(flow.error()), .report = {}};
+    return flow->run(team, run.options);
+  }
   stream::SourceOptions<Job<EncodedImage>> source_options;
   if (run.sized) source_options.bytes = working_bytes;
   auto flow =

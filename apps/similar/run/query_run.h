@@ -28,6 +28,9 @@ struct QueryRun {
   std::vector<ImageFile> files;
   std::size_t top = 10;  // how many answers, 1 or more
   stream::RunOptions options;
+  // 1 to most_readers: files are read by so many threads of their own, and all computing is one stage; 0: the
+  // source reads.
+  int readers = 0;
   // Whether the images' sizes count against RunOptions::byte_budget.
   bool sized = true;
   // Called by one thread at a time, in the order of `files`. An error ends the run.
@@ -35,6 +38,7 @@ struct QueryRun {
 };
 
 // Six stages: load and resize, segment, extract, look up, rank, output; fed by a source that reads the files.
+// With `readers` four: names, read, compute (all from load to rank), output.
 // The answers are the same for every strategy and number of threads.
 [[nodiscard]] stream::Finished run_query(const ImageIndex& index, QueryRun run, pool::Team& team);
 

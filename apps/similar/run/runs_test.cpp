@@ -8,6 +8,7 @@
 #include "similar/run/query_run.h"
 
 #include <filesystem>
+#include <utility>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -34,35 +35,42 @@ class Runs : public testing::Test {
   }
 
   IndexOutcome index(const stream::RunOptions& options = {}, std::vector<IndexedImage> known = {},
-                     Journal* journal = nullptr) {
+                     Journal* journal = nullptr, int readers = 0) {
     pool::PoolTeam team = pool->team();
     return run_index({.folder = folder.path(),
                       .files = images_in(folder.path())->files,
                       .known = std::move(known),
                       .journal = journal,
                       .options = options,
+                      .readers = readers,
                       .on_unreadable = [&](const Error& error) { unreadable.push_back(error.message); }},
                      team);
   }
-  std::vector<QueryAnswer> query(const ImageIndex& index, const stream::RunOptions& options = {}) {
+  std::vector<QueryAnswer> query(const ImageIndex& index, const stream::RunOptions& options = {},
+                                 int readers = 0) {
     std::vector<QueryAnswer> answers;
     pool::PoolTeam team = pool->team();
     const auto finished = run_query(index,
                                     {.files = images_in(folder.path())->files,
                                      .top = 3,
                                      .options = options,
+                                     .readers = readers,
                                      .on_answer = [&](QueryAnswer answer) -> Status {
                                        answers.push_back(std::move(answer));
                                        return {};
                                      }},
                                     team);
     EXPECT_TRUE(finished.status) << finished.status.error().message;
+    stages.clear();
+    for (const stream::StageReport& stage : finished.report.stages)
+      stages.push_back(stage.name);
     return answers;
   }
 
   TemporaryFolder folder;
   std::unique_ptr<pool::WorkerPool> pool = *pool::WorkerPool::create(2);
   std::vector<std::string> unreadable;
+  std::vector<std::string> stages;  // of the last query
 };
 
 TEST_F(Runs, ListImagesOfAllFoldersByNameAndCountTheOthers) {
@@ -113,6 +121,27 @@ TEST_P(RunsOfAnyStrategy, GiveTheSameIndexAndAnswers) {
   const auto expected = query(reference);
   const auto answers = query(reference, options);
   EXPECT_EQ(to_json(answers, reference), to_json(expected, reference));
+}
+
+TEST_P(RunsOfAnyStrategy, GiveTheSameWithAParallelInput) {
+  const IndexOutcome expected = index();
+  const auto serially_named = std::exchange(unreadable, {});
+  const stream::RunOptions options{.strategy = GetParam().strategy,
+                                   .threads = GetParam().threads,
+                                   .tokens = GetParam().tokens,
+                                   .byte_budget = GetParam().bytes,
+                                   .queue_depth = 1};
+  std::vector<IndexedImage> known(expected.index.images().begin(), expected.index.images().begin() + 5);
+  const IndexOutcome outcome = index(options, std::move(known), nullptr, 3);
+  ASSERT_TRUE(outcome.status);
+  EXPECT_EQ(outcome.reused, 5U);
+  EXPECT_EQ(unreadable, serially_named);
+  EXPECT_EQ(index_bytes(outcome.index), index_bytes(expected.index));
+  const auto six_stages = query(expected.index);
+  EXPECT_EQ(stages.size(), 7U);
+  const auto four_stages = query(expected.index, options, 3);
+  EXPECT_EQ(stages, (std::vector<std::string>{"names", "read", "compute", "output"}));
+  EXPECT_EQ(to_json(four_stages, expected.index), to_json(six_stages, expected.index));
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -10,6 +10,7 @@
 #include "millrace/model/pipeline/recorded_run.h"
 #include "millrace/model/report/ferret_report.h"
 #include "millrace/model/report/model_report.h"
+#include "millrace/model/report/paper_cases.h"
 #include "millrace/report/plot/model_plot.h"
 
 #include <memory>
@@ -40,6 +41,7 @@ struct ModelOptions {
   bool sticky = false;
   bool formulas = false;
   bool paper = false;
+  std::vector<std::string> cases;
   bool json = false;
   bool force = false;
 };
@@ -71,6 +73,19 @@ Result<model::ModelQuestion> question_of(const ModelOptions& options) {
     question.strategies.push_back(*strategy);
   }
   return question;
+}
+
+// What the paper's models say, where they are asked for.
+Result<std::vector<model::PaperRow>> paper_rows(const ModelOptions& options, const model::Pipeline& pipeline,
+                                                const model::ModelQuestion& question) {
+  model::PaperQuestion asked{.threads = question.cores, .tokens = question.tokens, .items = question.items};
+  if (question.queue) asked.queue = *question.queue;
+  for (const std::string& name : options.cases) {
+    const auto which = model::paper_case_of(name);
+    if (!which) return std::unexpected(which.error());
+    asked.cases.push_back(*which);
+  }
+  return model::paper_answer(pipeline, asked);
 }
 
 Result<model::RecordedRun> read_run(const std::string& path) {
@@ -133,6 +148,8 @@ Status run_model(const ModelOptions& options) {
     if (*options.items != question->items) measured.clear();
     question->items = *options.items;
   }
+  const auto cases = paper_rows(options, pipeline, *question);
+  if (!cases) return std::unexpected(cases.error());
   const auto report = model::answer(pipeline, *question);
   if (!report) return std::unexpected(report.error());
   if (!options.plot.empty()) {
@@ -141,10 +158,13 @@ Status run_model(const ModelOptions& options) {
         !drawn)
       return drawn;
   }
-  if (options.json)
-    print_out("{}\n", model::to_json(*report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-  else
-    print_out("{}", model::to_text(*report));
+  if (options.json) {
+    nlohmann::json json = model::to_json(*report);
+    if (!cases->empty()) json["paper_cases"] = model::to_json(*cases);
+    print_out("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else {
+    print_out("{}{}", model::to_text(*report), cases->empty() ? "" : model::to_text(*cases));
+  }
   return {};
 }
 
@@ -181,6 +201,10 @@ void add_model_command(CLI::App& app, Action& action) {
   verb->add_option("--plot", options->plot, "draw times against cores into this .svg or .png file");
   verb->add_flag(overwrite_flag, options->force, overwrite_help);
   verb->add_flag("--paper", options->paper, "the measurements of Navarro et al. 2009 beside the predictions");
+  verb->add_option("--cases", options->cases,
+                   "the models of that paper too, of this pipeline: closed (case 1), open (2), stealing (3), "
+                   "ideal; --threads are those of all parallel stages together")
+      ->delimiter(',');
   verb->add_flag("--json", options->json, "as JSON");
   verb->callback([&action, options] { action = [options] { return run_model(*options); }; });
 }

@@ -89,6 +89,19 @@ class Model(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)["predictions"]
 
+    def test_the_models_of_the_paper_answer_for_any_pipeline(self):
+        words = "load serial 0.5ms; a 1ms; b 3ms", "--threads", 4, "--items", 1000, "--formulas"
+        report = json.loads(run(*words, "--cases", "open,ideal", "--json").stdout)
+        rows = {(row["case"], row["collapsed"]): row["seconds"] for row in report["paper_cases"]}
+        # Two threads for 3 ms each; collapsed, four for 4 ms; one queue of 20 tokens is a little slower than 4.5 ms / 4.
+        self.assertAlmostEqual(rows["open", False], 1.5)
+        self.assertAlmostEqual(rows["open", True], 1.0)
+        self.assertTrue(1.125 <= rows["ideal", False] < 1.15, rows)
+        self.assertIn("as they are", run(*words, "--cases", "closed,stealing").stdout.decode())
+        self.assertNotIn("paper_cases", json.loads(run(*words, "--json").stdout))
+        refused = run(*words, "--cases", "shut")
+        self.assertEqual((refused.returncode, refused.stderr.count(b"\n")), (2, 1), refused.stderr)
+
     def test_a_plot_is_a_picture_as_png_or_as_svg(self):
         png, svg = self.folder / "plot.png", self.folder / "plot.svg"
         for plot in png, svg:

@@ -1,6 +1,7 @@
 #include "millrace/model/pipeline/pipeline_testing.h"
 #include "millrace/model/pipeline/pipeline_text.h"
 #include "millrace/model/report/model_report.h"
+#include "millrace/model/report/paper_cases.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,6 +37,56 @@ TEST(ModelReport, RefusesWhatCannotBe) {
   EXPECT_FALSE(answer(given, {.cores = {1}, .tokens = 0}));
   EXPECT_FALSE(answer(given, {.cores = {1}, .queue = 0}));
   EXPECT_FALSE(answer(given, {.cores = {1}, .items = 0}));
+}
+
+std::vector<PaperRow> paper_rows(std::string_view stages, PaperQuestion question) {
+  auto rows = paper_answer(pipeline(stages), question);
+  EXPECT_TRUE(rows);
+  return rows.value_or(std::vector<PaperRow>{});
+}
+
+// By hand: 4 ms of parallel work in two stages of 1 and 3 ms behind a source of 0.5 ms. With 4 threads, two
+// in each, the open pipeline passes 2 / 3 ms; collapsed 4 / 4 ms; with 16 it is the source that paces both.
+TEST(PaperCases, AnOpenPipelineIsAsFastAsItsSlowestStage) {
+  const auto rows =
+      paper_rows("load 0.5ms; a 1ms; b 3ms", {.cases = {PaperCase::open}, .threads = {4, 16}, .items = 1000});
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_NEAR(rows[0].seconds, 1.5, 1e-9);
+  EXPECT_NEAR(rows[1].seconds, 0.5, 1e-9);
+  EXPECT_TRUE(rows[2].collapsed);
+  EXPECT_NEAR(rows[2].seconds, 1, 1e-9);
+  EXPECT_NEAR(rows[3].seconds, 0.5, 1e-9);
+  EXPECT_NEAR(rows[2].speed_up, 4.5, 1e-9);
+}
+
+// One queue for c threads is full whenever there are as many tokens as threads and service times are alike:
+// with plenty of tokens it passes c / T, and nothing passes more.
+TEST(PaperCases, NothingBeatsTheIdealQueueAndTheSerialStage) {
+  for (const int tokens : {8, 40, 4000}) {
+    const auto rows = paper_rows("load 0.1ms; a 2ms; b 1.9ms",
+                                 {.cases = {PaperCase::closed, PaperCase::stealing, PaperCase::ideal},
+                                  .threads = {8},
+                                  .tokens = tokens,
+                                  .items = 1000});
+    ASSERT_EQ(rows.size(), 4U);
+    const double ideal = rows[3].seconds;
+    EXPECT_GE(ideal, 0.5 - 1e-9);
+    if (tokens == 4000) {
+      EXPECT_NEAR(ideal, 0.5, 1e-3);
+    }
+    for (const PaperRow& row : rows)
+      EXPECT_GE(row.seconds, 0.1) << to_string(row.which);
+  }
+}
+
+TEST(PaperCases, RefuseWhatCannotBe) {
+  const Pipeline given = pipeline("load 1ms; work 4ms");
+  EXPECT_FALSE(paper_answer(given, {.cases = {PaperCase::open}, .threads = {0}}));
+  EXPECT_FALSE(paper_answer(given, {.cases = {PaperCase::closed}, .threads = {1}, .queue = 0}));
+  EXPECT_FALSE(paper_answer(given, {.cases = {PaperCase::ideal}, .threads = {1}, .tokens = 0}));
+  EXPECT_FALSE(paper_answer({}, {.cases = {PaperCase::open}, .threads = {1}}));
+  EXPECT_EQ(paper_case_of("ideal"), PaperCase::ideal);
+  EXPECT_FALSE(paper_case_of("perfect"));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "millrace/model/formulas/paper_models.h"
 #include "millrace/model/prediction/prediction.h"
+#include "millrace/model/report/paper_cases.h"
 
 namespace millrace::model {
 namespace {
@@ -52,16 +53,6 @@ Plan plan_for(const FerretEntry& entry, const Pipeline& six, const Pipeline& thr
   return plan;
 }
 
-std::vector<paper::Station> stations(const Pipeline& pipeline, int threads) {
-  std::vector<paper::Station> result;
-  const auto demand = demands(pipeline);
-  for (std::size_t i = 0; i < demand.size(); ++i) {
-    const bool serial = !pipeline.stages[i].is_parallel();
-    result.push_back({demand[i], serial ? 1 : threads, serial});
-  }
-  return result;
-}
-
 paper::StealingInput stealing_input(const FerretTimes& times, int threads) {
   const auto items = static_cast<double>(ferret_items);
   return {.seconds = ferret_sequential_seconds / items,
@@ -73,7 +64,7 @@ paper::StealingInput stealing_input(const FerretTimes& times, int threads) {
 std::optional<double> paper_seconds(const FerretEntry& entry, const Pipeline& six, const FerretTimes& times) {
   if (entry.variant == oversubscribed) return std::nullopt;
   const double throughput = entry.variant == own_cores
-                                ? paper::closed_throughput(stations(six, entry.threads), ferret_queue)
+                                ? paper::closed_throughput(paper_stations(six, entry.threads), ferret_queue)
                                 : paper::stealing(stealing_input(times, entry.threads)).total;
   return paper::run_seconds(ferret_items, throughput);
 }
@@ -150,12 +141,12 @@ std::vector<SizingResult> paper_sizing(const FerretTimes& times) {
   const paper::StealingInput dedup{
       .seconds = 89.37, .slowest_serial = 89.37 / 5, .threads = 5, .tokens_per_thread = 3};
   return {
-      {"ferret, 6 stages: items in a queue", 21, paper::optimal_queue(stations(six, plenty))},
-      {"ferret, 3 stages: items in a queue", 24, paper::optimal_queue(stations(three, plenty))},
+      {"ferret, 6 stages: items in a queue", 21, paper::optimal_queue(paper_stations(six, plenty))},
+      {"ferret, 3 stages: items in a queue", 24, paper::optimal_queue(paper_stations(three, plenty))},
       {"ferret, 6 stages: threads in a stage (queue of 20)", 12,
-       paper::optimal_threads(stations(six, 1), ferret_queue)},
+       paper::optimal_threads(paper_stations(six, 1), ferret_queue)},
       {"ferret, 3 stages: threads (queue of 20)", 15,
-       paper::optimal_threads(stations(three, 1), ferret_queue)},
+       paper::optimal_threads(paper_stations(three, 1), ferret_queue)},
       {"ferret, stealing: tokens a thread", 5, paper::optimal_tokens_per_thread(stealing_input(times, 8))},
       {"ferret, stealing: threads (5 tokens each)", 15,
        paper::optimal_stealing_threads(stealing_input(times, 1))},
