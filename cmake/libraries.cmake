@@ -26,7 +26,8 @@ if(TARGET millrace_stream)
   set(public_headers
     base/export.h base/histogram.h base/result.h
     machine/cpus/cpu_set.h machine/limits/cgroup_limits.h machine/limits/usable_cpus.h
-    machine/processor/processor_family.h machine/thread/thread_affinity.h
+    machine/processor/demand.h machine/thread/thread_affinity.h machine/units/counter_formula.h
+    machine/units/sharing_domains.h machine/units/unit_traits.h
     machine/topology/topology.h machine/topology/topology_trust.h
     model/pipeline/pipeline.h model/pipeline/pipeline_text.h model/pipeline/plan.h model/pipeline/random.h
     model/pipeline/service_time.h model/prediction/ordered_tail.h model/prediction/prediction.h

@@ -47,7 +47,7 @@ class ArchiveInfos : public testing::Test {
     });
     InputFile input(std::move(pipe->read_end), "pipe");
     auto info = archive_info(input);
-    while (read_whole(input).value_or(Bytes{}).size() > 0) {
+    while (!read_whole(input).value_or(Bytes{}).empty()) {
     }
     writer.join();
     return info;

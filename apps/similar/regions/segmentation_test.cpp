@@ -76,7 +76,7 @@ TEST_P(SegmentationOfAnyImage, HasConnectedRegionsNoneTooSmall) {
       const int y = pixel / picture.width;
       for (const auto& [u, v] : {std::pair(x - 1, y), {x + 1, y}, {x, y - 1}, {x, y + 1}}) {
         if (u < 0 || v < 0 || u >= picture.width || v >= picture.height) continue;
-        const auto next = static_cast<std::size_t>(v * picture.width + u);
+        const auto next = static_cast<std::size_t>((std::ptrdiff_t{v} * picture.width) + u);
         if (visited[next] || segmentation.labels[next] != label) continue;
         visited[next] = true;
         queue.push(static_cast<int>(next));

@@ -30,21 +30,21 @@ Image picture(unsigned seed) {
 void decode(benchmark::State& state) {
   const auto file = encode_jpeg(picture(1), 90);
   const auto header = read_image_header(*file);
-  for (auto _ : state)
+  for ([[maybe_unused]] auto _ : state)
     benchmark::DoNotOptimize(decode_image(*file, *header, 2 * analysed_side));
 }
 BENCHMARK(decode);
 
 void resize_to_analysed(benchmark::State& state) {
   const Image image = picture(1);
-  for (auto _ : state)
+  for ([[maybe_unused]] auto _ : state)
     benchmark::DoNotOptimize(resize(image, analysed_side, analysed_side));
 }
 BENCHMARK(resize_to_analysed);
 
 void segment_analysed(benchmark::State& state) {
   const Image image = resize(picture(1), analysed_side, analysed_side);
-  for (auto _ : state)
+  for ([[maybe_unused]] auto _ : state)
     benchmark::DoNotOptimize(segment(image));
 }
 BENCHMARK(segment_analysed);
@@ -52,7 +52,7 @@ BENCHMARK(segment_analysed);
 void extract(benchmark::State& state) {
   const Image image = resize(picture(1), analysed_side, analysed_side);
   const Segmentation segmentation = segment(image);
-  for (auto _ : state)
+  for ([[maybe_unused]] auto _ : state)
     benchmark::DoNotOptimize(extract_features(image, segmentation));
 }
 BENCHMARK(extract);
@@ -73,7 +73,7 @@ void earth_movers(benchmark::State& state) {
   const auto count = static_cast<std::size_t>(state.range(0));
   const auto a = random_regions(random, count);
   const auto b = random_regions(random, count);
-  for (auto _ : state)
+  for ([[maybe_unused]] auto _ : state)
     benchmark::DoNotOptimize(earth_movers_distance(a, b));
 }
 BENCHMARK(earth_movers)->Arg(5)->Arg(10)->Arg(20)->Arg(40);
@@ -89,7 +89,7 @@ ImageIndex index_of_random(std::size_t images) {
 void add_to_index(benchmark::State& state) {
   ImageIndex index = index_of_random(static_cast<std::size_t>(state.range(0)));
   std::mt19937 random(2);
-  for (auto _ : state)
+  for ([[maybe_unused]] auto _ : state)
     static_cast<void>(index.add({"image", 0, 0, random_regions(random, 12)}));
 }
 BENCHMARK(add_to_index)->Arg(1000)->Iterations(500);
@@ -98,7 +98,7 @@ void look_up(benchmark::State& state) {
   const ImageIndex index = index_of_random(static_cast<std::size_t>(state.range(0)));
   std::mt19937 random(2);
   const auto query = random_regions(random, 12);
-  for (auto _ : state)
+  for ([[maybe_unused]] auto _ : state)
     benchmark::DoNotOptimize(index.candidates(query, 20));
 }
 BENCHMARK(look_up)->Arg(200)->Arg(2000);

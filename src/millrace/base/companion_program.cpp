@@ -29,9 +29,10 @@ fs::path companion_program(std::string_view name) {
   const fs::path folder =
       (library.empty() ? fs::read_symlink("/proc/self/exe", error) : fs::canonical(library, error))
           .parent_path();
-  const fs::path beside = folder / name;
+  fs::path beside = folder / name;
   if (fs::exists(beside, error)) return beside;
-  const fs::path installed =
+  fs::path installed =
+      // NOLINTNEXTLINE(bugprone-branch-clone): where both are the same is for the installation to say
       (folder / (library.empty() ? MILLRACE_PRIVATE_FROM_PROGRAMS : MILLRACE_PRIVATE_FROM_LIBRARIES) / name)
           .lexically_normal();
   return fs::exists(installed, error) ? installed : beside;

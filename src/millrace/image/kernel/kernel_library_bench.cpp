@@ -27,7 +27,7 @@ void compiling(benchmark::State& state) {
   const KernelCompilerOptions options;
   KernelCompiler compiler(options, Urgency::urgent);
   const StoppableWait forever;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     if (state.range(0) != 0) compiler.stop();
     benchmark::DoNotOptimize(compiler.compile(edges(), machine::best_isa(), forever));
   }
@@ -38,7 +38,7 @@ void loading_an_object(benchmark::State& state) {
   KernelCompiler compiler(options, Urgency::urgent);
   const auto object = compiler.compile(edges(), machine::best_isa(), StoppableWait());
   if (!object) return state.SkipWithError(object.error().error.message.c_str());
-  for (auto _ : state)
+  for ([[maybe_unused]] auto _ : state)
     benchmark::DoNotOptimize(load_kernel(edges(), *object));
   state.counters["bytes"] = static_cast<double>(object->size());
 }
@@ -50,7 +50,7 @@ void finding_in_the_cache(benchmark::State& state) {
     KernelLibrary library(options);
     if (!library.wait(edges(), machine::best_isa())) return state.SkipWithError("cannot compile");
   }
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     KernelLibrary library(options);
     const auto kernel = library.find(edges(), machine::best_isa());
     if (!kernel || !*kernel) return state.SkipWithError("not in the cache");
@@ -60,7 +60,7 @@ void finding_in_the_cache(benchmark::State& state) {
 void looking_for_what_is_not_in_the_cache(benchmark::State& state) {
   const TemporaryFolder folder;
   const KernelLibraryOptions options{.cache = KernelCache(folder.path())};
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     KernelLibrary library(options);
     benchmark::DoNotOptimize(library.find(edges(), machine::best_isa()));
   }

@@ -74,7 +74,7 @@ void InputPasses::put_in_time(video::Frame& frame) {
   if (!frame.timestamp) return;
   *frame.timestamp += shift_;
   if (!last_time_) first_time_ = *frame.timestamp;
-  last_time_ = *frame.timestamp;
+  last_time_ = frame.timestamp;
 }
 
 // In units of the time base.

@@ -14,7 +14,7 @@ void steady_state(benchmark::State& state) {
   const auto space = Space::make({{"only", {"one"}}}, [](auto) { return true; });
   auto tuner = Tuner::make(*space, {});
   double time = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     const Trial trial = tuner->ask();
     time += 0.001;
     tuner->tell({.candidate = trial.candidate, .time = time, .seconds = 0.001});
@@ -26,7 +26,7 @@ BENCHMARK(steady_state);
 void whole_stream(benchmark::State& state) {
   const SimulatedWorkload workload({.tiles = static_cast<int>(state.range(0))}, 0.003, 1);
   const auto prior = workload.prior(1);
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     auto tuner = Tuner::make(workload.space(), {.prior = prior});
     testing::SimulatedMachine machine({}, 1);
     int ran = -1;
@@ -51,7 +51,7 @@ void context_change(benchmark::State& state) {
   CostModel model(workload.space(), {});
   for (int i = 0; i < 100; ++i)
     model.observe(i * 9, 0.1, 0.05);
-  for (auto _ : state)
+  for ([[maybe_unused]] auto _ : state)
     model.widen(0.01, 0, 1);
   state.counters["candidates"] = workload.space().size();
 }
