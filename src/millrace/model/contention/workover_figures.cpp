@@ -100,6 +100,7 @@ std::string full_name(const char* name, const PaperMachine& machine) {
 
 WorkoverFigure simulate(const TwoKinds& kinds, Random& random) {
   constexpr int draws = 1000;
+  constexpr int kernel_draws = 20;  // for each of the others: chance decides most there
   const SharedMachine machine =
       shared_machine(kinds.machine, like_beside_like(kinds.machine, *kinds.paper.workover_over_bad));
   std::vector<ContendingThread> threads;
@@ -111,7 +112,8 @@ WorkoverFigure simulate(const TwoKinds& kinds, Random& random) {
   double pin_only = 0;
   double workover = 0;
   for (int draw = 0; draw < draws; ++draw) {
-    kernel += speed(shuffled(machine, threads, random)) / draws;
+    for (int i = 0; i < kernel_draws; ++i)
+      kernel += speed(shuffled(machine, threads, random)) / (draws * kernel_draws);
     pin_only += speed(pinned(machine, threads, random)) / draws;
     workover += speed(by_workover(machine, threads, random)) / draws;
   }
