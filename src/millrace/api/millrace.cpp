@@ -112,7 +112,7 @@ template <class Call> millrace_code on_run(const millrace_run* handle, Call&& ca
   });
 }
 
-Status check_pointer(const void* pointer, const char* name) {
+Status check_pointer(const auto* pointer, const char* name) {
   if (pointer == nullptr) return usage_error("{} is NULL", name);
   return {};
 }

@@ -136,7 +136,7 @@ TEST_P(Interrupts, ActAsUsualOrAskForAStopWhereDescriptorsAreScarce) {
     Child child([left](int descriptor) {
       rlimit few{};
       getrlimit(RLIMIT_NOFILE, &few);
-      few.rlim_cur = static_cast<rlim_t>(descriptor + 1 + left);
+      few.rlim_cur = static_cast<rlim_t>(descriptor) + static_cast<rlim_t>(1 + left);
       setrlimit(RLIMIT_NOFILE, &few);
       {
         const Interrupt ends;  // and does not wait for ever

@@ -10,7 +10,7 @@ namespace millrace {
 // A variable of the environment while this lives; none: unset. Not beside other threads.
 class ScopedVariable {
  public:
-  ScopedVariable(const char* name, std::optional<std::string> value) : name_(name) {
+  ScopedVariable(const char* name, const std::optional<std::string>& value) : name_(name) {
     if (const char* const before = std::getenv(name)) before_ = before;
     set(value);
   }
