@@ -1,6 +1,7 @@
 #include "millrace/intensity/watch/intensity_watch.h"
 
 #include "millrace/base/clock.h"
+#include "millrace/base/kept_files.h"
 #include "millrace/base/system_file.h"
 #include "millrace/intensity/estimate/overlap.h"
 #include "millrace/intensity/sample/program_code.h"
@@ -10,7 +11,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 namespace millrace::intensity {
 namespace {
@@ -25,13 +25,6 @@ std::string read_name(pid_t thread) {
   std::string name = read_system_file(fmt::format("/proc/{}/comm", thread)).value_or("");
   if (!name.empty() && name.back() == '\n') name.pop_back();
   return name;
-}
-
-std::size_t threads_by_open_files() {
-  constexpr rlim_t share = 4;
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return IntensityWatch::most_threads;
-  return std::min<rlim_t>(IntensityWatch::most_threads, limit.rlim_cur / share);
 }
 
 }  // namespace
@@ -59,7 +52,7 @@ IntensityWatch::Code::Code(pid_t thread)
       }) {}
 
 IntensityWatch::IntensityWatch(const CacheSizes& caches, int cpus)
-    : caches_(caches), rate_(samples_for_each_second(cpus)), most_(threads_by_open_files()) {}
+    : caches_(caches), rate_(samples_for_each_second(cpus)), most_(most_kept_files(most_threads)) {}
 
 void IntensityWatch::begin(const LivingThread& thread) {
   if (watched_.size() >= most_) {

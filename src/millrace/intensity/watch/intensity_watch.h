@@ -58,8 +58,8 @@ struct ThreadIntensity {
 // Used by one thread. Changes nothing of the threads.
 class IntensityWatch {
  public:
-  // So many threads at once are watched, or as many as a quarter of the files that may be open
-  // (RLIMIT_NOFILE) are enough for; of more, those that were seen first.
+  // So many threads at once are watched, fewer where few files may be open (RLIMIT_NOFILE); of more, those
+  // that were seen first.
   static constexpr std::size_t most_threads = 256;
   // Of ended ones so many are remembered.
   static constexpr std::size_t most_ended = 4096;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,20 +11,25 @@
 #include <fmt/format.h>
 
 namespace millrace::placement {
+namespace {
+
+// Not where too many files are open, or memory is short.
+bool is_gone(int error) { return error == ENOENT || error == ESRCH; }
+
+}  // namespace
 
 std::optional<bool> ThreadTimes::read(pid_t process, pid_t number) {
-  constexpr int most_open_files = 256;
   Thread& thread = threads_[number];
   Descriptor opened;
   if (!thread.schedstat.is_open()) {
     opened = Descriptor::owned(
         open(fmt::format("/proc/{}/task/{}/schedstat", process, number).c_str(), O_RDONLY | O_CLOEXEC));
-    if (!opened.is_open()) return std::nullopt;
+    if (!opened.is_open()) return is_gone(errno) ? std::nullopt : std::optional(false);
   }
   const int file = opened.is_open() ? opened.get() : thread.schedstat.get();
   std::array<char, 96> text{};
   const ssize_t size = pread(file, text.data(), text.size(), 0);
-  if (opened.is_open() && open_files_ < most_open_files) {
+  if (opened.is_open() && open_files_ < most_open_files_) {
     thread.schedstat = std::move(opened);
     ++open_files_;
   }

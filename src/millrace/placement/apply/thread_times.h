@@ -2,8 +2,10 @@
 #pragma once
 
 #include "millrace/base/descriptor.h"
+#include "millrace/base/kept_files.h"
 #include "millrace/placement/task/task_files.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -13,13 +15,12 @@
 
 namespace millrace::placement {
 
-// Opening a file costs several times reading it, so files are kept open, though not so many that the limit of
-// 1024 open files of most systems is near.
+// Opening a file costs several times reading it, so files are kept open, as many as there may be.
 //
 // Used by one thread at a time.
 class ThreadTimes {
  public:
-  // Whether the thread has run since it was read last; nothing when it is gone.
+  // Whether the thread has run since it was read last, as far as that can be read; nothing when it is gone.
   [[nodiscard]] std::optional<bool> read(pid_t process, pid_t thread);
   // Reads the moves from one CPU to another of the next `most` threads, in turn, that have run since theirs
   // were read: that file costs as much as many others.
@@ -45,7 +46,9 @@ class ThreadTimes {
   std::unordered_map<pid_t, Thread> threads_;
   std::map<pid_t, pid_t> may_have_moved_;  // threads, with their processes
   pid_t last_read_ = 0;                    // of these
-  int open_files_ = 0;
+  static constexpr std::size_t most_threads = 256;
+  std::size_t most_open_files_ = most_kept_files(most_threads);
+  std::size_t open_files_ = 0;
   RunTimes sum_;
   std::int64_t migrations_ = 0;
 };

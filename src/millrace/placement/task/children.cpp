@@ -46,7 +46,6 @@ void append_children(int file, pid_t process, std::vector<pid_t>& children) {
 }  // namespace
 
 std::vector<pid_t> ChildrenReader::read(pid_t process, const std::vector<pid_t>& threads) {
-  constexpr std::size_t most_open_files = 256;
   std::vector<pid_t> children;
   for (const pid_t thread : threads) {
     if (const auto kept = files_.find(thread); kept != files_.end()) {
@@ -58,7 +57,7 @@ std::vector<pid_t> ChildrenReader::read(pid_t process, const std::vector<pid_t>&
         open(fmt::format("/proc/{}/task/{}/children", process, thread).c_str(), O_RDONLY | O_CLOEXEC));
     if (!file.is_open()) continue;
     append_children(file.get(), process, children);
-    if (files_.size() < most_open_files) files_.emplace(thread, Kept{std::move(file)});
+    if (files_.size() < most_open_files_) files_.emplace(thread, Kept{std::move(file)});
   }
   return children;
 }

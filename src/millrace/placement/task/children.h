@@ -2,7 +2,9 @@
 #pragma once
 
 #include "millrace/base/descriptor.h"
+#include "millrace/base/kept_files.h"
 
+#include <cstddef>
 #include <unordered_map>
 #include <vector>
 
@@ -10,8 +12,7 @@
 
 namespace millrace::placement {
 
-// Opening a file costs several times reading it, so files are kept open, though not so many that the limit of
-// 1024 open files of most systems is near.
+// Opening a file costs several times reading it, so files are kept open, as many as there may be.
 //
 // Used by one thread at a time.
 class ChildrenReader {
@@ -26,6 +27,8 @@ class ChildrenReader {
     Descriptor file;
     bool read = true;  // since forget_others()
   };
+  static constexpr std::size_t most_threads = 256;
+  std::size_t most_open_files_ = most_kept_files(most_threads);
   std::unordered_map<pid_t, Kept> files_;
 };
 

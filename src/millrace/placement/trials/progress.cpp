@@ -13,7 +13,6 @@ namespace millrace::placement {
 namespace {
 
 constexpr std::size_t longest_line = 4096;
-constexpr std::size_t most_counters = 128;
 
 int open_counter(pid_t thread) {
   perf_event_attr attributes{};
@@ -102,7 +101,7 @@ std::optional<double> InstructionCounters::total(const std::vector<pid_t>& threa
     counter = counters_.erase(counter);
   }
   for (const pid_t thread : threads) {
-    if (counters_.contains(thread) || counters_.size() >= most_counters) continue;
+    if (counters_.contains(thread) || counters_.size() >= most_counters_) continue;
     const int file = open_counter(thread);
     if (file >= 0) counters_[thread].file = file;
   }

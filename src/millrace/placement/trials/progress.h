@@ -1,6 +1,7 @@
 // Progress: how far a program is, by the best signal that it gives.
 #pragma once
 
+#include "millrace/base/kept_files.h"
 #include "millrace/base/result.h"
 #include "millrace/placement/task/task_files.h"
 
@@ -67,7 +68,7 @@ class InstructionCounters {
   ~InstructionCounters();
 
   // Counts these threads from now on; the counts of threads that are no longer named are kept in the sum. At
-  // most 128 threads are counted. Nothing where none can be.
+  // most 128 threads are counted, fewer where few files may be open. Nothing where none can be.
   [[nodiscard]] std::optional<double> total(const std::vector<pid_t>& threads);
 
  private:
@@ -75,6 +76,8 @@ class InstructionCounters {
     int file = -1;
     std::uint64_t count = 0;
   };
+  static constexpr std::size_t most_threads = 128;
+  std::size_t most_counters_ = most_kept_files(most_threads);
   std::map<pid_t, Counter> counters_;
   double ended_ = 0;
 };
