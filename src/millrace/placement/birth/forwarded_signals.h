@@ -11,8 +11,10 @@
 
 namespace millrace::placement {
 
-// Interrupts a system call of the thread that traces, and does nothing else.
-[[nodiscard]] inline int waking_signal() { return SIGRTMAX - 2; }
+// Interrupts a system call of the thread that traces, and does nothing else. No kernel and no program sends
+// it; unlike a real-time signal it arrives also where none may be queued (RLIMIT_SIGPENDING, which all
+// processes of a user share).
+inline constexpr int waking_signal = SIGSTKFLT;
 
 // All that anybody may send, but those by which this process itself would tell of a fault, waits for
 // children, or is stopped and continued by. Safe between fork and exec.
@@ -20,10 +22,10 @@ namespace millrace::placement {
   sigset_t signals;
   sigemptyset(&signals);
   for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGABRT, SIGALRM,
-                           SIGVTALRM, SIGPROF, SIGXCPU, SIGWINCH, SIGURG, SIGIO, SIGPWR, SIGSTKFLT})
+                           SIGVTALRM, SIGPROF, SIGXCPU, SIGWINCH, SIGURG, SIGIO, SIGPWR})
     sigaddset(&signals, signal);
   for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal)
-    if (signal != waking_signal()) sigaddset(&signals, signal);
+    sigaddset(&signals, signal);
   return signals;
 }
 

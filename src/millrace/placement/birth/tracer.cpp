@@ -43,7 +43,7 @@ pid_t event_message(pid_t thread) {
 Tracer::Tracer(ThreadRegister& threads) : threads_(&threads) {
   struct sigaction nothing{};
   nothing.sa_handler = [](int) {};
-  sigaction(waking_signal(), &nothing, nullptr);
+  sigaction(waking_signal, &nothing, nullptr);
 }
 
 Status Tracer::seize(pid_t thread) {
@@ -94,7 +94,7 @@ void Tracer::run(const std::function<void(const ProgramEnd&)>& ended) {
   // Whoever started this process may have blocked it.
   sigset_t waking;
   sigemptyset(&waking);
-  sigaddset(&waking, waking_signal());
+  sigaddset(&waking, waking_signal);
   pthread_sigmask(SIG_UNBLOCK, &waking, nullptr);
   runner_.store(pthread_self(), std::memory_order_relaxed);
   std::int64_t stopping_since_ns = 0;
@@ -204,7 +204,7 @@ void Tracer::hand_over() {
 // A wait4 that begins just now is ended by the next signal only.
 void Tracer::wake() {
   if (const pthread_t runner = runner_.load(std::memory_order_relaxed); runner != 0)
-    pthread_kill(runner, waking_signal());
+    pthread_kill(runner, waking_signal);
 }
 
 void Tracer::stop() {
