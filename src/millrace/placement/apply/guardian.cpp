@@ -37,25 +37,22 @@ void keep_only(int alive, int folder) {
   prctl(PR_SET_NAME, "millrace-guard");
   keep_only(alive, folder.descriptor());
   char word = 0;
-  ssize_t size = 0;
-  while ((size = read(0, &word, 1)) < 0 && errno == EINTR) {
+  while (read(0, &word, 1) < 0 && errno == EINTR) {
   }
-  if (size == 0) {
-    restore_by_file(1, journal);
-    // Runs that ended meanwhile have left it for the journal that was there. Refused where others use it.
-    rmdir(folder.path().c_str());
-  }
+  restore_by_file(1, journal);
+  // Runs that ended meanwhile have left it for the journal that was there. Refused where others use it.
+  rmdir(folder.path().c_str());
   _exit(0);
 }
 
 }  // namespace
 
 Guardian::~Guardian() {
-  const char word = 1;
-  // Fails only when the guardian is gone.
-  if (alive_.is_open()) std::ignore = write(alive_.get(), &word, 1);
+  if (process_ <= 0) return;
+  // It has done nothing yet. A word would not reach one that somebody has stopped.
+  kill(process_, SIGKILL);
   // Left to init, it would stay where init asks for nobody. Who traced the program may have asked already.
-  while (process_ > 0 && waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+  while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
   }
 }
 

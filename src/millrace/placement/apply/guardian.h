@@ -30,7 +30,7 @@ class Guardian {
  private:
   Guardian() = default;
 
-  // The guardian reads the other end: a word dismisses it, the end without one is this process's end.
+  // The guardian reads the other end: its end is this process's end.
   Descriptor alive_;
   pid_t process_ = -1;
 };
