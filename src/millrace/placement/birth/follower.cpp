@@ -5,6 +5,7 @@
 #include "millrace/placement/birth/job_control.h"
 
 #include <cerrno>
+#include <new>
 #include <tuple>
 #include <unistd.h>
 #include <utility>
@@ -75,13 +76,19 @@ Result<Launched> Follower::launch(WaitingProgram& program, bool trace) {
   auto started = start([&, trace] {
     const pid_t process = program.process();
     Launched result;
-    // It waits, so it is there; known before it is traced, so that it is never held for somebody who gave up.
-    std::ignore = threads_->process_began(process);
-    const Status followed = trace ? tracer_.follow(process) : Status();
-    result.traced = trace && followed;
-    if (!followed) result.not_traced = followed.error().message;
+    try {
+      // It waits, so it is there; known before it is traced, so that it is never held for somebody who gave
+      // up.
+      std::ignore = threads_->process_began(process);
+      const Status followed = trace ? tracer_.follow(process) : Status();
+      result.traced = trace && followed;
+      if (!followed) result.not_traced = followed.error().message;
+      threads_->program_begins();
+    } catch (const std::bad_alloc&) {
+      begun.set_value(failure("no memory is left to follow the program (RLIMIT_AS?)"));
+      return;
+    }
     traced_ = result.traced;
-    threads_->program_begins();
     result.exec_error = program.begin();
     result.time_ns = now_ns();
     begun.set_value(result);
