@@ -261,6 +261,16 @@ def group_signals_arrive_once(place):
     place.nothing_left()
 
 
+def as_it_was(process):
+    """Whether no thread keeps what millrace gave it; so too where it has ended."""
+    allowed = os.sched_getaffinity(0)
+    try:
+        return all(os.sched_getaffinity(int(thread)) == allowed and os.sched_getscheduler(int(thread)) == os.SCHED_OTHER
+                   for thread in os.listdir(f"/proc/{process}/task"))
+    except OSError:
+        return True
+
+
 def killed_in_the_midst(place):
     """By SIGKILL at any moment: the program goes on, its threads get back what they had, the journal goes, at the latest
     with the next start."""
@@ -274,23 +284,40 @@ def killed_in_the_midst(place):
             run.kill()
             run.wait()
             for child in children:
-                allowed = os.sched_getaffinity(0)
-
-                def as_before(child=child, allowed=allowed):
-                    try:
-                        tasks = os.listdir(f"/proc/{child}/task")
-                        return all(os.sched_getaffinity(int(task)) == allowed and
-                                   os.sched_getscheduler(int(task)) == os.SCHED_OTHER for task in tasks)
-                    except OSError:
-                        return True
-
-                check(eventually(as_before, 5), f"threads of {child} kept what millrace gave them ({way})")
-                try:
-                    os.kill(child, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
+                check(eventually(lambda child=child: as_it_was(child), 5), f"threads of {child} kept what millrace gave them ({way})")
+            place.kill_all_of(run)
         place.run(place.under("auto", "true"))
         place.nothing_left()
+
+
+def killed_after_joining(place):
+    """The same of one that was joined, which ends as if nobody had."""
+    for _ in range(2 * place.rounds):
+        way = random.choice(("ptrace", "poll"))
+        with place.start([place.program("threads"), "20", "1"]) as program:
+            command = [place.millrace, "exec", "--quiet", "--birth", way, "--policy", "one-to-one", "--sched", "batch", "--attach", str(program.pid)]
+            with place.start(command) as run:
+                time.sleep(random.uniform(0, 0.4))
+                run.kill()
+            check(eventually(lambda program=program: as_it_was(program.pid), 5), f"its threads kept what millrace gave them ({way})")
+            code = place.end_of(program)[0]
+            check(code == 0, f"the program ended with {code} ({way})")
+        place.run(place.under("auto", "true"))
+        place.nothing_left()
+
+
+def helpers_that_are_gone(place):
+    """Stopped or killed by the program, or whoever else may."""
+    for way in ("ptrace", "poll"):
+        for name in ("millrace-guard", "millrace-group"):
+            for number in (signal.SIGSTOP, signal.SIGKILL):
+                with place.start(place.under(way, place.program("signals"), "catch")) as run:
+                    run.stdout.readline()
+                    os.kill(eventually(lambda name=name, run=run: processes_called(name, run.pid))[0], number)
+                    os.kill(run.pid, signal.SIGTERM)
+                    code = place.end_of(run)[0]
+                    check(code == 5, f"{name} got signal {int(number)}, by {way}: {code}")
+    place.nothing_left()
 
 
 def daemons(place):
@@ -353,15 +380,42 @@ def terminals(place):
 # Limits.
 
 
+def lowered(number, limit):
+    """What sets a limit in a new process."""
+    return lambda: resource.setrlimit(number, (limit, resource.getrlimit(number)[1]))
+
+
 def limits(place):
     command = ("sh", "-c", "exit 3")
-    for name, limit in (("RLIMIT_FSIZE", 0), ("RLIMIT_CORE", 0), ("RLIMIT_NOFILE", 24), ("RLIMIT_STACK", 1 << 20)):
+    little_memory = [("RLIMIT_AS", size << 10) for size in ((20000,) if place.rounds == 1 else range(15000, 40000, 500))]
+    for name, limit in (("RLIMIT_FSIZE", 0), ("RLIMIT_CORE", 0), ("RLIMIT_NOFILE", 24), ("RLIMIT_STACK", 1 << 20),
+                        ("RLIMIT_SIGPENDING", 0), ("RLIMIT_MEMLOCK", 0), *little_memory):
         for way in WAYS:
-            def lower(number=getattr(resource, name), limit=limit):
-                resource.setrlimit(number, (limit, resource.getrlimit(number)[1]))
-
-            found = place.run(place.under(way, *command), preexec_fn=lower)
+            lower = lowered(getattr(resource, name), limit)
+            found = place.run(place.under(way, *command, options=("--quiet", "--units", "auto")), preexec_fn=lower)
             check(found[0] == 3, f"{name}={limit} by {way}: {found}")
+    place.nothing_left()
+
+
+def few_open_files(place):
+    """Of more threads than files may be open none is lost, nor keeps what it was given."""
+    script = "import threading, time; [threading.Thread(target=time.sleep, args=(60,), daemon=True).start() for _ in range(150)]; time.sleep(60)"
+    for way in ("ptrace", "poll"):
+        with place.start([sys.executable, "-c", script]) as program:
+            def classes(program=program):
+                return {os.sched_getscheduler(int(thread)) for thread in os.listdir(f"/proc/{program.pid}/task")}
+
+            eventually(lambda program=program: len(os.listdir(f"/proc/{program.pid}/task")) == 151)
+            command = [place.millrace, "exec", "--quiet", "--units", "auto", "--sched", "batch", "--birth", way, "--attach", str(program.pid)]
+            with place.start(command, preexec_fn=lowered(resource.RLIMIT_NOFILE, 48)) as run:
+                changed = eventually(lambda classes=classes: classes() == {os.SCHED_BATCH})
+                time.sleep(0.3)
+                run.terminate()
+                found = place.end_of(run)
+            left = classes()
+            place.kill_all_of(program)
+        check(changed, f"not all threads were placed, by {way}: {found}")
+        check(left == {os.SCHED_OTHER}, f"threads kept what they were given, by {way}: {found}")
     place.nothing_left()
 
 
@@ -741,8 +795,9 @@ def no_zombies(place):
 
 ATTACKS = (statuses, environments, programs_that_are_not_there, odd_clones, kernel_threads_of_io_uring, many_threads_and_processes,
            makers_that_die, many_at_once, signals_arrive, signals_of_every_kind, learning_that_is_interrupted,
-           group_signals_arrive_once, killed_in_the_midst, daemons,
-           stopped_and_continued, terminals, limits, streams_that_take_nothing, runtime_folders, locked_database,
+           group_signals_arrive_once, killed_in_the_midst, killed_after_joining,
+           helpers_that_are_gone, daemons,
+           stopped_and_continued, terminals, limits, few_open_files, streams_that_take_nothing, runtime_folders, locked_database,
            files_without_end, foreign_folders, what_is_stored_is_private, forbidden_attachments,
            attached_twice_at_once, files_that_may_not_be_read, without_proc, refused_system_calls, tracers_inside, sanitizers,
            programs_that_change_their_user, tracers_from_outside, nested, no_zombies)
