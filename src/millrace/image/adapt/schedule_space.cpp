@@ -82,7 +82,7 @@ class Rules {
     case Structure::backward_cached:
       return !groups.one_kernel && w != all && h != all && h >= 8;
     case Structure::tiled:
-      return h != all && h >= 8;
+      return h >= 8;  // which `all` is not
     case Structure::sliding:
       return !groups.one_kernel && (w == all || w >= 256) && h != all && h <= 32;
     }

@@ -5,6 +5,7 @@
 #include "millrace/image/reference/scalar_reference.h"
 #include "millrace/pool/worker_pool.h"
 
+#include <bit>
 #include <cstring>
 #include <random>
 
@@ -77,7 +78,9 @@ TEST_P(BackwardStore, writesWhatTheReferenceComputesWhereverTheOutputNeedsIt) {
     for (int y = needed[s].y0; y < needed[s].y1; ++y) {
       for (int x = needed[s].x0; x < needed[s].x1; ++x) {
         const float wanted = expected[s].at(x, y);
-        ASSERT_EQ(std::memcmp(&wanted, written.at(x, y), sizeof wanted), 0) << x << ", " << y;
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(wanted),
+                  std::bit_cast<std::uint32_t>(*reinterpret_cast<const float*>(written.at(x, y))))
+            << x << ", " << y;
       }
     }
   }

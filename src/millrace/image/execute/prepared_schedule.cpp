@@ -84,7 +84,8 @@ Status PreparedSchedule::make_runners(std::size_t most_bytes) {
       runners_.push_back(make_runner(schedule_, groups_));
       // Known by the first: the others are like it, and are not tried where they would push others out.
       if (frames > 1 && bytes() / runners_.size() > most_bytes / frames) {
-        const std::string needed = bytes_text(static_cast<double>(bytes() / runners_.size() * frames));
+        const std::size_t all_bytes = bytes() / runners_.size() * frames;
+        const std::string needed = bytes_text(static_cast<double>(all_bytes));
         runners_.clear();
         return failure("{} of {} frames in flight needs {} of memory, more than half of what is to be had",
                        name_of(schedule_.structure), frames, needed);

@@ -8,6 +8,7 @@
 #include "millrace/image/reference/scalar_reference.h"
 #include "millrace/machine/limits/usable_cpus.h"
 
+#include <bit>
 #include <cstring>
 #include <random>
 
@@ -88,7 +89,7 @@ struct TestFrame {
             got = view.pixel<float>(x, y);
             break;
           }
-          if (std::memcmp(&wanted, &got, sizeof(float)) != 0) {
+          if (std::bit_cast<std::uint32_t>(wanted) != std::bit_cast<std::uint32_t>(got)) {
             return fmt::format("plane {} ({}, {}): {} instead of {}", p, x, y, got, wanted);
           }
         }

@@ -29,7 +29,7 @@ struct Threshold : Pointwise {
 
   template <class A>
   static typename A::Float pixel(A& a, const typename A::Int& x, const typename A::Int& y) {
-    const typename A::Float v = a.input(0, x, y);
+    typename A::Float v = a.input(0, x, y);
     return a.when(
         v * a.coefficient(1) >= a.coefficient(0), [&] { return v; }, [] { return typename A::Float(0.0F); });
   }

@@ -127,7 +127,8 @@ Status KernelCompiler::start() {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   // Not fork, which copies the page tables of a process full of frames and then their pages, one fault each.
-  const pid_t process = vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork)
+  const pid_t process =
+      vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork,bugprone-unsafe-functions)
   if (process == 0) become_compiler(settings, error);
   const int fork_error = process < 0 ? errno : 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);

@@ -133,7 +133,7 @@ TEST(PlanFrame, WithLumaAloneChromaFollowsTheFirstInput) {
 }
 
 // The stages of the chroma planes under Planes::automatic; none where they are neutral.
-std::vector<std::string> chroma_stages(const char* pipeline) {
+std::vector<std::string> chroma_stages(const std::string& pipeline) {
   const FrameLayout layout =
       lay_out_frame(*load_pipeline(pipeline), frame(16, 16), Planes::automatic).value();
   EXPECT_EQ(names_of(layout.planes[1]), names_of(layout.planes[2]));
@@ -155,7 +155,7 @@ TEST(AutomaticPlanes, ChromaThatBecameNeutralStaysSo) {
   EXPECT_THAT(chroma_stages("[input, blur | sobel_x] | magnitude | blur"), ElementsAre());
   for (const Preset& preset : presets()) {
     const bool keeps_colour = preset.name == "@B" || preset.name == "@C";  // lens, turn, crop
-    EXPECT_EQ(chroma_stages(preset.name.data()).empty(), !keeps_colour) << preset.name;
+    EXPECT_EQ(chroma_stages(std::string(preset.name)).empty(), !keeps_colour) << preset.name;
   }
 }
 

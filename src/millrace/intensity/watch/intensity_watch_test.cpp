@@ -77,8 +77,8 @@ TEST(Records, AreReadWholeOrNotAtAll) {
   std::string content(values.size() * 8, '\0');
   std::memcpy(content.data(), values.data(), content.size());
   auto records = record(PERF_RECORD_SAMPLE, 0, content);
-  const auto name =
-      record(PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC, std::string(8, '\1') + "renamed\0\0\0");
+  const auto name = record(PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC,
+                           std::string(8, '\1') + "renamed" + std::string(3, '\0'));
   const auto lost = record(PERF_RECORD_LOST, 0, std::string("\0\0\0\0\0\0\0\0\7\0\0\0\0\0\0\0", 16));
   records.insert(records.end(), name.begin(), name.end());
   records.insert(records.end(), lost.begin(), lost.end());
