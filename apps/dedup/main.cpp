@@ -1,5 +1,6 @@
 // millrace-dedup: packs a stream without its duplicates, and restores it.
 #include "dedup/archive/archive_info.h"
+#include "dedup/run/restore_part.h"
 #include "dedup/run/summary.h"
 #include "millrace/base/byte_count.h"
 #include "millrace/base/check_outputs.h"
@@ -27,6 +28,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -53,6 +55,9 @@ struct Arguments {
   int tokens = 0;
   std::size_t memory = std::size_t{128} << 20;
   std::optional<std::uint64_t> limit;
+  int writers = 0;
+  std::optional<std::uint64_t> from;  // of the part to restore
+  std::optional<std::uint64_t> bytes;
   std::string trace;
   std::string json;
   bool quiet = false;
@@ -114,10 +119,12 @@ Status report(const Arguments& a, const Outcome& outcome, const std::string& tex
             "interrupted after {} of the stream{}", bytes_text(static_cast<double>(outcome.stream_bytes)),
             a.output.empty() || a.output == "-" ? "" : fmt::format("; {} was not written", a.output))});
   }
-  if (!a.trace.empty())
-    if (Status written = write_json(stream::chrome_trace(outcome.run), a.trace, overwrite_if(a.force));
-        !written)
-      return written;
+  if constexpr (requires { outcome.run; }) {
+    if (!a.trace.empty())
+      if (Status written = write_json(stream::chrome_trace(outcome.run), a.trace, overwrite_if(a.force));
+          !written)
+        return written;
+  }
   if (!a.json.empty())
     if (Status written = write_json(json, a.json, overwrite_if(a.force)); !written) return written;
   return {};
@@ -141,18 +148,27 @@ Status run_pack(const Arguments& a, const Interrupt& interrupt) {
   if (!input) return std::unexpected(input.error());
   const auto output = open_output(a, interrupt);
   if (!output) return std::unexpected(output.error());
+  if (a.writers > 0 && !(*output)->can_read_back())
+    return usage_error(
+        "--writers {}: {} is written in order, from its beginning to its end; give OUT as a file, or leave "
+        "--writers out",
+        a.writers, (*output)->name());
   const auto pool = pool::WorkerPool::create(run->threads);
   if (!pool) return std::unexpected(pool.error());
   auto team = (*pool)->team();
 
   ProgressLine progress(!a.quiet, progress_in_bytes);
-  PackOutcome outcome = pack(**input, **output, team,
-                             {.compression = *compression,
-                              .chunks = *chunks,
-                              .run = *run,
-                              .source_waits = !(*input)->is_regular(),
-                              .sink_waits = !(*output)->is_regular(),
-                              .progress = shown_by(progress, (*input)->remaining())});
+  PackOutcome outcome = pack(
+      **input, **output, team,
+      {.compression = *compression,
+       .chunks = *chunks,
+       .run = *run,
+       .source_waits = !(*input)->is_regular(),
+       .sink_waits = !(*output)->is_regular(),
+       .writers = a.writers,
+       .write_at = [&output](std::uint64_t offset,
+                             std::span<const std::byte> bytes) { return (*output)->write_at(offset, bytes); },
+       .progress = shown_by(progress, (*input)->remaining())});
   if (outcome.status) outcome.status = (*output)->commit();
   progress.clear();
   const double elapsed = seconds(now_ns() - start);
@@ -179,8 +195,29 @@ Status check_size(const Arguments& a, InputFile& input) {
   return {};
 }
 
+// Some bytes of the stream to the output.
+Status run_part(const Arguments& a, const Interrupt& interrupt) {
+  const std::int64_t start = now_ns();
+  if (!a.trace.empty())
+    return usage_error("--trace: a part is restored by one thread; there is nothing to trace");
+  if (Status checked = check_outputs_of(a); !checked) return checked;
+  const auto input = open_input(a, interrupt);
+  if (!input) return std::unexpected(input.error());
+  const auto output = open_output(a, interrupt);
+  if (!output) return std::unexpected(output.error());
+  const StreamPart part{.from = a.from.value_or(0), .bytes = a.bytes, .limit = a.limit};
+  ProgressLine progress(!a.quiet, progress_in_bytes);
+  PartOutcome outcome =
+      restore_part(**input, **output, part, interrupt.token(), shown_by(progress, part.bytes));
+  if (outcome.status) outcome.status = (*output)->commit();
+  progress.clear();
+  const double elapsed = seconds(now_ns() - start);
+  return report(a, outcome, to_text(outcome, part.from, elapsed), to_json(outcome, part.from, elapsed));
+}
+
 // Restores to the output; to nowhere if there is none.
 Status run_unpack(const Arguments& a, const Interrupt& interrupt) {
+  if (a.from || a.bytes) return run_part(a, interrupt);
   const std::int64_t start = now_ns();
   if (Status checked = check_outputs_of(a); !checked) return checked;
   const auto run = run_options(a, interrupt);
@@ -266,12 +303,25 @@ void add_verbs(CLI::App& app, Arguments& a, Action& action) {
       ->add_option("--chunk", a.average_chunk,
                    "bytes of a chunk on average: 1K to 256K, a power of two; default 16K")
       ->transform(CLI::AsSizeValue(false));
+  pack_verb
+      ->add_option("--writers", a.writers,
+                   "so many threads write OUT, a file, each where its records belong; default: one, in order")
+      ->check(CLI::Range(1, most_writers));
   add_run_options(*pack_verb, a);
   pack_verb->callback([&] { action = interruptible(run_pack, a); });
 
   CLI::App* unpack_verb = app.add_subcommand("unpack", "Restore what was packed");
   unpack_verb->add_option("IN", a.input, "the archive, or - for standard input")->required();
   unpack_verb->add_option("OUT", a.output, "a file, or - for standard output")->required();
+  const auto any_size = CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 62);
+  unpack_verb
+      ->add_option("--from", a.from,
+                   "restore a part only, from this byte of the stream on, as 10M; IN is a file")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(any_size);
+  unpack_verb->add_option("--bytes", a.bytes, "restore so many bytes at most; IN is a file")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(any_size);
   add_limit(*unpack_verb, a);
   add_run_options(*unpack_verb, a);
   unpack_verb->callback([&] { action = interruptible(run_unpack, a); });

@@ -82,6 +82,50 @@ class Program(unittest.TestCase):
             sizes[options[1]] = len(archive)
         self.assertLess(sizes["zlib"], sizes["none"])
 
+    def test_several_writers_make_the_same_archive(self):
+        self.done("pack", self.input, self.archive)
+        for writers in 1, 4:
+            for strategy in "stealing", "pools", "tbb":
+                other = self.folder / f"{strategy}{writers}"
+                self.done("pack", self.input, other, "--writers", writers, "--strategy", strategy)
+                self.assertEqual(other.read_bytes(), self.archive.read_bytes())
+        names = self.names()
+        self.refused(2, "--writers 2: standard output is written in order", "pack", self.input, "-", "--writers", 2)
+        self.refused(2, "is written in order", "pack", self.input, "/dev/null", "--writers", 2)
+        self.assertEqual(self.names(), names)
+
+    def test_any_part_is_restored_by_itself(self):
+        self.done("pack", self.input, self.archive, "--chunk", "4K")
+        size = len(self.data)
+        for start, count in ((0, 1), (0, size), (2_999_999, 2), (3_000_000, 700_000), (4_600_000, 1_500_000),
+                             (size - 5, 5), (size - 5, 100), (size, 10), (1_234_567, 0)):
+            done = self.done("unpack", self.archive, "-", "--from", start, "--bytes", count)
+            self.assertEqual(done.stdout, self.data[start:start + count], (start, count))
+        self.assertEqual(self.done("unpack", self.archive, "-", "--from", size - 9).stdout, self.data[-9:])
+        self.assertEqual(self.done("unpack", self.archive, "-", "--bytes", 9).stdout, self.data[:9])
+        out = self.folder / "out"
+        report = json.loads(self.done("unpack", self.archive, out, "--from", "4M", "--bytes", "1K", "--json", "-").stdout)
+        self.assertEqual(out.read_bytes(), self.data[4 << 20:(4 << 20) + 1024])
+        self.assertEqual((report["from"], report["bytes"], report["stream_bytes"]), (4 << 20, 1024, size))
+        self.assertLess(report["records"], 5)
+
+    def test_a_part_that_cannot_be_is_refused(self):
+        self.done("pack", self.input, self.archive)
+        self.refused(2, "none from byte", "unpack", self.archive, "-", "--from", len(self.data) + 1)
+        self.refused(2, "give a file", "unpack", "-", "-", "--bytes", 1, input=self.archive.read_bytes())
+        self.refused(1, "more than the limit of 10 bytes", "unpack", self.archive, "-", "--from", 5, "--limit", 10)
+        self.refused(2, "--trace", "unpack", self.archive, "-", "--from", 5, "--trace", self.folder / "trace")
+        damaged = bytearray(self.archive.read_bytes())
+        damaged[1000] ^= 1
+        broken = self.folder / "broken"
+        broken.write_bytes(damaged)
+        names = self.names()
+        self.refused(1, "damaged at byte 32", "unpack", broken, self.folder / "out", "--bytes", 10)
+        self.assertEqual(self.names(), names)
+        # What lies elsewhere is restored all the same.
+        at = len(self.data) // 2 + 1
+        self.assertEqual(self.done("unpack", broken, "-", "--from", at, "--bytes", 20).stdout, self.data[at:at + 20])
+
     def test_an_empty_input_is_an_archive_too(self):
         archive = self.done("pack", "-", "-", input=b"").stdout
         self.assertEqual(self.done("unpack", "-", "-", input=archive).stdout, b"")

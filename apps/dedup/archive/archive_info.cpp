@@ -51,21 +51,13 @@ Result<std::vector<IndexEntry>> read_index(InputFile& archive, const EndHeader& 
 }
 
 Result<ArchiveInfo> from_index(InputFile& archive, std::uint64_t size) {
-  std::array<std::byte, ArchiveHeader::size> first{};
-  if (size < first.size())
-    return failure("{}: has {} bytes, which is too short for an archive", archive.name(), size);
-  if (Status read = archive.read_at(0, first); !read) return std::unexpected(read.error());
-  const auto header = decode_archive_header(first);
-  if (!header) return failure("{}: {}", archive.name(), header.error().message);
-  const auto end = read_end(archive, size, archive.name(), header->largest_content);
-  if (!end) return std::unexpected(end.error());
-  const auto entries = read_index(archive, *end, size - EndHeader::size, header->largest_content);
-  if (!entries) return std::unexpected(entries.error());
-
-  ArchiveInfo info{.header = *header, .archive_bytes = size, .stream_bytes = end->stream_size};
-  for (std::size_t i = 0; i + 1 < entries->size(); ++i) {
-    const IndexEntry& entry = (*entries)[i];
-    const std::uint64_t bytes = (*entries)[i + 1].archive_offset - entry.archive_offset;
+  const auto map = archive_map(archive, size);
+  if (!map) return std::unexpected(map.error());
+  const std::vector<IndexEntry>& entries = map->entries;
+  ArchiveInfo info{.header = map->header, .archive_bytes = size, .stream_bytes = map->end.stream_size};
+  for (std::size_t i = 0; i + 1 < entries.size(); ++i) {
+    const IndexEntry& entry = entries[i];
+    const std::uint64_t bytes = entries[i + 1].archive_offset - entry.archive_offset;
     bool is_data = true;
     if (bytes == ReferenceHeader::size) {  // or a data record of 8 bytes
       std::array<std::byte, 1> type{};
@@ -78,11 +70,11 @@ Result<ArchiveInfo> from_index(InputFile& archive, std::uint64_t size) {
       info.payload_bytes += bytes - std::min<std::uint64_t>(bytes, DataHeader::size);
     } else {
       ++info.references;
-      info.referenced_bytes += (*entries)[i + 1].stream_offset - entry.stream_offset;
+      info.referenced_bytes += entries[i + 1].stream_offset - entry.stream_offset;
     }
   }
-  if (info.data_records != end->data_records)
-    return damaged(archive.name(), size - EndHeader::size, entries->size() - 1,
+  if (info.data_records != map->end.data_records)
+    return damaged(archive.name(), size - EndHeader::size, entries.size() - 1,
                    "the end does not match the records");
   return info;
 }
@@ -110,6 +102,20 @@ Result<ArchiveInfo> from_records(ByteSource& archive) {
 }
 
 }  // namespace
+
+Result<ArchiveMap> archive_map(InputFile& archive, std::uint64_t size) {
+  std::array<std::byte, ArchiveHeader::size> first{};
+  if (size < first.size())
+    return failure("{}: has {} bytes, which is too short for an archive", archive.name(), size);
+  if (Status read = archive.read_at(0, first); !read) return std::unexpected(read.error());
+  const auto header = decode_archive_header(first);
+  if (!header) return failure("{}: {}", archive.name(), header.error().message);
+  const auto end = read_end(archive, size, archive.name(), header->largest_content);
+  if (!end) return std::unexpected(end.error());
+  auto entries = read_index(archive, *end, size - EndHeader::size, header->largest_content);
+  if (!entries) return std::unexpected(entries.error());
+  return ArchiveMap{*header, *end, std::move(*entries)};
+}
 
 Result<ArchiveInfo> archive_info(InputFile& archive) {
   const auto size = archive.remaining();

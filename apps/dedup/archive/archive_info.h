@@ -6,8 +6,19 @@
 #include "millrace/base/result.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace millrace::dedup {
+
+// Where the records of an archive in a file are.
+struct ArchiveMap {
+  ArchiveHeader header;
+  EndHeader end;
+  // Of every record, in order, and one more behind them: the stream's size and where the index begins.
+  std::vector<IndexEntry> entries;
+};
+// Reads both ends and the index. Failure that names what is wrong.
+[[nodiscard]] Result<ArchiveMap> archive_map(InputFile& archive, std::uint64_t size);
 
 struct ArchiveInfo {
   ArchiveHeader header;

@@ -1,5 +1,7 @@
 #include "dedup/archive/archive_writer.h"
 
+#include <utility>
+
 namespace millrace::dedup {
 
 std::vector<std::byte> encode(std::span<const IndexEntry> entries) {
@@ -14,31 +16,46 @@ std::vector<std::byte> encode(std::span<const IndexEntry> entries) {
 
 Status ArchiveWriter::begin(const ArchiveHeader& header) { return write(encode(header)); }
 
-Status ArchiveWriter::add(const ArchiveRecord& record) {
-  return std::visit([this](const auto& run) { return add(run); }, record);
+Status ArchiveWriter::add(ArchiveRecord record) {
+  const PlacedRecord placed = place(std::move(record));
+  if (Status written = sink_->write(placed.header_bytes()); !written) return written;
+  return placed.payload.empty() ? Status() : sink_->write(placed.payload);
 }
 
-Status ArchiveWriter::add(const PackedRun& run) {
+PlacedRecord ArchiveWriter::place(ArchiveRecord record) {
+  return std::visit([this](auto&& run) { return place(std::forward<decltype(run)>(run)); },
+                    std::move(record));
+}
+
+PlacedRecord ArchiveWriter::place(PackedRun run) {
   index_.push_back({stream_size_, archive_size_});
-  const DataHeader header{.method = run.payload.method,
-                          .content_size = run.content_size,
-                          .payload_size = static_cast<std::uint32_t>(run.payload.bytes.size()),
-                          .payload_check = run.payload_check};
-  if (Status written = write(encode(header, archive_size_)); !written) return written;
+  const auto header = encode(DataHeader{.method = run.payload.method,
+                                        .content_size = run.content_size,
+                                        .payload_size = static_cast<std::uint32_t>(run.payload.bytes.size()),
+                                        .payload_check = run.payload_check},
+                             archive_size_);
+  PlacedRecord placed{
+      .offset = archive_size_, .header_size = header.size(), .payload = std::move(run.payload.bytes)};
+  std::ranges::copy(header, placed.header.begin());
   stream_size_ += run.content_size;
+  archive_size_ += header.size() + placed.payload.size();
   ++data_records_;
-  return write(run.payload.bytes);
+  return placed;
 }
 
-Status ArchiveWriter::add(const KnownRun& run) {
+PlacedRecord ArchiveWriter::place(const KnownRun& run) {
   const IndexEntry data = index_[run.record];
   index_.push_back({stream_size_, archive_size_});
+  const auto header = encode(ReferenceHeader{.length = run.length,
+                                             .begin = run.begin,
+                                             .archive_offset = data.archive_offset,
+                                             .stream_offset = data.stream_offset},
+                             archive_size_);
+  PlacedRecord placed{.offset = archive_size_, .header_size = header.size()};
+  std::ranges::copy(header, placed.header.begin());
   stream_size_ += run.length;
-  return write(encode(ReferenceHeader{.length = run.length,
-                                      .begin = run.begin,
-                                      .archive_offset = data.archive_offset,
-                                      .stream_offset = data.stream_offset},
-                      archive_size_));
+  archive_size_ += header.size();
+  return placed;
 }
 
 Status ArchiveWriter::finish(const StreamCheck& stream_check) {

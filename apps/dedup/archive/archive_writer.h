@@ -7,6 +7,8 @@
 #include "millrace/base/byte_stream.h"
 #include "millrace/base/result.h"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -23,6 +25,18 @@ struct PackedRun {
 };
 using ArchiveRecord = std::variant<PackedRun, KnownRun>;
 
+// A record and where in the archive it belongs.
+struct PlacedRecord {
+  std::uint64_t offset = 0;
+  std::array<std::byte, std::max(DataHeader::size, ReferenceHeader::size)> header{};
+  std::size_t header_size = 0;
+  std::vector<std::byte> payload;  // behind the header
+
+  [[nodiscard]] std::span<const std::byte> header_bytes() const {
+    return std::span(header).first(header_size);
+  }
+};
+
 // Keeps 16 bytes in memory for every record, which the index is made of. Used by one thread at a time.
 class ArchiveWriter {
  public:
@@ -32,8 +46,11 @@ class ArchiveWriter {
   // Once, first.
   [[nodiscard]] Status begin(const ArchiveHeader& header);
   // The next record. KnownRun::record counts the calls from 0 and names a data record.
-  [[nodiscard]] Status add(const ArchiveRecord& record);
-  // Once, last: the index and the end.
+  [[nodiscard]] Status add(ArchiveRecord record);
+  // The same for who writes by himself: gives the record its place, right behind the one before, and writes
+  // nothing.
+  [[nodiscard]] PlacedRecord place(ArchiveRecord record);
+  // Once, last: the index and the end, behind all records.
   [[nodiscard]] Status finish(const StreamCheck& stream_check);
 
   [[nodiscard]] std::uint64_t archive_size() const { return archive_size_; }
@@ -42,8 +59,8 @@ class ArchiveWriter {
   [[nodiscard]] std::uint64_t references() const { return index_.size() - data_records_; }
 
  private:
-  [[nodiscard]] Status add(const PackedRun& run);
-  [[nodiscard]] Status add(const KnownRun& run);
+  [[nodiscard]] PlacedRecord place(PackedRun run);
+  [[nodiscard]] PlacedRecord place(const KnownRun& run);
   [[nodiscard]] Status write(std::span<const std::byte> bytes);
 
   ByteSink* sink_;

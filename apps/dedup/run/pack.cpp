@@ -24,6 +24,22 @@ Result<ArchiveRecord> compressed(Compressor& compressor, const NewRun& run) {
   return PackedRun{std::move(*payload), static_cast<std::uint32_t>(run.part.bytes.size()), check};
 }
 
+// What an archive has before and behind its records, where those are written apart.
+class SinkAtOffset final : public ByteSink {
+ public:
+  explicit SinkAtOffset(const PackOptions& options) : options_(&options) {}
+  Status write(std::span<const std::byte> bytes) override {
+    Status written = options_->write_at(offset_, bytes);
+    offset_ += bytes.size();
+    return written;
+  }
+  void go_to(std::uint64_t offset) { offset_ = offset; }
+
+ private:
+  const PackOptions* options_;
+  std::uint64_t offset_ = 0;
+};
+
 }  // namespace
 
 PackOutcome pack(ByteSource& source, ByteSink& sink, pool::Team& team, const PackOptions& options) {
@@ -32,7 +48,8 @@ PackOutcome pack(ByteSource& source, ByteSink& sink, pool::Team& team, const Pac
   Fragmenter fragmenter(source, cutter, fragment_bytes);
   Deduplicator deduplicator;
   Compressor compressor(options.compression);
-  ArchiveWriter writer(sink);
+  SinkAtOffset around(options);
+  ArchiveWriter writer(options.writers > 0 ? static_cast<ByteSink&>(around) : sink);
   outcome.status = writer.begin({.largest_content = static_cast<std::uint32_t>(fragmenter.most_bytes()),
                                  .average_chunk = static_cast<std::uint32_t>(options.chunks.average),
                                  .method = options.compression.method,
@@ -40,7 +57,7 @@ PackOutcome pack(ByteSource& source, ByteSink& sink, pool::Team& team, const Pac
   if (!outcome.status) return outcome;
 
   const stream::Port<ArchiveRecord> known("known");
-  auto made =
+  auto records =
       stream::source("read", [&] { return fragmenter.next(); },
                      {.blocking = options.source_waits,
                       .bytes = [&](const Fragment& f) { return fragmenter.most_bytes() + f.bytes.size(); }})
@@ -63,19 +80,43 @@ PackOutcome pack(ByteSource& source, ByteSink& sink, pool::Team& team, const Pac
                            }
                          })
           .stage(Kind::parallel, "compress", [&](const NewRun& run) { return compressed(compressor, run); })
-          .land(known)
-          .sink(Kind::serial_in_order, "write",
-                [&](const ArchiveRecord& record) {
-                  Status written = writer.add(record);
-                  if (written && options.progress) options.progress(writer.stream_size());
+          .land(known);
+  const auto progressed = [&] {
+    if (options.progress) options.progress(writer.stream_size());
+  };
+  const auto in_order = [&] {
+    return std::move(records).sink(Kind::serial_in_order, "write",
+                                   [&](ArchiveRecord record) {
+                                     Status written = writer.add(std::move(record));
+                                     if (written) progressed();
+                                     return written;
+                                   },
+                                   {.blocking = options.sink_waits});
+  };
+  const auto at_offsets = [&] {
+    return std::move(records)
+        .stage(Kind::serial_in_order, "place",
+               [&](ArchiveRecord record) {
+                 PlacedRecord placed = writer.place(std::move(record));
+                 progressed();
+                 return placed;
+               })
+        .sink(Kind::parallel, "write",
+              [&](const PlacedRecord& record) -> Status {
+                if (Status written = options.write_at(record.offset, record.header_bytes()); !written)
                   return written;
-                },
-                {.blocking = options.sink_waits});
+                if (record.payload.empty()) return {};
+                return options.write_at(record.offset + record.header_size, record.payload);
+              },
+              {.blocking = true, .blocking_threads = options.writers});
+  };
+  auto made = options.writers > 0 ? at_offsets() : in_order();
   if (!made) {
     outcome.status = std::unexpected(made.error());
     return outcome;
   }
   stream::Finished finished = made->run(team, options.run);
+  around.go_to(writer.archive_size());
   outcome.status =
       finished.status ? writer.finish(fragmenter.stream_check()) : std::unexpected(finished.cause);
   outcome.run = std::move(finished.report);

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 
 namespace millrace::dedup {
 
@@ -30,8 +31,14 @@ struct PackOptions {
   // Whether reading, and writing, may wait for another program. What waits gets a thread of its own.
   bool source_waits = false;
   bool sink_waits = false;
+  // Parallel output: 1 to most_writers threads of their own write records where they belong, by write_at,
+  // which may be called by several at a time; the sink is then left alone. 0: the sink is written in order.
+  int writers = 0;
+  std::function<Status(std::uint64_t offset, std::span<const std::byte> bytes)> write_at;
   Progress progress;  // may be empty
 };
+
+inline constexpr int most_writers = 256;
 
 // What came of a run; of one that failed, as far as it went.
 struct PackOutcome {
@@ -46,8 +53,8 @@ struct PackOutcome {
 };
 
 // Reads `source` to its end. The bytes written depend on those read, the compression and the chunk sizes, and
-// on nothing else: not on strategy, threads, tokens or budget. The byte budget counts the fragments in flight
-// with as much again for what they become.
+// on nothing else: not on strategy, threads, tokens, writers or budget. The byte budget counts the fragments
+// in flight with as much again for what they become.
 [[nodiscard]] PackOutcome pack(ByteSource& source, ByteSink& sink, pool::Team& team,
                                const PackOptions& options);
 

@@ -7,6 +7,9 @@
 #include "millrace/stream/strategies_testing.h"
 #include "millrace/stream/watchdog_testing.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <mutex>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -69,6 +72,53 @@ TEST_P(Runs, write_the_same_archive_with_any_threads_tokens_and_budget) {
       ASSERT_TRUE(outcome.status) << outcome.status.error().message;
       EXPECT_TRUE(restored.bytes == stream);
     }
+}
+
+// Several threads write, each record where it belongs: the bytes are those of a sink that is written in
+// order.
+TEST_P(Runs, write_the_same_archive_by_several_writers) {
+  const Bytes stream = large_stream();
+  MemoryFile expected;
+  {
+    PiecewiseSource source(stream);
+    pool::SerialTeam team;
+    ASSERT_TRUE(pack(source, expected, team, {.chunks = small_chunks()}).status);
+  }
+  auto pool = pool::WorkerPool::create(2);
+  ASSERT_TRUE(pool);
+  auto team = (*pool)->team();
+  for (const int writers : {1, 4}) {
+    std::mutex mutex;
+    Bytes written;
+    std::size_t room = SIZE_MAX;
+    const auto write_at = [&](std::uint64_t offset, std::span<const std::byte> bytes) -> Status {
+      const std::lock_guard lock(mutex);
+      if (offset + bytes.size() > room) return failure("no space left");
+      if (written.size() < offset + bytes.size()) written.resize(offset + bytes.size());
+      std::ranges::copy(bytes, written.begin() + static_cast<std::ptrdiff_t>(offset));
+      return {};
+    };
+    for (const bool full : {false, true}) {
+      written.clear();
+      room = full ? expected.bytes.size() / 2 : SIZE_MAX;
+      PiecewiseSource source(stream, 300'000);
+      MemoryFile untouched;
+      const PackOutcome packed = pack(source, untouched, team,
+                                      {.chunks = small_chunks(),
+                                       .run = {.strategy = GetParam()},
+                                       .writers = writers,
+                                       .write_at = write_at});
+      EXPECT_TRUE(untouched.bytes.empty());
+      if (full) {
+        ASSERT_FALSE(packed.status);
+        EXPECT_EQ(packed.status.error().message, "no space left");
+        continue;
+      }
+      ASSERT_TRUE(packed.status) << packed.status.error().message;
+      EXPECT_TRUE(written == expected.bytes);
+      EXPECT_EQ(packed.archive_bytes, expected.bytes.size());
+    }
+  }
 }
 
 class FullDisk final : public ByteSink {

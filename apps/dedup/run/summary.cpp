@@ -123,4 +123,20 @@ nlohmann::ordered_json to_json(const UnpackOutcome& o, double seconds, const std
   return json;
 }
 
+std::string to_text(const PartOutcome& o, std::uint64_t from, double seconds) {
+  return fmt::format("restored {} from byte {} on, of {}, from {} records in {:.2f} s\n",
+                     bytes_text(real(o.stream_bytes)), from, bytes_text(real(o.whole_bytes)), o.records,
+                     seconds);
+}
+
+nlohmann::ordered_json to_json(const PartOutcome& o, std::uint64_t from, double seconds) {
+  return {{"schema", "millrace.dedup.part"},
+          {"version", 1},
+          {"from", from},
+          {"bytes", o.stream_bytes},
+          {"stream_bytes", o.whole_bytes},
+          {"records", o.records},
+          {"seconds", seconds}};
+}
+
 }  // namespace millrace::dedup

@@ -3,6 +3,7 @@
 
 #include "dedup/archive/archive_info.h"
 #include "dedup/run/pack.h"
+#include "dedup/run/restore_part.h"
 #include "dedup/run/unpack.h"
 
 #include <string>
@@ -33,5 +34,10 @@ namespace millrace::dedup {
 [[nodiscard]] nlohmann::ordered_json to_json(const PackOutcome& outcome, double seconds);
 [[nodiscard]] nlohmann::ordered_json to_json(const UnpackOutcome& outcome, double seconds,
                                              const std::string& verb);
+
+// `from`: where in the stream the part begins.
+[[nodiscard]] std::string to_text(const PartOutcome& outcome, std::uint64_t from, double seconds);
+// {"schema": "millrace.dedup.part", "version": 1, "from", "bytes", "stream_bytes", "records", "seconds"}
+[[nodiscard]] nlohmann::ordered_json to_json(const PartOutcome& outcome, std::uint64_t from, double seconds);
 
 }  // namespace millrace::dedup
