@@ -8,10 +8,15 @@
 #include "millrace/base/print.h"
 #include "millrace/base/printable.h"
 #include "millrace/base/whole_file.h"
+#include "millrace/cli/study/comparison_study.h"
 #include "millrace/cli/study/measure_study.h"
+#include "millrace/cli/study/study_list.h"
+#include "millrace/report/comparison/comparison.h"
+#include "millrace/report/comparison/x264_study.h"
 #include "millrace/report/study/findings.h"
 #include "millrace/report/study/study_page.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -24,6 +29,7 @@ namespace {
 struct StudyOptions {
   std::vector<std::string> figures;
   StudyRequest request;
+  ComparisonRequest comparison;
   std::optional<int> runs;
   std::string output = "study.html";
   std::string json;
@@ -32,6 +38,54 @@ struct StudyOptions {
 };
 
 constexpr int quick_runs = 3;
+
+bool is_list(const std::string& word) { return word == "list" || word == "LIST"; }
+
+// The page and the JSON, where they are wanted. Where one cannot be written, the other holds what was
+// measured.
+Status write_results(const StudyOptions& options, const std::string& page,
+                     const nlohmann::ordered_json& report) {
+  const Overwrite overwrite = overwrite_if(options.force);
+  Status written = write_whole(options.output, page, {.overwrite = overwrite, .durable = false});
+  Status json;
+  if (!options.json.empty()) json = write_json(report, options.json, overwrite);
+  if (!written && !json) print_error("millrace", json.error().message);
+  return written ? json : written;
+}
+
+void tell_where(const StudyOptions& options) {
+  if (options.output != "-") print_note("wrote {}\n", printable(options.output));
+}
+
+// The studies of the other papers.
+Status compare_with_papers(const StudyOptions& options, const Interrupt& interrupt) {
+  ComparisonRequest request = options.comparison;
+  request.names = options.figures;
+  request.runs = options.runs;
+  request.quick = options.request.quick;
+  request.progress = !options.quiet;
+  request.clips = options.request.inputs;
+  const bool of_x264 = std::ranges::find(request.names, report::x264_study) != request.names.end();
+  if ((!request.clips.empty() && !of_x264) || options.request.frames || options.request.threads)
+    return usage_error(
+        "--clips belongs to x264 and the studies of execution structures, --frames and --threads to "
+        "these alone; see: millrace study list");
+  const NamedPath none;
+  if (Status checked = check_outputs({{"-o", options.output}, {"--json", options.json}},
+                                     overwrite_if(options.force), none);
+      !checked)
+    return checked;
+  const auto page = measure_comparisons(request, interrupt);
+  if (!page) return std::unexpected(page.error());
+  if (Status written = write_results(options, report::to_page(*page), report::to_json(*page)); !written)
+    return written;
+  if (options.quiet) return {};
+  for (const report::Comparison& comparison : page->comparisons)
+    for (const std::string& finding : comparison.findings)
+      print_note("{}: {}\n", comparison.name, finding);
+  tell_where(options);
+  return {};
+}
 
 Status study(const StudyOptions& options, const Interrupt& interrupt) {
   StudyRequest request = options.request;
@@ -57,44 +111,58 @@ Status study(const StudyOptions& options, const Interrupt& interrupt) {
   }
   const auto result = measure_study(request, interrupt);
   if (!result) return std::unexpected(result.error());
-  // Where one cannot be written, the other holds what was measured.
-  Status page =
-      write_whole(options.output, report::study_page(*result), {.overwrite = overwrite, .durable = false});
-  Status json;
-  if (!options.json.empty()) json = write_json(report::to_json(*result), options.json, overwrite);
-  if (!page && !json) print_error("millrace", json.error().message);
-  if (!page) return page;
-  if (!json) return json;
+  if (Status written = write_results(options, report::study_page(*result), report::to_json(*result));
+      !written)
+    return written;
   if (options.quiet) return {};
   for (const report::Figure figure : result->figures) {
     const auto findings = report::findings_of(figure, *result);
     if (!findings.empty()) print_note("{}: {}\n", report::name_of(figure), report::summary_of(findings));
   }
-  if (options.output != "-") print_note("wrote {}\n", printable(options.output));
+  tell_where(options);
   return {};
+}
+
+Status study_or_list(const StudyOptions& options, const Interrupt& interrupt) {
+  if (std::ranges::any_of(options.figures, is_list)) {
+    print_out("{}", study_list());
+    return {};
+  }
+  return is_comparison(options.figures.front()) ? compare_with_papers(options, interrupt)
+                                                : study(options, interrupt);
 }
 
 }  // namespace
 
 void add_study_command(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand(
-      "study", "Repeat the paper's figures on execution structures on this machine, as one page");
+      "study",
+      "Repeat the experiments of the papers on this machine, beside the papers' own figures, as one page");
   auto options = std::make_shared<StudyOptions>();
   StudyOptions& o = *options;
-  verb->add_option("figures", o.figures, "fig2 to fig7, map, or all; several divided by commas")
+  verb->add_option("figures", o.figures,
+                   "list: names them all; fig2 to fig7, map, or all; pipelines, or some of its studies; "
+                   "several divided by commas")
       ->required()
       ->delimiter(',');
   verb->add_option("--input,--clips", o.request.inputs,
                    "one or two videos, a small one for foreman (CIF) and a large one for tractor (1080p); "
                    "what is not given is generated")
       ->delimiter(',');
-  verb->add_option("--runs", o.runs, "of each setting; default: 30, with --quick 3")
+  verb->add_option("--runs", o.runs,
+                   "of each setting; default: 30 of fig2 to map, else 5; with --quick 3 and 2")
       ->check(CLI::Range(2, 10000));
   verb->add_option("--frames", o.request.frames, "in a run; default: 24 of the small clip, 6 of the large")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{10000}));
   verb->add_option("--threads", o.request.threads, "at most; default: as many as this process may use")
       ->check(CLI::Range(1, 4096));
-  verb->add_flag("--quick", o.request.quick, "few runs on tiny frames: to see the page, not to measure");
+  verb->add_flag("--quick", o.request.quick, "few runs on tiny inputs: to see the page, not to measure");
+  verb->add_option("--photos", o.comparison.photos,
+                   "a folder of images for the image search of the pipeline studies; made where not given");
+  verb->add_option("--stream", o.comparison.stream, "a file for dedup to pack in them; made where not given");
+  verb->add_option(
+      "--programs", o.comparison.programs,
+      "the folder of millrace-similar and millrace-dedup; default: where this program lies, then PATH");
   verb->add_option("-o,--output", o.output, "the page; default: study.html");
   verb->add_option("--json", o.json, "write every time to a file, or - for standard output");
   verb->add_flag(overwrite_flag, o.force, overwrite_help);
@@ -102,7 +170,7 @@ void add_study_command(CLI::App& app, Action& action) {
   verb->callback([&action, options] {
     action = [options] {
       const Interrupt interrupt;
-      return interrupt.told(study(*options, interrupt));
+      return interrupt.told(study_or_list(*options, interrupt));
     };
   });
 }

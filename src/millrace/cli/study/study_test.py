@@ -8,6 +8,7 @@ import math
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -199,6 +200,98 @@ class Study(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("/dev/full", done.stderr.decode())
         self.assertEqual(json.loads(figures.read_text())["figures"][0]["figure"], "fig3")
+
+
+class Comparisons(unittest.TestCase):
+    """The studies of the other papers, which run programs."""
+
+    PIPELINES = [f"pipeline-{name}" for name in ("table1", "table2", "fig2", "fig4", "fig6b", "fig9", "fig10b", "fig11")]
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        apps = pathlib.Path(MILLRACE).resolve().parents[3] / "apps"
+        cls.names = []
+        if all((apps / name / f"millrace-{name}").exists() for name in ("similar", "dedup")):
+            cls.names.append("pipelines")
+        else:
+            print("SKIPPED: the studies of pipelines, as millrace-similar and millrace-dedup are not built")
+        if shutil.which("x264"):
+            cls.names.append("x264")
+        else:
+            print("SKIPPED: the study of x264, which is not installed")
+        if not cls.names:
+            raise unittest.SkipTest("none of the programs is there")
+        cls.done = Study.run_study(",".join(cls.names), "--quick", "-o", cls.folder / "page.html", "--json",
+                                   cls.folder / "page.json")
+        cls.failed = cls.done.returncode != 0
+        cls.report = None if cls.failed else json.loads((cls.folder / "page.json").read_text())
+
+    def setUp(self):
+        self.assertFalse(self.failed, self.done.stderr)
+
+    def columns(self):
+        """Of every table: study, column, its values by row."""
+        for study in self.report["studies"]:
+            for table in study["tables"]:
+                for i, column in enumerate(table["columns"]):
+                    yield study["study"], table, column, [row["values"][i] for row in table["rows"]]
+
+    def test_the_list_names_each_and_each_is_on_the_page(self):
+        listed = Study.run_study("list").stdout.decode().split()
+        for name in [*FIGURES, *self.PIPELINES, "x264"]:
+            self.assertIn(name, listed)
+        expected = self.PIPELINES if "pipelines" in self.names else []
+        self.assertEqual([study["study"] for study in self.report["studies"]],
+                         expected + [name for name in self.names if name != "pipelines"])
+
+    def test_cells_are_finite_and_none_of_the_papers_is_called_measured(self):
+        for study, table, column, values in self.columns():
+            there = [value for value in values if value is not None]
+            self.assertTrue(there, (study, table["caption"], column))
+            for value in there:
+                self.assertTrue(all(math.isfinite(value[key]) for key in ("mean", "low", "high")))
+                self.assertLessEqual(value["low"], value["mean"] + 1e-9)
+                self.assertLessEqual(value["mean"], value["high"] + 1e-9)
+            if column["origin"] != "the paper" and column["unit"] == "s":
+                self.assertTrue(all(value["mean"] >= 0 for value in there), (study, column))
+
+    def test_speed_ups_and_efficiencies_follow_from_the_times(self):
+        for study, table, column, values in self.columns():
+            if column["name"] != "time" and not column["name"].startswith("time, "):
+                continue
+            names = [(each["name"], each["origin"]) for each in table["columns"]]
+            speed = (column["name"].replace("time", "speed-up"), column["origin"])
+            if speed not in names:
+                continue
+            speeds = [row["values"][names.index(speed)] for row in table["rows"]]
+            products = [time["mean"] * up["mean"] for time, up in zip(values, speeds) if time and up]
+            self.assertTrue(products, study)
+            for product in products:
+                self.assertAlmostEqual(product / products[0], 1, delta=1e-6)
+
+    def test_the_page_stands_alone_and_says_what_agrees(self):
+        text = (self.folder / "page.html").read_text()
+        xml.etree.ElementTree.fromstring(text)
+        for word in "<script", "src=", "href=", "url(", "@import", "nan":
+            self.assertNotIn(word, text)
+        self.assertIn("its figures mean nothing", text)
+        for study in self.report["studies"]:
+            self.assertTrue(study["findings"] and study["paper"] and study["about"])
+            self.assertIn(f"{study['study']}: ", self.done.stderr.decode())
+
+    def test_what_does_not_go_together_is_refused(self):
+        page = self.folder / "no.html"
+        for code, word, words in ((2, "'fig2' is no study", ("x264,fig2",)), (2, "--clips", ("pipelines", "--clips", "a")),
+                                  (2, "both", ("x264", "--clips", "a.y4m")),
+                                  (1, "none/millrace-dedup", ("pipeline-fig4", "--quick", "--programs", "none"))):
+            done = Study.run_study(*words, "-o", page)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+            self.assertIn(word, done.stderr.decode())
+            self.assertFalse(page.exists())
 
 
 def until_interruptible(child):

@@ -108,6 +108,26 @@ std::string_view name_of(Figure figure) {
   return names[static_cast<std::size_t>(std::ranges::find(figures, figure) - figures.begin())];
 }
 
+std::string_view title_of(Figure figure) {
+  switch (figure) {
+  case Figure::fig2:
+    return "Figure 2: scaling of pipeline B on the large clip";
+  case Figure::fig3:
+    return "Figure 3: scaling of pipeline B on the small clip";
+  case Figure::fig4:
+    return "Figure 4: sequential and BD on pipelines A to G";
+  case Figure::fig5:
+    return "Figure 5: BD that also stores what it does not read again";
+  case Figure::fig6:
+    return "Figure 6: BD with a buffer cache";
+  case Figure::fig7:
+    return "Figure 7: where the threads run";
+  case Figure::map:
+    break;
+  }
+  return "A map of the structures";
+}
+
 std::span<const Figure> all_figures() { return figures; }
 
 Result<std::vector<Figure>> parse_figures(std::span<const std::string> words) {

@@ -19,6 +19,8 @@ enum class Figure { fig2, fig3, fig4, fig5, fig6, fig7, map };
 
 // "fig2" to "fig7", "map"
 [[nodiscard]] std::string_view name_of(Figure figure);
+// What it shows, as a heading.
+[[nodiscard]] std::string_view title_of(Figure figure);
 [[nodiscard]] std::span<const Figure> all_figures();
 // Names, divided by commas within a word too, "all" for all of them. In the order of all_figures(), each
 // once. Usage error that lists the names.

@@ -49,26 +49,6 @@ std::string table(const std::string& rows) {
   return "<div class=\"wide\"><table>\n" + rows + "</table></div>\n";
 }
 
-std::string_view title_of(Figure figure) {
-  switch (figure) {
-  case Figure::fig2:
-    return "Figure 2: scaling of pipeline B on the large clip";
-  case Figure::fig3:
-    return "Figure 3: scaling of pipeline B on the small clip";
-  case Figure::fig4:
-    return "Figure 4: sequential and BD on pipelines A to G";
-  case Figure::fig5:
-    return "Figure 5: BD that also stores what it does not read again";
-  case Figure::fig6:
-    return "Figure 6: BD with a buffer cache";
-  case Figure::fig7:
-    return "Figure 7: where the threads run";
-  case Figure::map:
-    break;
-  }
-  return "A map of the structures";
-}
-
 std::string_view about(Figure figure) {
   switch (figure) {
   case Figure::fig2:

@@ -1,0 +1,189 @@
+#include "millrace/cli/study/program_run.h"
+
+#include "millrace/base/clock.h"
+#include "millrace/base/companion_program.h"
+#include "millrace/base/descriptor.h"
+#include "millrace/base/printable.h"
+#include "millrace/base/system_reason.h"
+#include "millrace/base/whole_file.h"
+#include "millrace/machine/thread/thread_affinity.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+namespace millrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t most_error_bytes = std::size_t{1} << 20;
+constexpr auto between_looks = std::chrono::milliseconds(2);
+
+std::string last_line(std::string text) {
+  while (text.ends_with('\n'))
+    text.pop_back();
+  const std::size_t end = text.rfind('\n');
+  return printable(end == std::string::npos ? text : text.substr(end + 1));
+}
+
+// `go`: the end of a pipe that says so by a byte.
+[[noreturn]] void become(char* const* words, const char* errors, pid_t parent, int go) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  char byte = 0;
+  if (getppid() != parent || read(go, &byte, 1) != 1) _exit(127);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  signal(SIGPIPE, SIG_DFL);
+  const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+  const int file = open(errors, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (nothing < 0 || file < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(nothing, STDOUT_FILENO) < 0 ||
+      dup2(file, STDERR_FILENO) < 0)
+    _exit(127);
+  execvp(words[0], words);
+  _exit(127);
+}
+
+// How long the threads of a process have waited for a CPU, by what the kernel says of each.
+class WaitingTimes {
+ public:
+  explicit WaitingTimes(pid_t process) : folder_(fs::path("/proc") / std::to_string(process) / "task") {}
+
+  void look() {
+    std::error_code error;
+    for (fs::directory_iterator entry(folder_, error), end; !error && entry != end; entry.increment(error)) {
+      std::ifstream file(entry->path() / "schedstat");
+      std::int64_t computed = 0;
+      std::int64_t waited = 0;
+      if (file >> computed >> waited) waited_ns_[entry->path().filename()] = waited;
+    }
+  }
+  [[nodiscard]] double seconds_in_all() const {
+    std::int64_t sum = 0;
+    for (const auto& [thread, waited] : waited_ns_)
+      sum += waited;
+    return seconds(sum);
+  }
+
+ private:
+  fs::path folder_;
+  std::map<std::string, std::int64_t> waited_ns_;
+};
+
+}  // namespace
+
+std::string find_program(std::string_view name, const std::string& folder) {
+  if (!folder.empty()) return fs::path(folder) / name;
+  std::error_code error;
+  // Of a build each program lies in a folder of its own; installed, users' programs lie apart from this one.
+  const fs::path own = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const std::string_view short_name = name.starts_with("millrace-") ? name.substr(9) : name;
+  for (const fs::path& place :
+       {own / name, own / "../../../apps" / short_name / name, own / "../../bin" / name})
+    if (fs::exists(place, error)) return place.lexically_normal();
+  return std::string(name);
+}
+
+Result<ProgramRun> run_program(const std::vector<std::string>& words, const ProgramSetup& setup,
+                               const fs::path& scratch, const Interrupt& interrupt) {
+  const std::string errors = scratch / "errors";
+  std::vector<std::string> kept = words;
+  std::vector<char*> pointers;
+  for (std::string& word : kept)
+    pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return failure("cannot make a pipe: {}", system_reason(errno));
+  const Descriptor go = Descriptor::owned(ends[0]);
+  Descriptor start_it = Descriptor::owned(ends[1]);
+  pid_t child = -1;
+  {
+    const machine::AffinityGuard guard;  // the child inherits the mask
+    if (setup.cpus.count() > 0)
+      if (const auto bound = machine::bind_current_thread(setup.cpus); !bound)
+        return std::unexpected(bound.error());
+    const pid_t parent = getpid();
+    child = fork();
+    if (child < 0) return failure("cannot start {}: {}", words.front(), system_reason(errno));
+    if (child == 0) {
+      close(ends[1]);
+      become(pointers.data(), errors.c_str(), parent, ends[0]);
+    }
+  }
+  const auto granted = setup.scheduling == machine::SchedulingChange{}
+                           ? Result<machine::SchedulingAttributes>()
+                           : machine::change_scheduling(child, setup.scheduling);
+  if (!granted) {
+    start_it = Descriptor();  // it ends without having become the program
+    waitpid(child, nullptr, 0);
+    return std::unexpected(granted.error());
+  }
+  WaitingTimes waiting(child);
+  const std::int64_t start = now_ns();
+  if (write(start_it.get(), "g", 1) != 1)
+    return failure("cannot start {}: {}", words.front(), system_reason(errno));
+  int status = 0;
+  rusage usage{};
+  bool stopped = false;
+  for (;;) {
+    const pid_t ended = wait4(child, &status, WNOHANG, &usage);
+    if (ended == child) break;
+    if (ended < 0 && errno != EINTR)
+      return failure("cannot wait for {}: {}", words.front(), system_reason(errno));
+    if (interrupt.requested() && !std::exchange(stopped, true)) kill(child, SIGTERM);
+    if (setup.watch_waiting) waiting.look();
+    std::this_thread::sleep_for(between_looks);
+  }
+  ProgramRun run{.seconds = seconds(now_ns() - start)};
+  if (stopped) return std::unexpected(Error{ErrorKind::interrupted, "interrupted; nothing was written"});
+  run.errors = read_text(errors, most_error_bytes).value_or("");
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127 && run.errors.empty())
+      return failure("cannot start {}; name the folder that holds it with --programs",
+                     printable(words.front()));
+    return failure("{} failed: {}", printable(words.front()),
+                   run.errors.empty() ? "it says nothing" : last_line(run.errors));
+  }
+  const auto seconds_of = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  run.cpu_seconds = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
+  run.switches = usage.ru_nvcsw + usage.ru_nivcsw;
+  run.waiting_seconds = waiting.seconds_in_all();
+  return run;
+}
+
+Result<ScratchFolder> ScratchFolder::make() {
+  std::error_code error;
+  const fs::path parent = fs::temp_directory_path(error);
+  if (error) return failure("there is no folder for temporary files: {}", error.message());
+  std::string name = parent / "millrace-study-XXXXXX";
+  if (mkdtemp(name.data()) == nullptr)
+    return failure("cannot make a folder in {}: {}", parent.string(), system_reason(errno));
+  return ScratchFolder(name);
+}
+
+ScratchFolder::ScratchFolder(ScratchFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+}
+
+}  // namespace millrace::cli

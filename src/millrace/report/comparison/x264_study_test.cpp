@@ -1,0 +1,47 @@
+#include "millrace/report/comparison/x264_study.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::report {
+namespace {
+
+// Each run of four look-ahead threads at 0.9 times the frames a second, under batch 1.2 times.
+EncoderObservations observations(bool quick) {
+  EncoderObservations observed{.cpus = 2, .clips = "none"};
+  for (const EncoderSetting& setting : encoder_settings(quick)) {
+    if (setting.scheduling_class == EncoderClass::rr) continue;
+    const double more = setting.scheduling_class == EncoderClass::batch ? 1.2 : 0.9;
+    const double fps = 100 * (setting.lookahead > 1 ? more : 1);
+    observed.runs[setting] = {.fps = {fps, 2 * fps, fps}, .switches = {3, 4, 5}, .waiting_ms = {1, 1, 1}};
+  }
+  observed.missing[EncoderClass::rr] = "not permitted";
+  return observed;
+}
+
+const PlotValue* value(const ComparisonTable& table, std::size_t row, std::string_view column) {
+  for (std::size_t i = 0; i < table.columns.size(); ++i)
+    if (table.columns[i].name == column && table.rows[row].values[i]) return &*table.rows[row].values[i];
+  return nullptr;
+}
+
+TEST(X264Study, TakesRatiosTurnByTurnAndSaysWhatIsMissing) {
+  for (const bool quick : {false, true}) {
+    const auto comparison = compare(observations(quick));
+    ASSERT_TRUE(comparison);
+    ASSERT_TRUE(check({.comparisons = {*comparison}}));
+    const ComparisonTable& changes = comparison->tables[1];
+    EXPECT_EQ(changes.rows.size(), quick ? 1U : 4U);
+    ASSERT_TRUE(value(changes, 0, "other") && value(changes, 0, "batch") && value(changes, 0, "CFS"));
+    EXPECT_NEAR(value(changes, 0, "other")->mean, -10, 1e-6);
+    EXPECT_NEAR(value(changes, 0, "batch")->mean, 20, 1e-6);
+    EXPECT_NEAR(value(changes, 0, "CFS")->mean, -22.7, 0.05);
+    EXPECT_EQ(value(changes, 0, "rr"), nullptr);
+    EXPECT_NE(comparison->findings.back().find("not permitted"), std::string::npos);
+    EXPECT_NE(comparison->findings.front().find("here too"), std::string::npos);
+  }
+}
+
+TEST(X264Study, WithoutRunsIsNoStudy) { EXPECT_FALSE(compare(EncoderObservations{})); }
+
+}  // namespace
+}  // namespace millrace::report
