@@ -7,12 +7,13 @@ PROGRAM := build/release/src/millrace/cli/millrace
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build install demo test test-python bench-image bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-whole bench-batch bench-ablation bench-study attack-exec attack-run attack-batch lint clean
+.PHONY: help setup configure build install demo test test-python test-gstreamer test-opencv bench-image bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-whole bench-batch bench-ablation bench-study attack-exec attack-run attack-batch lint clean
 
 help:
 	@echo 'make demo         set up, build, find the edges of a video: CLIP=path, or a generated one'
 	@echo 'make test         set up, build, run every test, also under the sanitizers'
 	@echo 'make test-python  a wheel of the Python package, tested in an environment of its own'
+	@echo 'make test-gstreamer, test-opencv   the element of GStreamer; the parallel backend in the wheel of OpenCV'
 	@echo 'make build        the release build, in build/release'
 	@echo 'make install      the programs and libraries to PREFIX (/usr/local), below DESTDIR where that is given'
 	@echo 'make bench-image  compare the structures with OpenCV and Halide autoschedulers; COMPARE=options'
@@ -59,6 +60,13 @@ test: setup
 
 test-python: build
 	@scripts/test_python
+
+test-gstreamer: build
+	@scripts/setup gstreamer
+	@scripts/test_gstreamer
+
+test-opencv: build
+	@scripts/test_opencv
 
 bench-image: setup
 	@scripts/setup bench

@@ -1,0 +1,553 @@
+/* The element `millrace`: a pipeline of filters over raw video.
+ *
+ *   gst-launch-1.0 filesrc location=in.mp4 ! decodebin ! videoconvert ! millrace pipeline="blur | rotate(6)"
+ * ! ...
+ *
+ * Frames go into a run of millrace.h and come out of it in order, one for each. Of a source that is not live
+ * the element keeps one frame back, so that copying and computing overlap; of a live one it keeps none. What
+ * is said of properties holds from the next start on. Everything happens in the streaming thread. */
+#include <millrace.h>
+#include <string.h>
+
+#include <gst/gst.h>
+#include <gst/video/video.h>
+
+#define MILLRACE_TYPE_ELEMENT (millrace_element_get_type())
+G_DECLARE_FINAL_TYPE(MillraceElement, millrace_element, MILLRACE, ELEMENT, GstBaseTransform)
+
+struct _MillraceElement {
+  GstBaseTransform parent;
+  /* Properties, with the object lock held. */
+  gchar* text;
+  gchar* options;
+  guint deadline;
+  guint threads;
+  gchar* report;
+  /* Between start and stop. */
+  millrace_pipeline* pipeline;
+  millrace_run* run;
+  GstVideoInfo in;
+  GstVideoInfo out;
+  GQueue waiting; /* buffers whose frames are in the run, the oldest first */
+  guint kept;     /* how many of them stay there */
+};
+
+G_DEFINE_TYPE(MillraceElement, millrace_element, GST_TYPE_BASE_TRANSFORM)
+GST_DEBUG_CATEGORY_STATIC(millrace_debug);
+#define GST_CAT_DEFAULT millrace_debug
+
+enum { PROP_PIPELINE = 1, PROP_DEADLINE, PROP_THREADS, PROP_OPTIONS, PROP_REPORT };
+
+#if G_BYTE_ORDER == G_LITTLE_ENDIAN
+#define WORDS "_10LE, I422_10LE, Y444_10LE, I420_12LE, I422_12LE, Y444_12LE, Y444_16LE, GRAY16_LE"
+#define WORD(name) GST_VIDEO_FORMAT_##name##LE
+#define GRAY16 GST_VIDEO_FORMAT_GRAY16_LE
+#else
+#define WORDS "_10BE, I422_10BE, Y444_10BE, I420_12BE, I422_12BE, Y444_12BE, Y444_16BE, GRAY16_BE"
+#define WORD(name) GST_VIDEO_FORMAT_##name##BE
+#define GRAY16 GST_VIDEO_FORMAT_GRAY16_BE
+#endif
+#define CAPS GST_VIDEO_CAPS_MAKE("{ I420, Y42B, Y444, GRAY8, I420" WORDS " }")
+
+static const struct {
+  GstVideoFormat format;
+  gint32 chroma;
+  gint32 bits;
+} formats[] = {
+    {GST_VIDEO_FORMAT_I420, MILLRACE_420, 8}, {GST_VIDEO_FORMAT_Y42B, MILLRACE_422, 8},
+    {GST_VIDEO_FORMAT_Y444, MILLRACE_444, 8}, {GST_VIDEO_FORMAT_GRAY8, MILLRACE_GRAY, 8},
+    {WORD(I420_10), MILLRACE_420, 10},        {WORD(I422_10), MILLRACE_422, 10},
+    {WORD(Y444_10), MILLRACE_444, 10},        {WORD(I420_12), MILLRACE_420, 12},
+    {WORD(I422_12), MILLRACE_422, 12},        {WORD(Y444_12), MILLRACE_444, 12},
+    {WORD(Y444_16), MILLRACE_444, 16},        {GRAY16, MILLRACE_GRAY, 16},
+};
+
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(CAPS));
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(CAPS));
+
+/* ---- Formats */
+
+static gboolean format_of(GstVideoFormat name, gint width, gint height, millrace_format* format) {
+  for (guint i = 0; i < G_N_ELEMENTS(formats); ++i) {
+    if (formats[i].format != name) continue;
+    const millrace_format found = MILLRACE_FORMAT(width, height, formats[i].chroma, formats[i].bits);
+    *format = found;
+    return TRUE;
+  }
+  return FALSE;
+}
+
+static GstVideoFormat format_from(const millrace_format* format) {
+  for (guint i = 0; i < G_N_ELEMENTS(formats); ++i)
+    if (formats[i].chroma == format->chroma && formats[i].bits == format->bits) return formats[i].format;
+  return GST_VIDEO_FORMAT_UNKNOWN;
+}
+
+/* The pipeline that the property has: of the run, or one to be asked about formats. NULL: it is wrong. */
+static millrace_pipeline* pipeline_of(MillraceElement* self) {
+  GST_OBJECT_LOCK(self);
+  gchar* text = g_strdup(self->text);
+  GST_OBJECT_UNLOCK(self);
+  millrace_pipeline* pipeline = NULL;
+  if (text != NULL && millrace_pipeline_create(text, &pipeline) != MILLRACE_OK) pipeline = NULL;
+  g_free(text);
+  return pipeline;
+}
+
+/* What comes out where all of what goes in is known. */
+static GstStructure* made_of(millrace_pipeline* pipeline, const GstStructure* in, const gchar* name,
+                             gint width, gint height) {
+  millrace_format from, to;
+  if (!format_of(gst_video_format_from_string(name), width, height, &from) ||
+      millrace_pipeline_format(pipeline, &from, NULL, &to) != MILLRACE_OK)
+    return NULL;
+  const GstVideoFormat made = format_from(&to);
+  if (made == GST_VIDEO_FORMAT_UNKNOWN) return NULL;
+  GstStructure* out = gst_structure_copy(in);
+  gst_structure_set(out, "format", G_TYPE_STRING, gst_video_format_to_string(made), "width", G_TYPE_INT,
+                    to.width, "height", G_TYPE_INT, to.height, NULL);
+  if (to.chroma != from.chroma) gst_structure_remove_fields(out, "colorimetry", "chroma-site", NULL);
+  return out;
+}
+
+/* Any size and any format: what the other side may be where this one is not known. */
+static GstStructure* any_of(const GstStructure* from) {
+  GstStructure* any = gst_structure_copy(from);
+  gst_structure_remove_fields(any, "format", "colorimetry", "chroma-site", NULL);
+  gst_structure_set(any, "width", GST_TYPE_INT_RANGE, 1, 32768, "height", GST_TYPE_INT_RANGE, 1, 32768, NULL);
+  return any;
+}
+
+static GstCaps* transform_caps(GstBaseTransform* base, GstPadDirection direction, GstCaps* caps,
+                               GstCaps* filter) {
+  MillraceElement* self = MILLRACE_ELEMENT(base);
+  millrace_pipeline* pipeline = direction == GST_PAD_SINK ? pipeline_of(self) : NULL;
+  GstCaps* other = gst_caps_new_empty();
+  for (guint i = 0; i < gst_caps_get_size(caps); ++i) {
+    const GstStructure* from = gst_caps_get_structure(caps, i);
+    gint width, height;
+    const GValue* name = gst_structure_get_value(from, "format");
+    if (pipeline == NULL || name == NULL || !gst_structure_get_int(from, "width", &width) ||
+        !gst_structure_get_int(from, "height", &height)) {
+      other = gst_caps_merge_structure(other, any_of(from));
+      continue;
+    }
+    const guint names = GST_VALUE_HOLDS_LIST(name) ? gst_value_list_get_size(name) : 1;
+    for (guint n = 0; n < names; ++n) {
+      const GValue* one = GST_VALUE_HOLDS_LIST(name) ? gst_value_list_get_value(name, n) : name;
+      GstStructure* made = made_of(pipeline, from, g_value_get_string(one), width, height);
+      if (made != NULL) other = gst_caps_merge_structure(other, made);
+    }
+  }
+  if (pipeline != NULL) millrace_pipeline_free(pipeline);
+  GstCaps* possible = gst_pad_get_pad_template_caps(direction == GST_PAD_SINK ? base->srcpad : base->sinkpad);
+  GstCaps* narrowed = gst_caps_intersect_full(other, possible, GST_CAPS_INTERSECT_FIRST);
+  gst_caps_unref(other);
+  gst_caps_unref(possible);
+  if (filter != NULL) {
+    GstCaps* filtered = gst_caps_intersect_full(filter, narrowed, GST_CAPS_INTERSECT_FIRST);
+    gst_caps_unref(narrowed);
+    narrowed = filtered;
+  }
+  return narrowed;
+}
+
+static gboolean get_unit_size(GstBaseTransform* base, GstCaps* caps, gsize* size) {
+  (void)base;
+  GstVideoInfo info;
+  if (!gst_video_info_from_caps(&info, caps)) return FALSE;
+  *size = GST_VIDEO_INFO_SIZE(&info);
+  return TRUE;
+}
+
+/* ---- Runs */
+
+static gboolean failed(MillraceElement* self) {
+  GST_ELEMENT_ERROR(self, STREAM, FAILED, ("%s", millrace_error()), (NULL));
+  return FALSE;
+}
+
+static void drop_waiting(MillraceElement* self) {
+  while (!g_queue_is_empty(&self->waiting))
+    gst_buffer_unref(g_queue_pop_head(&self->waiting));
+}
+
+/* Ends a run that has nothing in it any more, or drops what it has. */
+static void end_run(MillraceElement* self) {
+  if (self->run == NULL) return;
+  const char* json;
+  if (g_queue_is_empty(&self->waiting) && millrace_run_end(self->run) == MILLRACE_OK &&
+      millrace_run_wait(self->run, -1) == MILLRACE_OK &&
+      millrace_run_report(self->run, &json) == MILLRACE_OK) {
+    GST_OBJECT_LOCK(self);
+    g_free(self->report);
+    self->report = g_strdup(json);
+    GST_OBJECT_UNLOCK(self);
+    g_object_notify(G_OBJECT(self), "report");
+  }
+  millrace_run_free(self->run);
+  self->run = NULL;
+  drop_waiting(self);
+}
+
+/* Options as "name=value,name=value". */
+static gboolean set_options(MillraceElement* self, const gchar* options) {
+  if (options == NULL) return TRUE;
+  gchar** parts = g_strsplit(options, ",", -1);
+  gboolean good = TRUE;
+  for (guint i = 0; good && parts[i] != NULL; ++i) {
+    gchar* value = strchr(parts[i], '=');
+    if (value != NULL) *value++ = '\0';
+    good = millrace_run_set(self->run, g_strstrip(parts[i]), value == NULL ? "true" : value) == MILLRACE_OK;
+  }
+  g_strfreev(parts);
+  return good || failed(self);
+}
+
+static gboolean set_number(MillraceElement* self, const char* name, guint value) {
+  if (value == 0) return TRUE;
+  gchar text[16];
+  g_snprintf(text, sizeof text, "%u", value);
+  return millrace_run_set(self->run, name, text) == MILLRACE_OK || failed(self);
+}
+
+static gboolean start_run(MillraceElement* self) {
+  millrace_format in, out;
+  if (!format_of(GST_VIDEO_INFO_FORMAT(&self->in), GST_VIDEO_INFO_WIDTH(&self->in),
+                 GST_VIDEO_INFO_HEIGHT(&self->in), &in))
+    return FALSE;
+  if (GST_VIDEO_INFO_FPS_N(&self->in) > 0) {
+    in.rate[0] = GST_VIDEO_INFO_FPS_N(&self->in);
+    in.rate[1] = GST_VIDEO_INFO_FPS_D(&self->in);
+  }
+  GST_OBJECT_LOCK(self);
+  const guint deadline = self->deadline, threads = self->threads;
+  gchar* options = g_strdup(self->options);
+  GST_OBJECT_UNLOCK(self);
+  if (millrace_run_create(self->pipeline, &self->run) != MILLRACE_OK) self->run = NULL;
+  gboolean good = self->run != NULL || failed(self);
+  good = good && set_number(self, "deadline", deadline) && set_number(self, "threads", threads) &&
+         set_options(self, options);
+  g_free(options);
+  if (!good) return FALSE;
+  if (millrace_run_input_frames(self->run, &in) != MILLRACE_OK ||
+      millrace_run_output_frames(self->run) != MILLRACE_OK || millrace_run_start(self->run) != MILLRACE_OK ||
+      millrace_run_output_format(self->run, &out) != MILLRACE_OK)
+    return failed(self);
+  if (format_from(&out) != GST_VIDEO_INFO_FORMAT(&self->out) ||
+      out.width != GST_VIDEO_INFO_WIDTH(&self->out) || out.height != GST_VIDEO_INFO_HEIGHT(&self->out)) {
+    GST_ELEMENT_ERROR(
+        self, STREAM, FORMAT,
+        ("the pipeline makes frames of %dx%d, and %dx%d was agreed on; leave the option 'planes' out",
+         out.width, out.height, GST_VIDEO_INFO_WIDTH(&self->out), GST_VIDEO_INFO_HEIGHT(&self->out)),
+        (NULL));
+    return FALSE;
+  }
+  return TRUE;
+}
+
+/* Whether what comes from upstream comes in its own time. */
+static gboolean is_live(GstBaseTransform* base) {
+  GstQuery* query = gst_query_new_latency();
+  gboolean live = FALSE;
+  if (gst_pad_peer_query(base->sinkpad, query)) gst_query_parse_latency(query, &live, NULL, NULL);
+  gst_query_unref(query);
+  return live;
+}
+
+static gboolean set_caps(GstBaseTransform* base, GstCaps* in, GstCaps* out) {
+  MillraceElement* self = MILLRACE_ELEMENT(base);
+  end_run(self);
+  if (!gst_video_info_from_caps(&self->in, in) || !gst_video_info_from_caps(&self->out, out)) return FALSE;
+  if (GST_VIDEO_INFO_IS_INTERLACED(&self->in)) {
+    GST_ELEMENT_ERROR(
+        self, STREAM, FORMAT,
+        ("the fields of interlaced video are not filtered apart; put 'deinterlace' before millrace"), (NULL));
+    return FALSE;
+  }
+  self->kept = is_live(base) ? 0 : 1;
+  gst_element_post_message(GST_ELEMENT(self), gst_message_new_latency(GST_OBJECT(self)));
+  return start_run(self);
+}
+
+static gboolean start(GstBaseTransform* base) {
+  MillraceElement* self = MILLRACE_ELEMENT(base);
+  GST_OBJECT_LOCK(self);
+  gchar* text = g_strdup(self->text);
+  GST_OBJECT_UNLOCK(self);
+  gboolean good = FALSE;
+  if (text == NULL)
+    GST_ELEMENT_ERROR(self, RESOURCE, SETTINGS,
+                      ("no pipeline; set the property, as pipeline=\"blur | sobel_x\""), (NULL));
+  else if (millrace_pipeline_create(text, &self->pipeline) != MILLRACE_OK)
+    GST_ELEMENT_ERROR(self, RESOURCE, SETTINGS, ("%s", millrace_error()), (NULL));
+  else
+    good = TRUE;
+  g_free(text);
+  return good;
+}
+
+static gboolean stop(GstBaseTransform* base) {
+  MillraceElement* self = MILLRACE_ELEMENT(base);
+  end_run(self);
+  if (self->pipeline != NULL) millrace_pipeline_free(self->pipeline);
+  self->pipeline = NULL;
+  return TRUE;
+}
+
+/* ---- Frames */
+
+static void point_to(const GstVideoFrame* mapped, millrace_frame* frame) {
+  for (guint plane = 0; plane < GST_VIDEO_FRAME_N_PLANES(mapped); ++plane) {
+    frame->planes[plane] = GST_VIDEO_FRAME_PLANE_DATA(mapped, plane);
+    frame->strides[plane] = GST_VIDEO_FRAME_PLANE_STRIDE(mapped, plane);
+  }
+}
+
+static GstFlowReturn push(MillraceElement* self, GstBuffer* buffer) {
+  GstVideoFrame mapped;
+  if (!gst_video_frame_map(&mapped, &self->in, buffer, GST_MAP_READ)) {
+    GST_ELEMENT_ERROR(self, STREAM, FAILED, ("a frame that came in cannot be read"), (NULL));
+    gst_buffer_unref(buffer);
+    return GST_FLOW_ERROR;
+  }
+  millrace_frame frame = MILLRACE_FRAME;
+  point_to(&mapped, &frame);
+  const millrace_code code = millrace_run_push(self->run, &frame, -1);
+  gst_video_frame_unmap(&mapped);
+  if (code != MILLRACE_OK) {
+    failed(self);
+    gst_buffer_unref(buffer);
+    return GST_FLOW_ERROR;
+  }
+  g_queue_push_tail(&self->waiting, buffer);
+  return GST_FLOW_OK;
+}
+
+/* The oldest frame in the run, with the times of the one it was made of. */
+static GstFlowReturn pull(MillraceElement* self, GstBuffer** out) {
+  GstBuffer* in = g_queue_pop_head(&self->waiting);
+  GstFlowReturn flow =
+      GST_BASE_TRANSFORM_GET_CLASS(self)->prepare_output_buffer(GST_BASE_TRANSFORM(self), in, out);
+  gst_buffer_unref(in);
+  if (flow != GST_FLOW_OK) return flow;
+  GstVideoFrame mapped;
+  if (!gst_video_frame_map(&mapped, &self->out, *out, GST_MAP_WRITE)) {
+    GST_ELEMENT_ERROR(self, STREAM, FAILED, ("a frame that goes out cannot be written"), (NULL));
+    gst_clear_buffer(out);
+    return GST_FLOW_ERROR;
+  }
+  millrace_frame frame = MILLRACE_FRAME;
+  point_to(&mapped, &frame);
+  const millrace_code code = millrace_run_pull(self->run, &frame, -1);
+  gst_video_frame_unmap(&mapped);
+  if (code == MILLRACE_OK) return GST_FLOW_OK;
+  failed(self);
+  gst_clear_buffer(out);
+  return GST_FLOW_ERROR;
+}
+
+static GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** out) {
+  MillraceElement* self = MILLRACE_ELEMENT(base);
+  *out = NULL;
+  GstBuffer* in = base->queued_buf;
+  base->queued_buf = NULL;
+  if (in == NULL) return GST_FLOW_OK;
+  /* Without one: the stream begins again, behind its end. */
+  if (self->run == NULL && !start_run(self)) {
+    gst_buffer_unref(in);
+    return GST_FLOW_NOT_NEGOTIATED;
+  }
+  const GstFlowReturn flow = push(self, in);
+  if (flow != GST_FLOW_OK || g_queue_get_length(&self->waiting) <= self->kept) return flow;
+  return pull(self, out);
+}
+
+/* Never called, as generate_output does not. Without it the base class takes every filter to work in place.
+ */
+static GstFlowReturn transform(GstBaseTransform* base, GstBuffer* in, GstBuffer* out) {
+  (void)base, (void)in, (void)out;
+  return GST_FLOW_NOT_SUPPORTED;
+}
+
+/* Sends on what is kept back. */
+static void drain(MillraceElement* self) {
+  GstFlowReturn flow = GST_FLOW_OK;
+  while (flow == GST_FLOW_OK && !g_queue_is_empty(&self->waiting)) {
+    GstBuffer* out = NULL;
+    flow = pull(self, &out);
+    if (flow == GST_FLOW_OK) flow = gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(self), out);
+  }
+}
+
+static gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
+  MillraceElement* self = MILLRACE_ELEMENT(base);
+  switch (GST_EVENT_TYPE(event)) {
+  case GST_EVENT_EOS:
+    drain(self);
+    end_run(self);
+    break;
+  case GST_EVENT_SEGMENT:
+  case GST_EVENT_CAPS:
+  case GST_EVENT_GAP:
+  case GST_EVENT_STREAM_START:
+    drain(self);
+    break;
+  case GST_EVENT_FLUSH_STOP:
+    /* Frames from before are of no use to anybody: they are taken and dropped. */
+    while (!g_queue_is_empty(&self->waiting)) {
+      GstBuffer* out = NULL;
+      if (pull(self, &out) != GST_FLOW_OK) break;
+      gst_buffer_unref(out);
+    }
+    break;
+  default:
+    break;
+  }
+  return GST_BASE_TRANSFORM_CLASS(millrace_element_parent_class)->sink_event(base, event);
+}
+
+static gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* asked) {
+  MillraceElement* self = MILLRACE_ELEMENT(base);
+  if (!GST_BASE_TRANSFORM_CLASS(millrace_element_parent_class)->query(base, direction, asked)) return FALSE;
+  if (direction != GST_PAD_SRC || GST_QUERY_TYPE(asked) != GST_QUERY_LATENCY) return TRUE;
+  gboolean live;
+  GstClockTime shortest, longest;
+  gst_query_parse_latency(asked, &live, &shortest, &longest);
+  GST_OBJECT_LOCK(self);
+  GstClockTime own = self->deadline * GST_MSECOND;
+  GST_OBJECT_UNLOCK(self);
+  /* Without a deadline: filtering keeps up, so a frame takes no longer than the time to the next one. */
+  GstClockTime frame = 0;
+  if (GST_VIDEO_INFO_FPS_N(&self->in) > 0)
+    frame =
+        gst_util_uint64_scale(GST_SECOND, GST_VIDEO_INFO_FPS_D(&self->in), GST_VIDEO_INFO_FPS_N(&self->in));
+  if (own == 0) own = frame;
+  own += self->kept * frame;
+  gst_query_set_latency(asked, live, shortest + own,
+                        longest == GST_CLOCK_TIME_NONE ? longest : longest + own);
+  return TRUE;
+}
+
+/* ---- The element */
+
+static void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
+  MillraceElement* self = MILLRACE_ELEMENT(object);
+  GST_OBJECT_LOCK(self);
+  switch (id) {
+  case PROP_PIPELINE:
+    g_free(self->text);
+    self->text = g_value_dup_string(value);
+    break;
+  case PROP_OPTIONS:
+    g_free(self->options);
+    self->options = g_value_dup_string(value);
+    break;
+  case PROP_DEADLINE:
+    self->deadline = g_value_get_uint(value);
+    break;
+  case PROP_THREADS:
+    self->threads = g_value_get_uint(value);
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+  }
+  GST_OBJECT_UNLOCK(self);
+}
+
+static void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
+  MillraceElement* self = MILLRACE_ELEMENT(object);
+  GST_OBJECT_LOCK(self);
+  switch (id) {
+  case PROP_PIPELINE:
+    g_value_set_string(value, self->text);
+    break;
+  case PROP_OPTIONS:
+    g_value_set_string(value, self->options);
+    break;
+  case PROP_DEADLINE:
+    g_value_set_uint(value, self->deadline);
+    break;
+  case PROP_THREADS:
+    g_value_set_uint(value, self->threads);
+    break;
+  case PROP_REPORT:
+    g_value_set_string(value, self->report);
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+  }
+  GST_OBJECT_UNLOCK(self);
+}
+
+static void finalize(GObject* object) {
+  MillraceElement* self = MILLRACE_ELEMENT(object);
+  g_free(self->text);
+  g_free(self->options);
+  g_free(self->report);
+  G_OBJECT_CLASS(millrace_element_parent_class)->finalize(object);
+}
+
+static void millrace_element_init(MillraceElement* self) {
+  g_queue_init(&self->waiting);
+  gst_video_info_init(&self->in);
+  gst_video_info_init(&self->out);
+  /* A frame that comes late is filtered all the same: one out for each that goes in. */
+  gst_base_transform_set_qos_enabled(GST_BASE_TRANSFORM(self), FALSE);
+}
+
+static void millrace_element_class_init(MillraceElementClass* of) {
+  GObjectClass* object = G_OBJECT_CLASS(of);
+  object->set_property = set_property;
+  object->get_property = get_property;
+  object->finalize = finalize;
+  const GParamFlags own = G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY;
+  g_object_class_install_property(
+      object, PROP_PIPELINE,
+      g_param_spec_string("pipeline", "Pipeline",
+                          "filters, as millrace run takes them: \"blur | sobel_x\", @A", NULL, own));
+  g_object_class_install_property(
+      object, PROP_DEADLINE,
+      g_param_spec_uint("deadline", "Deadline", "milliseconds that a frame may take; 0: as fast as can be", 0,
+                        60000, 0, own));
+  g_object_class_install_property(object, PROP_THREADS,
+                                  g_param_spec_uint("threads", "Threads",
+                                                    "the most that work; 0: all that the process may use", 0,
+                                                    4096, 0, own));
+  g_object_class_install_property(
+      object, PROP_OPTIONS,
+      g_param_spec_string("options", "Options", "others of millrace run: \"structure=tiled,no-profile\"",
+                          NULL, own));
+  g_object_class_install_property(object, PROP_REPORT,
+                                  g_param_spec_string("report", "Report",
+                                                      "what the last run did, as JSON; once it is over", NULL,
+                                                      G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
+
+  GstElementClass* element = GST_ELEMENT_CLASS(of);
+  gst_element_class_set_static_metadata(
+      element, "millrace", "Filter/Effect/Video",
+      "Filters raw video on all cores, by the schedule that is measured to be best", "the millrace authors");
+  gst_element_class_add_static_pad_template(element, &sink_template);
+  gst_element_class_add_static_pad_template(element, &src_template);
+
+  GstBaseTransformClass* base = GST_BASE_TRANSFORM_CLASS(of);
+  base->transform_caps = transform_caps;
+  base->get_unit_size = get_unit_size;
+  base->set_caps = set_caps;
+  base->transform = transform;
+  base->start = start;
+  base->stop = stop;
+  base->generate_output = generate_output;
+  base->sink_event = sink_event;
+  base->query = query;
+}
+
+static gboolean plugin_init(GstPlugin* plugin) {
+  GST_DEBUG_CATEGORY_INIT(millrace_debug, "millrace", 0, "filters of millrace");
+  return gst_element_register(plugin, "millrace", GST_RANK_NONE, MILLRACE_TYPE_ELEMENT);
+}
+
+GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, millrace, "Filters of millrace", plugin_init, VERSION,
+                  "Apache-2.0", PACKAGE, "millrace")

@@ -1,0 +1,150 @@
+"""Tests of the GStreamer element, by gst-launch-1.0: what it makes is what `millrace run` makes.
+
+usage: test_millrace.py MILLRACE PLUGIN_FOLDER
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+MILLRACE, PLUGINS = sys.argv[1:3]
+# As GStreamer and as a y4m header have them; samples in bytes; steps of chroma, None for gray.
+FORMATS = {"I420": ("C420jpeg", 1, (2, 2)), "Y42B": ("C422", 1, (2, 1)), "Y444": ("C444", 1, (1, 1)),
+           "GRAY8": ("Cmono", 1, None), "I420_10LE": ("C420p10", 2, (2, 2))}
+
+
+def up(value, step):
+    return -(-value // step) * step
+
+
+def planes_of(name, width, height):
+    """(bytes of a row, rows) of each plane."""
+    _, size, chroma = FORMATS[name]
+    planes = [(width * size, height)]
+    if chroma:
+        planes += [(-(-width // chroma[0]) * size, -(-height // chroma[1]))] * 2
+    return planes
+
+
+def packed(data, name, width, height):
+    """The samples of frames whose rows GStreamer has rounded up."""
+    _, size, chroma = FORMATS[name]
+    layout = [(up(width * size, 4), up(height, chroma[1]) if chroma else height)]
+    if chroma:
+        layout += [(up(up(width, chroma[0]) // chroma[0] * size, 4), up(height, chroma[1]) // chroma[1])] * 2
+    out, at = bytearray(), 0
+    while at < len(data):
+        for (row, rows), (stride, there) in zip(planes_of(name, width, height), layout):
+            for y in range(rows):
+                out += data[at + y * stride:at + y * stride + row]
+            at += stride * there
+    return bytes(out)
+
+
+class Element(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.environment = dict(os.environ) | {
+            "GST_PLUGIN_PATH": PLUGINS, "GST_REGISTRY": str(self.folder / "registry"),
+            "XDG_CACHE_HOME": str(self.folder), "G_DEBUG": "fatal-criticals"}
+
+    def launch(self, *words, code=0):
+        done = subprocess.run(["gst-launch-1.0", *words], capture_output=True, text=True, timeout=60, env=self.environment)
+        self.assertEqual(done.returncode != 0, code != 0, f"{words}: {done.stdout}{done.stderr}")
+        self.assertNotRegex(done.stderr, "CRITICAL|WARNING")
+        return done.stdout + done.stderr
+
+    def source(self, name, width, height, frames):
+        """A test picture, packed, and the words that make it."""
+        words = ("videotestsrc", f"num-buffers={frames}", "pattern=zone-plate", "kx2=20", "ky2=20", "kt=3", "!",
+                 f"video/x-raw,format={name},width={width},height={height},framerate=30/1")
+        plain = self.folder / "plain.raw"
+        self.launch("-q", *words, "!", "filesink", f"location={plain}")
+        return packed(plain.read_bytes(), name, width, height), words
+
+    def of_millrace(self, pipeline, name, width, height, frames, options=()):
+        y4m = self.folder / "in.y4m"
+        size = sum(row * rows for row, rows in planes_of(name, width, height))
+        self.assertEqual(len(frames) % size, 0)
+        header = f"YUV4MPEG2 W{width} H{height} F30:1 Ip {FORMATS[name][0]}\n".encode()
+        y4m.write_bytes(header + b"".join(b"FRAME\n" + frames[at:at + size] for at in range(0, len(frames), size)))
+        made = subprocess.run([MILLRACE, "run", pipeline, y4m, "-o", "-", "--no-profile", *options], check=True,
+                              capture_output=True, timeout=60, env=self.environment).stdout
+        first, rest = made.split(b"\n", 1)
+        width, height = (int(re.search(rf" {what}(\d+)", first.decode())[1]) for what in "WH")
+        return width, height, b"".join(frame.split(b"\n", 1)[1] for frame in self.split(rest, first))
+
+    @staticmethod
+    def split(data, header):
+        """The frames behind a header, each with its FRAME line, by their size."""
+        kind = re.search(rb" C(\S+)", header)[1].decode()
+        name = next((name for name, (told, _, _) in FORMATS.items() if told[1:] == kind), None)
+        if name is None:
+            name = "I420" if kind.startswith("420") else {"mono": "GRAY8"}[kind]
+        width, height = (int(re.search(rb" %s(\d+)" % what, header)[1]) for what in (b"W", b"H"))
+        size = sum(row * rows for row, rows in planes_of(name, width, height)) + len(b"FRAME\n")
+        return [data[at:at + size] for at in range(0, len(data), size)]
+
+    def test_frames_are_those_of_the_program_in_every_format(self):
+        for name in FORMATS:
+            for pipeline, width, height in (("blur | rotate(6)", 64, 48), ("crop(0.5) | blur", 51, 37)):
+                with self.subTest(format=name, pipeline=pipeline):
+                    frames, words = self.source(name, width, height, 7)
+                    wide, high, expected = self.of_millrace(pipeline, name, width, height, frames)
+                    out = self.folder / "out.raw"
+                    self.launch("-q", *words, "!", "millrace", f"pipeline={pipeline}", "options=no-profile", "!",
+                                f"video/x-raw,format={name},width={wide},height={high}", "!", "filesink", f"location={out}")
+                    self.assertEqual(packed(out.read_bytes(), name, wide, high), expected)
+
+    def test_what_is_gray_comes_out_gray(self):
+        frames, words = self.source("I420", 64, 48, 3)
+        wide, high, expected = self.of_millrace("blur | [sobel_x, sobel_y] | magnitude", "I420", 64, 48, frames)
+        out = self.folder / "out.raw"
+        told = self.launch("-v", *words, "!", "millrace", "pipeline=blur | [sobel_x, sobel_y] | magnitude", "name=m", "!",
+                           "filesink", f"location={out}")
+        name = re.search(r"m\.GstPad:src: caps = .*?format=\(string\)(\w+)", told)[1]
+        self.assertEqual(packed(out.read_bytes(), name, wide, high), expected)
+
+    def test_every_frame_comes_out_with_its_time(self):
+        for live in "false", "true":
+            told = self.launch("-v", "videotestsrc", "num-buffers=9", f"is-live={live}", "!",
+                               "video/x-raw,format=I420,width=64,height=48,framerate=50/1", "!", "millrace",
+                               "pipeline=blur", "!", "fakesink", "silent=false", "sync=false")
+            times = [float(second) for second in re.findall(r"chain.*?pts: 0:00:([\d.]+), duration", told)]
+            self.assertEqual([round((one - times[0]) * 1000) for one in times], list(range(0, 180, 20)), told)
+
+    def test_a_report_is_there_once_the_run_is_over(self):
+        told = self.launch("-v", "videotestsrc", "num-buffers=5", "!", "video/x-raw,format=GRAY8,width=64,height=48", "!",
+                           "millrace", "pipeline=blur", "threads=1", "!", "fakesink")
+        self.assertRegex(told, r'(?s)report = .*"frames": 5\b')
+
+    def test_the_latency_is_told(self):
+        environment = self.environment | {"GST_DEBUG": "basesink:6"}
+        done = subprocess.run(["gst-launch-1.0", "videotestsrc", "num-buffers=4", "is-live=true", "!",
+                               "video/x-raw,format=I420,width=64,height=48,framerate=50/1", "!", "millrace", "pipeline=blur",
+                               "deadline=70", "!", "fakesink", "sync=true"], capture_output=True, text=True, timeout=60,
+                              env=environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # That of the source, a frame of 20 ms, and the deadline.
+        self.assertRegex(done.stderr, r"0:00:00\.09\d+")
+
+    def test_mistakes_are_told_in_one_line(self):
+        source = ("videotestsrc", "num-buffers=2", "!", "video/x-raw,format=I420,width=64,height=48")
+        for words, expected in ((("pipeline=bluur",), "did you mean 'blur'"), ((), "no pipeline; set the property"),
+                                (("pipeline=blur", "options=structur=tiled"), "did you mean 'structure'"),
+                                (("pipeline=blur", "options=structure=spiral"), "spiral")):
+            told = self.launch(*source, "!", "millrace", *words, "!", "fakesink", code=1)
+            self.assertIn(expected, told)
+        told = self.launch("videotestsrc", "num-buffers=2", "!", "video/x-raw,format=I420,width=64,height=48,"
+                           "interlace-mode=interleaved", "!", "millrace", "pipeline=blur", "!", "fakesink", code=1)
+        self.assertIn("deinterlace", told)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
