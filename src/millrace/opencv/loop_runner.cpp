@@ -1,0 +1,146 @@
+#include "millrace/opencv/loop_runner.h"
+
+#include "millrace/machine/limits/usable_cpus.h"
+#include "millrace/machine/thread/thread_affinity.h"
+#include "millrace/pool/for_range.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <stdexcept>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace millrace::opencv {
+namespace {
+
+thread_local int current_rank = 0;
+thread_local bool in_loop = false;
+
+class InLoop {
+ public:
+  explicit InLoop(int rank) : before_(std::exchange(current_rank, rank)) { in_loop = true; }
+  ~InLoop() {
+    current_rank = before_;
+    in_loop = false;
+  }
+  InLoop(const InLoop&) = delete;
+  InLoop& operator=(const InLoop&) = delete;
+
+ private:
+  int before_;
+};
+
+}  // namespace
+
+int LoopRunner::usable() {
+  const auto online = machine::current_thread_affinity();
+  if (!online) return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const auto told = machine::usable_cpus(*online);
+  return told ? told->worker_limit : static_cast<int>(online->count());
+}
+
+LoopRunner::LoopRunner(int most) : most_(most >= 1 ? most : usable()) {}
+
+int LoopRunner::rank() { return current_rank; }
+
+LoopRunner::Own& LoopRunner::of_this_process() {
+  Own* own = own_.load(std::memory_order_acquire);
+  if (own != nullptr && own->process == getpid()) return *own;
+  auto fresh = std::make_unique<Own>(getpid());
+  // acq_rel: who sees the new one sees it made. One from before a fork is left as it is: its threads are not
+  // here.
+  if (!own_.compare_exchange_strong(own, fresh.get(), std::memory_order_acq_rel)) return *own;
+  return *fresh.release();
+}
+
+void LoopRunner::set_most(int threads) {
+  most_.store(threads >= 1 ? threads : usable(), std::memory_order_relaxed);
+  // Workers and choices are of another number of threads: made anew. The old ones stay until the process
+  // ends, as there may be loops under way in them; programs set this once.
+  auto fresh = std::make_unique<Own>(getpid());
+  own_.store(fresh.release(), std::memory_order_release);
+}
+
+void LoopRunner::run(std::uint64_t site, int count, pool::FunctionRef<void(int begin, int end)> body) {
+  if (count <= 0) return;
+  const int most = this->most();
+  if (in_loop || most == 1 || count == 1) {
+    body(0, count);
+    return;
+  }
+  Own& own = of_this_process();
+  int threads = 1;
+  {
+    const std::scoped_lock lock(own.mutex);
+    if (!own.workers) {
+      auto made = pool::SharedWorkers::create(most);
+      if (made) own.workers = std::move(*made);
+    }
+    if (own.workers) {
+      if (own.sites.size() >= most_sites && !own.sites.contains(site)) own.sites.clear();
+      threads = own.sites.try_emplace(site, Site{ThreadChoice(most)}).first->second.choice.next();
+    }
+  }
+
+  const auto begin = std::chrono::steady_clock::now();
+  std::exception_ptr thrown;
+  if (threads == 1) {
+    const InLoop inside(0);
+    body(0, count);
+  } else {
+    std::mutex failed;
+    const auto part = [&](std::int64_t from, std::int64_t to, int rank) {
+      const InLoop inside(rank);
+      try {
+        body(static_cast<int>(from), static_cast<int>(to));
+      } catch (...) {
+        const std::scoped_lock lock(failed);
+        if (!thrown) thrown = std::current_exception();
+      }
+    };
+    // Shrinking parts: a thread that others keep from running holds up no more than a sixteenth of its share.
+    const std::int64_t grain = std::max(1, count / (16 * threads));
+    const Status done = own.workers->run(threads, [&](pool::Team& team) {
+      return pool::for_range(team, 0, count, pool::Partition::guided, grain, part);
+    });
+    if (!done && !thrown) throw std::runtime_error(done.error().message);
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  {
+    const std::scoped_lock lock(own.mutex);
+    // A loop of another thread, at the same site, may have come between: then this time is of another trial.
+    const auto found = own.sites.find(site);
+    if (found != own.sites.end()) {
+      Site& here = found->second;
+      if (here.choice.next() == threads) here.choice.took(seconds);
+      ++here.loops;
+      here.seconds += seconds;
+      here.count = count;
+    }
+  }
+  if (thrown) std::rethrow_exception(thrown);
+}
+
+std::string LoopRunner::report() {
+  Own& own = of_this_process();
+  const std::scoped_lock lock(own.mutex);
+  std::vector<std::pair<std::uint64_t, const Site*>> sites;
+  for (const auto& [key, site] : own.sites)
+    sites.emplace_back(key, &site);
+  std::ranges::sort(sites,
+                    [](const auto& a, const auto& b) { return a.second->seconds > b.second->seconds; });
+  std::string text;
+  for (const auto& [key, site] : sites)
+    text += fmt::format("site {:016x}: {} loops of {} parts, {:.3f} ms each, {} of {} threads\n", key,
+                        site->loops, site->count,
+                        1e3 * site->seconds / static_cast<double>(std::max<std::uint64_t>(site->loops, 1)),
+                        site->choice.best(), most());
+  return text;
+}
+
+}  // namespace millrace::opencv

@@ -1,0 +1,98 @@
+#include "millrace/opencv/thread_choice.h"
+
+#include <cmath>
+#include <functional>
+#include <map>
+#include <random>
+#include <set>
+
+#include <gmock/gmock.h>
+
+namespace millrace::opencv {
+namespace {
+
+// What `loops` loops take altogether, seconds by threads; and how often each count was used.
+struct Outcome {
+  double seconds = 0;
+  std::map<int, int> used;
+};
+Outcome simulate(ThreadChoice& choice, int loops, const std::function<double(int threads)>& seconds) {
+  Outcome outcome;
+  for (int i = 0; i < loops; ++i) {
+    const int threads = choice.next();
+    const double took = seconds(threads);
+    outcome.seconds += took;
+    ++outcome.used[threads];
+    choice.took(took);
+  }
+  return outcome;
+}
+
+TEST(ThreadChoice, TriesPowersOfTwoAndTheMost) {
+  for (const auto& [most, expected] :
+       std::map<int, std::set<int>>{{1, {1}},
+                                    {2, {1, 2}},
+                                    {6, {1, 2, 4, 6}},
+                                    {8, {1, 2, 4, 8}},
+                                    {192, {1, 2, 4, 8, 16, 32, 64, 128, 192}}}) {
+    ThreadChoice choice(most);
+    std::set<int> tried;
+    for (const auto& [threads, times] : simulate(choice, 200, [](int) { return 1.0; }).used)
+      tried.insert(threads);
+    for (const int threads : tried)
+      EXPECT_TRUE(expected.contains(threads)) << threads << " of " << most;
+    EXPECT_TRUE(tried.contains(most));
+    if (most <= 8) {
+      EXPECT_EQ(tried, expected);
+    }
+  }
+}
+
+class EveryGain : public testing::TestWithParam<double> {};  // of a doubling of the threads
+
+// Whatever is gained, little is lost against the best count used always, with noise of 5 %.
+TEST_P(EveryGain, CostsLittleMoreThanTheBestCount) {
+  for (const int most : {2, 3, 8, 64}) {
+    std::mt19937 random(static_cast<unsigned>(most));
+    std::lognormal_distribution<double> noise(0, 0.05);
+    const auto mean = [](int threads) { return std::pow(threads, -std::log2(GetParam())); };
+    const double best = std::min(mean(1), mean(most));
+    ThreadChoice choice(most);
+    const Outcome outcome =
+        simulate(choice, 3000, [&](int threads) { return mean(threads) * noise(random); });
+    // To find that out it may take as long as a few loops with the worst count do.
+    const double worst = std::max(mean(1), mean(most));
+    EXPECT_LT(outcome.seconds, 1.03 * 3000 * best + 4 * worst) << most;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Gains, EveryGain, testing::Values(0.5, 0.8, 0.95, 1.0, 1.05, 1.3, 1.8, 2.0));
+
+TEST(ThreadChoice, FollowsANeighbourThatComesAndGoes) {
+  ThreadChoice choice(2);
+  const auto alone = [](int threads) { return threads == 2 ? 0.55 : 1.0; };
+  const auto beside = [](int threads) { return threads == 2 ? 1.6 : 1.0; };
+  EXPECT_GT(simulate(choice, 300, alone).used[2], 280);
+  EXPECT_GT(simulate(choice, 300, beside).used[1], 270);
+  // What is used looks as before now; what was given up is tried again in time.
+  simulate(choice, 300, alone);
+  EXPECT_GT(simulate(choice, 300, alone).used[2], 280);
+}
+
+TEST(ThreadChoice, FollowsASizeThatChanges) {
+  ThreadChoice choice(2);
+  EXPECT_GT(simulate(choice, 300, [](int threads) { return threads == 2 ? 80e-6 : 20e-6; }).used[1], 280);
+  EXPECT_GT(simulate(choice, 300, [](int threads) { return threads == 2 ? 1.1e-3 : 2e-3; }).used[2], 270);
+}
+
+TEST(ThreadChoice, IsNotMisledByASlowFirstLoop) {
+  ThreadChoice choice(2);
+  int loops = 0;
+  const Outcome outcome = simulate(choice, 200, [&](int threads) {
+    return loops++ == 0 ? 1.0 : threads == 2 ? 0.01 : 0.02;
+  });
+  EXPECT_GT(outcome.used.at(2), 190);
+}
+
+}  // namespace
+}  // namespace millrace::opencv
