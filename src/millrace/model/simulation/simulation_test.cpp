@@ -304,7 +304,7 @@ TEST(Simulation, OfAThousandCoresEnds) {
 
 TEST(Simulation, RefusesSettingsThatDoNotFit) {
   const Pipeline given = pipeline("a 1us; b 1ms; c serial 1us");
-  const auto pools = [&](PoolsSetting setting) { return simulate_pools(given, setting, {}); };
+  const auto pools = [&](const PoolsSetting& setting) { return simulate_pools(given, setting, {}); };
   EXPECT_FALSE(pools({.pools = {{0, 0, 1}, {1, 2, 1}}}));             // a serial stage collapsed
   EXPECT_FALSE(pools({.pools = {{0, 0, 2}, {1, 1, 1}, {2, 2, 1}}}));  // a serial stage with two threads
   EXPECT_FALSE(pools({.pools = {{0, 0, 1}, {1, 1, 1}}}));             // a stage without pool

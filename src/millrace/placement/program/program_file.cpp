@@ -118,7 +118,7 @@ std::optional<std::filesystem::path> look_up(const std::string& command) {
   std::string_view rest = folders == nullptr ? "/bin:/usr/bin" : folders;
   while (true) {
     const std::string_view folder = rest.substr(0, rest.find(':'));
-    const std::filesystem::path path = (folder.empty() ? "." : std::filesystem::path(folder)) / command;
+    std::filesystem::path path = (folder.empty() ? "." : std::filesystem::path(folder)) / command;
     std::error_code error;
     if (std::filesystem::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0) return path;
     if (folder.size() == rest.size()) return std::nullopt;

@@ -59,7 +59,7 @@ class GoProgram : public testing::TestWithParam<GoCase> {
     std::ignore = std::system(command.c_str());
   }
 
-  static inline std::optional<TemporaryFolder> folder_;
+  static inline std::optional<TemporaryFolder> folder_;  // NOLINT(readability-identifier-naming)
 };
 
 TEST_P(GoProgram, HasItsThreadsPlacedAndEndsAsItWould) {

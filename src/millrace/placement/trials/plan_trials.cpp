@@ -47,7 +47,7 @@ std::string to_string(const TrialEvent& event) {
   return text;
 }
 
-PlanTrials::PlanTrials(std::vector<Plan> candidates, const TrialOptions& options,
+PlanTrials::PlanTrials(const std::vector<Plan>& candidates, const TrialOptions& options,
                        std::optional<Plan> remembered)
     : race_(candidates, options.race), options_(options), coin_(options.seed),
       check_interval_(options.first_check), retry_interval_(options.first_retry) {

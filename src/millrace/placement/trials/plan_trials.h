@@ -48,7 +48,8 @@ class PlanTrials {
   // `candidates`: in the order in which to try them; none is `untouched`. remembered: in force from the
   // beginning, on the word of an earlier run; where that found nothing better than untouched, candidates are
   // tried only after first_retry.
-  PlanTrials(std::vector<Plan> candidates, const TrialOptions& options, std::optional<Plan> remembered = {});
+  PlanTrials(const std::vector<Plan>& candidates, const TrialOptions& options,
+             std::optional<Plan> remembered = {});
 
   struct Window {
     Plan plan;

@@ -28,8 +28,9 @@ struct Legend {
 };
 
 std::pair<double, double> legend_place(std::size_t entry) {
+  const std::size_t row = entry / 2;
   return {entry % 2 == 0 ? plot_left : (plot_left + plot_right) / 2 + 10,
-          plot_bottom + 58 + legend_step * static_cast<double>(entry / 2)};
+          plot_bottom + 58 + legend_step * static_cast<double>(row)};
 }
 
 void draw_frame(Svg& svg, std::string_view title, std::string_view x_label, std::string_view y_label) {

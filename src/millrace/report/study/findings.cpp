@@ -213,7 +213,7 @@ Judgement a_is_much_slower(const Evidence& evidence) {
 }
 
 Judgement bd_wins_d(const Evidence& evidence) {
-  const Judgement one = judge_times(evidence, {"@D"}, bd_of_sequential, 1, bd_of_sequential_text, is_faster);
+  Judgement one = judge_times(evidence, {"@D"}, bd_of_sequential, 1, bd_of_sequential_text, is_faster);
   const Judgement all = judge_times(evidence, {"@D"}, bd_of_sequential, evidence.all_threads(),
                                     bd_of_sequential_text, is_faster);
   if (evidence.all_threads() == 1) return one;
