@@ -421,6 +421,8 @@ def few_open_files(place):
 
 def streams_that_take_nothing(place):
     for name in ("/dev/full", "/dev/null"):
+        if not os.access(name, os.W_OK):
+            continue
         with open(name, "w", encoding="ascii") as full:
             with subprocess.Popen([place.millrace, "exec", "--", "sh", "-c", "exit 3"], stderr=full,
                                   env=place.environment) as run:
@@ -646,7 +648,7 @@ def refused_system_calls(place):
             if expected[0] == 77:
                 raise Skipped("system calls cannot be refused here")
             for way in ("auto", "shim"):
-                found = place.run(place.under(way, *program), **refused)
+                found = place.run(place.under(way, *program, options=("--quiet", "--units", "auto")), **refused)
                 check(found[:2] == expected[:2], f"{name} refused with {error}, by {way}: {found} instead of {expected}")
     with place.start(place.under("auto", place.program("signals"), "catch"), preexec_fn=lambda: refuse(calls["signalfd4"], 1)) as run:
         run.stdout.readline()
@@ -795,8 +797,7 @@ def no_zombies(place):
 
 ATTACKS = (statuses, environments, programs_that_are_not_there, odd_clones, kernel_threads_of_io_uring, many_threads_and_processes,
            makers_that_die, many_at_once, signals_arrive, signals_of_every_kind, learning_that_is_interrupted,
-           group_signals_arrive_once, killed_in_the_midst, killed_after_joining,
-           helpers_that_are_gone, daemons,
+           group_signals_arrive_once, killed_in_the_midst, killed_after_joining, helpers_that_are_gone, daemons,
            stopped_and_continued, terminals, limits, few_open_files, streams_that_take_nothing, runtime_folders, locked_database,
            files_without_end, foreign_folders, what_is_stored_is_private, forbidden_attachments,
            attached_twice_at_once, files_that_may_not_be_read, without_proc, refused_system_calls, tracers_inside, sanitizers,
