@@ -7,6 +7,8 @@
 #include "millrace/video/sequence_writer.h"
 #include "millrace/video/y4m/y4m_writer.h"
 
+#include <optional>
+
 #include <fmt/ranges.h>
 
 namespace millrace::video {
@@ -72,30 +74,41 @@ Status check_output_kind(std::string_view output, const WriterOptions& options) 
   return {};
 }
 
-Result<std::unique_ptr<FrameWriter>> open_writer(std::string_view output, const FrameFormat& format,
-                                                 const WriterOptions& options) {
+namespace {
+
+// None where nothing is encoded, or pictures are.
+Result<std::optional<EncoderChoice>> check(std::string_view output, const FrameFormat& format,
+                                           const WriterOptions& options) {
   if (!is_valid(format))
     return usage_error("{}: {} at {}/{} frames a second cannot be written", output, to_string(format),
                        format.rate_numerator, format.rate_denominator);
   if (Status kind = check_output_kind(output, options); !kind) return std::unexpected(kind.error());
+  const Container* const container = container_of(output);
+  if (container == nullptr || picture_sequence(output)) return std::nullopt;
+  return choose_encoder(output, *container, format, options);
+}
+
+}  // namespace
+
+Status check_writer(std::string_view output, const FrameFormat& format, const WriterOptions& options) {
+  const auto checked = check(output, format, options);
+  return checked ? Status() : std::unexpected(checked.error());
+}
+
+Result<std::unique_ptr<FrameWriter>> open_writer(std::string_view output, const FrameFormat& format,
+                                                 const WriterOptions& options) {
+  // Everything that can be refused is refused before a file is made.
+  const auto choice = check(output, format, options);
+  if (!choice) return std::unexpected(choice.error());
   if (output == "null") return std::make_unique<NullWriter>();
   if (const auto sequence = picture_sequence(output))
     return open_sequence_writer(*sequence, output, format, options);
-  const Container* const container = container_of(output);
-
-  // Everything that can be refused is refused before a file is made.
-  EncoderChoice choice;
-  if (container != nullptr) {
-    const Result<EncoderChoice> chosen = choose_encoder(output, *container, format, options);
-    if (!chosen) return std::unexpected(chosen.error());
-    choice = *chosen;
-  }
   if (output == "-") return open_y4m_writer(OutputFile::standard_output(), format);
   Result<std::unique_ptr<OutputFile>> file = OutputFile::open(
       output, {.overwrite = options.overwrite, .durable = false, .stop_ends_writes = false}, options.stop);
   if (!file) return std::unexpected(std::move(file.error()));
   if (is_y4m(output)) return open_y4m_writer(*std::move(file), format, options.keep_part);
-  return open_ffmpeg_writer(*std::move(file), format, choice, options);
+  return open_ffmpeg_writer(*std::move(file), format, **choice, options);
 }
 
 }  // namespace millrace::video

@@ -31,6 +31,10 @@ open_writer(std::string_view output, const FrameFormat& format, const WriterOpti
 // "h264", "h265", ...; a usage error that names the nearest.
 [[nodiscard]] Result<VideoCodec> parse_codec(std::string_view name);
 
+// The usage errors of open_writer() that do not take making a file.
+[[nodiscard]] Status check_writer(std::string_view output, const FrameFormat& format,
+                                  const WriterOptions& options);
+
 // Whether writing to an output of this name means encoding.
 [[nodiscard]] bool is_coded_output(std::string_view output);
 

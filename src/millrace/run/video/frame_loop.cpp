@@ -3,6 +3,7 @@
 #include "millrace/base/clock.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/run/video/frame_views.h"
+#include "millrace/run/video/pipeline_effects.h"
 #include "millrace/video/reader.h"
 
 #include <algorithm>
@@ -38,24 +39,6 @@ std::shared_ptr<video::SideStreams> side_streams_for(const VideoSource& source, 
   return source.coded && sink.coded
              ? video::make_side_streams(options.audio, {.start = options.start, .end = options.end})
              : nullptr;
-}
-
-// Whose result at a row depends on others, or goes to another.
-const image::Filter* row_mixing_filter(const image::Pipeline& pipeline) {
-  for (const image::Node& node : pipeline.nodes)
-    if (node.filter->geometric || node.filter->access != image::Access::pointwise) return node.filter;
-  return nullptr;
-}
-
-// What no longer holds where pixels move: the place of each on a sphere.
-video::SharedProperties after_pipeline(const video::SharedProperties& properties,
-                                       const image::Pipeline& pipeline) {
-  const bool moves =
-      std::ranges::any_of(pipeline.nodes, [](const image::Node& n) { return n.filter->geometric; });
-  if (!properties || !moves) return properties;
-  auto changed = std::make_shared<video::Properties>(*properties);
-  changed->erase("Spherical Mapping");
-  return changed;
 }
 
 // Adds the time that a call takes.
@@ -104,12 +87,7 @@ Status FrameLoop::prepare() {
 Status FrameLoop::lay_out() {
   video::FrameFormat input = input_.format();
   if (options_.treat_as_progressive) input.field_order = video::FieldOrder::progressive;
-  if (const image::Filter* filter = row_mixing_filter(options_.pipeline);
-      filter != nullptr && input.is_interlaced())
-    return usage_error(
-        "{}: is interlaced, and {} would mix the rows of its two fields; deinterlace it first, or "
-        "where it is progressive after all give --treat-as-progressive",
-        run_.source_.name, filter->name);
+  if (Status fields = check_fields(options_.pipeline, input, run_.source_.name); !fields) return fields;
   auto layout = image::lay_out_frame(options_.pipeline, input, options_.planes);
   if (!layout) return std::unexpected(layout.error());
   layout_ = std::move(*layout);
@@ -172,7 +150,9 @@ Status FrameLoop::open_sink() {
 Status FrameLoop::run() {
   const std::int64_t start = now_ns();
   Status outcome = process();
-  if (search_) search_->finish(timeline_->at(std::max<std::int64_t>(record_.frames - 1, 0)), record_);
+  if (search_)
+    search_->finish(timeline_->at(options_.first_frame + std::max<std::int64_t>(record_.frames - 1, 0)),
+                    record_);
   if (stopped()) {
     outcome = std::unexpected(
         Error{ErrorKind::interrupted,
@@ -180,7 +160,8 @@ Status FrameLoop::run() {
                           options_.keep_part ? "the output holds them" : "the output is not kept")});
   }
   if (outcome && record_.frames == 0) outcome = failure("'{}' has no frames", run_.source_.name);
-  const bool kept = outcome || options_.keep_part || outcome.error().kind != ErrorKind::interrupted;
+  const bool interrupted = !outcome && outcome.error().kind == ErrorKind::interrupted;
+  const bool kept = outcome || (interrupted ? options_.keep_part : options_.keep_failed);
   if (!kept) record_.output_complete = false;
   if (record_.frames > 0 && kept) {
     // Also after an error: a valid output up to there.
@@ -238,7 +219,7 @@ void FrameLoop::tell_waits(std::int64_t waited_before, double computed_before) {
 // share.
 Status FrameLoop::fill(Batch& batch, int most) {
   while (std::ssize(batch.tasks) < most) {
-    if (!batch.tasks.empty() && timeline_->changes_at(input_.delivered())) return {};
+    if (!batch.tasks.empty() && timeline_->changes_at(options_.first_frame + input_.delivered())) return {};
     auto frame = timed(input_wait_ns_, [&] { return input_.next(); });
     if (!frame || !*frame) {
       more_ = false;
@@ -247,7 +228,8 @@ Status FrameLoop::fill(Batch& batch, int most) {
     }
     if (batch.tasks.empty()) {
       batch.came_ns = now_ns();
-      if (Status followed = follow_changes((*frame)->index); !followed) return followed;
+      if (Status followed = follow_changes(options_.first_frame + (*frame)->index); !followed)
+        return followed;
     }
     if (Status added = add(batch, std::move(**frame)); !added) return added;
   }
@@ -255,7 +237,8 @@ Status FrameLoop::fill(Batch& batch, int most) {
 }
 
 Status FrameLoop::follow_changes(std::int64_t frame) {
-  if (!timeline_->changes_at(frame)) return {};
+  const bool begins_behind_changes = frame > 0 && frame == options_.first_frame;
+  if (!timeline_->changes_at(frame) && !begins_behind_changes) return {};
   const image::Pipeline pipeline = timeline_->at(frame);
   const bool different = image::differs_for_schedules(announced_, pipeline);
   if (different) announced_ = pipeline;

@@ -41,6 +41,7 @@ struct VideoRunOptions {
   image::Pipeline pipeline;
   image::Planes planes = image::Planes::automatic;
   std::vector<std::string> changes;  // of parameters, as image::parse_parameter_change reads them
+  std::int64_t first_frame = 0;      // the number that the first frame has in `changes`
   // Fixed, or found within a freedom while the run goes on. By default found among all that fits the
   // workplace.
   std::variant<std::monostate, image::Schedule, SearchOptions> schedule;
@@ -65,6 +66,8 @@ struct VideoRunOptions {
   // Whether the output of a run that is stopped, or cannot write any more, stays as far as it got; else there
   // is none.
   bool keep_part = true;
+  // The same where reading or processing fails.
+  bool keep_failed = true;
   std::int64_t start_ns = 0;  // what first_frame_seconds count from, by now_ns(); 0: run()
   // Called after every few frames by the thread that runs; it is to return soon.
   std::function<void(const RunProgress&, const image::Schedule&)> on_progress;

@@ -8,6 +8,7 @@
 #include "millrace/video/ffmpeg/pixel_format.h"
 #include "millrace/video/ffmpeg/side_copy.h"
 #include "millrace/video/ffmpeg/side_data.h"
+#include "millrace/video/ffmpeg/writer_clock.h"
 #include "millrace/video/frame/presentation_clock.h"
 
 #include <algorithm>
@@ -24,21 +25,11 @@ extern "C" {
 namespace millrace::video {
 namespace {
 
-// The time base that the encoder and the container are asked for: that of the timestamps, so that they stay
-// what they are. But .mp4 and .mov have few bits for the time between two frames, which units of a
-// microsecond would soon use up.
-AVRational time_base_for(const Container& container, const FrameFormat& format) {
-  if (!format.has_timestamps()) return {format.rate_denominator, format.rate_numerator};
-  const AVRational own{format.time_base_numerator, format.time_base_denominator};
-  const bool too_fine = own.den / own.num >= 1'000'000;
-  return container.iso && too_fine ? AVRational{1, 100'000} : own;
-}
-
 class FfmpegWriter final : public FrameWriter {
  public:
   FfmpegWriter(std::unique_ptr<OutputFile> file, const FrameFormat& format, const Container& container)
       : bridge_(std::make_unique<OutputBridge>(std::move(file))), format_(format), container_(container),
-        time_base_(time_base_for(container, format)), clock_(format) {}
+        times_(format, container), time_base_(times_.time_base()), clock_(format) {}
   FfmpegWriter(const FfmpegWriter&) = delete;
   FfmpegWriter& operator=(const FfmpegWriter&) = delete;
   ~FfmpegWriter() override {
@@ -73,18 +64,8 @@ class FfmpegWriter final : public FrameWriter {
     stream_->sample_aspect_ratio = encoder_->sample_aspect_ratio;
     if (options.properties)
       not_kept_ = write_stream_properties(*options.properties, *stream_, *muxer_->oformat);
-    if (container_.iso) {
-      // What Apple's players ask for.
-      if (choice.codec->codec == VideoCodec::h265) stream_->codecpar->codec_tag = MKTAG('h', 'v', 'c', '1');
-      // A video that does not begin at 0 has an edit that waits for it, in units of the whole film's time
-      // scale.
-      av_opt_set_int(muxer_->priv_data, "movie_timescale", time_base_.den, 0);
-      // Asked to write tags that are not known, FFmpeg guesses them by the size.
-      if (!has_color_description(format_)) av_opt_set(muxer_->priv_data, "movflags", "-write_colr", 0);
-    } else if (container_.matroska) {
-      // Matroska stores when a frame is shown, not when it is decoded, which may be before 0.
-      muxer_->avoid_negative_ts = AVFMT_AVOID_NEG_TS_DISABLED;
-    }
+    set_up_muxer(*muxer_, container_, format_, times_, *stream_);
+    if (options.reproducible) muxer_->flags |= AVFMT_FLAG_BITEXACT;
     if (Status begun = check(avformat_write_header(muxer_.get(), nullptr)); !begun) return begun;
     if (side_) {
       side_->source().attach([this] {
@@ -146,7 +127,7 @@ class FfmpegWriter final : public FrameWriter {
     encoder_->framerate = {format_.rate_numerator, format_.rate_denominator};
     encoder_->time_base = time_base_;
     encoder_->sample_aspect_ratio = {format_.aspect_numerator, format_.aspect_denominator};
-    duration_ = std::max<std::int64_t>(1, av_rescale_q(1, av_inv_q(encoder_->framerate), time_base_));
+    duration_ = times_.frame_duration();
     write_color_tags(format_, *encoder_);
     if (const auto mapping = from_ffmpeg(encoder_->pix_fmt); mapping && mapping->rgb) {
       encoder_->color_range = AVCOL_RANGE_JPEG;
@@ -216,12 +197,11 @@ class FfmpegWriter final : public FrameWriter {
         if (std::ranges::find(not_kept_, name) == not_kept_.end()) not_kept_.push_back(std::move(name));
     }
     const std::int64_t shown = clock_.next(frame);
-    const AVRational clock_base{clock_.time_base_numerator(), clock_.time_base_denominator()};
     if (side_ && !last_pts_) {
       const std::scoped_lock lock(muxing_);
-      side_->set_shift(clock_.shift(), clock_base);
+      side_->set_shift(clock_.shift(), times_.base());
     }
-    picture->pts = av_rescale_q(shown, clock_base, time_base_);
+    picture->pts = times_.at(shown);
     if (last_pts_ && picture->pts <= *last_pts_) picture->pts = *last_pts_ + 1;
     if (!last_pts_) first_pts_ = picture->pts;
     last_pts_ = picture->pts;
@@ -296,7 +276,8 @@ class FfmpegWriter final : public FrameWriter {
   std::mutex muxing_;                     // over muxer and side_, which the thread that reads may use too
   FrameFormat format_;
   const Container& container_;
-  AVRational time_base_;
+  WriterClock times_;
+  AVRational time_base_;  // of times_
   PresentationClock clock_;
   MuxerPtr muxer_;
   std::unique_ptr<SideCopy> side_;

@@ -39,6 +39,8 @@ struct WriterOptions {
   std::shared_ptr<SideStreams> side_streams;
   // Whether a file that cannot be written to its end stays with what came before, where that is valid.
   bool keep_part = true;
+  // The same frames and options make the same bytes: the file has no number of its own, nor FFmpeg's.
+  bool reproducible = false;
   // Makes opening a named pipe that nobody reads fail as interrupted; without effect on what is written.
   std::stop_token stop;
 };

@@ -1,0 +1,38 @@
+#include "millrace/run/video/pipeline_effects.h"
+
+#include <algorithm>
+#include <memory>
+
+namespace millrace::run {
+namespace {
+
+// Whose result at a row depends on others, or goes to another.
+const image::Filter* row_mixing_filter(const image::Pipeline& pipeline) {
+  for (const image::Node& node : pipeline.nodes)
+    if (node.filter->geometric || node.filter->access != image::Access::pointwise) return node.filter;
+  return nullptr;
+}
+
+}  // namespace
+
+Status check_fields(const image::Pipeline& pipeline, const video::FrameFormat& input, std::string_view name) {
+  const image::Filter* const filter = row_mixing_filter(pipeline);
+  if (filter == nullptr || !input.is_interlaced()) return {};
+  return usage_error(
+      "{}: is interlaced, and {} would mix the rows of its two fields; deinterlace it first, or "
+      "where it is progressive after all give --treat-as-progressive",
+      name, filter->name);
+}
+
+// The place of each pixel on a sphere, where pixels move.
+video::SharedProperties after_pipeline(const video::SharedProperties& properties,
+                                       const image::Pipeline& pipeline) {
+  const bool moves =
+      std::ranges::any_of(pipeline.nodes, [](const image::Node& n) { return n.filter->geometric; });
+  if (!properties || !moves) return properties;
+  auto changed = std::make_shared<video::Properties>(*properties);
+  changed->erase("Spherical Mapping");
+  return changed;
+}
+
+}  // namespace millrace::run

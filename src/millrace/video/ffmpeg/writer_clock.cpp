@@ -1,0 +1,39 @@
+#include "millrace/video/ffmpeg/writer_clock.h"
+
+#include "millrace/video/ffmpeg/color_tags.h"
+
+#include <algorithm>
+
+extern "C" {
+#include <libavutil/opt.h>
+}
+
+namespace millrace::video {
+
+WriterClock::WriterClock(const FrameFormat& format, const Container& container)
+    : base_(format.has_timestamps() ? AVRational{format.time_base_numerator, format.time_base_denominator}
+                                    : AVRational{format.rate_denominator, format.rate_numerator}),
+      time_base_(base_) {
+  const bool too_fine = format.has_timestamps() && base_.den / base_.num >= 1'000'000;
+  if (container.iso && too_fine) time_base_ = {1, 100'000};
+  duration_ = std::max<std::int64_t>(
+      1, av_rescale_q(1, {format.rate_denominator, format.rate_numerator}, time_base_));
+}
+
+void set_up_muxer(AVFormatContext& muxer, const Container& container, const FrameFormat& format,
+                  const WriterClock& clock, AVStream& stream) {
+  if (container.iso) {
+    // What Apple's players ask for.
+    if (stream.codecpar->codec_id == AV_CODEC_ID_HEVC) stream.codecpar->codec_tag = MKTAG('h', 'v', 'c', '1');
+    // A video that does not begin at 0 has an edit that waits for it, in units of the whole film's time
+    // scale.
+    av_opt_set_int(muxer.priv_data, "movie_timescale", clock.time_base().den, 0);
+    // Asked to write tags that are not known, FFmpeg guesses them by the size.
+    if (!has_color_description(format)) av_opt_set(muxer.priv_data, "movflags", "-write_colr", 0);
+  } else if (container.matroska) {
+    // Matroska stores when a frame is shown, not when it is decoded, which may be before 0.
+    muxer.avoid_negative_ts = AVFMT_AVOID_NEG_TS_DISABLED;
+  }
+}
+
+}  // namespace millrace::video
