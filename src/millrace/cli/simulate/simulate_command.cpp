@@ -5,6 +5,7 @@
 #include "millrace/base/print.h"
 #include "millrace/base/printable.h"
 #include "millrace/cli/model/pipeline_source.h"
+#include "millrace/cli/simulate/simulate_cluster_command.h"
 #include "millrace/cli/simulate/simulate_placement.h"
 #include "millrace/machine/topology/topology.h"
 #include "millrace/model/pipeline/duration_text.h"
@@ -160,6 +161,7 @@ void add_simulate_command(CLI::App& app, Action& action) {
   verb->add_flag("--sticky", options->sticky, "a scheduler that keeps every thread on one core");
   verb->add_flag("--json", options->json, "as JSON");
   add_simulate_placement(*verb, action);
+  add_simulate_cluster(*verb, action);
   verb->callback([&action, verb, options] {
     if (verb->get_subcommands().empty()) action = [options] { return run_simulate(*options); };
   });

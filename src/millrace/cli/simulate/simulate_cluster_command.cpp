@@ -1,0 +1,48 @@
+#include "millrace/cli/simulate/simulate_cluster_command.h"
+
+#include "millrace/base/command_line.h"
+#include "millrace/base/print.h"
+#include "millrace/cli/model/pipeline_source.h"
+#include "millrace/model/cluster/cluster_report.h"
+#include "millrace/model/cluster/cluster_toml.h"
+
+#include <memory>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace millrace::cli {
+namespace {
+
+struct ClusterOptions {
+  std::string file;
+  std::uint64_t seed = 1;
+  bool json = false;
+};
+
+Status simulate_cluster_file(const ClusterOptions& options) {
+  const auto text = read_text_file(options.file);
+  if (!text) return std::unexpected(text.error());
+  const auto cluster = model::parse_cluster_toml(*text, options.file);
+  if (!cluster) return std::unexpected(cluster.error());
+  const auto outcomes = model::simulate_sizes(*cluster, options.seed);
+  if (options.json)
+    print_out("{}\n", model::to_json(*cluster, outcomes).dump(2));
+  else
+    print_out("{}", model::to_text(*cluster, outcomes));
+  return {};
+}
+
+}  // namespace
+
+void add_simulate_cluster(CLI::App& simulate, Action& action) {
+  CLI::App* verb =
+      simulate.add_subcommand("cluster", "How long machines take that share the chunks of a job");
+  auto options = std::make_shared<ClusterOptions>();
+  verb->add_option("file", options->file, "a .toml file with [job] and [[machine]]")->required();
+  verb->add_option("--seed", options->seed, "the same seed gives the same job")->check(not_negative());
+  verb->add_flag("--json", options->json, "as JSON");
+  verb->callback([&action, options] { action = [options] { return simulate_cluster_file(*options); }; });
+}
+
+}  // namespace millrace::cli

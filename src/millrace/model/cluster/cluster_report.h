@@ -1,0 +1,19 @@
+// What simulations of a cluster say, for people and for programs.
+#pragma once
+
+#include "millrace/model/cluster/simulate_cluster.h"
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace millrace::model {
+
+// One for each size, in order.
+[[nodiscard]] std::vector<ClusterOutcome> simulate_sizes(const ClusterCase& cluster, std::uint64_t seed);
+[[nodiscard]] std::string to_text(const ClusterCase& cluster, const std::vector<ClusterOutcome>& outcomes);
+[[nodiscard]] nlohmann::ordered_json to_json(const ClusterCase& cluster,
+                                             const std::vector<ClusterOutcome>& outcomes);
+
+}  // namespace millrace::model
