@@ -1,0 +1,345 @@
+"""Videos cut into chunks, done one by one and joined: what comes out is what one run makes of the whole.
+
+usage: cluster_test.py MILLRACE [--soak ROUNDS]
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PARSER = argparse.ArgumentParser()
+PARSER.add_argument("millrace")
+PARSER.add_argument("--soak", type=int, default=0, help="so many killed runs, and longer videos")
+ARGUMENTS, REST = PARSER.parse_known_args()
+MILLRACE = os.path.abspath(ARGUMENTS.millrace)
+SOAK = ARGUMENTS.soak
+CACHE = tempfile.TemporaryDirectory()
+INPUTS = tempfile.TemporaryDirectory()
+ENVIRONMENT = os.environ | {"XDG_CACHE_HOME": CACHE.name}
+
+SECONDS = 12 if SOAK else 2
+FRAMES = 25 * SECONDS
+# Every kind of video that cuts have to cope with: words for ffmpeg's encoder, and the key frames they make.
+KINDS = {
+    "closed": "-c:v libx264 -preset ultrafast -g 12 -bf 2 -flags +cgop -x264-params scenecut=0:open-gop=0",
+    "open": "-c:v libx264 -preset veryfast -g 12 -bf 3 -x264-params open-gop=1:scenecut=0",
+    "refresh": "-c:v libx264 -preset veryfast -g 12 -bf 0 -x264-params intra-refresh=1:scenecut=0",
+    "one_key": "-c:v libx264 -preset ultrafast -g 9999 -bf 2 -x264-params scenecut=0:keyint=infinite",
+    "open_h265": "-c:v libx265 -preset ultrafast -x265-params log-level=none:keyint=12:min-keyint=12:open-gop=1",
+    "mpeg2": "-c:v mpeg2video -g 12 -bf 2",
+    "uneven": "-vf setpts='PTS+mod(N\\,3)*0.011/TB' -fps_mode passthrough -c:v libx264 -preset ultrafast -g 12 -bf 2",
+}
+CONTAINERS = ("mp4", "mkv", "ts")
+
+
+def run(*words, check=True, **more):
+    done = subprocess.run([MILLRACE, *map(str, words)], capture_output=True, timeout=300, env=ENVIRONMENT, **more)
+    if check and done.returncode != 0:
+        raise AssertionError(f"{words}: {done.returncode}: {done.stderr.decode()}")
+    return done
+
+
+def setUpModule():
+    folder = pathlib.Path(INPUTS.name)
+    source = f"-f lavfi -i testsrc2=s=96x64:r=25:d={SECONDS} -f lavfi -i sine=r=44100:d={SECONDS}"
+    words = []
+    for name, codec in KINDS.items():
+        words += f"-map 0:v -map 1:a {codec} -pix_fmt yuv420p -c:a aac -metadata title={name} {name}.mkv".split()
+    words += "-map 0:v -c:v libx264 -preset ultrafast -frames:v 1 one.mkv".split()
+    words += "-map 0:v -c:v libx264 -preset ultrafast -g 12 -bf 2 bare.h264".split()
+    words += "-map 0:v -pix_fmt yuv420p plain.y4m".split()
+    subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-y", *source.split(), *words], check=True, cwd=folder,
+                   capture_output=True)
+    for name in (*KINDS, "one"):
+        for container in CONTAINERS[::2]:
+            subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-y", "-i", f"{name}.mkv", "-map", "0", "-c", "copy",
+                            f"{name}.{container}"], check=True, cwd=folder, capture_output=True)
+
+
+def frames_of(path):
+    """Of each frame: when it is shown, and a digest of its pixels, as FFmpeg sees them."""
+    done = subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-i", str(path), "-map", "0:v", "-fps_mode",
+                           "passthrough", "-copyts", "-f", "framemd5", "-"], check=True, capture_output=True, text=True)
+    base = [line.split()[2] for line in done.stdout.splitlines() if line.startswith("#tb")][0].split("/")
+    lines = [line.split(",") for line in done.stdout.splitlines() if not line.startswith("#")]
+    return [(round(int(line[2]) * int(base[0]) / int(base[1]), 4), line[-1].strip()) for line in lines]
+
+
+def other_streams(path):
+    """What is beside the video: kinds, and digests of the packets."""
+    done = subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-i", str(path), "-map", "0:a?", "-map", "0:s?", "-c",
+                           "copy", "-f", "streamhash", "-"], capture_output=True, text=True)
+    tags = subprocess.run(["ffprobe", "-v", "error", "-show_entries", "format_tags=title", "-of", "csv=p=0", str(path)],
+                          capture_output=True, text=True)
+    return done.stdout, tags.stdout
+
+
+class Cluster(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(self.temporary.cleanup)
+        self.folder = pathlib.Path(self.temporary.name)
+        self.plan = self.folder / "plan.json"
+        self.parts = self.folder / "parts"
+        self.inputs = pathlib.Path(INPUTS.name)
+
+    def make_plan(self, pipeline, name, *words):
+        run("plan", pipeline, self.inputs / name, "-o", self.plan, "-y", "-q", *words)
+        return json.loads(self.plan.read_text())
+
+    def do_all(self, plan, *words):
+        """The last one first: no chunk may know of another."""
+        run("chunk", self.plan, *reversed(range(len(plan["chunks"]))), "-o", self.parts, "-q", "--threads", 1, *words)
+
+    def whole(self, pipeline, name, output, *words):
+        run("run", pipeline, self.inputs / name, "-o", output, "-q", "--threads", 1, "--structure", "sequential", *words)
+        return frames_of(output)
+
+    def test_of_every_kind_of_video_the_joined_frames_are_those_of_one_run(self):
+        for kind in KINDS:
+            wanted = None
+            for container in CONTAINERS:
+                name = f"{kind}.{container}"
+                with self.subTest(name):
+                    shutil.rmtree(self.parts, ignore_errors=True)
+                    plan = self.make_plan("blur", name, "--chunk", "0.37s")
+                    self.do_all(plan)
+                    out = self.folder / f"{name}.mkv"
+                    run("join", self.plan, self.parts, "-o", out, "-q")
+                    whole = self.whole("blur", name, self.folder / f"whole-{name}.mkv")
+                    self.assertEqual(len(whole), FRAMES)
+                    self.assertEqual(frames_of(out), whole)
+                    self.assertEqual(other_streams(out), other_streams(self.folder / f"whole-{name}.mkv"))
+                    self.assertGreater(len(plan["chunks"]), 3)
+                    pixels = [digest for _, digest in whole]
+                    wanted = wanted or pixels
+                    self.assertEqual(pixels, wanted)
+
+    def test_any_length_of_a_chunk_gives_the_same_video(self):
+        for length in ("1ms", "40ms", "0.3s", "0.9s", "1h"):
+            with self.subTest(length):
+                if length == "1h":
+                    length = "3600s"
+                shutil.rmtree(self.parts, ignore_errors=True)
+                plan = self.make_plan("sobel_x", "open.mp4", "--chunk", length)
+                if length == "1ms":
+                    self.assertEqual(len(plan["chunks"]), FRAMES)
+                    run("chunk", self.plan, *range(FRAMES), "-o", self.parts, "-q")
+                else:
+                    self.do_all(plan)
+                run("join", self.plan, self.parts, "-o", self.folder / "out.mkv", "-q", "-y")
+                if not hasattr(self, "wanted"):
+                    self.wanted = self.whole("sobel_x", "open.mp4", self.folder / "whole.mkv")
+                self.assertEqual(frames_of(self.folder / "out.mkv"), self.wanted)
+
+    def test_videos_of_one_frame_without_times_and_without_packets_are_done_too(self):
+        for name in ("one.mkv", "one.mp4", "one.ts", "bare.h264", "plain.y4m"):
+            with self.subTest(name):
+                shutil.rmtree(self.parts, ignore_errors=True)
+                self.do_all(self.make_plan("blur", name, "--chunk", "0.5s"))
+                out = self.folder / f"{name}.mkv"
+                run("join", self.plan, self.parts, "-o", out, "-q")
+                self.assertEqual(frames_of(out), self.whole("blur", name, self.folder / f"whole-{name}.mkv"))
+
+    def test_presets_and_changing_parameters_count_frames_through_all_chunks(self):
+        for pipeline, words in (("@B", []), ("rotate(1)", ["--at", "10..30:rotate.degrees=9", "--at",
+                                                          "40:rotate.degrees=2"])):
+            with self.subTest(pipeline):
+                shutil.rmtree(self.parts, ignore_errors=True)
+                self.do_all(self.make_plan(pipeline, "closed.mkv", "--chunk", "0.3s", *words))
+                run("join", self.plan, self.parts, "-o", self.folder / "out.mkv", "-q", "-y")
+                self.assertEqual(frames_of(self.folder / "out.mkv"),
+                                 self.whole(pipeline, "closed.mkv", self.folder / "whole.mkv", "-y", *words))
+
+    def test_encoded_without_loss_every_codec_and_container_gives_the_frames_of_one_run(self):
+        for suffix, words in (("mp4", ["--codec", "h264", "--crf", "0"]), ("mov", ["--codec", "h264", "--crf", "0"]),
+                              ("mkv", ["--codec", "h265", "--encoder-options", "x265-params=lossless=1:log-level=none"])):
+            with self.subTest(suffix):
+                shutil.rmtree(self.parts, ignore_errors=True)
+                self.do_all(self.make_plan("blur", "uneven.mp4", "--chunk", "0.7s", *words))
+                out = self.folder / f"out.{suffix}"
+                run("join", self.plan, self.parts, "-o", out, "-q")
+                whole = self.folder / f"whole.{suffix}"
+                self.assertEqual(frames_of(out), self.whole("blur", "uneven.mp4", whole, *words))
+                self.assertEqual(other_streams(out), other_streams(whole))
+
+    def test_a_part_is_the_same_bytes_whatever_machine_makes_it(self):
+        self.make_plan("blur", "open.mkv", "--chunk", "0.5s", "--codec", "h264")
+        made = []
+        for number, words in enumerate((["--threads", "1"], ["--no-profile"])):
+            folder = self.folder / str(number)
+            run("chunk", self.plan, 1, "-o", folder, "-q", *words)
+            made.append((folder / "chunk-00001.mkv").read_bytes())
+        self.assertEqual(made[0], made[1])
+
+    def test_what_is_decoded_twice_is_stated(self):
+        self.assertEqual(self.make_plan("blur", "closed.mkv", "--chunk", "0.48s")["decoded"], FRAMES)
+        plan = self.make_plan("blur", "one_key.mkv", "--chunk", "0.5s")
+        self.assertEqual(plan["decoded"], sum(chunk["first"] + chunk["frames"] for chunk in plan["chunks"]))
+        shown = run("plan", "--show", self.plan).stdout.decode()
+        self.assertIn("are decoded more than once", shown)
+        self.assertEqual(len(shown.splitlines()), len(plan["chunks"]) + 4)
+
+    def test_the_plan_is_the_same_on_every_machine(self):
+        a = self.make_plan("blur", "open.ts", "--chunk", "0.4s")
+        done = subprocess.run(["taskset", "-c", "0", MILLRACE, "plan", "blur", self.inputs / "open.ts", "--chunk",
+                               "0.4s", "-o", "-", "-q"], capture_output=True, env=ENVIRONMENT, check=True)
+        self.assertEqual(json.loads(done.stdout), a)
+
+    def test_a_worker_killed_at_any_moment_costs_its_chunk_and_nothing_else(self):
+        plan = self.make_plan("blur", "open.mp4", "--chunk", "0.6s")
+        wanted = self.whole("blur", "open.mp4", self.folder / "whole.mkv")
+        chance = random.Random(7)
+        for round_ in range(SOAK or 4):
+            shutil.rmtree(self.parts, ignore_errors=True)
+            killed = chance.randrange(len(plan["chunks"]))
+            done = []
+            for number in range(len(plan["chunks"])):
+                words = [MILLRACE, "chunk", str(self.plan), str(number), "-o", str(self.parts), "-q", "--threads", "1"]
+                if number == killed:
+                    worker = subprocess.Popen(words, env=ENVIRONMENT)
+                    time.sleep(chance.uniform(0, 0.25))
+                    worker.send_signal(signal.SIGKILL)
+                    worker.wait()
+                else:
+                    run(*words[1:])
+            report = json.loads(run("chunk", self.plan, *range(len(plan["chunks"])), "-o", self.parts, "-q", "--json",
+                                    "-").stdout)
+            done = [each["chunk"] for each in report if each["state"] == "done"]
+            self.assertLessEqual(done, [killed])
+            run("join", self.plan, self.parts, "-o", self.folder / "out.mkv", "-q", "-y")
+            self.assertEqual(frames_of(self.folder / "out.mkv"), wanted)
+            names = sorted(path.name for path in self.parts.iterdir())
+            self.assertEqual(names, sorted(f"chunk-{n:05}.{kind}" for n in range(len(plan["chunks"]))
+                                           for kind in ("mkv", "json")))
+
+    def test_parts_that_are_missing_corrupt_or_of_another_plan_are_named_and_done_again(self):
+        plan = self.make_plan("blur", "closed.mkv", "--chunk", "0.5s")
+        count = len(plan["chunks"])
+        self.do_all(plan)
+        join = ("join", self.plan, self.parts, "-o", self.folder / "out.mkv", "-q", "-y")
+        run(*join)
+        wanted = frames_of(self.folder / "out.mkv")
+        part = self.parts / "chunk-00001.mkv"
+
+        def flip():
+            content = bytearray(part.read_bytes())
+            content[len(content) // 2] ^= 1
+            part.write_bytes(content)
+
+        spoilt = {"missing": part.unlink, "damaged": flip,
+                  "damaged (cut)": lambda: part.write_bytes(part.read_bytes()[:-100]),
+                  "damaged (no record)": (self.parts / "chunk-00001.json").unlink,
+                  "damaged (bad record)": lambda: (self.parts / "chunk-00001.json").write_text('{"schema": 3}')}
+        for what, spoil in spoilt.items():
+            with self.subTest(what):
+                spoil()
+                (self.folder / "out.mkv").unlink()
+                refused = run(*join, check=False)
+                self.assertEqual(refused.returncode, 1)
+                self.assertIn(what.split()[0], refused.stderr.decode())
+                self.assertIn("millrace chunk PLAN 1 -o", refused.stderr.decode())
+                self.assertFalse((self.folder / "out.mkv").exists())
+                report = json.loads(run("chunk", self.plan, *range(count), "-o", self.parts, "-q", "--json", "-").stdout)
+                self.assertEqual([each["chunk"] for each in report if each["state"] == "done"], [1])
+                run(*join)
+                self.assertEqual(frames_of(self.folder / "out.mkv"), wanted)
+        self.make_plan("sobel_x", "closed.mkv", "--chunk", "0.5s")
+        self.assertIn("of another plan", run(*join, check=False).stderr.decode())
+
+    def test_another_file_in_the_place_of_the_input_is_refused(self):
+        shutil.copy(self.inputs / "closed.mkv", self.folder / "in.mkv")
+        run("plan", "blur", self.folder / "in.mkv", "-o", self.plan, "-q")
+        shutil.copy(self.inputs / "open.mkv", self.folder / "in.mkv")
+        refused = run("chunk", self.plan, 0, "-o", self.parts, check=False)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("is not the file that the plan was made of", refused.stderr.decode())
+        run("chunk", self.plan, 0, "-o", self.parts, "-q", "--input", self.inputs / "closed.mkv")
+
+    def test_a_frame_that_is_not_what_the_plan_says_is_named(self):
+        plan = self.make_plan("blur", "closed.mkv", "--chunk", "0.5s")
+        plan["times"] = plan["times"].replace("40x", "39 41 40x", 1) if "40x" in plan["times"] else plan["times"]
+        self.assertIn("39 41", plan["times"])
+        steps = plan["times"].split()
+        steps[3] = f"40x{FRAMES - 3}"
+        plan["times"] = " ".join(steps)
+        self.plan.write_text(json.dumps(plan))
+        refused = run("chunk", self.plan, 0, "-o", self.parts, check=False)
+        self.assertEqual(refused.returncode, 1, refused.stderr)
+        self.assertIn("frame 1 should be shown at 62", refused.stderr.decode())
+        self.assertEqual(list(self.parts.iterdir()), [])
+
+    def test_where_the_disk_is_full_there_is_no_part_and_no_rest_of_one(self):
+        plan = self.make_plan("blur", "closed.mkv", "--chunk", "1s")
+
+        def small_files():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+        full = run("chunk", self.plan, 0, "-o", self.parts, "-q", check=False, preexec_fn=small_files)
+        self.assertEqual(full.returncode, 1)
+        self.assertEqual(list(self.parts.iterdir()), [])
+        self.do_all(plan)
+        out = self.folder / "out.mkv"
+        full = run("join", self.plan, self.parts, "-o", out, check=False, preexec_fn=small_files)
+        self.assertEqual(full.returncode, 1)
+        self.assertFalse(out.exists())
+        self.assertEqual({path.name for path in self.folder.iterdir()}, {"plan.json", "parts"})
+
+    def test_an_interrupted_chunk_leaves_nothing(self):
+        self.make_plan("blur", "closed.mkv", "--chunk", "60s")
+        worker = subprocess.Popen([MILLRACE, "chunk", self.plan, "0", "-o", self.parts, "-q"], env=ENVIRONMENT,
+                                  stderr=subprocess.PIPE)
+        time.sleep(0.05)
+        worker.send_signal(signal.SIGINT)
+        worker.communicate(timeout=60)
+        if worker.returncode != 0:
+            self.assertEqual([path.name for path in self.parts.glob("*")], [])
+
+    def test_what_cannot_be_is_refused_in_one_line_that_names_it(self):
+        plan = self.make_plan("blur", "closed.mkv")
+        (self.folder / "not.json").write_text("{}")
+        (self.folder / "broken.json").write_text(self.plan.read_text().replace('"frames": ', '"frames": -'))
+        other = plan | {"millrace": "9.9.9"}
+        (self.folder / "other.json").write_text(json.dumps(other))
+        os.mkfifo(self.folder / "pipe")
+        closed = self.inputs / "closed.mkv"
+        out = ["-o", self.folder / "p.json"]
+        for text, code, words in (
+                ("standard input cannot be cut", 2, ["plan", "blur", "-", *out]),
+                ("is no file", 2, ["plan", "blur", self.folder / "pipe", *out]),
+                ("has no end", 2, ["plan", "blur", "test:64x48", *out]),
+                ("unknown filter", 2, ["plan", "blurr", closed, *out]),
+                ("no length of a chunk", 2, ["plan", "blur", closed, "--chunk", "soon", *out]),
+                ("give a pipeline", 2, ["plan", "blur", closed]),
+                ("-y", 2, ["plan", "blur", closed, "-o", self.plan]),
+                ("no such file", 2, ["plan", "blur", self.folder / "none.mkv", *out]),
+                ("crf 99", 2, ["plan", "blur", closed, "--codec", "h264", "--crf", "99", *out]),
+                ("is no plan", 2, ["chunk", self.folder / "not.json", "0", "-o", self.parts]),
+                ("damaged", 1, ["chunk", self.folder / "broken.json", "0", "-o", self.parts]),
+                ("was made by millrace 9.9.9", 2, ["chunk", self.folder / "other.json", "0", "-o", self.parts]),
+                ("there is no chunk 77", 2, ["chunk", self.plan, "77", "-o", self.parts]),
+                ("missing", 1, ["join", self.plan, self.parts, "-o", self.folder / "out.mkv"]),
+                ("can only be joined into", 2, ["join", self.plan, self.parts, "-o", self.folder / "out.y4m"])):
+            with self.subTest(text):
+                if text.startswith("can only"):
+                    self.do_all(plan)
+                done = run(*words, check=False)
+                said = done.stderr.decode()
+                self.assertEqual(done.returncode, code, said)
+                self.assertEqual(said.count("\n"), 1, said)
+                self.assertIn(text.lower(), said.lower())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *REST])

@@ -1,0 +1,28 @@
+// Digests of what travels between machines: against accidents, not against attackers.
+#pragma once
+
+#include "millrace/base/result.h"
+
+#include <cstdint>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+namespace millrace::cluster {
+
+// 32 hexadecimal digits.
+[[nodiscard]] std::string digest_of_text(std::string_view text);
+
+struct FileDigest {
+  std::uint64_t bytes = 0;
+  std::string digest;
+
+  bool operator==(const FileDigest&) const = default;
+};
+
+// Of all bytes of a regular file.
+[[nodiscard]] Result<FileDigest> digest_of_file(const std::string& file, const std::stop_token& stop = {});
+// Of the beginning, the end and some places between: quick, and enough to tell two videos apart.
+[[nodiscard]] Result<FileDigest> sampled_digest_of_file(const std::string& file);
+
+}  // namespace millrace::cluster

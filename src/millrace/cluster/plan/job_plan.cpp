@@ -1,0 +1,208 @@
+#include "millrace/cluster/plan/job_plan.h"
+
+#include "millrace/base/in_quotes.h"
+#include "millrace/base/printable.h"
+#include "millrace/base/whole_file.h"
+#include "millrace/cluster/plan/digest.h"
+#include "millrace/cluster/plan/time_runs.h"
+#include "millrace/version.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <nlohmann/json.hpp>
+
+namespace millrace::cluster {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* schema = "millrace.plan";
+constexpr int schema_version = 1;
+constexpr std::size_t most_bytes = std::size_t{1} << 30;
+constexpr std::int64_t most_frames = std::int64_t{1} << 28;
+
+Json options_json(const run::RunOptions& o) {
+  Json json{{"pipeline", o.pipeline},
+            {"at", o.changes},
+            {"planes", o.planes},
+            {"codec", o.codec},
+            {"crf", nullptr},
+            {"preset", o.preset},
+            {"bitrate", o.bitrate},
+            {"encoder_options", o.encoder_options},
+            {"encoder_threads", o.encoder_threads.value_or(1)},
+            {"format", o.format},
+            {"no_audio", o.no_audio},
+            {"no_autorotate", o.no_autorotate},
+            {"treat_as_progressive", o.treat_as_progressive}};
+  if (o.crf) json["crf"] = *o.crf;
+  return json;
+}
+
+run::RunOptions options_from(const Json& json) {
+  run::RunOptions o;
+  json.at("pipeline").get_to(o.pipeline);
+  json.at("at").get_to(o.changes);
+  json.at("planes").get_to(o.planes);
+  json.at("codec").get_to(o.codec);
+  if (!json.at("crf").is_null()) o.crf = json.at("crf").get<int>();
+  json.at("preset").get_to(o.preset);
+  json.at("bitrate").get_to(o.bitrate);
+  json.at("encoder_options").get_to(o.encoder_options);
+  o.encoder_threads = std::clamp(json.at("encoder_threads").get<int>(), 1, 256);
+  json.at("format").get_to(o.format);
+  json.at("no_audio").get_to(o.no_audio);
+  json.at("no_autorotate").get_to(o.no_autorotate);
+  json.at("treat_as_progressive").get_to(o.treat_as_progressive);
+  return o;
+}
+
+Json optional_number(const std::optional<std::int64_t>& number) { return number ? Json(*number) : Json(); }
+
+std::optional<std::int64_t> number_or_null(const Json& json) {
+  if (json.is_null()) return std::nullopt;
+  return json.get<std::int64_t>();
+}
+
+// Throws what the JSON library throws, or a text of what is wrong.
+JobPlan plan_from(const Json& json) {
+  JobPlan plan;
+  json.at("millrace").get_to(plan.version);
+  const Json& input = json.at("input");
+  input.at("file").get_to(plan.input);
+  input.at("bytes").get_to(plan.input_bytes);
+  input.at("digest").get_to(plan.input_digest);
+  plan.options = options_from(json.at("options"));
+  plan.options.input = plan.input;
+  json.at("chunk_seconds").get_to(plan.chunk_seconds);
+  plan.list = json.at("list") == "packets" ? FrameList::packets : FrameList::decoded;
+  json.at("frames").get_to(plan.frames);
+  if (plan.frames < 1 || plan.frames > most_frames) throw std::string("the number of frames");
+  plan.rate_numerator = json.at("rate").at(0).get<int>();
+  plan.rate_denominator = json.at("rate").at(1).get<int>();
+  plan.time_base_numerator = json.at("time_base").at(0).get<int>();
+  plan.time_base_denominator = json.at("time_base").at(1).get<int>();
+  if (plan.rate_numerator < 1 || plan.rate_denominator < 1 || plan.time_base_denominator < 1 ||
+      plan.time_base_numerator < 0)
+    throw std::string("its rate or time base");
+  auto times = parse_time_runs(json.at("times").get<std::string>(), static_cast<std::size_t>(plan.frames));
+  if (!times || std::ssize(*times) != (plan.has_times() ? plan.frames : 0) ||
+      std::ranges::adjacent_find(*times, std::ranges::greater_equal()) != times->end())
+    throw std::string("its times");
+  plan.times = std::move(*times);
+  std::int64_t next = 0;
+  for (const Json& each : json.at("chunks")) {
+    const ChunkCut cut{.first = each.at("first").get<std::int64_t>(),
+                       .frames = each.at("frames").get<std::int64_t>(),
+                       .key = number_or_null(each.at("key")),
+                       .earlier_key = number_or_null(each.at("earlier_key"))};
+    const auto in_front = [&](const std::optional<std::int64_t>& key) {
+      return !key || (*key >= 0 && *key <= cut.first);
+    };
+    if (cut.first != next || cut.frames < 1 || cut.frames > plan.frames - next || !in_front(cut.key) ||
+        !in_front(cut.earlier_key))
+      throw std::string("its chunks");
+    next += cut.frames;
+    plan.chunks.push_back(cut);
+  }
+  if (next != plan.frames) throw std::string("its chunks");
+  return plan;
+}
+
+double seconds_at(const JobPlan& plan, std::int64_t frame) {
+  if (!plan.has_times()) return static_cast<double>(frame) * plan.rate_denominator / plan.rate_numerator;
+  return static_cast<double>(plan.times[static_cast<std::size_t>(frame)]) * plan.time_base_numerator /
+         plan.time_base_denominator;
+}
+
+}  // namespace
+
+std::int64_t JobPlan::decoded() const {
+  return std::accumulate(chunks.begin(), chunks.end(), std::int64_t{0},
+                         [](std::int64_t sum, const ChunkCut& cut) { return sum + decoded_frames(cut); });
+}
+
+nlohmann::ordered_json to_json(const JobPlan& plan) {
+  Json chunks = Json::array();
+  for (const ChunkCut& cut : plan.chunks)
+    chunks.push_back({{"first", cut.first},
+                      {"frames", cut.frames},
+                      {"key", optional_number(cut.key)},
+                      {"earlier_key", optional_number(cut.earlier_key)},
+                      {"decoded", decoded_frames(cut)}});
+  return {{"schema", schema},
+          {"version", schema_version},
+          {"millrace", plan.version},
+          {"input", {{"file", plan.input}, {"bytes", plan.input_bytes}, {"digest", plan.input_digest}}},
+          {"options", options_json(plan.options)},
+          {"chunk_seconds", plan.chunk_seconds},
+          {"list", plan.list == FrameList::packets ? "packets" : "decoded"},
+          {"frames", plan.frames},
+          {"decoded", plan.decoded()},
+          {"rate", {plan.rate_numerator, plan.rate_denominator}},
+          {"time_base", {plan.time_base_numerator, plan.time_base_denominator}},
+          {"times", to_time_runs(plan.times)},
+          {"chunks", std::move(chunks)}};
+}
+
+// The place of the input is left out: machines may have it under different names.
+std::string digest_of(const JobPlan& plan) {
+  Json json = to_json(plan);
+  json["input"].erase("file");
+  return digest_of_text(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+Result<JobPlan> parse_plan(std::string_view text, const std::string& name) {
+  const Json json = Json::parse(text, nullptr, false);
+  const bool ours = json.is_object() && json.contains("schema") && json["schema"] == schema;
+  if (!ours) return usage_error("{}: is no plan; millrace plan makes one", name);
+  if (!json.contains("version") || json["version"] != schema_version)
+    return usage_error("{}: is a plan of another version of millrace; make it again", name);
+  try {
+    JobPlan plan = plan_from(json);
+    plan.id = digest_of(plan);
+    return plan;
+  } catch (const Json::exception&) {
+    return failure("{}: the plan is damaged; make it again", name);
+  } catch (const std::string& what) {
+    return failure("{}: the plan is damaged: {} cannot be; make it again", name, what);
+  }
+}
+
+Result<JobPlan> read_plan(const std::string& file) {
+  const auto text = read_text(file, most_bytes,
+                              {.missing = "millrace plan makes one", .directory = "give the plan itself"});
+  if (!text) return std::unexpected(text.error());
+  auto plan = parse_plan(*text, file);
+  if (plan && plan->version != MILLRACE_VERSION)
+    return usage_error("{}: was made by millrace {}, this is {}; all machines of a job need the same one",
+                       file, plan->version, MILLRACE_VERSION);
+  return plan;
+}
+
+std::string to_text(const JobPlan& plan) {
+  const std::int64_t decoded = plan.decoded();
+  const bool one = plan.chunks.size() == 1;
+  std::string text = fmt::format(
+      "{} frames of {} in {} chunk{} of about {:g} s; {}\n", plan.frames, printable(plan.input),
+      plan.chunks.size(), one ? "" : "s", plan.chunk_seconds,
+      decoded == plan.frames
+          ? std::string("no frame is decoded twice")
+          : fmt::format("{} frames are decoded more than once, {:.2f} times as many as without cuts",
+                        decoded - plan.frames,
+                        static_cast<double>(decoded) / static_cast<double>(plan.frames)));
+  text +=
+      fmt::format("pipeline {}; encoder threads {}; frames known {}\n\n", printable(plan.options.pipeline),
+                  plan.options.encoder_threads.value_or(1),
+                  plan.list == FrameList::packets ? "by the times of packets" : "by decoding all of them");
+  text += fmt::format("{:>6} {:>12} {:>9} {:>8} {:>9}\n", "chunk", "from", "first", "frames", "decoded");
+  for (std::size_t i = 0; i < plan.chunks.size(); ++i) {
+    const ChunkCut& cut = plan.chunks[i];
+    text += fmt::format("{:>6} {:>10.3f} s {:>9} {:>8} {:>9}\n", i, seconds_at(plan, cut.first), cut.first,
+                        cut.frames, decoded_frames(cut));
+  }
+  return text;
+}
+
+}  // namespace millrace::cluster

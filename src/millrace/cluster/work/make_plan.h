@@ -1,0 +1,32 @@
+// Makes the plan of a job.
+#pragma once
+
+#include "millrace/cluster/plan/job_plan.h"
+
+#include <stop_token>
+
+namespace millrace::cluster {
+
+// The encoder's threads where nothing is said: its pixels depend on them, so they must not depend on the
+// machine.
+inline constexpr int usual_encoder_threads = 4;
+
+// options: those of a run; of its outputs only codec and quality matter. Reads all packets of the input, and
+// decodes a few frames of it; all, where packets do not tell what frames there are.
+//
+// Usage errors: what `millrace run` would refuse, and what cannot be cut: a pipe, a source without end.
+[[nodiscard]] Result<JobPlan> make_plan(const run::RunOptions& options, double chunk_seconds,
+                                        const std::stop_token& stop = {});
+
+// The frames of a job as they come out of the pipeline, and what the whole input has beside them.
+struct JobFrames {
+  image::Pipeline pipeline;
+  image::Planes planes = image::Planes::automatic;
+  video::FrameFormat input;
+  video::FrameFormat output;
+  video::SharedProperties properties;
+};
+[[nodiscard]] Result<JobFrames> look_at_input(const run::RunOptions& options,
+                                              const std::stop_token& stop = {});
+
+}  // namespace millrace::cluster
