@@ -18,14 +18,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from . import _millrace
+from . import _millrace, cluster
 from ._millrace import RunError, UsageError
 from ._pipeline import Pipeline
 from ._runs import Progress, run
 from ._video import Format, Frame, Reader, Stream, Writer, open, write
 
-__all__ = ["Format", "Frame", "Pipeline", "Progress", "Reader", "RunError", "Stream", "UsageError", "Writer", "filters",
-           "machine", "open", "run", "write"]
+__all__ = ["Format", "Frame", "Pipeline", "Progress", "Reader", "RunError", "Stream", "UsageError", "Writer", "cluster",
+           "filters", "machine", "open", "run", "write"]
 __version__ = _millrace.version()
 
 

@@ -1,0 +1,105 @@
+"""python -m millrace.cluster run PIPELINE INPUT... -o OUTPUT"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import dataclasses
+import sys
+
+from . import Job, Progress, RunError, UsageError, run
+from .job import OUTPUT_FLAGS, OUTPUT_OPTIONS
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m millrace.cluster",
+                                     description="Videos over many machines, with the output that one machine makes.")
+    verb = parser.add_subparsers(dest="verb", required=True).add_parser("run", help="do a job")
+    verb.add_argument("pipeline", help="as of millrace run")
+    verb.add_argument("inputs", nargs="+", metavar="input", help="a video, several, or folders of them")
+    verb.add_argument("-o", "--output", required=True, help="a file for one video, a folder for many")
+    verb.add_argument("--engine", default="processes", help="processes (default), or ray")
+    verb.add_argument("--nodes", type=int, help="of engine processes: share this machine's CPUs; default: 1")
+    verb.add_argument("--address", help="of the Ray cluster; default: a new one on this machine")
+    verb.add_argument("--chunk", type=float, default=10, metavar="SECONDS", help="length of a chunk; default: 10")
+    verb.add_argument("--small", type=float, default=4, metavar="MB", help="videos up to this size are not cut; default: 4")
+    verb.add_argument("--suffix", default=".mkv", help="of outputs in a folder; default: .mkv")
+    verb.add_argument("--resume", action="store_true", help="go on where an earlier job was cut off")
+    verb.add_argument("--force", action="store_true", help="replace outputs, and begin anew")
+    verb.add_argument("--program", help="the millrace program; default: $MILLRACE_PROGRAM, or by the PATH")
+    verb.add_argument("--json", metavar="FILE", help="write what was done to a file, or - for standard output")
+    verb.add_argument("--report", metavar="FILE", help="write a page that shows which node did what, and when")
+    verb.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    for name in OUTPUT_OPTIONS:
+        verb.add_argument(f"--{name}", action="append" if name in ("at", "encoder-options") else "store",
+                          help="as of millrace plan")
+    for name in OUTPUT_FLAGS:
+        verb.add_argument(f"--{name}", action="store_true", help="as of millrace plan")
+    return parser
+
+
+def _line(progress: Progress) -> str:
+    nodes = ", ".join(f"{name} {fps:.0f}" for name, fps in sorted(progress.nodes.items()))
+    left = f", {progress.left_seconds:.0f} s left" if progress.left_seconds else ""
+    retried = f", {progress.retried} retried" if progress.retried else ""
+    videos = f"{progress.done} of {progress.videos} videos, " if progress.videos > 1 else ""
+    return f"{videos}{progress.frames} frames, {progress.fps:.1f} fps ({nodes} a node){retried}{left}"
+
+
+def _follow(job: Job, quiet: bool) -> None:
+    if quiet or not sys.stderr.isatty():
+        for _ in job:
+            pass
+        return
+    try:
+        from rich.console import Console
+
+        with Console(stderr=True).status("") as status:
+            for progress in job:
+                status.update(_line(progress))
+    except ImportError:
+        for progress in job:
+            print(f"\r\033[K{_line(progress)}", end="", file=sys.stderr, flush=True)
+        print("\r\033[K", end="", file=sys.stderr)
+
+
+def _report(job: Job) -> dict[str, object]:
+    return {"videos": [{"input": v.input, "output": v.output, "state": v.state, "frames": v.frames, "chunks": v.chunks,
+                        **({"error": v.error} if v.error else {})} for v in job.videos],
+            "progress": dataclasses.asdict(job.progress) | {"fps": job.progress.fps},
+            "events": [dataclasses.asdict(event) for event in job.events]}
+
+
+def main() -> int:
+    given = vars(_parser().parse_args())
+    options = {name: given[name.replace("-", "_")] for name in OUTPUT_OPTIONS + OUTPUT_FLAGS}
+    try:
+        job = run(given["pipeline"], given["inputs"], given["output"], engine=given["engine"], nodes=given["nodes"],
+                  address=given["address"], chunk_seconds=given["chunk"], small_bytes=int(given["small"] * 2**20),
+                  suffix=given["suffix"], resume=given["resume"], force=given["force"], program=given["program"],
+                  **{name: value for name, value in options.items() if value})
+        _follow(job, given["quiet"])
+    except (UsageError, RunError) as error:
+        print(f"millrace.cluster: {error}", file=sys.stderr)
+        return 2 if isinstance(error, UsageError) else 1
+    except KeyboardInterrupt:
+        print("millrace.cluster: interrupted; what is done is kept, --resume goes on with it", file=sys.stderr)
+        return 130
+    if given["json"]:
+        text = json.dumps(_report(job), indent=2)
+        if given["json"] == "-":
+            print(text)
+        else:
+            with open(given["json"], "w", encoding="utf-8") as file:
+                file.write(text + "\n")
+    if given["report"]:
+        job.report(given["report"])
+    if not given["quiet"]:
+        print(_line(job.progress), file=sys.stderr)
+    for video in job.failed:
+        print(f"millrace.cluster: {video.input}: {video.error}", file=sys.stderr)
+    return 1 if job.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,251 @@
+"""The loop: nodes that are free pull what is next."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import json
+import shutil
+import statistics
+import time
+from collections.abc import Iterator
+
+from . import program as _program
+from .engines import Engine
+from .._millrace import RunError, UsageError
+from .job import Job, Task, Video
+from .program import Done
+
+MOST_FAILURES = 2  # of a task, each on another node where there is one
+MOST_LOST = 20  # machines that a task may outlive
+ORDER = {"join": 0, "chunk": 1, "plan": 2, "batch": 3}
+
+
+@dataclasses.dataclass
+class Progress:
+    """How far a job is."""
+
+    frames: int = 0
+    seconds: float = 0
+    done: int = 0  # videos
+    failed: int = 0
+    videos: int = 0
+    chunks: int = 0  # done
+    retried: int = 0  # chunks begun again, as a machine was lost or failed
+    copies: int = 0  # begun again while the first was still running
+    nodes: dict[str, float] = dataclasses.field(default_factory=dict)  # frames a second of each
+    left_seconds: float | None = None
+
+    @property
+    def fps(self) -> float:
+        return self.frames / self.seconds if self.seconds > 0 else 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Event:
+    """A call that ended, for reports. Seconds since the job began."""
+
+    node: str
+    task: str
+    begun: float
+    ended: float
+    outcome: str  # "done", "failed", "lost", "late"
+    frames: int
+
+
+@dataclasses.dataclass
+class _Running:
+    node: str
+    task: Task
+    begun: float
+
+
+class Driver:
+    def __init__(self, job: Job, engine: Engine, program: str | None = None) -> None:
+        self.job = job
+        self.engine = engine
+        self.progress = Progress(videos=len(job.videos))
+        self.events: list[Event] = []
+        self._own = _program.versions(program)
+        self._start = time.monotonic()
+        self._queue: list[Task] = []
+        self._running: dict[int, _Running] = {}
+        self._rates: dict[str, list[tuple[int, float]]] = collections.defaultdict(list)
+        self._over: set[tuple[str, str, int]] = set()  # tasks that are done, of which a copy may still run
+
+    def run(self) -> Iterator[Progress]:
+        """Gives the progress each time something ended; raises nothing for videos that fail."""
+        todo = [video for video in self.job.videos if video.state == "waiting"]
+        self.progress.done = len(self.job.videos) - len(todo)
+        self._check_versions()
+        self._queue = [task for task in self.job.first_tasks() if any(v.state == "waiting" for v in task.videos)]
+        empty_since: float | None = None
+        try:
+            while self._queue or self._running:
+                self._check_versions()
+                self._hand_out()
+                if not self._running:
+                    # Nobody is there; a cluster that grows has its first node soon.
+                    empty_since = empty_since or time.monotonic()
+                    if time.monotonic() - empty_since > 120:
+                        raise RunError("no node has come for two minutes; what is done is kept, --resume goes on with it")
+                else:
+                    empty_since = None
+                ended = self.engine.poll(0.5)
+                for number, done in ended:
+                    self._take(number, done)
+                if ended:
+                    self._count()
+                    yield self.progress
+        finally:
+            for number in list(self._running):
+                self.engine.cancel(number)
+        self._count()
+        # What is worth going on with stays: parts of videos that failed on the way.
+        if not any(video.folder.exists() for video in self.job.videos):
+            shutil.rmtree(self.job.folder, ignore_errors=True)
+        yield self.progress
+
+    def _check_versions(self) -> None:
+        for node, told in self.engine.versions().items():
+            for what, version in told.items():
+                if version != self._own[what]:
+                    raise UsageError(f"{node} has {what} {version}, this machine {self._own[what]}; all machines of a job "
+                                     "need the same")
+
+    def _hand_out(self) -> None:
+        busy = {running.node for running in self._running.values()}
+        free = [node for node in self.engine.nodes() if node not in busy]
+        for node in free:
+            task = self._next(node, alone=len(free) + len(busy) == 1)
+            if task is None:
+                continue
+            number = self.engine.start(node, task.words)
+            self._running[number] = _Running(node, task, time.monotonic())
+
+    def _next(self, node: str, alone: bool) -> Task | None:
+        self._queue = [task for task in self._queue if any(v.state == "waiting" for v in task.videos)]
+        # Stable: chunks in their order, the largest video first.
+        for task in sorted(self._queue, key=lambda each: ORDER[each.kind]):
+            if task.not_on == node and not alone:
+                continue
+            self._queue.remove(task)
+            return task
+        return self._copy_of_latest() if not self._queue else None
+
+    def _copy_of_latest(self) -> Task | None:
+        """Of the chunk that takes longest, where others take far less: its machine may be slow, or hang."""
+        seconds = [took / frames for rates in self._rates.values() for frames, took in rates if frames]
+        if not seconds:
+            return None
+        usual = statistics.median(seconds)
+        running = collections.Counter(self._key(each.task) for each in self._running.values())
+        late = [each for each in self._running.values() if each.task.kind == "chunk" and running[self._key(each.task)] == 1
+                and time.monotonic() - each.begun > 2 * usual * each.task.frames + 1]
+        if not late:
+            return None
+        self.progress.copies += 1
+        return min(late, key=lambda each: each.begun).task
+
+    @staticmethod
+    def _key(task: Task) -> tuple[str, str, int]:
+        return task.kind, task.videos[0].input, task.chunk
+
+    def _take(self, number: int, done: Done | None) -> None:
+        running = self._running.pop(number)
+        task = running.task
+        if self._key(task) in self._over:
+            self._note(running, "late")
+            return
+        if done is None or done.code < 0:
+            self._again(running, "lost")
+        elif done.code == 0 or (task.kind == "batch" and done.out):
+            self._note(running, "done")
+            self._done(running, done)
+        elif done.code == 2 or task.failures + 1 >= MOST_FAILURES:
+            self._note(running, "failed")
+            for video in task.videos:
+                self._fail(video, f"{task.name}: {done.reason}" if task.kind == "chunk" else done.reason)
+        else:
+            task.failures += 1
+            self._again(running, "failed")
+
+    def _again(self, running: _Running, outcome: str) -> None:
+        task = running.task
+        self._note(running, outcome)
+        task.not_on = running.node if outcome == "failed" else ""
+        task.lost += outcome == "lost"
+        self.progress.retried += 1
+        if task.lost > MOST_LOST:
+            for video in task.videos:
+                self._fail(video, f"{task.name}: every machine that did it was lost, {task.lost} in all")
+            return
+        if any(self._key(each.task) == self._key(task) for each in self._running.values()):
+            return  # its copy goes on
+        self._queue.insert(0, task)
+
+    def _done(self, running: _Running, done: Done) -> None:
+        task = running.task
+        self._over.add(self._key(task))
+        for number, other in list(self._running.items()):
+            if self._key(other.task) == self._key(task):
+                self.engine.cancel(number)
+                self._note(self._running.pop(number), "late")
+        video = task.videos[0]
+        if task.kind == "plan":
+            self._queue[:0] = self.job.chunk_tasks(video)
+        elif task.kind == "chunk":
+            self._rates[running.node].append((task.frames, done.seconds))
+            self.progress.chunks += 1
+            self.progress.frames += task.frames
+            video.left -= 1
+            if video.left == 0 and video.state == "waiting":
+                self._queue.insert(0, self.job.join_task(video))
+        elif task.kind == "join":
+            self._finish(video)
+        else:
+            self._take_batch(running, done)
+
+    def _take_batch(self, running: _Running, done: Done) -> None:
+        try:
+            told = {job["input"]: job for job in json.loads(done.out)["jobs"]}
+        except (ValueError, KeyError, TypeError):
+            told = {}
+        for video in running.task.videos:
+            job = told.get(video.input, {"state": "failed", "error": done.reason})
+            if job["state"] in ("done", "skipped"):
+                video.frames = job.get("frames", 0) or job.get("run", {}).get("frames", 0)
+                self.progress.frames += video.frames
+                self._finish(video)
+            else:
+                self._fail(video, job.get("error") or done.reason)
+        self._rates[running.node].append((sum(video.frames for video in running.task.videos), done.seconds))
+
+    def _finish(self, video: Video) -> None:
+        if video.state == "waiting":
+            video.state = "done"
+            self.progress.done += 1
+            shutil.rmtree(video.folder, ignore_errors=True)
+
+    def _fail(self, video: Video, why: str) -> None:
+        if video.state == "waiting":
+            video.state = "failed"
+            video.error = why.removeprefix(f"{video.input}: ")
+            self.progress.failed += 1
+            if video.left == video.chunks:
+                shutil.rmtree(video.folder, ignore_errors=True)
+
+    def _note(self, running: _Running, outcome: str) -> None:
+        self.events.append(Event(running.node, running.task.name, running.begun - self._start,
+                                 time.monotonic() - self._start, outcome, running.task.frames))
+
+    def _count(self) -> None:
+        p = self.progress
+        p.seconds = time.monotonic() - self._start
+        p.nodes = {}
+        for node, rates in self._rates.items():
+            took = sum(seconds for _, seconds in rates)
+            p.nodes[node] = sum(frames for frames, _ in rates) / took if took > 0 else 0.0
+        planned = sum(video.frames for video in self.job.videos)
+        known = all(video.frames or video.state != "waiting" for video in self.job.videos)
+        p.left_seconds = (planned - p.frames) / p.fps if known and p.frames else None

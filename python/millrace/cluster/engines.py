@@ -1,0 +1,220 @@
+"""Where calls of the millrace program run. A node does one at a time, with all its CPUs.
+
+An engine has
+
+    nodes()             names of the nodes that are there now
+    versions()          {node: what it has}, for nodes not asked before
+    start(node, words)  a call on an idle node; its number
+    poll(seconds)       [(number, Done or None where the node was lost)] of calls that ended, waiting that long at most
+    cancel(number)      nobody waits for it any more
+    close()
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import time
+from typing import Any, Protocol
+
+from . import program as _program
+from .._millrace import RunError, UsageError
+from .program import Call, Done
+
+Ended = list[tuple[int, "Done | None"]]
+
+
+class Engine(Protocol):
+    def nodes(self) -> list[str]: ...
+    def versions(self) -> dict[str, dict[str, str]]: ...
+    def start(self, node: str, words: list[str]) -> int: ...
+    def poll(self, seconds: float) -> Ended: ...
+    def cancel(self, number: int) -> None: ...
+    def close(self) -> None: ...
+
+
+class Processes:
+    """Processes of this machine: its CPUs shared out among so many nodes. Needs nothing."""
+
+    def __init__(self, nodes: int | None = None, program: str | None = None) -> None:
+        cpus = sorted(os.sched_getaffinity(0))
+        count = nodes if nodes is not None else 1
+        if not 1 <= count <= 4096:
+            raise UsageError(f"{count} nodes; give 1 to 4096")
+        self._program = _program.find(program)
+        # More nodes than CPUs share them.
+        shares = [set(cpus[i::count]) or {cpus[i % len(cpus)]} for i in range(count)]
+        self._cpus = {f"node {i}": share for i, share in enumerate(shares)}
+        self._numbers = itertools.count()
+        self._calls: dict[int, Call] = {}
+
+    def nodes(self) -> list[str]:
+        return list(self._cpus)
+
+    def versions(self) -> dict[str, dict[str, str]]:
+        return {}  # those of the driver
+
+    def start(self, node: str, words: list[str]) -> int:
+        number = next(self._numbers)
+        self._calls[number] = Call(self._program, words, self._cpus[node])
+        return number
+
+    def poll(self, seconds: float) -> Ended:
+        end = time.monotonic() + seconds
+        while True:
+            ended: Ended = [(number, done) for number, call in self._calls.items()
+                            if (done := call.result(0.002)) is not None]
+            for number, _ in ended:
+                del self._calls[number]
+            if ended or time.monotonic() >= end:
+                return ended
+            time.sleep(0.002)
+
+    def cancel(self, number: int) -> None:
+        if call := self._calls.pop(number, None):
+            call.kill()
+
+    def close(self) -> None:
+        for number in list(self._calls):
+            self.cancel(number)
+
+
+class _RayNode:
+    """The actor of a node."""
+
+    def __init__(self, program: str | None) -> None:
+        self._program = program
+        self._call: Call | None = None
+
+    def versions(self) -> dict[str, str]:
+        return _program.versions(self._program)
+
+    def run(self, words: list[str]) -> Done:
+        self._call = Call(_program.find(self._program), words)
+        done = self._call.result()
+        assert done is not None
+        return done
+
+    def kill(self) -> None:
+        if self._call is not None:
+            self._call.kill()
+
+
+class Ray:
+    """The nodes of a Ray cluster: one actor each, with all its CPUs. Nodes may come and go."""
+
+    def __init__(self, address: str | None = None, program: str | None = None) -> None:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
+        try:
+            import ray
+        except ImportError:
+            raise UsageError("there is no Ray for this Python; 'pip install millrace[ray]' or 'scripts/setup cluster' "
+                             "fetches it, and --engine processes needs nothing") from None
+        self._ray: Any = ray
+        self._own = not self._ray.is_initialized()
+        if self._own:
+            try:
+                self._ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False)
+            except (ConnectionError, ValueError, RuntimeError) as error:
+                raise UsageError(f"there is no Ray cluster to join: {str(error).splitlines()[0]}") from None
+        self._program = program
+        self._actors: dict[str, Any] = {}
+        self._ids: dict[str, str] = {}
+        self._asked: set[str] = set()
+        self._numbers = itertools.count()
+        self._calls: dict[int, tuple[str, Any]] = {}
+        self._looked = 0.0
+        self._look()
+
+    def _look(self) -> None:
+        """Who is there."""
+        if time.monotonic() - self._looked < 1 and self._ids:
+            return
+        self._looked = time.monotonic()
+        alive = {f"{node['NodeManagerHostname']}/{node['NodeID'][:6]}": node for node in self._ray.nodes()
+                 if node["Alive"] and node["Resources"].get("CPU", 0) >= 1}
+        self._ids = {name: node["NodeID"] for name, node in alive.items()}
+        for name in set(self._actors) - set(alive):
+            del self._actors[name]
+        for name, node in alive.items():
+            if name not in self._actors:
+                self._actors[name] = self._actor(node["NodeID"], node["Resources"]["CPU"])
+
+    def _actor(self, node: str, cpus: float) -> Any:
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        return self._ray.remote(_RayNode).options(
+            num_cpus=int(cpus), max_concurrency=2, max_restarts=0, max_task_retries=0,
+            scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)).remote(self._program)
+
+    def nodes(self) -> list[str]:
+        self._look()
+        return list(self._actors)
+
+    def versions(self) -> dict[str, dict[str, str]]:
+        new = [name for name in self._actors if name not in self._asked]
+        answers = {name: self._actors[name].versions.remote() for name in new}
+        told = {}
+        for name, answer in answers.items():
+            try:
+                told[name] = self._ray.get(answer, timeout=60)
+            except self._ray.exceptions.RayTaskError as error:
+                raise UsageError(f"{name}: {error.cause}") from None
+            except self._ray.exceptions.RayError as error:
+                raise RunError(f"{name}: does not answer: {str(error).splitlines()[0]}") from None
+            self._asked.add(name)
+        return told
+
+    def start(self, node: str, words: list[str]) -> int:
+        number = next(self._numbers)
+        self._calls[number] = (node, self._actors[node].run.remote(words))
+        return number
+
+    def poll(self, seconds: float) -> Ended:
+        self._look()
+        if not self._calls:
+            time.sleep(min(seconds, 0.1))
+            return []
+        references = {reference: number for number, (_, reference) in self._calls.items()}
+        ready, _ = self._ray.wait(list(references), num_returns=1, timeout=seconds)
+        ended: Ended = []
+        for reference in ready:
+            number = references[reference]
+            node, _ = self._calls.pop(number)
+            try:
+                ended.append((number, self._ray.get(reference)))
+            except self._ray.exceptions.RayTaskError as error:
+                ended.append((number, Done(1, "", str(error.cause), 0)))
+            except self._ray.exceptions.RayError:
+                ended.append((number, None))
+                self._actors.pop(node, None)  # a new one, where the node itself is still there
+                self._looked = 0
+        return ended
+
+    def cancel(self, number: int) -> None:
+        node, _ = self._calls.pop(number, ("", None))
+        if actor := self._actors.get(node):
+            actor.kill.remote()
+
+    def close(self) -> None:
+        for number in list(self._calls):
+            self.cancel(number)
+        for actor in self._actors.values():
+            self._ray.kill(actor)
+        if self._own:
+            self._ray.shutdown()
+
+
+def make(engine: str, nodes: int | None = None, address: str | None = None, program: str | None = None) -> Engine:
+    """"processes" or "ray"."""
+    if engine == "processes":
+        if address:
+            raise UsageError("--address is that of a Ray cluster; leave it out, or give --engine ray")
+        return Processes(nodes, program)
+    if engine == "ray":
+        if nodes:
+            raise UsageError("a Ray cluster has the nodes it has; leave --nodes out")
+        return Ray(address, program)
+    raise UsageError(f"there is no engine {engine!r}; use processes or ray")

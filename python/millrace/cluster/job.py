@@ -1,0 +1,187 @@
+"""What is to be done: videos, each whole or in chunks, and where everything is."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+from collections.abc import Iterator
+
+from .._millrace import RunError, UsageError
+
+VIDEO_SUFFIXES = frozenset(".mkv .mp4 .mov .webm .avi .ts .m2ts .mts .mpg .mpeg .m4v .wmv .flv .ogv .y4m .h264 .hevc".split())
+
+# Options of `millrace plan` and `millrace batch` that change the output.
+OUTPUT_OPTIONS = ("at", "planes", "codec", "crf", "preset", "bitrate", "encoder-options", "encoder-threads", "format")
+OUTPUT_FLAGS = ("no-audio", "no-autorotate", "treat-as-progressive")
+ENCODER_THREADS = "4"  # as `millrace plan` has it: `millrace batch` would ask the machine
+
+
+@dataclasses.dataclass
+class Task:
+    """A call of the millrace program, and what it is for."""
+
+    kind: str  # "plan", "chunk", "join", "batch"
+    words: list[str]
+    videos: list[Video]
+    chunk: int = -1
+    frames: int = 0
+    failures: int = 0  # that were its own
+    lost: int = 0  # with the machine it ran on
+    not_on: str = ""  # the node where it failed last
+
+    @property
+    def name(self) -> str:
+        first = self.videos[0].input
+        if self.kind == "batch":
+            return f"{first} and {len(self.videos) - 1} more" if len(self.videos) > 1 else first
+        return f"{first}, chunk {self.chunk}" if self.kind == "chunk" else f"{self.kind} of {first}"
+
+
+@dataclasses.dataclass
+class Video:
+    """An input and its output."""
+
+    input: str
+    output: str
+    folder: pathlib.Path  # for the plan and the parts
+    size: int = 0
+    state: str = "waiting"  # then "done" or "failed"
+    error: str = ""
+    frames: int = 0
+    chunks: int = 0
+    left: int = 0  # chunks not done yet
+
+    @property
+    def plan(self) -> str:
+        return str(self.folder / "plan.json")
+
+    @property
+    def parts(self) -> str:
+        return str(self.folder / "parts")
+
+
+@dataclasses.dataclass
+class Job:
+    """All of it. Everything it leaves behind while it runs is in `folder`, where a later one finds it again."""
+
+    pipeline: str
+    videos: list[Video]
+    folder: pathlib.Path
+    options: list[str]  # of `millrace plan` and `millrace batch` alike
+    chunk_seconds: float
+    small_bytes: int
+    threads_given: bool
+
+    def plan_task(self, video: Video) -> Task:
+        words = ["plan", self.pipeline, video.input, "-o", video.plan, "-y", "-q", "--chunk", f"{self.chunk_seconds:g}s"]
+        return Task("plan", [*words, *self.options], [video])
+
+    def chunk_tasks(self, video: Video) -> list[Task]:
+        """Of a video that has its plan."""
+        plan = json.loads(pathlib.Path(video.plan).read_text())
+        video.frames = plan["frames"]
+        video.chunks = video.left = len(plan["chunks"])
+        return [Task("chunk", ["chunk", video.plan, str(n), "-o", video.parts, "-q", "--json", "-"], [video], n, cut["frames"])
+                for n, cut in enumerate(plan["chunks"])]
+
+    def join_task(self, video: Video) -> Task:
+        return Task("join", ["join", video.plan, video.parts, "-o", video.output, "-y", "-q"], [video], frames=video.frames)
+
+    def batch_task(self, videos: list[Video], number: int) -> Task:
+        """Small videos, each as a whole."""
+        jobs = self.folder / f"batch-{number:05}.jsonl"
+        jobs.write_text("".join(json.dumps({"input": v.input, "pipeline": self.pipeline, "output": v.output.replace("{", "{{").replace("}", "}}")}) + "\n"
+                                for v in videos))
+        words = ["batch", "--job-file", str(jobs)]
+        # Those that a plan would pin.
+        threads = [] if self.threads_given else ["--encoder-threads", ENCODER_THREADS]
+        return Task("batch", [*words, "--resume", "-q", "--json", "-", *threads, *self.options], videos)
+
+    def is_small(self, video: Video) -> bool:
+        # Names that `millrace batch` would take for patterns are no names to it.
+        return len(self.videos) > 1 and video.size <= self.small_bytes and not set("*?[") & set(video.input)
+
+    def first_tasks(self) -> list[Task]:
+        """Plans of large videos, and small ones in groups, so that a task is worth its beginning."""
+        small = [v for v in self.videos if self.is_small(v)]
+        tasks = [self.plan_task(v) for v in sorted(self.videos, key=lambda v: -v.size) if v not in small]
+        group: list[Video] = []
+        groups = []
+        for video in sorted(small, key=lambda v: -v.size):
+            if group and (len(group) == 32 or sum(v.size for v in group) + video.size > 8 * self.small_bytes):
+                groups.append(group)
+                group = []
+            group.append(video)
+        if group:
+            groups.append(group)
+        return tasks + [self.batch_task(each, number) for number, each in enumerate(groups)]
+
+
+def _inputs(given: list[str]) -> Iterator[tuple[pathlib.Path, pathlib.PurePath]]:
+    """Files, each with its name below the output folder."""
+    for name in given:
+        path = pathlib.Path(name)
+        if path.is_dir():
+            found = [p for p in sorted(path.rglob("*")) if p.is_file() and p.suffix.lower() in VIDEO_SUFFIXES
+                     and not p.name.startswith(".")]
+            if not found:
+                raise UsageError(f"{name}: holds no videos")
+            for each in found:
+                yield each, each.relative_to(path)
+        elif path.exists():
+            yield path, pathlib.PurePath(path.name)
+        else:
+            raise UsageError(f"{name}: no such file or folder")
+
+
+def make(pipeline: str, inputs: list[str], output: str, *, chunk_seconds: float = 10, small_bytes: int = 4 << 20,
+         suffix: str = ".mkv", resume: bool = False, force: bool = False, options: list[str] | None = None) -> Job:
+    """One input to one output file, or many, or a folder, into a folder."""
+    options = list(options or [])
+    several = len(inputs) != 1 or pathlib.Path(inputs[0]).is_dir()
+    target = pathlib.Path(output)
+    if several and target.suffix and not target.is_dir():
+        raise UsageError(f"{output}: many videos go into a folder, not a file")
+    into_folder = several or target.is_dir()
+    # Beside the output, where all machines can write.
+    folder = (target / ".millrace-job" if into_folder else target.parent / f".{target.name}.millrace-job").absolute()
+    videos = []
+    outputs: dict[str, str] = {}
+    for number, (path, name) in enumerate(_inputs(inputs)):
+        to = (target / name).with_suffix(suffix) if into_folder else target
+        to = to.absolute()
+        if (other := outputs.get(str(to))) is not None:
+            raise UsageError(f"{other} and {path} would both become {to}; put them into different folders")
+        if to.exists() and to.samefile(path):
+            raise UsageError(f"{path} is both an input and the output; choose another folder")
+        outputs[str(to)] = str(path)
+        videos.append(Video(str(path.absolute()), str(to), folder / f"{number:05}", path.stat().st_size))
+    done = [video for video in videos if os.path.exists(video.output)]
+    if done and not (resume or force):
+        raise UsageError(f"{done[0].output}: exists; resume=True (--resume) goes on where a job was cut off, force=True "
+                         "(--force) replaces it")
+    if folder.exists() and not resume:
+        if not force:
+            raise UsageError(f"{folder}: is left of an earlier job; resume=True (--resume) goes on with it, force=True "
+                             "(--force) begins anew")
+        shutil.rmtree(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for video in videos:
+            pathlib.Path(video.output).parent.mkdir(parents=True, exist_ok=True)
+            video.folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise RunError(f"{error.filename}: {error.strerror}") from None
+    if force and not resume:
+        for video in done:
+            os.unlink(video.output)
+    if resume:
+        # An output comes into being whole, so that one that is there is done.
+        for video in done:
+            video.state = "done"
+            shutil.rmtree(video.folder, ignore_errors=True)
+    return Job(pipeline, videos, folder, options, chunk_seconds, small_bytes,
+               "--encoder-threads" in options)
