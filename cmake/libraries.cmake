@@ -60,3 +60,17 @@ if(TARGET millrace_api)
   target_sources(millrace_shared PUBLIC FILE_SET c_interface TYPE HEADERS
     BASE_DIRS ${PROJECT_SOURCE_DIR}/src/millrace/api FILES ${PROJECT_SOURCE_DIR}/src/millrace/api/millrace.h)
 endif()
+
+# Placement from within a program, in C; for programs that are placed by themselves.
+if(TARGET millrace_dispatch)
+  add_library(millrace_dispatch_shared SHARED $<TARGET_OBJECTS:millrace_dispatch>)
+  add_library(millrace::dispatch ALIAS millrace_dispatch_shared)
+  set_target_properties(millrace_dispatch_shared PROPERTIES
+    OUTPUT_NAME millrace_dispatch VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINKER_LANGUAGE C
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+  target_link_options(millrace_dispatch_shared PRIVATE -Wl,-z,defs -Wl,--build-id)
+  target_link_libraries(millrace_dispatch_shared PRIVATE Threads::Threads)
+  target_sources(millrace_dispatch_shared PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/src/millrace/dispatch
+    FILES ${PROJECT_SOURCE_DIR}/src/millrace/dispatch/millrace_dispatch.h
+          ${PROJECT_SOURCE_DIR}/src/millrace/dispatch/UDispatch.h)
+endif()

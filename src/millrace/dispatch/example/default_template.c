@@ -1,0 +1,46 @@
+/* The default template of UDispatch+ (Code 1 of the paper), and a main() that forks the program that it is
+ * about:
+ *
+ *     default_template PROGRAM [arguments]
+ *
+ * binds its main thread to the core with the least load, and its slave threads one to one as they are born.
+ */
+#include "UDispatch.h"
+
+static void UDPlus_main(int fd, pid_t ppid, pid_t cpid, unsigned char bm_flag) {
+  /* pass pids to UDispatch: those of UDispatch+ and of the leader */
+  set_UDPlus_pids(fd, ppid, cpid);
+  /* bind main thread */
+  if (bm_flag) bind_to_cpu(fd, cpid, find_least_load_core());
+  /* enable the switch for slave threads */
+  enable_UDPlus_switch(fd);
+  /* wait until the application finishes */
+  wait_app_done(cpid);
+  /* disable the switch */
+  disable_UDPlus_switch(fd);
+}
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    fprintf(stderr, "usage: %s PROGRAM [arguments]\n", argv[0]);
+    return 2;
+  }
+  const int fd = udispatch_open();
+  if (fd < 0) {
+    perror("udispatch_open");
+    return 1;
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    execvp(argv[1], argv + 1);
+    perror(argv[1]);
+    _exit(127);
+  }
+  if (child < 0) {
+    perror("fork");
+    return 1;
+  }
+  UDPlus_main(fd, getpid(), child, 0);
+  udispatch_close(fd);
+  return 0;
+}

@@ -1,0 +1,59 @@
+#define _GNU_SOURCE
+#include "millrace/dispatch/task_list.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int millrace_tasks_of(pid_t process, pid_t* threads, int most) {
+  char path[64];
+  if (process == 0) process = getpid();
+  snprintf(path, sizeof path, "/proc/%d/task", (int)process);
+  DIR* folder = opendir(path);
+  if (folder == NULL) return 0;
+  int count = 0;
+  int main_at = -1;
+  for (struct dirent* entry = readdir(folder); entry != NULL && count < most; entry = readdir(folder)) {
+    char* end = NULL;
+    const long number = strtol(entry->d_name, &end, 10);
+    if (end == entry->d_name || *end != '\0' || number <= 0) continue;
+    if (number == process) main_at = count;
+    threads[count++] = (pid_t)number;
+  }
+  closedir(folder);
+  /* The kernel lists them in order of birth, which this keeps. */
+  for (int i = main_at; i > 0; --i) {
+    const pid_t other = threads[i - 1];
+    threads[i - 1] = threads[i];
+    threads[i] = other;
+  }
+  return count;
+}
+
+/* The lowest CPU that shares a core with this one; -1 where the kernel does not tell. */
+static int first_sibling(int cpu) {
+  char path[96];
+  snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
+  FILE* file = fopen(path, "re");
+  if (file == NULL) return -1;
+  int first = -1;
+  if (fscanf(file, "%d", &first) != 1) first = -1;
+  fclose(file);
+  return first;
+}
+
+void millrace_first_cpus_of_cores(const cpu_set_t* allowed, cpu_set_t* first) {
+  cpu_set_t cores_seen;
+  CPU_ZERO(&cores_seen);
+  CPU_ZERO(first);
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, allowed)) continue;
+    const int core = first_sibling(cpu);
+    if (core >= 0 && core < CPU_SETSIZE) {
+      if (CPU_ISSET(core, &cores_seen)) continue;
+      CPU_SET(core, &cores_seen);
+    }
+    CPU_SET(cpu, first);
+  }
+}
