@@ -116,6 +116,18 @@ class Installed(unittest.TestCase):
         self.assertGreater(len(named), 20)
         self.assertEqual(exported(self.lib / "libmillrace.so"), sorted(named))
 
+    def test_the_interface_in_c_is_the_one_that_programs_were_built_against(self):
+        run(f"{SOURCES}/scripts/abi_baseline")
+        header = pathlib.Path(SOURCES, "src/millrace/api/millrace.h").read_text()
+        for was, now, told in (("int32_t bits;", "int64_t bits;", "offset changed"), ("MILLRACE_END = 4", "MILLRACE_END = 6", "6"),
+                               ("millrace_run_stop(millrace_run* run)", "millrace_run_stop(millrace_run* run, int how)", "added")):
+            self.assertIn(was, header)
+            changed = self.folder / "changed.h"
+            changed.write_text(header.replace(was, now))
+            done = subprocess.run([f"{SOURCES}/scripts/abi_baseline", "check", changed], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(told, done.stdout)
+
     def compiled(self, name, compiler, *flags):
         """A program that is built by what pkg-config says."""
         program = self.folder / name
