@@ -1,6 +1,5 @@
 #include "millrace/placement/run/birth_poller.h"
 
-#include "millrace/base/clock.h"
 #include "millrace/placement/task/task_files.h"
 
 #include <tuple>
@@ -20,19 +19,10 @@ bool BirthPoller::poll_if_any_ran() {
   const bool observed = now.observations > before_.observations;
   const bool calm = observed && now.changes == before_.changes;
   if (calm && !to_be_confirmed_) return false;
-  // Asked before looking. The number may come again, and a list may have skipped somebody: looked at now and
-  // then all the same.
-  constexpr std::int64_t longest_ns = 1'000'000'000;
-  const auto newest = newest_.read();
-  const bool none_born = newest && newest == newest_before_;
-  const std::int64_t time = now_ns();
-  if (none_born && !to_be_confirmed_ && time - polled_ns_ < longest_ns) return false;
   const bool found = poll();
   // The kernel's list of children skips some as others end.
-  to_be_confirmed_ = (!calm && !none_born) || found || passed_over_;
+  to_be_confirmed_ = !calm || found || passed_over_;
   before_ = now;
-  newest_before_ = newest;
-  polled_ns_ = time;
   return found;
 }
 

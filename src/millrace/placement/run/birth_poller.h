@@ -5,9 +5,7 @@
 #include "millrace/placement/birth/birth_shim.h"
 #include "millrace/placement/run/orphans.h"
 #include "millrace/placement/task/children.h"
-#include "millrace/placement/task/newest_task.h"
 
-#include <cstdint>
 #include <optional>
 #include <set>
 
@@ -27,8 +25,7 @@ class BirthPoller {
 
   // Whether it found any that are new.
   bool poll();
-  // The same, but for nothing when no thread of the program has run since, as only who runs makes others, or
-  // nobody was born on the machine.
+  // The same, but for nothing when no thread of the program has run since: only who runs makes others.
   bool poll_if_any_ran();
   // From now on this process is left with all processes of the program whose makers have ended. Any thread
   // may call it, in good time before nobody else tells of births.
@@ -42,11 +39,8 @@ class BirthPoller {
   std::optional<Orphans> orphans_;
   std::set<pid_t> seen_once_;        // where there is a shim: threads that /proc has shown
   ThreadRegister::Activity before_;  // the last look
-  NewestTask newest_;
-  std::optional<pid_t> newest_before_;  // by then
-  std::int64_t polled_ns_ = 0;
-  bool passed_over_ = false;     // it left somebody to the next one
-  bool to_be_confirmed_ = true;  // it was the first, or may have overlooked somebody
+  bool passed_over_ = false;         // it left somebody to the next one
+  bool to_be_confirmed_ = true;      // it was the first, or may have overlooked somebody
 };
 
 }  // namespace millrace::placement

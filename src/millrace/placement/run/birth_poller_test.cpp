@@ -64,26 +64,5 @@ TEST(BirthPoller, ReadsNothingWhileNobodyRunsAndFindsWhatIsMadeLater) {
   EXPECT_EQ(threads.births(), 2);
 }
 
-TEST(BirthPoller, ReadsOneFileWhileNobodyIsBornThoughTheProgramRuns) {
-  const ForkedProcess program([] {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    while (getppid() != 0) {
-    }
-  });
-  Journal journal = Journal::refusing({});
-  ThreadRegister threads({.allowed = machine::current_thread_affinity().value()}, policy_of(Plan()), journal);
-  ASSERT_TRUE(threads.process_began(program.number()));
-  BirthPoller poller(threads, nullptr);
-  const std::int64_t before = reads();
-  const std::int64_t reading_that = reads() - before;
-  // Others on the machine may make somebody at any time.
-  EXPECT_TRUE(eventually([&] {
-    const RunTimes run = threads.observe();
-    const std::int64_t begun = reads();
-    std::ignore = poller.poll_if_any_ran();
-    return reads() - begun == reading_that + 1 && threads.observe().run_ns > run.run_ns;
-  }));
-}
-
 }  // namespace
 }  // namespace millrace::placement

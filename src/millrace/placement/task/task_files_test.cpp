@@ -1,6 +1,5 @@
 #include "millrace/base/clock.h"
 #include "millrace/placement/task/forked_process_testing.h"
-#include "millrace/placement/task/newest_task.h"
 #include "millrace/placement/task/task_files.h"
 
 #include <algorithm>
@@ -116,19 +115,6 @@ TEST(TaskFiles, OwnThreadsAreListedAndRead) {
   EXPECT_FALSE(read_task_stat(getpid(), 1 << 24));
   EXPECT_TRUE(transferred_bytes(getpid()).has_value());
   done.set_value();
-}
-
-TEST(NewestTask, IsTheOneThatWasMadeLast) {
-  EXPECT_EQ(parse_newest_task("0.20 0.18 0.12 1/80 11206\n"), 11206);
-  for (const char* text : {"", "\n", "11206\n", "0.20 0.18 0.12 1/80 112", "0.20 0.18 0.12 1/80 \n"})
-    EXPECT_FALSE(parse_newest_task(text)) << text;
-  const NewestTask newest;
-  if (!newest.read()) GTEST_SKIP() << "/proc/loadavg is not the kernel's";
-  for (int i = 0; i < 20; ++i) {
-    const auto before = newest.read();
-    std::thread([] {}).join();
-    EXPECT_NE(newest.read(), before);
-  }
 }
 
 }  // namespace
