@@ -80,8 +80,9 @@ TEST(ChunkCuts, EveryFrameIsInOneChunk) {
       ASSERT_LT(cut.earlier_key.value_or(-1), cut.key.value_or(0));
       // Not much longer than asked for, but for the gaps between frames.
       const auto time_of = [&](std::int64_t frame) { return times[static_cast<std::size_t>(frame)]; };
-      if (cut.frames > 1)
+      if (cut.frames > 1) {
         ASSERT_LE(time_of(cut.first + cut.frames - 2) - time_of(cut.first), length + length / 2 + 1);
+      }
     }
     ASSERT_EQ(next, std::ssize(times));
   }
