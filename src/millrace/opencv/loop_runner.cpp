@@ -60,10 +60,18 @@ LoopRunner::Own& LoopRunner::of_this_process() {
 
 void LoopRunner::set_most(int threads) {
   most_.store(threads >= 1 ? threads : usable(), std::memory_order_relaxed);
-  // Workers and choices are of another number of threads: made anew. The old ones stay until the process
-  // ends, as there may be loops under way in them; programs set this once.
-  auto fresh = std::make_unique<Own>(getpid());
-  own_.store(fresh.release(), std::memory_order_release);
+  Own& own = of_this_process();
+  const std::scoped_lock lock(own.mutex);
+  own.sites.clear();  // whose choices are among other numbers
+}
+
+pool::SharedWorkers* LoopRunner::Own::workers_for(int threads) {
+  if (workers.empty() || workers.back()->size() < threads) {
+    auto made = pool::SharedWorkers::create(threads);
+    if (!made) return nullptr;
+    workers.push_back(std::move(*made));
+  }
+  return workers.back().get();
 }
 
 void LoopRunner::run(std::uint64_t site, int count, pool::FunctionRef<void(int begin, int end)> body) {
@@ -75,13 +83,11 @@ void LoopRunner::run(std::uint64_t site, int count, pool::FunctionRef<void(int b
   }
   Own& own = of_this_process();
   int threads = 1;
+  pool::SharedWorkers* workers = nullptr;
   {
     const std::scoped_lock lock(own.mutex);
-    if (!own.workers) {
-      auto made = pool::SharedWorkers::create(most);
-      if (made) own.workers = std::move(*made);
-    }
-    if (own.workers) {
+    workers = own.workers_for(most);
+    if (workers != nullptr) {
       if (own.sites.size() >= most_sites && !own.sites.contains(site)) own.sites.clear();
       threads = own.sites.try_emplace(site, Site{ThreadChoice(most)}).first->second.choice.next();
     }
@@ -105,7 +111,7 @@ void LoopRunner::run(std::uint64_t site, int count, pool::FunctionRef<void(int b
     };
     // Shrinking parts: a thread that others keep from running holds up no more than a sixteenth of its share.
     const std::int64_t grain = std::max(1, count / (16 * threads));
-    const Status done = own.workers->run(threads, [&](pool::Team& team) {
+    const Status done = workers->run(threads, [&](pool::Team& team) {
       return pool::for_range(team, 0, count, pool::Partition::guided, grain, part);
     });
     if (!done && !thrown) throw std::runtime_error(done.error().message);

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -50,10 +51,13 @@ class LoopRunner {
   };
   struct Own {
     pid_t process;
-    std::unique_ptr<pool::SharedWorkers> workers;  // null: none are to be had
-    std::mutex mutex;
-    // With the mutex held; no more than most_sites.
-    std::unordered_map<std::uint64_t, Site> sites;
+    std::mutex mutex = {};
+    // With the mutex held. The last one is the largest, and is used; the others may have loops under way.
+    std::vector<std::unique_ptr<pool::SharedWorkers>> workers = {};
+    std::unordered_map<std::uint64_t, Site> sites = {};  // no more than most_sites
+
+    // For that many threads; null: none are to be had.
+    [[nodiscard]] pool::SharedWorkers* workers_for(int threads);
   };
   static constexpr std::size_t most_sites = 4096;
 

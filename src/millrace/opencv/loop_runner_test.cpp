@@ -6,7 +6,9 @@
 #include <atomic>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <filesystem>
 #include <functional>
+#include <iterator>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -108,6 +110,17 @@ TEST(LoopRunner, TakesAnotherNumberOfThreadsBetweenLoops) {
   }
   loops.set_most(-1);
   EXPECT_GE(loops.most(), 1);
+  // As programs do it that want one thread now and then: threads are made once.
+  const auto threads = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
+                         std::filesystem::directory_iterator());
+  };
+  const auto before = threads();
+  for (int i = 0; i < 20; ++i) {
+    loops.set_most(1 + i % 2);
+    EXPECT_TRUE(covers_once(loops, 60, 3));
+  }
+  EXPECT_EQ(threads(), before);
 }
 
 #ifndef MILLRACE_SANITIZED  // which keep objects of the stack elsewhere
