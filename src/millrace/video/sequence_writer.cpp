@@ -105,7 +105,7 @@ class SequenceWriter final : public FrameWriter {
     if (picture == nullptr) return failure("{}: out of memory", name_);
     picture->pts = frames_;
     picture->quality = encoder_->global_quality;
-    picture->color_range = encoder_->color_range;
+    write_color_tags(*encoder_, *picture);
     int done = avcodec_send_frame(encoder_.get(), picture);
     if (done >= 0) done = avcodec_receive_packet(encoder_.get(), packet_.get());
     if (done < 0)

@@ -25,6 +25,10 @@ HDR = ("master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(
 BT2020 = "-color_primaries bt2020 -color_trc smpte2084 -colorspace bt2020nc -color_range tv"
 
 
+# Every third frame at its time, the others late by 11 and 22 ms. In a time base that can tell: setpts rounds.
+UNEVEN = r"settb=1/90000,setpts=PTS+mod(N\,3)*0.011/TB -fps_mode passthrough -enc_time_base 1/90000"
+
+
 def run(*words):
     environment = os.environ | {"XDG_CACHE_HOME": CACHE.name}
     return subprocess.run([MILLRACE, "run", *words], capture_output=True, timeout=120, env=environment)
@@ -32,8 +36,10 @@ def run(*words):
 
 def ffmpeg(words, folder):
     """One process for many files: each line is the words of one output."""
-    subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-y", *" ".join(words).split()], check=True, cwd=folder,
-                   capture_output=True)
+    done = subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-y", *" ".join(words).split()], cwd=folder,
+                          capture_output=True)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.decode())
 
 
 def make_inputs(folder):
@@ -51,7 +57,7 @@ def make_inputs(folder):
             "-attach font.ttf -metadata:s:4 mimetype=font/ttf -color_range tv -colorspace bt709",
             "-color_primaries bt709 -color_trc bt709 -chroma_sample_location left film.mkv",
             # a phone: uneven times, to be turned below
-            f"-map 0:v -map 1:a -map 2:s {chapters} -vf setpts='PTS+mod(N\\,3)*0.011/TB' -fps_mode passthrough",
+            f"-map 0:v -map 1:a -map 2:s {chapters} -vf {UNEVEN}",
             f"{x264} -pix_fmt yuv420p -c:a aac -c:s mov_text -metadata:s:a language=ita plain.mp4",
             # a recording: interlaced, late start
             "-map 0:v -map 1:a -vf setfield=tff -flags +ildct+ilme -c:v mpeg2video -c:a mp2 -muxdelay 0.5",
@@ -284,7 +290,10 @@ class Travel(unittest.TestCase):
         for name, output in (("plain.mp4", "out.mkv"), ("plain.mp4", "out.mp4"), ("recording.ts", "out.mkv")):
             with self.subTest(name + " to " + output):
                 target, _ = self.through(name, output)
-                for a, b in zip(frame_times(self.inputs / name), frame_times(target), strict=True):
+                shown = frame_times(self.inputs / name)
+                gaps = {round(b - a, 3) for a, b in zip(shown, shown[1:])}
+                self.assertEqual(len(gaps), 2 if name == "plain.mp4" else 1, gaps)  # else nothing would be tested
+                for a, b in zip(shown, frame_times(target), strict=True):
                     self.assertAlmostEqual(a, b, delta=0.0006)
 
     def test_videos_are_turned_as_ffmpeg_turns_them(self):
@@ -492,6 +501,112 @@ class Travel(unittest.TestCase):
         run("crop(1)", "test:16x8@2", "-o", str(self.folder / "a.y4m"))
         frames = (self.folder / "a.y4m").read_bytes().split(b"FRAME\n")[1:]
         self.assertEqual((self.folder / "a.yuv").read_bytes(), b"".join(frames))
+
+    # --- all of it together
+
+    def test_what_ffprobe_says_of_input_and_output_differs_only_where_it_must(self):
+        """Pairs of every container, codec, sample format, rotation, kind of times and sound."""
+        rows = [  # input, codec, format, quarter turn, times, sound, output
+            ("a.mp4", "h264", "yuv420p", 90, "uneven", "aac", "mp4"),
+            ("b.mp4", "h264", "yuv444p", 0, "late", "libopus", "mkv"),
+            ("c.mp4", "hevc", "yuv420p10le", 270, "even", "libmp3lame", "mkv"),
+            ("d.mov", "prores", "yuv422p10le", 0, "even", "pcm_s16le", "mov"),
+            ("e.mov", "h264", "yuv422p", 180, "uneven", None, "mov"),
+            ("f.mov", "hevc", "yuv420p", 90, "late", "aac", "mp4"),
+            ("g.mkv", "ffv1", "yuv444p16le", 0, "uneven", "flac", "mkv"),
+            ("h.mkv", "h264", "gray", 0, "late", "libmp3lame", "mp4"),
+            ("i.mkv", "ffv1", "yuv420p10le", 0, "even", "flac", "mp4"),
+            ("j.mkv", "vp9", "yuv420p", 0, "uneven", "libopus", "webm"),
+            ("k.webm", "vp9", "yuv444p", 0, "late", "libopus", "mkv"),
+            ("l.webm", "vp9", "yuv420p", 0, "even", None, "webm"),
+            ("m.ts", "h264", "yuv420p", 0, "uneven", "aac", "mp4"),
+            ("n.ts", "mpeg2", "yuv420p", 0, "late", "mp2", "mkv"),
+            ("o.ts", "hevc", "yuv420p10le", 0, "even", "libmp3lame", "mov"),
+            ("p.avi", "ffv1", "yuv422p", 0, "even", "pcm_s16le", "mkv"),
+        ]
+        encoders = {"h264": "libx264 -preset ultrafast", "hevc": "libx265 -preset ultrafast -x265-params log-level=none",
+                    "prores": "prores_ks", "ffv1": "ffv1", "vp9": "libvpx-vp9 -deadline realtime -cpu-used 8",
+                    "mpeg2": "mpeg2video"}
+        timing = {"even": "", "uneven": "-vf " + UNEVEN, "late": r"-vf setpts=PTS+0.24/TB -fps_mode passthrough"}
+        tags = ("-color_primaries bt709 -color_trc bt709 -colorspace bt709 -color_range tv "
+                "-metadata title=Clip -metadata:s:a language=deu")
+        words = []
+        for name, codec, pixels_of, turn, times, sound, _ in rows:
+            audio = f"-map 1:a -c:a {sound}" if sound else "-an"
+            words.append(f"-map 0:v {audio} {timing[times]} -c:v {encoders[codec]} -pix_fmt {pixels_of} {tags} "
+                         f"-aspect 3:2 {'t' if turn else ''}{name}")
+        ffmpeg(["-f lavfi -i testsrc2=s=64x48:r=25:d=0.28 -f lavfi -i sine=r=44100:d=0.28", *words], self.folder)
+        turned = [row for row in rows if row[3]]
+        ffmpeg([f"-i t{row[0]}" for row in turned] +
+               [f"-map {n} -c copy -metadata:s:v rotate={row[3]} {row[0]}" for n, row in enumerate(turned)], self.folder)
+        for name, codec, pixels_of, turn, times, sound, container in rows:
+            with self.subTest(f"{name}, {codec}, {pixels_of}, {turn} degrees, {times}, {sound}, to .{container}"):
+                source = self.folder / name
+                # What the output's usual codec cannot hold is written by one that can.
+                words = {"mov": ("--codec", "prores", "--format", "yuv422p10"), "webm": ("--preset", "8")}.get(container, ())
+                target, report = self.through(source, "out." + container, *words, pipeline="crop(1)")
+                self.assertEqual(report["not_kept"], [])
+                self.check_accounts(source, target, turn, ("pix_fmt", "chroma_location") if container == "mov" else ())
+
+    # Of ffprobe's words for a stream those that tell how it is coded and stored; all others stay.
+    STORED = {"index", "id", "codec_tag", "codec_tag_string", "time_base", "start_pts", "start_time", "duration", "duration_ts",
+              "bit_rate", "max_bit_rate", "nb_frames", "extradata_size", "extradata_hash", "r_frame_rate", "avg_frame_rate", "tags",
+              "disposition"}
+    CODED = STORED | {"codec_name", "codec_long_name", "profile", "level", "has_b_frames", "refs", "is_avc",
+                      "nal_length_size", "bits_per_raw_sample", "closed_captions", "film_grain", "coded_width",
+                      "coded_height", "field_order", "side_data_list", "quarter_sample", "divx_packed"}
+
+    def check_accounts(self, source, target, turn, changed):
+        accounts = [probe(each, "-show_packets", "-show_data_hash", "md5") for each in (source, target)]
+        before, after = (each["streams"] for each in accounts)
+        self.assertEqual([each["codec_type"] for each in before], [each["codec_type"] for each in after])
+        titles = [each["format"].get("tags", {}) for each in accounts]
+        self.assertEqual(*[each.get("title", each.get("TITLE")) for each in titles])
+        for a, b in zip(before, after):
+            video = a["codec_type"] == "video"
+            packets_of = [[p for p in account["packets"] if p["stream_index"] == stream["index"]]
+                          for account, stream in zip(accounts, (a, b))]
+            stored = self.CODED if video else self.STORED
+            said_before, said_after = ({k: v for k, v in each.items() if k not in stored and k not in changed} for each in (a, b))
+            if video and turn % 180:
+                said_before["width"], said_before["height"] = said_before["height"], said_before["width"]
+                for key in "sample_aspect_ratio", "display_aspect_ratio":
+                    said_before[key] = ":".join(reversed(said_before[key].split(":")))
+                said_before.pop("chroma_location", None), said_after.pop("chroma_location", None)  # turned as well
+            if video and ("420" not in a["pix_fmt"] or "chroma_location" not in said_before):
+                for each in said_before, said_after:  # what FFmpeg's decoders take for granted
+                    each.pop("chroma_location", None)
+            if not video:
+                # ffprobe calls all sound of MPEG-1 in .mp4 and .mov MP3.
+                for each in said_before, said_after:
+                    each["codec_name"] = each["codec_name"].replace("mp2", "mp3")
+                    for key in "codec_long_name", "sample_fmt":
+                        each.pop(key, None)
+            self.assertEqual(said_before, said_after)
+            if video:
+                self.assertNotIn("Display Matrix", [each["side_data_type"] for each in b.get("side_data_list", [])])
+            else:
+                languages = [each.get("tags", {}).get("language", "und") for each in (a, b)]
+                if target.suffix != ".mov":  # which has names of its own for some languages, and none for others
+                    self.assertEqual(*languages)
+                adts = source.suffix == ".ts" and a["codec_name"] == "aac"  # each packet there has a header of its own
+                if not adts:
+                    self.assertEqual(*[[p["data_hash"] for p in each] for each in packets_of])
+            for at, found in zip(*[sorted(float(p["pts_time"]) for p in each) for each in packets_of], strict=True):
+                # Matroska has no times below 0, but Opus has a place there for what a decoder is to leave out.
+                if target.suffix in (".mkv", ".webm") and a["codec_name"] != "opus":
+                    at = max(at, 0)
+                self.assertAlmostEqual(at, found, delta=0.0006)
+
+    def test_frames_that_an_edit_list_hides_are_not_said_to_be_missing(self):
+        ffmpeg(["-ss 0.37 -i plain.mp4 -map 0:v -map 0:a -c copy edited.mp4"], self.inputs)
+        source = self.inputs / "edited.mp4"
+        self.assertIn("D", "".join(each["flags"] for each in probe(source, "-show_packets")["packets"]))
+        for output in "out.mp4", "out.mkv":
+            target, report = self.through(source, output)
+            self.assertEqual(report["left_out"], {"at_start": 0, "damaged": 0, "first_damage": ""})
+            for a, b in zip(frame_times(source), frame_times(target), strict=True):
+                self.assertAlmostEqual(a, b, delta=0.0006)
 
     # --- when something goes wrong
 

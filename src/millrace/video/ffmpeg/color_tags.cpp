@@ -75,6 +75,14 @@ void write_color_tags(const FrameFormat& format, AVCodecContext& encoder) {
   encoder.chroma_sample_location = static_cast<AVChromaLocation>(format.chroma_location);
 }
 
+void write_color_tags(const AVCodecContext& encoder, AVFrame& picture) {
+  picture.color_range = encoder.color_range;
+  picture.color_primaries = encoder.color_primaries;
+  picture.color_trc = encoder.color_trc;
+  picture.colorspace = encoder.colorspace;
+  picture.chroma_location = encoder.chroma_sample_location;
+}
+
 bool has_color_description(const FrameFormat& format) {
   return format.color_primaries != AVCOL_PRI_UNSPECIFIED || format.color_transfer != AVCOL_TRC_UNSPECIFIED ||
          format.color_matrix != AVCOL_SPC_UNSPECIFIED;

@@ -20,6 +20,9 @@ void read_color_tags(const AVFrame& picture, const PixelMapping& mapping, FrameF
 // The other way round, for an encoder of pictures.
 void write_color_tags(const FrameFormat& format, AVCodecContext& encoder);
 
+// The same for one of its pictures, where some encoders look.
+void write_color_tags(const AVCodecContext& encoder, AVFrame& picture);
+
 // Whether any of primaries, transfer and matrix is known.
 [[nodiscard]] bool has_color_description(const FrameFormat& format);
 

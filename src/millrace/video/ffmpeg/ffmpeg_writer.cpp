@@ -189,7 +189,7 @@ class FfmpegWriter final : public FrameWriter {
   [[nodiscard]] Status encode(const Frame& frame) {
     AVFrame* const picture = picture_.of(frame);
     if (picture == nullptr) return failure("{}: out of memory", name());
-    picture->color_range = encoder_->color_range;
+    write_color_tags(*encoder_, *picture);
     picture->interlaced_frame = format_.is_interlaced() ? 1 : 0;
     picture->top_field_first = format_.field_order == FieldOrder::top_first ? 1 : 0;
     if (frame.properties) {

@@ -135,7 +135,9 @@ bool PictureDecoder::prepare(Packet& packet) {
     if (packet.lost) ++next_;  // no damage, but the start
     return false;
   }
-  if (hole_ && packet.data->pts != AV_NOPTS_VALUE) hole_->shown.push_back(packet.data->pts);
+  // What an edit list hides is decoded and never shown.
+  const bool hidden = (packet.data->flags & AV_PKT_FLAG_DISCARD) != 0;
+  if (hole_ && !hidden && packet.data->pts != AV_NOPTS_VALUE) hole_->shown.push_back(packet.data->pts);
   if (seeks_key) {
     if (!packet.key || packet.damage) {
       lose(packet.number);

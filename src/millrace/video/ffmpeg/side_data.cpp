@@ -171,10 +171,25 @@ std::vector<std::string> write_frame_properties(const Properties& properties, AV
   return without_place;
 }
 
+namespace {
+
+// Whether all of it is there, and within what an encoder can be told.
+bool is_complete(const AVMasteringDisplayMetadata& display) {
+  if (display.has_primaries == 0 || display.has_luminance == 0) return false;
+  const auto possible = [](AVRational value, double most) {
+    return value.den > 0 && value.num >= 0 && av_q2d(value) <= most;
+  };
+  const auto point = [&](const AVRational(&at)[2]) { return possible(at[0], 1) && possible(at[1], 1); };
+  return std::ranges::all_of(display.display_primaries, point) && point(display.white_point) &&
+         possible(display.max_luminance, 100'000) && possible(display.min_luminance, 100'000);
+}
+
+}  // namespace
+
 std::string x265_words(const Properties& properties) {
   std::string words;
   const auto* display = find<AVMasteringDisplayMetadata>(properties, AV_PKT_DATA_MASTERING_DISPLAY_METADATA);
-  if (display != nullptr && display->has_primaries != 0 && display->has_luminance != 0) {
+  if (display != nullptr && is_complete(*display)) {
     const auto units = [](AVRational value, double per_one) { return std::lround(av_q2d(value) * per_one); };
     const auto point = [&](const char* name, const AVRational(&at)[2]) {
       return fmt::format("{}({},{})", name, units(at[0], 50000), units(at[1], 50000));
