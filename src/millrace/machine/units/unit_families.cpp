@@ -48,7 +48,8 @@ Result<std::vector<UnitTraits>> read_folder(const std::filesystem::path& folder)
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error))
     if (entry->path().extension() == ".toml") files.push_back(entry->path());
-  // One that may not be read is somebody else's: `sudo -u` and `su` keep the home of whom they were started by.
+  // One that may not be read is somebody else's: `sudo -u` and `su` keep the home of whom they were started
+  // by.
   if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory &&
       error != std::errc::permission_denied)
     return failure("the folder of unit traits {} cannot be read: {}", folder.string(), error.message());

@@ -32,8 +32,7 @@ SimulatedRun simulate(const SimulatedProgram& program, double seconds, std::opti
   std::mt19937 random(program.seed);
   std::normal_distribution<double> noise(0, program.noise);
   std::bernoulli_distribution disturbed(0.03);
-  SimulatedRun run{
-      .trials = PlanTrials({batch, long_slice, one_to_one}, {.seed = program.seed}, remembered)};
+  SimulatedRun run{.trials = PlanTrials({batch, long_slice, one_to_one}, {.seed = program.seed}, remembered)};
   double time = 0;
   while (time < seconds) {
     const PlanTrials::Window window = run.trials.ask();

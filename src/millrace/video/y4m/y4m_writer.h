@@ -10,7 +10,7 @@ namespace millrace::video {
 
 // Writes the header. finish() after a failed write cuts a regular file behind its last whole frame and keeps
 // it, unless `keep_part` is false.
-[[nodiscard]] Result<std::unique_ptr<FrameWriter>> open_y4m_writer(std::unique_ptr<OutputFile> file,
-                                                                   const FrameFormat& format, bool keep_part = true);
+[[nodiscard]] Result<std::unique_ptr<FrameWriter>>
+open_y4m_writer(std::unique_ptr<OutputFile> file, const FrameFormat& format, bool keep_part = true);
 
 }  // namespace millrace::video
