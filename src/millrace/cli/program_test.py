@@ -181,10 +181,13 @@ class Program(unittest.TestCase):
         other = sqlite3.connect(cache / "millrace/profiles.db", isolation_level=None)
         self.addCleanup(other.close)
         other.execute("BEGIN IMMEDIATE")
-        with subprocess.Popen([MILLRACE, "run", "blur", "test:64x48@4000"], stderr=subprocess.PIPE,
-                              env=os.environ | {"XDG_CACHE_HOME": str(cache)}) as child:
-            text = child.communicate(timeout=60)[1].decode()
-        self.assertEqual(child.returncode, 0, text)
+        for _ in range(20):  # one that waits for its input, as on a busy machine, has nothing to keep
+            with subprocess.Popen([MILLRACE, "run", "blur", "test:64x48@4000"], stderr=subprocess.PIPE,
+                                  env=os.environ | {"XDG_CACHE_HOME": str(cache)}) as child:
+                text = child.communicate(timeout=60)[1].decode()
+            self.assertEqual(child.returncode, 0, text)
+            if "found in 0 trials" not in text:
+                break
         self.assertEqual(text.count("locked"), 1, text)
         self.assertIn("what this run has learnt is not kept", text)
         other.execute("ROLLBACK")
