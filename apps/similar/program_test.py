@@ -200,7 +200,7 @@ class Program(unittest.TestCase):
 
     def interrupted(self, sent):
         """Starts an index run, sends the signal once some images are done, gives the exit code."""
-        for seed in range(100, 160):
+        for seed in range(100, 120 if "MILLRACE_SANITIZED" in os.environ else 160):  # which are ten times as slow
             (self.photos / f"{seed}.png").write_bytes(png(seed, 900, 700))
         journal = self.folder / "similar.index.journal"
         process = subprocess.Popen([PROGRAM, "index", "photos", "--threads", "1"], cwd=self.folder,

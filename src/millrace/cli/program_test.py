@@ -201,6 +201,7 @@ class Program(unittest.TestCase):
         self.assertNotIn(b"going on", done.stderr)
         self.assertIn(b"going on without", run("run", "blur", "test:64x48@3", cache=cache).stderr)
 
+    @unittest.skipIf("MILLRACE_SANITIZED" in os.environ, "sanitizers take more memory than there is")
     def test_too_little_memory_is_told_in_one_line(self):
         for mib in 16, 64, 150:
             def little(mib=mib):

@@ -46,6 +46,12 @@ int LoopRunner::usable() {
 
 LoopRunner::LoopRunner(int most) : most_(most >= 1 ? most : usable()) {}
 
+LoopRunner::~LoopRunner() {
+  Own* own = own_.load(std::memory_order_acquire);
+  // Of one from before a fork, the threads to be joined are not here.
+  if (own != nullptr && own->process == getpid()) delete own;  // NOLINT(cppcoreguidelines-owning-memory)
+}
+
 int LoopRunner::rank() { return current_rank; }
 
 LoopRunner::Own& LoopRunner::of_this_process() {

@@ -20,11 +20,12 @@
 namespace millrace::opencv {
 
 // Any thread may call any member at any time, also after a fork, where it makes workers of the child's own.
-// To live as long as the process.
+// Destroyed once nobody has a loop under way.
 class LoopRunner {
  public:
   // At most that many threads; below 1 what the process may use: its affinity and its quota.
   explicit LoopRunner(int most = 0);
+  ~LoopRunner();
   LoopRunner(const LoopRunner&) = delete;
   LoopRunner& operator=(const LoopRunner&) = delete;
 

@@ -108,7 +108,8 @@ class Cluster(unittest.TestCase):
     def test_of_every_kind_of_video_the_joined_frames_are_those_of_one_run(self):
         for kind in KINDS:
             wanted = None
-            for container in CONTAINERS:
+            # Under the sanitizers, which are ten times as slow, each kind in one: what differs is FFmpeg's.
+            for container in CONTAINERS[:1] if "MILLRACE_SANITIZED" in os.environ else CONTAINERS:
                 name = f"{kind}.{container}"
                 with self.subTest(name):
                     shutil.rmtree(self.parts, ignore_errors=True)

@@ -144,7 +144,7 @@ std::vector<std::string> write_stream_properties(const Properties& properties, A
     std::uint8_t* place = nullptr;
     if (type && stores(container, *type)) place = av_stream_new_side_data(&stream, *type, bytes.size());
     if (place != nullptr)
-      std::memcpy(place, bytes.data(), bytes.size());
+      std::ranges::copy(bytes, place);
     else if (type == AV_PKT_DATA_DISPLAYMATRIX)
       without_place.push_back(fmt::format("rotation by {} degrees", rotation_degrees(properties)));
     else
@@ -164,7 +164,7 @@ std::vector<std::string> write_frame_properties(const Properties& properties, AV
         (std::string_view(encoder.name) == "libx264" || std::string_view(encoder.name) == "mpeg2video"))
       place = av_frame_new_side_data(&picture, AV_FRAME_DATA_A53_CC, bytes.size());
     if (place != nullptr)
-      std::memcpy(place->data, bytes.data(), bytes.size());
+      std::ranges::copy(bytes, place->data);
     else
       without_place.push_back(name);
   }
