@@ -11,6 +11,7 @@
 #include "millrace/cli/machine/machine_command.h"
 #include "millrace/cli/model/model_command.h"
 #include "millrace/cli/profiles/profiles_command.h"
+#include "millrace/cli/report/report_command.h"
 #include "millrace/cli/run/run_command.h"
 #include "millrace/cli/simulate/simulate_command.h"
 #include "millrace/cli/study/study_command.h"
@@ -46,6 +47,7 @@ int run_program(int argc, char** argv) {
   cli::add_simulate_command(app, action);
   cli::add_bench_command(app, action);
   cli::add_study_command(app, action);
+  cli::add_report_command(app, action);
   if (const auto end = read_command_line(app, argc, argv, "millrace", "millrace --help")) return *end;
   // The programs of others find their limits as they were.
   const bool runs_others = app.got_subcommand("exec");

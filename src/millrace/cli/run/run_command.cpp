@@ -6,8 +6,11 @@
 #include "millrace/base/json_file.h"
 #include "millrace/base/print.h"
 #include "millrace/base/progress_line.h"
+#include "millrace/base/whole_file.h"
 #include "millrace/cli/run/computation.h"
 #include "millrace/image/pipeline/presets.h"
+#include "millrace/report/run/run_page.h"
+#include "millrace/run/video/run_recorder.h"
 #include "millrace/run/video/video_run.h"
 
 #include <fmt/format.h>
@@ -23,6 +26,10 @@ Status stream_run(const RunContext& context, std::int64_t start_ns, run::RunRepo
   run_options->planes = context.planes;
   run_options->stop = context.interrupt.token();
   run_options->start_ns = start_ns;
+  run_options->recording = {.frames =
+                                !options.json.empty() || !options.report.empty() || !options.trace.empty(),
+                            .pictures = !options.report.empty(),
+                            .trace = !options.trace.empty()};
   ProgressLine line(!options.quiet, {.plural = "frames"});
   run_options->on_progress = [&line](const run::RunProgress& progress, const image::Schedule& schedule) {
     line.update(progress.frames, progress.total, to_string(schedule));
@@ -39,9 +46,40 @@ Status stream_run(const RunContext& context, std::int64_t start_ns, run::RunRepo
   return outcome;
 }
 
+// All that can be written is; the first failure of what cannot.
+Status write_accounts(const run::RunOptions& options, const run::RunReport& report,
+                      const machine::MachineReport& machine) {
+  if (options.json.empty() && options.report.empty() && options.trace.empty()) return {};
+  const Overwrite overwrite = overwrite_if(options.force);
+  const auto json = to_json(report, machine);
+  Status all;
+  const auto write = [&](const std::string& path, auto&& act) {
+    if (path.empty()) return;
+    Status written = act();
+    if (!written && all) all = std::move(written);
+  };
+  write(options.json, [&] { return write_json(json, options.json, overwrite); });
+  write(options.report, [&]() -> Status {
+    const auto page = report::run_page_of(json, options.report);
+    if (!page) return std::unexpected(page.error());
+    return write_whole(options.report, *page, {.overwrite = overwrite, .durable = false});
+  });
+  write(options.trace, [&]() -> Status {
+    if (!report.record.recording || !report.record.recording->trace) return {};
+    return write_whole(options.trace, report.record.recording->trace->to_json(report.pipeline),
+                       {.overwrite = overwrite, .durable = false});
+  });
+  return all;
+}
+
 Status run_pipeline(const run::RunOptions& options, const Interrupt& interrupt) {
   const std::int64_t start = now_ns();
   if (Status possible = check_outputs(options); !possible) return possible;
+  if (!options.trace.empty() && (options.measure || options.count))
+    return usage_error("--trace belongs to a run from input to output; leave out {}",
+                       options.measure ? "--measure" : "--count");
+  if (!options.report.empty() && options.count)
+    return usage_error("--count prints what it counts and makes no report; leave out --report");
   if (options.fresh_input && !options.measure) return usage_error("--fresh-input belongs to --measure");
   const auto pipeline = image::load_pipeline(options.pipeline, interrupt.token());
   if (!pipeline) return std::unexpected(pipeline.error());
@@ -62,16 +100,16 @@ Status run_pipeline(const run::RunOptions& options, const Interrupt& interrupt) 
   run::RunReport report{.pipeline = image::to_string(*pipeline),
                         .input = options.input,
                         .output = options.output,
+                        .command = run::own_command(),
+                        .graph = *pipeline,
                         .explain = options.explain};
   const Status outcome = options.measure ? measure_run(context, report) : stream_run(context, start, report);
   report.peak_rss_bytes = run::peak_rss_bytes();
   if (report.record.frames > 0) {
     if (!options.quiet) print_note("{}", to_text(report));
-    if (!options.json.empty()) {
-      Status written = write_json(to_json(report, *machine), options.json, overwrite_if(options.force));
-      if (!written && outcome) return written;
-      if (!written) print_error("millrace", written.error().message);
-    }
+    const Status written = write_accounts(options, report, *machine);
+    if (!written && outcome) return written;
+    if (!written) print_error("millrace", written.error().message);
   }
   return outcome;
 }
@@ -143,6 +181,9 @@ void add_run_command(CLI::App& app, Action& action) {
   verb->add_option("--repeat", o.repeat, "how often --measure processes its frames")
       ->check(CLI::Range(1, 1 << 20));
   verb->add_option("--json", o.json, "write a report to a file, or - for standard output");
+  verb->add_option("--report", o.report, "write a page that shows what was done and why: NAME.html");
+  verb->add_option("--trace", o.trace,
+                   "write what each worker did when, for chrome://tracing or ui.perfetto.dev: NAME.json");
   verb->add_option("--codec", o.codec,
                    "h264, h265, av1, vp9, ffv1, prores, gif, rawvideo; default: by the output's name");
   verb->add_option("--crf", o.crf,

@@ -207,16 +207,17 @@ Status Executor::run(std::span<const FrameTask> frames) {
     }
   }
   if (stand_in()) stand_in_frames_ += static_cast<std::int64_t>(frames.size());
-  const bool timed = time_every_ > 0 && runs_ % time_every_ == 0;
+  const Watch watch{.timed = time_every_ > 0 && runs_ % time_every_ == 0,
+                    .log = std::exchange(log_, nullptr)};
   ++runs_;
   const std::int64_t start = now_ns();
   const std::int64_t waited_before = waited_ns_;
-  Status done = run_by_threads(frames, timed);
+  Status done = run_by_threads(frames, watch);
   compute_ns_ += now_ns() - start - (waited_ns_ - waited_before);
   return done;
 }
 
-Status Executor::run_by_threads(std::span<const FrameTask> frames, bool timed) {
+Status Executor::run_by_threads(std::span<const FrameTask> frames, const Watch& watch) {
   const int threads = in_use_.threads;
   if (in_use_.fresh_threads) {
     // New threads start on the CPUs of the thread that makes them, which is bound with the others.
@@ -224,17 +225,21 @@ Status Executor::run_by_threads(std::span<const FrameTask> frames, bool timed) {
     if (bound_ != machine::AffinityArrangement::free)
       bindings = std::span(pool_->granted()).last(static_cast<std::size_t>(threads));
     pool::FreshThreads fresh(threads, bindings);
-    return kept_.front().run(frames, fresh, timed);
+    return kept_.front().run(frames, fresh, watch);
   }
   if (shared_ != nullptr) {
     const std::int64_t asked = now_ns();
     return shared_->run(threads, [&](pool::Team& team) {
       waited_ns_ += now_ns() - asked;
-      return kept_.front().run(frames, team, timed);
+      return kept_.front().run(frames, team, watch);
     });
   }
   pool::PoolTeam team = pool_->team().last(threads);
-  return kept_.front().run(frames, team, timed);
+  return kept_.front().run(frames, team, watch);
+}
+
+std::vector<std::vector<GroupName>> Executor::group_names() const {
+  return kept_.empty() ? std::vector<std::vector<GroupName>>() : kept_.front().group_names();
 }
 
 double Executor::compute_seconds() const { return seconds(compute_ns_); }

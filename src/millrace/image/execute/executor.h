@@ -96,6 +96,11 @@ class Executor {
   // Every n-th call of run() is timed stage by stage; 0: none, 1: all.
   void time_stages_every(int n) { time_every_ = n; }
 
+  // Kernel calls of the next call of run() alone go to a log, which must live so long.
+  void record_next(CallLog* log) { log_ = log; }
+  // Of what is in use: for each plane that is computed, for each group, as in KernelCall.
+  [[nodiscard]] std::vector<std::vector<GroupName>> group_names() const;
+
  private:
   // The incumbent, its challenger and the challenger before it: what a search goes back and forth between.
   static constexpr std::size_t most_kept = 3;
@@ -104,7 +109,7 @@ class Executor {
            const machine::Topology& topology, const machine::CpuSet& usable);
 
   [[nodiscard]] int workers() const { return pool_ != nullptr ? pool_->size() : shared_->size(); }
-  [[nodiscard]] Status run_by_threads(std::span<const FrameTask> frames, bool timed);
+  [[nodiscard]] Status run_by_threads(std::span<const FrameTask> frames, const Watch& watch);
   [[nodiscard]] Status check(const Schedule& schedule) const;
   // The schedule, free where its affinity was refused before, or nobody can be bound.
   [[nodiscard]] Schedule permitted(Schedule schedule) const;
@@ -139,6 +144,7 @@ class Executor {
   std::int64_t stand_in_frames_ = 0;
   std::int64_t switches_ = 0;
   int time_every_ = 16;
+  CallLog* log_ = nullptr;
 };
 
 }  // namespace millrace::image

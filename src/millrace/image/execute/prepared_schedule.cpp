@@ -109,23 +109,25 @@ void PreparedSchedule::update(const FrameLayout& layout) {
 }
 
 Status PreparedSchedule::run_frame(StructureRunner& runner, const FrameTask& frame, pool::Team& team,
-                                   bool timed) const {
-  if (neutral_.empty()) return runner.run(frame, team, timed);
+                                   const Watch& watch) const {
+  if (neutral_.empty()) return runner.run(frame, team, watch);
   if (Status filled = neutral_.fill(frame, team); !filled) return filled;
   FrameTask computed;
   for (std::size_t p : computed_) {
     computed.sources.push_back(frame.sources[p]);
     computed.destinations.push_back(frame.destinations[p]);
   }
-  return runner.run(computed, team, timed);
+  return runner.run(computed, team, watch);
 }
 
-Status PreparedSchedule::run(std::span<const FrameTask> frames, pool::Team& team, bool timed) {
+Status PreparedSchedule::run(std::span<const FrameTask> frames, pool::Team& team, const Watch& watch) {
   frames_ += static_cast<std::int64_t>(frames.size());
-  if (frames.size() == 1) return run_frame(*runners_[0], frames[0], team, timed);
+  if (frames.size() == 1) return run_frame(*runners_[0], frames[0], team, watch);
   std::vector<Status> results(frames.size());
   Status done = team.run_teams(static_cast<int>(frames.size()), [&](int part, pool::Team& part_of_team) {
-    results[part] = run_frame(*runners_[part], frames[part], part_of_team, timed);
+    Watch own = watch;
+    own.frame = part;
+    results[part] = run_frame(*runners_[part], frames[part], part_of_team, own);
   });
   for (const Status& result : results) {
     if (done && !result) done = result;
@@ -164,6 +166,15 @@ std::vector<StageReports::key_type> PreparedSchedule::report_keys() const {
       keys.push_back(key_of(computed_[p], group));
   }
   return keys;
+}
+
+std::vector<std::vector<GroupName>> PreparedSchedule::group_names() const {
+  std::vector<std::vector<GroupName>> names(groups_->size());
+  for (std::size_t p = 0; p < groups_->size(); ++p)
+    for (const Group& group : (*groups_)[p].groups)
+      names[p].push_back(
+          {.stages = label(group), .plane = static_cast<int>(computed_[p]), .size = group.size()});
+  return names;
 }
 
 std::size_t PreparedSchedule::bytes() const {

@@ -48,19 +48,21 @@ class PreparedSchedule {
   void update(const FrameLayout& layout);
 
   // Processes 1 to frames_in_flight frames side by side on `team`. Only with runners.
-  [[nodiscard]] Status run(std::span<const FrameTask> frames, pool::Team& team, bool timed);
+  [[nodiscard]] Status run(std::span<const FrameTask> frames, pool::Team& team, const Watch& watch);
 
   // Adds the work of all frames so far.
   void add_reports(StageReports& sums) const;
   // Keys of the reports in the order of the stages.
   [[nodiscard]] std::vector<StageReports::key_type> report_keys() const;
+  // Of each plane that is computed, of each group.
+  [[nodiscard]] std::vector<std::vector<GroupName>> group_names() const;
   [[nodiscard]] std::size_t bytes() const;
 
  private:
   PreparedSchedule(const FrameLayout& layout, const Schedule& schedule);
 
   [[nodiscard]] Status run_frame(StructureRunner& runner, const FrameTask& frame, pool::Team& team,
-                                 bool timed) const;
+                                 const Watch& watch) const;
 
   Schedule schedule_;
   NeutralPlanes neutral_;

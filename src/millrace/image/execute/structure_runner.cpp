@@ -35,10 +35,10 @@ StructureRunner::StructureRunner(std::shared_ptr<const FrameGroups> groups, int 
   }
 }
 
-Status StructureRunner::run(const FrameTask& frame, pool::Team& team, bool timed) {
+Status StructureRunner::run(const FrameTask& frame, pool::Team& team, const Watch& watch) {
   if (std::cmp_greater(team.size(), workers_.size()))
     return failure("a team of {} came to memory for {} workers", team.size(), workers_.size());
-  timed_ = timed;
+  watch_ = watch;
   return run_frame(frame, team);
 }
 
@@ -63,7 +63,8 @@ void StructureRunner::compute(int worker, std::size_t plane_index, std::size_t g
   if (output.covers.empty()) return;
   const Group& group = plane(plane_index).groups[group_index];
   GroupCounters& counters = workers_[worker].of_plane[plane_index][group_index];
-  const std::int64_t start = timed_ ? now_ns() : 0;
+  const bool clocked = watch_.timed || watch_.log != nullptr;
+  const std::int64_t start = clocked ? now_ns() : 0;
 
   std::array<PixelView, max_kernel_buffers> given;
   for (std::size_t b = 0; b < inputs.size(); ++b) {
@@ -93,10 +94,19 @@ void StructureRunner::compute(int worker, std::size_t plane_index, std::size_t g
   }
 
   counters.pixels += output.covers.pixels();
-  if (timed_) {
-    counters.ns += now_ns() - start;
+  if (!clocked) return;
+  const std::int64_t end = now_ns();
+  if (watch_.timed) {
+    counters.ns += end - start;
     counters.timed_pixels += output.covers.pixels();
   }
+  if (watch_.log != nullptr)
+    watch_.log->add({.frame = watch_.frame,
+                     .plane = plane_index,
+                     .group = group_index,
+                     .area = output.covers,
+                     .start_ns = start,
+                     .end_ns = end});
 }
 
 void StructureRunner::compute(int worker, std::size_t plane_index, std::size_t group_index,

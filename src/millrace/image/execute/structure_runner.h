@@ -2,6 +2,7 @@
 #pragma once
 
 #include "millrace/base/result.h"
+#include "millrace/image/execute/call_log.h"
 #include "millrace/image/execute/group_layout.h"
 #include "millrace/image/layout/schedule.h"
 #include "millrace/pool/team.h"
@@ -31,15 +32,21 @@ struct GroupCounters {
 // flight, and immutable.
 using FrameGroups = std::vector<GroupLayout>;
 
+// What is observed of a frame while it is processed.
+struct Watch {
+  bool timed = false;  // the time of each group, which costs two readings of the clock for each kernel call
+  CallLog* log = nullptr;  // gets every kernel call; may be null
+  int frame = 0;           // its number there
+};
+
 class StructureRunner {
  public:
   virtual ~StructureRunner() = default;
   StructureRunner(const StructureRunner&) = delete;
   StructureRunner& operator=(const StructureRunner&) = delete;
 
-  // Processes one frame on the team; an Error where that is larger than the schedule's threads. `timed`: also
-  // measure the time of each group, which costs two readings of the clock for each kernel call.
-  [[nodiscard]] Status run(const FrameTask& frame, pool::Team& team, bool timed);
+  // Processes one frame on the team; an Error where that is larger than the schedule's threads.
+  [[nodiscard]] Status run(const FrameTask& frame, pool::Team& team, const Watch& watch);
 
   // Sums over all workers: for each plane, for each group. Not while a frame is being processed.
   [[nodiscard]] std::vector<std::vector<GroupCounters>> counters() const;
@@ -70,7 +77,7 @@ class StructureRunner {
 
   std::shared_ptr<const FrameGroups> groups_;
   std::vector<WorkerCounters> workers_;
-  bool timed_ = false;
+  Watch watch_;
 };
 
 // The runner of the schedule's structure, for frames of these groups, on teams of up to schedule.threads: as

@@ -1,6 +1,7 @@
 #include "millrace/report/study/study_page.h"
 
 #include "millrace/base/escaped_markup.h"
+#include "millrace/report/plot/page.h"
 #include "millrace/report/plot/plots.h"
 #include "millrace/report/study/findings.h"
 #include "millrace/report/study/structure_map.h"
@@ -17,36 +18,6 @@
 namespace millrace::report {
 namespace {
 
-constexpr std::string_view page_style = R"(
-body { margin: 0 auto; max-width: 76rem; padding: 1rem; background: var(--ground); color: var(--ink);
-  font: 16px/1.5 sans-serif; }
-h1 { line-height: 1.2; } h2 { margin-top: 2.5rem; border-top: 1px solid var(--grid); padding-top: 1rem; }
-p, li { max-width: 48rem; }
-.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 1.5rem; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; margin: 1rem 0; font-size: 0.88rem; }
-th, td { border-bottom: 1px solid var(--grid); padding: 0.25rem 0.75rem 0.25rem 0; text-align: left;
-  vertical-align: top; }
-td.n { font-variant-numeric: tabular-nums; white-space: nowrap; }
-.soft { color: var(--soft); }
-.agrees { color: var(--c2); font-weight: bold; } .differs { color: var(--c3); font-weight: bold; }
-.open, .not-here { color: var(--soft); font-weight: bold; }
-summary { cursor: pointer; }
-)";
-
-std::string cell(std::string_view text, std::string_view more = "") {
-  return fmt::format("<td{}>{}</td>", more, escaped_markup(text));
-}
-
-std::string heading_row(const std::vector<std::string>& names) {
-  std::string row = "<tr>";
-  for (const std::string& name : names)
-    row += fmt::format("<th>{}</th>", escaped_markup(name));
-  return row + "</tr>\n";
-}
-
-std::string table(const std::string& rows) {
-  return "<div class=\"wide\"><table>\n" + rows + "</table></div>\n";
 }
 
 std::string_view about(Figure figure) {
@@ -226,13 +197,8 @@ std::string section_of(Figure figure, const StudyResult& study) {
 }  // namespace
 
 std::string study_page(const StudyResult& study) {
-  std::string page = "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n"
-                     "<meta charset=\"utf-8\"/>\n"
-                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
-                     "<title>Execution structures on this machine</title>\n<style>\n";
-  page += plot_style();
-  page += page_style;
-  page += "</style>\n</head>\n<body>\n<h1>Execution structures on this machine</h1>\n";
+  std::string page = page_head("Execution structures on this machine");
+  page += "<h1>Execution structures on this machine</h1>\n";
   page +=
       "<p>The experiments of <i>Processing data intensive multimedia workloads</i> (the paper on execution "
       "structures, four x86 processors of 2012), repeated here by <code>millrace study</code>. Only "

@@ -149,10 +149,14 @@ Status FrameLoop::open_sink() {
 
 Status FrameLoop::run() {
   const std::int64_t start = now_ns();
+  if (options_.recording.frames) recorder_.emplace(executor_, options_.recording, start);
   Status outcome = process();
-  if (search_)
+  if (search_) {
     search_->finish(timeline_->at(options_.first_frame + std::max<std::int64_t>(record_.frames - 1, 0)),
                     record_);
+    const double searching_from = search_->scheduler().tuner().start_time();
+    record_.decisions["starts_at_seconds"] = std::max(0.0, searching_from - seconds(start));
+  }
   if (stopped()) {
     outcome = std::unexpected(
         Error{ErrorKind::interrupted,
@@ -182,6 +186,7 @@ Status FrameLoop::run() {
   record_.output_wait_seconds = seconds(output_wait_ns_);
   record_.losses = input_.losses();
   record_work(executor_, run_.workplace_.library(), record_);
+  if (recorder_) record_.recording = std::make_shared<RunRecording>(recorder_->finish(record_.schedule));
   record_.compile_seconds -= compiled_before_;
   return outcome;
 }
@@ -193,17 +198,30 @@ Status FrameLoop::process() {
     if (!side_by_side) return std::unexpected(side_by_side.error());
     const std::int64_t waited = input_wait_ns_ + output_wait_ns_;
     const double computed = executor_.compute_seconds();
+    const FrameTime before{.computing = computed,
+                           .input_wait = seconds(input_wait_ns_),
+                           .output_wait = seconds(output_wait_ns_)};
     Batch batch;
     Status read = fill(batch, *side_by_side);
     if (batch.tasks.empty()) return read;
     // What was read before an error is processed and written all the same.
     if (Status done = compute(batch); !done) return done;
     if (Status handed = hand_over(batch); !handed) return handed;
+    if (recorder_) record_turn(batch, before);
     tell_waits(waited, computed);
     if (options_.on_progress) options_.on_progress(run_.progress(), executor_.in_use());
     if (!read) return read;
   }
   return {};
+}
+
+void FrameLoop::record_turn(const Batch& batch, const FrameTime& before) {
+  const double computing = executor_.compute_seconds() - before.computing;
+  recorder_->handed_on({.frames = std::ssize(batch.tasks),
+                        .computing = computing,
+                        .input_wait = seconds(input_wait_ns_) - before.input_wait,
+                        .output_wait = seconds(output_wait_ns_) - before.output_wait,
+                        .slowest = computing});
 }
 
 // The search is told what its frames are worth. The wait for the first frame is the start of a reader.
@@ -264,9 +282,11 @@ Status FrameLoop::add(Batch& batch, video::Frame frame) {
 }
 
 Status FrameLoop::compute(const Batch& batch) {
+  if (recorder_) recorder_->before(batch.before.front().index);
   const Status done = search_ ? search_->scheduler().run(batch.tasks, seconds(now_ns() - batch.came_ns))
                               : executor_.run(batch.tasks);
   if (!done) return failure("frame {}: {}", batch.before.front().index, done.error().message);
+  if (recorder_) recorder_->computed(batch.before.front(), batch.after.front());
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include "millrace/run/video/bound_share.h"
 #include "millrace/run/video/codec_threads.h"
 #include "millrace/run/video/input_passes.h"
+#include "millrace/run/video/run_recorder.h"
 #include "millrace/run/video/video_run.h"
 #include "millrace/video/frame/frame_pool.h"
 #include "millrace/video/overlap/overlapped_writer.h"
@@ -44,6 +45,8 @@ class FrameLoop {
   [[nodiscard]] Status add(Batch& batch, video::Frame frame);
   [[nodiscard]] Status compute(const Batch& batch);
   [[nodiscard]] Status hand_over(Batch& batch);
+  // What came in is computed; what is waited for since then counts for the next turn.
+  void record_turn(const Batch& batch, const FrameTime& before);
   void tell_waits(std::int64_t waited_before, double computed_before);
   [[nodiscard]] bool stopped() const { return run_.stop_.stop_requested(); }
 
@@ -65,6 +68,7 @@ class FrameLoop {
   std::int64_t output_wait_ns_ = 0;
   BoundShare bound_share_;
   std::optional<video::FramePool> outputs_;
+  std::optional<RunRecorder> recorder_;
 };
 
 }  // namespace millrace::run

@@ -8,12 +8,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 namespace millrace::run {
+
+struct RunRecording;
 
 // Seconds unless said otherwise.
 struct RunRecord {
@@ -42,9 +45,10 @@ struct RunRecord {
   std::size_t intermediate_bytes = 0;
   std::vector<image::StageReport> stages;
   bool from_profile = false;
-  nlohmann::ordered_json decisions;   // of the search for the schedule; null where it was fixed
-  std::string explanation;            // the same for people
-  std::vector<std::string> warnings;  // of what did not keep the run from going on, a line each
+  nlohmann::ordered_json decisions;               // of the search for the schedule; null where it was fixed
+  std::string explanation;                        // the same for people
+  std::vector<std::string> warnings;              // of what did not keep the run from going on, a line each
+  std::shared_ptr<const RunRecording> recording;  // null: not asked for
 
   [[nodiscard]] double fps() const {
     return wall_seconds > 0 ? static_cast<double>(frames) / wall_seconds : 0;

@@ -37,6 +37,13 @@ struct RunProgress {
   std::optional<std::int64_t> total;  // where the source says; may be wrong
 };
 
+// What goes into the record beside sums, see RunRecording.
+struct RecordingOptions {
+  bool frames = false;    // how long they took, and who computed what of a few
+  bool pictures = false;  // with them, what some look like
+  bool trace = false;     // with them, what was done when
+};
+
 struct VideoRunOptions {
   image::Pipeline pipeline;
   image::Planes planes = image::Planes::automatic;
@@ -71,6 +78,7 @@ struct VideoRunOptions {
   std::int64_t start_ns = 0;  // what first_frame_seconds count from, by now_ns(); 0: run()
   // Called after every few frames by the thread that runs; it is to return soon.
   std::function<void(const RunProgress&, const image::Schedule&)> on_progress;
+  RecordingOptions recording;
 };
 
 // Used by the thread that made the workplace, or by any one thread where the workplace is for several runs at

@@ -143,7 +143,10 @@ Result<video::OnDamage> on_damage_of(const RunOptions& options) {
 
 Status check_outputs(const RunOptions& options) {
   const bool writes_video = !options.measure && !options.count && options.output != "null";
-  return millrace::check_outputs({{"-o", writes_video ? options.output : ""}, {"--json", options.json}},
+  return millrace::check_outputs({{"-o", writes_video ? options.output : ""},
+                                  {"--json", options.json},
+                                  {"--report", options.report},
+                                  {"--trace", options.trace}},
                                  overwrite_if(options.force), {"INPUT", options.input});
 }
 

@@ -2,6 +2,8 @@
 
 #include "millrace/base/median.h"
 #include "millrace/base/printable.h"
+#include "millrace/base/system_file.h"
+#include "millrace/run/words/recording_json.h"
 
 #include <algorithm>
 #include <numeric>
@@ -48,6 +50,17 @@ std::int64_t peak_rss_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return std::int64_t{usage.ru_maxrss} * 1024;
+}
+
+std::vector<std::string> own_command() {
+  std::vector<std::string> words;
+  const std::string text = read_system_file("/proc/self/cmdline").value_or("");
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t to = std::min(text.find('\0', from), text.size());
+    words.push_back(text.substr(from, to - from));
+    from = to + 1;
+  }
+  return words;
 }
 
 std::string to_text(const RunReport& report) {
@@ -111,10 +124,15 @@ nlohmann::ordered_json to_json(const RunReport& report, const machine::MachineRe
                       {"pixels_computed", stage.pixels_computed},
                       {"pixels_required", stage.pixels_required}});
   }
+  nlohmann::ordered_json graph = nlohmann::ordered_json::array();
+  for (const image::Node& node : report.graph.nodes)
+    graph.push_back({{"name", node.filter->name}, {"inputs", node.inputs}});
   const image::Schedule& s = r.schedule;
   nlohmann::ordered_json json{{"pipeline", report.pipeline},
                               {"input", report.input},
                               {"output", report.output},
+                              {"command", report.command},
+                              {"graph", graph},
                               {"input_format", video::to_string(r.input_format)},
                               {"output_format", video::to_string(r.output_format)},
                               {"frames", r.frames},
@@ -152,6 +170,7 @@ nlohmann::ordered_json to_json(const RunReport& report, const machine::MachineRe
     json["refused_affinities"][std::string(machine::name_of(affinity))] = why;
   if (!r.kernel_error.empty()) json["kernel_error"] = r.kernel_error;
   if (!r.decisions.is_null()) json["decisions"] = r.decisions;
+  if (r.recording) add_recording(json, *r.recording);
   json["machine"] = machine::to_json(machine);
   return json;
 }

@@ -1,6 +1,7 @@
 // What a run did, for people and for programs.
 #pragma once
 
+#include "millrace/image/pipeline/pipeline.h"
 #include "millrace/machine/report/machine_report.h"
 #include "millrace/run/video/computation.h"
 #include "millrace/run/video/run_record.h"
@@ -27,6 +28,8 @@ struct RunReport {
   std::string pipeline;
   std::string input;
   std::string output;
+  std::vector<std::string> command;  // its words, as they were given
+  image::Pipeline graph;
   RunRecord record;
   bool explain = false;  // to people: what was tried and why
   std::optional<MeasuredComputation> measured;
@@ -35,6 +38,9 @@ struct RunReport {
 
 [[nodiscard]] std::string to_text(const RunReport& report);
 [[nodiscard]] nlohmann::ordered_json to_json(const RunReport& report, const machine::MachineReport& machine);
+
+// The words that this process was started with.
+[[nodiscard]] std::vector<std::string> own_command();
 
 // The largest resident set of this process so far.
 [[nodiscard]] std::int64_t peak_rss_bytes();

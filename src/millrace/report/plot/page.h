@@ -1,0 +1,19 @@
+// What the pages of reports have in common: a style sheet, and tables.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace::report {
+
+// The head of a page with the style of text, tables and plots, and the begin of its body; in well-formed XML.
+// `more`: for the style sheet.
+[[nodiscard]] std::string page_head(std::string_view title, std::string_view more = "");
+
+// text: any; more: attributes, taken as they are.
+[[nodiscard]] std::string cell(std::string_view text, std::string_view more = "");
+[[nodiscard]] std::string heading_row(const std::vector<std::string>& names);
+[[nodiscard]] std::string table(const std::string& rows);
+
+}  // namespace millrace::report
