@@ -228,15 +228,24 @@ void read_machine(const json& of, RunDocument& document) {
   document.trust = texts(member(machine, "trust"), "sentences");
 }
 
+// "0x64" as "allx64".
+std::string tile_text(const std::string& tile) {
+  const std::size_t by = tile.find('x');
+  if (by == std::string::npos) return tile;
+  const auto side = [](const std::string& length) { return length == "0" ? std::string("all") : length; };
+  return side(tile.substr(0, by)) + 'x' + side(tile.substr(by + 1));
+}
+
 // "tiled 128x32, fusion none, 2 threads, avx2", and the same as options.
 void read_schedule(const json& of, RunDocument& document) {
   const json& schedule = member(of, "schedule");
   document.structure = text(schedule, "structure");
   if (document.structure.empty()) return;
   const std::string tile = text(schedule, "tile");
-  document.schedule =
-      fmt::format("{} {}, fusion {}, {} thread{}", document.structure, tile, text(schedule, "fusion"),
-                  whole(schedule, "threads"), whole(schedule, "threads") == 1 ? "" : "s");
+  document.schedule = document.structure;
+  if (document.structure != "sequential") document.schedule += ' ' + tile_text(tile);
+  document.schedule += fmt::format(", fusion {}, {} thread{}", text(schedule, "fusion"),
+                                   whole(schedule, "threads"), whole(schedule, "threads") == 1 ? "" : "s");
   if (whole(schedule, "frames_in_flight") > 1)
     document.schedule += fmt::format(", {} frames in flight", whole(schedule, "frames_in_flight"));
   if (text(schedule, "affinity") != "free") document.schedule += ", " + text(schedule, "affinity");

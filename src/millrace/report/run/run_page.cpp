@@ -39,7 +39,7 @@ svg .part { fill: currentColor; fill-opacity: 0.6; stroke: var(--ground); stroke
 svg .again { fill: var(--ink); fill-opacity: 0.55; }
 .key { display: inline-block; width: 0.8em; height: 0.8em; background: currentColor; margin-right: 0.4em; }
 .key.shade { background: var(--ink); opacity: 0.55; }
-ol.periods { list-style: none; padding: 0; } ol.periods span { color: currentColor; }
+ol.periods { list-style: none; padding: 0; }
 )";
 
 // How much of what a page could show it does.
@@ -116,7 +116,7 @@ double computing_ms(const RunDocument& run) {
   return 1e3 * run.compute_seconds / static_cast<double>(std::max<std::int64_t>(1, run.frames));
 }
 
-std::string figures(const RunDocument& run) {
+std::string key_figures(const RunDocument& run) {
   std::string text = "<div class=\"figures\">\n";
   text += figure_of(fmt::format("{:.4g}", run.fps), "frames a second");
   text += figure_of(fmt::format("{}", run.frames), "frames");
@@ -143,7 +143,7 @@ std::string summary_section(const RunDocument& run) {
   std::string text = fmt::format("<p><code>{}</code><br/>{} &#8594; {}</p>\n", escaped_markup(run.pipeline),
                                  escaped_markup(run.input), escaped_markup(run.output));
   text += fmt::format("<p class=\"verdict\">{}</p>\n", escaped_markup(verdict_of(run)));
-  text += figures(run) + drawn(time_shares(run));
+  text += key_figures(run) + drawn(time_shares(run));
   const std::string pictures =
       picture(run.before, "before: " + run.input_format) + picture(run.after, "after: " + run.output_format);
   if (!pictures.empty()) text += "<div class=\"pictures\">\n" + pictures + "</div>\n";
@@ -353,7 +353,7 @@ std::string sections_of(const RunDocument& run, std::string_view id, const Detai
          timeline_section(run, id) + structures_section(run, detail) + machine_section(run);
 }
 
-std::string comparison(const RunDocument& a, const RunDocument& b) {
+std::string comparison_section(const RunDocument& a, const RunDocument& b) {
   std::string text = fmt::format("<p class=\"verdict\">{}</p>\n", escaped_markup(verdict_of(a, b)));
   const std::vector<std::string> names{"", a.name, b.name, "second / first"};
   std::string rows = heading_row(names);
@@ -412,7 +412,7 @@ std::string run_page(const RunDocument& run, const std::optional<RunDocument>& o
     if (!other) {
       page += "<h1>A run of millrace</h1>\n" + sections_of(run, "a", detail);
     } else {
-      page += "<h1>Two runs of millrace</h1>\n" + comparison(run, *other);
+      page += "<h1>Two runs of millrace</h1>\n" + comparison_section(run, *other);
       page += fmt::format("<h1>First: {}</h1>\n{}", escaped_markup(run.name), sections_of(run, "a", detail));
       page += fmt::format("<h1>Second: {}</h1>\n{}", escaped_markup(other->name),
                           sections_of(*other, "b", detail));

@@ -76,7 +76,7 @@ TEST_P(Boxes, MergingKeepsWhatTheyCover) {
 INSTANTIATE_TEST_SUITE_P(Seeds, Boxes, testing::Range(0U, 20U));
 
 json record() {
-  return json::parse(R"({"pipeline": "blur | threshold(0.1)", "input": "a.mp4", "output": "b.mkv",
+  return json::parse(R"json({"pipeline": "blur | threshold(0.1)", "input": "a.mp4", "output": "b.mkv",
     "command": ["millrace", "run", "blur | threshold(0.1)", "it's a.mp4"],
     "graph": [{"name": "blur", "inputs": [-1]}, {"name": "threshold", "inputs": [0]}],
     "input_format": "64x48 4:2:0 8 bit", "output_format": "64x48 4:2:0 8 bit", "frames": 100, "wall_seconds": 2.0,
@@ -130,8 +130,8 @@ TEST(RunPage, HasEverySectionThatTheRecordTellsOf) {
   const std::string page = run_page(document());
   for (const char* each :
        {"The pipeline", "What was tried", "Over time", "How frames were divided", "1.042 times the pixels",
-        "A &lt;processor&gt;", "'it'\\''s a.mp4'", "new uPlot",
-        "--structure tiled --tile 32x16", "from 0.75 s: tiled 32x16, fusion none, 2 threads, avx2"})
+        "A &lt;processor&gt;", "'it'\\''s a.mp4'", "new uPlot", "--structure tiled --tile 32x16",
+        "from 0.75 s: tiled 32x16, fusion none, 2 threads, avx2"})
     EXPECT_THAT(page, HasSubstr(each));
   EXPECT_THAT(page, Not(HasSubstr("src=\"http")));
   EXPECT_THAT(page, Not(HasSubstr("<link")));

@@ -15,9 +15,9 @@
 namespace millrace::report {
 namespace {
 
-constexpr double width = 720;
-constexpr double left = 56;
-constexpr double right = 708;
+constexpr double drawing_width = 720;
+constexpr double drawing_left = 56;
+constexpr double drawing_right = 708;
 
 std::string coloured(std::size_t which) { return fmt::format("<g class=\"s{}\">", which % most_colours); }
 
@@ -82,7 +82,7 @@ std::string candidate_text(std::string_view name) {
   if (text.empty()) return std::string(name);
   const std::string tile_width = take("tile_width");
   const std::string tile_height = take("tile_height");
-  if (!tile_width.empty() || !tile_height.empty())
+  if (text != "sequential" && (!tile_width.empty() || !tile_height.empty()))
     text += fmt::format(" {}x{}", tile_width.empty() ? "all" : tile_width,
                         tile_height.empty() ? "all" : tile_height);
   if (const std::string fusion = take("fusion"); !fusion.empty()) text += ", fusion " + fusion;
@@ -102,8 +102,8 @@ std::string time_shares(const RunDocument& run) {
   const double known = run.compute_seconds + run.input_wait_seconds + run.output_wait_seconds;
   const double all = std::max(run.wall_seconds, known);
   if (!(all > 0)) return "";
-  Svg svg(width, 78, "what the run spent its time on");
-  const Axis x(0, all, 0, width);
+  Svg svg(drawing_width, 78, "what the run spent its time on");
+  const Axis x(0, all, 0, drawing_width);
   double from = 0;
   double legend = 0;
   std::size_t colour = 0;
@@ -143,10 +143,11 @@ std::string pipeline_graph(const RunDocument& run) {
     deepest = std::max(deepest, depth);
     most = std::max(most, used[depth]);
   }
-  const double whole_width = 76 + step_x * static_cast<double>(deepest) + box_width + 72;
+  const double whole_width = 76 + step_x * static_cast<double>(deepest) + box_width + 96;
   const double height = step_y * static_cast<double>(most) + 4;
   const double middle = 10 + box_height / 2;
-  Svg svg(std::max(whole_width, width), height, "the pipeline and what its stages take", "class=\"graph\"");
+  Svg svg(std::max(whole_width, drawing_width), height, "the pipeline and what its stages take",
+          "class=\"graph\"");
   svg.text(0, middle + 5, Anchor::start, "input");
   const auto arrow = [&](double x0, double y0, double x1, double y1) {
     svg.element(fmt::format("<path class=\"arrow\" d=\"M{:.0f} {:.0f}C{:.0f} {:.0f} {:.0f} {:.0f} {:.0f} "
@@ -180,8 +181,8 @@ std::string pipeline_graph(const RunDocument& run) {
     svg.text(x + box_width / 2, y + 42, Anchor::middle, below, "class=\"label\"");
   }
   const auto [last_x, last_y] = places.back();
-  arrow(last_x + box_width, last_y + box_height / 2, whole_width - 48, last_y + box_height / 2);
-  svg.text(whole_width - 44, last_y + box_height / 2 + 5, Anchor::start, "output");
+  arrow(last_x + box_width, last_y + box_height / 2, whole_width - 68, last_y + box_height / 2);
+  svg.text(whole_width - 62, last_y + box_height / 2 + 5, Anchor::start, "output");
   return svg.str();
 }
 
@@ -198,15 +199,15 @@ std::string trials_plot(const RunDocument& run) {
     low = std::min(low, trial->ratio * 0.95);
     high = std::max(high, trial->ratio * 1.05);
   }
-  low = std::clamp(low, 0.05, 1.0);
-  high = std::clamp(high, 1.0, 20.0);
+  low = std::clamp(low, 0.2, 1.0);
+  high = std::clamp(high, 1.0, 5.0);
   constexpr double row = 24;
-  constexpr double plot_from = 330;
+  constexpr double plot_from = 400;
   const double bottom = 30 + row * static_cast<double>(trials.size());
-  Svg svg(width, bottom + 32, "the trials, by what their candidate took against what ran");
-  const Axis x(low, high, plot_from, right, Axis::Scale::logarithmic);
+  Svg svg(drawing_width, bottom + 32, "the trials, by what their candidate took against what ran");
+  const Axis x(low, high, plot_from, drawing_right, Axis::Scale::logarithmic);
   svg.text(plot_from, 14, Anchor::start, "less time than what ran", "class=\"label\"");
-  svg.text(right, 14, Anchor::end, "more", "class=\"label\"");
+  svg.text(drawing_right, 14, Anchor::end, "more", "class=\"label\"");
   std::vector<double> ticks;
   for (const double tick :
        {0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0})
@@ -231,7 +232,7 @@ std::string trials_plot(const RunDocument& run) {
     svg.rectangle(from, y - 1.5, std::max(to - from, 1.0), 3, "class=\"fill\"");
     svg.circle(x(std::clamp(trial->ratio, low, high)), y, 5, "class=\"fill\"");
     svg.element("</g>\n");
-    svg.rectangle(0, y - row / 2, width, row, "class=\"hover\"", tip);
+    svg.rectangle(0, y - row / 2, drawing_width, row, "class=\"hover\"", tip);
     y += row;
   }
   return svg.str();
@@ -261,10 +262,10 @@ std::string timeline_plot(const RunDocument& run) {
   const double most = std::max(sorted[sorted.size() * 98 / 100] * 1.25, 1e-6);
   const std::vector<double> ticks = round_ticks(0, most);
   const double end = std::max(run.turns.back().at, run.wall_seconds);
-  const Axis x(0, end > 0 ? end : 1, left, right);
+  const Axis x(0, end > 0 ? end : 1, drawing_left, drawing_right);
   const Axis y(0, ticks.back(), bottom, top);
-  Svg svg(width, bottom + 40, "what ran when, and how long frames took");
-  svg.text(left, 18, Anchor::start, "milliseconds a frame, computing", "class=\"label\"");
+  Svg svg(drawing_width, bottom + 40, "what ran when, and how long frames took");
+  svg.text(drawing_left, 18, Anchor::start, "milliseconds a frame, computing", "class=\"label\"");
   const auto periods = periods_of(run);
   for (std::size_t i = 0; i < periods.size(); ++i) {
     svg.element(coloured(i));
@@ -275,8 +276,8 @@ std::string timeline_plot(const RunDocument& run) {
     svg.element("</g>\n");
   }
   for (const double tick : ticks) {
-    svg.line(left, y(tick), right, y(tick), tick == 0 ? "class=\"axis\"" : "class=\"grid\"");
-    svg.text(left - 8, y(tick) + 5, Anchor::end, fmt::format("{:.4g}", tick));
+    svg.line(drawing_left, y(tick), drawing_right, y(tick), tick == 0 ? "class=\"axis\"" : "class=\"grid\"");
+    svg.text(drawing_left - 8, y(tick) + 5, Anchor::end, fmt::format("{:.4g}", tick));
   }
   for (const double tick : round_ticks(0, end > 0 ? end : 1)) {
     if (tick > end) continue;

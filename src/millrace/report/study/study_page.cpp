@@ -18,8 +18,6 @@
 namespace millrace::report {
 namespace {
 
-}
-
 std::string_view about(Figure figure) {
   switch (figure) {
   case Figure::fig2:
