@@ -54,7 +54,7 @@ Status make_report(const ReportOptions& options, const Interrupt& interrupt) {
   Status written = write_whole(options.output, report::run_page(*first, second),
                                {.overwrite = overwrite, .durable = false});
   if (!written || options.quiet) return written;
-  print_note("{}\n", second ? report::verdict_of(*first, *second) : report::verdict_of(*first));
+  print_note("{}\n", printable(second ? report::verdict_of(*first, *second) : report::verdict_of(*first)));
   if (options.output != "-") print_note("wrote {}\n", printable(options.output));
   return {};
 }

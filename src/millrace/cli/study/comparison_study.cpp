@@ -19,7 +19,7 @@ using report::PipelineStudy;
 
 constexpr std::string_view all_pipelines = "pipelines";
 constexpr int usual_runs = 5;
-constexpr int quick_runs = 2;
+constexpr int quick_pair_runs = 2;
 
 std::vector<PipelineStudy> pipeline_studies_of(const std::vector<std::string>& names) {
   std::vector<PipelineStudy> studies;
@@ -53,7 +53,7 @@ Status add_pipelines(const ComparisonRequest& request, const machine::MachineRep
                          .photos = request.photos,
                          .stream = request.stream,
                          .programs = request.programs,
-                         .runs = request.runs.value_or(request.quick ? quick_runs : usual_runs),
+                         .runs = request.runs.value_or(request.quick ? quick_pair_runs : usual_runs),
                          .quick = request.quick,
                          .progress = request.progress},
                         machine, interrupt);
@@ -69,11 +69,12 @@ Status add_pipelines(const ComparisonRequest& request, const machine::MachineRep
 Status add_x264(const ComparisonRequest& request, const machine::MachineReport& machine,
                 const Interrupt& interrupt, report::ComparisonPage& page) {
   if (std::ranges::find(request.names, report::x264_study) == request.names.end()) return {};
-  const auto observed = measure_x264({.clips = request.clips,
-                                      .runs = request.runs.value_or(request.quick ? quick_runs : usual_runs),
-                                      .quick = request.quick,
-                                      .progress = request.progress},
-                                     machine, interrupt);
+  const auto observed =
+      measure_x264({.clips = request.clips,
+                    .runs = request.runs.value_or(request.quick ? quick_pair_runs : usual_runs),
+                    .quick = request.quick,
+                    .progress = request.progress},
+                   machine, interrupt);
   if (!observed) return std::unexpected(observed.error());
   auto comparison = report::compare(*observed);
   if (!comparison) return std::unexpected(comparison.error());

@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -39,9 +41,21 @@ int small(const json& object, const char* key) {
   return static_cast<int>(std::clamp(number(object, key), -1e9, 1e9));
 }
 
-std::string text(const json& object, const char* key) {
+// Of what could fill a page by itself the begin, as far as a page has room for it.
+std::string shortened(const std::string& whole, std::size_t most) {
+  if (whole.size() <= most) return whole;
+  std::size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(whole[end]) & 0xc0U) == 0x80U)
+    --end;
+  return whole.substr(0, end) + " ...";
+}
+
+constexpr std::size_t most_name = 300;  // bytes of a name, or of a reason
+constexpr std::size_t most_words = 4000;
+
+std::string text(const json& object, const char* key, std::size_t most = most_name) {
   const json& value = member(object, key);
-  return value.is_string() ? value.get<std::string>() : "";
+  return value.is_string() ? shortened(value.get_ref<const std::string&>(), most) : "";
 }
 
 bool flag(const json& object, const char* key, bool otherwise) {
@@ -49,11 +63,12 @@ bool flag(const json& object, const char* key, bool otherwise) {
   return value.is_boolean() ? value.get<bool>() : otherwise;
 }
 
-// Of an array; of anything else none.
-const json& items(const json& object, const char* key) {
-  static const json none = json::array();
+// The first of an array; of anything else none.
+std::span<const json> items(const json& object, const char* key, std::size_t most) {
   const json& value = member(object, key);
-  return value.is_array() ? value : none;
+  if (!value.is_array()) return {};
+  const auto& all = value.get_ref<const json::array_t&>();
+  return std::span(all).first(std::min(all.size(), most));
 }
 
 // "0 1 12.5": so many numbers, and nothing else.
@@ -75,16 +90,29 @@ template <std::size_t count> std::optional<std::array<double, count>> numbers_of
 
 std::vector<std::string> texts(const json& object, const char* key) {
   std::vector<std::string> result;
-  for (const json& each : items(object, key))
-    if (each.is_string()) result.push_back(each.get<std::string>());
+  for (const json& each : items(object, key, 30))
+    if (each.is_string()) result.push_back(shortened(each.get_ref<const std::string&>(), most_name));
   return result;
+}
+
+// Whole or not at all: a part of a command is none.
+std::vector<std::string> read_command(const json& of) {
+  constexpr std::size_t longest = 500;
+  std::vector<std::string> words;
+  std::size_t bytes = 0;
+  for (const json& each : items(of, "command", longest + 1)) {
+    if (!each.is_string()) return {};
+    words.push_back(shortened(each.get_ref<const std::string&>(), most_words));
+    bytes += words.back().size();
+  }
+  return words.size() <= longest && bytes <= most_words ? words : std::vector<std::string>();
 }
 
 std::vector<NodeOfRun> read_nodes(const json& of) {
   std::vector<NodeOfRun> nodes;
-  for (const json& each : items(of, "graph")) {
+  for (const json& each : items(of, "graph", 100)) {
     NodeOfRun node{.name = text(each, "name"), .inputs = {}};
-    for (const json& input : items(each, "inputs")) {
+    for (const json& input : items(each, "inputs", 8)) {
       const double from = number_of(input, -2);
       if (from >= -1 && from < static_cast<double>(nodes.size()))
         node.inputs.push_back(static_cast<int>(from));
@@ -96,7 +124,7 @@ std::vector<NodeOfRun> read_nodes(const json& of) {
 
 std::vector<StageOfRun> read_stages(const json& of) {
   std::vector<StageOfRun> stages;
-  for (const json& each : items(of, "stages")) {
+  for (const json& each : items(of, "stages", 200)) {
     StageOfRun stage{.stages = text(each, "stages"),
                      .plane = small(each, "plane"),
                      .cpu_ms_per_frame = std::nullopt,
@@ -112,7 +140,10 @@ std::vector<StageOfRun> read_stages(const json& of) {
 std::vector<EventOfRun> read_events(const json& decisions) {
   const double begin = number(decisions, "starts_at_seconds");
   std::vector<EventOfRun> events;
-  for (const json& each : items(decisions, "events")) {
+  constexpr std::size_t most_events = 500;
+  auto all = items(decisions, "events", std::numeric_limits<std::size_t>::max());
+  if (all.size() > most_events) all = all.last(most_events);
+  for (const json& each : all) {
     events.push_back({.time = begin + number(each, "time"),
                       .kind = text(each, "event"),
                       .candidate = text(each, "candidate"),
@@ -128,13 +159,13 @@ std::vector<EventOfRun> read_events(const json& decisions) {
   return events;
 }
 
-// A column for each quantity.
+// A column for each quantity. As many points as runs write.
 std::vector<TurnsOfRun> read_turns(const json& of) {
+  constexpr std::size_t most_points = 1000;
   const json& columns = member(of, "frame_times");
-  const json& at = items(columns, "at_seconds");
-  std::vector<TurnsOfRun> turns(at.size());
+  std::vector<TurnsOfRun> turns(items(columns, "at_seconds", most_points).size());
   const auto fill = [&](const char* key, double TurnsOfRun::* field) {
-    const json& values = items(columns, key);
+    const auto values = items(columns, key, most_points);
     for (std::size_t i = 0; i < std::min(turns.size(), values.size()); ++i)
       turns[i].*field = std::max(0.0, number_of(values[i]));
   };
@@ -148,6 +179,7 @@ std::vector<TurnsOfRun> read_turns(const json& of) {
 }
 
 RecordedFrameOfRun read_recorded(const json& of) {
+  constexpr std::size_t most_calls = 20'000;
   RecordedFrameOfRun frame{.frame = whole(of, "frame"),
                            .schedule = text(of, "schedule"),
                            .structure = text(of, "structure"),
@@ -156,12 +188,12 @@ RecordedFrameOfRun read_recorded(const json& of) {
                            .calls = {},
                            .other_planes = {},
                            .calls_left_out = whole(of, "calls_left_out")};
-  for (const json& each : items(of, "groups"))
+  for (const json& each : items(of, "groups", 300))
     frame.groups.push_back({.stages = text(each, "stages"),
                             .plane = small(each, "plane"),
                             .width = small(each, "width"),
                             .height = small(each, "height")});
-  for (const json& each : items(of, "calls")) {
+  for (const json& each : items(of, "calls", most_calls)) {
     const auto numbers = numbers_of<8>(each);
     if (!numbers) continue;
     const auto& n = *numbers;
@@ -179,7 +211,7 @@ RecordedFrameOfRun read_recorded(const json& of) {
         call.worker >= 0 && call.x0 < call.x1 && call.y0 < call.y1 && call.start_us <= call.end_us;
     if (known && possible) frame.calls.push_back(call);
   }
-  for (const json& each : items(of, "other_planes")) {
+  for (const json& each : items(of, "other_planes", most_calls)) {
     const auto numbers = numbers_of<4>(each);
     if (!numbers || (*numbers)[0] < 0 || (*numbers)[0] > 1e6 || (*numbers)[2] > (*numbers)[3]) continue;
     frame.other_planes.push_back({.worker = static_cast<int>((*numbers)[0]),
@@ -192,8 +224,10 @@ RecordedFrameOfRun read_recorded(const json& of) {
 
 std::optional<PictureOfRun> read_picture(const json& of, const char* key) {
   const json& picture = member(member(of, "pictures"), key);
-  PictureOfRun result{
-      .width = small(picture, "width"), .height = small(picture, "height"), .data = text(picture, "data")};
+  constexpr std::size_t most_bytes = 60'000;  // four have a place on a page
+  PictureOfRun result{.width = small(picture, "width"),
+                      .height = small(picture, "height"),
+                      .data = text(picture, "data", most_bytes)};
   constexpr std::string_view kind = "data:image/jpeg;base64,";
   const bool plain =
       result.data.starts_with(kind) &&
@@ -206,7 +240,7 @@ std::optional<PictureOfRun> read_picture(const json& of, const char* key) {
 std::string caches_text(const json& topology) {
   std::string words;
   int level = 0;
-  for (const json& each : items(topology, "caches")) {
+  for (const json& each : items(topology, "caches", 30)) {
     if (text(each, "type") == "instruction" || small(each, "level") <= level) continue;
     level = small(each, "level");
     const double kib = number(each, "size_bytes") / 1024;
@@ -221,9 +255,9 @@ void read_machine(const json& of, RunDocument& document) {
   const json& machine = member(of, "machine");
   const json& topology = member(machine, "topology");
   document.kernel = text(machine, "kernel");
-  if (const json& packages = items(topology, "packages"); !packages.empty())
+  if (const auto packages = items(topology, "packages", 1); !packages.empty())
     document.processor = text(packages.front(), "model");
-  document.cores = static_cast<int>(items(topology, "cores").size());
+  document.cores = static_cast<int>(items(topology, "cores", 1'000'000).size());
   document.caches = caches_text(topology);
   document.trust = texts(member(machine, "trust"), "sentences");
 }
@@ -267,14 +301,14 @@ void read_schedule(const json& of, RunDocument& document) {
 
 Result<RunDocument> read_run_document(const nlohmann::json& json, std::string name) {
   RunDocument document{.name = std::move(name),
-                       .pipeline = text(json, "pipeline"),
-                       .input = text(json, "input"),
-                       .output = text(json, "output")};
+                       .pipeline = text(json, "pipeline", most_words),
+                       .input = text(json, "input", most_words),
+                       .output = text(json, "output", most_words)};
   document.frames = whole(json, "frames");
   document.wall_seconds = number(json, "wall_seconds");
   if (document.pipeline.empty() || document.frames < 1 || !(document.wall_seconds > 0))
     return failure("{}: is no record of a run; write one with 'millrace run ... --json FILE'", document.name);
-  document.command = texts(json, "command");
+  document.command = read_command(json);
   document.input_format = text(json, "input_format");
   document.output_format = text(json, "output_format");
   document.fps = number(json, "fps");
@@ -294,12 +328,12 @@ Result<RunDocument> read_run_document(const nlohmann::json& json, std::string na
   const auto& decisions = member(json, "decisions");
   document.searched = decisions.is_object();
   document.from_profile = flag(decisions, "from_profile", false);
-  document.why = text(decisions, "why");
+  document.why = text(decisions, "why", most_words);
   document.trials = whole(decisions, "trials");
   document.seconds_lost = number(decisions, "seconds_lost_to_trials");
   document.events = read_events(decisions);
   document.turns = read_turns(json);
-  for (const auto& each : items(json, "recorded_frames"))
+  for (const auto& each : items(json, "recorded_frames", 8))
     document.recorded.push_back(read_recorded(each));
   document.before = read_picture(json, "before");
   document.after = read_picture(json, "after");

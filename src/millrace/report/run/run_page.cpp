@@ -49,11 +49,14 @@ struct Detail {
   std::size_t boxes = 400;
   std::size_t bars = 1500;
   std::size_t events = 200;
+  bool plots = true;  // and pictures
 };
-constexpr Detail details[] = {{},
-                              {.schedules = 4, .stages = 6, .boxes = 150, .bars = 600, .events = 100},
-                              {.schedules = 2, .stages = 4, .boxes = 60, .bars = 200, .events = 40},
-                              {.schedules = 0, .stages = 0, .boxes = 0, .bars = 0, .events = 10}};
+constexpr Detail details[] = {
+    {},
+    {.schedules = 4, .stages = 6, .boxes = 150, .bars = 600, .events = 100},
+    {.schedules = 2, .stages = 4, .boxes = 60, .bars = 200, .events = 40},
+    {.schedules = 0, .stages = 0, .boxes = 0, .bars = 0, .events = 10},
+    {.schedules = 0, .stages = 0, .boxes = 0, .bars = 0, .events = 0, .plots = false}};
 constexpr std::size_t most_bytes = 480'000;
 
 std::string plural(std::int64_t count, std::string_view of) {
@@ -139,14 +142,14 @@ std::string drawn(const std::string& svg) {
   return svg.empty() ? "" : "<div class=\"wide\"><div class=\"drawn\">\n" + svg + "</div></div>\n";
 }
 
-std::string summary_section(const RunDocument& run) {
+std::string summary_section(const RunDocument& run, const Detail& detail) {
   std::string text = fmt::format("<p><code>{}</code><br/>{} &#8594; {}</p>\n", escaped_markup(run.pipeline),
                                  escaped_markup(run.input), escaped_markup(run.output));
   text += fmt::format("<p class=\"verdict\">{}</p>\n", escaped_markup(verdict_of(run)));
   text += key_figures(run) + drawn(time_shares(run));
   const std::string pictures =
       picture(run.before, "before: " + run.input_format) + picture(run.after, "after: " + run.output_format);
-  if (!pictures.empty()) text += "<div class=\"pictures\">\n" + pictures + "</div>\n";
+  if (detail.plots && !pictures.empty()) text += "<div class=\"pictures\">\n" + pictures + "</div>\n";
   if (!run.output_complete) text += "<p><b>The output could not be completed.</b></p>\n";
   if (run.left_out > 0)
     text +=
@@ -349,7 +352,10 @@ std::string machine_section(const RunDocument& run) {
 }
 
 std::string sections_of(const RunDocument& run, std::string_view id, const Detail& detail) {
-  return summary_section(run) + pipeline_section(run) + trials_section(run, detail) +
+  if (!detail.plots)
+    return summary_section(run, detail) + machine_section(run) +
+           "<p>There is too much of all else for a page.</p>\n";
+  return summary_section(run, detail) + pipeline_section(run) + trials_section(run, detail) +
          timeline_section(run, id) + structures_section(run, detail) + machine_section(run);
 }
 
@@ -417,7 +423,7 @@ std::string run_page(const RunDocument& run, const std::optional<RunDocument>& o
       page += fmt::format("<h1>Second: {}</h1>\n{}", escaped_markup(other->name),
                           sections_of(*other, "b", detail));
     }
-    if (!run.turns.empty() || (other && !other->turns.empty())) page += zoom_script();
+    if (detail.plots && (!run.turns.empty() || (other && !other->turns.empty()))) page += zoom_script();
     page += "</body>\n</html>\n";
     if (page.size() <= most_bytes) break;
   }
