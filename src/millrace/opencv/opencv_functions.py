@@ -1,10 +1,13 @@
 """OpenCV's functions with this backend and without.
 
 usage: opencv_functions.py test BACKENDS       the same bits from both; one line a failure, the last line sums up
-       opencv_functions.py bench BACKENDS [ROUNDS]   times of both, in turns, a process each; ratios of medians
-       opencv_functions.py worker                    one of the two processes of the above
+       opencv_functions.py bench BACKENDS...   times of OpenCV's own threads and of each folder of backends, in turns, a
+                                               process each; ratios of medians. Options: --help
+       opencv_functions.py worker              one of the processes of the above
 """
 
+import argparse
+import contextlib
 import hashlib
 import math
 import os
@@ -114,29 +117,62 @@ def test(backends):
     return failed
 
 
-def bench(backends, rounds):
-    own, with_backend = Worker(), Worker(backends)
-    ratios = {}
-    for size in SIZES:
-        for name in names():
-            pair = ([], [])
-            # A batch each in turns, as what else the machine does comes and goes; the first of each warms up.
-            warm = own.call(name, size, 5)[1]
-            batch = max(2, min(60, math.ceil(0.03 / min(warm))))
-            with_backend.call(name, size, max(2 * batch, 20))
-            for turn in range(rounds):
-                for side in (0, 1) if turn % 2 == 0 else (1, 0):
-                    pair[side].append(statistics.median((own, with_backend)[side].call(name, size, batch)[1]))
-            medians = [statistics.median(side) for side in pair]
-            ratios[name, size] = medians[0] / medians[1]
-            print(f"{name:16} {size:6} {1e3 * medians[0]:8.3f} ms {1e3 * medians[1]:8.3f} ms  {ratios[name, size]:.2f}x",
-                  flush=True)
-    own.end()
-    with_backend.end()
-    mean = math.exp(statistics.mean(math.log(ratio) for ratio in ratios.values()))
-    worst = min(ratios, key=ratios.get)
-    print(f"{len(ratios)} calls: geometric mean {mean:.3f}x of OpenCV's own, worst {ratios[worst]:.2f}x "
-          f"({worst[0]} at {worst[1]})")
+@contextlib.contextmanager
+def neighbours(count):
+    """Programs beside the measured one that keep a CPU busy each, the last ones first."""
+    cpus = sorted(os.sched_getaffinity(0), reverse=True)
+    spinners = [subprocess.Popen([sys.executable, "-c", f"import os\nos.sched_setaffinity(0, {{{cpus[i % len(cpus)]}}})\n"
+                                  "while True: pass"]) for i in range(count)]
+    try:
+        yield
+    finally:
+        for spinner in spinners:
+            spinner.kill()
+            spinner.wait()
+
+
+def bench(options):
+    sides = [Worker(), *(Worker(backends) for backends in options.backends)]
+    ratios = [{} for _ in options.backends]
+    with neighbours(options.neighbours):
+        for size in options.sizes:
+            for name in options.functions or names():
+                # A batch each in turns, as what else the machine does comes and goes; the first of each warms up.
+                warm = sides[0].call(name, size, 5)[1]
+                batch = max(2, min(60, math.ceil(0.03 / min(warm))))
+                for side in sides[1:]:
+                    side.call(name, size, max(2 * batch, 20))
+                times = [[] for _ in sides]
+                for turn in range(options.rounds):
+                    for i in range(len(sides)):
+                        side = (i + turn) % len(sides)
+                        # The mean of a batch: a call that others hold up is waited for as well.
+                        times[side].append(statistics.mean(sides[side].call(name, size, batch)[1]))
+                medians = [statistics.median(one) for one in times]
+                for side in range(1, len(sides)):
+                    ratios[side - 1][name, size] = medians[0] / medians[side]
+                print(f"{name:16} {size:6} {1e3 * medians[0]:8.3f} ms" + "".join(
+                    f" {1e3 * median:8.3f} ms  {medians[0] / median:.2f}x" for median in medians[1:]), flush=True)
+        said = [side.end() for side in sides]
+    if options.report:
+        print(said[-1])
+    for of_backend in ratios:
+        mean = math.exp(statistics.mean(math.log(ratio) for ratio in of_backend.values()))
+        worst = min(of_backend, key=of_backend.get)
+        below = sum(ratio < 0.97 for ratio in of_backend.values())
+        print(f"{len(of_backend)} calls: geometric mean {mean:.3f}x of OpenCV's own, worst {of_backend[worst]:.2f}x "
+              f"({worst[0]} at {worst[1]}), {below} below 0.97x")
+
+
+def bench_options(words):
+    parser = argparse.ArgumentParser(prog="opencv_functions.py bench")
+    parser.add_argument("backends", nargs="+", help="folders with backends")
+    parser.add_argument("--rounds", type=int, default=7, help="batches of each")
+    parser.add_argument("--neighbours", type=int, default=0, help="so many other programs keep a CPU busy each")
+    parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=list(SIZES))
+    parser.add_argument("--functions", nargs="+", help="all, if not given")
+    parser.add_argument("--report", action="store_true", help="with what the last backend says of its choices")
+    return parser.parse_args(words)
 
 
 if __name__ == "__main__":
@@ -145,4 +181,4 @@ if __name__ == "__main__":
     elif sys.argv[1:2] == ["test"]:
         sys.exit(1 if test(sys.argv[2]) else 0)
     else:
-        bench(sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 7)
+        bench(bench_options(sys.argv[2:]))

@@ -10,7 +10,11 @@
 
 namespace millrace::pool {
 
-void Mailbox::post(const Job& job) {
+void Mailbox::post(const Job& job) { hand_over(job, posted); }
+
+void Mailbox::offer(const Job& job) { hand_over(job, offered); }
+
+void Mailbox::hand_over(const Job& job, State as) {
   job_ = job;
   leader_cpu_ = sched_getcpu();
   worker_beside_ = leader_cpu_ == worker_cpu_.load(std::memory_order_relaxed);
@@ -18,10 +22,21 @@ void Mailbox::post(const Job& job) {
   // release: the job, and all that the leader wrote before, is published to the acquire in receive().
   // An exchange and not a store: what it returns decides whether somebody has to be woken, and between a load
   // and a store the worker could fall asleep unseen.
-  if (state_.exchange(posted, std::memory_order_release) == asleep) {
+  if (state_.exchange(as, std::memory_order_release) == asleep) {
     futex_wake_one(state_);
     awake_by_ = now_ns() + wake_up_ns;
   }
+}
+
+bool Mailbox::take_back_or_await(std::int64_t linger_ns) {
+  // relaxed: it publishes nothing, and what it fails on is looked at by await_done(). A worker that was woken
+  // for the job is on its way, and looks at the state before it sleeps again.
+  std::uint32_t expected = offered;
+  if (state_.compare_exchange_strong(expected, idle, std::memory_order_relaxed, std::memory_order_relaxed))
+    return true;
+  awake_by_ = 0;  // it is awake
+  await_done(linger_ns);
+  return false;
 }
 
 void Mailbox::await_done(std::int64_t linger_ns) {
@@ -46,20 +61,26 @@ std::exception_ptr Mailbox::take_error() {
 }
 
 Job Mailbox::receive(std::int64_t linger_ns) {
-  // acquire: pairs with the release in post().
+  // acquire: pairs with the release in hand_over(). What is offered belongs to whoever changes the state
+  // first, the worker here or the leader in take_back_or_await().
   const auto arrived = [this] {
-    const std::uint32_t state = state_.load(std::memory_order_acquire);
+    std::uint32_t state = state_.load(std::memory_order_acquire);
+    if (state == offered)
+      return state_.compare_exchange_strong(state, posted, std::memory_order_acquire,
+                                            std::memory_order_relaxed);
     return state == posted || state == awaited;
   };
   if (spin_until(arrived, leader_beside_ ? 0 : linger_ns)) return job_;
   worker_cpu_.store(sched_getcpu(), std::memory_order_relaxed);
-  // Announces the sleep. relaxed: it publishes nothing, and a failure means that a job came, which
-  // arrived() sees.
-  std::uint32_t expected = idle;
-  state_.compare_exchange_strong(expected, asleep, std::memory_order_relaxed, std::memory_order_relaxed);
-  while (!arrived())
+  for (;;) {
+    // Announces the sleep, again where the job that had woken it was taken back. relaxed: it publishes
+    // nothing, and a failure means that a job came, which arrived() sees, or that the sleep is announced
+    // already.
+    std::uint32_t expected = idle;
+    state_.compare_exchange_strong(expected, asleep, std::memory_order_relaxed, std::memory_order_relaxed);
+    if (arrived()) return job_;
     futex_wait(state_, asleep);
-  return job_;
+  }
 }
 
 void Mailbox::finish(std::exception_ptr error) {

@@ -25,14 +25,23 @@ struct Job {
 // Everything that passes between the two threads lies in one cache line, so a fork and a join of a worker
 // that is awake cost one transfer of that line each.
 //
-// Thread-safety: one thread at a time is the leader (post, await_done, take_error), one fixed thread is the
-// worker (receive, finish). Who leads may change between two jobs, if the old leader's await_done happens
-// before the new one's post.
+// Thread-safety: one thread at a time is the leader (post, offer, await_done, take_back_or_await,
+// take_error), one fixed thread is the worker (receive, finish). Who leads may change between two jobs, if
+// the old leader's await_done or take_back_or_await happens before the new one's post or offer.
 class alignas(cache_line_pair) Mailbox {
  public:
   // Hands over a job and wakes the worker if it sleeps. The worker must not have one already: on a new
-  // mailbox, or after await_done.
+  // mailbox, or after await_done or take_back_or_await.
   void post(const Job& job);
+
+  // The same for a job that is worth its while only where the worker gets to it in time: to be followed by
+  // take_back_or_await, not await_done. Costs the worker one more atomic step than post.
+  void offer(const Job& job);
+
+  // The job offered last: takes it back if the worker has not begun it, and returns true; else returns false
+  // when the worker has finished it, as await_done does. So a worker whose CPU is taken by others is not
+  // waited for unless it has begun. Only after offer.
+  [[nodiscard]] bool take_back_or_await(std::int64_t linger_ns);
 
   // How long after the post of a job that had to wake its worker the leader may still poll. Waking takes 5 us
   // on bare metal and 20 to 50 us where the hypervisor has to be asked. A leader that fell asleep meanwhile
@@ -64,9 +73,12 @@ class alignas(cache_line_pair) Mailbox {
   enum State : std::uint32_t {
     idle,     // no job; the worker polls
     asleep,   // no job; the worker sleeps, or is about to
+    offered,  // a job is here that the leader may take back; the worker has not begun it
     posted,   // a job is here or being done; the leader does not wait for it, or polls
     awaited,  // the same; the leader sleeps, or is about to
   };
+
+  void hand_over(const Job& job, State as);
 
   std::atomic<std::uint32_t> state_ = idle;
 

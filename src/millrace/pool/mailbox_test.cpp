@@ -101,6 +101,60 @@ TEST_P(MailboxTest, an_error_is_given_to_the_leader_once) {
   EXPECT_EQ(mailbox_.take_error(), nullptr);
 }
 
+TEST_P(MailboxTest, what_is_offered_is_done_once_or_taken_back) {
+  std::mt19937 random(11);
+  std::uniform_int_distribution<std::int64_t> microseconds(0, 40);
+  int value = 0;  // not atomic, as above
+  int expected = 0;
+  int taken_back = 0;
+  const auto add = [&](int rank) { value += rank; };
+  for (int i = 1; i <= 300; ++i) {
+    mailbox_.offer({add, 3, 0});
+    if (i % 4 == 0) pause_about(microseconds(random));
+    if (mailbox_.take_back_or_await(leader_linger_ns_))
+      ++taken_back;
+    else
+      expected += 3;
+    ASSERT_EQ(value, expected);
+    // What must be done is done also after what was taken back.
+    if (i % 3 == 0) {
+      mailbox_.post({add, 2, 0});
+      mailbox_.await_done(leader_linger_ns_);
+      ASSERT_EQ(value, expected += 2);
+    }
+    if (i % 5 == 0) pause_about(microseconds(random));
+  }
+  EXPECT_LE(taken_back, 300);
+}
+
+TEST_P(MailboxTest, a_worker_sleeps_again_when_what_woke_it_was_taken_back) {
+  for (int i = 0; i < 50; ++i) {
+    while (!mailbox_.worker_asleep())
+      std::this_thread::yield();
+    const auto nothing = [](int) {};
+    mailbox_.offer({nothing, 0, 0});
+    std::ignore = mailbox_.take_back_or_await(leader_linger_ns_);
+  }
+  while (!mailbox_.worker_asleep())
+    std::this_thread::yield();
+}
+
+TEST(Mailbox, a_leader_does_not_wait_for_a_worker_that_has_not_begun) {
+  Mailbox mailbox;  // whose worker is not even there
+  int calls = 0;
+  const auto count = [&](int) { ++calls; };
+  for (int i = 0; i < 3; ++i) {
+    mailbox.offer({count, 0, 0});
+    EXPECT_TRUE(mailbox.take_back_or_await(10'000));
+  }
+  mailbox.offer({count, 0, 0});
+  const Server server(mailbox, 0);
+  while (!mailbox.worker_asleep())
+    std::this_thread::yield();
+  EXPECT_FALSE(mailbox.take_back_or_await(10'000));
+  EXPECT_EQ(calls, 1);
+}
+
 INSTANTIATE_TEST_SUITE_P(Lingers, MailboxTest,
                          testing::Combine(testing::Values(0, 10'000), testing::Values(0, 10'000)));
 

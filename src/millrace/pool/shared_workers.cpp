@@ -161,11 +161,12 @@ Status SharedWorkers::share_out(const std::vector<Helper*>& helpers, int first, 
   };
   const auto useful = std::min(helpers.size(), static_cast<std::size_t>(last - first));
   for (std::size_t h = 0; h < useful; ++h)
-    helpers[h]->mailbox.post({take, 0, 0});
+    helpers[h]->mailbox.offer({take, 0, 0});
   failed.add(last, caught_from([&] { work(last); }));
   take(0);
+  // No rank is left: who has not begun by now has nothing to do, and is not waited for.
   for (std::size_t h = 0; h < useful; ++h)
-    helpers[h]->mailbox.await_done(WorkerPool::linger_ns);
+    std::ignore = helpers[h]->mailbox.take_back_or_await(WorkerPool::linger_ns);
   return failed.status();
 }
 

@@ -2,13 +2,22 @@
 #include "millrace/pool/in_turn_team.h"
 #include "millrace/pool/shared_workers.h"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <future>
+#include <iterator>
 #include <set>
 #include <stdexcept>
+#include <string>
 #include <thread>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 
 namespace millrace::pool {
 namespace {
@@ -174,6 +183,79 @@ TEST(SharedWorkers, ShareALoopOut) {
   }));
   EXPECT_TRUE(std::ranges::all_of(visits, [](const auto& count) { return count == 1; }));
 }
+
+#ifndef MILLRACE_SANITIZED  // whose signals come when they suit
+
+std::set<pid_t> threads_of_this_process() {
+  std::set<pid_t> threads;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task"))
+    threads.insert(std::stoi(entry.path().filename()));
+  return threads;
+}
+
+std::atomic<int> held = 0;
+std::atomic<bool> release = false;
+
+// Keeps threads from running, as a busy machine does, until its end.
+class Holding {
+ public:
+  Holding() {
+    release = false;
+    struct sigaction hold{};
+    hold.sa_handler = [](int) {
+      ++held;
+      while (!release)
+        usleep(200);
+      --held;
+    };
+    sigaction(SIGUSR1, &hold, &before_);
+  }
+  ~Holding() {
+    release = true;
+    while (held > 0)
+      std::this_thread::yield();
+    sigaction(SIGUSR1, &before_, nullptr);
+  }
+  Holding(const Holding&) = delete;
+  Holding& operator=(const Holding&) = delete;
+
+  void hold(pid_t thread) {
+    const int before = held;
+    ASSERT_EQ(syscall(SYS_tgkill, getpid(), thread, SIGUSR1), 0);
+    while (held == before)
+      std::this_thread::yield();
+  }
+
+ private:
+  struct sigaction before_{};
+};
+
+TEST(SharedWorkers, DoNotWaitForAHelperThatDoesNotGetToRun) {
+  const auto before = threads_of_this_process();
+  const auto shared = make(3);
+  std::set<pid_t> helpers;
+  std::ranges::set_difference(threads_of_this_process(), before, std::inserter(helpers, helpers.end()));
+  ASSERT_EQ(helpers.size(), 2U);
+  const auto run = [&] {
+    std::atomic<int> ranks = 0;
+    for (int turn = 0; turn < 5; ++turn)
+      EXPECT_TRUE(shared->run(4, [&](Team& team) { return team.run([&](int) { ++ranks; }); }));
+    return ranks.load();
+  };
+  {
+    std::future<int> done;  // outlives what holds the helpers: a run that waits for them is released then
+    Holding holding;
+    for (const pid_t helper : helpers) {
+      holding.hold(helper);  // one of two, then both
+      done = std::async(std::launch::async, run);
+      ASSERT_EQ(done.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+      EXPECT_EQ(done.get(), 20);
+    }
+  }
+  EXPECT_EQ(run(), 20);
+}
+
+#endif
 
 TEST(InTurnTeam, RunsItsRanksInOrderOnTheCallingThread) {
   InTurnTeam team(4);
