@@ -1,5 +1,6 @@
 // The part of the Python package that is not Python: runs of millrace.h, with arrays as planes of frames. The
 // interpreter's lock is released wherever a call waits or computes.
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -38,7 +39,7 @@ void check(millrace_code code) {
 }
 
 // So often a call that waits asks whether Ctrl-C was pressed.
-constexpr int patience_ms = 100;
+constexpr std::chrono::milliseconds patience(100);
 
 void check_signals() {
   const nb::gil_scoped_acquire lock;
@@ -113,6 +114,12 @@ class Run {
     check(millrace_run_start(run_));
   }
 
+  // For process().
+  void start_in_place() {
+    const nb::gil_scoped_release unlocked;
+    check(millrace_run_start_in_place(run_));
+  }
+
   Format output_format() {
     millrace_format made{};
     {
@@ -151,7 +158,7 @@ class Run {
     return timestamp_;
   }
 
-  // Gray frames, as many out as in.
+  // Gray frames, as many out as in, from array to array. After start_in_place().
   void process(const ConstFrames& from, const Frames& to) {
     if (from.shape(0) != to.shape(0)) throw UsageError("as many frames must come out as go in");
     check_plane(from.shape(2), from.shape(1), from.itemsize(), from.stride(2), input_planes_, 0,
@@ -159,20 +166,17 @@ class Run {
     check_plane(to.shape(2), to.shape(1), to.itemsize(), to.stride(2), output_planes_, 0,
                 "frames that come out");
     const nb::gil_scoped_release unlocked;
-    std::size_t pulled = 0;
-    const auto pull = [&] {
-      millrace_frame frame = frame_at(to, pulled);
-      while (!passed(millrace_run_pull(run_, &frame, patience_ms)))
+    auto asked = std::chrono::steady_clock::now();
+    for (std::size_t i = 0; i < from.shape(0); ++i) {
+      const millrace_frame frame = frame_at(from, i);
+      millrace_frame made = frame_at(to, i);
+      check(millrace_run_process(run_, &frame, &made));
+      if (from.shape(0) == 1) return;
+      if (const auto now = std::chrono::steady_clock::now(); now - asked > patience) {
         check_signals();
-      ++pulled;
-    };
-    for (std::size_t pushed = 0; pushed < from.shape(0); ++pushed) {
-      const millrace_frame frame = frame_at(from, pushed);
-      while (!passed(millrace_run_push(run_, &frame, 0)))
-        pull();
+        asked = now;
+      }
     }
-    while (pulled < to.shape(0))
-      pull();
   }
 
   void end() { check(millrace_run_end(run_)); }
@@ -302,6 +306,7 @@ NB_MODULE(_millrace, module) {
       .def("output", &Run::output, nb::arg("name"))
       .def("output_frames", &Run::output_frames)
       .def("start", &Run::start)
+      .def("start_in_place", &Run::start_in_place)
       .def("output_format", &Run::output_format)
       .def("push", &Run::push, nb::arg("planes"), nb::arg("timestamp").none(), nb::arg("milliseconds"))
       .def("pull", &Run::pull, nb::arg("planes"), nb::arg("milliseconds"))

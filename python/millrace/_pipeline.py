@@ -62,12 +62,8 @@ class Pipeline:
             shape = (*frames.shape[:-2], *self._shape)
             result = np.empty(shape, frames.dtype) if out is None else _checked(out, shape, frames)
             assert self._run is not None
-            try:
-                self._run.process(many, result if result.ndim == 3 else result[np.newaxis])
-                self._filtered = True
-            except BaseException:
-                self._run = self._format = None  # frames are still under way in it
-                raise
+            self._filtered = True
+            self._run.process(many, result if result.ndim == 3 else result[np.newaxis])
         return result
 
     def stream(self, source: Path | Reader | Iterable[Frame], *, like: Format | None = None, **options: Any) -> Stream:
@@ -105,7 +101,7 @@ class Pipeline:
         self._run = None
         fresh.input_frames((width, height, 0, bits, (25, 1), (0, 1)))
         fresh.output_frames()
-        fresh.start()
+        fresh.start_in_place()
         made = fresh.output_format()
         self._shape = made[1], made[0]
         self._run = fresh

@@ -16,6 +16,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 extern "C" int c_program(char* message, std::size_t size);
@@ -83,6 +84,14 @@ class Memory {
     for (int p = 0; p < other.planes(); ++p)
       for (int y = 0; y < heights_[static_cast<std::size_t>(p)]; ++y)
         if (std::memcmp(row(p, y), other.plane(p).row<std::byte>(y), bytes(p)) != 0) return false;
+    return true;
+  }
+
+  [[nodiscard]] bool same(Memory& other) {
+    if (heights_ != other.heights_ || row_bytes_ != other.row_bytes_) return false;
+    for (int p = 0; p < std::ssize(heights_); ++p)
+      for (int y = 0; y < heights_[static_cast<std::size_t>(p)]; ++y)
+        if (std::memcmp(row(p, y), other.row(p, y), bytes(p)) != 0) return false;
     return true;
   }
 
@@ -168,6 +177,128 @@ INSTANTIATE_TEST_SUITE_P(Formats, ApiFrames,
                                            std::pair("crop(0.5)", "test:33x31@3,422p10"),
                                            std::pair("rotate(10)", "test:40x30@3,444p16")),
                          [](const auto& of) { return "of_" + std::to_string(of.index); });
+
+TEST_P(ApiFrames, ProcessedInPlaceAreTheSame) {
+  const auto& [pipeline, input] = GetParam();
+  const auto before = frames_of(input);
+  const millrace_format format = format_of(before.front());
+  std::vector<Memory> pulled;
+  const auto run_all = [&](bool in_place) {
+    const OwnRun run(pipeline);
+    OK(millrace_run_input_frames(run.handle, &format));
+    OK(millrace_run_output_frames(run.handle));
+    OK(in_place ? millrace_run_start_in_place(run.handle) : millrace_run_start(run.handle));
+    millrace_format made{};
+    OK(millrace_run_output_format(run.handle, &made));
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      Memory in(format, i % 2 == 0);
+      Memory out(made, i % 3 == 0);
+      in.fill(before[i]);
+      in.frame.timestamp = 40 * static_cast<std::int64_t>(i) + 7;
+      if (in_place) {
+        OK(millrace_run_process(run.handle, &in.frame, &out.frame));
+        EXPECT_TRUE(out.same(pulled[i])) << "frame " << i;
+        EXPECT_EQ(out.frame.timestamp, in.frame.timestamp);
+        EXPECT_TRUE(in.holds(before[i])) << "what is read is not written";
+      } else {
+        OK(millrace_run_push(run.handle, &in.frame, -1));
+        OK(millrace_run_pull(run.handle, &out.frame, -1));
+        pulled.push_back(std::move(out));
+      }
+    }
+    OK(millrace_run_end(run.handle));
+    if (!in_place) return;
+    int64_t frames = 0;
+    OK(millrace_run_progress(run.handle, &frames, nullptr));
+    EXPECT_EQ(frames, std::ssize(before));
+    OK(millrace_run_wait(run.handle, -1));
+    const char* json = nullptr;
+    OK(millrace_run_report(run.handle, &json));
+    const auto report = nlohmann::json::parse(json);
+    EXPECT_EQ(report["frames"], std::ssize(before));
+    EXPECT_FALSE(report["decisions"].is_null());
+    OK(millrace_run_explanation(run.handle, &json));
+    EXPECT_THAT(json, HasSubstr("candidates"));
+  };
+  run_all(false);
+  run_all(true);
+}
+
+// Memory that ends, or begins, where nothing may be read any more.
+class Guarded {
+ public:
+  Guarded(std::size_t bytes, bool at_end) : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
+    const std::size_t inside = (bytes + page_ - 1) / page_ * page_;
+    size_ = inside + 2 * page_;
+    mapped_ = static_cast<std::byte*>(mmap(nullptr, size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    EXPECT_EQ(mprotect(mapped_ + page_, inside, PROT_READ | PROT_WRITE), 0);
+    data = mapped_ + page_ + (at_end ? inside - bytes : 0);
+  }
+  ~Guarded() { munmap(mapped_, size_); }
+  Guarded(const Guarded&) = delete;
+  Guarded& operator=(const Guarded&) = delete;
+  std::byte* data;
+
+ private:
+  std::size_t page_;
+  std::size_t size_;
+  std::byte* mapped_;
+};
+
+TEST(Api, TouchesNothingBesideTheFramesThatItProcessesInPlace) {
+  for (const char* const pipeline :
+       {"blur | [sobel_x, sobel_y] | magnitude", "threshold(0.5)", "crop(0.5) | blur", "rotate(40)"}) {
+    for (const char* const structure : {"sequential", "tiled", "sliding"}) {
+      for (const int bits : {8, 16}) {
+        for (const bool at_end : {false, true}) {
+          for (const auto& [width, height] : {std::pair(67, 41), std::pair(16, 128)}) {
+            const OwnRun run(pipeline);
+            const millrace_format format = MILLRACE_FORMAT(width, height, MILLRACE_GRAY, bits);
+            OK(millrace_run_input_frames(run.handle, &format));
+            OK(millrace_run_output_frames(run.handle));
+            OK(millrace_run_set(run.handle, "structure", structure));
+            OK(millrace_run_start_in_place(run.handle));
+            millrace_format made{};
+            OK(millrace_run_output_format(run.handle, &made));
+            const auto bytes = [](const millrace_format& of) {
+              return static_cast<std::size_t>(of.width * of.height * (of.bits > 8 ? 2 : 1));
+            };
+            const Guarded from(bytes(format), at_end);
+            const Guarded to(bytes(made), at_end);
+            millrace_frame in = MILLRACE_FRAME;
+            in.planes[0] = from.data;
+            in.strides[0] = std::ptrdiff_t{width} * (bits > 8 ? 2 : 1);
+            millrace_frame out = MILLRACE_FRAME;
+            out.planes[0] = to.data;
+            out.strides[0] = std::ptrdiff_t{made.width} * (bits > 8 ? 2 : 1);
+            for (int turn = 0; turn < 2; ++turn)
+              OK(millrace_run_process(run.handle, &in, &out));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Api, StopsARunInPlaceFromOutside) {
+  const OwnRun run("blur");
+  OK(millrace_run_input_frames(run.handle, &small_gray));
+  OK(millrace_run_output_frames(run.handle));
+  OK(millrace_run_start_in_place(run.handle));
+  std::thread processing([&] {
+    Memory in(small_gray);
+    Memory out(small_gray);
+    while (millrace_run_process(run.handle, &in.frame, &out.frame) == MILLRACE_OK) {
+    }
+    EXPECT_EQ(millrace_run_process(run.handle, &in.frame, &out.frame), MILLRACE_INTERRUPTED);
+  });
+  int64_t frames = 0;
+  while (frames < 3)
+    EXPECT_EQ(millrace_run_progress(run.handle, &frames, nullptr), MILLRACE_OK);
+  EXPECT_EQ(millrace_run_stop(run.handle), MILLRACE_OK);
+  processing.join();
+  EXPECT_EQ(millrace_run_wait(run.handle, -1), MILLRACE_INTERRUPTED);
+}
 
 TEST(Api, PushesAndPullsInOneLoopWithManyFramesUnderWay) {
   const OwnRun run("threshold(0.5)");
@@ -463,6 +594,37 @@ INSTANTIATE_TEST_SUITE_P(
               }},
         Wrong{"a_push_too_early", "has not been started",
               [](auto*, auto* run, Memory& m) { return millrace_run_push(run, &m.frame, -1); }},
+        Wrong{"a_push_to_a_run_in_place", "in place",
+              [](auto*, auto* run, Memory& m) {
+                millrace_run_start_in_place(run);
+                return millrace_run_push(run, &m.frame, -1);
+              }},
+        Wrong{"a_frame_for_a_run_that_is_not_in_place", "not started in place",
+              [](auto*, auto* run, Memory& m) {
+                millrace_run_start(run);
+                Memory out(small_gray);
+                return millrace_run_process(run, &m.frame, &out.frame);
+              }},
+        Wrong{"no_frame_to_write_to", "frame is NULL",
+              [](auto*, auto* run, Memory& m) {
+                millrace_run_start_in_place(run);
+                return millrace_run_process(run, &m.frame, nullptr);
+              }},
+        Wrong{"a_file_in_place", "both ends",
+              [](auto*, auto* run, Memory&) {
+                millrace_run_output(run, "null");
+                return millrace_run_start_in_place(run);
+              }},
+        Wrong{"some_frames_in_place", "frames, start, end",
+              [](auto*, auto* run, Memory&) {
+                millrace_run_set(run, "frames", "3");
+                return millrace_run_start_in_place(run);
+              }},
+        Wrong{"a_wait_for_frames_in_place", "end its input",
+              [](auto*, auto* run, Memory&) {
+                millrace_run_start_in_place(run);
+                return millrace_run_wait(run, -1);
+              }},
         Wrong{"a_report_too_early", "not been started",
               [](auto*, auto* run, Memory&) {
                 const char* json = nullptr;

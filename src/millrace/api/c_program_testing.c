@@ -27,6 +27,9 @@ static millrace_code (*const run_output)(millrace_run*, const char*) = millrace_
 static millrace_code (*const run_output_frames)(millrace_run*) = millrace_run_output_frames;
 static millrace_code (*const run_start)(millrace_run*) = millrace_run_start;
 static millrace_code (*const run_output_format)(millrace_run*, millrace_format*) = millrace_run_output_format;
+static millrace_code (*const run_start_in_place)(millrace_run*) = millrace_run_start_in_place;
+static millrace_code (*const run_process)(millrace_run*, const millrace_frame*,
+                                          millrace_frame*) = millrace_run_process;
 static millrace_code (*const run_push)(millrace_run*, const millrace_frame*, int) = millrace_run_push;
 static millrace_code (*const run_end)(millrace_run*) = millrace_run_end;
 static millrace_code (*const run_pull)(millrace_run*, millrace_frame*, int) = millrace_run_pull;

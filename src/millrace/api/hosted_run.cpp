@@ -168,17 +168,77 @@ run::VideoSink HostedRun::sink() {
   return sink;
 }
 
-Status HostedRun::start() {
-  const std::scoped_lock lock(mutex_);
+Status HostedRun::check_start() const {
   if (started_) return usage_error("the run has been started already; make another");
   if (options_.input.empty()) return usage_error("the run has no input; name one, or hand over frames");
-  if (Status possible = check_files(); !possible) return possible;
-  auto place = [] {
-    const SignalsBlocked blocked;
-    return shared_workplace();
-  }();
+  return {};
+}
+
+Status HostedRun::find_place() {
+  const SignalsBlocked blocked;
+  auto place = shared_workplace();
   if (!place) return std::unexpected(place.error());
   place_ = std::move(*place);
+  return {};
+}
+
+Status HostedRun::start_in_place() {
+  const std::scoped_lock lock(mutex_);
+  if (Status possible = check_start(); !possible) return possible;
+  if (!input_ || !output_)
+    return usage_error(
+        "a run in place takes frames and gives frames; set both ends so, or start it otherwise");
+  if (Status found = find_place(); !found) return found;
+  auto options = run_options();
+  if (!options) return std::unexpected(options.error());
+  if (options->frames || options->start || options->end || options->samples)
+    return usage_error(
+        "a run in place processes each frame that it is given, as it is; leave out the options "
+        "frames, start, end and format");
+  auto processor = run::FrameProcessor::start(*place_->workplace, input_->format(), std::move(*options));
+  if (!processor) return std::unexpected(processor.error());
+  in_place_ = std::move(*processor);
+  output_format_ = in_place_->output_format();
+  started_ = true;
+  return {};
+}
+
+Status HostedRun::check_not_in_place() const {
+  if (in_place_) return usage_error("the run was started in place; its frames are processed one by one");
+  return {};
+}
+
+Status HostedRun::process(const std::vector<image::PixelView>& from,
+                          const std::vector<image::PixelView>& to) {
+  const std::unique_lock processing(processing_, std::try_to_lock);
+  if (!processing.owns_lock())
+    return usage_error("another thread is handing a frame to this run; one at a time");
+  {
+    const std::scoped_lock lock(mutex_);
+    if (Status started = check_started(); !started) return started;
+    if (!in_place_) return usage_error("the run was not started in place; push its frames, and pull them");
+    if (stopped_) return std::unexpected(stopped_error());
+    if (over_) return usage_error("the run was told that no more frames come");
+  }
+  return in_place_->process(from, to);
+}
+
+void HostedRun::end_in_place(Status outcome) {
+  const std::scoped_lock lock(mutex_);
+  if (over_) return;
+  in_place_->finish();
+  outcome_ = std::move(outcome);
+  over_ = true;
+  changed_.notify_all();
+}
+
+const run::RunRecord& HostedRun::record() const { return in_place_ ? in_place_->record() : video_->record(); }
+
+Status HostedRun::start() {
+  const std::scoped_lock lock(mutex_);
+  if (Status possible = check_start(); !possible) return possible;
+  if (Status possible = check_files(); !possible) return possible;
+  if (Status found = find_place(); !found) return found;
   auto options = run_options();
   if (!options) return std::unexpected(options.error());
   video_ = std::make_unique<run::VideoRun>(*place_->workplace, source(), sink(), std::move(*options));
@@ -240,6 +300,7 @@ Result<Passed> HostedRun::push(pool::FunctionRef<Status(video::Frame& frame)> fi
   {
     const std::scoped_lock lock(mutex_);
     if (Status started = check_started(); !started) return std::unexpected(started.error());
+    if (Status possible = check_not_in_place(); !possible) return std::unexpected(possible.error());
     if (!input_)
       return usage_error("the run reads {}; frames are handed to one with input_frames", options_.input);
     if (input_->ended()) return usage_error("the run was told that no more frames come");
@@ -249,11 +310,18 @@ Result<Passed> HostedRun::push(pool::FunctionRef<Status(video::Frame& frame)> fi
 }
 
 Status HostedRun::end() {
-  const std::scoped_lock lock(mutex_);
-  if (Status started = check_started(); !started) return started;
-  if (!input_)
-    return usage_error("the run reads {}; frames are handed to one with input_frames", options_.input);
-  input_->end();
+  bool in_place = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (Status started = check_started(); !started) return started;
+    if (!input_)
+      return usage_error("the run reads {}; frames are handed to one with input_frames", options_.input);
+    input_->end();
+    in_place = in_place_ != nullptr;
+  }
+  if (!in_place) return {};
+  const std::scoped_lock processing(processing_);
+  end_in_place(in_place_->frames() > 0 ? Status{} : failure("'{}' has no frames", own_frames));
   return {};
 }
 
@@ -263,6 +331,7 @@ Result<Passed> HostedRun::pull(pool::FunctionRef<Status(const video::Frame& fram
   {
     const std::scoped_lock lock(mutex_);
     if (Status started = check_started(); !started) return std::unexpected(started.error());
+    if (Status possible = check_not_in_place(); !possible) return std::unexpected(possible.error());
     if (!output_)
       return usage_error("the run writes {}; frames are taken from one with output_frames", options_.output);
   }
@@ -273,6 +342,7 @@ Result<Passed> HostedRun::pull(pool::FunctionRef<Status(const video::Frame& fram
 Result<run::RunProgress> HostedRun::progress() {
   const std::scoped_lock lock(mutex_);
   if (Status started = check_started(); !started) return std::unexpected(started.error());
+  if (in_place_) return run::RunProgress{.frames = in_place_->frames()};
   return video_->progress();
 }
 
@@ -280,6 +350,11 @@ void HostedRun::request_stop() {
   {
     const std::scoped_lock lock(mutex_);
     stopped_ = true;
+  }
+  if (in_place_) {
+    const std::scoped_lock processing(processing_);
+    end_in_place(std::unexpected(stopped_error()));
+    return;
   }
   video_->stop();
   if (input_) input_->close();
@@ -302,7 +377,7 @@ Result<Passed> HostedRun::wait(Patience patience) {
     if (!over_ && !stopped_ && input_ && !input_->ended())
       return usage_error("the run waits for frames; end its input before waiting for it");
   }
-  const Passed left = output_ ? output_->wait_for_frame(patience) : Passed::closed;
+  const Passed left = output_ && !in_place_ ? output_->wait_for_frame(patience) : Passed::closed;
   if (left == Passed::again) return left;
   std::unique_lock lock(mutex_);
   if (left == Passed::done) {
@@ -323,7 +398,7 @@ Result<const char*> HostedRun::report() {
     const run::RunReport report{.pipeline = image::to_string(pipeline_),
                                 .input = options_.input,
                                 .output = options_.output,
-                                .record = video_->record(),
+                                .record = record(),
                                 .peak_rss_bytes = run::peak_rss_bytes()};
     report_ =
         run::to_json(report, place_->machine).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -335,8 +410,7 @@ Result<const char*> HostedRun::explanation() {
   const std::scoped_lock lock(mutex_);
   if (Status over = check_over(); !over) return std::unexpected(over.error());
   if (!explanation_) {
-    const run::RunRecord& record = video_->record();
-    explanation_ = record.explanation + run::describe_bottleneck(record);
+    explanation_ = record().explanation + run::describe_bottleneck(record());
   }
   return explanation_->c_str();
 }

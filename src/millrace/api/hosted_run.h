@@ -4,6 +4,7 @@
 #include "millrace/api/frame_exchange.h"
 #include "millrace/api/shared_workplace.h"
 #include "millrace/image/pipeline/pipeline.h"
+#include "millrace/run/video/frame_processor.h"
 #include "millrace/run/video/video_run.h"
 #include "millrace/run/words/run_options.h"
 
@@ -15,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 namespace millrace::api {
 
@@ -35,6 +37,11 @@ class HostedRun {
   [[nodiscard]] Status output_frames();
 
   [[nodiscard]] Status start();
+  // Without a thread: each frame is processed by the call of process() that brings it.
+  [[nodiscard]] Status start_in_place();
+  // After start_in_place(). Views of the planes of one frame, before and after, of the formats of both ends.
+  [[nodiscard]] Status process(const std::vector<image::PixelView>& from,
+                               const std::vector<image::PixelView>& to);
 
   // Usage errors before start(), and where that end is not the caller's own.
   [[nodiscard]] Result<video::FrameFormat> output_format();
@@ -65,6 +72,13 @@ class HostedRun {
   [[nodiscard]] Status check_over() const;
   [[nodiscard]] Result<run::VideoRunOptions> run_options();
   [[nodiscard]] Status check_files() const;
+  [[nodiscard]] Status check_start() const;
+  [[nodiscard]] Status find_place();
+  // Where it is: usage error for a call that is for runs with a thread of their own.
+  [[nodiscard]] Status check_not_in_place() const;
+  // Ends a run in place, with the mutex of `processing_` held.
+  void end_in_place(Status outcome);
+  [[nodiscard]] const run::RunRecord& record() const;
   [[nodiscard]] run::VideoSource source();
   [[nodiscard]] run::VideoSink sink();
   void work();
@@ -80,7 +94,8 @@ class HostedRun {
   run::RunOptions options_;
   std::unique_ptr<InputFrames> input_;
   std::unique_ptr<OutputFrames> output_;
-  std::unique_ptr<run::VideoRun> video_;
+  std::unique_ptr<run::VideoRun> video_;  // one of the two
+  std::unique_ptr<run::FrameProcessor> in_place_;
   // With the mutex held:
   bool started_ = false;
   bool stopped_ = false;
@@ -92,6 +107,8 @@ class HostedRun {
   // Acquire and release: what one turn wrote, the next one reads.
   std::atomic<bool> pushing_ = false;
   std::atomic<bool> pulling_ = false;
+  // Taken before mutex_: around the frames of a run in place, and its end.
+  std::mutex processing_;
   std::thread thread_;
 };
 

@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -227,6 +229,33 @@ Status write_frame(const video::Frame& frame, millrace_frame& to) {
   return {};
 }
 
+Result<std::vector<image::PixelView>> views_of(const millrace_frame* frame,
+                                               const Result<video::FrameFormat>& format) {
+  if (!format) return std::unexpected(format.error());
+  if (Status possible = check_frame(frame, *format); !possible) return std::unexpected(possible.error());
+  const auto type = format->bits > 8 ? image::ElementType::u16 : image::ElementType::u8;
+  std::vector<image::PixelView> views;
+  for (int p = 0; p < video::plane_count(format->chroma); ++p)
+    views.push_back({static_cast<std::byte*>(frame->planes[p]), frame->strides[p],
+                     image::whole({video::plane_width(*format, p), video::plane_height(*format, p)}), type});
+  return views;
+}
+
+Status check_samples(const std::vector<image::PixelView>& planes, int bits) {
+  if (bits == 8 || bits == 16) return {};
+  for (const image::PixelView& plane : planes) {
+    for (int y = plane.covers.y0; y < plane.covers.y1; ++y) {
+      for (int x = plane.covers.x0; x < plane.covers.x1; ++x) {
+        std::uint16_t sample = 0;
+        std::memcpy(&sample, plane.at(x, y), sizeof sample);
+        if (sample >> static_cast<unsigned>(bits) != 0)
+          return usage_error("a sample of the frame is above the {} of {} bits", (1 << bits) - 1, bits);
+      }
+    }
+  }
+  return {};
+}
+
 Patience patience_of(int milliseconds) {
   if (milliseconds < 0) return std::nullopt;
   return std::chrono::milliseconds(milliseconds);
@@ -386,6 +415,26 @@ millrace_code millrace_run_output_frames(millrace_run* run) {
 
 millrace_code millrace_run_start(millrace_run* run) {
   return on_run(run, [](HostedRun& of) { return of.start(); });
+}
+
+millrace_code millrace_run_start_in_place(millrace_run* run) {
+  return on_run(run, [](HostedRun& of) { return of.start_in_place(); });
+}
+
+millrace_code millrace_run_process(millrace_run* run, const millrace_frame* from, millrace_frame* to) {
+  return on_run(run, [&](HostedRun& of) -> Status {
+    const auto format = of.input_format();
+    const auto sources = views_of(from, format);
+    if (!sources) return std::unexpected(sources.error());
+    const auto destinations = views_of(to, of.output_format());
+    if (!destinations) return std::unexpected(destinations.error());
+    if (Status possible = check_samples(*sources, format->bits); !possible) return possible;
+    if (from->timestamp != MILLRACE_NO_TIMESTAMP && !format->has_timestamps())
+      return usage_error("the frame has a timestamp, and its format no time base to read it by");
+    if (Status done = of.process(*sources, *destinations); !done) return done;
+    to->timestamp = from->timestamp;
+    return {};
+  });
 }
 
 millrace_code millrace_run_output_format(millrace_run* run, millrace_format* format) {

@@ -147,6 +147,16 @@ MILLRACE_EXPORT millrace_code millrace_run_output_frames(millrace_run* run);
  * the calls below. */
 MILLRACE_EXPORT millrace_code millrace_run_start(millrace_run* run);
 
+/* Starts a run whose ends are both frames, in place of millrace_run_start: it has no thread, and each frame
+ * is processed by the call that brings it. Then millrace_run_process, not push and pull; and
+ * millrace_run_end. */
+MILLRACE_EXPORT millrace_code millrace_run_start_in_place(millrace_run* run);
+/* Processes one frame, from memory of the caller's to memory of the caller's, which must not overlap. Both
+ * are read and written where they are; planes are copied only where a filter reads from elsewhere, as
+ * "rotate" does, or rows of 16-bit samples do not begin at even addresses. One thread at a time. */
+MILLRACE_EXPORT millrace_code millrace_run_process(millrace_run* run, const millrace_frame* from,
+                                                   millrace_frame* to);
+
 /* The format of the frames that come out; waits until the input has been opened. */
 MILLRACE_EXPORT millrace_code millrace_run_output_format(millrace_run* run, millrace_format* format);
 

@@ -1,15 +1,22 @@
 #include "millrace/opencv/thread_choice.h"
 
 #include <algorithm>
-#include <cstddef>
+#include <cmath>
 
 namespace millrace::opencv {
 
-double ThreadChoice::Candidate::median() const {
-  std::array<double, window> sorted = times;
-  const auto known = static_cast<std::ptrdiff_t>(std::min(count, window));
-  std::nth_element(sorted.begin(), sorted.begin() + known / 2, sorted.begin() + known);
-  return sorted[static_cast<std::size_t>(known / 2)];
+void ThreadChoice::Sample::add(double seconds) {
+  least = count == 0 ? seconds : std::min(least, seconds);
+  most = count == 0 ? seconds : std::max(most, seconds);
+  ++count;
+  const double before = seconds - mean;
+  mean += before / count;
+  squares += before * (seconds - mean);
+}
+
+void ThreadChoice::Sample::fade() {
+  squares *= (count / 2) / std::max(1.0, static_cast<double>(count));
+  count /= 2;
 }
 
 ThreadChoice::ThreadChoice(int most) {
@@ -18,21 +25,19 @@ ThreadChoice::ThreadChoice(int most) {
                      ? 1 << (31 - __builtin_clz(static_cast<unsigned>(most)))
                      : threads / 2) {
     if (threads < 1) break;
-    candidates_[static_cast<std::size_t>(count_++)].threads = threads;
+    candidates_[at(count_++)].threads = threads;
   }
-  begin_trials();
+  if (count_ > 1) begin_race(0, count_ - 1);
 }
 
-void ThreadChoice::begin_trials() {
-  for (Candidate& candidate : candidates_) {
-    candidate.left = trials;
-    candidate.count = 0;
+void ThreadChoice::begin_race(int first, int last) {
+  for (int i = first; i <= last; ++i) {
+    candidates_[at(i)].racing = true;
+    candidates_[at(i)].sample.fade();
   }
-  reference_ = 0;
-  pause_ = first_pause;
-  used_ = 0;
-  best_ = 0;
-  current_ = 0;
+  rounds_ = 0;
+  racing_ = true;
+  current_ = first;
 }
 
 void ThreadChoice::took(double seconds) {
@@ -41,61 +46,104 @@ void ThreadChoice::took(double seconds) {
     cold_ = false;
     return;
   }
-  Candidate& measured = candidates_[static_cast<std::size_t>(current_)];
-  measured.add(seconds);
-  if (measured.left > 0) --measured.left;
-  choose();
-}
-
-void ThreadChoice::choose() {
-  const auto at = [this](int i) -> Candidate& { return candidates_[static_cast<std::size_t>(i)]; };
-  const int measured = current_;
-  int fastest = measured;
-  for (int i = 0; i < count_; ++i)
-    if (at(i).count > 0 && at(i).median() < at(fastest).median()) fastest = i;
-  // Beyond hope: what was slow, and what lies beyond it.
-  for (int i = 0; i < count_; ++i) {
-    if (at(i).count == 0 || at(i).median() <= hopeless * at(fastest).median()) continue;
-    at(i).left = 0;
-    for (int beyond = i; beyond >= 0 && beyond < count_; beyond += i < fastest ? -1 : 1)
-      at(beyond).left = 0;
-  }
-  if (measured != best_ && at(measured).left == 0 && at(measured).median() < better * at(best_).median()) {
-    best_ = measured;
-    pause_ = first_pause;
-  }
-  // In turns, so that what else goes on meets all of them.
-  for (int step = 1; step <= count_; ++step) {
-    const int candidate = (measured + step) % count_;
-    if (at(candidate).left > 0) {
-      current_ = candidate;
-      return;
-    }
-  }
-  current_ = best_;
-  if (reference_ == 0 || measured != best_) {
-    reference_ = at(best_).median();
-    used_ = 0;
+  if (!racing_) {
+    used(seconds);
     return;
   }
-  ++used_;
-  if (at(best_).count >= window && used_ >= window) {
-    const double now = at(best_).median();
-    if (now > changed * reference_ || now * changed < reference_) {
-      begin_trials();
-      return;
+  candidates_[at(current_)].sample.add(seconds);
+  if (!chosen_) leave_out_beyond(current_);
+  // In turns, so that what else goes on meets all of them.
+  do {
+    current_ = (current_ + 1) % count_;
+    if (current_ == 0) judge();
+  } while (racing_ && !candidates_[at(current_)].racing);
+}
+
+void ThreadChoice::leave_out_beyond(int candidate) {
+  if (candidate < 2 || candidates_[at(candidate)].sample.count != 1) return;
+  const auto slower = [&](int i) {
+    return candidates_[at(i)].sample.mean > hopeless * candidates_[at(i - 1)].sample.mean;
+  };
+  if (!slower(candidate) || !slower(candidate - 1)) return;
+  for (int i = candidate; i < count_; ++i)
+    candidates_[at(i)].racing = false;
+}
+
+void ThreadChoice::judge() {
+  ++rounds_;
+  int fastest = -1;
+  for (int i = 0; i < count_; ++i)
+    if (candidates_[at(i)].racing &&
+        (fastest < 0 || candidates_[at(i)].sample.mean < candidates_[at(fastest)].sample.mean))
+      fastest = i;
+  const Sample& of_fastest = candidates_[at(fastest)].sample;
+  // How slow the best one can be is known better from its use, if it has been in use.
+  const bool known = reference_.count > 0;
+  const double slowest = known ? std::max(reference_.most, of_fastest.most) : of_fastest.most;
+  int left = 0;
+  for (int i = 0; i < count_; ++i) {
+    Candidate& other = candidates_[at(i)];
+    if (i == fastest || !other.racing) continue;
+    const Sample& sample = other.sample;
+    if (sample.count >= (known ? 1 : 2) && sample.least > hopeless * slowest) {
+      // With all that lie beyond it.
+      for (int beyond = i; beyond >= 0 && beyond < count_; beyond += i < fastest ? -1 : 1)
+        candidates_[at(beyond)].racing = false;
+    } else if (rounds_ >= fewest_rounds &&
+               sample.mean - of_fastest.mean >
+                   clearly * std::sqrt(sample.squared_error() + of_fastest.squared_error())) {
+      other.racing = false;
     }
   }
-  if (used_ < pause_) return;
-  pause_ = std::min(2 * pause_, longest_pause);
-  used_ = 0;
-  // The next more and the next fewer: from there it goes on where they are better.
-  for (const int i : {best_ - 1, best_ + 1}) {
-    if (i < 0 || i >= count_) continue;
-    at(i).left = trials;
-    at(i).count = 0;  // what it took long ago counts no more
-    current_ = i;
+  for (int i = 0; i < count_; ++i)
+    left += candidates_[at(i)].racing ? 1 : 0;
+  if (left == 1 || rounds_ >= most_rounds) end_race(fastest);
+}
+
+void ThreadChoice::end_race(int winner) {
+  for (int i = 0; i < count_; ++i)
+    candidates_[at(i)].racing = false;
+  racing_ = false;
+  const bool replaced = !chosen_ || (winner != best_ && candidates_[at(winner)].sample.mean <
+                                                            better * candidates_[at(best_)].sample.mean);
+  if (replaced) {
+    best_ = winner;
+    pause_ = first_pause;
   }
+  chosen_ = true;
+  current_ = best_;
+  reference_ = candidates_[at(best_)].sample;
+  recent_ = {};
+  used_ = 0;
+}
+
+void ThreadChoice::used(double seconds) {
+  last_[used_++ % at_once] = seconds;
+  (reference_.count < in_the_mean ? reference_ : recent_).add(seconds);
+  if (other_load()) {
+    chosen_ = false;
+    reference_ = {};
+    for (Candidate& candidate : candidates_)
+      candidate.sample = {};
+    begin_race(0, count_ - 1);
+  } else if (used_ >= pause_) {
+    pause_ = std::min(2 * pause_, longest_pause);
+    begin_race(std::max(best_ - 1, 0), std::min(best_ + 1, count_ - 1));
+  }
+}
+
+bool ThreadChoice::other_load() {
+  if (used_ >= at_once) {
+    const auto [least, most] = std::ranges::minmax(last_);
+    if (least > changed * reference_.most || most * changed < reference_.least) return true;
+  }
+  if (recent_.count < in_the_mean) return false;
+  const Sample now = recent_;
+  recent_ = {};
+  if (std::abs(now.mean - reference_.mean) <
+      surely * std::sqrt(now.squared_error() + reference_.squared_error()))
+    return false;
+  return now.mean > changed * reference_.mean || now.mean * changed < reference_.mean;
 }
 
 }  // namespace millrace::opencv

@@ -2,59 +2,89 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace millrace::opencv {
 
-// Pure: times in, counts out. Candidates are 1, 2, 4 ... and `most`. Each is tried, in turns, and given up at
-// once where it is clearly slower; then the best one is used, the others are tried again now and then, ever
-// more seldom, and all anew when the times of the best one change for good: another size, or a neighbour that
-// came or went. Not synchronised.
+// Pure: times in, counts out. Candidates are 1, 2, 4 ... and `most`. They race: each is used in turns until
+// the others are clearly slower, by their means, since the mean is what is waited for where loops are held up
+// now and then; the noisier the times, the longer that takes. Then the best one is used. It races again with
+// its neighbours now and then, ever more seldom, and with all when its times change for good: another size,
+// or a neighbour that came or went. Not synchronised.
 class ThreadChoice {
  public:
   // most >= 1.
   explicit ThreadChoice(int most);
 
   // For the next loop.
-  [[nodiscard]] int next() const { return candidates_[current_].threads; }
+  [[nodiscard]] int next() const { return candidates_[at(current_)].threads; }
   // What that loop took, with next() threads.
   void took(double seconds);
 
   // The best one so far.
-  [[nodiscard]] int best() const { return candidates_[best_].threads; }
+  [[nodiscard]] int best() const { return candidates_[at(best_)].threads; }
 
  private:
   static constexpr int most_candidates = 8;
-  static constexpr int window = 5;  // times of a candidate that count
-  static constexpr int trials = 3;  // of each candidate, to begin with
-  static constexpr std::uint32_t first_pause = 64;
-  static constexpr std::uint32_t longest_pause = 2048;
-  static constexpr double hopeless = 1.3;  // of the best one's time
+  static constexpr int fewest_rounds = 3;  // of a race, unless somebody is beyond hope
+  static constexpr int most_rounds = 48;
+  static constexpr double clearly = 2.5;   // standard errors
+  static constexpr double surely = 4;      // the same, for what costs a race of all
+  static constexpr double hopeless = 1.3;  // of the slowest loop of the best one
   static constexpr double better = 0.97;   // what it takes to replace the best one
   static constexpr double changed = 1.5;   // or its inverse: another load
+  static constexpr int at_once = 5;        // loops that are enough to see a change of all of them
+  static constexpr int in_the_mean = 32;   // and of their mean
+  static constexpr std::uint32_t first_pause = 64;
+  static constexpr std::uint32_t longest_pause = 2048;
 
+  struct Sample {
+    int count = 0;
+    double mean = 0;
+    double squares = 0;  // of the distances to the mean, summed up
+    double least = 0;
+    double most = 0;
+
+    void add(double seconds);
+    // Counts half from now on: what was measured long ago counts less and less.
+    void fade();
+    // Of the mean. count >= 2.
+    [[nodiscard]] double squared_error() const { return squares / (count - 1) / count; }
+  };
   struct Candidate {
     int threads = 1;
-    int left = 0;  // trials
-    int count = 0;
-    std::array<double, window> times{};
-
-    void add(double seconds) { times[static_cast<std::size_t>(count++ % window)] = seconds; }
-    [[nodiscard]] double median() const;
+    bool racing = false;
+    Sample sample = {};  // of this race, or of the last one
   };
 
-  void begin_trials();
-  // The next candidate that has trials left, else the best one.
-  void choose();
+  [[nodiscard]] static std::size_t at(int candidate) { return static_cast<std::size_t>(candidate); }
+  // Among candidates [first, last].
+  void begin_race(int first, int last);
+  // In the first round: a hundred processors do not wait for what one of them alone takes, where two steps
+  // down have made it slower.
+  void leave_out_beyond(int candidate);
+  // After each round.
+  void judge();
+  void end_race(int winner);
+  void used(double seconds);
+  [[nodiscard]] bool other_load();
 
   std::array<Candidate, most_candidates> candidates_{};
   int count_ = 0;
   int best_ = 0;
   int current_ = 0;
-  bool cold_ = true;      // the first loop of all measures caches and page faults
-  double reference_ = 0;  // of the best one, when it was chosen; 0 while there are trials
+  bool cold_ = true;  // the first loop of all measures caches and page faults
+  bool racing_ = false;
+  int rounds_ = 0;       // of this race
+  bool chosen_ = false;  // there is a best one to be replaced
+
+  // Of the best one since it was chosen.
+  Sample reference_;  // its race, and what followed; until it has in_the_mean loops
+  Sample recent_;     // what followed that, up to in_the_mean loops
+  std::array<double, at_once> last_{};
+  std::uint32_t used_ = 0;  // loops
   std::uint32_t pause_ = first_pause;
-  std::uint32_t used_ = 0;  // loops since the last trial
 };
 
 }  // namespace millrace::opencv

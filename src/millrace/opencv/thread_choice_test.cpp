@@ -1,10 +1,12 @@
 #include "millrace/opencv/thread_choice.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
 #include <random>
 #include <set>
+#include <tuple>
 
 #include <gmock/gmock.h>
 
@@ -67,6 +69,34 @@ TEST_P(EveryGain, CostsLittleMoreThanTheBestCount) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Gains, EveryGain, testing::Values(0.5, 0.8, 0.95, 1.0, 1.05, 1.3, 1.8, 2.0));
+
+// Others take CPUs away now and then, for a while: gain of a doubling of the threads, how long a thread is
+// held up, and how long it runs between two such times, all in times of a loop with one thread.
+class EveryBusyMachine : public testing::TestWithParam<std::tuple<double, double, double>> {};
+
+TEST_P(EveryBusyMachine, CostsLittleMoreThanTheBestCount) {
+  const auto [gain, held, between] = GetParam();
+  const auto alone = [&](int threads) { return std::pow(threads, -std::log2(gain)); };
+  const auto held_up = [&](int threads) { return 1 - std::pow(1 - alone(threads) / between, threads); };
+  const auto mean = [&](int threads) { return alone(threads) + held * held_up(threads); };
+  constexpr int loops = 3000;
+  constexpr int seeds = 4;
+  double seconds = 0;
+  for (unsigned seed = 1; seed <= seeds; ++seed) {
+    std::mt19937 random(seed);
+    std::lognormal_distribution<double> noise(0, 0.05);
+    std::uniform_real_distribution<double> chance;
+    ThreadChoice choice(2);
+    seconds += simulate(choice, loops, [&](int threads) {
+                 return alone(threads) * noise(random) + (chance(random) < held_up(threads) ? held : 0);
+               }).seconds;
+  }
+  EXPECT_LT(seconds, 1.08 * seeds * loops * std::min(mean(1), mean(2)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Machines, EveryBusyMachine,
+                         testing::Combine(testing::Values(0.8, 1.0, 1.3, 1.8, 2.0),
+                                          testing::Values(4.0, 20.0), testing::Values(3.5, 7.0)));
 
 TEST(ThreadChoice, FollowsANeighbourThatComesAndGoes) {
   ThreadChoice choice(2);
