@@ -15,25 +15,66 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
+import importlib
+from typing import TYPE_CHECKING, Any
 
-from . import _millrace, cluster
-from ._millrace import RunError, UsageError
-from ._pipeline import Pipeline
-from ._runs import Progress, run
-from ._video import Format, Frame, Reader, Stream, Writer, open, write
+if TYPE_CHECKING:
+    from . import cluster as cluster
+    from ._millrace import RunError as RunError
+    from ._millrace import UsageError as UsageError
+    from ._pipeline import Pipeline as Pipeline
+    from ._runs import Progress as Progress
+    from ._runs import run as run
+    from ._video import Format as Format
+    from ._video import Frame as Frame
+    from ._video import Reader as Reader
+    from ._video import Stream as Stream
+    from ._video import Writer as Writer
+    from ._video import open as open
+    from ._video import write as write
+
+    __version__: str
+
+# What is where: loaded when it is first asked for, so that importing the package costs next to nothing. The library
+# brings FFmpeg along, and images bring NumPy.
+_HOMES = {"Format": "_video", "Frame": "_video", "Pipeline": "_pipeline", "Progress": "_runs", "Reader": "_video",
+          "RunError": "_millrace", "Stream": "_video", "UsageError": "_millrace", "Writer": "_video", "open": "_video",
+          "run": "_runs", "write": "_video"}
+_MODULES = ("cluster",)
 
 __all__ = ["Format", "Frame", "Pipeline", "Progress", "Reader", "RunError", "Stream", "UsageError", "Writer", "cluster",
            "filters", "machine", "open", "run", "write"]
-__version__ = _millrace.version()
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        found = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    elif name in _MODULES:
+        found = importlib.import_module(f".{name}", __name__)
+    elif name == "__version__":
+        from . import _millrace
+        found = _millrace.version()
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})
 
 
 def filters() -> dict[str, Any]:
     """What a pipeline can be made of."""
+    import json
+
+    from . import _millrace
     return dict(json.loads(_millrace.filters()))
 
 
 def machine() -> dict[str, Any]:
     """What is known of this machine."""
+    import json
+
+    from . import _millrace
     return dict(json.loads(_millrace.machine()))

@@ -8,7 +8,6 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from . import _millrace
 from ._millrace import UsageError
@@ -16,6 +15,8 @@ from ._runs import as_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    import numpy.typing as npt
 
     from ._runs import Path
     from ._video import Format, Frame, Reader, Stream

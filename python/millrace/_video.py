@@ -11,13 +11,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
-import numpy.typing as npt
 
 from . import _millrace
 from ._millrace import UsageError
 from ._runs import PATIENCE_MS, as_options, stop_and_wait
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from ._runs import Path
 
 _CHROMA = ("gray", "420", "422", "444")

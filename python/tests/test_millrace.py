@@ -25,6 +25,23 @@ def binomial(image):
     return sum(weights[y, x] * padded[y:y + height, x:x + width] for y in range(3) for x in range(3))
 
 
+class Package(unittest.TestCase):
+    def test_importing_it_loads_neither_numpy_nor_the_library(self):
+        code = ("import sys, millrace\n"
+                "loaded = {'numpy', 'millrace._millrace', 'millrace.cluster'} & set(sys.modules)\n"
+                "assert not loaded, loaded\n"
+                "from millrace import Pipeline, cluster\n"
+                "assert millrace.Pipeline is Pipeline and millrace.cluster is cluster")
+        subprocess.run([sys.executable, "-c", code], check=True)
+
+    def test_every_name_that_it_says_it_has_is_there(self):
+        for name in (*mr.__all__, "__version__"):
+            self.assertIsNotNone(getattr(mr, name))
+            self.assertIn(name, dir(mr))
+        with self.assertRaisesRegex(AttributeError, "no attribute 'Pipelien'"):
+            mr.Pipelien
+
+
 class Pipelines(unittest.TestCase):
     def setUp(self):
         self.random = np.random.default_rng(1)
