@@ -1,11 +1,15 @@
 #include "millrace/cli/profiles/profiles_command.h"
 
+#include "millrace/base/command_line.h"
 #include "millrace/base/error_line.h"
 #include "millrace/base/print.h"
-#include "millrace/tuning/profile/profile_store.h"
+#include "millrace/base/whole_file.h"
+#include "millrace/tuning/profile/profile_exchange.h"
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -73,6 +77,37 @@ Status clear(std::optional<std::int64_t> id) {
   return {};
 }
 
+Status export_to(const std::string& file, bool overwrite) {
+  auto store = open_store();
+  if (!store) return std::unexpected(store.error());
+  const auto profiles = store->list();
+  if (!profiles) return std::unexpected(profiles.error());
+  std::vector<tuning::KeyedProfile> readable;
+  for (const tuning::StoredProfile& stored : *profiles)
+    if (stored.profile) readable.push_back({stored.key, *stored.profile});
+  if (Status written =
+          write_whole(file, tuning::export_profiles(readable), {.overwrite = overwrite_if(overwrite)});
+      !written)
+    return written;
+  print_note("{} profile{} in {}\n", readable.size(), readable.size() == 1 ? "" : "s", file);
+  return {};
+}
+
+Status import_from(const std::string& file) {
+  constexpr std::size_t most_bytes = std::size_t{64} << 20;
+  const auto text = read_text(file, most_bytes, {.missing = "millrace profiles export writes it"});
+  if (!text) return std::unexpected(text.error());
+  const auto profiles = tuning::parse_profiles(*text, file);
+  if (!profiles) return std::unexpected(profiles.error());
+  auto store = open_store();
+  if (!store) return std::unexpected(store.error());
+  const auto imported = tuning::import_profiles(*profiles, *store);
+  if (!imported) return std::unexpected(imported.error());
+  print_out("{} profile{} taken, {} known already\n", imported->taken, imported->taken == 1 ? "" : "s",
+            imported->known);
+  return {};
+}
+
 }  // namespace
 
 void add_profiles_command(CLI::App& app, Action& action) {
@@ -87,6 +122,18 @@ void add_profiles_command(CLI::App& app, Action& action) {
   CLI::App* some = verb->add_subcommand("clear", "Forget one profile, or all");
   some->add_option("id", *which, "its number in the list; default: all");
   some->callback([&action, which] { action = [which] { return clear(*which); }; });
+  auto file = std::make_shared<std::string>();
+  auto overwrite = std::make_shared<bool>(false);
+  CLI::App* out = verb->add_subcommand("export", "Write all profiles to a file, for other machines");
+  out->add_option("file", *file, "to write, or - for standard output")->required();
+  out->add_flag(overwrite_flag, *overwrite, overwrite_help);
+  out->callback(
+      [&action, file, overwrite] { action = [file, overwrite] { return export_to(*file, *overwrite); }; });
+  auto from = std::make_shared<std::string>();
+  CLI::App* in =
+      verb->add_subcommand("import", "Take the profiles of another machine for where searches begin");
+  in->add_option("file", *from, "that millrace profiles export wrote, or -")->required();
+  in->callback([&action, from] { action = [from] { return import_from(*from); }; });
 }
 
 }  // namespace millrace::cli

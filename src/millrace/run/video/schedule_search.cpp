@@ -1,6 +1,7 @@
 #include "millrace/run/video/schedule_search.h"
 
 #include "millrace/image/pipeline/parameter_timeline.h"
+#include "millrace/machine/report/processor_key.h"
 #include "millrace/tuning/record/decision_report.h"
 
 #include <utility>
@@ -32,13 +33,6 @@ std::string graph_text(const image::Pipeline& pipeline) {
       text += fmt::format(":{}", input);
   }
   return text;
-}
-
-// Where what was learnt on one machine holds: the same processor, seen the same way.
-std::string machine_text(const machine::MachineReport& machine) {
-  const auto packages = machine.topology.packages();
-  return fmt::format("{}, {} PUs, {}", packages.empty() ? "" : packages.front().model,
-                     machine.topology.cpus().count(), machine::name_of(machine.isa));
 }
 
 nlohmann::ordered_json decisions_json(const image::AdaptiveScheduler& scheduler, bool from_profile,
@@ -88,7 +82,7 @@ tuning::ProfileKey ScheduleSearch::key(const image::Pipeline& pipeline,
                          {"frames", video::to_string(layout_.input)},
                          {"threads", fmt::format("{}", threads_)},
                          {"objective", objective_text(objective_)},
-                         {"machine", machine_text(*machine_)}};
+                         {"machine", machine::processor_key(*machine_)}};
   key.insert(fixed.begin(), fixed.end());
   return key;
 }
