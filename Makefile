@@ -7,7 +7,7 @@ PROGRAM := build/release/src/millrace/cli/millrace
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build install demo test test-python test-gstreamer test-opencv bench-image bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-whole bench-batch bench-ablation bench-study attack-exec attack-run attack-batch soak-cluster lint clean
+.PHONY: help setup configure build install demo test test-python test-gstreamer test-opencv bench-image bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-whole bench-batch bench-ablation bench-study attack-exec attack-run attack-batch soak-cluster bench-cluster lint clean
 
 help:
 	@echo 'make demo         set up, build, find the edges of a video: CLIP=path, or a generated one'
@@ -33,6 +33,7 @@ help:
 	@echo 'make attack-run   take away from millrace run, dedup and skipline what they need; ATTACK=options'
 	@echo 'make attack-batch the same for millrace batch, and kill it at any moment; ATTACK=options'
 	@echo 'make soak-cluster chunks of longer videos, 100 killed workers; SOAK=rounds'
+	@echo 'make bench-cluster what chunks cost, what more nodes and shared plans gain; after make test-python'
 	@echo 'make lint         clang-format and clang-tidy'
 	@echo 'make clean        remove build/ (what scripts/setup installed stays)'
 	@echo 'JOBS=n            build and test with n jobs instead of one for each processor'
@@ -156,6 +157,12 @@ SOAK ?= 100
 soak-cluster: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
 	python3 src/millrace/cli/cluster/cluster_test.py $(PROGRAM) --soak $(SOAK)
+
+# By the package that make test-python has installed.
+bench-cluster:
+	@test -x build/python/clean/bin/python || { echo 'make test-python comes first' >&2; exit 1; }
+	for what in nodes simulate shared; do \
+	  MILLRACE_PROGRAM=build/python/moved-away/bin/millrace build/python/clean/bin/python python/cluster_bench.py $$what || exit 1; done
 
 lint: setup
 	@JOBS=$(JOBS) scripts/lint

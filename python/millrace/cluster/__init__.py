@@ -7,7 +7,8 @@
         print(progress.frames, progress.fps, progress.nodes, progress.retried)
 
 `python -m millrace.cluster run` is the same from a shell. Engines: "processes" of this machine, which needs nothing but the
-millrace program; "ray", the nodes of a Ray cluster, which all see the files under the same names.
+millrace program; "ray", the nodes of a Ray cluster, and "dask", those of a Dask cluster, which all see the files under the
+same names.
 
 What is done in the end depends on the input and the options only: which machine does what, and how often one is lost, changes
 no pixel. Videos are cut into chunks by `millrace plan`, done by `millrace chunk` and joined by `millrace join`.
@@ -82,8 +83,8 @@ def run(pipeline: str, inputs: str | list[str], output: str, *, engine: str = "p
         resume: bool = False, force: bool = False, program: str | None = None, **options: Any) -> Job:
     """One input to one output file; many, or all videos of a folder, into a folder, with this suffix.
 
-    nodes: of engine "processes", which share this machine's CPUs. address: of the Ray cluster, as ray.init() takes it; none:
-    a new one on this machine. small_bytes: videos up to this size are not cut, and done in groups. Options that change the
+    nodes: of engine "processes", which share this machine's CPUs. address: of the cluster, as ray.init() or Dask's Client
+    takes it; none: a new one on this machine. small_bytes: videos up to this size are not cut, and done in groups. Options that change the
     output are those of `millrace plan`: codec="h264", crf=20, encoder_threads=4.
     """
     words: list[str] = []

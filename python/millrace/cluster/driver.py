@@ -77,7 +77,11 @@ class Driver:
         """Gives the progress each time something ended; raises nothing for videos that fail."""
         todo = [video for video in self.job.videos if video.state == "waiting"]
         self.progress.done = len(self.job.videos) - len(todo)
-        self._check_versions()
+        try:
+            self._check_versions()
+        except (UsageError, RunError):
+            self.job.leave_nothing_new()
+            raise
         self._queue = [task for task in self.job.first_tasks() if any(v.state == "waiting" for v in task.videos)]
         empty_since: float | None = None
         try:

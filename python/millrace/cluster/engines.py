@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 import logging
 import os
+import sys
 import time
 from typing import Any, Protocol
 
@@ -80,6 +81,11 @@ class Processes:
             self.cancel(number)
 
 
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text if len(text) <= 300 else text[:297] + "..."
+
+
 class _RayNode:
     """The actor of a node."""
 
@@ -106,7 +112,9 @@ class Ray:
 
     def __init__(self, address: str | None = None, program: str | None = None) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        os.environ.setdefault("RAY_AUTH_MODE", "token")
+        # Read when Ray is loaded; where it is already, whoever loaded it has chosen.
+        if "ray" not in sys.modules:
+            os.environ.setdefault("RAY_AUTH_MODE", "token")
         try:
             import ray
         except ImportError:
@@ -117,12 +125,17 @@ class Ray:
         if self._own:
             try:
                 self._ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False)
-            except (ConnectionError, ValueError, RuntimeError) as error:
-                raise UsageError(f"there is no Ray cluster to join: {str(error).splitlines()[0]}") from None
+            except ray.exceptions.AuthenticationError as error:
+                raise UsageError(f"the Ray cluster does not let us in: {_one_line(error)}") from None
+            except ConnectionError as error:
+                raise UsageError(f"{_one_line(error)}; is it up, and is RAY_AUTH_TOKEN here its token?") from None
+            except (ValueError, RuntimeError, ray.exceptions.RayError) as error:
+                raise UsageError(f"there is no Ray cluster to join: {_one_line(error)}") from None
         self._program = program
         self._actors: dict[str, Any] = {}
         self._ids: dict[str, str] = {}
-        self._asked: set[str] = set()
+        self._asked: dict[str, Any] = {}  # nodes that have not yet told their versions
+        self._trusted: set[str] = set()  # that have
         self._numbers = itertools.count()
         self._calls: dict[int, tuple[str, Any]] = {}
         self._looked = 0.0
@@ -138,6 +151,7 @@ class Ray:
         self._ids = {name: node["NodeID"] for name, node in alive.items()}
         for name in set(self._actors) - set(alive):
             del self._actors[name]
+            self._asked.pop(name, None)
         for name, node in alive.items():
             if name not in self._actors:
                 self._actors[name] = self._actor(node["NodeID"], node["Resources"]["CPU"])
@@ -151,20 +165,29 @@ class Ray:
 
     def nodes(self) -> list[str]:
         self._look()
-        return list(self._actors)
+        return [name for name in self._actors if name in self._trusted]
 
     def versions(self) -> dict[str, dict[str, str]]:
-        new = [name for name in self._actors if name not in self._asked]
-        answers = {name: self._actors[name].versions.remote() for name in new}
+        # All that are there are asked before anything begins; those that come later are not waited for.
+        first = not self._trusted and not self._asked
+        for name, actor in self._actors.items():
+            if name not in self._trusted and name not in self._asked:
+                self._asked[name] = actor.versions.remote()
+        if not self._asked:
+            return {}
+        answers = list(self._asked.values())
+        ready, _ = self._ray.wait(answers, num_returns=len(answers), timeout=60 if first else 0)
         told = {}
-        for name, answer in answers.items():
+        for name in [name for name, answer in self._asked.items() if answer in ready]:
             try:
-                told[name] = self._ray.get(answer, timeout=60)
+                told[name] = self._ray.get(self._asked.pop(name))
             except self._ray.exceptions.RayTaskError as error:
                 raise UsageError(f"{name}: {error.cause}") from None
-            except self._ray.exceptions.RayError as error:
-                raise RunError(f"{name}: does not answer: {str(error).splitlines()[0]}") from None
-            self._asked.add(name)
+            except self._ray.exceptions.RayError:
+                self._actors.pop(name, None)  # lost; a new one, where the node itself is still there
+                self._looked = 0
+                continue
+            self._trusted.add(name)
         return told
 
     def start(self, node: str, words: list[str]) -> int:
@@ -207,14 +230,127 @@ class Ray:
             self._ray.shutdown()
 
 
+def _run_for_dask(program: str | None, words: list[str]) -> Done:
+    """On a worker. Ends early where nobody wants the result any more: cancelled, or the driver is gone."""
+    import distributed
+
+    worker, key = distributed.get_worker(), distributed.worker.thread_state.key
+    call = Call(_program.find(program), words)
+    while (done := call.result(0.2)) is None:
+        task = worker.state.tasks.get(key)
+        if task is None or task.state == "cancelled":
+            call.kill()
+            return Done(1, "", "cancelled", 0)
+    return done
+
+
+class Dask:
+    """The workers of a Dask cluster: one of each machine, for all its CPUs. Workers may come and go."""
+
+    def __init__(self, address: str | None = None, program: str | None = None) -> None:
+        try:
+            import distributed
+        except ImportError:
+            raise UsageError("there is no Dask for this Python; 'pip install millrace[dask]' or 'scripts/setup cluster' "
+                             "fetches it, and --engine processes needs nothing") from None
+        self._dask: Any = distributed
+        self._cluster: Any = None
+        if address is None:
+            self._cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, host="127.0.0.1",
+                                                     dashboard_address=None)
+        try:
+            self._client = distributed.Client(address or self._cluster, timeout=10, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            raise UsageError(f"there is no Dask cluster to join at {address}: {_one_line(error)}") from None
+        self._program = program
+        self._workers: dict[str, str] = {}  # of each machine one, by its address
+        self._asked: dict[str, Any] = {}
+        self._trusted: set[str] = set()
+        self._numbers = itertools.count()
+        self._calls: dict[int, tuple[str, Any]] = {}
+
+    def _look(self) -> None:
+        there = self._client.scheduler_info(n_workers=-1)["workers"]
+        hosts = {address: worker["host"] for address, worker in there.items()}
+        self._workers = {host: address for host, address in self._workers.items() if address in hosts}
+        for address in sorted(hosts):
+            self._workers.setdefault(hosts[address], address)
+
+    def _submit(self, address: str, function: Any, *words: Any) -> Any:
+        return self._client.submit(function, *words, workers=[address], allow_other_workers=False, pure=False, retries=0)
+
+    def nodes(self) -> list[str]:
+        self._look()
+        return [host for host, address in self._workers.items() if address in self._trusted]
+
+    def versions(self) -> dict[str, dict[str, str]]:
+        self._look()
+        first = not self._trusted and not self._asked
+        for address in self._workers.values():
+            if address not in self._trusted and address not in self._asked:
+                self._asked[address] = self._submit(address, _program.versions, self._program)
+        end = time.monotonic() + (60 if first else 0)
+        while any(answer.status == "pending" for answer in self._asked.values()) and time.monotonic() < end:
+            time.sleep(0.01)
+        told = {}
+        for address, answer in list(self._asked.items()):
+            host = next((host for host, each in self._workers.items() if each == address), None)
+            if host is None or answer.status in ("cancelled", "lost"):
+                del self._asked[address]  # lost
+            elif answer.status == "error":
+                raise UsageError(f"{host}: {_one_line(answer.exception())}")
+            elif answer.status == "finished":
+                told[host] = answer.result()
+                del self._asked[address]
+                self._trusted.add(address)
+        return told
+
+    def start(self, node: str, words: list[str]) -> int:
+        number = next(self._numbers)
+        address = self._workers[node]
+        self._calls[number] = (address, self._submit(address, _run_for_dask, self._program, words))
+        return number
+
+    def poll(self, seconds: float) -> Ended:
+        end = time.monotonic() + seconds
+        while True:
+            self._look()
+            ended: Ended = []
+            for number, (address, future) in self._calls.items():
+                if future.status == "finished":
+                    ended.append((number, future.result()))
+                elif future.status == "error":
+                    ended.append((number, Done(1, "", _one_line(future.exception()), 0)))
+                elif future.status in ("cancelled", "lost") or address not in self._workers.values():
+                    future.cancel()
+                    ended.append((number, None))
+            for number, _ in ended:
+                del self._calls[number]
+            if ended or time.monotonic() >= end:
+                return ended
+            time.sleep(0.01)
+
+    def cancel(self, number: int) -> None:
+        _, future = self._calls.pop(number, ("", None))
+        if future is not None:
+            future.cancel()
+
+    def close(self) -> None:
+        for number in list(self._calls):
+            self.cancel(number)
+        self._client.close()
+        if self._cluster is not None:
+            self._cluster.close()
+
+
 def make(engine: str, nodes: int | None = None, address: str | None = None, program: str | None = None) -> Engine:
-    """"processes" or "ray"."""
+    """"processes", "ray" or "dask"."""
     if engine == "processes":
         if address:
-            raise UsageError("--address is that of a Ray cluster; leave it out, or give --engine ray")
+            raise UsageError("--address is that of a cluster; leave it out, or give --engine ray or dask")
         return Processes(nodes, program)
-    if engine == "ray":
+    if engine in ("ray", "dask"):
         if nodes:
-            raise UsageError("a Ray cluster has the nodes it has; leave --nodes out")
-        return Ray(address, program)
-    raise UsageError(f"there is no engine {engine!r}; use processes or ray")
+            raise UsageError("a cluster has the nodes it has; leave --nodes out")
+        return Ray(address, program) if engine == "ray" else Dask(address, program)
+    raise UsageError(f"there is no engine {engine!r}; use processes, ray or dask")

@@ -75,6 +75,19 @@ class Job:
     small_bytes: int
     threads_given: bool
 
+    @property
+    def learnt(self) -> str:
+        """Where machines put what they learn, for those that begin later."""
+        return str(self.folder / "learnt")
+
+    def leave_nothing_new(self) -> None:
+        """Where nothing was begun: folders that hold nothing yet go."""
+        for folder in [*(video.folder for video in self.videos), self.folder]:
+            try:
+                folder.rmdir()
+            except OSError:
+                pass
+
     def plan_task(self, video: Video) -> Task:
         words = ["plan", self.pipeline, video.input, "-o", video.plan, "-y", "-q", "--chunk", f"{self.chunk_seconds:g}s"]
         return Task("plan", [*words, *self.options], [video])
@@ -84,7 +97,7 @@ class Job:
         plan = json.loads(pathlib.Path(video.plan).read_text())
         video.frames = plan["frames"]
         video.chunks = video.left = len(plan["chunks"])
-        return [Task("chunk", ["chunk", video.plan, str(n), "-o", video.parts, "-q", "--json", "-"], [video], n, cut["frames"])
+        return [Task("chunk", ["chunk", video.plan, str(n), "-o", video.parts, "-q", "--json", "-", "--shared", self.learnt], [video], n, cut["frames"])
                 for n, cut in enumerate(plan["chunks"])]
 
     def join_task(self, video: Video) -> Task:
@@ -98,7 +111,7 @@ class Job:
         words = ["batch", "--job-file", str(jobs)]
         # Those that a plan would pin.
         threads = [] if self.threads_given else ["--encoder-threads", ENCODER_THREADS]
-        return Task("batch", [*words, "--resume", "-q", "--json", "-", *threads, *self.options], videos)
+        return Task("batch", [*words, "--resume", "-q", "--json", "-", "--shared", self.learnt, *threads, *self.options], videos)
 
     def is_small(self, video: Video) -> bool:
         # Names that `millrace batch` would take for patterns are no names to it.

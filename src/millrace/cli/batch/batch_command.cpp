@@ -129,10 +129,8 @@ Status run_batch(const BatchOptions& options, const Interrupt& interrupt) {
     number_of.push_back(j);
   }
 
-  image::KernelCache cache;
-  if (!options.run.no_profile) cache = image::KernelCache(image::default_kernel_cache_folder());
   const auto workplace = run::Workplace::make_shared(
-      *machine, options.run.threads > 0 ? options.run.threads : limit, std::move(cache));
+      *machine, options.run.threads > 0 ? options.run.threads : limit, run::kernel_cache_of(options.run));
   if (!workplace) return std::unexpected(workplace.error());
 
   const std::int64_t start = now_ns();
@@ -231,6 +229,7 @@ void add_batch_command(CLI::App& app, Action& action) {
   verb->add_option("--isa", o.run.isa, "baseline, sse41, avx2, avx512");
   verb->add_flag("--no-profile", o.run.no_profile,
                  "neither use nor keep what runs learn, nor the kernels they compile");
+  verb->add_option("--shared", o.run.shared, "as of millrace chunk");
   verb->add_option("--seed", o.run.seed, "of the search's random choices")->check(not_negative());
   verb->add_option("--at", o.run.changes, "FRAME:STAGE.PARAMETER=VALUE, in every job; may be repeated")
       ->take_all();

@@ -86,6 +86,7 @@ struct ChunkWords {
   std::string input;
   int threads = 0;
   bool no_profile = false;
+  std::string shared;
   std::string json;
   bool quiet = false;
 };
@@ -115,10 +116,9 @@ Status do_chunks(const ChunkWords& words, const Interrupt& interrupt) {
   if (!machine) return std::unexpected(machine.error());
   if (Status allowed = run::check_threads(words.threads, machine->usable.worker_limit); !allowed)
     return allowed;
-  image::KernelCache cache;
-  if (!words.no_profile) cache = image::KernelCache(image::default_kernel_cache_folder());
-  const auto workplace = run::Workplace::make(
-      *machine, words.threads > 0 ? words.threads : machine->usable.worker_limit, std::move(cache));
+  const auto workplace =
+      run::Workplace::make(*machine, words.threads > 0 ? words.threads : machine->usable.worker_limit,
+                           run::kernel_cache_of({.no_profile = words.no_profile, .shared = words.shared}));
   if (!workplace) return std::unexpected(workplace.error());
   nlohmann::ordered_json report = nlohmann::ordered_json::array();
   Status outcome;
@@ -130,6 +130,7 @@ Status do_chunks(const ChunkWords& words, const Interrupt& interrupt) {
                            .input = words.input,
                            .threads = words.threads,
                            .no_profile = words.no_profile,
+                           .shared = words.shared,
                            .stop = interrupt.token(),
                            .on_progress = [&](const run::RunProgress& progress) {
                              line.update(progress.frames, progress.total, fmt::format("chunk {}", number));
@@ -227,6 +228,9 @@ void add_chunk_command(CLI::App& app, Action& action) {
       ->check(CLI::Range(1, 4096));
   verb->add_flag("--no-profile", words->no_profile,
                  "neither use nor keep what runs learn, nor the kernels they compile");
+  verb->add_option("--shared", words->shared,
+                   "a folder that the machines of this job see: what one learns, and the kernels it compiles, the "
+                   "others begin with");
   verb->add_option("--json", words->json, "write a report to a file, or - for standard output");
   verb->add_flag("-q,--quiet", words->quiet, "no progress line and no summary");
   verb->callback([&action, words] {

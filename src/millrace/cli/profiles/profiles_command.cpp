@@ -82,14 +82,20 @@ Status export_to(const std::string& file, bool overwrite) {
   if (!store) return std::unexpected(store.error());
   const auto profiles = store->list();
   if (!profiles) return std::unexpected(profiles.error());
-  std::vector<tuning::KeyedProfile> readable;
-  for (const tuning::StoredProfile& stored : *profiles)
-    if (stored.profile) readable.push_back({stored.key, *stored.profile});
+  std::vector<tuning::KeyedProfile> travelling;
+  std::size_t staying = 0;
+  for (const tuning::StoredProfile& stored : *profiles) {
+    if (stored.profile && tuning::may_travel(stored.key))
+      travelling.push_back({stored.key, *stored.profile});
+    else
+      ++staying;
+  }
   if (Status written =
-          write_whole(file, tuning::export_profiles(readable), {.overwrite = overwrite_if(overwrite)});
+          write_whole(file, tuning::export_profiles(travelling), {.overwrite = overwrite_if(overwrite)});
       !written)
     return written;
-  print_note("{} profile{} in {}\n", readable.size(), readable.size() == 1 ? "" : "s", file);
+  print_note("{} profile{} in {}{}\n", travelling.size(), travelling.size() == 1 ? "" : "s", file,
+             staying == 0 ? "" : fmt::format("; {} of millrace exec, proven for this machine alone, left out", staying));
   return {};
 }
 
@@ -103,8 +109,10 @@ Status import_from(const std::string& file) {
   if (!store) return std::unexpected(store.error());
   const auto imported = tuning::import_profiles(*profiles, *store);
   if (!imported) return std::unexpected(imported.error());
-  print_out("{} profile{} taken, {} known already\n", imported->taken, imported->taken == 1 ? "" : "s",
-            imported->known);
+  print_out("{} profile{} taken, {} known already{}\n", imported->taken, imported->taken == 1 ? "" : "s",
+            imported->known,
+            imported->left_out == 0 ? ""
+                                    : fmt::format(", {} left out: there is no room for more", imported->left_out));
   return {};
 }
 
@@ -124,7 +132,7 @@ void add_profiles_command(CLI::App& app, Action& action) {
   some->callback([&action, which] { action = [which] { return clear(*which); }; });
   auto file = std::make_shared<std::string>();
   auto overwrite = std::make_shared<bool>(false);
-  CLI::App* out = verb->add_subcommand("export", "Write all profiles to a file, for other machines");
+  CLI::App* out = verb->add_subcommand("export", "Write what runs have learnt to a file, for other machines");
   out->add_option("file", *file, "to write, or - for standard output")->required();
   out->add_flag(overwrite_flag, *overwrite, overwrite_help);
   out->callback(

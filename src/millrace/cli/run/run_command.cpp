@@ -90,9 +90,7 @@ Status run_pipeline(const run::RunOptions& options, const Interrupt& interrupt) 
   const auto schedule = schedule_of(options, machine->usable.worker_limit);
   if (!schedule) return std::unexpected(schedule.error());
 
-  image::KernelCache cache;
-  if (!options.no_profile) cache = image::KernelCache(image::default_kernel_cache_folder());
-  const auto workplace = run::Workplace::make(*machine, schedule->threads, std::move(cache));
+  const auto workplace = run::Workplace::make(*machine, schedule->threads, run::kernel_cache_of(options));
   if (!workplace) return std::unexpected(workplace.error());
   const RunContext context{options, *pipeline, *planes, *schedule, **workplace, interrupt};
   if (options.count) return count_run(context);  // compiles nothing

@@ -65,6 +65,7 @@ Result<ChunkOutcome> do_chunk(const JobPlan& plan, std::int64_t chunk, run::Work
   words.force = true;
   words.threads = options.threads;
   words.no_profile = options.no_profile;
+  words.shared = options.shared;
   const auto pipeline = image::load_pipeline(words.pipeline, options.stop);
   if (!pipeline) return std::unexpected(pipeline.error());
   const auto planes = planes_of(words);

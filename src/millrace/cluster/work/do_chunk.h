@@ -17,6 +17,7 @@ struct ChunkOptions {
   std::string input;   // where this machine has the input; empty: where the plan says
   int threads = 0;     // workers; 0: as many as the workplace has
   bool no_profile = false;
+  std::string shared;  // folder of what the machines of the job learn; empty: none
   std::stop_token stop;
   std::function<void(const run::RunProgress&)> on_progress;
 };

@@ -131,7 +131,27 @@ fs::path KernelCache::file(const std::string& kernel, machine::Isa isa) const {
   return folder_ / fmt::format("{:016x}{:016x}{}", digest.high64, digest.low64, kernel_suffix);
 }
 
+void KernelCache::share(KernelCache shared) {
+  shared_ = std::make_shared<const KernelCache>(std::move(shared));
+}
+
 std::optional<std::vector<std::byte>> KernelCache::load(const std::string& kernel, machine::Isa isa) const {
+  auto object = load_own(kernel, isa);
+  if (!shared_) return object;
+  if (!object) return shared_->load(kernel, isa);
+  std::error_code ignored;
+  if (!fs::exists(shared_->file(kernel, isa), ignored)) shared_->store(kernel, isa, *object);
+  return object;
+}
+
+void KernelCache::store(const std::string& kernel, machine::Isa isa,
+                        std::span<const std::byte> object) const {
+  store_own(kernel, isa, object);
+  if (shared_) shared_->store(kernel, isa, object);
+}
+
+std::optional<std::vector<std::byte>> KernelCache::load_own(const std::string& kernel,
+                                                            machine::Isa isa) const {
   if (!keeps()) return {};
   const Descriptor folder = open_folder(folder_);
   if (folder.get() < 0) return {};
@@ -150,8 +170,8 @@ std::optional<std::vector<std::byte>> KernelCache::load(const std::string& kerne
   return object;
 }
 
-void KernelCache::store(const std::string& kernel, machine::Isa isa,
-                        std::span<const std::byte> object) const {
+void KernelCache::store_own(const std::string& kernel, machine::Isa isa,
+                            std::span<const std::byte> object) const {
   if (!keeps()) return;
   const std::vector<std::byte> content = pack(full_key(kernel, isa), object);
   if (content.size() > most_file_bytes || content.size() > most_bytes_) return;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,6 +33,11 @@ class KernelCache {
   explicit KernelCache(std::filesystem::path folder, std::string identity = program_identity(),
                        std::uintmax_t most_bytes = default_most_bytes);
 
+  // Shares with others, from now on: what it has not it takes from `shared`, and what it has or is given it
+  // gives to it. Kernels are code: for a folder that only this user's processes, on the machines of one job,
+  // write to; what it takes it does not keep for itself. The checks are the same: owner, build, checksum.
+  void share(KernelCache shared);
+
   // The object kept for a kernel (see KernelSpec::key), which counts as a use. Some 30 us for 10 KB.
   [[nodiscard]] std::optional<std::vector<std::byte>> load(const std::string& kernel, machine::Isa isa) const;
 
@@ -44,10 +50,14 @@ class KernelCache {
  private:
   [[nodiscard]] std::string full_key(const std::string& kernel, machine::Isa isa) const;
   [[nodiscard]] bool keeps() const { return !folder_.empty() && !identity_.empty(); }
+  [[nodiscard]] std::optional<std::vector<std::byte>> load_own(const std::string& kernel,
+                                                               machine::Isa isa) const;
+  void store_own(const std::string& kernel, machine::Isa isa, std::span<const std::byte> object) const;
 
   std::filesystem::path folder_;
   std::string identity_;
   std::uintmax_t most_bytes_ = default_most_bytes;
+  std::shared_ptr<const KernelCache> shared_;
 };
 
 }  // namespace millrace::image

@@ -230,6 +230,36 @@ TEST_F(KernelCaches, doesNotKeepWhatIsLargerThanAllOfItMayBe) {
 }
 
 // Several processes write and remove the same few kernels while this one reads: whatever is found is whole.
+TEST_F(KernelCaches, whatOneMachineOfAJobCompilesTheOthersHaveButDoNotKeep) {
+  const fs::path shared = scratch_.path() / "job" / "kernels";
+  const auto machine = [&](const std::string& name, const std::string& build = "this build") {
+    KernelCache own(scratch_.path() / name, build);
+    own.share(KernelCache(shared, build));
+    return own;
+  };
+  const Object object = random_object(5000);
+  machine("first").store(key_, Isa::avx2, object);
+  EXPECT_EQ(machine("second").load(key_, Isa::avx2), object);
+  EXPECT_FALSE(KernelCache(scratch_.path() / "second", "this build").load(key_, Isa::avx2));
+  EXPECT_FALSE(machine("second", "another build").load(key_, Isa::avx2));
+  // What it has from before, it gives once it uses it.
+  const Object older = random_object(300, 2);
+  KernelCache(scratch_.path() / "third", "this build").store("older", Isa::avx2, older);
+  EXPECT_FALSE(machine("second").load("older", Isa::avx2));
+  EXPECT_EQ(machine("third").load("older", Isa::avx2), older);
+  EXPECT_EQ(machine("second").load("older", Isa::avx2), older);
+  // Damaged on the way, or of somebody else's making: as good as absent, and replaced.
+  const fs::path file = KernelCache(shared, "this build").file(key_, Isa::avx2);
+  std::string content = content_of(file);
+  content[content.size() / 2] ^= 1;
+  replace_content(file, content);
+  EXPECT_FALSE(machine("second").load(key_, Isa::avx2));
+  machine("second").store(key_, Isa::avx2, object);
+  EXPECT_EQ(machine("fourth").load(key_, Isa::avx2), object);
+  fs::permissions(shared, fs::perms::others_all, fs::perm_options::add);
+  EXPECT_FALSE(machine("fourth").load(key_, Isa::avx2));
+}
+
 TEST_F(KernelCaches, severalProcessesMayUseOneFolderAtOnce) {
   constexpr int writers = 3;
   constexpr int rounds = 150;

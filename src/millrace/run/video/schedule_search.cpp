@@ -97,9 +97,19 @@ std::optional<tuning::Profile> ScheduleSearch::load(const SearchOptions& options
       warnings_.push_back(stored.error().message + "; going on without");
       return std::nullopt;
     }
-    if (*stored) return std::move(*stored);
+    if (!*stored) continue;
+    if (shared_ && !shared_->load(key(pipeline, question))) share(key(pipeline, question), **stored);
+    return std::move(*stored);
   }
+  for (const auto& question : questions)
+    if (auto theirs = shared_ ? shared_->load(key(pipeline, question)) : std::nullopt) return theirs;
   return std::nullopt;
+}
+
+void ScheduleSearch::share(const tuning::ProfileKey& key, const tuning::Profile& profile) {
+  if (!shared_) return;
+  if (Status saved = shared_->save(key, profile); !saved)
+    warnings_.push_back(saved.error().message + "; what this run has learnt is not shared");
 }
 
 Result<ScheduleSearch> ScheduleSearch::start(Workplace& workplace, image::Executor& executor,
@@ -110,6 +120,7 @@ Result<ScheduleSearch> ScheduleSearch::start(Workplace& workplace, image::Execut
   if (options.profiles) {
     search.store_ = tuning::ProfileStore::open(*options.profiles);
     if (!search.store_->warning().empty()) search.warnings_.push_back(search.store_->warning());
+    if (options.shared_profiles) search.shared_.emplace(*options.shared_profiles);
     adaptive.profile = search.load(options, pipeline);
     search.from_profile_ = adaptive.profile.has_value();
   }
@@ -129,6 +140,7 @@ void ScheduleSearch::finish(const image::Pipeline& pipeline, RunRecord& record) 
   if (store_ && as_asked && scheduler_->tuner().record().count(tuning::EventKind::trial) > 0) {
     if (Status saved = store_->save(key(pipeline, fixed_), scheduler_->profile()); !saved)
       warnings_.push_back(saved.error().message + "; what this run has learnt is not kept");
+    share(key(pipeline, fixed_), scheduler_->profile());
   }
   record.warnings.insert(record.warnings.end(), warnings_.begin(), warnings_.end());
 }

@@ -5,6 +5,7 @@
 #include "millrace/image/pipeline/pipeline.h"
 #include "millrace/run/video/run_record.h"
 #include "millrace/run/video/workplace.h"
+#include "millrace/tuning/profile/profile_folder.h"
 #include "millrace/tuning/profile/profile_store.h"
 
 #include <filesystem>
@@ -25,6 +26,8 @@ struct SearchOptions {
   // is better than none.
   std::vector<std::map<std::string, std::string>> related;
   std::optional<std::filesystem::path> profiles;  // the store of what runs learn; none: neither used nor kept
+  // What the machines of a job learn, for those that begin later.
+  std::optional<std::filesystem::path> shared_profiles;
 };
 
 class ScheduleSearch {
@@ -48,6 +51,7 @@ class ScheduleSearch {
 
   [[nodiscard]] tuning::ProfileKey key(const image::Pipeline& pipeline,
                                        const std::map<std::string, std::string>& fixed) const;
+  void share(const tuning::ProfileKey& key, const tuning::Profile& profile);
   [[nodiscard]] std::optional<tuning::Profile> load(const SearchOptions& options,
                                                     const image::Pipeline& pipeline);
 
@@ -59,6 +63,7 @@ class ScheduleSearch {
   tuning::Objective objective_;
   int threads_ = 1;
   std::optional<tuning::ProfileStore> store_;
+  std::optional<tuning::ProfileFolder> shared_;
   std::vector<std::string> warnings_;
   bool from_profile_ = false;
   std::unique_ptr<image::AdaptiveScheduler> scheduler_;

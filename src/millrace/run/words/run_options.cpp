@@ -124,11 +124,20 @@ Result<SearchOptions> search_options_of(const RunOptions& options, int worker_li
   SearchOptions search{.adaptive = std::move(*adaptive), .fixed = fixed_words(options)};
   if (!options.no_profile) {
     if (auto path = tuning::default_profile_path()) search.profiles = std::move(*path);
+    if (!options.shared.empty()) search.shared_profiles = std::filesystem::path(options.shared) / "profiles";
   }
   return search;
 }
 
 }  // namespace
+
+image::KernelCache kernel_cache_of(const RunOptions& options) {
+  if (options.no_profile) return {};
+  image::KernelCache cache(image::default_kernel_cache_folder());
+  if (!options.shared.empty())
+    cache.share(image::KernelCache(std::filesystem::path(options.shared) / "kernels"));
+  return cache;
+}
 
 Result<image::Planes> planes_of(const RunOptions& options) {
   if (!options.planes.empty()) return image::parse_planes(options.planes);

@@ -1,6 +1,7 @@
 // What the user asked `millrace run` for.
 #pragma once
 
+#include "millrace/image/kernel/kernel_cache.h"
 #include "millrace/image/layout/frame_layout.h"
 #include "millrace/image/layout/schedule.h"
 #include "millrace/run/video/video_run.h"
@@ -39,6 +40,7 @@ struct RunOptions {
   std::optional<double> deadline_ms;
   bool explain = false;
   bool no_profile = false;
+  std::string shared;  // folder of what the machines of a job learn; empty: none
   std::uint64_t seed = 1;
 
   std::vector<std::string> changes;  // --at
@@ -72,6 +74,8 @@ struct RunOptions {
 [[nodiscard]] Result<image::Schedule> schedule_of(const RunOptions& options, int worker_limit);
 // Whether the schedule is to be found while the run goes on.
 [[nodiscard]] bool is_adaptive(const RunOptions& options);
+// Where compiled kernels are kept.
+[[nodiscard]] image::KernelCache kernel_cache_of(const RunOptions& options);
 [[nodiscard]] Result<image::Planes> planes_of(const RunOptions& options);
 [[nodiscard]] Result<video::OnDamage> on_damage_of(const RunOptions& options);
 // "800k", "5M", or bits a second.

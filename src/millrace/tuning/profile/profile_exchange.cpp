@@ -1,5 +1,7 @@
 #include "millrace/tuning/profile/profile_exchange.h"
 
+#include "millrace/base/printable.h"
+
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
@@ -11,6 +13,25 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* exchange_schema = "millrace.profiles";
 constexpr int exchange_version = 1;
+// Of one; those that runs save have some hundred candidates of less than a hundred bytes.
+constexpr std::size_t most_profile_bytes = std::size_t{256} << 10;
+
+std::int64_t bytes_of(const ProfileKey& key, const Profile& profile) {
+  std::size_t bytes = to_text(profile).size();
+  for (const auto& [name, value] : key)
+    bytes += name.size() + value.size() + 8;
+  return static_cast<std::int64_t>(bytes);
+}
+
+bool is_plain(std::string_view text) { return printable(text) == text; }
+
+bool is_plain(const KeyedProfile& keyed) {
+  return std::ranges::all_of(keyed.key,
+                             [](const auto& field) { return is_plain(field.first) && is_plain(field.second); }) &&
+         is_plain(keyed.profile.plan) &&
+         std::ranges::all_of(keyed.profile.costs,
+                             [](const Profile::Cost& cost) { return is_plain(cost.candidate); });
+}
 
 std::optional<KeyedProfile> keyed_profile_from(const Json& json) {
   if (!json.is_object() || !json.contains("key") || !json["key"].is_object() || json["key"].empty())
@@ -22,17 +43,25 @@ std::optional<KeyedProfile> keyed_profile_from(const Json& json) {
   }
   Json alone = json;
   alone.erase("key");
-  auto profile = parse_profile(alone.dump());
+  const std::string text = alone.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (!may_travel(keyed.key) || text.size() > most_profile_bytes) return std::nullopt;
+  auto profile = parse_profile(text);
   if (!profile) return std::nullopt;
   keyed.profile = *std::move(profile);
-  return keyed;
+  return is_plain(keyed) ? std::optional(std::move(keyed)) : std::nullopt;
 }
 
 }  // namespace
 
+bool may_travel(const ProfileKey& key) {
+  const auto work = key.find("work");
+  return work != key.end() && work->second == "run";
+}
+
 std::string export_profiles(const std::vector<KeyedProfile>& profiles) {
   Json list = Json::array();
   for (const KeyedProfile& keyed : profiles) {
+    if (!may_travel(keyed.key)) continue;
     Json one{{"key", keyed.key}};
     one.update(Json::parse(to_text(keyed.profile)));
     list.push_back(std::move(one));
@@ -52,7 +81,9 @@ Result<std::vector<KeyedProfile>> parse_profiles(std::string_view text, const st
   for (const Json& each : json["profiles"]) {
     auto keyed = keyed_profile_from(each);
     if (!keyed)
-      return usage_error("{}: its profile {} is none; nothing is taken from it", name, profiles.size() + 1);
+      return usage_error("{}: its profile {} is none that millrace profiles export writes; nothing is taken "
+                         "from the file",
+                         name, profiles.size() + 1);
     profiles.push_back(*std::move(keyed));
   }
   return profiles;
@@ -61,14 +92,28 @@ Result<std::vector<KeyedProfile>> parse_profiles(std::string_view text, const st
 Result<Imported> import_profiles(const std::vector<KeyedProfile>& profiles, ProfileStore& store) {
   const auto own = store.list();
   if (!own) return std::unexpected(own.error());
+  int places = store.limits().profiles - static_cast<int>(own->size());
+  std::int64_t bytes = store.limits().bytes;
+  for (const StoredProfile& stored : *own)
+    bytes -= bytes_of(stored.key, stored.profile ? *stored.profile : Profile{});
   Imported imported;
+  std::vector<ProfileKey> taken;
   for (const KeyedProfile& keyed : profiles) {
-    if (std::ranges::find(*own, keyed.key, &StoredProfile::key) != own->end()) {
+    if (std::ranges::find(*own, keyed.key, &StoredProfile::key) != own->end() ||
+        std::ranges::find(taken, keyed.key) != taken.end()) {
       ++imported.known;
       continue;
     }
+    const std::int64_t needed = bytes_of(keyed.key, keyed.profile);
+    if (places == 0 || needed > bytes) {
+      ++imported.left_out;
+      continue;
+    }
     if (Status saved = store.save(keyed.key, keyed.profile); !saved) return std::unexpected(saved.error());
+    taken.push_back(keyed.key);
     ++imported.taken;
+    --places;
+    bytes -= needed;
   }
   return imported;
 }

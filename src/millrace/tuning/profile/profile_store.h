@@ -46,6 +46,7 @@ class ProfileStore {
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
   // The same for whoever does as well without profiles, and says so.
   [[nodiscard]] std::string warning() const;
+  [[nodiscard]] const ProfileLimits& limits() const { return limits_; }
   [[nodiscard]] bool usable() const { return database_ != nullptr && !locked_out_; }
 
   // Nothing where there is none, or none that this version can read. Failure where the file cannot be read,

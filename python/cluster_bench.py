@@ -1,0 +1,152 @@
+"""What cutting a video into chunks costs, and what more nodes and shared plans gain. For a quiet machine.
+
+usage: cluster_bench.py nodes|simulate|shared [--clip FILE] [--rounds N] ...
+
+nodes     one node of one CPU, two of one CPU each, and the same chunks by the verbs alone on one CPU: what two gain, what the
+          engine takes
+simulate  1 to 4 nodes of this machine's CPUs, beside what `millrace simulate cluster` says of them
+shared    a chunk by a machine that knows nothing, and by one that begins with what another has learnt and compiled
+
+Needs the Python package millrace, and the program of $MILLRACE_PROGRAM or the PATH; ffmpeg for `nodes` and `simulate`.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+
+PARSER = argparse.ArgumentParser()
+PARSER.add_argument("what", choices=["nodes", "simulate", "shared"])
+PARSER.add_argument("--clip", help="read again and again; default: FFmpeg's testsrc2 in 1280x720")
+PARSER.add_argument("--seconds", type=float, default=40, help="of video")
+PARSER.add_argument("--chunk", type=float, help="seconds; default: 10, of `simulate` 2")
+PARSER.add_argument("--pipeline", default="@B")
+PARSER.add_argument("--pipelines", nargs="+", default=["@B", "@C"], help="of `shared`")
+PARSER.add_argument("--frames", type=int, default=60, help="of a chunk of `shared`")
+PARSER.add_argument("--size", default="1920x1080", help="of `shared`")
+PARSER.add_argument("--codec", default="h264")
+PARSER.add_argument("--preset", default="veryfast")
+PARSER.add_argument("--nodes", type=int, nargs="+", default=[1, 2, 3, 4], help="of `simulate`")
+PARSER.add_argument("--rounds", type=int, default=3)
+OPTIONS = PARSER.parse_args()
+PROGRAM = os.path.abspath(shutil.which(os.environ.get("MILLRACE_PROGRAM", "millrace")) or "millrace")
+FOLDER = tempfile.TemporaryDirectory()
+ROOT = pathlib.Path(FOLDER.name)
+CPUS = sorted(os.sched_getaffinity(0))
+
+
+def timed(words, environment=None):
+    start = time.monotonic()
+    subprocess.run([str(word) for word in words], check=True, env=os.environ | (environment or {}), capture_output=True)
+    return time.monotonic() - start
+
+
+def film():
+    name = ROOT / "film.mkv"
+    source = ["-stream_loop", "-1", "-i", OPTIONS.clip] if OPTIONS.clip else ["-f", "lavfi", "-i", "testsrc2=s=1280x720:r=25"]
+    timed(["ffmpeg", "-v", "error", "-nostdin", *source, "-vf", "setpts=N/25/TB", "-r", 25, "-frames:v", int(OPTIONS.seconds * 25), "-c:v",
+           "libx264", "-preset", "ultrafast", "-g", 50, "-pix_fmt", "yuv420p", name])
+    return str(name)
+
+
+def spread(values):
+    return f"{statistics.median(values):.3f} ({min(values):.3f} to {max(values):.3f})"
+
+
+def by_engine(source, nodes, cpus, chunk):
+    """The job, and its wall time."""
+    from millrace import cluster
+
+    os.sched_setaffinity(0, cpus)
+    try:
+        start = time.monotonic()
+        job = cluster.run(OPTIONS.pipeline, source, str(ROOT / "out.mkv"), nodes=nodes, chunk_seconds=chunk, force=True,
+                          codec=OPTIONS.codec, preset=OPTIONS.preset, program=PROGRAM)
+        job.wait()
+        return job, time.monotonic() - start
+    finally:
+        os.sched_setaffinity(0, CPUS)
+
+
+def by_verbs(source, cpu, chunk):
+    """The same by the verbs, one chunk after the other."""
+    one = ["taskset", "-c", cpu, PROGRAM]
+    plan, parts = ROOT / "plan.json", ROOT / "parts"
+    shutil.rmtree(parts, ignore_errors=True)
+    took = timed([*one, "plan", OPTIONS.pipeline, source, "-o", plan, "-y", "-q", "--chunk", f"{chunk}s", "--codec",
+                  OPTIONS.codec, "--preset", OPTIONS.preset])
+    for number in range(len(json.loads(plan.read_text())["chunks"])):
+        took += timed([*one, "chunk", plan, number, "-o", parts, "-q"])
+    return took + timed([*one, "join", plan, parts, "-o", ROOT / "verbs.mkv", "-y", "-q"])
+
+
+def nodes():
+    source, chunk = film(), OPTIONS.chunk or 10
+    by_engine(source, 1, {CPUS[0]}, chunk)  # kernels and profiles
+    rounds = []
+    for _ in range(OPTIONS.rounds):
+        rounds.append((by_verbs(source, CPUS[0], chunk), by_engine(source, 1, {CPUS[0]}, chunk)[1],
+                       by_engine(source, 2, set(CPUS[:2]), chunk)[1]))
+    verbs, one, two = zip(*rounds)
+    same = (ROOT / "out.mkv").read_bytes() == (ROOT / "verbs.mkv").read_bytes()
+    print(f"{OPTIONS.seconds:g} s of video in chunks of {chunk:g} s, {OPTIONS.pipeline}, {OPTIONS.rounds} rounds; outputs "
+          f"{'are the same bytes' if same else 'DIFFER'}")
+    print(f"the verbs alone, one CPU    {spread(verbs)} s")
+    print(f"one node of one CPU         {spread(one)} s, the engine takes {statistics.median(b / a - 1 for a, b in zip(verbs, one)):.1%}")
+    print(f"two nodes of one CPU each   {spread(two)} s, {spread([a / b for a, b in zip(one, two)])} times as fast")
+
+
+def simulate():
+    source, chunk = film(), OPTIONS.chunk or 2
+    by_engine(source, 1, {CPUS[0]}, chunk)
+    jobs = [by_engine(source, 1, {CPUS[0]}, chunk) for _ in range(OPTIONS.rounds)]
+    job, wall = sorted(jobs, key=lambda each: each[1])[len(jobs) // 2]
+    chunks = [event.ended - event.begun for event in job.events if "chunk" in event.task]
+    before = sum(event.ended - event.begun for event in job.events if event.task.startswith("plan"))
+    after = sum(event.ended - event.begun for event in job.events if event.task.startswith("join"))
+    work = statistics.mean(chunks)
+    overhead = max(0.0, (wall - before - after - sum(chunks)) / len(chunks))
+    print(f"one node of one CPU: {len(chunks)} chunks of {work:.3f} s each, plan {before:.3f} s, join {after:.3f} s, engine "
+          f"{overhead * 1e3:.1f} ms a chunk")
+    print("| nodes | measured | simulated | off by |\n|---|---|---|---|")
+    for count in OPTIONS.nodes:
+        # More nodes than CPUs share them.
+        case = ROOT / "case.toml"
+        case.write_text(f"[job]\nchunks = {len(chunks)}\nwork = {work}\nvariation = {statistics.pstdev(chunks) / work}\n"
+                        f"before = {before}\nafter = {after}\noverhead = {overhead}\nspeculation = false\n"
+                        f"[[machine]]\ncount = {count}\nspeed = {min(1.0, len(CPUS) / count)}\n")
+        told = json.loads(subprocess.run([PROGRAM, "simulate", "cluster", str(case), "--json"], check=True,
+                                         capture_output=True).stdout)
+        expected = told["outcomes"][0]["seconds"]
+        cpus = {CPUS[0]} if count == 1 else set(CPUS)
+        measured = statistics.median(by_engine(source, count, cpus, chunk)[1] for _ in range(OPTIONS.rounds))
+        print(f"| {count} | {measured:.2f} s | {expected:.2f} s | {expected / measured - 1:+.1%} |")
+
+
+def shared():
+    for pipeline in OPTIONS.pipelines:
+        plan, learnt = ROOT / "plan.json", ROOT / "learnt"
+        shutil.rmtree(learnt, ignore_errors=True)
+        timed([PROGRAM, "plan", pipeline, f"test:{OPTIONS.size}@{OPTIONS.frames * 6}", "-o", plan, "-y", "-q", "--chunk",
+               f"{OPTIONS.frames / 25}s"])
+
+        def chunk(number, *words):
+            """By a machine of its own, that is, with a cache of its own."""
+            with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as parts:
+                return timed([PROGRAM, "chunk", plan, number, "-o", parts, "-q", *words], {"XDG_CACHE_HOME": cache})
+
+        # The first machine of the job; the others are to have what it has learnt.
+        with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as parts:
+            timed([PROGRAM, "chunk", plan, 0, 1, 2, 3, "-o", parts, "-q", "--shared", learnt], {"XDG_CACHE_HOME": cache})
+        rounds = [(chunk(4), chunk(4, "--shared", learnt)) for _ in range(OPTIONS.rounds)]
+        cold, warm = zip(*rounds)
+        print(f"{pipeline}, {OPTIONS.frames} frames of {OPTIONS.size}: cold {spread(cold)} s, shared {spread(warm)} s, "
+              f"{spread([a / b for a, b in rounds])} times as fast", flush=True)
+
+
+{"nodes": nodes, "simulate": simulate, "shared": shared}[OPTIONS.what]()
