@@ -6,14 +6,18 @@
 #include "millrace/base/ignore_write_signals.h"
 #include "millrace/base/print.h"
 #include "millrace/base/run_guarded.h"
+#include "millrace/base/system_reason.h"
 #include "millrace/base/whole_file.h"
 #include "millrace/version.h"
+#include "millrace_dispatch.h"
 #include "skipline/pbm.h"
 #include "skipline/skipline_file.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,6 +42,7 @@ struct Options {
   Parameters parameters;
   std::optional<int> threads;
   bool columns = false;
+  std::string dispatch = "none";
   int repeat = 1;
   std::size_t limit = default_limit;
   bool force = false;
@@ -75,6 +80,39 @@ Result<std::vector<std::byte>> read_file(const std::string& path) {
   return read_whole(**file);
 }
 
+// The program places its own threads: each strip's binds itself to a core of its own, one to one, and main
+// goes to the core with the least load where that is asked for.
+class OwnDispatch {
+ public:
+  static Result<OwnDispatch> make(const std::string& name) {
+    OwnDispatch own;
+    if (name == "none") return own;
+    if (name != "one-to-one" && name != "main-least-loaded")
+      return usage_error("'{}' is no dispatch; give none, one-to-one or main-least-loaded", name);
+    own.dispatch_.reset(millrace_dispatch_new());
+    if (!own.dispatch_) return failure("no memory for dispatch");
+    if (name == "main-least-loaded") {
+      const int core = millrace_dispatch_find_least_load_core();
+      if (core < 0 || millrace_dispatch_bind_to_cpu(own.dispatch_.get(), 0, core) != 0)
+        return failure("the main thread cannot be bound: {}", system_reason(errno));
+    }
+    return own;
+  }
+  // A thread that cannot be bound runs where it is.
+  [[nodiscard]] AtBirth at_birth() const {
+    if (!dispatch_) return {};
+    return [dispatch = dispatch_.get()](int strip) {
+      millrace_dispatch_bind_to_cpu(dispatch, 0, millrace_dispatch_core(dispatch, strip));
+    };
+  }
+
+ private:
+  struct Free {
+    void operator()(millrace_dispatch* dispatch) const { millrace_dispatch_free(dispatch); }
+  };
+  std::unique_ptr<millrace_dispatch, Free> dispatch_;
+};
+
 Status encode_file(const Options& options) {
   Parameters parameters = options.parameters;
   const auto variant = parse_variant(options.variant);
@@ -86,8 +124,10 @@ Status encode_file(const Options& options) {
   if (!image) return failure("'{}' is {}", options.input, image.error().message);
   const int lines = options.columns ? image->width() : image->height();
   const int strips = options.threads.value_or(std::min(default_strips, lines));
+  const auto own = OwnDispatch::make(options.dispatch);
+  if (!own) return std::unexpected(own.error());
   const auto encoded = repeated<EncodedImage>(
-      options.repeat, [&] { return encode(*image, parameters, strips, options.columns); });
+      options.repeat, [&] { return encode(*image, parameters, strips, options.columns, own->at_birth()); });
   if (!encoded) return std::unexpected(encoded.error());
   const auto file = file_of(encoded->result);
   if (Status written = write_whole(options.output, file, {.overwrite = overwrite_if(options.force)});
@@ -108,7 +148,9 @@ Status decode_file(const Options& options) {
   if (!bytes) return std::unexpected(bytes.error());
   const auto encoded = read_skipline(*bytes, options.limit);
   if (!encoded) return failure("'{}' is {}", options.input, encoded.error().message);
-  const auto image = repeated<Bitmap>(options.repeat, [&] { return decode(*encoded); });
+  const auto own = OwnDispatch::make(options.dispatch);
+  if (!own) return std::unexpected(own.error());
+  const auto image = repeated<Bitmap>(options.repeat, [&] { return decode(*encoded, own->at_birth()); });
   if (!image) return failure("'{}': {}", options.input, image.error().message);
   if (Status written =
           write_whole(options.output, write_pbm(image->result), {.overwrite = overwrite_if(options.force)});
@@ -127,6 +169,10 @@ void add_common_options(CLI::App& verb, Options& options, const char* input, con
   verb.add_option("--repeat", options.repeat,
                   "do it N times in memory, with new threads each time, and print the time of a pass")
       ->check(CLI::Range(1, 1'000'000));
+  verb.add_option(
+      "--dispatch", options.dispatch,
+      "the program places its own threads: one-to-one, each on a core; main-least-loaded, main too; "
+      "default: none, the kernel does");
   verb.add_option("--limit", options.limit,
                   "fail rather than take more bytes for the image than this, as 1G; default: 128M")
       ->transform(CLI::AsSizeValue(false))

@@ -65,6 +65,15 @@ class Program(unittest.TestCase):
                 self.done("decode", "e", "out.pbm", "-y")
                 self.assertEqual((self.folder / "out.pbm").read_bytes(), pbm(1), (variant, extra))
 
+    def test_its_own_dispatch_changes_no_byte(self):
+        self.done("encode", "in.pbm", "e", "-y", "--threads", 6)
+        encoded = (self.folder / "e").read_bytes()
+        for dispatch in "none", "one-to-one", "main-least-loaded":
+            self.done("encode", "in.pbm", "e", "-y", "--threads", 6, "--dispatch", dispatch, "--repeat", 3)
+            self.assertEqual((self.folder / "e").read_bytes(), encoded)
+            self.done("decode", "e", "out.pbm", "-y", "--dispatch", dispatch)
+        self.refused(2, "'two-to-one' is no dispatch", "encode", "in.pbm", "out", "--dispatch", "two-to-one")
+
     def test_pipes_both_ways(self):
         encoded = self.done("encode", "-", "-", "--threshold", "0", input=pbm(2)).stdout
         self.assertEqual(self.done("decode", "-", "-", input=encoded).stdout, pbm(2))

@@ -129,7 +129,8 @@ Status check(const Parameters& parameters, int strips, int lines) {
   return {};
 }
 
-Result<EncodedImage> encode(const Bitmap& image, const Parameters& parameters, int strips, bool columns) {
+Result<EncodedImage> encode(const Bitmap& image, const Parameters& parameters, int strips, bool columns,
+                            const AtBirth& at_birth) {
   const int lines = columns ? image.width() : image.height();
   if (Status checked = check(parameters, strips, lines); !checked) return std::unexpected(checked.error());
   const std::optional<Bitmap> turned = columns ? std::optional(image.transposed()) : std::nullopt;
@@ -139,23 +140,29 @@ Result<EncodedImage> encode(const Bitmap& image, const Parameters& parameters, i
                        .columns = columns,
                        .parameters = parameters,
                        .strips = std::vector<std::vector<std::byte>>(static_cast<std::size_t>(strips))};
-  const Status done = for_each_strip(strips, [&](int strip) {
-    encoded.strips[static_cast<std::size_t>(strip)] =
-        encode_strip(by_lines, lines_of(strip, strips, lines), parameters);
-  });
+  const Status done = for_each_strip(
+      strips,
+      [&](int strip) {
+        encoded.strips[static_cast<std::size_t>(strip)] =
+            encode_strip(by_lines, lines_of(strip, strips, lines), parameters);
+      },
+      at_birth);
   if (!done) return std::unexpected(done.error());
   return encoded;
 }
 
-Result<Bitmap> decode(const EncodedImage& image) {
+Result<Bitmap> decode(const EncodedImage& image, const AtBirth& at_birth) {
   const int lines = lines_in(image);
   const auto strips = static_cast<int>(image.strips.size());
   Bitmap bitmap(image.columns ? image.height : image.width, lines);
   std::vector<Status> outcomes(image.strips.size());
-  const Status done = for_each_strip(strips, [&](int strip) {
-    const auto i = static_cast<std::size_t>(strip);
-    outcomes[i] = decode_strip(image.strips[i], bitmap, lines_of(strip, strips, lines));
-  });
+  const Status done = for_each_strip(
+      strips,
+      [&](int strip) {
+        const auto i = static_cast<std::size_t>(strip);
+        outcomes[i] = decode_strip(image.strips[i], bitmap, lines_of(strip, strips, lines));
+      },
+      at_birth);
   if (!done) return std::unexpected(done.error());
   for (std::size_t i = 0; i < outcomes.size(); ++i)
     if (!outcomes[i]) return failure("damaged in strip {}: {}", i, outcomes[i].error().message);

@@ -4,6 +4,7 @@
 #include "millrace/base/result.h"
 #include "skipline/bitmap.h"
 #include "skipline/strip.h"
+#include "skipline/strip_threads.h"
 
 #include <cstddef>
 #include <span>
@@ -29,10 +30,10 @@ struct EncodedImage {
 // Encodes by one thread for each strip. The image's lines, or columns, are the lines; where it is to be done
 // by columns the image is transposed first. Errors of check() and for_each_strip().
 [[nodiscard]] Result<EncodedImage> encode(const Bitmap& image, const Parameters& parameters, int strips,
-                                          bool columns);
+                                          bool columns, const AtBirth& at_birth = {});
 
 // Decodes by one thread for each strip. A failure names the strip, and the byte in it.
-[[nodiscard]] Result<Bitmap> decode(const EncodedImage& image);
+[[nodiscard]] Result<Bitmap> decode(const EncodedImage& image, const AtBirth& at_birth = {});
 
 [[nodiscard]] std::vector<std::byte> file_of(const EncodedImage& image);
 

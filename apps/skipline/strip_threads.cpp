@@ -8,10 +8,11 @@
 
 namespace millrace::skipline {
 
-Status for_each_strip(int strips, const std::function<void(int strip)>& work) {
+Status for_each_strip(int strips, const std::function<void(int strip)>& work, const AtBirth& at_birth) {
   std::vector<std::string> errors(static_cast<std::size_t>(strips));
   const auto run = [&](int strip) {
     try {
+      if (at_birth) at_birth(strip);
       work(strip);
     } catch (const std::exception& error) {
       errors[static_cast<std::size_t>(strip)] = error.what();

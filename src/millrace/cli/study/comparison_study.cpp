@@ -2,6 +2,7 @@
 
 #include "millrace/base/clock.h"
 #include "millrace/base/in_quotes.h"
+#include "millrace/cli/study/measure_dispatch.h"
 #include "millrace/cli/study/measure_pipelines.h"
 #include "millrace/cli/study/measure_x264.h"
 #include "millrace/machine/report/machine_report.h"
@@ -18,8 +19,10 @@ namespace {
 using report::PipelineStudy;
 
 constexpr std::string_view all_pipelines = "pipelines";
-constexpr int usual_runs = 5;
-constexpr int quick_pair_runs = 2;
+constexpr std::string_view all_dispatch = "dispatch";
+constexpr int usual_program_runs = 5;
+constexpr int usual_executions = 100;
+constexpr int quick_program_runs = 2;
 
 std::vector<PipelineStudy> pipeline_studies_of(const std::vector<std::string>& names) {
   std::vector<PipelineStudy> studies;
@@ -48,15 +51,15 @@ Status add_pipelines(const ComparisonRequest& request, const machine::MachineRep
                      const Interrupt& interrupt, report::ComparisonPage& page) {
   const auto studies = pipeline_studies_of(request.names);
   if (studies.empty()) return {};
-  const auto observed =
-      measure_pipelines({.studies = studies,
-                         .photos = request.photos,
-                         .stream = request.stream,
-                         .programs = request.programs,
-                         .runs = request.runs.value_or(request.quick ? quick_pair_runs : usual_runs),
-                         .quick = request.quick,
-                         .progress = request.progress},
-                        machine, interrupt);
+  const auto observed = measure_pipelines(
+      {.studies = studies,
+       .photos = request.photos,
+       .stream = request.stream,
+       .programs = request.programs,
+       .runs = request.runs.value_or(request.quick ? quick_program_runs : usual_program_runs),
+       .quick = request.quick,
+       .progress = request.progress},
+      machine, interrupt);
   if (!observed) return std::unexpected(observed.error());
   for (const PipelineStudy study : studies) {
     auto comparison = report::compare(study, *observed);
@@ -71,7 +74,7 @@ Status add_x264(const ComparisonRequest& request, const machine::MachineReport& 
   if (std::ranges::find(request.names, report::x264_study) == request.names.end()) return {};
   const auto observed =
       measure_x264({.clips = request.clips,
-                    .runs = request.runs.value_or(request.quick ? quick_pair_runs : usual_runs),
+                    .runs = request.runs.value_or(request.quick ? quick_program_runs : usual_program_runs),
                     .quick = request.quick,
                     .progress = request.progress},
                    machine, interrupt);
@@ -82,10 +85,39 @@ Status add_x264(const ComparisonRequest& request, const machine::MachineReport& 
   return {};
 }
 
+std::vector<report::DispatchStudy> dispatch_studies_of(const std::vector<std::string>& names) {
+  std::vector<report::DispatchStudy> studies;
+  for (const report::DispatchStudy study : report::all_dispatch_studies())
+    if (std::ranges::any_of(names, [&](const std::string& name) {
+          return name == all_dispatch || name == report::name_of(study);
+        }))
+      studies.push_back(study);
+  return studies;
+}
+
+Status add_dispatch(const ComparisonRequest& request, const machine::MachineReport& machine,
+                    const Interrupt& interrupt, report::ComparisonPage& page) {
+  const auto studies = dispatch_studies_of(request.names);
+  if (studies.empty()) return {};
+  const auto observed = measure_dispatch(
+      {.studies = studies,
+       .programs = request.programs,
+       .executions = request.runs.value_or(request.quick ? quick_program_runs : usual_executions),
+       .progress = request.progress},
+      machine, interrupt);
+  if (!observed) return std::unexpected(observed.error());
+  for (const report::DispatchStudy study : studies) {
+    auto comparison = report::compare(study, *observed);
+    if (!comparison) return std::unexpected(comparison.error());
+    page.comparisons.push_back(std::move(*comparison));
+  }
+  return {};
+}
+
 }  // namespace
 
 bool is_comparison(const std::string& name) {
-  return name == all_pipelines || name == report::x264_study ||
+  return name == all_pipelines || name == report::x264_study || !dispatch_studies_of({name}).empty() ||
          std::ranges::any_of(report::all_pipeline_studies(),
                              [&](PipelineStudy study) { return name == report::name_of(study); });
 }
@@ -109,6 +141,8 @@ Result<report::ComparisonPage> measure_comparisons(const ComparisonRequest& requ
   if (Status added = add_pipelines(request, *machine, interrupt, page); !added)
     return std::unexpected(added.error());
   if (Status added = add_x264(request, *machine, interrupt, page); !added)
+    return std::unexpected(added.error());
+  if (Status added = add_dispatch(request, *machine, interrupt, page); !added)
     return std::unexpected(added.error());
   page.seconds = seconds(now_ns() - start);
   if (Status whole = report::check(page); !whole) return std::unexpected(whole.error());

@@ -141,6 +141,34 @@ Status make_stream(const std::filesystem::path& file, std::size_t bytes) {
   return write_whole(file.string(), text, {.durable = false});
 }
 
+Status make_text_image(const std::filesystem::path& file) {
+  constexpr int width = 1920;
+  constexpr int height = 1080;
+  constexpr int row_bytes = width / 8;
+  const std::string header = fmt::format("P4\n{} {}\n", width, height);
+  std::string image = header + std::string(std::size_t{row_bytes} * height, '\0');
+  const auto fill = [&](int left, int top, int wide, int high) {
+    for (int y = top; y < std::min(top + high, height); ++y)
+      for (int x = left; x < std::min(left + wide, width); ++x) {
+        char& byte = image[header.size() + static_cast<std::size_t>(y * row_bytes + x / 8)];
+        byte = static_cast<char>(static_cast<unsigned char>(byte) | (0x80U >> static_cast<unsigned>(x % 8)));
+      }
+  };
+  model::Random random(1);
+  const auto below = [&](int n) { return static_cast<int>(random.below(static_cast<std::uint64_t>(n))); };
+  for (int top = 40; top < height - 40; top += 28)
+    for (int left = 60; left < width - 60; left += 14) {
+      if (below(6) == 0) continue;  // between words
+      for (int strokes = 2 + below(3); strokes > 0; --strokes) {
+        if (below(2) == 0)
+          fill(left + below(9), top, 2, 18);
+        else
+          fill(left, top + below(17), 10, 2);
+      }
+    }
+  return write_whole(file.string(), image, {.durable = false});
+}
+
 Status make_clip(const std::filesystem::path& file, const ClipSize& size) {
   auto output = OutputFile::open(file.string(), {.durable = false});
   if (!output) return std::unexpected(output.error());

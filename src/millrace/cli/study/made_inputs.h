@@ -15,6 +15,9 @@ namespace millrace::cli {
 // A file of so many bytes of words as logs and sources have them, a third of it a second time.
 [[nodiscard]] Status make_stream(const std::filesystem::path& file, std::size_t bytes);
 
+// A page of lines of letters, made of strokes: PBM (P4), 1920x1080.
+[[nodiscard]] Status make_text_image(const std::filesystem::path& file);
+
 struct ClipSize {
   int width = 0;  // even, as the height
   int height = 0;

@@ -162,7 +162,7 @@ void add_study_command(CLI::App& app, Action& action) {
   verb->add_option("--stream", o.comparison.stream, "a file for dedup to pack in them; made where not given");
   verb->add_option(
       "--programs", o.comparison.programs,
-      "the folder of millrace-similar and millrace-dedup; default: where this program lies, then PATH");
+      "the folder of the programs that studies run; default: where this program lies, then PATH");
   verb->add_option("-o,--output", o.output, "the page; default: study.html");
   verb->add_option("--json", o.json, "write every time to a file, or - for standard output");
   verb->add_flag(overwrite_flag, o.force, overwrite_help);

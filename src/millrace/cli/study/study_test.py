@@ -206,6 +206,7 @@ class Comparisons(unittest.TestCase):
     """The studies of the other papers, which run programs."""
 
     PIPELINES = [f"pipeline-{name}" for name in ("table1", "table2", "fig2", "fig4", "fig6b", "fig9", "fig10b", "fig11")]
+    DISPATCH = ["dispatch-table4", "dispatch-table7", "dispatch-fig5"]
 
     @classmethod
     def setUpClass(cls):
@@ -222,6 +223,10 @@ class Comparisons(unittest.TestCase):
             cls.names.append("x264")
         else:
             print("SKIPPED: the study of x264, which is not installed")
+        if (apps / "skipline" / "millrace-skipline").exists():
+            cls.names.append("dispatch")
+        else:
+            print("SKIPPED: the studies of UDispatch+, as millrace-skipline is not built")
         if not cls.names:
             raise unittest.SkipTest("none of the programs is there")
         cls.done = Study.run_study(",".join(cls.names), "--quick", "-o", cls.folder / "page.html", "--json",
@@ -241,11 +246,11 @@ class Comparisons(unittest.TestCase):
 
     def test_the_list_names_each_and_each_is_on_the_page(self):
         listed = Study.run_study("list").stdout.decode().split()
-        for name in [*FIGURES, *self.PIPELINES, "x264"]:
+        for name in [*FIGURES, *self.PIPELINES, "x264", *self.DISPATCH]:
             self.assertIn(name, listed)
-        expected = self.PIPELINES if "pipelines" in self.names else []
+        groups = {"pipelines": self.PIPELINES, "dispatch": self.DISPATCH}
         self.assertEqual([study["study"] for study in self.report["studies"]],
-                         expected + [name for name in self.names if name != "pipelines"])
+                         [study for name in self.names for study in groups.get(name, [name])])
 
     def test_cells_are_finite_and_none_of_the_papers_is_called_measured(self):
         for study, table, column, values in self.columns():

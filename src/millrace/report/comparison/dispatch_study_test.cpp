@@ -1,0 +1,48 @@
+#include "millrace/report/comparison/dispatch_study.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::report {
+namespace {
+
+DispatchObservations observations(std::span<const DispatchStudy> studies) {
+  DispatchObservations observed{.cpus = 2};
+  for (const DispatchSetting& setting : dispatch_settings(studies)) {
+    // Twice as long where the kernel places the threads, in each turn.
+    const double factor = setting.binding == Binding::none ? 2 : 1;
+    observed.ms[setting] = {factor, 3 * factor, 2 * factor};
+  }
+  return observed;
+}
+
+TEST(DispatchStudy, TakesRatiosTurnByTurnBesideThePapers) {
+  for (const DispatchStudy study : all_dispatch_studies()) {
+    const std::array one{study};
+    const auto comparison = compare(study, observations(one));
+    ASSERT_TRUE(comparison) << comparison.error().message;
+    ASSERT_TRUE(check({.comparisons = {*comparison}}));
+    if (study == DispatchStudy::fig5) continue;
+    const ComparisonTable& table = comparison->tables.front();
+    ASSERT_EQ(table.rows.size(), 6U);
+    const std::size_t pairs = (table.columns.size() - 1) / 2;
+    for (const ComparisonRow& row : table.rows)
+      for (std::size_t i = 0; i < pairs; ++i)
+        EXPECT_NEAR(row.values[pairs + i]->mean, table.columns[pairs + i].name.starts_with("NoB") ? 100 : 0,
+                    1e-6);
+  }
+  const std::array table4{DispatchStudy::table4};
+  const auto comparison = compare(DispatchStudy::table4, observations(table4));
+  EXPECT_EQ(comparison->tables[0].rows[2].keys, (std::vector<std::string>{"swing", "encode"}));
+  EXPECT_EQ(comparison->tables[0].rows[2].values[0]->mean, 171.8);
+}
+
+TEST(DispatchStudy, SaysWhatWasNotMeasured) {
+  const std::array table4{DispatchStudy::table4};
+  EXPECT_FALSE(compare(DispatchStudy::table7, observations(table4)));
+  DispatchObservations uneven = observations(table4);
+  uneven.ms.begin()->second.pop_back();
+  EXPECT_FALSE(compare(DispatchStudy::table4, uneven));
+}
+
+}  // namespace
+}  // namespace millrace::report
