@@ -66,7 +66,7 @@ TEST_P(BackwardStore, writesWhatTheReferenceComputesWhereverTheOutputNeedsIt) {
   pool::PoolTeam team = (*pool)->team();
   BackwardRunner runner(groups_, backward_workers, {16, 8});
   const Status done =
-      runner.run({.sources = {source.view()}, .destinations = {destination.view()}}, team, false);
+      runner.run({.sources = {source.view()}, .destinations = {destination.view()}}, team, {});
   ASSERT_TRUE(done) << done.error().message;
 
   const std::vector<Rect> needed = required_regions(layout, whole(layout.output.size));

@@ -378,7 +378,7 @@ TEST_F(Structures, aTeamLargerThanTheRunnerWasMadeForIsRefused) {
   for (Structure structure : all_structures()) {
     const auto runner = make_runner({.structure = structure, .threads = 2}, groups);
     pool::PoolTeam team = pool_->team().last(3);
-    const Status done = runner->run(frame.task, team, false);
+    const Status done = runner->run(frame.task, team, {});
     ASSERT_FALSE(done) << name_of(structure);
     EXPECT_EQ(done.error().message, "a team of 3 came to memory for 2 workers");
   }

@@ -86,7 +86,9 @@ TEST_P(TraceOf, EventsAreCompleteAndNeverOverlapWithinATrack) {
   const int all = turns * calls;
   EXPECT_LE(events[1] + events[2], int{RunTrace::most_calls});
   EXPECT_GE(events[1], std::min(all, int{RunTrace::most_calls} / 5));
-  if (2 * all <= int{RunTrace::most_calls}) EXPECT_EQ(events[0], 3 * turns);
+  if (2 * all <= int{RunTrace::most_calls}) {
+    EXPECT_EQ(events[0], 3 * turns);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Lengths, TraceOf,
