@@ -24,7 +24,7 @@ constexpr std::string_view run_style = R"(
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); gap: 1rem; }
 figure { margin: 0; } figure img { width: 100%; height: auto; display: block; }
 figcaption { color: var(--soft); font-size: 0.88rem; }
-.drawn { min-width: 42rem; }
+.drawn { min-width: 42rem; max-width: 56rem; }
 .verdict { font-size: 1.15rem; }
 code { overflow-wrap: anywhere; }
 svg .small { font-size: 11px; }

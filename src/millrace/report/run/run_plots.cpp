@@ -118,7 +118,7 @@ std::string time_shares(const RunDocument& run) {
     svg.rectangle(legend, 56, 14, 14, "class=\"fill\"");
     svg.element("</g>\n");
     svg.text(legend + 20, 68, Anchor::start, label);
-    legend += 180;
+    legend += 44 + 7.2 * static_cast<double>(label.size());
     from += spent;
     ++colour;
   }
@@ -290,9 +290,12 @@ std::string timeline_plot(const RunDocument& run) {
   svg.element("<g class=\"ink\">");
   svg.polyline(line, "class=\"thin\"");
   svg.element("</g>\n");
+  double labelled = 0;
   for (const EventOfRun& event : run.events) {
     if (event.kind != "drift" && event.kind != "context") continue;
     svg.line(x(event.time), top, x(event.time), bottom, "class=\"mark\"");
+    if (x(event.time) < labelled) continue;
+    labelled = x(event.time) + 48;
     svg.text(x(event.time) + 3, top + 12, Anchor::start, event.kind == "drift" ? "drift" : "change",
              "class=\"small\"");
   }
