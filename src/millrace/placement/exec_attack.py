@@ -36,8 +36,9 @@ PATIENCE = 60  # seconds after which something hangs
 class Place:
     """Folders of its own for what millrace keeps, and the ways to start it."""
 
-    def __init__(self, millrace, testing, rounds):
+    def __init__(self, millrace, testing, rounds, units="off"):
         self.millrace = millrace
+        self.observing = () if units == "off" else ("--units", units)
         self.testing = testing
         self.rounds = rounds
         self.folder = tempfile.mkdtemp(prefix="millrace-attack-")
@@ -51,7 +52,7 @@ class Place:
         return os.path.join(self.testing, kind, name)
 
     def under(self, way, *command, options=("--quiet",)):
-        return [self.millrace, "exec", *options, "--birth", way, "--", *command]
+        return [self.millrace, "exec", *options, *self.observing, "--birth", way, "--", *command]
 
     def run(self, command, **options):
         options.setdefault("stdin", subprocess.DEVNULL)
@@ -810,9 +811,10 @@ def main():
     parser.add_argument("testing")
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--only", default="")
+    parser.add_argument("--units", default="off", help="auto: threads are observed meanwhile")
     options = parser.parse_args()
     programs = os.path.abspath(options.millrace), os.path.abspath(options.testing)
-    return run_attacks(ATTACKS, options.only, lambda: Place(*programs, options.rounds))
+    return run_attacks(ATTACKS, options.only, lambda: Place(*programs, options.rounds, options.units))
 
 
 if __name__ == "__main__":

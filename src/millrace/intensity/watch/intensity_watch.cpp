@@ -8,6 +8,8 @@
 #include "millrace/intensity/watch/watch_pace.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -51,8 +53,9 @@ IntensityWatch::Code::Code(pid_t thread)
         return read_code_page(reads_by, address, page);
       }) {}
 
-IntensityWatch::IntensityWatch(const CacheSizes& caches, int cpus)
-    : caches_(caches), rate_(samples_for_each_second(cpus)), most_(most_kept_files(most_threads)) {}
+IntensityWatch::IntensityWatch(const CacheSizes& caches, int cpus, std::size_t remember)
+    : caches_(caches), rate_(samples_for_each_second(cpus)), most_(most_kept_files(most_threads)),
+      remember_(std::min(remember, most_ended)) {}
 
 void IntensityWatch::begin(const LivingThread& thread) {
   if (watched_.size() >= most_) {
@@ -133,18 +136,21 @@ void IntensityWatch::forget_code(std::int64_t now) {
 }
 
 void IntensityWatch::look(std::span<const LivingThread> living, std::int64_t now, double switches) {
-  forget_code(now);
   std::set<pid_t> alive;
   for (const LivingThread& thread : living)
     alive.insert(thread.thread);
   read_all(now);
+  forget_code(now);  // after that, as what has ended cannot be read anew
   for (auto entry = watched_.begin(); entry != watched_.end();) {
     if (alive.contains(entry->first)) {
       ++entry;
       continue;
     }
     const Watched& watched = entry->second;
-    if (ended_.size() < most_ended) ended_.emplace(watched.order, told(watched, true));
+    if (ended_.size() < remember_)
+      ended_.emplace(watched.order,
+                     Ended{told(watched, true), ended_.size() < most_threads ? watched.samples.addresses()
+                                                                             : std::vector<std::uint64_t>()});
     entry = watched_.erase(entry);
   }
   std::erase_if(refused_, [&](pid_t thread) { return !alive.contains(thread); });
@@ -170,7 +176,9 @@ ThreadIntensity IntensityWatch::told(const Watched& watched, bool ended) const {
 }
 
 std::vector<ThreadIntensity> IntensityWatch::threads() const {
-  std::map<int, ThreadIntensity> all = ended_;
+  std::map<int, ThreadIntensity> all;
+  for (const auto& [order, ended] : ended_)
+    all.emplace(order, ended.told);
   for (const auto& [number, watched] : watched_)
     all.emplace(watched.order, told(watched, false));
   std::vector<ThreadIntensity> threads;
@@ -180,16 +188,28 @@ std::vector<ThreadIntensity> IntensityWatch::threads() const {
   return threads;
 }
 
-std::optional<double> IntensityWatch::overlap_of(pid_t a, pid_t b) const {
-  const auto first = watched_.find(a);
-  const auto second = watched_.find(b);
-  if (first == watched_.end() || second == watched_.end() ||
-      first->second.id.process != second->second.id.process)
-    return std::nullopt;
-  const auto one = first->second.samples.addresses();
-  const auto other = second->second.samples.addresses();
-  if (std::min(one.size(), other.size()) < ThreadSamples::fewest) return std::nullopt;
-  return overlap(one, other);
+std::vector<DataOverlap> IntensityWatch::overlaps() const {
+  struct Data {
+    LivingThread id;
+    std::vector<std::uint64_t> addresses;
+  };
+  std::vector<Data> all;
+  for (const auto& [order, ended] : ended_)
+    all.push_back({{ended.told.thread, ended.told.process}, ended.addresses});
+  for (const auto& [number, watched] : watched_)
+    all.push_back({watched.id, watched.samples.addresses()});
+  std::erase_if(all, [](const Data& data) { return data.addresses.size() < ThreadSamples::fewest; });
+  std::ranges::stable_sort(all, std::greater<>(), [](const Data& data) { return data.addresses.size(); });
+  constexpr std::size_t most = 16;
+  if (all.size() > most) all.resize(most);
+  std::vector<DataOverlap> found;
+  constexpr double least = 0.1;
+  for (auto a = all.begin(); a != all.end(); ++a)
+    for (auto b = std::next(a); b != all.end(); ++b) {
+      const double share = a->id.process == b->id.process ? overlap(a->addresses, b->addresses) : 0;
+      if (share >= least) found.push_back({a->id.thread, b->id.thread, share});
+    }
+  return found;
 }
 
 }  // namespace millrace::intensity

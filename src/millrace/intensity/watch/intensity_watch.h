@@ -55,6 +55,12 @@ struct ThreadIntensity {
   double busy = 0;             // the share of the last second or so that it computed, 0 to 1
 };
 
+struct DataOverlap {
+  pid_t first = 0;
+  pid_t second = 0;
+  double share = 0;  // 0 to 1, see overlap()
+};
+
 // Used by one thread. Changes nothing of the threads.
 class IntensityWatch {
  public:
@@ -67,7 +73,8 @@ class IntensityWatch {
   static constexpr std::int64_t interval_ns = 250'000'000;
 
   // cpus: on how many the threads may run at once.
-  IntensityWatch(const CacheSizes& caches, int cpus);
+  // remember: of ended threads so many are remembered, at most `most_ended`.
+  IntensityWatch(const CacheSizes& caches, int cpus, std::size_t remember = most_ended);
 
   // Reads what was sampled, begins with threads that are new and ends with those that are not among the
   // living. now_ns: of now_ns(). switches: between threads for each second of their CPU time, as far as
@@ -76,9 +83,9 @@ class IntensityWatch {
 
   // Living and ended ones, in the order in which they were first seen.
   [[nodiscard]] std::vector<ThreadIntensity> threads() const;
-  // How much of their data two living threads share, 0 to 1; nothing where that is not known, as of threads
-  // of different processes.
-  [[nodiscard]] std::optional<double> overlap_of(pid_t a, pid_t b) const;
+  // Which of the 16 threads with most samples share a tenth of their data or more with another one of their
+  // process. Some milliseconds.
+  [[nodiscard]] std::vector<DataOverlap> overlaps() const;
 
   [[nodiscard]] Source source() const { return source_; }
   // Why nothing is observed, or not all threads are; "" where all is well.
@@ -95,6 +102,10 @@ class IntensityWatch {
     // What was last made of them; it is not made anew for each sample.
     mutable ThreadSamples::Estimate estimate;
     mutable std::int64_t estimated = 0;  // samples by then
+  };
+  struct Ended {
+    ThreadIntensity told;
+    std::vector<std::uint64_t> addresses;  // of its data
   };
   struct Code {
     explicit Code(pid_t thread);
@@ -114,11 +125,12 @@ class IntensityWatch {
   CacheSizes caches_;
   int rate_;
   std::size_t most_;
+  std::size_t remember_;
   Source source_ = Source::none;
   std::string missing_;
   std::map<pid_t, Watched> watched_;
-  std::set<pid_t> refused_;               // living ones that may not be sampled
-  std::map<int, ThreadIntensity> ended_;  // by order
+  std::set<pid_t> refused_;     // living ones that may not be sampled
+  std::map<int, Ended> ended_;  // by order
   std::map<pid_t, std::unique_ptr<Code>> code_;
   std::int64_t code_read_ns_ = 0;
   std::int64_t turn_begun_ns_ = 0;

@@ -134,8 +134,8 @@ std::vector<LivingThread> threads_of(pid_t process) {
   return threads;
 }
 
-// The program to its end; told: called with each look.
-void watch_kinds(IntensityWatch& watch, const std::vector<std::string>& arguments, const auto& told) {
+// The program to its end.
+void watch_kinds(IntensityWatch& watch, const std::vector<std::string>& arguments) {
   const pid_t program = fork();
   if (program == 0) {
     std::vector<char*> values{const_cast<char*>("kinds")};
@@ -148,7 +148,6 @@ void watch_kinds(IntensityWatch& watch, const std::vector<std::string>& argument
   int status = 0;
   while (waitpid(program, &status, WNOHANG) == 0) {
     watch.look(threads_of(program), now_ns());
-    told();
     usleep(20'000);
   }
   watch.look({}, now_ns());
@@ -172,7 +171,7 @@ class Watch : public testing::Test {
 
 TEST_F(Watch, TellsWhatTheThreadsOfAnotherProgramUse) {
   IntensityWatch watch(caches_, 2);
-  watch_kinds(watch, {"0.3", "int", "fp", "sad", "jit", "chase:40M", "sleep"}, [] {});
+  watch_kinds(watch, {"0.3", "int", "fp", "sad", "jit", "chase:40M", "sleep"});
   EXPECT_EQ(watch.source(), Source::samples);
   EXPECT_EQ(watch.missing(), "");
   auto threads = by_name(watch);
@@ -190,18 +189,15 @@ TEST_F(Watch, TellsWhatTheThreadsOfAnotherProgramUse) {
 
 TEST_F(Watch, SeesWhichThreadsWorkOnTheSameData) {
   IntensityWatch watch(caches_, 2);
-  std::map<std::string, double> seen;
-  watch_kinds(watch, {"0.4", "shared:16M", "shared:16M", "random:16M"}, [&] {
-    std::vector<ThreadIntensity> threads = watch.threads();
-    for (const ThreadIntensity& a : threads)
-      for (const ThreadIntensity& b : threads)
-        if (a.thread < b.thread)
-          if (const auto overlap = watch.overlap_of(a.thread, b.thread))
-            seen[std::min(a.name, b.name) + " " + std::max(a.name, b.name)] = *overlap;
-  });
-  ASSERT_TRUE(seen.contains("shared:16M shared:16M"));
-  EXPECT_NEAR(seen["shared:16M shared:16M"], 1, 0.2);
-  EXPECT_NEAR(seen["random:16M shared:16M"], 0, 0.2);
+  watch_kinds(watch, {"0.4", "shared:16M", "shared:16M", "random:16M"});
+  std::map<pid_t, std::string> names;
+  for (const ThreadIntensity& thread : watch.threads())
+    names[thread.thread] = thread.name;
+  const std::vector<DataOverlap> overlaps = watch.overlaps();
+  ASSERT_EQ(overlaps.size(), 1U);
+  EXPECT_EQ(names[overlaps[0].first], "shared:16M");
+  EXPECT_EQ(names[overlaps[0].second], "shared:16M");
+  EXPECT_NEAR(overlaps[0].share, 1, 0.2);
 }
 
 TEST_F(Watch, OfAThreadThatIsGoneSaysNothing) {
@@ -211,7 +207,7 @@ TEST_F(Watch, OfAThreadThatIsGoneSaysNothing) {
   watch.look(living, now_ns());
   EXPECT_TRUE(watch.threads().empty());
   EXPECT_EQ(watch.missing(), "");
-  EXPECT_FALSE(watch.overlap_of(nobody, nobody));
+  EXPECT_TRUE(watch.overlaps().empty());
 }
 
 TEST_F(Watch, PausesForProgramsThatSwitchOften) {

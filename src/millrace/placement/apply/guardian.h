@@ -19,6 +19,8 @@ class Guardian {
   // signals from the terminal or to the process group do not reach it. It holds no descriptor of this process
   // but one end of a pipe and the journal's folder. Of a journal that refuses, nothing is guarded.
   [[nodiscard]] static Result<Guardian> start(const Journal& journal);
+  // The same for all journals that this process has begun in the folder, or will.
+  [[nodiscard]] static Result<Guardian> start(const StateFolder& folder);
   Guardian(Guardian&& other) noexcept
       : alive_(std::move(other.alive_)), process_(std::exchange(other.process_, -1)) {}
   Guardian& operator=(Guardian&&) = delete;
@@ -29,6 +31,8 @@ class Guardian {
 
  private:
   Guardian() = default;
+  template <class Restore>
+  [[nodiscard]] static Result<Guardian> make(const StateFolder& folder, const Restore& restore);
 
   // The guardian reads the other end: its end is this process's end.
   Descriptor alive_;

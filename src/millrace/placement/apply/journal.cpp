@@ -196,8 +196,13 @@ std::string read_all(int file) {
   return text;
 }
 
+enum class Births {
+  wait_for,   // then nothing is left to be done, and the journal goes
+  pass_over,  // it stays
+};
+
 // lock: LOCK_EX, and LOCK_NB where its run may go on.
-Restored restore_when_locked(int folder, const std::string& name, int lock) {
+Restored restore_when_locked(int folder, const std::string& name, int lock, Births births) {
   const auto file =
       Descriptor::owned(openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file.is_open() || !is_own_file(file.get()) || flock(file.get(), lock) != 0 ||
@@ -205,6 +210,7 @@ Restored restore_when_locked(int folder, const std::string& name, int lock) {
     return {};
   const JournalContent content = parse_journal(read_all(file.get()));
   if (content.pid_namespace != pid_namespace() && !content.processes.empty()) return {};
+  if (births == Births::pass_over) return restore(content);
   const Restored restored = restore_with_births(content);
   unlinkat(folder, name.c_str(), 0);
   return restored;
@@ -313,6 +319,43 @@ Status Journal::write_line(const std::string& line) {
   return failure("cannot write in {}: {}", folder_->path().string(), system_reason(reason));
 }
 
+Status Journal::write_all(const JournalContent& content) {
+  Status written;
+  const auto note = [&](Status line) {
+    if (written && !line) written = std::move(line);
+  };
+  for (const std::string& mask : content.masks)
+    note(add_mask(CpuSet::parse(mask).value_or(CpuSet())));
+  for (const Attributes& attributes : content.attributes)
+    note(add_attributes(attributes));
+  for (const auto& [id, process] : content.processes) {
+    if (!is_the_same(id)) continue;
+    note(add_process(id, process.original));
+    const std::vector<pid_t> living = list_threads(id.number);
+    const auto lives = [&](pid_t thread) { return std::ranges::find(living, thread) != living.end(); };
+    for (const auto& [thread, original] : process.threads)
+      if (lives(thread)) note(add_thread(id, thread, original));
+    for (const pid_t thread : process.left_alone)
+      if (lives(thread)) note(leave_alone(id, thread));
+  }
+  return written;
+}
+
+Status Journal::forget_ended() {
+  if (refuses()) return std::unexpected(reason_);
+  auto folder = StateFolder::open(folder_->path());
+  if (!folder) return std::unexpected(folder.error());
+  auto next = begin(std::move(*folder));
+  if (!next) return std::unexpected(next.error());
+  // Until it is whole the old one counts, and both say the same.
+  if (auto written = next->write_all(content_); !written) return written;
+  std::swap(name_, next->name_);
+  std::swap(file_, next->file_);
+  std::swap(content_, next->content_);
+  torn_ = false;
+  return {};  // and the old one goes with `next`
+}
+
 // What is not on disk is not counted upon.
 Status Journal::add_process(const ProcessId& process, const Original& original) {
   auto written =
@@ -350,14 +393,14 @@ Status Journal::add_attributes(const Attributes& attributes) {
 }
 
 Restored restore_by_file(int folder, const std::string& name) {
-  return restore_when_locked(folder, name, LOCK_EX);
+  return restore_when_locked(folder, name, LOCK_EX, Births::wait_for);
 }
 
 namespace {
 
-std::vector<std::string> journals_in(const StateFolder& folder) {
+std::vector<std::string> journals_in(int folder) {
   std::vector<std::string> names;
-  const int list = openat(folder.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int list = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(list < 0 ? nullptr : fdopendir(list), closedir);
   if (!entries && list >= 0) close(list);
   while (const dirent* entry = entries ? readdir(entries.get()) : nullptr)
@@ -367,15 +410,21 @@ std::vector<std::string> journals_in(const StateFolder& folder) {
 
 }  // namespace
 
-Restored restore_left_behind(const StateFolder& folder) {
+// What all had is given back first, as looking after what is being born takes a while with each.
+Restored restore_left_behind(int folder) {
   Restored sum;
-  for (const std::string& name : journals_in(folder)) {
-    const Restored restored = restore_when_locked(folder.descriptor(), name, LOCK_EX | LOCK_NB);
+  const std::vector<std::string> names = journals_in(folder);
+  for (const std::string& name : names)
+    sum.threads += restore_when_locked(folder, name, LOCK_EX | LOCK_NB, Births::pass_over).threads;
+  for (const std::string& name : names) {
+    const Restored restored = restore_when_locked(folder, name, LOCK_EX | LOCK_NB, Births::wait_for);
     sum.threads += restored.threads;
     sum.failed += restored.failed;
   }
   return sum;
 }
+
+Restored restore_left_behind(const StateFolder& folder) { return restore_left_behind(folder.descriptor()); }
 
 Descriptor lock_against_others(const Journal& own) {
   auto folder = Descriptor::owned(openat(own.folder().descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -390,7 +439,7 @@ Descriptor lock_against_others(const Journal& own) {
 
 bool followed_by_another(const Journal& own, const ProcessId& process) {
   if (own.refuses()) return false;
-  for (const std::string& name : journals_in(own.folder())) {
+  for (const std::string& name : journals_in(own.folder().descriptor())) {
     if (name == own.name()) continue;
     const auto file = Descriptor::owned(
         openat(own.folder().descriptor(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));

@@ -98,6 +98,9 @@ class Journal {
   Status add_mask(const machine::CpuSet& mask);
   Status add_attributes(const Attributes& attributes);
 
+  // Goes on in a new file that leaves out processes and threads that have ended: for runs of days.
+  Status forget_ended();
+
   [[nodiscard]] const JournalContent& content() const { return content_; }
   [[nodiscard]] bool refuses() const { return !folder_; }
   // Not of one that refuses.
@@ -109,6 +112,7 @@ class Journal {
       : folder_(std::move(folder)), name_(std::move(name)), file_(std::move(file)) {}
   explicit Journal(Error reason) : reason_(std::move(reason)) {}
   Status write_line(const std::string& line);
+  Status write_all(const JournalContent& content);
 
   std::optional<StateFolder> folder_;
   std::string name_;
@@ -122,6 +126,7 @@ class Journal {
 // runs that go on, nor for those of another PID namespace, whose numbers mean other processes. Files that are
 // not this user's are not believed. Sums up.
 Restored restore_left_behind(const StateFolder& folder);
+Restored restore_left_behind(int folder);  // by descriptor
 
 // Until the descriptor is closed, nobody else of this user has one: between asking who follows a process and
 // telling its own journal of it, no other may do the same. Not of one that refuses. Closed where another run

@@ -51,6 +51,33 @@ TEST_F(JournalTest, IsReadBackAsItWasWritten) {
   EXPECT_EQ(parse_journal(*read_small_file(path_of(*journal).string())), journal->content());
 }
 
+TEST_F(JournalTest, ForgetsThoseThatHaveEnded) {
+  auto journal = begin();
+  ASSERT_TRUE(journal);
+  const auto own = read_task_stat(getpid(), getpid());
+  ASSERT_TRUE(own);
+  const ProcessId living{getpid(), own->start_time};
+  const ProcessId reused{getpid(), own->start_time + 1};
+  ASSERT_TRUE(journal->add_mask({3}));
+  for (const ProcessId& id : {living, reused, process}) {
+    ASSERT_TRUE(journal->add_process(id, original));
+    ASSERT_TRUE(journal->leave_alone(id, getpid()));
+    ASSERT_TRUE(journal->add_thread(id, 0x7ffffff0, special));
+  }
+  const std::string before = journal->name();
+  ASSERT_TRUE(journal->forget_ended());
+  EXPECT_NE(journal->name(), before);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / before));
+  JournalContent expected{.pid_namespace = journal->content().pid_namespace,
+                          .processes = {{living, {.original = original, .left_alone = {getpid()}}}},
+                          .masks = {"3"}};
+  EXPECT_EQ(journal->content(), expected);
+  EXPECT_EQ(parse_journal(*read_small_file(path_of(*journal).string())), expected);
+  ASSERT_TRUE(journal->add_mask({4}));  // it goes on in the new one
+  expected.masks.insert("4");
+  EXPECT_EQ(parse_journal(*read_small_file(path_of(*journal).string())), expected);
+}
+
 TEST_F(JournalTest, CutAtAnyPlaceGivesWhatWasWhole) {
   auto journal = begin();
   ASSERT_TRUE(journal);

@@ -420,7 +420,8 @@ std::vector<ThreadIdentity> ThreadRegister::identities() const {
   std::vector<ThreadIdentity> all;
   for (const auto& [number, process] : processes_)
     for (const auto& [id, thread] : process.threads)
-      all.push_back({id, number, thread.order});
+      all.push_back({id, number, thread.order, thread.name, thread.state.original.mask,
+                     process.left_alone.contains(id)});
   return all;
 }
 

@@ -40,6 +40,9 @@ struct ThreadIdentity {
   pid_t thread = 0;
   pid_t process = 0;
   int number = 0;  // order of birth, as in ThreadView
+  std::string name;
+  machine::CpuSet original;  // the mask that it had before anything was changed
+  bool left_alone = false;   // it looks after its own mask or class
 };
 
 // Told of births and ends by whoever watches the program, it keeps each thread as the policy says, by

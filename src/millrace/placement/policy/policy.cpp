@@ -188,13 +188,15 @@ std::vector<CpuSet> masks_of(MaskPolicy policy, const Surroundings& surroundings
 }
 
 Policy policy_of(const Plan& plan) {
-  return {[plan](const Surroundings& surroundings, std::span<const ThreadView> threads) {
-            std::vector<ThreadPlan> plans;
-            for (CpuSet& mask : masks_of(plan.masks, surroundings, threads))
-              plans.push_back({std::move(mask), plan.scheduling_class, plan.slice_ns});
-            return plans;
-          },
-          {.each_by_itself = plan.masks == MaskPolicy::none}};
+  return {
+      [plan](const Surroundings& surroundings, std::span<const ThreadView> threads) {
+        std::vector<ThreadPlan> plans;
+        for (CpuSet& mask : masks_of(plan.masks, surroundings, threads))
+          plans.push_back({std::move(mask), plan.scheduling_class, plan.slice_ns});
+        return plans;
+      },
+      // Who says what is to be kept apart has seen each of those threads compute.
+      {.each_by_itself = plan.masks == MaskPolicy::none, .explicit_masks = plan.masks == MaskPolicy::units}};
 }
 
 Policy with_attributes(Policy policy, std::optional<machine::SchedulingClass> scheduling_class,

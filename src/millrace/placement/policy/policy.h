@@ -50,7 +50,7 @@ class Policy {
     bool each_by_itself = false;  // what a thread gets depends on that thread alone
     bool by_name = false;         // ... and on its name
     bool explicit_masks =
-        false;  // the user named CPUs: they hold for threads too that are alone in their process
+        false;  // CPUs were named, or work seen: masks hold for threads too that are alone in their process
   };
   Policy() = default;
   Policy(Function function, Traits traits) : function_(std::move(function)), traits_(traits) {}

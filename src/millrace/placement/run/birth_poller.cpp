@@ -48,12 +48,12 @@ bool BirthPoller::poll() {
       if (stat && !stat->of_kernel()) threads_->thread_began(thread, process);
     }
     for (const pid_t child : children_.read(process, threads))
-      std::ignore = threads_->process_began(child);
+      if (!accept_ || accept_(child)) std::ignore = threads_->process_began(child);
   }
   children_.forget_others();
   if (orphans_)
     for (const pid_t orphan : orphans_->find(*threads_))
-      std::ignore = threads_->process_began(orphan);
+      if (!accept_ || accept_(orphan)) std::ignore = threads_->process_began(orphan);
   return threads_->births() != known;
 }
 

@@ -6,8 +6,10 @@
 #include "millrace/placement/run/orphans.h"
 #include "millrace/placement/task/children.h"
 
+#include <functional>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <sys/types.h>
 
@@ -30,12 +32,15 @@ class BirthPoller {
   // From now on this process is left with all processes of the program whose makers have ended. Any thread
   // may call it, in good time before nobody else tells of births.
   static void take_orphans();
+  // Of processes only those for which this is true are followed.
+  void follow_only(std::function<bool(pid_t)> accept) { accept_ = std::move(accept); }
   void look_for(Orphans orphans) { orphans_ = std::move(orphans); }
 
  private:
   ThreadRegister* threads_;
   BirthShim* shim_;
   ChildrenReader children_;
+  std::function<bool(pid_t)> accept_;
   std::optional<Orphans> orphans_;
   std::set<pid_t> seen_once_;        // where there is a shim: threads that /proc has shown
   ThreadRegister::Activity before_;  // the last look

@@ -171,8 +171,7 @@ void Overseer::tick() {
   switch (step_) {
   case Step::waiting:
     awaits_report_ = reports_ != nullptr;
-    // One thread alone gains nothing from where it is.
-    if (threads_->alive() < 2) return;
+    if (threads_->alive() < fewest_threads_) return;
     if (!source_ && seconds(now.time_ns - first_->time_ns) < first_look) return;
     choose_source(now);
     if (source_) begin_window(now);
@@ -186,7 +185,7 @@ void Overseer::tick() {
   }
 }
 
-void Overseer::finish(Summary& summary) {
+void Overseer::finish(Summary& summary) const {
   summary.untouched = untouched_;
   summary.changed = changed_;
   summary.unjudged = unjudged_;

@@ -26,6 +26,9 @@ class Overseer {
   // Without this the threads' policy stays what it is.
   void try_plans(std::vector<Plan> candidates, const TrialOptions& options, std::optional<Plan> remembered);
 
+  // Also where the program is one thread: it may be in the way of other programs.
+  void judge_single_threads() { fewest_threads_ = 1; }
+
   // When it wants to be called next, on the clock of now_ns().
   [[nodiscard]] std::int64_t next_ns() const { return next_ns_; }
   void tick();
@@ -34,8 +37,10 @@ class Overseer {
   [[nodiscard]] bool awaits_report() const { return awaits_report_; }
   // Run times of all threads, as they were last observed.
   [[nodiscard]] const RunTimes& times() const { return last_.times; }
-  // Reads the last of what there is, for the summary.
-  void finish(Summary& summary);
+  // What has come of it so far, for the summary.
+  void finish(Summary& summary) const;
+  // Nothing tells of the program's progress: nothing is tried.
+  [[nodiscard]] bool unjudged() const { return unjudged_; }
 
   static constexpr std::int64_t observation_ns = 100'000'000;
 
@@ -63,6 +68,7 @@ class Overseer {
   ThreadRegister* threads_;
   const ReportReader* reports_;
   bool asked_;
+  int fewest_threads_ = 2;  // one thread alone gains nothing from where it is
   ByteCounter bytes_;
   InstructionCounters instructions_;
   std::optional<ProgressSource> source_;

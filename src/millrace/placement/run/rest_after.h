@@ -8,18 +8,20 @@
 
 namespace millrace::placement {
 
+// CPU time of the calling thread.
+[[nodiscard]] inline std::int64_t thread_cpu_time_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return nanoseconds(time);
+}
+
 // Nanoseconds in which nothing is to be looked at after `look`, which is called, for it to take half a
 // hundredth of a CPU at most, however many threads it looks at.
 template <class Look> [[nodiscard]] std::int64_t rest_after(const Look& look) {
   constexpr std::int64_t share = 200;
-  const auto cpu_time_ns = [] {
-    timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return nanoseconds(time);
-  };
-  const std::int64_t before = cpu_time_ns();
+  const std::int64_t before = thread_cpu_time_ns();
   look();
-  return share * (cpu_time_ns() - before);
+  return share * (thread_cpu_time_ns() - before);
 }
 
 }  // namespace millrace::placement

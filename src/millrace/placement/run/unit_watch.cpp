@@ -19,6 +19,8 @@ using machine::SharedUnit;
 
 // Of less CPU time switches say nothing.
 constexpr std::int64_t least_run_ns = 50'000'000;
+constexpr std::int64_t beginning_ns = 1'000'000'000;
+constexpr std::int64_t beginning_interval_ns = 50'000'000;
 // As in the WorkOver paper.
 constexpr std::int64_t between_masks_ns = 1'000'000'000;
 
@@ -32,12 +34,9 @@ std::string distrust(const machine::Topology& topology) {
   return topology.trust().fpu_groups_reliable() ? "" : topology.trust().sentences().front();
 }
 
-nlohmann::json demand_json(const Demand& demand) {
-  nlohmann::json shares = nlohmann::json::object();
+double rounded(double share) {
   constexpr double rounding = 1e4;
-  for (const SharedUnit unit : machine::all_shared_units)
-    shares[std::string(name_of(unit))] = std::round(demand[unit] * rounding) / rounding;
-  return shares;
+  return std::round(share * rounding) / rounding;
 }
 
 std::vector<intensity::LivingThread> living(const ThreadRegister& threads) {
@@ -59,6 +58,13 @@ std::string_view name_of(UnitsMode mode) {
     break;
   }
   return "off";
+}
+
+nlohmann::json demand_json(const Demand& demand) {
+  nlohmann::json shares = nlohmann::json::object();
+  for (const SharedUnit unit : machine::all_shared_units)
+    shares[std::string(name_of(unit))] = rounded(demand[unit]);
+  return shares;
 }
 
 std::string to_text(const UnitFindings& findings) {
@@ -88,11 +94,15 @@ nlohmann::json to_json(const UnitFindings& findings) {
                        {"samples", thread.samples},
                        {"footprint_bytes", thread.footprint_bytes},
                        {"demand", thread.demand ? demand_json(*thread.demand) : nlohmann::json(nullptr)}});
+  nlohmann::json overlaps = nlohmann::json::array();
+  for (const auto& overlap : findings.overlaps)
+    overlaps.push_back({{"threads", {overlap.first, overlap.second}}, {"share", rounded(overlap.share)}});
   return {{"mode", name_of(findings.mode)},
           {"source", name_of(findings.source)},
           {"missing", findings.missing},
           {"not_placed", findings.not_placed},
-          {"threads", threads}};
+          {"threads", threads},
+          {"overlaps", overlaps}};
 }
 
 UnitWatch::UnitWatch(UnitsMode mode, ThreadRegister& threads, const machine::Topology& topology,
@@ -100,6 +110,7 @@ UnitWatch::UnitWatch(UnitsMode mode, ThreadRegister& threads, const machine::Top
     : threads_(&threads), workover_ground_(workover_ground(topology, allowed)),
       units_ground_(units_ground(topology, allowed)),
       watch_(intensity::caches_of(topology, allowed), allowed.count()) {
+  begun_ns_ = now_ns();
   findings_.mode = mode;
   findings_.not_placed = distrust(topology);
 }
@@ -112,7 +123,10 @@ void UnitWatch::tick(const RunTimes& times) {
     times_ = times;
   }
   const std::int64_t rest = rest_after([&] { watch_.look(living(*threads_), now, switches_); });
-  next_ns_ = now + std::max(rest, intensity::IntensityWatch::interval_ns);
+  // Threads are mostly made at the beginning: they are found soon.
+  const std::int64_t interval =
+      now - begun_ns_ < beginning_ns ? beginning_interval_ns : intensity::IntensityWatch::interval_ns;
+  next_ns_ = now + std::max(rest, interval);
   if (!places() || now < next_masks_ns_) return;
   next_masks_ns_ = now + between_masks_ns;
   keep_apart(now);
@@ -120,17 +134,28 @@ void UnitWatch::tick(const RunTimes& times) {
 
 void UnitWatch::keep_apart(std::int64_t now) {
   std::map<pid_t, int> numbers;
-  for (const ThreadIdentity& thread : threads_->identities())
+  std::map<pid_t, int> threads_of;
+  for (const ThreadIdentity& thread : threads_->identities()) {
     numbers[thread.thread] = thread.number;
+    ++threads_of[thread.process];
+  }
+  // A program that has just begun asks main's mask how many threads to make.
+  std::erase_if(numbers, [&](const auto& thread) {
+    const auto process = threads_of.find(thread.first);
+    return process != threads_of.end() && process->second == 1;
+  });
   std::vector<UnitThread> known;
   for (const auto& thread : watch_.threads())
     if (const auto number = numbers.find(thread.thread);
-        !thread.ended && thread.demand && number != numbers.end())
+        !thread.ended && thread.demand && number != numbers.end()) {
+      const auto stat = read_task_stat(thread.process, thread.thread);
       known.push_back({.id = number->second,
                        .demand = *thread.demand,
                        .samples = thread.samples,
                        .busy = thread.busy,
+                       .cpu = stat ? stat->cpu : -1,
                        .allowed = {}});
+    }
   std::vector<machine::CpuSet> masks;
   if (findings_.mode == UnitsMode::workover) {
     WorkoverStep step = by_workover(workover_, workover_ground_, known);
@@ -152,6 +177,7 @@ UnitFindings UnitWatch::finish() {
   findings_.source = watch_.source();
   findings_.missing = watch_.missing();
   findings_.threads = watch_.threads();
+  findings_.overlaps = watch_.overlaps();
   return findings_;
 }
 

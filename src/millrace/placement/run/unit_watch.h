@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -31,7 +32,10 @@ struct UnitFindings {
   std::string missing;     // why not all is observed; "" where it is
   std::string not_placed;  // why no thread is placed by what it uses; "" where it may be
   std::vector<intensity::ThreadIntensity> threads;
+  std::vector<intensity::DataOverlap> overlaps;
 };
+// {"int": 0.07, ...}: the share of each unit.
+[[nodiscard]] nlohmann::json demand_json(const machine::Demand& demand);
 // A line for a person, and how many threads use what most; "" where it was off.
 [[nodiscard]] std::string to_text(const UnitFindings& findings);
 // Each thread that was seen with its name and demand; null where it was off.
@@ -50,6 +54,8 @@ class UnitWatch {
   void tick(const RunTimes& times);
   // Whether it says that: where the machine's groups are to be believed.
   [[nodiscard]] bool places() const { return findings_.not_placed.empty(); }
+  // It only observes from now on, as somebody else places the threads.
+  void leave_placing(std::string reason) { findings_.not_placed = std::move(reason); }
   // The last of what there is. The program may have ended.
   [[nodiscard]] UnitFindings finish();
 
@@ -67,6 +73,7 @@ class UnitWatch {
   double switches_ = 0;  // in a second of CPU time
   std::int64_t next_ns_ = 0;
   std::int64_t next_masks_ns_ = 0;
+  std::int64_t begun_ns_ = 0;
 };
 
 }  // namespace millrace::placement

@@ -122,6 +122,7 @@ TEST(UnitFindings, NameEachThreadAndItsDemand) {
   findings.threads.push_back({.thread = 8, .process = 6, .name = "waits", .samples = 3});
   const auto json = to_json(findings);
   EXPECT_EQ(json["source"], "samples");
+  EXPECT_EQ(json["overlaps"], nlohmann::json::array());
   EXPECT_EQ(json["threads"][0]["name"], "re\\x1bnder");
   EXPECT_EQ(json["threads"][0]["demand"], (nlohmann::json{{"int", 0.0},
                                                           {"fp", 0.75},

@@ -59,6 +59,10 @@ std::optional<TaskStat> parse_task_stat(std::string_view text) {
   for (int i = 0; i < columns_between; ++i)
     take_word(text);
   const auto start_time = parse_number<std::uint64_t>(take_word(text));
+  constexpr int columns_before_cpu = 16;  // from vsize to exit_signal
+  for (int i = 0; i < columns_before_cpu; ++i)
+    take_word(text);
+  stat.cpu = parse_number<int>(take_word(text)).value_or(-1);
   if (state.size() != 1 || !parent || !flags || !start_time) return std::nullopt;
   stat.state = state.front();
   stat.parent = *parent;

@@ -32,6 +32,7 @@ struct TaskStat {
   pid_t parent = 0;
   std::uint32_t flags = 0;       // PF_... of the kernel
   std::uint64_t start_time = 0;  // clock ticks since boot
+  int cpu = -1;                  // where it ran last; -1: not told
   // A thread of the kernel's own, or one that it has made in a process, as for io_uring.
   [[nodiscard]] bool of_kernel() const;
 };

@@ -44,6 +44,14 @@ TEST_P(ThreadNames, DoNotConfuseTheReadingOfStat) {
 INSTANTIATE_TEST_SUITE_P(Names, ThreadNames,
                          testing::Values("x264", "", "a b", ") R 1 1", "((", "))", "tab\there", "new\nline"));
 
+TEST(TaskFiles, StatTellsWhereAThreadRanLast) {
+  const std::string text = "17 (x) S 5 17 17 0 -1 4194560 1 0 0 0 10 20 0 0 20 0 3 0 987654 1000 10 "
+                           "18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 6 0 0 0 0 0";
+  EXPECT_EQ(parse_task_stat(text)->cpu, 6);
+  EXPECT_EQ(parse_task_stat(text.substr(0, text.size() - 20))->cpu, -1);
+  EXPECT_GE(read_task_stat(getpid(), gettid())->cpu, 0);
+}
+
 TEST(TaskFiles, DamagedStatIsNone) {
   for (const auto* text : {"", "17", "17 (x", "17 )x(", "17 (x) S", "17 (x) S 5 6 7"})
     EXPECT_FALSE(parse_task_stat(text)) << text;
