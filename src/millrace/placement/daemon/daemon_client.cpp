@@ -1,0 +1,134 @@
+#include "millrace/placement/daemon/daemon_client.h"
+
+#include "millrace/base/printable.h"
+#include "millrace/base/system_reason.h"
+#include "millrace/placement/daemon/daemon_request.h"
+#include "millrace/placement/daemon/process_identity.h"
+#include "millrace/placement/daemon/run_daemon.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <poll.h>
+#include <unistd.h>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+namespace millrace::placement {
+namespace {
+
+// Replies to root may tell of hundreds of programs.
+constexpr std::size_t longest_reply = 64 << 20;
+
+bool wait_for(int socket, short what, std::chrono::milliseconds patience) {
+  pollfd waited{socket, what, 0};
+  return poll(&waited, 1, static_cast<int>(patience.count())) > 0;
+}
+
+Result<Descriptor> connect_to(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path)
+    return usage_error("the path of a socket has at most {} bytes: {}", sizeof address.sun_path - 1, path);
+  std::ranges::copy(path, address.sun_path);
+  auto socket = Descriptor::owned(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    return failure("no daemon answers at {}: {}", path, system_reason(errno));
+  const auto peer = peer_of(socket.get());
+  if (!peer || (peer->user != 0 && peer->user != geteuid()))
+    return failure("{} belongs to user {}: it is not asked", path, peer ? peer->user : 0);
+  return socket;
+}
+
+}  // namespace
+
+Result<DaemonClient> DaemonClient::connect(const std::string& socket, std::chrono::milliseconds patience) {
+  std::vector<std::string> paths;
+  if (!socket.empty()) {
+    paths.push_back(socket);
+  } else {
+    for (const bool of_user : {true, false})
+      if (auto path = daemon_socket(of_user)) paths.push_back(std::move(*path));
+  }
+  Error first;
+  for (const std::string& path : paths) {
+    auto connected = connect_to(path);
+    if (connected) return DaemonClient(std::move(*connected), patience);
+    if (first.message.empty()) first = connected.error();
+  }
+  return failure("{}; start one: millrace daemon --user", first.message);
+}
+
+Status DaemonClient::send(const std::string& line, const Descriptor& process) {
+  std::size_t sent = 0;
+  while (sent < line.size()) {
+    iovec buffer{const_cast<char*>(line.data()) + sent, line.size() - sent};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+    msghdr message{};
+    message.msg_iov = &buffer;
+    message.msg_iovlen = 1;
+    if (process.is_open() && sent == 0) {
+      message.msg_control = control.data();
+      message.msg_controllen = control.size();
+      cmsghdr* const header = CMSG_FIRSTHDR(&message);
+      header->cmsg_level = SOL_SOCKET;
+      header->cmsg_type = SCM_RIGHTS;
+      header->cmsg_len = CMSG_LEN(sizeof(int));
+      const int number = process.get();
+      std::memcpy(CMSG_DATA(header), &number, sizeof number);
+    }
+    const ssize_t size = sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
+    if (size >= 0) {
+      sent += static_cast<std::size_t>(size);
+    } else if (errno == EAGAIN) {
+      if (!wait_for(socket_.get(), POLLOUT, patience_)) return failure("the daemon takes nothing");
+    } else if (errno != EINTR) {
+      return failure("the daemon is gone: {}", system_reason(errno));
+    }
+  }
+  return {};
+}
+
+Result<std::string> DaemonClient::receive() {
+  while (true) {
+    if (const std::size_t end = received_.find('\n'); end != std::string::npos) {
+      std::string line = received_.substr(0, end);
+      received_.erase(0, end + 1);
+      return line;
+    }
+    if (received_.size() > longest_reply) return failure("the daemon says too much");
+    std::array<char, 16384> part;
+    const ssize_t size = recv(socket_.get(), part.data(), part.size(), 0);
+    if (size > 0) {
+      received_.append(part.data(), static_cast<std::size_t>(size));
+    } else if (size == 0) {
+      return failure("the daemon has ended the connection");
+    } else if (errno == EAGAIN) {
+      if (!wait_for(socket_.get(), POLLIN, patience_)) return failure("the daemon does not answer");
+    } else if (errno != EINTR) {
+      return failure("the daemon is gone: {}", system_reason(errno));
+    }
+  }
+}
+
+Result<nlohmann::json> DaemonClient::ask(std::string_view method, const nlohmann::json& parameters,
+                                         const Descriptor& process) {
+  // An answer may be there although the rest of the question was not taken.
+  const Status sent = send(daemon_request_line(method, parameters), process);
+  const auto line = receive();
+  if (!line) return std::unexpected(sent ? line.error() : sent.error());
+  const auto reply = nlohmann::json::parse(*line, nullptr, false);
+  if (!reply.is_object()) return failure("the daemon answers what is no JSON object");
+  const auto parameter = reply.find("parameters");
+  const auto own = parameter != reply.end() && parameter->is_object() ? *parameter : nlohmann::json::object();
+  if (!reply.contains("error")) return own;
+  const auto message = own.find("message");
+  const auto* const text = message == own.end() ? nullptr : message->get_ptr<const std::string*>();
+  return failure("{}", printable(text == nullptr ? "the daemon refuses" : *text));
+}
+
+}  // namespace millrace::placement

@@ -1,0 +1,56 @@
+// What tests of the daemon have in common: work to watch, and a machine on which it is moved.
+#pragma once
+
+#include "millrace/machine/thread/thread_affinity.h"
+#include "millrace/machine/topology/topology.h"
+#include "millrace/placement/daemon/daemon_settings.h"
+
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+namespace millrace::placement {
+
+// Uses floating-point units for some milliseconds.
+inline void compute_floats() {
+  volatile double x = 1;
+  for (int i = 0; i < 1000000; ++i)
+    x = x * 1.0000001 + x * 0.0000001 - x / 3;
+}
+
+// For ever, by two threads.
+inline void compute_by_two() {
+  const std::jthread other([] {
+    while (true)
+      compute_floats();
+  });
+  while (true)
+    compute_floats();
+}
+
+// Two cores of which this process may use a CPU each: what uses floating point most is bound to one of them
+// by the rule of the WorkOver paper. Two CPUs are needed.
+inline machine::Topology two_cores() {
+  const machine::CpuSet allowed = machine::current_thread_affinity().value();
+  const int first = allowed.lowest();
+  const int second = (allowed - machine::CpuSet{first}).lowest();
+  return machine::Topology(
+      {.cores = {{first}, {second}}, .core_kinds = {}, .architecture = "x86_64", .hypervisor = {}});
+}
+
+// Whether the folder is empty, or was removed as it was.
+inline bool is_left_empty(const std::filesystem::path& folder) {
+  std::error_code error;
+  return !std::filesystem::exists(folder, error) || std::filesystem::is_empty(folder, error);
+}
+
+inline DaemonSettings acting_at_once() {
+  DaemonSettings settings;
+  settings.act = true;
+  settings.rule = DaemonSettings::Rule::workover;
+  settings.judge = false;
+  settings.budget_percent = 100;
+  return settings;
+}
+
+}  // namespace millrace::placement

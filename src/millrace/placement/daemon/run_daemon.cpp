@@ -1,0 +1,141 @@
+#include "millrace/placement/daemon/run_daemon.h"
+
+#include "millrace/base/clock.h"
+#include "millrace/base/system_reason.h"
+#include "millrace/placement/apply/guardian.h"
+#include "millrace/placement/daemon/line_server.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <limits>
+#include <unistd.h>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+
+namespace millrace::placement {
+namespace {
+
+constexpr mode_t for_all = 0666;
+constexpr mode_t for_own = 0600;
+constexpr std::int64_t between_observed_ns = 1'000'000'000;
+
+// Each thread that is watched takes two descriptors.
+void raise_open_files() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+constexpr const char* lock_name = "daemon.lock";
+
+// A file in the folder, locked, so that nobody else runs a daemon there, and so that the folder stays
+// although journals come and go: the guardian knows it by descriptor. None where the folder cannot be written
+// in.
+Result<Descriptor> take_folder(const StateFolder& folder) {
+  auto file =
+      Descriptor::owned(openat(folder.descriptor(), lock_name,
+                               O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (file.is_open() && flock(file.get(), LOCK_EX | LOCK_NB) != 0)
+    return failure("another daemon of this user runs already: it holds {}",
+                   (folder.path() / lock_name).string());
+  return file;
+}
+
+// The signals that end it, as something to wait for; they must be blocked before any thread is made.
+Descriptor ending_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+    sigaddset(&signals, signal);
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  // A file that may grow no further refuses a line, no more.
+  std::signal(SIGXFSZ, SIG_IGN);
+  return Descriptor::owned(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+// As poll() wants it; -1: for ever.
+int patience_ms(std::optional<std::int64_t> until_ns, std::int64_t now_ns) {
+  if (!until_ns) return -1;
+  constexpr std::int64_t ns_for_ms = 1'000'000;
+  const std::int64_t ms = (*until_ns - now_ns + ns_for_ms - 1) / ns_for_ms;
+  return static_cast<int>(std::clamp<std::int64_t>(ms, 0, std::numeric_limits<int>::max()));
+}
+
+std::optional<std::int64_t> earlier(std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
+}  // namespace
+
+Result<std::string> daemon_socket(bool of_user) {
+  if (!of_user) return "/run/millrace-daemon.sock";
+  auto folder = StateFolder::of_this_user();
+  if (!folder) return std::unexpected(folder.error());
+  return (folder->path() / "daemon.sock").string();
+}
+
+Status run_daemon(DaemonRun run) {
+  raise_open_files();
+  const Descriptor signals = ending_signals();
+  if (!signals.is_open()) return failure("cannot wait for signals: {}", system_reason(errno));
+  // Kept to the end, so that the folder is there for the socket.
+  auto folder = StateFolder::open(run.daemon.state);
+  std::optional<Guardian> guardian;
+  Descriptor lock;
+  if (folder) {
+    auto taken = take_folder(*folder);
+    if (!taken) return std::unexpected(taken.error());
+    lock = std::move(*taken);
+    auto started = Guardian::start(*folder);
+    if (!started) return std::unexpected(started.error());
+    guardian.emplace(std::move(*started));
+  }
+  auto daemon = UnitDaemon::begin(std::move(run.daemon));
+  if (!daemon) return std::unexpected(daemon.error());
+  UnitDaemon& watching = **daemon;
+  Descriptor listener = inherited_listener();
+  const bool own_socket = !listener.is_open();
+  if (own_socket) {
+    auto made = listen_at(run.socket, run.for_all ? for_all : for_own);
+    if (!made) return std::unexpected(made.error());
+    listener = std::move(*made);
+  }
+  LineServer server(std::move(listener),
+                    [&](std::string_view line, const Peer& peer, const Descriptor& passed) {
+                      return watching.answer(line, peer, passed);
+                    },
+                    {});
+  if (run.ready) run.ready(own_socket ? run.socket : "the socket of the service manager");
+  std::int64_t next_observed_ns = 0;
+  while (true) {
+    std::vector<pollfd> waited{{signals.get(), POLLIN, 0}};
+    server.add_to(waited);
+    auto until = earlier(watching.next_ns(), server.next_ns());
+    if (run.observed) until = earlier(until, next_observed_ns);
+    if (poll(waited.data(), waited.size(), patience_ms(until, now_ns())) < 0 && errno != EINTR)
+      return failure("cannot wait: {}", system_reason(errno));
+    if ((waited.front().revents & POLLIN) != 0) break;
+    server.handle(now_ns());
+    if (const auto next = watching.next_ns(); next && *next <= now_ns()) watching.tick(now_ns());
+    if (run.observed && now_ns() >= next_observed_ns) {
+      next_observed_ns = now_ns() + between_observed_ns;
+      run.observed(watching.status(0, false));
+    }
+  }
+  watching.end();
+  if (own_socket) unlink(run.socket.c_str());
+  if (lock.is_open()) unlinkat(folder->descriptor(), lock_name, 0);
+  return {};
+}
+
+}  // namespace millrace::placement

@@ -1,0 +1,257 @@
+#include "millrace/placement/daemon/unit_daemon.h"
+
+#include "millrace/base/clock.h"
+#include "millrace/base/parse_number.h"
+#include "millrace/base/printable.h"
+#include "millrace/placement/run/rest_after.h"
+
+#include <algorithm>
+#include <cmath>
+#include <dirent.h>
+#include <set>
+#include <tuple>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace millrace::placement {
+namespace {
+
+constexpr std::int64_t second_ns = 1'000'000'000;
+constexpr std::int64_t between_finds_ns = 2 * second_ns;
+constexpr std::int64_t between_looks_at_machine_ns = 5 * second_ns;
+// Of less CPU time switches say nothing.
+constexpr std::int64_t least_time_for_switches_ns = 50'000'000;
+constexpr int number_bits = 32;
+// About a second of CPU time: a process that is one thread so far may yet ask its mask how many to make.
+constexpr std::int64_t least_samples_alone = 100;
+
+std::int64_t id_of(int program, int thread) {
+  return (static_cast<std::int64_t>(program) << number_bits) | thread;
+}
+
+std::string online_cpus() { return read_small_file("/sys/devices/system/cpu/online").value_or(""); }
+
+std::vector<pid_t> all_processes() {
+  std::vector<pid_t> processes;
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc"), closedir);
+  while (const dirent* entry = folder ? readdir(folder.get()) : nullptr)
+    if (const auto number = parse_number<pid_t>(entry->d_name)) processes.push_back(*number);
+  return processes;
+}
+
+// Another one that moves threads about: two of them would answer each other for ever.
+std::string other_tuner() {
+  if (read_small_file("/sys/kernel/sched_ext/state").value_or("").starts_with("enabled"))
+    return "a sched_ext scheduler is loaded, which places threads itself";
+  for (const pid_t process : all_processes())
+    if (read_small_file(fmt::format("/proc/{}/comm", process)).value_or("") == "numad\n")
+      return fmt::format("numad is running (process {}), which places processes itself", process);
+  return "";
+}
+
+}  // namespace
+
+UnitDaemon::UnitDaemon(Options options)
+    : options_(std::move(options)), own_user_(geteuid()), begun_ns_(now_ns()) {
+  for (const DaemonRule& rule : options_.settings.include)
+    rules_.push_back({rule, own_user_, true});
+}
+
+Result<std::unique_ptr<UnitDaemon>> UnitDaemon::begin(Options options) {
+  // By folder, whoever left something there.
+  std::int64_t restored = 0;
+  if (const auto folder = StateFolder::open(options.state)) restored = restore_left_behind(*folder).threads;
+  std::unique_ptr<UnitDaemon> daemon(new UnitDaemon(std::move(options)));
+  daemon->restored_ = restored;
+  if (auto read = daemon->read_machine(); !read) return std::unexpected(read.error());
+  daemon->look_at_machine(now_ns());
+  return daemon;
+}
+
+Status UnitDaemon::read_machine() {
+  online_ = online_cpus();
+  auto topology =
+      options_.topology ? Result<machine::Topology>(*options_.topology) : machine::Topology::live();
+  if (!topology) return std::unexpected(topology.error());
+  board_.reset();
+  topology_.emplace(std::move(*topology));
+  board_.emplace(*topology_, options_.settings);
+  constexpr std::size_t remember_none = 0;
+  watch_.emplace(intensity::caches_of(*topology_, {}), topology_->cpus().count(), remember_none);
+  intensities_.clear();
+  return {};
+}
+
+std::string UnitDaemon::places_nothing_as() const {
+  if (paused_) return "it is paused";
+  if (!others_place_.empty()) return others_place_;
+  if (!options_.settings.believe_machine && !topology_->trust().fpu_groups_reliable())
+    return topology_->trust().sentences().front();
+  return "";
+}
+
+std::optional<std::int64_t> UnitDaemon::next_ns() const {
+  if (programs_.empty() && rules_.empty()) return std::nullopt;
+  return programs_.empty() ? std::max(next_look_ns_, next_find_ns_) : next_look_ns_;
+}
+
+void UnitDaemon::tick(std::int64_t now) {
+  const std::int64_t before = thread_cpu_time_ns();
+  if (!rules_.empty() && now >= next_find_ns_) {
+    next_find_ns_ = now + between_finds_ns;
+    find_processes();
+  }
+  if (now >= next_machine_ns_) look_at_machine(now);
+  look_at_programs(now);
+  if (now >= next_place_ns_) {
+    next_place_ns_ = now + second_ns;
+    follow_confinement();
+    place(now);
+  }
+  // However much there is to look at, it takes its budget and no more.
+  constexpr double percent = 100;
+  const double share = options_.settings.budget_percent / percent;
+  const auto rest = static_cast<std::int64_t>(static_cast<double>(thread_cpu_time_ns() - before) / share);
+  next_look_ns_ = now + std::clamp(rest, intensity::IntensityWatch::interval_ns, 30 * second_ns);
+}
+
+void UnitDaemon::look_at_programs(std::int64_t now) {
+  std::vector<intensity::LivingThread> living;
+  RunTimes times;
+  for (auto& [number, program] : programs_) {
+    program->look(now);
+    times += program->times();
+    for (const ThreadIdentity& thread : program->threads().identities())
+      living.push_back({thread.thread, thread.process});
+  }
+  std::erase_if(programs_, [this](const auto& entry) {
+    if (!entry.second->ended() && !entry.second->gone()) return false;
+    note_ended(*entry.second);
+    return true;
+  });
+  const RunTimes since = times - times_;
+  if (since.run_ns >= least_time_for_switches_ns || since.run_ns < 0) {
+    if (since.run_ns > 0) switches_ = static_cast<double>(since.turns) / seconds(since.run_ns);
+    times_ = times;
+  }
+  watch_->look(living, now, switches_);
+}
+
+void UnitDaemon::note_ended(const WatchedProgram& program) {
+  constexpr std::size_t most = 1000;
+  std::pair<std::string, std::string> key{program.name(), program.start().traits.cgroup};
+  if (ended_.size() >= most && !ended_.contains(key)) key = {"others", ""};
+  Ended& ended = ended_[std::move(key)];
+  ++ended.programs;
+  ended.cpu_seconds += seconds(program.times().run_ns);
+  ended.moves += program.threads().counts().changes;
+}
+
+void UnitDaemon::look_at_machine(std::int64_t now) {
+  next_machine_ns_ = now + between_looks_at_machine_ns;
+  others_place_ = other_tuner();
+  // CPUs came or went. Where it cannot be read now, what is known of it is kept, and it is read the next
+  // time.
+  if (!options_.topology && online_cpus() != online_) std::ignore = read_machine();
+}
+
+// Programs that were put into another control group, or whose group allows other CPUs.
+void UnitDaemon::follow_confinement() {
+  std::vector<WatchedProgram::Start> moved;
+  std::erase_if(programs_, [&](auto& entry) {
+    if (!entry.second->confined_anew()) return false;
+    moved.push_back(entry.second->start());
+    return true;
+  });
+  for (WatchedProgram::Start& start : moved) {
+    auto traits = traits_of(start.process);
+    if (!traits) continue;
+    start.traits = std::move(*traits);
+    std::ignore = follow(std::move(start), false);
+  }
+}
+
+void UnitDaemon::place(std::int64_t now) {
+  intensities_ = watch_->threads();
+  std::map<pid_t, const intensity::ThreadIntensity*> known;
+  for (const auto& thread : intensities_)
+    known[thread.thread] = &thread;
+  std::vector<UnitThread> threads;
+  const bool places = places_nothing_as().empty();
+  for (const auto& [number, program] : programs_) {
+    if (!places || !program->acts()) continue;
+    const std::vector<ThreadIdentity> identities = program->threads().identities();
+    std::map<pid_t, int> threads_of;
+    for (const ThreadIdentity& thread : identities)
+      ++threads_of[thread.process];
+    for (const ThreadIdentity& thread : identities) {
+      const auto found = known.find(thread.thread);
+      if (thread.left_alone || found == known.end() || !found->second->demand) continue;
+      if (threads_of[thread.process] == 1 && found->second->samples < least_samples_alone) continue;
+      const auto stat = read_task_stat(thread.process, thread.thread);
+      threads.push_back({.id = id_of(number, thread.number),
+                         .demand = *found->second->demand,
+                         .samples = found->second->samples,
+                         .busy = found->second->busy,
+                         .cpu = stat ? stat->cpu : -1,
+                         .allowed = program->allowed()});
+    }
+  }
+  std::map<int, std::map<int, machine::CpuSet>> masks;
+  for (auto& [id, mask] : board_->step(threads, now))
+    masks[static_cast<int>(id >> number_bits)].emplace(static_cast<int>(id & ((1LL << number_bits) - 1)),
+                                                       mask);
+  for (auto& [number, program] : programs_)
+    program->keep_apart(std::move(masks[number]));
+}
+
+WatchedProgram* UnitDaemon::program_of(pid_t process) {
+  for (auto& [number, program] : programs_)
+    if (program->start().process == process || program->threads().knows(process)) return program.get();
+  return nullptr;
+}
+
+void UnitDaemon::take_in(pid_t process, const ProcessTraits& traits) {
+  for (const StandingRule& standing : rules_) {
+    const bool may = standing.asked_by == 0 || standing.asked_by == traits.user;
+    if (!may || !standing.rule.fits(traits) || !room_for(standing.asked_by)) continue;
+    const auto users = users_of(process);
+    if (!users || !users->all(traits.user)) return;
+    std::ignore = follow({.process = process, .cgroup = {}, .traits = traits}, false);
+    return;
+  }
+}
+
+void UnitDaemon::find_processes() {
+  std::set<pid_t> followed;
+  for (const auto& [number, program] : programs_)
+    for (const pid_t process : program->threads().processes())
+      followed.insert(process);
+  for (const pid_t process : all_processes()) {
+    if (followed.contains(process) || process == getpid()) continue;
+    // Most fit nothing, and are not asked for more than their path.
+    const std::string exe = exe_of(process);
+    const bool may_fit = std::ranges::any_of(rules_, [&](const StandingRule& standing) {
+      return standing.rule.exe.empty() || fits_pattern(standing.rule.exe, exe);
+    });
+    if (exe.empty() || !may_fit) continue;  // threads of the kernel execute nothing
+    const auto traits = traits_of(process);
+    if (traits && program_of(process) == nullptr) take_in(process, *traits);
+  }
+}
+
+Restored UnitDaemon::end() {
+  Restored sum;
+  for (auto& [number, program] : programs_) {
+    const Restored restored = program->restore();
+    sum.threads += restored.threads;
+    sum.failed += restored.failed;
+  }
+  programs_.clear();
+  return sum;
+}
+
+}  // namespace millrace::placement

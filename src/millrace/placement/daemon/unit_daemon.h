@@ -1,0 +1,123 @@
+// UnitDaemon: the programs that are watched, what is known of their threads, and where these are kept.
+//
+// It makes no thread and never waits: whoever runs it calls tick() when next_ns() has come, and answer() with
+// each line that a client sends.
+#pragma once
+
+#include "millrace/base/descriptor.h"
+#include "millrace/intensity/watch/intensity_watch.h"
+#include "millrace/machine/topology/topology.h"
+#include "millrace/placement/daemon/daemon_request.h"
+#include "millrace/placement/daemon/daemon_settings.h"
+#include "millrace/placement/daemon/process_identity.h"
+#include "millrace/placement/daemon/units_board.h"
+#include "millrace/placement/daemon/watched_program.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace millrace::placement {
+
+// Used by one thread.
+class UnitDaemon {
+ public:
+  struct Options {
+    DaemonSettings settings;
+    std::filesystem::path state;                // folder of the journals
+    std::optional<machine::Topology> topology;  // nothing: the machine at hand, as it changes
+    TrialOptions trials;
+  };
+  static constexpr std::size_t most_programs = 512;
+  static constexpr std::size_t most_for_user = 64;  // programs, and standing rules, of who is not root
+
+  // Failure where the topology cannot be read.
+  [[nodiscard]] static Result<std::unique_ptr<UnitDaemon>> begin(Options options);
+
+  // The reply to a client's line, a line too. process: the descriptor that came with it.
+  [[nodiscard]] std::string answer(std::string_view line, const Peer& peer, const Descriptor& process);
+  void tick(std::int64_t now_ns);
+  // When it wants to be called; nothing: not before somebody asks for something.
+  [[nodiscard]] std::optional<std::int64_t> next_ns() const;
+  // What `user` may see of it, as Status answers.
+  [[nodiscard]] nlohmann::json status(uid_t user, bool threads) const;
+  // Gives every thread back what it had, and follows nothing any more.
+  Restored end();
+
+ private:
+  // Processes that are watched as they come.
+  struct StandingRule {
+    DaemonRule rule;
+    uid_t asked_by = 0;
+    bool of_settings = false;
+  };
+  // Of programs of one name and control group that are watched no more.
+  struct Ended {
+    int programs = 0;
+    double cpu_seconds = 0;
+    int moves = 0;
+  };
+  using Program = std::unique_ptr<WatchedProgram>;
+  using Reply = DaemonResult<nlohmann::json>;
+
+  explicit UnitDaemon(Options options);
+  [[nodiscard]] Reply reply(const DaemonRequest& request, const Peer& peer, const Descriptor& process);
+  [[nodiscard]] Reply info() const;
+  [[nodiscard]] Reply watch_process(const DaemonRequest& request, const Peer& peer,
+                                    const Descriptor& process);
+  [[nodiscard]] Reply watch_cgroup(const std::string& path, const Peer& peer);
+  [[nodiscard]] Reply watch_exe(const std::string& pattern, const Peer& peer);
+  [[nodiscard]] Reply unwatch(const DaemonTarget& target, const Peer& peer);
+  [[nodiscard]] Reply explain(const std::string& program, const Peer& peer) const;
+  [[nodiscard]] Reply pause(const DaemonRequest& request, const Peer& peer);
+  [[nodiscard]] Reply told(const WatchedProgram& program) const;
+  [[nodiscard]] Reply follow(WatchedProgram::Start start, bool announced);
+
+  [[nodiscard]] bool may_see(uid_t user, const WatchedProgram& program) const;
+  [[nodiscard]] DaemonResult<void> room_for(uid_t user) const;
+  [[nodiscard]] WatchedProgram* program_of(pid_t process);
+  [[nodiscard]] std::string places_nothing_as() const;
+  [[nodiscard]] nlohmann::json program_json(const WatchedProgram& program, bool threads) const;
+
+  Status read_machine();
+  void find_processes();
+  void take_in(pid_t process, const ProcessTraits& traits);
+  void note_ended(const WatchedProgram& program);
+  void look_at_programs(std::int64_t now_ns);
+  void look_at_machine(std::int64_t now_ns);
+  void follow_confinement();
+  void place(std::int64_t now_ns);
+
+  Options options_;
+  uid_t own_user_;
+  std::optional<machine::Topology> topology_;
+  std::string online_;  // CPUs, as the kernel said when the topology was read
+  std::optional<UnitsBoard> board_;
+  std::optional<intensity::IntensityWatch> watch_;
+  std::vector<intensity::ThreadIntensity> intensities_;  // as last asked for
+  std::map<int, Program> programs_;                      // by number
+  std::map<std::pair<std::string, std::string>, Ended> ended_;
+  std::vector<StandingRule> rules_;
+  int next_number_ = 1;
+  bool paused_ = false;
+  std::string others_place_;  // another tuner that is at work; "" where none is
+  RunTimes times_;
+  double switches_ = 0;
+  std::int64_t begun_ns_ = 0;
+  std::int64_t next_look_ns_ = 0;
+  std::int64_t next_place_ns_ = 0;
+  std::int64_t next_find_ns_ = 0;
+  std::int64_t next_machine_ns_ = 0;
+  std::int64_t refused_ = 0;   // requests
+  std::int64_t restored_ = 0;  // threads, of an earlier daemon that was killed
+};
+
+}  // namespace millrace::placement

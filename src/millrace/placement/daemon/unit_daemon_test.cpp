@@ -1,0 +1,252 @@
+#include "millrace/base/clock.h"
+#include "millrace/base/eventually_testing.h"
+#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/intensity/sample/thread_sampler.h"
+#include "millrace/placement/daemon/daemon_testing.h"
+#include "millrace/placement/daemon/unit_daemon.h"
+#include "millrace/placement/task/forked_process_testing.h"
+
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sys/prctl.h>
+
+namespace millrace::placement {
+namespace {
+
+using machine::CpuSet;
+using nlohmann::json;
+using testing::HasSubstr;
+
+class UnitDaemonTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (machine::current_thread_affinity()->count() < 2) GTEST_SKIP() << "one CPU";
+  }
+  void begin(const DaemonSettings& settings) {
+    auto made = UnitDaemon::begin(
+        {.settings = settings, .state = folder_ / "state", .topology = two_cores(), .trials = {}});
+    ASSERT_TRUE(made) << made.error().message;
+    daemon_ = std::move(*made);
+  }
+  json ask(std::string_view method, const json& parameters, const Descriptor& process = {},
+           uid_t user = geteuid()) {
+    std::string line = daemon_request_line(method, parameters);
+    line.pop_back();
+    const std::string reply = daemon_->answer(line, {.process = getpid(), .user = user}, process);
+    EXPECT_TRUE(reply.ends_with('\n'));
+    EXPECT_EQ(reply.find('\n'), reply.size() - 1);
+    return json::parse(reply);
+  }
+  json watch(pid_t process, uid_t user = geteuid()) {
+    return ask("Watch", {{"pid", process}}, open_process(process), user);
+  }
+  static std::string message_of(const json& reply) { return reply.at("parameters").at("message"); }
+  void tick() {
+    if (const auto next = daemon_->next_ns(); next && *next <= now_ns()) daemon_->tick(now_ns());
+  }
+  json only_program() { return daemon_->status(geteuid(), true).at("programs").at(0); }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<UnitDaemon> daemon_;
+};
+
+CpuSet mask_of(const ForkedProcess& process) { return machine::thread_affinity(process.number()).value(); }
+
+TEST_F(UnitDaemonTest, ObservesWhatThreadsUseAndTouchesNothing) {
+  if (const std::string why = intensity::why_no_sampling(); !why.empty()) GTEST_SKIP() << why;
+  begin({});
+  EXPECT_EQ(daemon_->next_ns(), std::nullopt);  // nothing to do costs nothing
+  const ForkedProcess process(compute_floats);
+  const json watched = watch(process.number());
+  ASSERT_TRUE(watched.contains("parameters")) << watched;
+  EXPECT_EQ(watched["parameters"]["acts"], false);
+  EXPECT_EQ(watch(process.number())["parameters"]["program"], watched["parameters"]["program"]);
+  EXPECT_TRUE(eventually([&] {
+    tick();
+    return !only_program()["demand"].is_null();
+  }));
+  const json program = only_program();
+  EXPECT_GT(program["demand"]["fp"].get<double>(), 0.3);
+  EXPECT_EQ(program["state"], "observed");
+  EXPECT_EQ(program["moves"], 0);
+  EXPECT_EQ(program["thread_list"][0]["thread"], process.number());
+  EXPECT_EQ(mask_of(process), machine::current_thread_affinity().value());
+  EXPECT_EQ(ask("Explain", {{"program", std::to_string(process.number())}})["parameters"]["programs"].size(),
+            1);
+  EXPECT_EQ(ask("Unwatch", {{"pid", process.number()}})["parameters"]["ended"], 1);
+  EXPECT_EQ(daemon_->next_ns(), std::nullopt);
+}
+
+TEST_F(UnitDaemonTest, PlacesThreadsOfSeveralProgramsAndGivesBackWhatTheyHad) {
+  if (const std::string why = intensity::why_no_sampling(); !why.empty()) GTEST_SKIP() << why;
+  begin(acting_at_once());
+  const ForkedProcess one(compute_floats);
+  const ForkedProcess other(compute_floats);
+  ASSERT_EQ(watch(one.number())["parameters"]["acts"], true);
+  ASSERT_EQ(watch(other.number())["parameters"]["acts"], true);
+  const auto apart = [&] {
+    tick();
+    return mask_of(one).count() == 1 && mask_of(other).count() == 1 && mask_of(one) != mask_of(other);
+  };
+  EXPECT_TRUE(eventually(apart));
+  EXPECT_EQ(only_program()["state"], "placed at once");
+  EXPECT_EQ(only_program()["thread_list"][0]["kept_on"], mask_of(one).to_string());
+  const CpuSet all = machine::current_thread_affinity().value();
+  EXPECT_EQ(ask("Pause", json::object())["parameters"]["programs"], 2);
+  EXPECT_EQ(mask_of(one), all);
+  EXPECT_EQ(mask_of(other), all);
+  EXPECT_THAT(only_program()["reason"].get<std::string>(), HasSubstr("Only observed"));
+  EXPECT_EQ(ask("Pause", {{"resume", true}})["parameters"]["programs"], 2);
+  EXPECT_TRUE(eventually(apart));
+  EXPECT_EQ(ask("Unwatch", {{"pid", other.number()}})["parameters"]["ended"], 1);
+  EXPECT_EQ(mask_of(other), all);
+  EXPECT_GE(daemon_->end().threads, 1);
+  EXPECT_EQ(mask_of(one), all);
+  EXPECT_TRUE(is_left_empty(folder_.path()));
+}
+
+TEST_F(UnitDaemonTest, LeavesThreadsAloneThatHaveChosenForThemselves) {
+  begin(acting_at_once());
+  const int chosen = machine::current_thread_affinity()->lowest();
+  const ForkedProcess process([] {
+    usleep(1000);
+    compute_floats();
+  });
+  ASSERT_TRUE(watch(process.number()).contains("parameters"));
+  ASSERT_TRUE(machine::bind_thread(process.number(), {chosen}));
+  for (int look = 0; look < 10; ++look)  // others' changes are looked for each tenth time
+    daemon_->tick(now_ns());
+  EXPECT_EQ(only_program()["left_alone"], 1);
+  daemon_->end();
+  EXPECT_EQ(mask_of(process), CpuSet{chosen});
+}
+
+TEST_F(UnitDaemonTest, WatchesNoProcessForSomebodyElse) {
+  begin({});
+  const ForkedProcess process;
+  constexpr uid_t stranger = 65534;
+  const json reply = watch(process.number(), stranger);
+  EXPECT_EQ(reply["error"], "org.millrace.daemon1.NotPermitted");
+  EXPECT_THAT(message_of(reply), HasSubstr("does not belong to user 65534"));
+  ASSERT_TRUE(watch(process.number()).contains("parameters"));
+  // Nor does it tell of it, or let it be ended or paused.
+  EXPECT_TRUE(daemon_->status(stranger, true)["programs"].empty());
+  EXPECT_EQ(ask("Explain", {{"program", std::to_string(process.number())}}, {}, stranger)["error"],
+            "org.millrace.daemon1.NotFound");
+  EXPECT_TRUE(ask("Unwatch", {{"pid", process.number()}}, {}, stranger).contains("error"));
+  EXPECT_TRUE(ask("Pause", {{"pid", process.number()}}, {}, stranger).contains("error"));
+  EXPECT_TRUE(ask("Pause", json::object(), {}, stranger).contains("error"));
+  EXPECT_EQ(daemon_->status(geteuid(), false)["programs"].size(), 1);
+}
+
+TEST_F(UnitDaemonTest, WatchesNoProcessThatItsDescriptorDoesNotMean) {
+  begin({});
+  const ForkedProcess process;
+  const ForkedProcess other;
+  EXPECT_THAT(message_of(ask("Watch", {{"pid", process.number()}})), HasSubstr("must come with the line"));
+  EXPECT_THAT(message_of(ask("Watch", {{"pid", process.number()}}, open_process(other.number()))),
+              HasSubstr("does not mean process"));
+  EXPECT_THAT(message_of(ask("Watch", {{"pid", process.number()}}, Descriptor::borrowed(0))),
+              HasSubstr("does not mean process"));
+  Descriptor ended;
+  pid_t number = 0;
+  {
+    const ForkedProcess brief;
+    number = brief.number();
+    ended = open_process(number);
+  }
+  EXPECT_TRUE(ask("Watch", {{"pid", number}}, ended).contains("error"));
+  EXPECT_TRUE(watch(getpid()).contains("error"));
+  EXPECT_TRUE(daemon_->status(geteuid(), false)["programs"].empty());
+}
+
+TEST_F(UnitDaemonTest, WatchesNothingThatIsExcludedOrFollowedByAnother) {
+  DaemonSettings settings;
+  settings.exclude.push_back({.exe = traits_of(getpid())->exe, .cgroup = {}});
+  begin(settings);
+  const ForkedProcess process;
+  EXPECT_EQ(watch(process.number())["error"], "org.millrace.daemon1.Excluded");
+  begin({});
+  ASSERT_TRUE(watch(process.number()).contains("parameters"));
+  auto second =
+      UnitDaemon::begin({.settings = {}, .state = folder_ / "state", .topology = two_cores(), .trials = {}});
+  ASSERT_TRUE(second);
+  std::swap(daemon_, *second);
+  EXPECT_THAT(message_of(watch(process.number())), HasSubstr("followed by another millrace"));
+}
+
+TEST_F(UnitDaemonTest, FindsProcessesByWhatTheyExecute) {
+  begin({});
+  const std::string exe = traits_of(getpid())->exe;
+  const ForkedProcess process;
+  // Of this test alone: others of the same program may run beside it.
+  const std::string copy = folder_ / "sleeps";
+  std::filesystem::copy_file("/bin/sleep", copy);
+  const ForkedProcess sleeping([&] { execl(copy.c_str(), "sleeps", "60", nullptr); });
+  EXPECT_EQ(ask("Watch", {{"exe", "*/sleeps"}})["parameters"]["rule"], "*/sleeps");
+  EXPECT_TRUE(eventually([&] {
+    tick();
+    return !daemon_->status(geteuid(), false)["programs"].empty();
+  }));
+  EXPECT_EQ(only_program()["pid"], sleeping.number());
+  EXPECT_EQ(daemon_->status(geteuid(), false)["programs"].size(), 1);
+  EXPECT_EQ(ask("Unwatch", {{"exe", "*/sleeps"}})["parameters"]["ended"], 2);  // the rule too
+  EXPECT_TRUE(daemon_->status(geteuid(), false)["rules"].empty());
+}
+
+TEST_F(UnitDaemonTest, FollowsTheProcessesThatAProgramMakesAndItsEnd) {
+  begin({});
+  auto maker = std::make_unique<ForkedProcess>([] {
+    if (fork() == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      pause();
+    }
+    pause();
+  });
+  ASSERT_TRUE(watch(maker->number()).contains("parameters"));
+  EXPECT_TRUE(eventually([&] {
+    tick();
+    return only_program()["threads"] == 2;
+  }));
+  maker.reset();
+  EXPECT_TRUE(eventually([&] {
+    tick();
+    return daemon_->status(geteuid(), false)["programs"].empty();
+  }));
+}
+
+TEST_F(UnitDaemonTest, TellsOfNamesWhatATerminalMayShow) {
+  begin({});
+  const ForkedProcess process([] {
+    prctl(PR_SET_NAME, "\x1b[2J\nx\xff");
+    pause();
+  });
+  ASSERT_TRUE(
+      eventually([&] { return read_task_stat(process.number(), process.number())->name[0] == '\x1b'; }));
+  ASSERT_TRUE(watch(process.number()).contains("parameters"));
+  EXPECT_EQ(only_program()["name"], "\\x1b[2J\\x0ax\\xff");
+  EXPECT_EQ(daemon_->status(geteuid(), true).dump().find('\x1b'), std::string::npos);
+}
+
+TEST_F(UnitDaemonTest, WithoutAFolderToKeepJournalsInOnlyObserves) {
+  if (const std::string why = intensity::why_no_sampling(); !why.empty()) GTEST_SKIP() << why;
+  auto made = UnitDaemon::begin(
+      {.settings = acting_at_once(), .state = "/proc/no/such/folder", .topology = two_cores(), .trials = {}});
+  ASSERT_TRUE(made);
+  daemon_ = std::move(*made);
+  const ForkedProcess process(compute_floats);
+  ASSERT_TRUE(watch(process.number()).contains("parameters"));
+  EXPECT_TRUE(eventually([&] {
+    tick();
+    return !only_program()["demand"].is_null();
+  }));
+  daemon_->tick(now_ns());
+  EXPECT_THAT(only_program()["trouble"].get<std::string>(), HasSubstr("nothing is changed"));
+  EXPECT_EQ(mask_of(process), machine::current_thread_affinity().value());
+}
+
+}  // namespace
+}  // namespace millrace::placement
