@@ -7,7 +7,7 @@ PROGRAM := build/release/src/millrace/cli/millrace
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build install demo test test-python test-gstreamer test-opencv bench-image bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-whole bench-batch bench-ablation bench-study attack-exec attack-run attack-batch soak-cluster bench-cluster lint clean
+.PHONY: help setup configure build install demo test test-python test-gstreamer test-opencv bench-image bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-whole bench-batch bench-ablation bench-study attack-exec attack-run attack-batch soak-cluster bench-cluster soak-daemon lint clean
 
 help:
 	@echo 'make demo         set up, build, find the edges of a video: CLIP=path, or a generated one'
@@ -34,6 +34,7 @@ help:
 	@echo 'make attack-batch the same for millrace batch, and kill it at any moment; ATTACK=options'
 	@echo 'make soak-cluster chunks of longer videos, 100 killed workers; SOAK=rounds'
 	@echo 'make bench-cluster what chunks cost, what more nodes and shared plans gain; after make test-python'
+	@echo 'make soak-daemon  kill the daemon KILLS times (200) with 20 programs, and see that all threads have what they had'
 	@echo 'make lint         clang-format and clang-tidy'
 	@echo 'make clean        remove build/ (what scripts/setup installed stays)'
 	@echo 'JOBS=n            build and test with n jobs instead of one for each processor'
@@ -143,6 +144,12 @@ bench-units: configure
 attack-exec: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace placement_testing
 	python3 src/millrace/placement/exec_attack.py $(PROGRAM) build/release/src/millrace/placement/testing $(ATTACK)
+
+# The daemon is killed KILLS times while 20 programs are born and end, and 10000 clients come.
+KILLS ?= 200
+soak-daemon: configure
+	@$(CMAKE) --build --preset release -j $(JOBS) --target placement_test
+	MILLRACE_SOAK=$(KILLS) build/release/src/millrace/placement/placement_test --gtest_filter='RunDaemonTest.*'
 
 attack-run: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace millrace-dedup millrace-skipline

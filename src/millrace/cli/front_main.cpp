@@ -1,6 +1,6 @@
 // The `millrace` program as it is called. It holds the verb exec, which must cost its user no time, and
-// starts millrace-verbs, its companion, for all others: that one loads FFmpeg and what FFmpeg loads, for tens
-// of milliseconds.
+// starts its companions for all others: millrace-daemon, which may run for months, for those of the daemon,
+// and millrace-verbs, which loads FFmpeg and what FFmpeg loads, for tens of milliseconds.
 #include "millrace/base/command_line.h"
 #include "millrace/base/companion_program.h"
 #include "millrace/base/error_line.h"
@@ -9,9 +9,11 @@
 #include "millrace/base/system_reason.h"
 #include "millrace/cli/exec/exec_command.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <string_view>
 #include <unistd.h>
 
@@ -21,6 +23,9 @@
 namespace {
 
 using namespace millrace;
+
+constexpr std::string_view daemon_verbs[] = {"daemon", "watch",   "unwatch", "status",
+                                             "pause",  "explain", "top"};
 
 int run_exec(int argc, char** argv) {
   const auto ignored_signals = placement::IgnoredSignals::now();
@@ -38,6 +43,15 @@ int run_exec(int argc, char** argv) {
 // says nothing of a limit.
 constexpr rlim_t least_addresses = rlim_t{192} << 20;
 
+int start(char** argv, std::string_view program) {
+  const std::filesystem::path path = companion_program(program);
+  execv(path.c_str(), argv);
+  print_error("millrace",
+              fmt::format("cannot start {}: {}; it is a part of millrace, as it is built and installed",
+                          path.string(), system_reason(errno)));
+  return 1;
+}
+
 int start_verbs(char** argv) {
   rlimit addresses{};
   if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur < least_addresses) {
@@ -47,17 +61,14 @@ int start_verbs(char** argv) {
                     addresses.rlim_cur >> 20U, (2 * least_addresses) >> 10U));
     return 1;
   }
-  const std::filesystem::path verbs = companion_program("millrace-verbs");
-  execv(verbs.c_str(), argv);
-  print_error("millrace",
-              fmt::format("cannot start {}: {}; it is a part of millrace, as it is built and installed",
-                          verbs.string(), system_reason(errno)));
-  return 1;
+  return start(argv, "millrace-verbs");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2 || std::string_view(argv[1]) != "exec") return start_verbs(argv);
+  const std::string_view verb = argc < 2 ? "" : argv[1];
+  if (std::ranges::find(daemon_verbs, verb) != std::end(daemon_verbs)) return start(argv, "millrace-daemon");
+  if (verb != "exec") return start_verbs(argv);
   return run_guarded("millrace", [&] { return run_exec(argc, argv); });
 }

@@ -5,9 +5,12 @@
 #include "millrace/base/json_file.h"
 #include "millrace/base/print.h"
 #include "millrace/cli/exec/exec_options.h"
+#include "millrace/placement/daemon/daemon_client.h"
+#include "millrace/placement/daemon/process_identity.h"
 #include "millrace/placement/run/learn.h"
 #include "millrace/placement/run/run_program.h"
 
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -84,6 +87,16 @@ Status learn(const placement::RunSettings& settings, const ExecOptions& options)
   return {};
 }
 
+// Whether a daemon, of this user or of the system, places the program's threads from now on.
+bool announced(pid_t process) {
+  constexpr std::chrono::milliseconds patience(200);  // a program that runs already waits for nobody
+  const Descriptor descriptor = placement::open_process(process);
+  auto daemon = placement::DaemonClient::connect("", patience);
+  if (!descriptor.is_open() || !daemon) return false;
+  const auto reply = daemon->ask("Announce", {{"pid", process}}, descriptor);
+  return reply && reply->contains("acts") && (*reply)["acts"] == true;
+}
+
 // How the program ended; nothing where it was learnt from.
 Result<std::optional<int>> execute(const ExecOptions& options) {
   // A summary that nobody reads, and a file that may grow no further, are not to end this process; the
@@ -104,6 +117,7 @@ Result<std::optional<int>> execute(const ExecOptions& options) {
       settings->profiles = &store;
     }
   }
+  settings->announce = announced;
   if (!options.learn) return run(*settings, options);
   const Status learnt = learn(*settings, options);
   if (!learnt) return std::unexpected(learnt.error());

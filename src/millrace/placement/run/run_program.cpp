@@ -79,6 +79,7 @@ class Run {
   [[nodiscard]] std::int64_t trials_after() const;
   void begin_trials();
   void watch_units();
+  [[nodiscard]] bool placed_by_another(pid_t process);
   void oversee(Follower* follower, pid_t process);
   void begin_polling();
   void prepare(Follower& follower);
@@ -179,6 +180,15 @@ void Run::watch_units() {
     topology_.emplace(std::move(*live));
   }
   units_.emplace(settings_.units, *threads_, *topology_, allowed_);
+}
+
+bool Run::placed_by_another(pid_t process) {
+  if (settings_.units != UnitsMode::automatic || settings_.policy || !settings_.announce ||
+      !settings_.announce(process))
+    return false;
+  threads_->set_policy(policy_of({}));
+  if (units_) units_->leave_placing("the daemon places its threads");
+  return true;
 }
 
 Result<Summary> Run::launch() {
@@ -364,6 +374,7 @@ void Run::oversee(Follower* follower, pid_t process) {
   std::int64_t rest_until = 0;
   bool rests_long = false;
   if (settings_.units != UnitsMode::off) watch_units();
+  if (placed_by_another(process)) trials_to_begin = false;
   while (true) {
     std::int64_t next = std::min(std::max(overseer_->next_ns(), rest_until), births_->next_ns());
     if (units_) next = std::min(next, units_->next_ns());

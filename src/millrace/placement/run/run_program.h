@@ -11,6 +11,7 @@
 #include "millrace/tuning/profile/profile_store.h"
 
 #include <csignal>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,10 @@ struct RunSettings {
   std::optional<machine::SchedulingClass> scheduling_class;
   std::optional<std::int64_t> slice_ns;
   UnitsMode units = UnitsMode::off;
+  // Asked once, with the program's first process, where `units` is automatic and no policy is fixed: whether
+  // somebody else keeps its threads apart from those of other programs. It then gets no plan. Must not take
+  // long; may be empty.
+  std::function<bool(pid_t)> announce;
   ProgressSettings progress;
   TrialOptions trials;
   // What was learnt earlier and what will be learnt, by the automatic policy. Null: nothing is kept.

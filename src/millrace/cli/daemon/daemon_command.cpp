@@ -1,0 +1,227 @@
+#include "millrace/cli/daemon/daemon_command.h"
+
+#include "millrace/base/print.h"
+#include "millrace/cli/daemon/daemon_metrics.h"
+#include "millrace/cli/daemon/top_screen.h"
+#include "millrace/placement/apply/state_folder.h"
+#include "millrace/placement/daemon/daemon_client.h"
+#include "millrace/placement/daemon/daemon_view.h"
+#include "millrace/placement/daemon/process_identity.h"
+#include "millrace/placement/daemon/run_daemon.h"
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unistd.h>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace millrace::cli {
+namespace {
+
+using nlohmann::json;
+using placement::DaemonClient;
+
+struct DaemonOptions {
+  bool user = false;
+  std::string config;
+  std::string socket;
+};
+
+Status run(const DaemonOptions& options) {
+  const bool of_user = options.user || geteuid() != 0;
+  if (!options.user && geteuid() != 0)
+    return usage_error(
+        "a daemon of the whole machine is root's; for your own programs: millrace daemon --user");
+  placement::DaemonRun run;
+  auto settings = placement::read_daemon_settings(
+      options.config.empty() ? placement::usual_daemon_settings(of_user) : options.config,
+      !options.config.empty());
+  if (!settings) return std::unexpected(settings.error());
+  run.daemon.settings = std::move(*settings);
+  // The folder stays while the daemon is there, for the socket to lie in.
+  auto folder = placement::StateFolder::of_this_user();
+  if (!folder) return std::unexpected(folder.error());
+  run.daemon.state = folder->path();
+  auto socket = options.socket.empty() ? placement::daemon_socket(of_user) : options.socket;
+  if (!socket) return std::unexpected(socket.error());
+  run.socket = std::move(*socket);
+  run.for_all = !of_user;
+  std::optional<MetricsExposer> metrics;
+  if (!run.daemon.settings.metrics.empty()) {
+    // The threads that answer are made when it is first told something: the guardian must come before.
+    run.observed = [&metrics, where = run.daemon.settings.metrics](const json& status) {
+      if (!metrics) metrics.emplace(where);
+      metrics->publish(status);
+    };
+  }
+  run.ready = [](const std::string& where) { print_note("millrace daemon: listens at {}\n", where); };
+  return placement::run_daemon(std::move(run));
+}
+
+// What the user means: a process, a control group, or whatever executes a file.
+struct TargetOptions {
+  std::optional<pid_t> process;
+  std::string cgroup;
+  std::string exe;
+  std::string socket;
+  bool resume = false;
+};
+
+Result<json> parameters_of(const TargetOptions& options, bool needed) {
+  const int said =
+      (options.process ? 1 : 0) + (options.cgroup.empty() ? 0 : 1) + (options.exe.empty() ? 0 : 1);
+  if (said > 1 || (needed && said == 0)) return usage_error("give one of: PID, --cgroup PATH, --exe PATTERN");
+  json parameters = json::object();
+  if (options.process) parameters["pid"] = *options.process;
+  if (!options.cgroup.empty()) parameters["cgroup"] = options.cgroup;
+  if (!options.exe.empty()) parameters["exe"] = options.exe;
+  return parameters;
+}
+
+Status watch(const TargetOptions& options) {
+  const auto parameters = parameters_of(options, true);
+  if (!parameters) return std::unexpected(parameters.error());
+  Descriptor process;
+  if (options.process) {
+    process = placement::open_process(*options.process);
+    if (!process.is_open()) return usage_error("there is no process {}", *options.process);
+  }
+  auto client = DaemonClient::connect(options.socket);
+  if (!client) return std::unexpected(client.error());
+  const auto reply = client->ask("Watch", *parameters, process);
+  if (!reply) return std::unexpected(reply.error());
+  if (reply->contains("rule"))
+    print_out("watched as they come: {}\n", options.exe);
+  else
+    print_out("{} is watched; {}\n", reply->value("name", ""),
+              reply->value("acts", false) ? "its threads are placed where that gains"
+                                          : "it is only observed");
+  return {};
+}
+
+Status unwatch(const TargetOptions& options) {
+  const auto parameters = parameters_of(options, true);
+  if (!parameters) return std::unexpected(parameters.error());
+  auto client = DaemonClient::connect(options.socket);
+  if (!client) return std::unexpected(client.error());
+  const auto reply = client->ask("Unwatch", *parameters);
+  if (!reply) return std::unexpected(reply.error());
+  print_out("not watched any more; threads have what they had\n");
+  return {};
+}
+
+Status pause(const TargetOptions& options) {
+  auto parameters = parameters_of(options, false);
+  if (!parameters) return std::unexpected(parameters.error());
+  (*parameters)["resume"] = options.resume;
+  auto client = DaemonClient::connect(options.socket);
+  if (!client) return std::unexpected(client.error());
+  const auto reply = client->ask("Pause", *parameters);
+  if (!reply) return std::unexpected(reply.error());
+  print_out("{}\n",
+            options.resume ? "goes on" : "paused; threads have what they had, and are still observed");
+  return {};
+}
+
+struct ViewOptions {
+  std::string socket;
+  std::string program;
+  bool as_json = false;
+  bool as_metrics = false;
+  bool once = false;
+  double seconds = 1;
+};
+
+Status show(std::string_view method, const json& parameters, const ViewOptions& options,
+            std::vector<placement::ViewLine> (*view)(const json&)) {
+  auto client = DaemonClient::connect(options.socket);
+  if (!client) return std::unexpected(client.error());
+  const auto reply = client->ask(method, parameters);
+  if (!reply) return std::unexpected(reply.error());
+  if (options.as_json)
+    print_out("{}\n", reply->dump(2, ' ', false, json::error_handler_t::replace));
+  else if (options.as_metrics)
+    print_out("{}", metrics_text(*reply));
+  else
+    print_out("{}", placement::to_text(view(*reply)));
+  return {};
+}
+
+Status top(const ViewOptions& options) {
+  constexpr double shortest_s = 0.1;
+  constexpr double longest_s = 3600;
+  if (!(options.seconds >= shortest_s && options.seconds <= longest_s))
+    return usage_error("--every {}: give {} to {} seconds", options.seconds, shortest_s, longest_s);
+  if (!options.once && isatty(STDOUT_FILENO) == 1) return show_top(options.socket, options.seconds);
+  return show("Status", {{"threads", true}}, options, [](const json& status) {
+    constexpr std::size_t width = 120;
+    return placement::top_view(status, width);
+  });
+}
+
+void add_socket(CLI::App& verb, std::string& socket) {
+  verb.add_option("--socket", socket, "where the daemon listens; default: the user's, else the system's")
+      ->type_name("PATH");
+}
+
+void add_target(CLI::App& verb, TargetOptions& options) {
+  verb.add_option("pid", options.process, "a process, with all that it makes")->type_name("PID");
+  verb.add_option("--cgroup", options.cgroup, "all processes of a control group and those below it")
+      ->type_name("PATH");
+  verb.add_option("--exe", options.exe, "whatever executes a file of such a path, now and later: '*/x264'")
+      ->type_name("PATTERN");
+  add_socket(verb, options.socket);
+}
+
+}  // namespace
+
+void add_daemon_commands(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<DaemonOptions>();
+  CLI::App* verb = app.add_subcommand(
+      "daemon", "Watch programs that run, and keep threads apart that want the same execution units");
+  verb->add_flag("--user", options->user, "for this user's programs, without being root");
+  verb->add_option("--config", options->config,
+                   "settings; default: /etc/millrace/daemon.toml, of a user ~/.config/...")
+      ->type_name("FILE");
+  verb->add_option("--socket", options->socket, "where to listen instead")->type_name("PATH");
+  verb->callback([&action, options] { action = [options] { return run(*options); }; });
+
+  const auto target_verb = [&](const char* name, const char* help, Status (*act)(const TargetOptions&)) {
+    const auto target = std::make_shared<TargetOptions>();
+    CLI::App* added = app.add_subcommand(name, help);
+    add_target(*added, *target);
+    added->callback([&action, target, act] { action = [target, act] { return act(*target); }; });
+    return std::pair(added, target);
+  };
+  target_verb("watch", "Have the daemon watch a program", watch);
+  target_verb("unwatch", "Have it not watched any more", unwatch);
+  const auto [pausing, pause_target] =
+      target_verb("pause", "Have the daemon place nothing for now, or a program of it", pause);
+  pausing->add_flag("--resume", pause_target->resume, "place again");
+
+  const auto view = std::make_shared<ViewOptions>();
+  CLI::App* status = app.add_subcommand("status", "What the daemon watches");
+  CLI::App* explain =
+      app.add_subcommand("explain", "All that the daemon knows of a program, and why it does what it does");
+  CLI::App* on_top = app.add_subcommand("top", "Programs, their threads and what these use, as it changes");
+  explain->add_option("program", view->program, "PID, name or control group")->required();
+  on_top->add_flag("--once", view->once, "one picture as text");
+  on_top->add_option("--every", view->seconds, "seconds between pictures");
+  for (CLI::App* viewing : {status, explain, on_top})
+    add_socket(*viewing, view->socket);
+  for (CLI::App* viewing : {status, explain})
+    viewing->add_flag("--json", view->as_json, "as JSON");
+  status->add_flag("--metrics", view->as_metrics, "as metrics in the text format of Prometheus");
+  status->callback([&action, view] {
+    action = [view] { return show("Status", {{"threads", view->as_json}}, *view, placement::status_view); };
+  });
+  explain->callback([&action, view] {
+    action = [view] { return show("Explain", {{"program", view->program}}, *view, placement::explain_view); };
+  });
+  on_top->callback([&action, view] { action = [view] { return top(*view); }; });
+}
+
+}  // namespace millrace::cli
