@@ -1,5 +1,6 @@
 #include "millrace/cli/daemon/daemon_command.h"
 
+#include "millrace/base/error_line.h"
 #include "millrace/base/print.h"
 #include "millrace/cli/daemon/daemon_metrics.h"
 #include "millrace/cli/daemon/top_screen.h"
@@ -10,6 +11,7 @@
 #include "millrace/placement/daemon/run_daemon.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +37,8 @@ Status run(const DaemonOptions& options) {
   if (!options.user && geteuid() != 0)
     return usage_error(
         "a daemon of the whole machine is root's; for your own programs: millrace daemon --user");
+  // What is missing is told once, in our own words.
+  setenv("HWLOC_HIDE_ERRORS", "2", 0);  // NOLINT(concurrency-mt-unsafe): there is one thread
   placement::DaemonRun run;
   auto settings = placement::read_daemon_settings(
       options.config.empty() ? placement::usual_daemon_settings(of_user) : options.config,
@@ -43,8 +47,10 @@ Status run(const DaemonOptions& options) {
   run.daemon.settings = std::move(*settings);
   // The folder stays while the daemon is there, for the socket to lie in.
   auto folder = placement::StateFolder::of_this_user();
-  if (!folder) return std::unexpected(folder.error());
-  run.daemon.state = folder->path();
+  if (folder)
+    run.daemon.state = folder->path();
+  else
+    run.daemon.state = std::unexpected(folder.error());
   auto socket = options.socket.empty() ? placement::daemon_socket(of_user) : options.socket;
   if (!socket) return std::unexpected(socket.error());
   run.socket = std::move(*socket);
@@ -57,7 +63,7 @@ Status run(const DaemonOptions& options) {
       metrics->publish(status);
     };
   }
-  run.ready = [](const std::string& where) { print_note("millrace daemon: listens at {}\n", where); };
+  run.tell = [](const std::string& line) { print_error("millrace daemon", line); };
   return placement::run_daemon(std::move(run));
 }
 

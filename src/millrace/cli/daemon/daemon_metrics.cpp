@@ -89,7 +89,8 @@ std::map<std::pair<std::string, std::string>, Sum> sums_of(const json& status) {
     sum.moves += number_of(program, "moves");
     sum.gain_predicted += busy * number_of(program, "gain_predicted");
     sum.gain_measured += busy * number_of(program, "gain_measured");
-    for (const auto& [unit, share] : object_of(program, "demand").items())
+    const json demand = object_of(program, "demand");
+    for (const auto& [unit, share] : demand.items())
       if (share.is_number()) sum.demand[unit] += busy * share.get<double>();
   }
   for (const json& ended : list_of(status, "ended")) {

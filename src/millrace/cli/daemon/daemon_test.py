@@ -1,12 +1,19 @@
 """What a user sees of `millrace daemon` and of its clients. Arguments: the program; one whose threads use different units."""
 
+import ctypes
+import fcntl
 import json
 import os
+import platform
+import pty
+import resource
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 import urllib.request
@@ -29,6 +36,58 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def without_perf():
+    """perf_event_open is not permitted from now on, as in containers."""
+    load, equal, ret, perf_event_open, denied, allowed = 0x20, 0x15, 0x06, 298, 0x00050001, 0x7FFF0000
+    code = b"".join(struct.pack("HBBI", *one) for one in (
+        (load, 0, 0, 0), (equal, 0, 1, perf_event_open), (ret, 0, 0, denied), (ret, 0, 0, allowed)))
+    kept = ctypes.create_string_buffer(code)
+    program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(kept)))
+    libc = ctypes.CDLL(None, use_errno=True)
+    no_new_privileges, set_seccomp, by_filter = 38, 22, 2
+    libc.prctl(no_new_privileges, 1, 0, 0, 0)
+    if libc.prctl(set_seccomp, by_filter, program, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+
+class Terminal:
+    """A terminal with a program in it, which takes it for the user's."""
+    def __init__(self, start, rows, columns):
+        self.ours, its = pty.openpty()
+        self.resize(rows, columns)
+        self.before = termios.tcgetattr(its)
+        self.its = its
+        self.text = b""
+
+        def take():
+            os.setsid()
+            fcntl.ioctl(its, termios.TIOCSCTTY, 0)
+        self.process = start(take, its)
+        os.set_blocking(self.ours, False)
+
+    def resize(self, rows, columns):
+        fcntl.ioctl(self.ours, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def read(self):
+        try:
+            self.text += os.read(self.ours, 1 << 16)
+        except (BlockingIOError, OSError):
+            pass
+        return self.text
+
+    def shows(self, *words):
+        return eventually(lambda: all(word in self.read() for word in words))
+
+    def ended(self):
+        eventually(lambda: [self.read(), self.process.poll()][1] is not None)  # what it prints is taken
+        self.read()
+        return self.process.wait(PATIENCE)
+
+    def close(self):
+        os.close(self.ours)
+        os.close(self.its)
 
 
 class Daemon(unittest.TestCase):
@@ -57,12 +116,26 @@ class Daemon(unittest.TestCase):
         with open(config, "w", encoding="utf-8") as file:
             file.write(settings)
         daemon = self.start(MILLRACE, "daemon", "--user", "--config", config, *options, stderr=subprocess.PIPE)
-        self.assertIn("listens at", daemon.stderr.readline())
+        self.lines_until_ready(daemon)
         return daemon
+
+    def lines_until_ready(self, daemon):
+        lines = []
+        for line in daemon.stderr:
+            if "listens at" in line:
+                return lines
+            if "of other users" not in line:  # of root's privileges some may be gone where tests run
+                lines.append(line)
+        self.fail(f"the daemon ended: {lines}")
 
     def ask(self, *arguments):
         return subprocess.run([MILLRACE, *arguments], env=self.environment, text=True, timeout=PATIENCE,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+
+    def need_sampling(self):
+        for lack in self.status()["daemon"]["lacks"]:
+            if "what threads use" in lack:
+                self.skipTest(lack)
 
     def status(self):
         return json.loads(self.ask("status", "--json").stdout)
@@ -76,6 +149,7 @@ class Daemon(unittest.TestCase):
 
     def test_a_program_is_watched_explained_and_let_go(self):
         self.start_daemon()
+        self.need_sampling()
         program = self.start(KINDS, "30", "int", "fp")
         done = self.ask("watch", str(program.pid))
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -127,10 +201,120 @@ class Daemon(unittest.TestCase):
         alone = run()
         self.assertNotIn("daemon", alone["units"]["not_placed"])
         self.start_daemon('act = true\nmachine = "believe"\n')
+        self.need_sampling()
         announced = run()
         self.assertEqual(announced["units"]["not_placed"], "the daemon places its threads")
         threads = {thread["name"]: thread for thread in announced["units"]["threads"]}
         self.assertGreater(threads["fp"]["demand"]["fp"], 0.5)
+
+    def test_top_follows_the_window_and_leaves_the_terminal_as_it_was(self):
+        self.start_daemon()
+        program = self.start(KINDS, "60", "int")
+        self.assertEqual(self.ask("watch", str(program.pid)).returncode, 0)
+        self.environment["TERM"] = "xterm"
+        ways = {"q": lambda top: os.write(top.ours, b"\x1b[Bq"),
+                "Ctrl-C": lambda top: os.write(top.ours, b"\x03"),
+                "SIGTERM": lambda top: top.process.terminate()}
+        for name, end in ways.items():
+            with self.subTest(end=name):
+                top = Terminal(lambda take, its: self.start(
+                    MILLRACE, "top", "--every", "30", stdin=its, stdout=its, stderr=its, preexec_fn=take), 24, 100)
+                try:
+                    self.assertTrue(top.shows(b"\x1b[?1049h", b"share execution units", b"kinds", b"q ends"), top.text)
+                    self.assertTrue(termios.tcgetattr(top.its)[3] & termios.ECHO == 0)
+                    top.text = b""
+                    top.resize(40, 50)
+                    self.assertTrue(top.shows(b"\x1b[40", b"q ends"), top.text)
+                    end(top)
+                    self.assertEqual(top.ended(), 0, top.text)
+                    self.assertIn(b"\x1b[?1049l", top.text)
+                    self.assertEqual(termios.tcgetattr(top.its), top.before)
+                finally:
+                    top.close()
+
+    def test_top_pauses_and_tells_when_the_daemon_ends(self):
+        daemon = self.start_daemon()
+        self.environment["TERM"] = "xterm"
+        top = Terminal(lambda take, its: self.start(
+            MILLRACE, "top", "--every", "0.1", stdin=its, stdout=its, stderr=subprocess.PIPE, preexec_fn=take), 24, 100)
+        try:
+            self.assertTrue(top.shows(b"q ends"), top.text)
+            os.write(top.ours, b"p")
+            self.assertTrue(eventually(lambda: self.status()["daemon"]["paused"]))
+            daemon.kill()
+            self.assertEqual(top.ended(), 1)
+            self.assertIn(b"\x1b[?1049l", top.text)
+            self.assertEqual(termios.tcgetattr(top.its), top.before)
+            self.assertEqual(top.process.stderr.read().count("\n"), 1)
+        finally:
+            top.close()
+
+    def test_where_top_cannot_draw_it_says_so_and_prints_where_there_is_no_terminal(self):
+        self.start_daemon()
+        self.assertIn("share execution units", self.ask("top").stdout)
+        self.environment["TERM"] = "dumb"
+        top = Terminal(lambda take, its: self.start(
+            MILLRACE, "top", stdin=its, stdout=its, stderr=subprocess.PIPE, preexec_fn=take), 24, 80)
+        try:
+            self.assertEqual(top.ended(), 2)
+            self.assertIn("--once", top.process.stderr.read())
+            self.assertEqual(termios.tcgetattr(top.its), top.before)
+        finally:
+            top.close()
+
+    def lacking(self, preexec=None, wrap=(), settings="", options=()):
+        """A daemon that lacks something, and what it said of that."""
+        config = os.path.join(self.folder.name, "settings.toml")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(settings)
+        daemon = self.start(*wrap, MILLRACE, "daemon", "--user", "--config", config, *options,
+                            stderr=subprocess.PIPE, preexec_fn=preexec)
+        return self.lines_until_ready(daemon)
+
+    def watches(self, *options):
+        program = self.start(KINDS, "30", "fp", "fp")
+        self.assertEqual(self.ask("watch", str(program.pid), *options).returncode, 0)
+        return program
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "the filter is for x86-64")
+    def test_without_perf_it_says_so_and_watches(self):
+        said = self.lacking(without_perf)
+        self.assertEqual(len(said), 1, said)
+        self.assertIn("does not see what threads use", said[0])
+        self.watches()
+        self.assertIn("does not see what threads use", self.ask("status").stdout)
+        self.assertEqual(self.status()["programs"][0]["threads"], 3)
+
+    def test_without_sys_it_says_so_and_watches(self):
+        wrap = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys && exec "$0" "$@"')
+        if subprocess.run([*wrap, "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+            self.skipTest("no mounts of its own here")
+        said = self.lacking(wrap=wrap)
+        self.assertIn("nothing can be read in /sys", "".join(said))
+        self.assertTrue(all(line.startswith("millrace daemon: ") for line in said), said)
+        self.watches()
+        self.need_sampling()
+        self.assertTrue(eventually(lambda: self.status()["programs"][0]["demand"]))
+
+    def test_where_nothing_can_be_journalled_nothing_is_changed(self):
+        act = 'act = true\nrule = "workover"\njudge = false\nmachine = "believe"\n'
+        full = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+        self.lacking(full, settings=act)
+        program = self.watches()
+        self.need_sampling()
+        self.assertTrue(eventually(lambda: self.status()["programs"][0]["demand"]))
+        self.assertIn("nothing is changed that could not be undone", self.ask("status").stdout)
+        self.assertEqual(os.sched_getaffinity(program.pid), os.sched_getaffinity(0))
+
+    def test_without_a_folder_for_journals_it_says_so_and_listens_elsewhere(self):
+        with open(os.path.join(self.folder.name, "millrace"), "w", encoding="utf-8"):
+            pass
+        path = os.path.join(self.folder.name, "elsewhere.sock")
+        said = self.lacking(options=("--socket", path))
+        self.assertIn("places nothing, as it could not be undone", "".join(said))
+        self.watches("--socket", path)
+        done = self.ask("daemon", "--user")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
 
     def test_wrong_use_is_told_in_a_line(self):
         self.start_daemon()
@@ -170,7 +354,8 @@ class Daemon(unittest.TestCase):
             # The shell becomes the daemon, whose number LISTEN_PID names; 3 is where it is looked for.
             command = f'exec 3<&{number} && LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" daemon --user'
             daemon = self.start("sh", "-c", command, MILLRACE, pass_fds=[number], stderr=subprocess.PIPE)
-            self.assertIn("service manager", daemon.stderr.readline())
+            self.lines_until_ready(daemon)
+            self.assertFalse(os.path.exists(os.path.join(self.folder.name, "millrace", "daemon.sock")))
             self.assertEqual(self.ask("status", "--socket", path).returncode, 0)
 
 

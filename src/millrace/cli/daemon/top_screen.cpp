@@ -1,17 +1,25 @@
 #include "millrace/cli/daemon/top_screen.h"
 
+#include "millrace/base/descriptor.h"
 #include "millrace/placement/daemon/daemon_client.h"
 #include "millrace/placement/daemon/daemon_view.h"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <clocale>
+#include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <iterator>
 #include <memory>
+#include <poll.h>
 #include <tuple>
+#include <unistd.h>
 #include <vector>
 
 #include <nlohmann/json.hpp>
+#include <sys/signalfd.h>
 
 #define NCURSES_NOMACROS  // its macros are called as functions are
 #include <ncurses.h>
@@ -53,10 +61,74 @@ void draw(const ViewLine& line, int row) {
 
 void draw(const std::vector<ViewLine>& lines, int first) {
   erase();
-  for (int row = 0; row < LINES - 1 && first + row < static_cast<int>(lines.size()); ++row)
+  int row = 0;
+  for (; row < LINES - 1 && first + row < static_cast<int>(lines.size()); ++row)
     draw(lines[static_cast<std::size_t>(first + row)], row);
+  // What did not fit in a row went on in the next one.
+  move(row, 0);
+  clrtobot();
   draw({ViewPart{"q ends, arrows move, p pauses and resumes placing", true, {}}}, LINES - 1);
   refresh();
+}
+
+// The signals that end programs, as something to wait for: the terminal is to be left as it was found.
+class EndingSignals {
+ public:
+  EndingSignals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
+      sigaddset(&signals, signal);
+    sigprocmask(SIG_BLOCK, &signals, &before_);
+    arrivals_ = Descriptor::owned(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+  // What came is taken, so that it ends nobody.
+  ~EndingSignals() {
+    signalfd_siginfo arrived{};
+    while (read(arrivals_.get(), &arrived, sizeof arrived) > 0) {
+    }
+    sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
+  EndingSignals(const EndingSignals&) = delete;
+  EndingSignals& operator=(const EndingSignals&) = delete;
+  [[nodiscard]] int descriptor() const { return arrivals_.get(); }
+
+ private:
+  sigset_t before_{};
+  Descriptor arrivals_;
+};
+
+enum class Woken { key, time, end };
+
+// Until a key is pressed, the window has another size, or the time has passed.
+Woken wait(const EndingSignals& signals, double seconds) {
+  constexpr double in_ms = 1000;
+  std::array<pollfd, 2> waited{{{signals.descriptor(), POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}}};
+  // Without a terminal to press keys on, time alone passes.
+  const nfds_t count = isatty(STDIN_FILENO) == 1 ? 2 : 1;
+  const int ready = poll(waited.data(), count, static_cast<int>(seconds * in_ms));
+  if (ready < 0) return errno == EINTR ? Woken::key : Woken::end;
+  if (waited[0].revents != 0 || (waited[1].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) return Woken::end;
+  return waited[1].revents != 0 ? Woken::key : Woken::time;
+}
+
+// What keys have said that were pressed meanwhile.
+struct Keys {
+  bool end = false;
+  bool pause = false;
+  int lines = 0;
+};
+
+Keys read_keys() {
+  Keys keys;
+  const int page = std::max(LINES - 2, 1);
+  for (int key = getch(); key != ERR; key = getch()) {
+    keys.end = keys.end || key == 'q' || key == 'Q';
+    keys.pause = keys.pause != (key == 'p');
+    if (key == KEY_DOWN || key == KEY_UP) keys.lines += key == KEY_DOWN ? 1 : -1;
+    if (key == KEY_NPAGE || key == KEY_PPAGE) keys.lines += key == KEY_NPAGE ? page : -page;
+  }
+  return keys;
 }
 
 }  // namespace
@@ -65,14 +137,18 @@ Status show_top(const std::string& socket, double seconds) {
   auto client = placement::DaemonClient::connect(socket);
   if (!client) return std::unexpected(client.error());
   std::setlocale(LC_CTYPE, "");  // NOLINT(concurrency-mt-unsafe): before anything else
+  const EndingSignals signals;
   const std::unique_ptr<SCREEN, EndScreen> screen(newterm(nullptr, stdout, stdin));
-  if (!screen) return usage_error("this terminal cannot be drawn on; see millrace top --once");
+  // Without means to move about, curses would print line below line.
+  const char* const moves = screen ? tigetstr("cup") : nullptr;
+  if (moves == nullptr || reinterpret_cast<std::intptr_t>(moves) == -1)
+    return usage_error("this terminal cannot be drawn on; see millrace top --once");
   cbreak();
   noecho();
   curs_set(0);
   keypad(stdscr, TRUE);
+  nodelay(stdscr, TRUE);
   begin_colours();
-  timeout(static_cast<int>(seconds * 1000));
   int first = 0;
   while (true) {
     const auto status = client->ask("Status", {{"threads", true}});
@@ -80,31 +156,14 @@ Status show_top(const std::string& socket, double seconds) {
     const auto lines = placement::top_view(*status, static_cast<std::size_t>(std::max(COLS - 1, 1)));
     first = std::clamp(first, 0, std::max(0, static_cast<int>(lines.size()) - 2));
     draw(lines, first);
-    switch (getch()) {
-    case 'q':
-    case 'Q':
-      return {};
-    case KEY_DOWN:
-      ++first;
-      break;
-    case KEY_UP:
-      --first;
-      break;
-    case KEY_NPAGE:
-      first += std::max(LINES - 2, 1);
-      break;
-    case KEY_PPAGE:
-      first -= std::max(LINES - 2, 1);
-      break;
-    case 'p': {
-      const bool paused = status->contains("daemon") && (*status)["daemon"].value("paused", false);
-      // Refused to who may not: nothing changes then.
-      std::ignore = client->ask("Pause", {{"resume", paused}});
-      break;
-    }
-    default:
-      break;
-    }
+    const Woken woken = wait(signals, seconds);
+    const Keys keys = read_keys();
+    if (woken == Woken::end || keys.end) return {};
+    first += keys.lines;
+    if (!keys.pause) continue;
+    const bool paused = status->contains("daemon") && (*status)["daemon"].value("paused", false);
+    // Refused to who may not: nothing changes then.
+    std::ignore = client->ask("Pause", {{"resume", paused}});
   }
 }
 

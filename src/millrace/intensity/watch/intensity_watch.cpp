@@ -154,6 +154,8 @@ void IntensityWatch::look(std::span<const LivingThread> living, std::int64_t now
     entry = watched_.erase(entry);
   }
   std::erase_if(refused_, [&](pid_t thread) { return !alive.contains(thread); });
+  // Who remembers the ended ones is told of what was not seen of them.
+  if (remember_ == 0 && refused_.empty() && watched_.size() < most_) missing_.clear();
   pace(now, switches);
   for (const LivingThread& thread : living)
     if (!watched_.contains(thread.thread) && !refused_.contains(thread.thread)) begin(thread);

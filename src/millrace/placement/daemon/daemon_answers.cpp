@@ -151,6 +151,7 @@ UnitDaemon::Reply UnitDaemon::watch_process(const DaemonRequest& request, const 
   if (own_user_ != 0 && !users->all(own_user_))
     return refuse(DaemonError::not_permitted, "process {} belongs to another user than this daemon", asked);
   if (const WatchedProgram* known = program_of(asked)) return told(*known);
+  unwatched_.erase(asked);
   if (auto room = room_for(peer.user); !room) return std::unexpected(room.error());
   auto followed = follow({.process = asked, .cgroup = {}, .traits = std::move(*traits)},
                          request.method == Method::announce);
@@ -197,6 +198,10 @@ UnitDaemon::Reply UnitDaemon::unwatch(const DaemonTarget& target, const Peer& pe
   auto gone = std::erase_if(programs_, [&](const auto& entry) {
     if (!meant(*entry.second)) return false;
     note_ended(*entry.second);
+    const pid_t process = entry.second->start().process;
+    // Not taken in again by a rule that fits it.
+    const auto stat = rules_.empty() ? std::nullopt : read_task_stat(process, process);
+    if (stat) unwatched_[process] = stat->start_time;
     return true;
   });
   gone += std::erase_if(rules_, [&](const StandingRule& rule) {
@@ -280,7 +285,8 @@ json UnitDaemon::program_json(const WatchedProgram& program, bool threads) const
   const auto judgement = program.judgement();
   const UnitsBoard::Part* const part = program.acts() ? board_->part_of(program.allowed()) : nullptr;
   const std::string nothing_as = places_nothing_as();
-  const std::string reason = !program.acts()       ? "Only observed: the settings do not say act."
+  const std::string reason = program.paused()      ? "Only observed: it is paused."
+                             : !program.acts()     ? "Only observed: the settings do not say act."
                              : !nothing_as.empty() ? "Only observed: " + nothing_as
                              : part != nullptr     ? part->reason
                                                    : "Not yet known what its threads use.";
@@ -332,6 +338,9 @@ json UnitDaemon::status(uid_t user, bool threads) const {
   timespec cpu{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
   const double passed = seconds(now_ns() - begun_ns_);
+  json lacks = json::array();
+  for (const std::string& lack : lacks_)
+    lacks.push_back(printable(lack));
   return {{"daemon",
            {{"pid", getpid()},
             {"user", own_user_},
@@ -340,6 +349,7 @@ json UnitDaemon::status(uid_t user, bool threads) const {
             {"cpu_seconds", seconds(nanoseconds(cpu))},
             {"paused", paused_},
             {"source", name_of(watch_->source())},
+            {"lacks", lacks},
             {"missing", printable(watch_->missing())},
             {"places_nothing_as", printable(places_nothing_as())},
             {"requests_refused", refused_},

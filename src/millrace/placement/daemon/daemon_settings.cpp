@@ -97,9 +97,9 @@ class SettingsReader {
     const auto read = value.value_exact<std::string>().value_or("");
     const std::size_t colon = read.rfind(':');
     const std::string host = read.substr(0, std::min(colon, read.size()));
-    const auto port = colon == std::string::npos ? std::nullopt : parse_number<int>(read.substr(colon + 1));
-    if ((host != "127.0.0.1" && host != "[::1]") || !port || *port < 1 ||
-        *port > std::numeric_limits<std::uint16_t>::max())
+    const int port = colon == std::string::npos ? 0 : parse_number<int>(read.substr(colon + 1)).value_or(0);
+    if ((host != "127.0.0.1" && host != "[::1]") || port < 1 ||
+        port > std::numeric_limits<std::uint16_t>::max())
       return error(value, fmt::format("{} must be a port of this machine: \"127.0.0.1:9464\"", key));
     settings_.metrics = read;
     return {};

@@ -92,7 +92,10 @@ std::vector<ViewLine> daemon_lines(const json& status) {
       in_percent * number_of(daemon, "cpu_seconds") / passed, flag_of(daemon, "paused") ? ", paused" : "")));
   if (const std::string why = text_of(daemon, "places_nothing_as"); !why.empty())
     lines.push_back(plain("observes only: " + why));
-  if (const std::string missing = text_of(daemon, "missing"); !missing.empty())
+  for (const json& lack : list_of(daemon, "lacks"))
+    if (const auto* const text = lack.get_ptr<const std::string*>()) lines.push_back(plain(printable(*text)));
+  if (const std::string missing = text_of(daemon, "missing");
+      !missing.empty() && list_of(daemon, "lacks").empty())
     lines.push_back(plain("not all observed: " + missing));
   return lines;
 }
@@ -230,8 +233,11 @@ std::vector<ViewLine> status_view(const json& status) {
     return lines;
   }
   lines.push_back(heading(std::string(program_columns)));
-  for (const json& program : list_of(status, "programs"))
+  for (const json& program : list_of(status, "programs")) {
     lines.push_back(program_line(program));
+    if (const std::string trouble = text_of(program, "trouble"); !trouble.empty())
+      lines.push_back(plain("  " + trouble));
+  }
   return lines;
 }
 

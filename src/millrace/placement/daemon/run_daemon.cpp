@@ -89,7 +89,8 @@ Status run_daemon(DaemonRun run) {
   const Descriptor signals = ending_signals();
   if (!signals.is_open()) return failure("cannot wait for signals: {}", system_reason(errno));
   // Kept to the end, so that the folder is there for the socket.
-  auto folder = StateFolder::open(run.daemon.state);
+  auto folder = run.daemon.state ? StateFolder::open(*run.daemon.state)
+                                 : Result<StateFolder>(std::unexpected(run.daemon.state.error()));
   std::optional<Guardian> guardian;
   Descriptor lock;
   if (folder) {
@@ -115,7 +116,11 @@ Status run_daemon(DaemonRun run) {
                       return watching.answer(line, peer, passed);
                     },
                     {});
-  if (run.ready) run.ready(own_socket ? run.socket : "the socket of the service manager");
+  if (run.tell) {
+    for (const std::string& lack : watching.lacks())
+      run.tell(lack);
+    run.tell("listens at " + (own_socket ? run.socket : "the socket of the service manager"));
+  }
   std::int64_t next_observed_ns = 0;
   while (true) {
     std::vector<pollfd> waited{{signals.get(), POLLIN, 0}};

@@ -18,9 +18,10 @@ namespace millrace::placement {
 
 struct DaemonRun {
   UnitDaemon::Options daemon;
-  std::string socket;                             // where to listen, unless the service manager does already
-  bool for_all = false;                           // every user may connect
-  std::function<void(const std::string&)> ready;  // told where it listens; may be empty
+  std::string socket;    // where to listen, unless the service manager does already
+  bool for_all = false;  // every user may connect
+  // Told in a line each what the daemon lacks here, then where it listens; may be empty.
+  std::function<void(const std::string& line)> tell;
   // Told all that it knows, as Status answers root, at most each second; may be empty.
   std::function<void(const nlohmann::json&)> observed;
 };

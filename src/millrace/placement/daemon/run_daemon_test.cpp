@@ -43,7 +43,7 @@ class RunningDaemon {
       DaemonRun run;
       run.daemon.settings = settings;
       run.daemon.state = folder / "state";
-      run.daemon.topology = two_cores();
+      run.daemon.topology = two_cores;
       run.socket = socket_;
       _exit(run_daemon(std::move(run)) ? 0 : 1);
     }
@@ -181,23 +181,32 @@ TEST_F(RunDaemonTest, TakesTenThousandConnectionsInARow) {
   EXPECT_EQ(daemon.end(SIGTERM), 0);
 }
 
-// Threads that live on, and in every second one threads and processes that come and go.
-void live(bool makes_others) {
-  const auto make_others = [] {
-    while (true) {
-      const pid_t child = fork();
-      if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        for (int i = 0; i < 20; ++i)
-          compute_floats();
-        _exit(0);
-      }
-      std::thread(compute_floats).join();
-      waitpid(child, nullptr, 0);
+// Threads and processes that compute a little, come and go.
+[[noreturn]] void make_others() {
+  constexpr useconds_t rest_us = 20'000;  // twenty of them are to leave others something
+  while (true) {
+    const pid_t child = fork();
+    if (child == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      for (int i = 0; i < 5; ++i)
+        compute_floats();
+      _exit(0);
     }
-  };
-  if (makes_others) make_others();
-  compute_by_two();
+    std::thread(compute_floats).join();
+    waitpid(child, nullptr, 0);
+    usleep(rest_us);
+  }
+}
+
+// Every fifth computes for ever, the others make threads and processes.
+bool computes(std::size_t program) { return program % 5 == 0; }
+std::unique_ptr<ForkedProcess> start_program(std::size_t number) {
+  return std::make_unique<ForkedProcess>([number] {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // Who has next to no CPU time beside others is not placed; refused to who is not root.
+    setpriority(PRIO_PROCESS, 0, -5);
+    computes(number) ? compute_by_two() : make_others();
+  });
 }
 
 std::vector<pid_t> with_descendants(pid_t process) {
@@ -224,16 +233,11 @@ TEST_F(RunDaemonTest, WhenItIsKilledAllThreadsHaveWhatTheyHad) {
   if (const std::string why = intensity::why_no_sampling(); !why.empty()) GTEST_SKIP() << why;
   const char* const soak = std::getenv("MILLRACE_SOAK");
   const int kills = soak == nullptr ? 2 : parse_number<int>(soak).value_or(200);
-  const int count = soak == nullptr ? 2 : 20;
+  const std::size_t count = soak == nullptr ? 2 : 20;
   std::mt19937 random(1);
   std::vector<std::unique_ptr<ForkedProcess>> programs;
-  for (int i = 0; i < count; ++i)
-    programs.push_back(std::make_unique<ForkedProcess>([i] {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
-      // Who has next to no CPU time beside others is not placed; refused to who is not root.
-      setpriority(PRIO_PROCESS, 0, -5);
-      live(i % 2 == 1);
-    }));
+  for (std::size_t i = 0; i < count; ++i)
+    programs.push_back(start_program(i));
   int kills_with_bound = 0;
   for (int kill_number = 0; kill_number < kills; ++kill_number) {
     RunningDaemon daemon(folder_, acting_at_once());
@@ -241,6 +245,11 @@ TEST_F(RunDaemonTest, WhenItIsKilledAllThreadsHaveWhatTheyHad) {
       // The guardian of the one before may still look after what is being born.
       ASSERT_TRUE(eventually([&] { return daemon.watch(program->number()); }));
     ASSERT_TRUE(eventually([&] { return bound_threads(programs) > 0; }));
+    // One ends, and another begins.
+    std::size_t other = random() % count;
+    other += computes(other) ? 1 : 0;
+    programs[other] = start_program(other);
+    EXPECT_TRUE(daemon.watch(programs[other]->number()));
     constexpr unsigned longest_us = 400'000;
     usleep(random() % longest_us);
     // Every second time nobody is left to restore but the next daemon.

@@ -3,9 +3,13 @@
 #include "millrace/base/clock.h"
 #include "millrace/base/parse_number.h"
 #include "millrace/base/printable.h"
+#include "millrace/base/take_word.h"
+#include "millrace/intensity/sample/thread_sampler.h"
+#include "millrace/placement/daemon/other_tuner.h"
 #include "millrace/placement/run/rest_after.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <dirent.h>
 #include <set>
@@ -32,8 +36,6 @@ std::int64_t id_of(int program, int thread) {
   return (static_cast<std::int64_t>(program) << number_bits) | thread;
 }
 
-std::string online_cpus() { return read_small_file("/sys/devices/system/cpu/online").value_or(""); }
-
 std::vector<pid_t> all_processes() {
   std::vector<pid_t> processes;
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc"), closedir);
@@ -42,14 +44,19 @@ std::vector<pid_t> all_processes() {
   return processes;
 }
 
-// Another one that moves threads about: two of them would answer each other for ever.
-std::string other_tuner() {
-  if (read_small_file("/sys/kernel/sched_ext/state").value_or("").starts_with("enabled"))
-    return "a sched_ext scheduler is loaded, which places threads itself";
-  for (const pid_t process : all_processes())
-    if (read_small_file(fmt::format("/proc/{}/comm", process)).value_or("") == "numad\n")
-      return fmt::format("numad is running (process {}), which places processes itself", process);
-  return "";
+// Whether this process has the privilege that reading of other users' processes takes (CAP_SYS_PTRACE).
+bool may_trace_others() {
+  constexpr unsigned sys_ptrace = 19;
+  constexpr std::string_view key = "CapEff:";
+  const std::string text = read_small_file("/proc/self/status").value_or("");
+  const std::size_t found = text.find(key);
+  if (found == std::string::npos) return false;
+  std::string_view rest = std::string_view(text).substr(found + key.size());
+  const std::string_view word = take_word(rest);
+  std::uint64_t capabilities = 0;
+  constexpr int hexadecimal = 16;
+  std::from_chars(word.data(), word.data() + word.size(), capabilities, hexadecimal);
+  return (capabilities >> sys_ptrace & 1U) != 0;
 }
 
 }  // namespace
@@ -63,7 +70,10 @@ UnitDaemon::UnitDaemon(Options options)
 Result<std::unique_ptr<UnitDaemon>> UnitDaemon::begin(Options options) {
   // By folder, whoever left something there.
   std::int64_t restored = 0;
-  if (const auto folder = StateFolder::open(options.state)) restored = restore_left_behind(*folder).threads;
+  if (options.state) {
+    const auto folder = StateFolder::open(*options.state);
+    if (folder) restored = restore_left_behind(*folder).threads;
+  }
   std::unique_ptr<UnitDaemon> daemon(new UnitDaemon(std::move(options)));
   daemon->restored_ = restored;
   if (auto read = daemon->read_machine(); !read) return std::unexpected(read.error());
@@ -71,11 +81,33 @@ Result<std::unique_ptr<UnitDaemon>> UnitDaemon::begin(Options options) {
   return daemon;
 }
 
+void UnitDaemon::find_lacks() {
+  lacks_.clear();
+  if (!proc_is_of_this_namespace())
+    lacks_.emplace_back("watches nothing: /proc is not mounted, or is that of another PID namespace");
+  if (const std::string why = intensity::why_no_sampling(); !why.empty())
+    lacks_.push_back("does not see what threads use: " + why);
+  const auto folder = options_.state ? StateFolder::open(*options_.state)
+                                     : Result<StateFolder>(std::unexpected(options_.state.error()));
+  if (!folder) lacks_.push_back("places nothing, as it could not be undone: " + folder.error().message);
+  if (online_.empty())
+    lacks_.push_back(
+        fmt::format("does not see CPUs come and go, nor control groups: nothing can be read in {}",
+                    options_.system.string()));
+  // Root's daemon is one for all users; root alone may not read this everywhere.
+  if (own_user_ == 0 && !may_trace_others())
+    lacks_.emplace_back("does not see what processes of other users execute: patterns fit none of these");
+}
+
+std::string UnitDaemon::online_cpus() const {
+  return read_small_file(options_.system / "devices/system/cpu/online").value_or("");
+}
+
 Status UnitDaemon::read_machine() {
-  online_ = online_cpus();
-  auto topology =
-      options_.topology ? Result<machine::Topology>(*options_.topology) : machine::Topology::live();
+  std::string online = online_cpus();
+  auto topology = options_.topology();
   if (!topology) return std::unexpected(topology.error());
+  online_ = std::move(online);
   board_.reset();
   topology_.emplace(std::move(*topology));
   board_.emplace(*topology_, options_.settings);
@@ -152,25 +184,32 @@ void UnitDaemon::note_ended(const WatchedProgram& program) {
 
 void UnitDaemon::look_at_machine(std::int64_t now) {
   next_machine_ns_ = now + between_looks_at_machine_ns;
-  others_place_ = other_tuner();
+  others_place_ = other_tuner(options_.system);
   // CPUs came or went. Where it cannot be read now, what is known of it is kept, and it is read the next
   // time.
-  if (!options_.topology && online_cpus() != online_) std::ignore = read_machine();
+  if (online_cpus() != online_) std::ignore = read_machine();
+  find_lacks();
 }
 
 // Programs that were put into another control group, or whose group allows other CPUs.
 void UnitDaemon::follow_confinement() {
-  std::vector<WatchedProgram::Start> moved;
+  struct Moved {
+    WatchedProgram::Start start;
+    bool paused;
+  };
+  std::vector<Moved> moved;
   std::erase_if(programs_, [&](auto& entry) {
     if (!entry.second->confined_anew()) return false;
-    moved.push_back(entry.second->start());
+    moved.push_back({entry.second->start(), entry.second->paused()});
     return true;
   });
-  for (WatchedProgram::Start& start : moved) {
-    auto traits = traits_of(start.process);
+  for (auto& [start, paused] : moved) {
+    const pid_t process = start.process;
+    auto traits = traits_of(process);
     if (!traits) continue;
     start.traits = std::move(*traits);
     std::ignore = follow(std::move(start), false);
+    if (WatchedProgram* const anew = program_of(process); anew != nullptr && paused) anew->act(false);
   }
 }
 
@@ -226,12 +265,16 @@ void UnitDaemon::take_in(pid_t process, const ProcessTraits& traits) {
 }
 
 void UnitDaemon::find_processes() {
+  std::erase_if(unwatched_, [](const auto& entry) {
+    const auto stat = read_task_stat(entry.first, entry.first);
+    return !stat || stat->start_time != entry.second;
+  });
   std::set<pid_t> followed;
   for (const auto& [number, program] : programs_)
     for (const pid_t process : program->threads().processes())
       followed.insert(process);
   for (const pid_t process : all_processes()) {
-    if (followed.contains(process) || process == getpid()) continue;
+    if (followed.contains(process) || unwatched_.contains(process) || process == getpid()) continue;
     // Most fit nothing, and are not asked for more than their path.
     const std::string exe = exe_of(process);
     const bool may_fit = std::ranges::any_of(rules_, [&](const StandingRule& standing) {

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -32,8 +33,10 @@ class UnitDaemon {
  public:
   struct Options {
     DaemonSettings settings;
-    std::filesystem::path state;                // folder of the journals
-    std::optional<machine::Topology> topology;  // nothing: the machine at hand, as it changes
+    Result<std::filesystem::path> state;  // folder of the journals, or why there is none
+    // The machine as it is now: asked again when the CPUs that are online have changed.
+    std::function<Result<machine::Topology>()> topology = machine::Topology::live;
+    std::filesystem::path system = "/sys";  // where the kernel tells of them
     TrialOptions trials;
   };
   static constexpr std::size_t most_programs = 512;
@@ -47,6 +50,8 @@ class UnitDaemon {
   void tick(std::int64_t now_ns);
   // When it wants to be called; nothing: not before somebody asks for something.
   [[nodiscard]] std::optional<std::int64_t> next_ns() const;
+  // What this system does not let it do, a sentence each.
+  [[nodiscard]] const std::vector<std::string>& lacks() const { return lacks_; }
   // What `user` may see of it, as Status answers.
   [[nodiscard]] nlohmann::json status(uid_t user, bool threads) const;
   // Gives every thread back what it had, and follows nothing any more.
@@ -88,6 +93,8 @@ class UnitDaemon {
   [[nodiscard]] nlohmann::json program_json(const WatchedProgram& program, bool threads) const;
 
   Status read_machine();
+  [[nodiscard]] std::string online_cpus() const;
+  void find_lacks();
   void find_processes();
   void take_in(pid_t process, const ProcessTraits& traits);
   void note_ended(const WatchedProgram& program);
@@ -106,8 +113,10 @@ class UnitDaemon {
   std::map<int, Program> programs_;                      // by number
   std::map<std::pair<std::string, std::string>, Ended> ended_;
   std::vector<StandingRule> rules_;
+  std::map<pid_t, std::uint64_t> unwatched_;  // processes that nobody wants watched, and when they began
   int next_number_ = 1;
   bool paused_ = false;
+  std::vector<std::string> lacks_;
   std::string others_place_;  // another tuner that is at work; "" where none is
   RunTimes times_;
   double switches_ = 0;

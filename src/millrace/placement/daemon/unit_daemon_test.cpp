@@ -3,6 +3,7 @@
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/intensity/sample/thread_sampler.h"
 #include "millrace/placement/daemon/daemon_testing.h"
+#include "millrace/placement/daemon/other_tuner.h"
 #include "millrace/placement/daemon/unit_daemon.h"
 #include "millrace/placement/task/forked_process_testing.h"
 
@@ -27,7 +28,7 @@ class UnitDaemonTest : public testing::Test {
   }
   void begin(const DaemonSettings& settings) {
     auto made = UnitDaemon::begin(
-        {.settings = settings, .state = folder_ / "state", .topology = two_cores(), .trials = {}});
+        {.settings = settings, .state = folder_ / "state", .topology = two_cores, .trials = {}});
     ASSERT_TRUE(made) << made.error().message;
     daemon_ = std::move(*made);
   }
@@ -172,7 +173,7 @@ TEST_F(UnitDaemonTest, WatchesNothingThatIsExcludedOrFollowedByAnother) {
   begin({});
   ASSERT_TRUE(watch(process.number()).contains("parameters"));
   auto second =
-      UnitDaemon::begin({.settings = {}, .state = folder_ / "state", .topology = two_cores(), .trials = {}});
+      UnitDaemon::begin({.settings = {}, .state = folder_ / "state", .topology = two_cores, .trials = {}});
   ASSERT_TRUE(second);
   std::swap(daemon_, *second);
   EXPECT_THAT(message_of(watch(process.number())), HasSubstr("followed by another millrace"));
@@ -193,6 +194,11 @@ TEST_F(UnitDaemonTest, FindsProcessesByWhatTheyExecute) {
   }));
   EXPECT_EQ(only_program()["pid"], sleeping.number());
   EXPECT_EQ(daemon_->status(geteuid(), false)["programs"].size(), 1);
+  // Who is not to be watched is not found again, but may be asked for.
+  EXPECT_EQ(ask("Unwatch", {{"pid", sleeping.number()}})["parameters"]["ended"], 1);
+  daemon_->tick(now_ns() + 10'000'000'000);
+  EXPECT_TRUE(daemon_->status(geteuid(), false)["programs"].empty());
+  EXPECT_TRUE(watch(sleeping.number()).contains("parameters"));
   EXPECT_EQ(ask("Unwatch", {{"exe", "*/sleeps"}})["parameters"]["ended"], 2);  // the rule too
   EXPECT_TRUE(daemon_->status(geteuid(), false)["rules"].empty());
 }
@@ -234,7 +240,7 @@ TEST_F(UnitDaemonTest, TellsOfNamesWhatATerminalMayShow) {
 TEST_F(UnitDaemonTest, WithoutAFolderToKeepJournalsInOnlyObserves) {
   if (const std::string why = intensity::why_no_sampling(); !why.empty()) GTEST_SKIP() << why;
   auto made = UnitDaemon::begin(
-      {.settings = acting_at_once(), .state = "/proc/no/such/folder", .topology = two_cores(), .trials = {}});
+      {.settings = acting_at_once(), .state = "/proc/no/such/folder", .topology = two_cores, .trials = {}});
   ASSERT_TRUE(made);
   daemon_ = std::move(*made);
   const ForkedProcess process(compute_floats);
@@ -245,7 +251,100 @@ TEST_F(UnitDaemonTest, WithoutAFolderToKeepJournalsInOnlyObserves) {
   }));
   daemon_->tick(now_ns());
   EXPECT_THAT(only_program()["trouble"].get<std::string>(), HasSubstr("nothing is changed"));
+  EXPECT_THAT(daemon_->lacks(), testing::Contains(HasSubstr("places nothing")));
   EXPECT_EQ(mask_of(process), machine::current_thread_affinity().value());
+}
+
+TEST_F(UnitDaemonTest, WatchesNoThreadOfTheKernel) {
+  if (geteuid() != 0) GTEST_SKIP() << "the kernel's threads are root's";
+  pid_t thread = 0;
+  for (pid_t process = 2; thread == 0 && process < 200; ++process)
+    if (const auto stat = read_task_stat(process, process); stat && stat->of_kernel()) thread = process;
+  if (thread == 0) GTEST_SKIP() << "none is to be seen here";
+  begin({});
+  const CpuSet before = machine::thread_affinity(thread).value();
+  EXPECT_THAT(message_of(watch(thread)), HasSubstr("is a thread of the kernel"));
+  EXPECT_EQ(machine::thread_affinity(thread).value(), before);
+  EXPECT_TRUE(daemon_->status(0, false)["programs"].empty());
+}
+
+TEST_F(UnitDaemonTest, ReadsTheMachineAnewWhenCpusComeOrGo) {
+  const std::string online = folder_ / "sys/devices/system/cpu/online";
+  std::filesystem::create_directories(std::filesystem::path(online).parent_path());
+  make_file(online, "0-1\n");
+  int cores = 2;
+  auto made = UnitDaemon::begin(
+      {.settings = {},
+       .state = folder_ / "state",
+       .topology = [&]() -> Result<machine::Topology> {
+         if (cores == 2) return two_cores();
+         if (cores == 0) return failure("not now");
+         return machine::Topology({.cores = {{0}}, .core_kinds = {}, .architecture = {}, .hypervisor = {}});
+       },
+       .system = folder_ / "sys",
+       .trials = {}});
+  ASSERT_TRUE(made) << made.error().message;
+  daemon_ = std::move(*made);
+  const ForkedProcess process;
+  ASSERT_TRUE(watch(process.number()).contains("parameters"));
+  const auto groups_after = [&](int seconds) {
+    daemon_->tick(now_ns() + seconds * 1'000'000'000LL);
+    return daemon_->status(geteuid(), false)["groups"].size();
+  };
+  cores = 1;
+  EXPECT_EQ(groups_after(10), 2);  // nothing says that anything has changed
+  make_file(online, "0\n");
+  cores = 0;
+  EXPECT_EQ(groups_after(20), 2);  // what cannot be read now is read the next time
+  cores = 1;
+  EXPECT_EQ(groups_after(30), 1);
+  EXPECT_EQ(daemon_->status(geteuid(), false)["programs"].size(), 1);
+}
+
+TEST_F(UnitDaemonTest, JoinsAProgramAnewThatIsConfinedOtherwise) {
+  const std::filesystem::path sets = "/sys/fs/cgroup/cpuset";
+  const std::string name = "millrace-test-" + std::to_string(getpid());
+  std::error_code error;
+  if (!std::filesystem::create_directory(sets / name, error)) GTEST_SKIP() << "no cpusets can be made here";
+  const CpuSet one{machine::current_thread_affinity()->lowest()};
+  make_file(sets / name / "cpuset.mems", content_of(sets / "cpuset.effective_mems"));
+  make_file(sets / name / "cpuset.cpus", one.to_string());
+  {
+    begin({});
+    const ForkedProcess process;
+    ASSERT_TRUE(watch(process.number()).contains("parameters"));
+    EXPECT_EQ(only_program()["allowed"], machine::current_thread_affinity()->to_string());
+    make_file(sets / name / "tasks", std::to_string(process.number()));
+    daemon_->tick(now_ns() + 2'000'000'000);
+    EXPECT_EQ(only_program()["allowed"], one.to_string());
+    EXPECT_EQ(only_program()["pid"], process.number());
+    // The group goes on, and allows other CPUs.
+    make_file(sets / name / "cpuset.cpus", machine::current_thread_affinity()->to_string());
+    daemon_->tick(now_ns() + 4'000'000'000);
+    EXPECT_EQ(only_program()["allowed"], machine::current_thread_affinity()->to_string());
+    daemon_->end();
+  }
+  EXPECT_TRUE(eventually([&] { return std::filesystem::remove(sets / name, error); }));
+}
+
+TEST(OtherTuner, IsASchedulerThatIsLoadedOrNumadOfWhoIsTrusted) {
+  const TemporaryFolder folder;
+  const auto found = [&] { return other_tuner(folder / "sys", folder / "proc"); };
+  EXPECT_EQ(found(), "");
+  std::filesystem::create_directories(folder / "proc/17");
+  std::filesystem::create_directories(folder / "proc/version");
+  make_file(folder / "proc/17/comm", "numadx\n");
+  EXPECT_EQ(found(), "");
+  make_file(folder / "proc/17/comm", "numad\n");
+  EXPECT_THAT(found(), HasSubstr("numad is running (process 17)"));
+  if (chown((folder / "proc/17").c_str(), 65534, 65534) == 0) {
+    EXPECT_EQ(found(), "");  // anybody may be called so
+  }
+  std::filesystem::create_directories(folder / "sys/kernel/sched_ext");
+  make_file(folder / "sys/kernel/sched_ext/state", "disabled\n");
+  EXPECT_EQ(other_tuner(folder / "sys", folder / "none"), "");
+  make_file(folder / "sys/kernel/sched_ext/state", "enabled\n");
+  EXPECT_THAT(found(), HasSubstr("sched_ext"));
 }
 
 }  // namespace

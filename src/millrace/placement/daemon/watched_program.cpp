@@ -26,12 +26,12 @@ constexpr std::size_t most_members = 4096;
 
 const Plan by_units_plan{.masks = MaskPolicy::units};
 
-Journal begin_journal(const std::filesystem::path& state, std::string& trouble) {
-  auto folder = StateFolder::open(state);
+Journal begin_journal(const Result<std::filesystem::path>& state, std::string& trouble) {
+  auto folder = state ? StateFolder::open(*state) : Result<StateFolder>(std::unexpected(state.error()));
   auto journal =
       folder ? Journal::begin(std::move(*folder)) : Result<Journal>(std::unexpected(folder.error()));
   if (journal) return std::move(*journal);
-  trouble = "nothing is changed that could not be undone: " + journal.error().message;
+  trouble = journal.error().message;
   return Journal::refusing(journal.error());
 }
 
@@ -73,8 +73,8 @@ void list_members(const std::filesystem::path& folder, int depth, std::vector<pi
 WatchedProgram::WatchedProgram(Start start, Journal journal)
     : start_(std::move(start)), journal_(std::move(journal)) {}
 
-Result<std::unique_ptr<WatchedProgram>> WatchedProgram::begin(Start start, const std::filesystem::path& state,
-                                                              bool announced) {
+Result<std::unique_ptr<WatchedProgram>>
+WatchedProgram::begin(Start start, const Result<std::filesystem::path>& state, bool announced) {
   std::string trouble;
   std::unique_ptr<WatchedProgram> program(
       new WatchedProgram(std::move(start), begin_journal(state, trouble)));
@@ -167,6 +167,11 @@ Restored WatchedProgram::restore() {
   acts_ = false;
   overseer_.reset();
   return threads_->restore();
+}
+
+std::string WatchedProgram::trouble() const {
+  const std::string why = trouble_.empty() ? threads_->counts().not_journalled : trouble_;
+  return why.empty() ? "" : "nothing is changed that could not be undone: " + why;
 }
 
 bool WatchedProgram::gone() const {

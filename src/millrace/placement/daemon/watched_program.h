@@ -35,11 +35,11 @@ class WatchedProgram {
     bool judge = true;      // ... where the program's progress shows a gain
     TrialOptions trials = {};
   };
-  // Failure where it is gone or followed by another millrace. Where `state` cannot be written in, nothing is
-  // ever changed, and trouble() says why. announced: by a millrace that follows it, and leaves placing to
-  // this one.
+  // Failure where it is gone or followed by another millrace. Where there is no `state`, or it cannot be
+  // written in, nothing is ever changed, and trouble() says why. announced: by a millrace that follows it,
+  // and leaves placing to this one.
   [[nodiscard]] static Result<std::unique_ptr<WatchedProgram>>
-  begin(Start start, const std::filesystem::path& state, bool announced);
+  begin(Start start, const Result<std::filesystem::path>& state, bool announced);
   WatchedProgram(const WatchedProgram&) = delete;
   WatchedProgram& operator=(const WatchedProgram&) = delete;
   // Gives back what the threads had.
@@ -65,8 +65,10 @@ class WatchedProgram {
   [[nodiscard]] const ThreadRegister& threads() const { return *threads_; }
   [[nodiscard]] const RunTimes& times() const { return times_; }
   [[nodiscard]] bool acts() const { return acts_; }
+  // Not placed for now, though it was to be.
+  [[nodiscard]] bool paused() const { return start_.acts && !acts_; }
   // Why nothing can be changed; "" where it can.
-  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  [[nodiscard]] std::string trouble() const;
   // What became of it, as far as it is placed.
   struct Judgement {
     enum class State { observed, at_once, waiting, trying, kept, dropped, unjudged };
