@@ -40,6 +40,8 @@ class RunningDaemon {
   RunningDaemon(const TemporaryFolder& folder, const DaemonSettings& settings)
       : socket_(folder / "daemon.sock"), number_(fork()) {
     if (number_ == 0) {
+      // As its service has it; refused to who is not root. Programs here compute without rest.
+      setpriority(PRIO_PROCESS, 0, -10);
       DaemonRun run;
       run.daemon.settings = settings;
       run.daemon.state = folder / "state";
@@ -203,8 +205,6 @@ bool computes(std::size_t program) { return program % 5 == 0; }
 std::unique_ptr<ForkedProcess> start_program(std::size_t number) {
   return std::make_unique<ForkedProcess>([number] {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // Who has next to no CPU time beside others is not placed; refused to who is not root.
-    setpriority(PRIO_PROCESS, 0, -5);
     computes(number) ? compute_by_two() : make_others();
   });
 }
