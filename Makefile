@@ -169,7 +169,7 @@ soak-cluster: configure
 bench-cluster:
 	@test -x build/python/clean/bin/python || { echo 'make test-python comes first' >&2; exit 1; }
 	for what in nodes simulate shared; do \
-	  MILLRACE_PROGRAM=build/python/moved-away/bin/millrace build/python/clean/bin/python python/cluster_bench.py $$what || exit 1; done
+	  MILLRACE_PROGRAM=build/python/moved-away/bin/millrace build/python/clean/bin/python python/tests/cluster_bench.py $$what || exit 1; done
 
 lint: setup
 	@JOBS=$(JOBS) scripts/lint

@@ -233,7 +233,7 @@ class Cluster(unittest.TestCase):
             print(f"{rounds} workers killed: {rounds} of {rounds} runs identical, {again} chunks done again, no rest of a file")
 
     def test_what_one_machine_learns_the_others_of_the_job_begin_with(self):
-        self.make_plan("blur | sobel_x | binary", "test:320x180@600", "--chunk", "2s")
+        self.make_plan("@C", "test:320x180@6000", "--chunk", "2s", "--codec", "h264", "--preset", "ultrafast")
         learnt = self.folder / "learnt"
 
         def chunk(machine, number):

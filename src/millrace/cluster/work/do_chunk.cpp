@@ -9,6 +9,7 @@
 #include <array>
 #include <unistd.h>
 #include <utility>
+#include <variant>
 
 namespace millrace::cluster {
 namespace {
@@ -73,6 +74,10 @@ Result<ChunkOutcome> do_chunk(const JobPlan& plan, std::int64_t chunk, run::Work
   auto run_options = run::video_run_options_of(words, *pipeline, workplace.machine().usable.worker_limit);
   if (!run_options) return std::unexpected(run_options.error());
   run_options->planes = *planes;
+  // What a chunk finds out, those behind it begin with.
+  if (auto* const search = std::get_if<run::SearchOptions>(&run_options->schedule);
+      search != nullptr && !options.no_profile)
+    search->frames_after = plan.frames - cut.first - cut.frames;
   run_options->first_frame = cut.first;
   run_options->writer.reproducible = true;
   run_options->stop = options.stop;

@@ -121,6 +121,7 @@ Status FrameLoop::set_schedule() {
   const auto* given = std::get_if<SearchOptions>(&options_.schedule);
   SearchOptions asked = given != nullptr ? *given : free_search(run_.workplace_);
   asked.adaptive.frames = input_.total();
+  if (asked.adaptive.frames) *asked.adaptive.frames += asked.frames_after;
   auto search =
       ScheduleSearch::start(run_.workplace_, executor_, asked, options_.pipeline, options_.planes, layout_);
   if (!search) return std::unexpected(search.error());

@@ -8,6 +8,7 @@
 #include "millrace/tuning/profile/profile_folder.h"
 #include "millrace/tuning/profile/profile_store.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -26,6 +27,8 @@ struct SearchOptions {
   // is better than none.
   std::vector<std::map<std::string, std::string>> related;
   std::optional<std::filesystem::path> profiles;  // the store of what runs learn; none: neither used nor kept
+  // Of later runs that will begin with what this one learns: a trial may pay for them too.
+  std::int64_t frames_after = 0;
   // What the machines of a job learn, for those that begin later.
   std::optional<std::filesystem::path> shared_profiles;
 };
