@@ -129,8 +129,10 @@ Status run_batch(const BatchOptions& options, const Interrupt& interrupt) {
     number_of.push_back(j);
   }
 
+  auto cache = run::kernel_cache_of(options.run);
+  if (!cache) return std::unexpected(cache.error());
   const auto workplace = run::Workplace::make_shared(
-      *machine, options.run.threads > 0 ? options.run.threads : limit, run::kernel_cache_of(options.run));
+      *machine, options.run.threads > 0 ? options.run.threads : limit, *std::move(cache));
   if (!workplace) return std::unexpected(workplace.error());
 
   const std::int64_t start = now_ns();

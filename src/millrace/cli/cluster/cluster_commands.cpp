@@ -116,9 +116,10 @@ Status do_chunks(const ChunkWords& words, const Interrupt& interrupt) {
   if (!machine) return std::unexpected(machine.error());
   if (Status allowed = run::check_threads(words.threads, machine->usable.worker_limit); !allowed)
     return allowed;
-  const auto workplace =
-      run::Workplace::make(*machine, words.threads > 0 ? words.threads : machine->usable.worker_limit,
-                           run::kernel_cache_of({.no_profile = words.no_profile, .shared = words.shared}));
+  auto cache = run::kernel_cache_of({.no_profile = words.no_profile, .shared = words.shared});
+  if (!cache) return std::unexpected(cache.error());
+  const auto workplace = run::Workplace::make(
+      *machine, words.threads > 0 ? words.threads : machine->usable.worker_limit, *std::move(cache));
   if (!workplace) return std::unexpected(workplace.error());
   nlohmann::ordered_json report = nlohmann::ordered_json::array();
   Status outcome;
@@ -142,6 +143,8 @@ Status do_chunks(const ChunkWords& words, const Interrupt& interrupt) {
     }
     report.push_back(to_json(*done));
     if (words.quiet) continue;
+    for (const std::string& warning : done->run.warnings)
+      print_error("millrace", warning);
     const cluster::PartRecord& part = done->part;
     if (done->skipped)
       print_note("chunk {}: is done already\n", number);
@@ -228,9 +231,10 @@ void add_chunk_command(CLI::App& app, Action& action) {
       ->check(CLI::Range(1, 4096));
   verb->add_flag("--no-profile", words->no_profile,
                  "neither use nor keep what runs learn, nor the kernels they compile");
-  verb->add_option("--shared", words->shared,
-                   "a folder that the machines of this job see: what one learns, and the kernels it compiles, the "
-                   "others begin with");
+  verb->add_option(
+      "--shared", words->shared,
+      "a folder that the machines of this job see: what one learns, and the kernels it compiles, the "
+      "others begin with");
   verb->add_option("--json", words->json, "write a report to a file, or - for standard output");
   verb->add_flag("-q,--quiet", words->quiet, "no progress line and no summary");
   verb->callback([&action, words] {

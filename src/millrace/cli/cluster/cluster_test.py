@@ -242,6 +242,9 @@ class Cluster(unittest.TestCase):
                                    "--shared", learnt, "--json", "-"], env=with_cache, check=True, capture_output=True)
             return json.loads(done.stdout)[0]
 
+        def learnt_by(machine):
+            return {path.name for path in self.folder.glob(f"{machine}/millrace/kernels/*.kernel")}
+
         self.assertFalse(chunk("first", 0)["from_profile"])
         for number in range(1, 11):  # a run that has tried nothing has learnt nothing
             if list(learnt.glob("profiles/*")):
@@ -249,19 +252,19 @@ class Cluster(unittest.TestCase):
             chunk("first", number)
         self.assertEqual(len(list(learnt.glob("profiles/*"))), 1)
         kernels = sorted(learnt.glob("kernels/*"))
-        self.assertEqual({path.name for path in kernels},
-                         {path.name for path in self.folder.glob("first/millrace/kernels/*.kernel")})
+        self.assertEqual({path.name for path in kernels}, learnt_by("first"))
         self.assertTrue(chunk("second", 11)["from_profile"])
         # Kernels are code, and stay with the job.
-        self.assertFalse({path.name for path in kernels} &
-                         {path.name for path in self.folder.glob("second/millrace/kernels/*.kernel")})
+        self.assertFalse({path.name for path in kernels} & learnt_by("second"))
         # What is damaged, or of another's making, is as good as absent.
         for path in learnt.glob("*/*"):
             path.write_bytes(path.read_bytes()[:-30])
         self.assertFalse(chunk("third", 10)["from_profile"])
         blocked = self.folder / "blocked"
         blocked.write_text("a file")
-        run("chunk", self.plan, 9, "-o", self.parts, "-q", "--shared", blocked)
+        refused = run("chunk", self.plan, 9, "-o", self.parts, "--shared", blocked, check=False)
+        self.assertEqual((refused.returncode, refused.stderr.count(b"\n")), (2, 1), refused.stderr)
+        self.assertIn(f"--shared {blocked}", refused.stderr.decode())
 
     def test_profiles_travel_between_machines_as_a_file(self):
         def profiles(machine, *words, check=True, **more):

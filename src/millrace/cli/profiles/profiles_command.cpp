@@ -95,7 +95,9 @@ Status export_to(const std::string& file, bool overwrite) {
       !written)
     return written;
   print_note("{} profile{} in {}{}\n", travelling.size(), travelling.size() == 1 ? "" : "s", file,
-             staying == 0 ? "" : fmt::format("; {} of millrace exec, proven for this machine alone, left out", staying));
+             staying == 0
+                 ? ""
+                 : fmt::format("; {} of millrace exec, proven for this machine alone, left out", staying));
   return {};
 }
 
@@ -111,8 +113,9 @@ Status import_from(const std::string& file) {
   if (!imported) return std::unexpected(imported.error());
   print_out("{} profile{} taken, {} known already{}\n", imported->taken, imported->taken == 1 ? "" : "s",
             imported->known,
-            imported->left_out == 0 ? ""
-                                    : fmt::format(", {} left out: there is no room for more", imported->left_out));
+            imported->left_out == 0
+                ? ""
+                : fmt::format(", {} left out: there is no room for more", imported->left_out));
   return {};
 }
 

@@ -90,7 +90,9 @@ Status run_pipeline(const run::RunOptions& options, const Interrupt& interrupt) 
   const auto schedule = schedule_of(options, machine->usable.worker_limit);
   if (!schedule) return std::unexpected(schedule.error());
 
-  const auto workplace = run::Workplace::make(*machine, schedule->threads, run::kernel_cache_of(options));
+  auto cache = run::kernel_cache_of(options);
+  if (!cache) return std::unexpected(cache.error());
+  const auto workplace = run::Workplace::make(*machine, schedule->threads, *std::move(cache));
   if (!workplace) return std::unexpected(workplace.error());
   const RunContext context{options, *pipeline, *planes, *schedule, **workplace, interrupt};
   if (options.count) return count_run(context);  // compiles nothing
@@ -150,6 +152,7 @@ void add_run_command(CLI::App& app, Action& action) {
   verb->add_flag("--explain", o.explain, "print what was tried, what it measured, what was chosen and why");
   verb->add_flag("--no-profile", o.no_profile,
                  "neither use nor keep what runs learn, nor the kernels they compile");
+  verb->add_option("--shared", o.shared, "as of millrace chunk");
   verb->add_option("--seed", o.seed, "of the search's random choices")->check(not_negative());
   verb->add_option(
           "--at", o.changes,

@@ -124,18 +124,24 @@ Result<SearchOptions> search_options_of(const RunOptions& options, int worker_li
   SearchOptions search{.adaptive = std::move(*adaptive), .fixed = fixed_words(options)};
   if (!options.no_profile) {
     if (auto path = tuning::default_profile_path()) search.profiles = std::move(*path);
-    if (!options.shared.empty()) search.shared_profiles = std::filesystem::path(options.shared) / "profiles";
+    if (!options.shared.empty())
+      search.shared_profiles = std::filesystem::absolute(options.shared) / "profiles";
   }
   return search;
 }
 
 }  // namespace
 
-image::KernelCache kernel_cache_of(const RunOptions& options) {
-  if (options.no_profile) return {};
+Result<image::KernelCache> kernel_cache_of(const RunOptions& options) {
+  if (options.no_profile) return image::KernelCache();
   image::KernelCache cache(image::default_kernel_cache_folder());
-  if (!options.shared.empty())
-    cache.share(image::KernelCache(std::filesystem::path(options.shared) / "kernels"));
+  if (options.shared.empty()) return cache;
+  std::error_code made;
+  std::filesystem::create_directories(options.shared, made);
+  if (made || !std::filesystem::is_directory(options.shared, made))
+    return usage_error("--shared {}: cannot be made ({}); give a folder that all machines of the job see",
+                       options.shared, made ? made.message() : "it is a file");
+  cache.share(image::KernelCache(std::filesystem::absolute(options.shared) / "kernels"));
   return cache;
 }
 

@@ -74,8 +74,8 @@ struct RunOptions {
 [[nodiscard]] Result<image::Schedule> schedule_of(const RunOptions& options, int worker_limit);
 // Whether the schedule is to be found while the run goes on.
 [[nodiscard]] bool is_adaptive(const RunOptions& options);
-// Where compiled kernels are kept.
-[[nodiscard]] image::KernelCache kernel_cache_of(const RunOptions& options);
+// Where compiled kernels are kept. Makes the shared folder. Usage error where that cannot be.
+[[nodiscard]] Result<image::KernelCache> kernel_cache_of(const RunOptions& options);
 [[nodiscard]] Result<image::Planes> planes_of(const RunOptions& options);
 [[nodiscard]] Result<video::OnDamage> on_damage_of(const RunOptions& options);
 // "800k", "5M", or bits a second.

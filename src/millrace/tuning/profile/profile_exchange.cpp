@@ -26,8 +26,8 @@ std::int64_t bytes_of(const ProfileKey& key, const Profile& profile) {
 bool is_plain(std::string_view text) { return printable(text) == text; }
 
 bool is_plain(const KeyedProfile& keyed) {
-  return std::ranges::all_of(keyed.key,
-                             [](const auto& field) { return is_plain(field.first) && is_plain(field.second); }) &&
+  return std::ranges::all_of(
+             keyed.key, [](const auto& field) { return is_plain(field.first) && is_plain(field.second); }) &&
          is_plain(keyed.profile.plan) &&
          std::ranges::all_of(keyed.profile.costs,
                              [](const Profile::Cost& cost) { return is_plain(cost.candidate); });

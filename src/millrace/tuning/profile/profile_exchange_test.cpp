@@ -115,7 +115,8 @@ TEST(ProfileFolder, HoldsWhatAnotherMachineHasLearntUnderTheSameKeyAlone) {
 TEST(ProfileFolder, AFileThatIsNotWhatWasSavedForTheKeyIsAsGoodAsAbsent) {
   const TemporaryFolder folder;
   const ProfileFolder shared(folder.path());
-  for (const std::string& text : {std::string("{"), std::string(), export_profiles({two[1]}), export_profiles(two)}) {
+  for (const std::string& text :
+       {std::string("{"), std::string(), export_profiles({two[1]}), export_profiles(two)}) {
     std::ofstream(shared.file(two[0].key)) << text;
     EXPECT_FALSE(shared.load(two[0].key)) << text;
   }
