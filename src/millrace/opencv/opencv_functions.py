@@ -2,7 +2,7 @@
 
 usage: opencv_functions.py test BACKENDS       the same bits from both; one line a failure, the last line sums up
        opencv_functions.py bench BACKENDS...   times of OpenCV's own threads and of each folder of backends, in turns, a
-                                               process each; ratios of medians. Options: --help
+                                               process each; medians, and medians of ratios. Options: --help
        opencv_functions.py worker              one of the processes of the above
 """
 
@@ -137,22 +137,23 @@ def bench(options):
     with neighbours(options.neighbours):
         for size in options.sizes:
             for name in options.functions or names():
-                # A batch each in turns, as what else the machine does comes and goes; the first of each warms up.
+                # A batch each in turns, as what else the machine does comes and goes, and ratios turn by turn; the
+                # first calls warm up.
                 warm = sides[0].call(name, size, 5)[1]
-                batch = max(2, min(60, math.ceil(0.03 / min(warm))))
+                batch = max(1, min(60, math.ceil(0.01 / min(warm))))
                 for side in sides[1:]:
-                    side.call(name, size, max(2 * batch, 20))
+                    side.call(name, size, max(4 * batch, 20))
                 times = [[] for _ in sides]
                 for turn in range(options.rounds):
                     for i in range(len(sides)):
                         side = (i + turn) % len(sides)
                         # The mean of a batch: a call that others hold up is waited for as well.
                         times[side].append(statistics.mean(sides[side].call(name, size, batch)[1]))
-                medians = [statistics.median(one) for one in times]
-                for side in range(1, len(sides)):
-                    ratios[side - 1][name, size] = medians[0] / medians[side]
-                print(f"{name:16} {size:6} {1e3 * medians[0]:8.3f} ms" + "".join(
-                    f" {1e3 * median:8.3f} ms  {medians[0] / median:.2f}x" for median in medians[1:]), flush=True)
+                text = f"{name:16} {size:6} {1e3 * statistics.median(times[0]):8.3f} ms"
+                for of_backend, of_side in zip(ratios, times[1:]):
+                    of_backend[name, size] = statistics.median(a / b for a, b in zip(times[0], of_side))
+                    text += f" {1e3 * statistics.median(of_side):8.3f} ms  {of_backend[name, size]:.2f}x"
+                print(text, flush=True)
         said = [side.end() for side in sides]
     if options.report:
         print(said[-1])
@@ -167,7 +168,7 @@ def bench(options):
 def bench_options(words):
     parser = argparse.ArgumentParser(prog="opencv_functions.py bench")
     parser.add_argument("backends", nargs="+", help="folders with backends")
-    parser.add_argument("--rounds", type=int, default=7, help="batches of each")
+    parser.add_argument("--rounds", type=int, default=15, help="batches of each")
     parser.add_argument("--neighbours", type=int, default=0, help="so many other programs keep a CPU busy each")
     parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=list(SIZES))
     parser.add_argument("--functions", nargs="+", help="all, if not given")
