@@ -399,7 +399,8 @@ Result<const char*> HostedRun::report() {
                                 .input = options_.input,
                                 .output = options_.output,
                                 .record = record(),
-                                .peak_rss_bytes = run::peak_rss_bytes()};
+                                .peak_rss_bytes = run::peak_rss_bytes(),
+                                .ended_early = outcome_ ? std::string() : outcome_.error().message};
     report_ =
         run::to_json(report, place_->machine).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
   }

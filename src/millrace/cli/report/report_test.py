@@ -154,7 +154,10 @@ class Report(unittest.TestCase):
             (self.folder / "cut.y4m").write_bytes(whole.read(96 * 64 * 3 // 2 * 20))
         done = self.millrace("run", "blur", "cut.y4m", "-o", "rest.y4m", "--report", "rest.html", "-q", "--no-profile")
         self.assertEqual((done.returncode, done.stderr.count(b"\n")), (1, 1), done.stderr)
-        self.assertIn("19 frames of 96x64", (self.folder / "rest.html").read_text())
+        page = (self.folder / "rest.html").read_text()
+        self.assertIn("19 frames of 96x64", page)
+        self.assertIn("It ended early: ", page)
+        self.assertNotIn("It ended early: ", self.page)
 
     def test_nothing_in_a_record_acts_on_the_page_or_on_the_terminal(self):
         evil = "</script><script>alert(1)</script>]]><img src=x onerror=alert(1)>\"'&amp;\x00\x1b[31m\u202e\ud83d\ude00 %{}"

@@ -105,6 +105,7 @@ Status run_pipeline(const run::RunOptions& options, const Interrupt& interrupt) 
                         .explain = options.explain};
   const Status outcome = options.measure ? measure_run(context, report) : stream_run(context, start, report);
   report.peak_rss_bytes = run::peak_rss_bytes();
+  if (!outcome) report.ended_early = outcome.error().message;
   if (report.record.frames > 0) {
     if (!options.quiet) print_note("{}", to_text(report));
     const Status written = write_accounts(options, report, *machine);

@@ -318,6 +318,7 @@ Result<RunDocument> read_run_document(const nlohmann::json& json, std::string na
   document.first_frame_seconds = number(json, "first_frame_seconds");
   document.compile_seconds = number(json, "compile_seconds");
   document.peak_rss_bytes = number(json, "peak_rss_bytes");
+  document.ended_early = text(json, "ended_early", 1000);
   document.output_complete = flag(json, "output_complete", true);
   document.not_kept = texts(json, "not_kept");
   const auto& left_out = member(json, "left_out");

@@ -108,6 +108,7 @@ struct RunDocument {
   double first_frame_seconds = 0;
   double compile_seconds = 0;
   double peak_rss_bytes = 0;
+  std::string ended_early;  // why; empty: it did not
   bool output_complete = true;
   std::vector<std::string> not_kept;
   std::int64_t left_out = 0;  // frames

@@ -150,6 +150,8 @@ std::string summary_section(const RunDocument& run, const Detail& detail) {
   const std::string pictures =
       picture(run.before, "before: " + run.input_format) + picture(run.after, "after: " + run.output_format);
   if (detail.plots && !pictures.empty()) text += "<div class=\"pictures\">\n" + pictures + "</div>\n";
+  if (!run.ended_early.empty())
+    text += fmt::format("<p><b>It ended early: {}</b></p>\n", escaped_markup(run.ended_early));
   if (!run.output_complete) text += "<p><b>The output could not be completed.</b></p>\n";
   if (run.left_out > 0)
     text +=

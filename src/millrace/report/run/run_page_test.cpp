@@ -2,6 +2,7 @@
 #include "millrace/report/run/run_plots.h"
 #include "millrace/report/run/structure_picture.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <random>
@@ -218,7 +219,11 @@ json grown(const json& part, const std::string& text, std::size_t more) {
   json result = part;
   for (auto& each : result)
     each = grown(each, text, more);
-  const bool of_leaves = part.is_array() && !part.empty() && part.dump().size() < 1000;
+  const auto is_structured = [](const json& each) { return each.is_structured(); };
+  const auto is_flat = [&](const json& each) {
+    return std::none_of(each.begin(), each.end(), is_structured);
+  };
+  const bool of_leaves = part.is_array() && !part.empty() && std::all_of(part.begin(), part.end(), is_flat);
   if (of_leaves) result.insert(result.end(), more, json(result.front()));
   return result;
 }

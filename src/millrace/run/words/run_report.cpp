@@ -140,6 +140,9 @@ nlohmann::ordered_json to_json(const RunReport& report, const machine::MachineRe
                                {{"at_start", r.losses.at_start},
                                 {"damaged", r.losses.damaged},
                                 {"first_damage", r.losses.first_damage}}},
+                              {"ended_early", report.ended_early.empty()
+                                                  ? nlohmann::ordered_json()
+                                                  : nlohmann::ordered_json(report.ended_early)},
                               {"output_complete", r.output_complete},
                               {"not_kept", r.not_kept},
                               {"stand_in_frames", r.stand_in_frames},

@@ -34,6 +34,7 @@ struct RunReport {
   bool explain = false;  // to people: what was tried and why
   std::optional<MeasuredComputation> measured;
   std::int64_t peak_rss_bytes = 0;
+  std::string ended_early;  // why; empty: it did not
 };
 
 [[nodiscard]] std::string to_text(const RunReport& report);
