@@ -8,10 +8,16 @@
 #include "millrace/base/progress_line.h"
 #include "millrace/base/whole_file.h"
 #include "millrace/cli/run/computation.h"
+#include "millrace/cli/run/live_screen.h"
+#include "millrace/cli/run/run_watcher.h"
 #include "millrace/image/pipeline/presets.h"
 #include "millrace/report/run/run_page.h"
 #include "millrace/run/video/run_recorder.h"
 #include "millrace/run/video/video_run.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -30,7 +36,16 @@ Status stream_run(const RunContext& context, std::int64_t start_ns, run::RunRepo
                                 !options.json.empty() || !options.report.empty() || !options.trace.empty(),
                             .pictures = !options.report.empty(),
                             .trace = !options.trace.empty()};
-  ProgressLine line(!options.quiet, {.plural = "frames"});
+  std::unique_ptr<LiveScreen> screen;
+  std::optional<RunWatcher> watcher;
+  if (options.live) {
+    auto opened = LiveScreen::open();
+    if (!opened) return std::unexpected(opened.error());
+    screen = *std::move(opened);
+    watcher.emplace(*screen, options);
+    run_options->on_turn = [&watcher](const run::RunSnapshot& snapshot) { watcher->look(snapshot); };
+  }
+  ProgressLine line(!options.quiet && !options.live, {.plural = "frames"});
   run_options->on_progress = [&line](const run::RunProgress& progress, const image::Schedule& schedule) {
     line.update(progress.frames, progress.total, to_string(schedule));
   };
@@ -38,6 +53,7 @@ Status stream_run(const RunContext& context, std::int64_t start_ns, run::RunRepo
                       std::move(*run_options));
   const Status outcome = video.run();
   line.clear();
+  screen.reset();
   report.record = video.record();
   if (!options.quiet) {
     for (const std::string& warning : report.record.warnings)
@@ -77,6 +93,9 @@ Status run_pipeline(const run::RunOptions& options, const Interrupt& interrupt) 
   if (Status possible = check_outputs(options); !possible) return possible;
   if (!options.trace.empty() && (options.measure || options.count))
     return usage_error("--trace belongs to a run from input to output; leave out {}",
+                       options.measure ? "--measure" : "--count");
+  if (options.live && (options.measure || options.count))
+    return usage_error("--live shows a run from input to output; leave out {}",
                        options.measure ? "--measure" : "--count");
   if (!options.report.empty() && options.count)
     return usage_error("--count prints what it counts and makes no report; leave out --report");
@@ -186,6 +205,9 @@ void add_run_command(CLI::App& app, Action& action) {
   verb->add_option("--report", o.report, "write a page that shows what was done and why: NAME.html");
   verb->add_option("--trace", o.trace,
                    "write what each worker did when, for chrome://tracing or ui.perfetto.dev: NAME.json");
+  verb->add_flag(
+      "--live", o.live,
+      "show on the whole terminal what the run is at: frames a second, what bounds it, trials, workers");
   verb->add_option("--codec", o.codec,
                    "h264, h265, av1, vp9, ffv1, prores, gif, rawvideo; default: by the output's name");
   verb->add_option("--crf", o.crf,

@@ -151,7 +151,7 @@ Status FrameLoop::open_sink() {
 Status FrameLoop::run() {
   const std::int64_t start = now_ns();
   if (options_.recording.frames) recorder_.emplace(executor_, options_.recording, start);
-  Status outcome = process();
+  Status outcome = process(start);
   if (search_) {
     search_->finish(timeline_->at(options_.first_frame + std::max<std::int64_t>(record_.frames - 1, 0)),
                     record_);
@@ -192,7 +192,7 @@ Status FrameLoop::run() {
   return outcome;
 }
 
-Status FrameLoop::process() {
+Status FrameLoop::process(std::int64_t start_ns) {
   while (more_ && !stopped()) {
     Result<int> side_by_side = frames_in_flight_;
     if (search_) side_by_side = search_->scheduler().prepare();
@@ -211,6 +211,14 @@ Status FrameLoop::process() {
     if (recorder_) record_turn(batch, before);
     tell_waits(waited, computed);
     if (options_.on_progress) options_.on_progress(run_.progress(), executor_.in_use());
+    if (options_.on_turn)
+      options_.on_turn({.progress = run_.progress(),
+                        .wall_seconds = seconds(now_ns() - start_ns),
+                        .compute_seconds = executor_.compute_seconds(),
+                        .input_wait_seconds = seconds(input_wait_ns_),
+                        .output_wait_seconds = seconds(output_wait_ns_),
+                        .in_use = executor_.in_use(),
+                        .search = search_ ? &search_->scheduler() : nullptr});
     if (!read) return read;
   }
   return {};

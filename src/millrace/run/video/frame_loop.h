@@ -39,7 +39,7 @@ class FrameLoop {
   [[nodiscard]] Status check_sizes() const;
   [[nodiscard]] Status set_schedule();
   [[nodiscard]] Status open_sink();
-  [[nodiscard]] Status process();
+  [[nodiscard]] Status process(std::int64_t start_ns);
   [[nodiscard]] Status fill(Batch& batch, int most);
   [[nodiscard]] Status follow_changes(std::int64_t frame);
   [[nodiscard]] Status add(Batch& batch, video::Frame frame);

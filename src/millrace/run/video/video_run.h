@@ -37,6 +37,18 @@ struct RunProgress {
   std::optional<std::int64_t> total;  // where the source says; may be wrong
 };
 
+// What a run is at, for who looks on; of the moment of the call.
+struct RunSnapshot {
+  RunProgress progress;
+  // Seconds since run() was called, and those of them that RunRecord calls so.
+  double wall_seconds = 0;
+  double compute_seconds = 0;
+  double input_wait_seconds = 0;
+  double output_wait_seconds = 0;
+  const image::Schedule& in_use;
+  const image::AdaptiveScheduler* search;  // null: the schedule is fixed
+};
+
 // What goes into the record beside sums, see RunRecording.
 struct RecordingOptions {
   bool frames = false;    // how long they took, and who computed what of a few
@@ -78,6 +90,8 @@ struct VideoRunOptions {
   std::int64_t start_ns = 0;  // what first_frame_seconds count from, by now_ns(); 0: run()
   // Called after every few frames by the thread that runs; it is to return soon.
   std::function<void(const RunProgress&, const image::Schedule&)> on_progress;
+  // The same for who wants to know more.
+  std::function<void(const RunSnapshot&)> on_turn;
   RecordingOptions recording;
 };
 

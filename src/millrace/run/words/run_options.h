@@ -19,9 +19,11 @@ struct RunOptions {
   std::string pipeline;
   std::string input;
   std::string output = "null";
+  // Where what is told of the run goes: a path, "-" for standard output, empty for nowhere.
   std::string json;
   std::string report;  // the page
-  std::string trace;   // where the report goes: a path, "-" for standard output, empty for nowhere
+  std::string trace;
+  bool live = false;   // on the whole terminal, while it goes on
   bool force = false;  // outputs that exist are overwritten
 
   // Words of the schedule. With a structure or a tile it is fixed, and what is not given comes from the

@@ -1,0 +1,46 @@
+// What a run is at, as lines of a screen. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace millrace::report {
+
+// Seconds, since the run began.
+struct LiveSample {
+  double at = 0;
+  std::int64_t frames = 0;
+  double computing = 0;
+  double input_wait = 0;
+  double output_wait = 0;
+  std::vector<double> workers;  // CPU time of each, from any begin
+};
+
+struct LiveRun {
+  std::string pipeline;
+  std::string from;
+  std::string to;
+  std::optional<std::int64_t> total;  // frames
+  LiveSample earlier;                 // what is shown as the present is what came between the two
+  LiveSample now;
+  std::string running;    // schedules
+  std::string incumbent;  // empty: the schedule was given
+  std::string trial;      // empty: none at the moment
+  std::int64_t trials = 0;
+  std::vector<std::string> decisions;  // the last one last
+};
+
+struct LiveSpan {
+  enum class Style { plain, strong, soft, bar };
+  std::string text;  // of a bar: blanks
+  Style style = Style::plain;
+};
+using LiveLine = std::vector<LiveSpan>;
+
+// At most `height` lines of at most `width` characters each, whatever the run is called. What matters most
+// stays longest where there is little room.
+[[nodiscard]] std::vector<LiveLine> live_lines(const LiveRun& run, int width, int height);
+
+}  // namespace millrace::report
