@@ -38,6 +38,7 @@ PROGRAM = os.path.abspath(shutil.which(os.environ.get("MILLRACE_PROGRAM", "millr
 FOLDER = tempfile.TemporaryDirectory()
 ROOT = pathlib.Path(FOLDER.name)
 CPUS = sorted(os.sched_getaffinity(0))
+LEARNT = 8  # chunks of the machine that learns
 
 
 def timed(words, environment=None):
@@ -88,16 +89,18 @@ def by_verbs(source, cpu, chunk):
 def nodes():
     source, chunk = film(), OPTIONS.chunk or 10
     by_engine(source, 1, {CPUS[0]}, chunk)  # kernels and profiles
-    rounds = []
+    rounds, between = [], []
     for _ in range(OPTIONS.rounds):
-        rounds.append((by_verbs(source, CPUS[0], chunk), by_engine(source, 1, {CPUS[0]}, chunk)[1],
-                       by_engine(source, 2, set(CPUS[:2]), chunk)[1]))
+        job, wall = by_engine(source, 1, {CPUS[0]}, chunk)
+        between.append(1 - sum(event.ended - event.begun for event in job.events) / wall)
+        rounds.append((by_verbs(source, CPUS[0], chunk), wall, by_engine(source, 2, set(CPUS[:2]), chunk)[1]))
     verbs, one, two = zip(*rounds)
     same = (ROOT / "out.mkv").read_bytes() == (ROOT / "verbs.mkv").read_bytes()
     print(f"{OPTIONS.seconds:g} s of video in chunks of {chunk:g} s, {OPTIONS.pipeline}, {OPTIONS.rounds} rounds; outputs "
           f"{'are the same bytes' if same else 'DIFFER'}")
     print(f"the verbs alone, one CPU    {spread(verbs)} s")
-    print(f"one node of one CPU         {spread(one)} s, the engine takes {statistics.median(b / a - 1 for a, b in zip(verbs, one)):.1%}")
+    print(f"one node of one CPU         {spread(one)} s, {statistics.median(b / a - 1 for a, b in zip(verbs, one)):+.1%} to the verbs alone; "
+          f"{statistics.median(between):.2%} of it between calls")
     print(f"two nodes of one CPU each   {spread(two)} s, {spread([a / b for a, b in zip(one, two)])} times as fast")
 
 
@@ -132,21 +135,29 @@ def shared():
     for pipeline in OPTIONS.pipelines:
         plan, learnt = ROOT / "plan.json", ROOT / "learnt"
         shutil.rmtree(learnt, ignore_errors=True)
-        timed([PROGRAM, "plan", pipeline, f"test:{OPTIONS.size}@{OPTIONS.frames * 6}", "-o", plan, "-y", "-q", "--chunk",
-               f"{OPTIONS.frames / 25}s"])
+        timed([PROGRAM, "plan", pipeline, f"test:{OPTIONS.size}@{OPTIONS.frames * 100}", "-o", plan, "-y", "-q", "--chunk",
+               f"{OPTIONS.frames / 25}s", "--codec", OPTIONS.codec, "--preset", OPTIONS.preset])
 
-        def chunk(number, *words):
+        def alone(words):
             """By a machine of its own, that is, with a cache of its own."""
-            with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as parts:
-                return timed([PROGRAM, "chunk", plan, number, "-o", parts, "-q", *words], {"XDG_CACHE_HOME": cache})
+            with tempfile.TemporaryDirectory() as cache:
+                return timed([PROGRAM, *words, "-q"], {"XDG_CACHE_HOME": cache})
 
         # The first machine of the job; the others are to have what it has learnt.
-        with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as parts:
-            timed([PROGRAM, "chunk", plan, 0, 1, 2, 3, "-o", parts, "-q", "--shared", learnt], {"XDG_CACHE_HOME": cache})
-        rounds = [(chunk(4), chunk(4, "--shared", learnt)) for _ in range(OPTIONS.rounds)]
-        cold, warm = zip(*rounds)
-        print(f"{pipeline}, {OPTIONS.frames} frames of {OPTIONS.size}: cold {spread(cold)} s, shared {spread(warm)} s, "
-              f"{spread([a / b for a, b in rounds])} times as fast", flush=True)
+        alone(["chunk", plan, *range(LEARNT), "-o", ROOT / "first", "--shared", learnt])
+        print(f"{pipeline}, {OPTIONS.frames} frames of {OPTIONS.size}; learnt from {LEARNT} chunks: "
+              f"{len(list(learnt.glob('profiles/*')))} profile, {len(list(learnt.glob('kernels/*')))} kernels")
+        share = ["--shared", learnt]
+        chunk = ["chunk", plan, LEARNT, "-o"]
+        null = ["run", pipeline, f"test:{OPTIONS.size}@{OPTIONS.frames}", "-o", "null"]
+        for what, words in ((f"a chunk, {OPTIONS.codec} {OPTIONS.preset}", chunk), ("a run to nothing", null)):
+            rounds = []
+            for number in range(2 * OPTIONS.rounds):
+                more = [ROOT / f"parts-{number}-{pipeline}"] if words is chunk else []
+                rounds.append(alone([*words, *more, *(share if number % 2 else [])]))
+            cold, warm = rounds[::2], rounds[1::2]
+            print(f"  {what}: cold {spread(cold)} s, shared {spread(warm)} s, "
+                  f"{spread([a / b for a, b in zip(cold, warm)])} times as fast", flush=True)
 
 
 {"nodes": nodes, "simulate": simulate, "shared": shared}[OPTIONS.what]()

@@ -119,11 +119,12 @@ class Job:
 
     def first_tasks(self) -> list[Task]:
         """Plans of large videos, and small ones in groups, so that a task is worth its beginning."""
-        small = [v for v in self.videos if self.is_small(v)]
-        tasks = [self.plan_task(v) for v in sorted(self.videos, key=lambda v: -v.size) if v not in small]
+        waiting = sorted((v for v in self.videos if v.state == "waiting"), key=lambda v: -v.size)
+        small = [v for v in waiting if self.is_small(v)]
+        tasks = [self.plan_task(v) for v in waiting if not self.is_small(v)]
         group: list[Video] = []
         groups = []
-        for video in sorted(small, key=lambda v: -v.size):
+        for video in small:
             if group and (len(group) == 32 or sum(v.size for v in group) + video.size > 8 * self.small_bytes):
                 groups.append(group)
                 group = []

@@ -100,6 +100,7 @@ class Joiner {
     if (!muxer_ || bridge_.io() == nullptr) return failure("{}: out of memory", name());
     muxer_->pb = bridge_.io();
     muxer_->strict_std_compliance = muxer_compliance;
+    muxer_->flags |= AVFMT_FLAG_BITEXACT;  // the same parts, the same bytes: no random number names the file
     auto first = open_demuxer(video_.parts.front().file, stop_);
     if (!first) return std::unexpected(first.error());
     parameters_.reset(avcodec_parameters_alloc());

@@ -185,6 +185,16 @@ class Cluster(unittest.TestCase):
             made.append((folder / "chunk-00001.mkv").read_bytes())
         self.assertEqual(made[0], made[1])
 
+    def test_the_same_parts_are_joined_to_the_same_bytes(self):
+        self.do_all(self.make_plan("blur", "open.mkv", "--chunk", "0.7s", "--codec", "h264"))
+        for suffix in ("mkv", "mp4"):
+            made = []
+            for name in ("a", "b"):
+                out = self.folder / f"{name}.{suffix}"
+                run("join", self.plan, self.parts, "-o", out, "-q")
+                made.append(out.read_bytes())
+            self.assertEqual(made[0] == made[1], True, suffix)
+
     def test_what_is_decoded_twice_is_stated(self):
         self.assertEqual(self.make_plan("blur", "closed.mkv", "--chunk", "0.48s")["decoded"], FRAMES)
         plan = self.make_plan("blur", "one_key.mkv", "--chunk", "0.5s")
