@@ -5,10 +5,7 @@
 #include "millrace/machine/topology/topology.h"
 #include "millrace/placement/daemon/daemon_settings.h"
 
-#include <chrono>
 #include <filesystem>
-#include <thread>
-#include <vector>
 
 namespace millrace::placement {
 
@@ -17,18 +14,6 @@ inline void compute_floats() {
   volatile double x = 1;
   for (int i = 0; i < 1000000; ++i)
     x = x * 1.0000001 + x * 0.0000001 - x / 3;
-}
-
-// For ever, by two threads, which leave others half of the time.
-inline void compute_by_two() {
-  const auto compute = [] {
-    while (true) {
-      compute_floats();
-      std::this_thread::sleep_for(std::chrono::milliseconds(3));
-    }
-  };
-  const std::jthread other(compute);
-  compute();
 }
 
 // Two cores of which this process may use a CPU each: what uses floating point most is bound to one of them

@@ -13,10 +13,12 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <random>
+#include <thread>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
@@ -184,28 +186,34 @@ TEST_F(RunDaemonTest, TakesTenThousandConnectionsInARow) {
 }
 
 // Threads and processes that compute a little, come and go.
-[[noreturn]] void make_others() {
-  constexpr useconds_t rest_us = 20'000;  // twenty of them are to leave others something
+[[noreturn]] void make_others(int before, std::chrono::milliseconds rest) {
   while (true) {
+    for (int i = 0; i < before; ++i)
+      compute_floats();
     const pid_t child = fork();
     if (child == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
-      for (int i = 0; i < 5; ++i)
-        compute_floats();
+      compute_floats();
       _exit(0);
     }
     std::thread(compute_floats).join();
     waitpid(child, nullptr, 0);
-    usleep(rest_us);
+    std::this_thread::sleep_for(rest);
   }
 }
 
-// Every fifth computes for ever, the others make threads and processes.
-bool computes(std::size_t program) { return program % 5 == 0; }
+// Every tenth is worth being placed. Twenty of them leave others some time.
+bool computes(std::size_t program) { return program % 10 == 0; }
 std::unique_ptr<ForkedProcess> start_program(std::size_t number) {
   return std::make_unique<ForkedProcess>([number] {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    computes(number) ? compute_by_two() : make_others();
+    if (!computes(number)) make_others(1, std::chrono::milliseconds(300));
+    setpriority(PRIO_PROCESS, 0, -5);  // before those; refused to who is not root
+    const std::jthread other([] {
+      while (true)
+        compute_floats();
+    });
+    make_others(10, std::chrono::milliseconds(3));
   });
 }
 
