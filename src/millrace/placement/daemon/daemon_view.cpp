@@ -86,9 +86,10 @@ std::vector<ViewLine> daemon_lines(const json& status) {
   const json& daemon = member(status, "daemon");
   const double passed = std::max(number_of(daemon, "seconds"), 1e-3);
   std::vector<ViewLine> lines;
+  const std::size_t programs = list_of(status, "programs").size();
   lines.push_back(heading(fmt::format(
-      "millrace daemon {} of user {}, for {}: {} programs, {:.2f} % of a CPU{}", whole(daemon, "pid"),
-      whole(daemon, "user"), time_text(passed), list_of(status, "programs").size(),
+      "millrace daemon {} of user {}, for {}: {} program{}, {:.2f} % of a CPU{}", whole(daemon, "pid"),
+      whole(daemon, "user"), time_text(passed), programs, programs == 1 ? "" : "s",
       in_percent * number_of(daemon, "cpu_seconds") / passed, flag_of(daemon, "paused") ? ", paused" : "")));
   if (const std::string why = text_of(daemon, "places_nothing_as"); !why.empty())
     lines.push_back(plain("observes only: " + why));
