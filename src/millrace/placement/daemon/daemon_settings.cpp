@@ -205,8 +205,8 @@ const DaemonRule* DaemonSettings::first_of(std::span<const DaemonRule> rules, co
 }
 
 bool DaemonSettings::acts_on(const ProcessTraits& process) const {
-  const DaemonRule* const rule = first_of(include, process);
-  return rule != nullptr && rule->act ? *rule->act : act;
+  const DaemonRule* const own = first_of(include, process);
+  return own != nullptr && own->act ? *own->act : act;
 }
 
 Result<DaemonSettings> parse_daemon_settings(std::string_view text, std::string_view file_name) {
