@@ -1,14 +1,12 @@
 #include "millrace/opencv/loop_runner.h"
 
-#include "millrace/machine/limits/usable_cpus.h"
-#include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/pool/for_range.h"
+#include "millrace/pool/worker_pool.h"
 
 #include <algorithm>
 #include <chrono>
 #include <exception>
 #include <stdexcept>
-#include <thread>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -37,14 +35,7 @@ class InLoop {
 
 }  // namespace
 
-int LoopRunner::usable() {
-  const auto online = machine::current_thread_affinity();
-  if (!online) return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  const auto told = machine::usable_cpus(*online);
-  return told ? told->worker_limit : static_cast<int>(online->count());
-}
-
-LoopRunner::LoopRunner(int most) : most_(most >= 1 ? most : usable()) {}
+LoopRunner::LoopRunner(int most) : most_(most >= 1 ? most : pool::usable_workers()) {}
 
 LoopRunner::~LoopRunner() {
   Own* own = own_.load(std::memory_order_acquire);
@@ -65,7 +56,7 @@ LoopRunner::Own& LoopRunner::of_this_process() {
 }
 
 void LoopRunner::set_most(int threads) {
-  most_.store(threads >= 1 ? threads : usable(), std::memory_order_relaxed);
+  most_.store(threads >= 1 ? threads : pool::usable_workers(), std::memory_order_relaxed);
   Own& own = of_this_process();
   const std::scoped_lock lock(own.mutex);
   own.sites.clear();  // whose choices are among other numbers
@@ -115,10 +106,11 @@ void LoopRunner::run(std::uint64_t site, int count, pool::FunctionRef<void(int b
         if (!thrown) thrown = std::current_exception();
       }
     };
-    // Shrinking parts: a thread that others keep from running holds up no more than a sixteenth of its share.
+    // Shrinking parts, small from the start: a thread that others keep from running in the middle of one
+    // holds up the loop, and that is the more seldom, the smaller they are.
     const std::int64_t grain = std::max(1, count / (16 * threads));
     const Status done = workers->run(threads, [&](pool::Team& team) {
-      return pool::for_range(team, 0, count, pool::Partition::guided, grain, part);
+      return pool::for_range(team, 0, count, pool::Partition::guided, grain, part, 4);
     });
     if (!done && !thrown) throw std::runtime_error(done.error().message);
   }

@@ -63,7 +63,6 @@ class LoopRunner {
   static constexpr std::size_t most_sites = 4096;
 
   [[nodiscard]] Own& of_this_process();
-  [[nodiscard]] static int usable();
 
   // relaxed: a number, publishes nothing
   std::atomic<int> most_;

@@ -27,12 +27,12 @@ Part take_chunk(Front& front, std::uint64_t length, std::uint64_t chunk) {
   return {static_cast<std::int64_t>(begin), static_cast<std::int64_t>(std::min(begin + chunk, length))};
 }
 
-// The next chunk of half an even share of what is left, at least `grain`.
-Part take_share(Front& front, std::uint64_t length, std::uint64_t grain, std::uint64_t members) {
+// The next chunk of what is left divided by `parts`, at least `grain`.
+Part take_share(Front& front, std::uint64_t length, std::uint64_t grain, std::uint64_t parts) {
   std::uint64_t begin = front.offset.load(std::memory_order_relaxed);
   while (begin < length) {
     const std::uint64_t left = length - begin;
-    const std::uint64_t chunk = std::min(std::max(left / (2 * members), grain), left);
+    const std::uint64_t chunk = std::min(std::max(left / parts, grain), left);
     if (front.offset.compare_exchange_weak(begin, begin + chunk, std::memory_order_relaxed,
                                            std::memory_order_relaxed))
       return {static_cast<std::int64_t>(begin), static_cast<std::int64_t>(begin + chunk)};
@@ -43,7 +43,8 @@ Part take_share(Front& front, std::uint64_t length, std::uint64_t grain, std::ui
 }  // namespace
 
 Status for_range(Team& team, std::int64_t begin, std::int64_t end, Partition partition, std::int64_t grain,
-                 FunctionRef<void(std::int64_t begin, std::int64_t end, int rank)> fn) {
+                 FunctionRef<void(std::int64_t begin, std::int64_t end, int rank)> fn, int share) {
+  if (share < 1) return usage_error("an even share cannot be divided by {}; give at least 1", share);
   if (grain < 1) return usage_error("a loop cannot be divided by a grain of {}; give at least 1", grain);
   if (end <= begin) return {};
   if (begin < 0 && end > std::numeric_limits<std::int64_t>::max() + begin)
@@ -63,10 +64,10 @@ Status for_range(Team& team, std::int64_t begin, std::int64_t end, Partition par
   Front front;
   const auto total = static_cast<std::uint64_t>(length);
   const auto least = static_cast<std::uint64_t>(chunk);
+  const std::uint64_t parts = static_cast<std::uint64_t>(active) * static_cast<std::uint64_t>(share);
   const auto take = [&]() {
-    return partition == Partition::dynamic
-               ? take_chunk(front, total, least)
-               : take_share(front, total, least, static_cast<std::uint64_t>(active));
+    return partition == Partition::dynamic ? take_chunk(front, total, least)
+                                           : take_share(front, total, least, parts);
   };
   return team.run_last(active, [&](int rank) {
     for (Part part = take(); part.begin < part.end; part = take())

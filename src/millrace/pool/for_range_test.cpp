@@ -34,13 +34,14 @@ struct Piece {
 
 // Runs the loop and returns its pieces in the order of the range.
 std::vector<Piece> pieces_of(Team& team, std::int64_t begin, std::int64_t end, Partition partition,
-                             std::int64_t grain) {
+                             std::int64_t grain, int share = 2) {
   std::mutex mutex;
   std::vector<Piece> pieces;
-  const Status status = for_range(team, begin, end, partition, grain, [&](auto b, auto e, int rank) {
+  const auto keep = [&](auto b, auto e, int rank) {
     const std::scoped_lock lock(mutex);
     pieces.push_back({b, e, rank});
-  });
+  };
+  const Status status = for_range(team, begin, end, partition, grain, keep, share);
   EXPECT_TRUE(status) << status.error().message;
   std::ranges::sort(pieces, {}, &Piece::begin);
   return pieces;
@@ -139,6 +140,17 @@ TEST(ForRangeGuidedTest, chunks_shrink_from_half_an_even_share_down_to_the_grain
   for (std::size_t i = 1; i < pieces.size(); ++i)
     EXPECT_LE(pieces[i].end - pieces[i].begin, pieces[i - 1].end - pieces[i - 1].begin);
   EXPECT_LT(pieces.size(), 20U);
+}
+
+TEST(ForRangeGuidedTest, chunks_are_as_small_a_part_of_an_even_share_as_is_asked_for) {
+  SerialTeam team;
+  for (const int share : {1, 4, 5, 100}) {
+    const auto pieces = pieces_of(team, 0, 1000, Partition::guided, 10, share);
+    EXPECT_EQ(pieces.front().end - pieces.front().begin, std::max(1000 / share, 10));
+    EXPECT_EQ(pieces.back().end, 1000);
+  }
+  EXPECT_EQ(
+      for_range(team, 0, 10, Partition::guided, 1, [](auto, auto, int) {}, 0).error().kind, ErrorKind::usage);
 }
 
 TEST(ForRangeDynamicTest, nobody_waits_while_one_element_takes_long) {

@@ -1,5 +1,6 @@
 #include "millrace/pool/worker_pool.h"
 
+#include "millrace/machine/limits/usable_cpus.h"
 #include "millrace/pool/contiguous_part.h"
 #include "millrace/pool/team_failure.h"
 
@@ -49,6 +50,15 @@ Result<std::unique_ptr<WorkerPool>> WorkerPool::create(int workers, std::span<co
   }
   if (Status bound = pool->rebind(bindings); !bound) return std::unexpected(bound.error());
   return pool;
+}
+
+Result<std::unique_ptr<WorkerPool>> WorkerPool::create() { return create(usable_workers()); }
+
+int usable_workers() {
+  const auto own = machine::current_thread_affinity();
+  if (!own) return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const auto told = machine::usable_cpus(*own);
+  return told ? told->worker_limit : static_cast<int>(own->count());
 }
 
 WorkerPool::~WorkerPool() {

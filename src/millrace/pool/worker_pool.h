@@ -37,6 +37,9 @@ class MILLRACE_EXPORT WorkerPool {
   [[nodiscard]] static Result<std::unique_ptr<WorkerPool>>
   create(int workers, std::span<const machine::CpuSet> bindings = {});
 
+  // As many as the process may use: by the affinity of the calling thread and the quota of its control group.
+  [[nodiscard]] static Result<std::unique_ptr<WorkerPool>> create();
+
   // Ends and joins the workers and gives the calling thread the affinity back that it had before create(), if
   // the pool has bound it.
   ~WorkerPool();
@@ -119,6 +122,10 @@ class MILLRACE_EXPORT PoolTeam final : public Team {
   int first_;
   int size_;
 };
+
+// How many workers the process may use, the calling thread included: its affinity, and the quota of its
+// control group; at least 1.
+[[nodiscard]] MILLRACE_EXPORT int usable_workers();
 
 // Which workers may poll when idle: worker i may if the workers confined to CPUs of allowed[i] are no more
 // than those CPUs, so that each can have one to itself. Those whose CPUs are unknown (an empty set) may not.

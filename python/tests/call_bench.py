@@ -1,0 +1,78 @@
+"""What the Python package costs beside the filtering: python/tests/call_bench.py, by a Python that has it installed.
+
+Import and first use, each by new processes; a call on a small image; and calls on images of 1920x1080, with how much of
+their time the library reports to have computed. Medians.
+"""
+
+import statistics
+import subprocess
+import sys
+import time
+
+import millrace as mr
+import numpy as np
+
+IMPORTS = """
+import time
+begin = time.perf_counter()
+import millrace
+imported = time.perf_counter()
+import numpy
+loaded = time.perf_counter()
+millrace.Pipeline("blur")
+print(imported - begin, loaded - imported, time.perf_counter() - loaded)
+"""
+
+
+def image(shape):
+    return np.random.default_rng(1).integers(0, 256, shape, np.uint8)
+
+
+def seconds_of(call, count):
+    times = []
+    for _ in range(count):
+        begin = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - begin)
+    return times
+
+
+def imports(processes=9):
+    rows = [tuple(map(float, subprocess.run([sys.executable, "-c", IMPORTS], capture_output=True, text=True,
+                                            check=True).stdout.split())) for _ in range(processes)]
+    package, numpy, first = (1e3 * statistics.median(column) for column in zip(*rows))
+    print(f"import millrace: {package:.1f} ms; NumPy, which images take: {numpy:.0f} ms; the first pipeline, with the "
+          f"library: {first:.0f} ms")
+
+
+def small(threads, count=5000):
+    pipeline = mr.Pipeline("threshold(0.5)", threads=threads, structure="sequential", no_profile=True)
+    one = image((16, 16))
+    out = np.empty_like(one)
+    seconds_of(lambda: pipeline(one, out=out), count // 4)
+    call = statistics.median(seconds_of(lambda: pipeline(one, out=out), count))
+    print(f"a call on 16x16 pixels, {threads} thread{'s' * (threads > 1)}: {1e6 * call:.1f} us, filtering included")
+
+
+def large(text, threads, count=40, rounds=5):
+    one = image((1080, 1920))
+    out = None
+    shares, calls = [], []
+    pipeline = mr.Pipeline(text, threads=threads, structure="tiled", no_profile=True)
+    for _ in range(rounds):
+        out = pipeline(one, out=out)  # touches the memory; not counted, but for the report's frames
+        times = seconds_of(lambda: pipeline(one, out=out), count)
+        computed = pipeline.report()["compute_seconds"] * count / (count + 1)
+        shares.append(min(1.0, computed / sum(times)))
+        calls.append(statistics.median(times))
+    print(f"{text}, 1920x1080, {threads} thread{'s' * (threads > 1)}: {1e3 * statistics.median(calls):.2f} ms a call, "
+          f"{100 * statistics.median(shares):.1f} % of it computing")
+
+
+if __name__ == "__main__":
+    imports()
+    for threads in 1, 2:
+        small(threads)
+    for text in "threshold(0.5)", "blur | [sobel_x, sobel_y] | magnitude", "rotate(6)":
+        for threads in 1, 2:
+            large(text, threads)
