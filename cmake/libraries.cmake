@@ -33,10 +33,10 @@ if(TARGET millrace_stream)
     model/pipeline/service_time.h model/prediction/ordered_tail.h model/prediction/prediction.h
     pool/for_range.h pool/fresh_threads.h pool/function_ref.h pool/mailbox.h pool/serial_team.h pool/shared_workers.h
     pool/team.h pool/team_failure.h pool/worker_pool.h
-    stream/flow.h stream/flow_draft.h stream/stream.h
+    stream/flow.h stream/flow_draft.h stream/inlet.h stream/stream.h
     stream/item/item_type.h stream/item/out_of_memory.h stream/item/port.h stream/item/token.h
     stream/item/token_list.h stream/item/token_store.h
-    stream/program/emission.h stream/program/output.h stream/program/program.h
+    stream/program/emission.h stream/program/output.h stream/program/program.h stream/program/state_pool.h
     stream/run/run_options.h stream/run/run_report.h stream/run/stage_options.h)
   list(TRANSFORM public_headers PREPEND ${PROJECT_SOURCE_DIR}/src/millrace/)
   target_sources(millrace_stream_shared PUBLIC FILE_SET HEADERS

@@ -21,6 +21,7 @@
 #include "millrace/stream/program/emission.h"
 #include "millrace/stream/program/output.h"
 #include "millrace/stream/program/program.h"
+#include "millrace/stream/program/state_pool.h"
 #include "millrace/stream/run/stage_options.h"
 #include "millrace/stream/stream.h"
 
@@ -29,6 +30,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <stop_token>
 #include <string>
 #include <type_traits>
@@ -51,6 +53,15 @@ template <class Fn, class T, class U>
 concept Emitting = std::invocable<Fn&, T, Output<U>&> &&
                    std::is_void_v<without_result<std::invoke_result_t<Fn&, T, Output<U>&>>>;
 
+// std::optional<X> -> X, anything else as it is.
+template <class T> struct WithoutOptional {
+  using Type = T;
+};
+template <class T> struct WithoutOptional<std::optional<T>> {
+  using Type = T;
+};
+template <class T> using without_optional = typename WithoutOptional<T>::Type;
+
 // A stream under construction, whose last stage so far puts out T. Every call consumes the flow and returns
 // the longer one. Mistakes (a name used twice, a port landed twice) are reported by sink(). Where there is no
 // memory they throw std::bad_alloc.
@@ -58,15 +69,51 @@ template <class T> class [[nodiscard]] Flow {
  public:
   explicit Flow(FlowDraft draft) : draft_(std::move(draft)) {}
 
-  // A stage that makes one output of every item: U fn(T) or Result<U> fn(T).
+  // A stage that makes one output of every item: U fn(T) or Result<U> fn(T); or of some items, and drops the
+  // others: std::optional<U> fn(T) or a Result of it.
   template <class Fn>
     requires std::invocable<Fn&, T>
   auto stage(Kind kind, std::string name, Fn fn, StageOptions options = {}) && {
-    using U = without_result<std::invoke_result_t<Fn&, T>>;
+    using Made = without_result<std::invoke_result_t<Fn&, T>>;
+    using U = without_optional<Made>;
     static_assert(Item<U>, "a stage returns an object that can be moved; what returns nothing is a sink");
-    draft_.add(kind, std::move(name), options, item_type<T>(), StageForm::mapping,
-               std::make_unique<Mapping<U, Fn>>(std::move(fn)));
+    if constexpr (std::same_as<U, Made>) {
+      draft_.add(kind, std::move(name), options, item_type<T>(), StageForm::mapping,
+                 std::make_unique<Mapping<U, Fn>>(std::move(fn)));
+    } else {
+      draft_.add(kind, std::move(name), options, item_type<T>(), StageForm::emitting,
+                 std::make_unique<EachOf<U, Fn>>(std::move(fn)));
+    }
     return Flow<U>(std::move(draft_));
+  }
+
+  // A stage that makes any number of outputs of an item, and has them all at hand: fn(T) returns a
+  // std::vector, or another range, or a Result of it; what is in it goes on, one by one and in order. (To
+  // stage() a vector is an item like any other.)
+  template <class Fn>
+    requires std::invocable<Fn&, T> && std::ranges::range<without_result<std::invoke_result_t<Fn&, T>>>
+  auto expand(Kind kind, std::string name, Fn fn, StageOptions options = {}) && {
+    using U = std::ranges::range_value_t<without_result<std::invoke_result_t<Fn&, T>>>;
+    static_assert(Item<U>, "what is in the range is an object that can be moved");
+    draft_.add(kind, std::move(name), options, item_type<T>(), StageForm::emitting,
+               std::make_unique<EachOf<U, Fn>>(std::move(fn)));
+    return Flow<U>(std::move(draft_));
+  }
+
+  // stage() for a function that needs state which calls must not share, as a buffer or a codec: fn(State&,
+  // T). There are as many states as calls at once, made by `make` when they are needed; they live as long as
+  // the stream. In which state an item meets its function is not known beforehand.
+  template <class Make, class Fn, class State = std::invoke_result_t<Make&>>
+    requires std::invocable<Fn&, State&, T>
+  auto stage_with(Kind kind, std::string name, Make make, Fn fn, StageOptions options = {}) && {
+    auto states = std::make_shared<StatePool<State, Make>>(std::move(make));
+    return std::move(*this).stage(
+        kind, std::move(name),
+        [states = std::move(states), fn = std::move(fn)](T&& item) mutable {
+          const auto state = states->borrow();
+          return std::invoke(fn, *state, std::move(item));
+        },
+        options);
   }
 
   // A stage that emits 0, 1 or n outputs for an item, or past later stages, or ends the stream:
@@ -142,6 +189,38 @@ template <class T> class [[nodiscard]] Flow {
     }
 
    private:
+    Fn fn_;
+  };
+
+  // Of a function that returns its outputs: an optional one, or a range of them.
+  template <class U, class Fn> class EachOf final : public StageFunction {
+   public:
+    explicit EachOf(Fn fn) : fn_(std::move(fn)) {}
+    void call(void* item, Emission& out) override {
+      const Consumed input{*static_cast<T*>(item)};
+      using Made = std::invoke_result_t<Fn&, T>;
+      if constexpr (std::same_as<Made, without_result<Made>>) {
+        put(std::invoke(fn_, std::move(input.item)), out);
+      } else if (auto made = std::invoke(fn_, std::move(input.item)); made) {
+        put(std::move(*made), out);
+      } else {
+        out.fail(std::move(made.error()));
+      }
+    }
+
+   private:
+    static void put(U&& output, Emission& out) {
+      std::construct_at(static_cast<U*>(out.place()), std::move(output));
+      out.commit();
+    }
+    static void put(std::optional<U>&& output, Emission& out) {
+      if (output) put(std::move(*output), out);
+    }
+    template <std::ranges::range Range> static void put(Range&& outputs, Emission& out) {
+      for (auto&& output : outputs)
+        put(U(std::move(output)), out);
+    }
+
     Fn fn_;
   };
 

@@ -55,6 +55,7 @@ Phase run_phase(const Program& program, pool::Team& team, const PhasePlan& plan,
       phase.refused = engine.items() == 0;
     } else if (status = engine.status(); !status) {
       phase.finished.cause = engine.cause();
+      phase.finished.exception = engine.exception();
     }
     phase.paused = status && engine.paused();
 

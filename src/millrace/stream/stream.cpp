@@ -1,5 +1,6 @@
 #include "millrace/stream/stream.h"
 
+#include "millrace/pool/worker_pool.h"
 #include "millrace/stream/choice/auto_choice.h"
 #include "millrace/stream/item/out_of_memory.h"
 #include "millrace/stream/phase.h"
@@ -8,7 +9,12 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <new>
+#include <optional>
+#include <stop_token>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 namespace millrace::stream {
@@ -40,6 +46,7 @@ Finished run_auto(const Program& program, pool::Team& team, int threads, RunOpti
     if (phase.refused && choice.tell_refused(phase.finished.status.error(), finished.report.wall_s)) continue;
     finished.status = std::move(phase.finished.status);
     finished.cause = std::move(phase.finished.cause);
+    finished.exception = std::move(phase.finished.exception);
     finished.report.append(phase.finished.report);
     if (!phase.paused) break;
     items += phase.finished.report.stages.front().items_in;
@@ -85,33 +92,113 @@ class Turn {
   bool is_ours_;
 };
 
+// Tells a source when a run begins and ends.
+class SourceInRun {
+ public:
+  explicit SourceInRun(SourceFunction& source) : source_(source) { source_.run_begins(); }
+  ~SourceInRun() { source_.run_ended(); }
+  SourceInRun(const SourceInRun&) = delete;
+  SourceInRun& operator=(const SourceInRun&) = delete;
+
+ private:
+  SourceFunction& source_;
+};
+
 }  // namespace
 
 struct Stream::State {
+  explicit State(std::unique_ptr<const Program> of) : program(std::move(of)) {}
+
   std::unique_ptr<const Program> program;
   std::atomic<bool> runs = false;
 };
 
 Stream::Stream(std::unique_ptr<const Program> program)
-    : state_(std::make_unique<State>(std::move(program))) {}
+    : state_(std::make_shared<State>(std::move(program))) {}
 Stream::~Stream() = default;
 Stream::Stream(Stream&&) noexcept = default;
 Stream& Stream::operator=(Stream&&) noexcept = default;
 
-Finished Stream::run(pool::Team& team, const RunOptions& options) {
+Finished Stream::run(pool::Team& team, const RunOptions& options) { return run(*state_, team, options); }
+
+Finished Stream::run(const RunOptions& options) { return run(*state_, options); }
+
+Finished Stream::run(State& state, const RunOptions& options) {
+  if (options.threads < 0)
+    return refused(
+        usage_error("{} threads; give 1 or more, or 0 for all that may be used", options.threads).error());
+  const auto pool =
+      options.threads == 0 ? pool::WorkerPool::create() : pool::WorkerPool::create(options.threads);
+  if (!pool) return refused(pool.error());
+  pool::PoolTeam team = (*pool)->team();
+  return run(state, team, options);
+}
+
+Finished Stream::run(State& state, pool::Team& team, const RunOptions& options) {
   try {
     if (Status checked = check(options, team.size()); !checked) return refused(std::move(checked.error()));
-    const Turn turn(state_->runs);
+    const Turn turn(state.runs);
     if (!turn)
       return refused(
           usage_error("the stream is running already; begin a run when the one before has returned, "
                       "or build a stream for each")
               .error());
-    return run_program(*state_->program, team, options);
+    const SourceInRun source(*state.program->source);
+    return run_program(*state.program, team, options);
   } catch (const std::bad_alloc&) {
     return refused(out_of_memory());
   } catch (const std::exception& error) {
     return refused(error_from([&] { return Error{ErrorKind::failure, error.what()}; }));
+  }
+}
+
+struct Running::State {
+  std::shared_ptr<Stream::State> stream;
+  std::stop_source stop;
+  // Where the options have a stop of their own.
+  std::optional<std::stop_callback<std::function<void()>>> passed_on;
+  Finished finished;
+  // release and acquire: `finished`.
+  std::atomic<bool> over = false;
+  std::thread thread;
+};
+
+Running::Running(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Running::Running(Running&&) noexcept = default;
+
+Running::~Running() {
+  if (!state_) return;
+  stop();
+  static_cast<void>(wait());
+}
+
+void Running::stop() { state_->stop.request_stop(); }
+
+bool Running::is_over() const { return state_->over.load(std::memory_order_acquire); }
+
+const Finished& Running::wait() {
+  if (state_->thread.joinable()) state_->thread.join();
+  return state_->finished;
+}
+
+Result<Running> Stream::start(const RunOptions& options) {
+  try {
+    auto state = std::make_unique<Running::State>();
+    Running::State& running = *state;
+    running.stream = state_;
+    if (options.stop.stop_possible())
+      running.passed_on.emplace(options.stop, [&running] { running.stop.request_stop(); });
+    RunOptions with_stop = options;
+    with_stop.stop = running.stop.get_token();
+    running.thread = std::thread([&running, with_stop = std::move(with_stop)] {
+      running.finished = run(*running.stream, with_stop);
+      running.over.store(true, std::memory_order_release);
+    });
+    return Running(std::move(state));
+  } catch (const std::bad_alloc&) {
+    return std::unexpected(out_of_memory());
+  } catch (const std::system_error& error) {
+    return failure("no thread is to be had for the stream: {}", error.code().message());
   }
 }
 

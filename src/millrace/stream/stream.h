@@ -7,6 +7,7 @@
 #include "millrace/stream/run/run_options.h"
 #include "millrace/stream/run/run_report.h"
 
+#include <exception>
 #include <memory>
 
 namespace millrace::stream {
@@ -20,7 +21,31 @@ struct Finished {
   Status status;
   // Where status is an error: the same as the stage, or whoever refused the run, put it.
   Error cause;
+  // Where a stage or the source threw: what. To be thrown again with std::rethrow_exception.
+  std::exception_ptr exception;
   RunReport report;
+};
+
+// A run that goes on in a thread of its own. Movable; used by one thread at a time, but for stop() and
+// is_over().
+class MILLRACE_EXPORT Running {
+ public:
+  Running(Running&&) noexcept;
+  Running& operator=(Running&&) = delete;
+  // Stops what still goes on, and waits for its end.
+  ~Running();
+
+  // The run ends as soon as the calls under way have returned, as by RunOptions::stop.
+  void stop();
+  [[nodiscard]] bool is_over() const;
+  // Waits for the end. Valid as long as this object.
+  [[nodiscard]] const Finished& wait();
+
+ private:
+  friend class Stream;
+  struct State;
+  explicit Running(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
 };
 
 // Made by Flow::sink (flow.h). Owns the stages' functions. Movable; runs may follow each other, each calling
@@ -46,10 +71,22 @@ class MILLRACE_EXPORT Stream {
   // other; if not even the item can be noted, its error says "out of memory" and names none, and as after a
   // stop what stages in order have seen is a prefix.
   [[nodiscard]] Finished run(pool::Team& team, const RunOptions& options = {});
+  // The same with a team that is not kept: run(pool->team()).
+  [[nodiscard]] Finished run(pool::Team&& team, const RunOptions& options = {}) { return run(team, options); }
+  // The same with workers of its own, as many as options.threads or, where that is 0, as the process may use.
+  // To make them takes some 0.1 ms.
+  [[nodiscard]] Finished run(const RunOptions& options = {});
+
+  // Begins such a run in a thread of its own, and returns; see inlet.h for a source that is fed meanwhile.
+  // The stream may be destroyed before it is over. Failure when no thread is to be had.
+  [[nodiscard]] Result<Running> start(const RunOptions& options = {});
 
  private:
+  friend class Running;
   struct State;
-  std::unique_ptr<State> state_;
+  [[nodiscard]] static Finished run(State& state, pool::Team& team, const RunOptions& options);
+  [[nodiscard]] static Finished run(State& state, const RunOptions& options);
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace millrace::stream

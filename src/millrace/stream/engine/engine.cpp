@@ -18,11 +18,11 @@ template <class Call> std::invoke_result_t<const Call&> guarded(Emission& out, c
   try {
     return call();
   } catch (const std::bad_alloc&) {
-    out.fail("out of memory");  // short enough for a string's own buffer
+    out.fail("out of memory", std::current_exception());  // short enough for a string's own buffer
   } catch (const std::exception& error) {
-    out.fail(error.what());
+    out.fail(error.what(), std::current_exception());
   } catch (...) {
-    out.fail("an exception of unknown type");
+    out.fail("an exception of unknown type", std::current_exception());
   }
   return std::invoke_result_t<const Call&>();
 }
@@ -54,7 +54,10 @@ Engine::Engine(const Program& program, const EngineLimits& limits, std::stop_tok
       ordered_.push_back(static_cast<std::uint32_t>(i));
     } else if (stage.kind == Kind::serial_as_they_come) {
       run.arrivals.emplace(limits.alone);
+    } else if (stage.options.limit > 0) {
+      run.limited.emplace(stage.options.limit, limits.alone);
     }
+    run.admits = run.in_order || run.arrivals || run.limited;
   }
 }
 
@@ -82,11 +85,11 @@ Token* Engine::produce(Context& context) noexcept {
   return nullptr;
 }
 
-void Engine::fail_source(Error error, Context& context) noexcept {
+void Engine::fail_source(Error error, Context& context, std::exception_ptr thrown) noexcept {
   try {
     std::string where = fmt::format("source '{}' failed at item {}: ", program_->source_name,
                                     limits_.first_item + gate_.issued());
-    cut_.make({gate_.issued()}, std::move(error), std::move(where));
+    cut_.make({gate_.issued()}, std::move(error), std::move(where), std::move(thrown));
   } catch (const std::bad_alloc&) {
     cut_.give_up();
   }
@@ -121,7 +124,7 @@ inline bool Engine::fill(Token& token, Context& context) {
   if (begun != 0) context.note_event(0, gate_.issued(), begun, meter.end(begun));
   if (!made.item) {
     if (out.failed())
-      fail_source(out.take_error(), context);
+      fail_source(out.take_error(), context, out.take_exception());
     else
       context.drained |= gate_.end();
     return false;
@@ -164,7 +167,7 @@ Token* Engine::step(Token* token, Context& context, std::uint32_t last) noexcept
   std::uint32_t position = token->position;
   for (;;) {
     StageRun& run = stages_[position];
-    if (run.kind != Kind::parallel && !token->admitted && !admit(run, *token)) return nullptr;
+    if (run.admits && !token->admitted && !admit(run, *token)) return nullptr;
     StageMeter& meter = context.meter(position);
     // Whether the call did what most do: one output for the next stage, or, in a sink, none.
     bool plain = run.form != StageForm::emitting && !cut_.is_made() && token->waiting_since_ns == 0 &&
@@ -181,7 +184,7 @@ Token* Engine::step(Token* token, Context& context, std::uint32_t last) noexcept
     } else {
       call(*run.stage, run, *token, context);
     }
-    if (run.kind != Kind::parallel) leave(run, *token, context);
+    if (run.admits) leave(run, *token, context);
 
     std::uint32_t destination = run.next;
     if (!plain) {
@@ -227,7 +230,8 @@ inline bool Engine::admit(StageRun& run, Token& token) const {
   if (traced()) begin_wait(token);
   const bool admitted = run.kind == Kind::serial_in_order
                             ? run.in_order->arrive(token, InOrderStage::Arrival::item)
-                            : run.arrivals->arrive(token);
+                        : run.arrivals ? run.arrivals->arrive(token)
+                                       : run.limited->arrive(token);
   if (admitted) token.waiting_since_ns = 0;
   return admitted;
 }
@@ -258,9 +262,10 @@ void Engine::call(const Stage& stage, StageRun& run, Token& token, Context& cont
 void Engine::heed_failure(const Stage& stage, Token& token, Context& context) {
   Emission& out = context.emission_;
   Error error = out.take_error();
+  std::exception_ptr thrown = out.take_exception();
   out.discard();
   ++context.meter(token.position).failures;
-  fail(stage, token, std::move(error));
+  fail(stage, token, std::move(error), std::move(thrown));
 }
 
 void Engine::discard_item(const Stage& stage, Token& token, Context& context) {
@@ -269,13 +274,13 @@ void Engine::discard_item(const Stage& stage, Token& token, Context& context) {
   context.emission_.begin(token, stage.next);
 }
 
-void Engine::fail(const Stage& stage, const Token& token, Error error) noexcept {
+void Engine::fail(const Stage& stage, const Token& token, Error error, std::exception_ptr thrown) noexcept {
   try {
     SequenceNumber number = sequence_number(token);
     SequenceNumber in_stream = number;
     in_stream.front() += limits_.first_item;
     std::string where = fmt::format("stage '{}' failed at item {}: ", stage.name, to_string(in_stream));
-    cut_.make(std::move(number), std::move(error), std::move(where));
+    cut_.make(std::move(number), std::move(error), std::move(where), std::move(thrown));
   } catch (const std::bad_alloc&) {
     cut_.give_up();
   }
@@ -296,7 +301,7 @@ inline void Engine::leave(StageRun& run, Token& token, Context& context) {
     ++token.next_ordinal;
     enabled = run.in_order->advance(token.parent, token.index, [&](Token* held) { release(held, context); });
   } else {
-    enabled = run.arrivals->leave();
+    enabled = run.arrivals ? run.arrivals->leave() : run.limited->leave();
   }
   if (enabled) become_ready(enabled, context);
 }

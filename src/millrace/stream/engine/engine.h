@@ -15,6 +15,7 @@
 #include "millrace/stream/order/arrival_stage.h"
 #include "millrace/stream/order/cut.h"
 #include "millrace/stream/order/in_order_stage.h"
+#include "millrace/stream/order/limited_stage.h"
 #include "millrace/stream/order/source_gate.h"
 #include "millrace/stream/program/emission.h"
 #include "millrace/stream/program/program.h"
@@ -23,6 +24,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -66,7 +68,7 @@ class Engine {
   // context.keeps_source is set, and the source is kept for the caller.
   [[nodiscard]] Token* produce(Context& context) noexcept;
   // Ends the stream before the source's next item. The caller holds the source.
-  void fail_source(Error error, Context& context) noexcept;
+  void fail_source(Error error, Context& context, std::exception_ptr thrown = nullptr) noexcept;
 
   // Takes `token` through the stage it is at, and through those up to index `last` that come next, as long as
   // it has to wait for nothing and makes nothing else ready. Returns the token if it is to go on from there,
@@ -101,6 +103,7 @@ class Engine {
   [[nodiscard]] bool paused() const { return paused_ && !cut_.is_made(); }
   [[nodiscard]] std::uint64_t items() const { return gate_.issued(); }
   [[nodiscard]] Error cause() const { return cut_.cause(); }
+  [[nodiscard]] std::exception_ptr exception() const { return cut_.exception(); }
   [[nodiscard]] RunReport report() const;
 
  private:
@@ -108,6 +111,7 @@ class Engine {
   struct StageRun {
     StageFunction* function = nullptr;
     Kind kind = Kind::parallel;
+    bool admits = false;  // tokens enter one by one, or so many at once
     StageForm form = StageForm::emitting;
     bool blocking = false;
     std::uint32_t next = 0;
@@ -115,6 +119,7 @@ class Engine {
     const Stage* stage = nullptr;
     std::optional<InOrderStage> in_order;
     std::optional<ArrivalStage> arrivals;
+    std::optional<LimitedStage> limited;
     // The stride of those who time the stage's calls, for those who time waits for it. relaxed: a hint.
     std::atomic<std::uint32_t> stride = 1;
   };
@@ -126,12 +131,12 @@ class Engine {
   [[nodiscard]] bool is_phase_over();
   // Whether `token` may enter now; if not, it has been parked.
   [[nodiscard]] bool admit(StageRun& run, Token& token) const;
-  // Passes on the turn of a serial stage.
+  // Passes on the turn of a serial stage, or the room of a limited one.
   void leave(StageRun& run, Token& token, Context& context);
   void call(const Stage& stage, StageRun& run, Token& token, Context& context);
   void heed_failure(const Stage& stage, Token& token, Context& context);
   void discard_item(const Stage& stage, Token& token, Context& context);
-  void fail(const Stage& stage, const Token& token, Error error) noexcept;
+  void fail(const Stage& stage, const Token& token, Error error, std::exception_ptr thrown) noexcept;
   void end_stream(const Token& token) noexcept;
   // The token will not be at the stages in order before `ordinal`, and at those from its next_ordinal to
   // there.

@@ -41,12 +41,14 @@ bool Cut::puts_behind(const Token& token) const {
   return behind;
 }
 
-void Cut::make(SequenceNumber number, std::optional<Error> error, std::string where) {
+void Cut::make(SequenceNumber number, std::optional<Error> error, std::string where,
+               std::exception_ptr thrown) {
   const std::lock_guard lock(mutex_);
   if (puts_behind(number)) return;
   at_ = std::move(number);
   error_ = std::move(error);
   where_ = std::move(where);
+  thrown_ = std::move(thrown);
   made_.store(true, std::memory_order_relaxed);
 }
 
@@ -72,6 +74,12 @@ Error Cut::cause() const {
   if (given_up_.load(std::memory_order_relaxed)) return out_of_memory();
   const std::lock_guard lock(mutex_);
   return error_.value_or(Error{});
+}
+
+std::exception_ptr Cut::exception() const {
+  if (puts_all_behind()) return nullptr;
+  const std::lock_guard lock(mutex_);
+  return thrown_;
 }
 
 }  // namespace millrace::stream

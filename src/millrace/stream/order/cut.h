@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -35,8 +36,10 @@ class Cut {
   [[nodiscard]] bool is_made() const { return made_.load(std::memory_order_relaxed); }
 
   // Ends the stream at `number`, with an error or without. Nothing happens if that is behind an earlier cut.
-  // `where`: what status() puts before the error's message.
-  void make(SequenceNumber number, std::optional<Error> error, std::string where = {});
+  // `where`: what status() puts before the error's message. `thrown`: what the error was made of, if
+  // anything.
+  void make(SequenceNumber number, std::optional<Error> error, std::string where = {},
+            std::exception_ptr thrown = nullptr);
   void stop();
   void give_up();
 
@@ -48,6 +51,8 @@ class Cut {
   [[nodiscard]] Status status() const;
   // The same without where it happened; an empty one if there is none.
   [[nodiscard]] Error cause() const;
+  // What was thrown; null where nothing was, or something else takes precedence.
+  [[nodiscard]] std::exception_ptr exception() const;
 
  private:
   [[nodiscard]] bool puts_all_behind() const {
@@ -62,6 +67,7 @@ class Cut {
   std::optional<SequenceNumber> at_;
   std::optional<Error> error_;
   std::string where_;
+  std::exception_ptr thrown_;
 };
 
 }  // namespace millrace::stream

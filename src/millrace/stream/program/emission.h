@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <utility>
 
 namespace millrace::stream {
@@ -58,8 +59,9 @@ class MILLRACE_EXPORT Emission {
   }
 
   // The call threw what says so of itself.
-  void fail(const char* what) noexcept {
+  void fail(const char* what, std::exception_ptr thrown) noexcept {
     fail(error_from([&] { return Error{ErrorKind::failure, what}; }));
+    thrown_ = std::move(thrown);
   }
 
   // For the runtime, after the call. Several outputs are children(); a single one, if that is empty, is in
@@ -73,6 +75,8 @@ class MILLRACE_EXPORT Emission {
     failed_ = false;
     return std::move(error_);
   }
+  // What it threw; null where it told its failure.
+  [[nodiscard]] std::exception_ptr take_exception() { return std::exchange(thrown_, nullptr); }
   // Each with its item and position; to be taken over.
   [[nodiscard]] TokenList& children() { return children_; }
   // Destroys the outputs.
@@ -91,6 +95,7 @@ class MILLRACE_EXPORT Emission {
   bool ends_stream_ = false;
   bool failed_ = false;
   Error error_;
+  std::exception_ptr thrown_;
   // Empty while there is one output or none.
   TokenList children_;
 };

@@ -43,6 +43,9 @@ class MILLRACE_EXPORT SourceFunction {
   };
   // Builds the next item at `place`. Failures as of a stage's function.
   [[nodiscard]] virtual Made next(const std::stop_token& stop, void* place, Emission& out) = 0;
+  // Around each run of the stream; run_ended() however it ended.
+  virtual void run_begins() {}
+  virtual void run_ended() {}
 
  protected:
   SourceFunction() = default;

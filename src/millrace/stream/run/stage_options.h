@@ -29,6 +29,9 @@ struct StageOptions {
   // a parallel one, made when they are needed.
   bool blocking = false;
   int blocking_threads = 8;
+  // A parallel stage works on so many items at once at most, as where each takes much memory, or a device
+  // takes so many; workers do something else meanwhile. 0: no limit but the threads.
+  int limit = 0;
 };
 
 }  // namespace millrace::stream

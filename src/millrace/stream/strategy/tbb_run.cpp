@@ -74,19 +74,23 @@ void run_parallel_pipeline(Engine& engine, Contexts& contexts) {
               }));
 }
 
+std::size_t concurrency_of(const Stage& stage) {
+  if (stage.kind != Kind::parallel) return tbb::flow::serial;
+  if (stage.options.limit == 0) return tbb::flow::unlimited;
+  return static_cast<std::size_t>(stage.options.limit);
+}
+
 // A node a stage; the engine tells where a token goes next, so the graph has no edges.
 class GraphRun {
  public:
   GraphRun(Engine& engine, Contexts& contexts) : engine_(engine), contexts_(contexts) {
     for (const Stage& stage : engine.program().stages)
-      nodes_.push_back(std::make_unique<Node>(
-          graph_, stage.kind == Kind::parallel ? tbb::flow::unlimited : tbb::flow::serial,
-          [this](Token* token) {
-            Engine::Context& context = contexts_.mine();
-            Token* const continued = step_isolated(engine_, token, context);
-            route(continued, context);
-            return tbb::flow::continue_msg();
-          }));
+      nodes_.push_back(std::make_unique<Node>(graph_, concurrency_of(stage), [this](Token* token) {
+        Engine::Context& context = contexts_.mine();
+        Token* const continued = step_isolated(engine_, token, context);
+        route(continued, context);
+        return tbb::flow::continue_msg();
+      }));
   }
 
   // Where the system refuses oneTBB a thread, an exception leaves tasks of nodes behind, which must not run
@@ -138,7 +142,8 @@ class GraphRun {
 }  // namespace
 
 bool fits_parallel_pipeline(const Program& program) {
-  return !program.source_sized &&
+  const auto limited = [](const Stage& stage) { return stage.options.limit > 0; };
+  return !program.source_sized && std::ranges::none_of(program.stages, limited) &&
          std::ranges::find(program.stages, StageForm::emitting, &Stage::form) == program.stages.end();
 }
 
