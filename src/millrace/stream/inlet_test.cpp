@@ -100,13 +100,12 @@ TEST_P(RunningWith, ends_at_a_stop_and_runs_again) {
     EXPECT_EQ(running->wait().status.error().kind, ErrorKind::interrupted);
     EXPECT_EQ(running->wait().status.error().kind, ErrorKind::interrupted) << "again";
   }
-  std::jthread pushing([in = in] {
-    // Until the run begins nobody takes it.
-    while (!in.push(7))
-      std::this_thread::yield();
-    in.close();
-  });
-  EXPECT_TRUE(stream->run({.strategy = GetParam(), .threads = 2}).status);
+  EXPECT_FALSE(in.push(6)) << "no run";
+  auto running = stream->start({.strategy = GetParam(), .threads = 2});
+  ASSERT_TRUE(running);
+  EXPECT_TRUE(in.push(7));
+  in.close();
+  EXPECT_TRUE(running->wait().status);
   EXPECT_EQ(sum, 7);
 }
 
@@ -271,7 +270,8 @@ TEST(Running, is_stopped_by_its_end_and_by_the_stop_of_its_options) {
   {
     auto running = stream->start({.threads = 1});
     ASSERT_TRUE(running);
-    EXPECT_FALSE(stream->run({.threads = 1}).status) << "one run at a time";
+    EXPECT_EQ(stream->run({.threads = 1}).status.error().kind, ErrorKind::usage) << "one run at a time";
+    EXPECT_EQ(stream->start({.threads = 1}).error().kind, ErrorKind::usage);
   }
   std::stop_source stop;
   auto running = stream->start({.threads = 1, .stop = stop.get_token()});

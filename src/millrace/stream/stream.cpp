@@ -74,36 +74,6 @@ Finished refused(Error error) noexcept {
   return finished;
 }
 
-// True for one holder at a time.
-class Turn {
- public:
-  // acquire and release: what the functions of the stages wrote in the run before.
-  explicit Turn(std::atomic<bool>& taken)
-      : taken_(taken), is_ours_(!taken.exchange(true, std::memory_order_acquire)) {}
-  ~Turn() {
-    if (is_ours_) taken_.store(false, std::memory_order_release);
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  explicit operator bool() const { return is_ours_; }
-
- private:
-  std::atomic<bool>& taken_;
-  bool is_ours_;
-};
-
-// Tells a source when a run begins and ends.
-class SourceInRun {
- public:
-  explicit SourceInRun(SourceFunction& source) : source_(source) { source_.run_begins(); }
-  ~SourceInRun() { source_.run_ended(); }
-  SourceInRun(const SourceInRun&) = delete;
-  SourceInRun& operator=(const SourceInRun&) = delete;
-
- private:
-  SourceFunction& source_;
-};
-
 }  // namespace
 
 struct Stream::State {
@@ -113,17 +83,53 @@ struct Stream::State {
   std::atomic<bool> runs = false;
 };
 
+// The right to run the stream, and the run as its source sees it. One holder at a time.
+class Stream::Claim {
+ public:
+  explicit Claim(State& state)
+      // acquire and release: what the functions of the stages wrote in the run before.
+      : state_(state), is_ours_(!state.runs.exchange(true, std::memory_order_acquire)) {
+    if (is_ours_) state_.program->source->run_begins();
+  }
+  ~Claim() {
+    if (!is_ours_) return;
+    state_.program->source->run_ended();
+    state_.runs.store(false, std::memory_order_release);
+  }
+  Claim(const Claim&) = delete;
+  Claim& operator=(const Claim&) = delete;
+
+  [[nodiscard]] Status check() const {
+    if (is_ours_) return {};
+    return usage_error("the stream is running already; begin a run when the one before has returned, "
+                       "or build a stream for each");
+  }
+
+ private:
+  State& state_;
+  bool is_ours_;
+};
+
 Stream::Stream(std::unique_ptr<const Program> program)
     : state_(std::make_shared<State>(std::move(program))) {}
 Stream::~Stream() = default;
 Stream::Stream(Stream&&) noexcept = default;
 Stream& Stream::operator=(Stream&&) noexcept = default;
 
-Finished Stream::run(pool::Team& team, const RunOptions& options) { return run(*state_, team, options); }
+Finished Stream::run(pool::Team& team, const RunOptions& options) {
+  if (Status possible = check(options, team.size()); !possible) return refused(std::move(possible.error()));
+  const Claim claim(*state_);
+  if (Status ours = claim.check(); !ours) return refused(std::move(ours.error()));
+  return run_claimed(*state_, team, options);
+}
 
-Finished Stream::run(const RunOptions& options) { return run(*state_, options); }
+Finished Stream::run(const RunOptions& options) {
+  const Claim claim(*state_);
+  if (Status ours = claim.check(); !ours) return refused(std::move(ours.error()));
+  return run_claimed(*state_, options);
+}
 
-Finished Stream::run(State& state, const RunOptions& options) {
+Finished Stream::run_claimed(State& state, const RunOptions& options) {
   if (options.threads < 0)
     return refused(
         usage_error("{} threads; give 1 or more, or 0 for all that may be used", options.threads).error());
@@ -131,19 +137,12 @@ Finished Stream::run(State& state, const RunOptions& options) {
       options.threads == 0 ? pool::WorkerPool::create() : pool::WorkerPool::create(options.threads);
   if (!pool) return refused(pool.error());
   pool::PoolTeam team = (*pool)->team();
-  return run(state, team, options);
+  if (Status possible = check(options, team.size()); !possible) return refused(std::move(possible.error()));
+  return run_claimed(state, team, options);
 }
 
-Finished Stream::run(State& state, pool::Team& team, const RunOptions& options) {
+Finished Stream::run_claimed(State& state, pool::Team& team, const RunOptions& options) {
   try {
-    if (Status checked = check(options, team.size()); !checked) return refused(std::move(checked.error()));
-    const Turn turn(state.runs);
-    if (!turn)
-      return refused(
-          usage_error("the stream is running already; begin a run when the one before has returned, "
-                      "or build a stream for each")
-              .error());
-    const SourceInRun source(*state.program->source);
     return run_program(*state.program, team, options);
   } catch (const std::bad_alloc&) {
     return refused(out_of_memory());
@@ -183,6 +182,9 @@ const Finished& Running::wait() {
 
 Result<Running> Stream::start(const RunOptions& options) {
   try {
+    // Claimed here, so that from now on the stream runs and an inlet takes items.
+    auto claim = std::make_unique<Claim>(*state_);
+    if (Status ours = claim->check(); !ours) return std::unexpected(std::move(ours.error()));
     auto state = std::make_unique<Running::State>();
     Running::State& running = *state;
     running.stream = state_;
@@ -190,10 +192,12 @@ Result<Running> Stream::start(const RunOptions& options) {
       running.passed_on.emplace(options.stop, [&running] { running.stop.request_stop(); });
     RunOptions with_stop = options;
     with_stop.stop = running.stop.get_token();
-    running.thread = std::thread([&running, with_stop = std::move(with_stop)] {
-      running.finished = run(*running.stream, with_stop);
-      running.over.store(true, std::memory_order_release);
-    });
+    running.thread =
+        std::thread([&running, with_stop = std::move(with_stop), claim = std::move(claim)]() mutable {
+          running.finished = run_claimed(*running.stream, with_stop);
+          claim.reset();
+          running.over.store(true, std::memory_order_release);
+        });
     return Running(std::move(state));
   } catch (const std::bad_alloc&) {
     return std::unexpected(out_of_memory());

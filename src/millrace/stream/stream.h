@@ -78,14 +78,16 @@ class MILLRACE_EXPORT Stream {
   [[nodiscard]] Finished run(const RunOptions& options = {});
 
   // Begins such a run in a thread of its own, and returns; see inlet.h for a source that is fed meanwhile.
-  // The stream may be destroyed before it is over. Failure when no thread is to be had.
+  // The stream may be destroyed before it is over. Usage error while another run is under way, failure when
+  // no thread is to be had.
   [[nodiscard]] Result<Running> start(const RunOptions& options = {});
 
  private:
   friend class Running;
   struct State;
-  [[nodiscard]] static Finished run(State& state, pool::Team& team, const RunOptions& options);
-  [[nodiscard]] static Finished run(State& state, const RunOptions& options);
+  class Claim;
+  [[nodiscard]] static Finished run_claimed(State& state, pool::Team& team, const RunOptions& options);
+  [[nodiscard]] static Finished run_claimed(State& state, const RunOptions& options);
   std::shared_ptr<State> state_;
 };
 
