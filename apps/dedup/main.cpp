@@ -21,6 +21,8 @@
 #include "millrace/stream/run/run_report_json.h"
 #include "millrace/version.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -53,7 +55,8 @@ struct Arguments {
   std::string strategy = "auto";
   int threads = 0;
   int tokens = 0;
-  std::size_t memory = std::size_t{128} << 20;
+  std::size_t memory = std::size_t{256} << 20;
+  std::optional<std::size_t> window;
   std::optional<std::uint64_t> limit;
   int writers = 0;
   std::optional<std::uint64_t> from;  // of the part to restore
@@ -130,6 +133,18 @@ Status report(const Arguments& a, const Outcome& outcome, const std::string& tex
   return {};
 }
 
+// How far near copies are looked for: half of the memory at most.
+Result<std::size_t> window_of(const Arguments& a) {
+  if (!a.window) return std::min(default_window, std::bit_floor(a.memory / 2));
+  constexpr std::size_t largest = std::size_t{1} << 30;
+  if (*a.window != 0 && (!std::has_single_bit(*a.window) || *a.window > largest))
+    return usage_error("--window {}: give a power of two up to {}, or 0", *a.window, largest);
+  if (*a.window > a.memory / 2)
+    return usage_error("--window {} is more than half of the --memory {}; give --memory {} or more",
+                       *a.window, a.memory, 2 * *a.window);
+  return *a.window;
+}
+
 Status run_pack(const Arguments& a, const Interrupt& interrupt) {
   const std::int64_t start = now_ns();
   if (Status checked = check_outputs_of(a); !checked) return checked;
@@ -139,11 +154,14 @@ Status run_pack(const Arguments& a, const Interrupt& interrupt) {
   if (!compression) return std::unexpected(compression.error());
   const auto chunks = ChunkSizes::around(a.average_chunk);
   if (!chunks) return std::unexpected(chunks.error());
+  const auto window = window_of(a);
+  if (!window) return std::unexpected(window.error());
   if (a.output == "-" && isatty(STDOUT_FILENO) == 1)
     return usage_error("an archive is not for a terminal; give a file, or redirect standard output");
 
-  const auto run = run_options(a, interrupt);
+  auto run = run_options(a, interrupt);
   if (!run) return std::unexpected(run.error());
+  run->byte_budget -= *window + *window / 8;  // and what remembers its marks
   const auto input = open_input(a, interrupt);
   if (!input) return std::unexpected(input.error());
   const auto output = open_output(a, interrupt);
@@ -162,6 +180,7 @@ Status run_pack(const Arguments& a, const Interrupt& interrupt) {
       **input, **output, team,
       {.compression = *compression,
        .chunks = *chunks,
+       .window = *window,
        .run = *run,
        .source_waits = !(*input)->is_regular(),
        .sink_waits = !(*output)->is_regular(),
@@ -205,7 +224,8 @@ Status run_part(const Arguments& a, const Interrupt& interrupt) {
   if (!input) return std::unexpected(input.error());
   const auto output = open_output(a, interrupt);
   if (!output) return std::unexpected(output.error());
-  const StreamPart part{.from = a.from.value_or(0), .bytes = a.bytes, .limit = a.limit};
+  const StreamPart part{
+      .from = a.from.value_or(0), .bytes = a.bytes, .kept_bytes = a.memory / 2, .limit = a.limit};
   ProgressLine progress(!a.quiet, progress_in_bytes);
   PartOutcome outcome =
       restore_part(**input, **output, part, interrupt.token(), shown_by(progress, part.bytes));
@@ -220,8 +240,9 @@ Status run_unpack(const Arguments& a, const Interrupt& interrupt) {
   if (a.from || a.bytes) return run_part(a, interrupt);
   const std::int64_t start = now_ns();
   if (Status checked = check_outputs_of(a); !checked) return checked;
-  const auto run = run_options(a, interrupt);
+  auto run = run_options(a, interrupt);
   if (!run) return std::unexpected(run.error());
+  run->byte_budget /= 2;
   const auto input = open_input(a, interrupt);
   if (!input) return std::unexpected(input.error());
   if (Status fits = check_size(a, **input); !fits) return fits;
@@ -237,9 +258,11 @@ Status run_unpack(const Arguments& a, const Interrupt& interrupt) {
 
   ProgressLine progress(!a.quiet, progress_in_bytes);
   Nowhere nowhere;
+  const bool read_back = output && output->can_read_back();
   UnpackOutcome outcome = unpack(**input, output ? static_cast<ByteSink&>(*output) : nowhere, team,
-                                 {.restored = output && output->can_read_back() ? output.get() : nullptr,
+                                 {.restored = read_back ? output.get() : nullptr,
                                   .archive = (*input)->is_regular() ? input->get() : nullptr,
+                                  .kept_bytes = read_back ? a.memory / 2 : a.memory / 4,
                                   .limit = a.limit,
                                   .run = *run,
                                   .source_waits = !(*input)->is_regular(),
@@ -278,7 +301,8 @@ void add_run_options(CLI::App& verb, Arguments& a) {
   verb.add_option("--tokens", a.tokens,
                   "parts of the stream in flight at most; default: what suits the strategy")
       ->check(CLI::Range(1, 1 << 20));
-  verb.add_option("--memory", a.memory, "bytes of the stream in flight at most, as 128M")
+  verb.add_option("--memory", a.memory,
+                  "bytes of the stream that are held at most, as 256M, which is the default")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(std::size_t{1} << 20, std::size_t{1} << 40));
   verb.add_option("--trace", a.trace, "write what each thread did when to a file, in Chrome's trace format");
@@ -303,6 +327,13 @@ void add_verbs(CLI::App& app, Arguments& a, Action& action) {
       ->add_option("--chunk", a.average_chunk,
                    "bytes of a chunk on average: 1K to 256K, a power of two; default 16K")
       ->transform(CLI::AsSizeValue(false));
+  pack_verb
+      ->add_option(
+          "--window", a.window,
+          "how far back in new bytes near copies are looked for: a power of two up to 1G, or 0; default: "
+          "128M, or half of --memory")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(std::size_t{0}, std::size_t{1} << 40));
   pack_verb
       ->add_option("--writers", a.writers,
                    "so many threads write OUT, a file, each where its records belong; default: one, in order")

@@ -1,5 +1,5 @@
-// The bytes of an archive, version 1: headers of records as values, encoded and decoded. docs/dedup.md
-// describes them byte by byte. Pure.
+// The bytes of an archive: headers of records as values, encoded and decoded. docs/dedup.md describes them
+// byte by byte. Version 2 has segments; version 1 had data records and references, and is read. Pure.
 #pragma once
 
 #include "dedup/chunks/stream_hash.h"
@@ -17,10 +17,15 @@ namespace millrace::dedup {
 // How the content of a data record is stored.
 enum class Method : std::uint8_t { stored = 0, zstd = 1, zlib = 2 };
 
+// Of the archives that are written, and of the oldest that are read.
+inline constexpr std::uint16_t archive_version = 2;
+inline constexpr std::uint16_t oldest_version = 1;
+
 // What every archive begins with.
 struct ArchiveHeader {
   static constexpr std::size_t size = 32;
 
+  std::uint16_t version = archive_version;
   std::uint32_t largest_content = 0;  // no record restores more bytes than this, 1 to content_limit
   std::uint32_t average_chunk = 0;    // for the reader's information only
   Method method = Method::zstd;       // of the records that became smaller by it
@@ -29,7 +34,25 @@ struct ArchiveHeader {
   bool operator==(const ArchiveHeader&) const = default;
 };
 
-// A part of the stream that is met for the first time; its payload follows.
+// A part of the stream: a recipe of new bytes and copies, and the new bytes. Both follow, in this order.
+struct SegmentHeader {
+  static constexpr std::size_t size = 40;
+
+  Method literal_method = Method::stored;
+  Method recipe_method = Method::stored;
+  std::uint32_t content_size = 0;     // bytes it restores, at least 1
+  std::uint32_t literal_size = 0;     // of them, that are new
+  std::uint32_t literal_payload = 0;  // bytes that these are stored in; as many if stored, fewer if not
+  std::uint32_t recipe_size = 0;      // at least 1
+  std::uint32_t recipe_payload = 0;   // bytes that it is stored in; the same
+  std::uint32_t copies = 0;           // in the recipe, for information
+  std::uint64_t payload_check = 0;    // of both payloads as one
+
+  [[nodiscard]] std::size_t payload_size() const { return std::size_t{recipe_payload} + literal_payload; }
+  bool operator==(const SegmentHeader&) const = default;
+};
+
+// Version 1. A part of the stream that is met for the first time; its payload follows.
 struct DataHeader {
   static constexpr std::size_t size = 24;
 
@@ -41,7 +64,7 @@ struct DataHeader {
   bool operator==(const DataHeader&) const = default;
 };
 
-// A part of the stream that is equal to one of an earlier data record.
+// Version 1. A part of the stream that is equal to one of an earlier data record.
 struct ReferenceHeader {
   static constexpr std::size_t size = 32;
 
@@ -53,7 +76,7 @@ struct ReferenceHeader {
   bool operator==(const ReferenceHeader&) const = default;
 };
 
-// Where each data record and reference begins, in the order of the stream; the entries follow.
+// Where each segment, or data record and reference, begins, in the order of the stream; the entries follow.
 struct IndexHeader {
   static constexpr std::size_t size = 32;
 
@@ -77,25 +100,26 @@ struct EndHeader {
 
   std::uint64_t index_offset = 0;
   std::uint64_t stream_size = 0;
-  std::uint64_t data_records = 0;
-  std::uint64_t references = 0;
+  std::uint64_t data_records = 0;   // or segments
+  std::uint64_t references = 0;     // version 2: copies in all recipes
+  std::uint64_t literal_bytes = 0;  // version 2: of all segments; 0 before
   StreamCheck stream_check;
 
   bool operator==(const EndHeader&) const = default;
 };
 
-using RecordHeader = std::variant<DataHeader, ReferenceHeader, IndexHeader, EndHeader>;
+using RecordHeader = std::variant<SegmentHeader, DataHeader, ReferenceHeader, IndexHeader, EndHeader>;
 
 // The most that ArchiveHeader::largest_content may be: what a reader has to be ready for.
 inline constexpr std::uint32_t content_limit = std::uint32_t{16} << 20;
-// Of the archives that are written and read.
-inline constexpr std::uint16_t archive_version = 1;
 inline constexpr std::size_t least_record_header = DataHeader::size;
 inline constexpr std::size_t largest_record_header = EndHeader::size;
 
 // Every header carries a check of its bytes and of the offset at which it stands, so that a record that was
 // moved is as damaged as one that was altered.
 [[nodiscard]] std::array<std::byte, ArchiveHeader::size> encode(const ArchiveHeader& header);
+[[nodiscard]] std::array<std::byte, SegmentHeader::size> encode(const SegmentHeader& header,
+                                                                std::uint64_t offset);
 [[nodiscard]] std::array<std::byte, DataHeader::size> encode(const DataHeader& header, std::uint64_t offset);
 [[nodiscard]] std::array<std::byte, ReferenceHeader::size> encode(const ReferenceHeader& header,
                                                                   std::uint64_t offset);
@@ -110,6 +134,8 @@ decode_archive_header(std::span<const std::byte, ArchiveHeader::size> bytes);
 [[nodiscard]] IndexEntry decode_index_entry(std::span<const std::byte, IndexEntry::size> bytes);
 // The size of the record header that begins with this byte.
 [[nodiscard]] Result<std::size_t> record_header_size(std::byte first);
+// Whether archives of this version have such records.
+[[nodiscard]] bool belongs_to(const RecordHeader& header, std::uint16_t version);
 // `bytes`: as many as record_header_size() says. `offset`: where in the archive they stand. Sizes are checked
 // against each other and against `largest_content`.
 [[nodiscard]] Result<RecordHeader> decode_record_header(std::span<const std::byte> bytes,

@@ -13,7 +13,8 @@ namespace {
 
 // The index of an archive in a file, with the end behind it as one entry more.
 Result<std::vector<IndexEntry>> read_index(InputFile& archive, const EndHeader& end, std::uint64_t end_offset,
-                                           std::uint32_t largest_content) {
+                                           const ArchiveHeader& archive_header) {
+  const auto [version, largest_content] = std::pair(archive_header.version, archive_header.largest_content);
   const auto refused = [&](const std::string& what) {
     return damaged(archive.name(), end.index_offset, end.data_records + end.references, what);
   };
@@ -28,7 +29,8 @@ Result<std::vector<IndexEntry>> read_index(InputFile& archive, const EndHeader& 
   if (!header) return refused(header.error().message);
   const auto* index = std::get_if<IndexHeader>(&*header);
   const std::uint64_t room = end_offset - end.index_offset - bytes.size();
-  if (!index || index->entries != end.data_records + end.references || room % IndexEntry::size != 0 ||
+  const std::uint64_t records = version > 1 ? end.data_records : end.data_records + end.references;
+  if (!index || index->entries != records || room % IndexEntry::size != 0 ||
       index->entries != room / IndexEntry::size)
     return refused("the end does not match the index");
   std::vector<std::byte> packed(static_cast<std::size_t>(room));
@@ -55,6 +57,17 @@ Result<ArchiveInfo> from_index(InputFile& archive, std::uint64_t size) {
   if (!map) return std::unexpected(map.error());
   const std::vector<IndexEntry>& entries = map->entries;
   ArchiveInfo info{.header = map->header, .archive_bytes = size, .stream_bytes = map->end.stream_size};
+  if (map->header.version > 1) {
+    info.data_records = map->end.data_records;
+    info.references = map->end.references;
+    const std::uint64_t records = entries.back().archive_offset - ArchiveHeader::size;
+    if (map->end.literal_bytes > info.stream_bytes || info.data_records > records / SegmentHeader::size)
+      return damaged(archive.name(), size - EndHeader::size, entries.size() - 1,
+                     "the end does not match the records");
+    info.payload_bytes = records - SegmentHeader::size * info.data_records;
+    info.referenced_bytes = info.stream_bytes - map->end.literal_bytes;
+    return info;
+  }
   for (std::size_t i = 0; i + 1 < entries.size(); ++i) {
     const IndexEntry& entry = entries[i];
     const std::uint64_t bytes = entries[i + 1].archive_offset - entry.archive_offset;
@@ -88,7 +101,12 @@ Result<ArchiveInfo> from_records(ByteSource& archive) {
     const auto record = reader.next();
     if (!record) return std::unexpected(record.error());
     if (!*record) break;
-    if (std::holds_alternative<DataHeader>((*record)->header)) {
+    if (const auto* segment = std::get_if<SegmentHeader>(&(*record)->header)) {
+      ++info.data_records;
+      info.payload_bytes += segment->payload_size();
+      info.references += segment->copies;
+      info.referenced_bytes += segment->content_size - segment->literal_size;
+    } else if (std::holds_alternative<DataHeader>((*record)->header)) {
       ++info.data_records;
       info.payload_bytes += (*record)->payload.size();
     } else {
@@ -112,7 +130,7 @@ Result<ArchiveMap> archive_map(InputFile& archive, std::uint64_t size) {
   if (!header) return failure("{}: {}", archive.name(), header.error().message);
   const auto end = read_end(archive, size, archive.name(), header->largest_content);
   if (!end) return std::unexpected(end.error());
-  auto entries = read_index(archive, *end, size - EndHeader::size, header->largest_content);
+  auto entries = read_index(archive, *end, size - EndHeader::size, *header);
   if (!entries) return std::unexpected(entries.error());
   return ArchiveMap{*header, *end, std::move(*entries)};
 }

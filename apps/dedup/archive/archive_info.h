@@ -23,17 +23,17 @@ struct ArchiveMap {
 struct ArchiveInfo {
   ArchiveHeader header;
   std::uint64_t archive_bytes = 0;
-  std::uint64_t stream_bytes = 0;  // that it restores
-  std::uint64_t data_records = 0;
-  std::uint64_t references = 0;
-  std::uint64_t payload_bytes = 0;     // of data records
-  std::uint64_t referenced_bytes = 0;  // that references restore
+  std::uint64_t stream_bytes = 0;      // that it restores
+  std::uint64_t data_records = 0;      // or segments
+  std::uint64_t references = 0;        // or copies in segments
+  std::uint64_t payload_bytes = 0;     // of data records, or segments
+  std::uint64_t referenced_bytes = 0;  // that references, or copies, restore
   std::uint64_t new_bytes() const { return stream_bytes - referenced_bytes; }
 };
 
-// Of a file, from its two ends and the index (and the headers of records that the index does not tell apart),
-// so that it takes no longer for a large one than for a small one; of a pipe, which is read to its end, from
-// the records. Both ways find damage where they look: failures are those of ArchiveReader.
+// Of a file, from its two ends and the index (and, of version 1, the headers of records that the index does
+// not tell apart), so that it takes no longer for a large one than for a small one; of a pipe, which is read
+// to its end, from the records. Both ways find damage where they look: failures are those of ArchiveReader.
 [[nodiscard]] Result<ArchiveInfo> archive_info(InputFile& archive);
 
 // The end of an archive that is `size` bytes long: how much it restores. Damage, or an archive that is cut

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <type_traits>
 #include <utility>
 
 namespace millrace::dedup {
 
 std::uint32_t StoredRecord::content_size() const {
+  if (const auto* segment = std::get_if<SegmentHeader>(&header)) return segment->content_size;
   const auto* data = std::get_if<DataHeader>(&header);
   return data ? data->content_size : std::get<ReferenceHeader>(header).length;
 }
@@ -29,7 +31,7 @@ Result<ArchiveHeader> ArchiveReader::begin() {
   }
   auto header = decode_archive_header(std::span<const std::byte, ArchiveHeader::size>(bytes));
   if (!header) return failure("{}: {}", source_->name(), header.error().message);
-  largest_content_ = header->largest_content;
+  archive_header_ = *header;
   return *header;
 }
 
@@ -38,6 +40,7 @@ Result<std::optional<StoredRecord>> ArchiveReader::next() {
   std::vector<std::byte> bytes;
   const Result<RecordHeader> header = read_header(bytes);
   if (!header) return std::unexpected(header.error());
+  if (const auto* segment = std::get_if<SegmentHeader>(&*header)) return deliver(*segment, std::move(bytes));
   if (const auto* data = std::get_if<DataHeader>(&*header)) return deliver(*data, std::move(bytes));
   if (const auto* reference = std::get_if<ReferenceHeader>(&*header)) return deliver(*reference);
   const auto* index = std::get_if<IndexHeader>(&*header);
@@ -53,27 +56,41 @@ Result<RecordHeader> ArchiveReader::read_header(std::vector<std::byte>& bytes) {
   const Result<std::size_t> size = record_header_size(bytes.front());
   if (!size) return damaged_here(size.error().message);
   if (Status done = read(bytes, *size - least_record_header); !done) return std::unexpected(done.error());
-  auto header = decode_record_header(bytes, record_offset_, largest_content_);
+  auto header = decode_record_header(bytes, record_offset_, archive_header_.largest_content);
   if (!header) return damaged_here(header.error().message);
+  if (!belongs_to(*header, archive_header_.version))
+    return damaged_here(fmt::format("archives of version {} have no such record", archive_header_.version));
   return header;
 }
 
-Result<std::optional<StoredRecord>> ArchiveReader::deliver(const DataHeader& header,
+namespace {
+
+std::size_t payload_size_of(const SegmentHeader& header) { return header.payload_size(); }
+std::size_t payload_size_of(const DataHeader& header) { return header.payload_size; }
+
+}  // namespace
+
+template <class Header>
+Result<std::optional<StoredRecord>> ArchiveReader::deliver(const Header& header,
                                                            std::vector<std::byte> bytes) {
   if (copy_)
     if (Status copied = copy_(record_offset_, bytes); !copied) return std::unexpected(copied.error());
   std::vector<std::byte> payload;
-  payload.reserve(header.payload_size);
-  if (Status done = read(payload, header.payload_size); !done) return std::unexpected(done.error());
+  payload.reserve(payload_size_of(header));
+  if (Status done = read(payload, payload_size_of(header)); !done) return std::unexpected(done.error());
   if (check_of(payload) != header.payload_check) return damaged_here("its payload does not match its check");
   if (copy_)
-    if (Status copied = copy_(record_offset_ + DataHeader::size, payload); !copied)
+    if (Status copied = copy_(record_offset_ + Header::size, payload); !copied)
       return std::unexpected(copied.error());
   StoredRecord record{index_.size(), record_offset_, stream_size_, header, std::move(payload)};
   index_.push_back({stream_size_, record_offset_});
   is_data_.push_back(true);
   stream_size_ += header.content_size;
   ++data_records_;
+  if constexpr (std::is_same_v<Header, SegmentHeader>) {
+    copies_ += header.copies;
+    literal_bytes_ += header.literal_size;
+  }
   return record;
 }
 
@@ -92,6 +109,7 @@ Result<std::optional<StoredRecord>> ArchiveReader::deliver(const ReferenceHeader
   StoredRecord record{index_.size(), record_offset_, stream_size_, header, {}};
   index_.push_back({stream_size_, record_offset_});
   is_data_.push_back(false);
+  ++copies_;
   stream_size_ += header.length;
   return record;
 }
@@ -128,7 +146,8 @@ Status ArchiveReader::check_end(std::uint64_t index_offset) {
   const auto* end = std::get_if<EndHeader>(&*header);
   if (!end) return damaged_here("the index is not followed by the end");
   if (end->index_offset != index_offset || end->stream_size != stream_size_ ||
-      end->data_records != data_records_ || end->references != index_.size() - data_records_)
+      end->data_records != data_records_ || end->references != copies_ ||
+      end->literal_bytes != literal_bytes_)
     return damaged_here("the end does not match the records");
   end_ = *end;
   std::byte more{};

@@ -22,8 +22,8 @@ struct StoredRecord {
   std::uint64_t number = 0;  // from 0
   std::uint64_t archive_offset = 0;
   std::uint64_t stream_offset = 0;
-  std::variant<DataHeader, ReferenceHeader> header;
-  std::vector<std::byte> payload;  // of a data record, as checked
+  std::variant<SegmentHeader, DataHeader, ReferenceHeader> header;
+  std::vector<std::byte> payload;  // of a segment, both one after the other, or a data record, as checked
 
   // Bytes it restores.
   [[nodiscard]] std::uint32_t content_size() const;
@@ -37,8 +37,8 @@ struct StoredRecord {
 // one payload, what is read ahead, a hundred kB, and 17 bytes for every record. Used by one thread at a time.
 class ArchiveReader {
  public:
-  // `source` outlives it. `copy`, if given, is called with the offset and the bytes of every data record,
-  // header and payload, before it is delivered.
+  // `source` outlives it. `copy`, if given, is called with the offset and the bytes of every segment or data
+  // record, header and payload, before it is delivered.
   // `read_ahead`: bytes asked of the source at once, at least 1.
   using Copy = std::function<Status(std::uint64_t offset, std::span<const std::byte> bytes)>;
   explicit ArchiveReader(ByteSource& source, Copy copy = {}, std::size_t read_ahead = std::size_t{1} << 18);
@@ -56,7 +56,9 @@ class ArchiveReader {
 
  private:
   [[nodiscard]] Result<RecordHeader> read_header(std::vector<std::byte>& bytes);
-  [[nodiscard]] Result<std::optional<StoredRecord>> deliver(const DataHeader& header,
+  // Of a SegmentHeader or DataHeader, whose bytes are `bytes`.
+  template <class Header>
+  [[nodiscard]] Result<std::optional<StoredRecord>> deliver(const Header& header,
                                                             std::vector<std::byte> bytes);
   [[nodiscard]] Result<std::optional<StoredRecord>> deliver(const ReferenceHeader& header);
   [[nodiscard]] Status check_index(const IndexHeader& header);
@@ -67,7 +69,7 @@ class ArchiveReader {
 
   ByteSource* source_;
   Copy copy_;
-  std::uint32_t largest_content_ = 0;
+  ArchiveHeader archive_header_;
   bool cut_off_ = false;  // the source ended before the archive did
   // What was read ahead.
   std::size_t read_ahead_;
@@ -79,6 +81,8 @@ class ArchiveReader {
   std::uint64_t record_offset_ = 0;  // of the record under way
   std::uint64_t stream_size_ = 0;
   std::uint64_t data_records_ = 0;
+  std::uint64_t copies_ = 0;
+  std::uint64_t literal_bytes_ = 0;
   // Unlike a vector it takes no more than it holds, and grows without a copy.
   std::deque<IndexEntry> index_;
   std::vector<bool> is_data_;  // of the entry's record

@@ -1,5 +1,7 @@
 #include "dedup/archive/archive_writer.h"
 
+#include "dedup/archive/recipe.h"
+
 #include <utility>
 
 namespace millrace::dedup {
@@ -14,47 +16,57 @@ std::vector<std::byte> encode(std::span<const IndexEntry> entries) {
   return bytes;
 }
 
+Result<PackedSegment> packed(const Segment& segment, std::span<const std::byte> literals,
+                             Compressor& compressor) {
+  const std::vector<std::byte> recipe = encode_recipe(segment.pieces, segment.stream_offset);
+  Payload of_recipe{.bytes = recipe};
+  Payload of_literals;
+  // What is short, as "all of it is new", is not worth a call.
+  constexpr std::size_t short_recipe = 64;
+  if (recipe.size() > short_recipe) {
+    auto payload = compressor.compress(recipe);
+    if (!payload) return std::unexpected(payload.error());
+    of_recipe = std::move(*payload);
+  }
+  if (!literals.empty()) {
+    auto payload = compressor.compress(literals);
+    if (!payload) return std::unexpected(payload.error());
+    of_literals = std::move(*payload);
+  }
+  RunningCheck check;
+  check.add(of_recipe.bytes);
+  check.add(of_literals.bytes);
+  return PackedSegment{.header = {.literal_method = of_literals.method,
+                                  .recipe_method = of_recipe.method,
+                                  .content_size = static_cast<std::uint32_t>(segment.fragment.bytes.size()),
+                                  .literal_size = static_cast<std::uint32_t>(literals.size()),
+                                  .literal_payload = static_cast<std::uint32_t>(of_literals.bytes.size()),
+                                  .recipe_size = static_cast<std::uint32_t>(recipe.size()),
+                                  .recipe_payload = static_cast<std::uint32_t>(of_recipe.bytes.size()),
+                                  .copies = segment.copies,
+                                  .payload_check = check.value()},
+                       .recipe = std::move(of_recipe.bytes),
+                       .literals = std::move(of_literals.bytes)};
+}
+
 Status ArchiveWriter::begin(const ArchiveHeader& header) { return write(encode(header)); }
 
-Status ArchiveWriter::add(ArchiveRecord record) {
-  const PlacedRecord placed = place(std::move(record));
-  if (Status written = sink_->write(placed.header_bytes()); !written) return written;
-  return placed.payload.empty() ? Status() : sink_->write(placed.payload);
+Status ArchiveWriter::add(PackedSegment segment) {
+  const PlacedRecord placed = place(std::move(segment));
+  if (Status written = sink_->write(placed.head); !written) return written;
+  return placed.literals.empty() ? Status() : sink_->write(placed.literals);
 }
 
-PlacedRecord ArchiveWriter::place(ArchiveRecord record) {
-  return std::visit([this](auto&& run) { return place(std::forward<decltype(run)>(run)); },
-                    std::move(record));
-}
-
-PlacedRecord ArchiveWriter::place(PackedRun run) {
+PlacedRecord ArchiveWriter::place(PackedSegment segment) {
   index_.push_back({stream_size_, archive_size_});
-  const auto header = encode(DataHeader{.method = run.payload.method,
-                                        .content_size = run.content_size,
-                                        .payload_size = static_cast<std::uint32_t>(run.payload.bytes.size()),
-                                        .payload_check = run.payload_check},
-                             archive_size_);
+  const auto header = encode(segment.header, archive_size_);
   PlacedRecord placed{
-      .offset = archive_size_, .header_size = header.size(), .payload = std::move(run.payload.bytes)};
-  std::ranges::copy(header, placed.header.begin());
-  stream_size_ += run.content_size;
-  archive_size_ += header.size() + placed.payload.size();
-  ++data_records_;
-  return placed;
-}
-
-PlacedRecord ArchiveWriter::place(const KnownRun& run) {
-  const IndexEntry data = index_[run.record];
-  index_.push_back({stream_size_, archive_size_});
-  const auto header = encode(ReferenceHeader{.length = run.length,
-                                             .begin = run.begin,
-                                             .archive_offset = data.archive_offset,
-                                             .stream_offset = data.stream_offset},
-                             archive_size_);
-  PlacedRecord placed{.offset = archive_size_, .header_size = header.size()};
-  std::ranges::copy(header, placed.header.begin());
-  stream_size_ += run.length;
-  archive_size_ += header.size();
+      .offset = archive_size_, .head = std::move(segment.recipe), .literals = std::move(segment.literals)};
+  placed.head.insert(placed.head.begin(), header.begin(), header.end());
+  stream_size_ += segment.header.content_size;
+  archive_size_ += placed.head.size() + placed.literals.size();
+  copies_ += segment.header.copies;
+  literal_bytes_ += segment.header.literal_size;
   return placed;
 }
 
@@ -66,8 +78,9 @@ Status ArchiveWriter::finish(const StreamCheck& stream_check) {
   if (Status written = write(entries); !written) return written;
   return write(encode(EndHeader{.index_offset = index_offset,
                                 .stream_size = stream_size_,
-                                .data_records = data_records_,
-                                .references = references(),
+                                .data_records = segments(),
+                                .references = copies_,
+                                .literal_bytes = literal_bytes_,
                                 .stream_check = stream_check},
                       archive_size_));
 }

@@ -3,39 +3,35 @@
 
 #include "dedup/archive/archive_format.h"
 #include "dedup/archive/codec.h"
-#include "dedup/chunks/deduplicator.h"
+#include "dedup/chunks/segment.h"
 #include "millrace/base/byte_stream.h"
 #include "millrace/base/result.h"
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <variant>
 #include <vector>
 
 namespace millrace::dedup {
 
-// A data record as it will be written.
-struct PackedRun {
-  Payload payload;
-  std::uint32_t content_size = 0;
-  std::uint64_t payload_check = 0;
+// A segment as it will be written.
+struct PackedSegment {
+  SegmentHeader header;
+  std::vector<std::byte> recipe;  // as stored
+  std::vector<std::byte> literals;
 };
-using ArchiveRecord = std::variant<PackedRun, KnownRun>;
 
 // A record and where in the archive it belongs.
 struct PlacedRecord {
   std::uint64_t offset = 0;
-  std::array<std::byte, std::max(DataHeader::size, ReferenceHeader::size)> header{};
-  std::size_t header_size = 0;
-  std::vector<std::byte> payload;  // behind the header
-
-  [[nodiscard]] std::span<const std::byte> header_bytes() const {
-    return std::span(header).first(header_size);
-  }
+  std::vector<std::byte> head;  // the header and the recipe
+  std::vector<std::byte> literals;
 };
+
+// With its recipe and literals compressed, where that makes them smaller. `literals`: those of the segment,
+// one after the other.
+[[nodiscard]] Result<PackedSegment> packed(const Segment& segment, std::span<const std::byte> literals,
+                                           Compressor& compressor);
 
 // Keeps 16 bytes in memory for every record, which the index is made of. Used by one thread at a time.
 class ArchiveWriter {
@@ -45,28 +41,27 @@ class ArchiveWriter {
 
   // Once, first.
   [[nodiscard]] Status begin(const ArchiveHeader& header);
-  // The next record. KnownRun::record counts the calls from 0 and names a data record.
-  [[nodiscard]] Status add(ArchiveRecord record);
+  // The next record.
+  [[nodiscard]] Status add(PackedSegment segment);
   // The same for who writes by himself: gives the record its place, right behind the one before, and writes
   // nothing.
-  [[nodiscard]] PlacedRecord place(ArchiveRecord record);
+  [[nodiscard]] PlacedRecord place(PackedSegment segment);
   // Once, last: the index and the end, behind all records.
   [[nodiscard]] Status finish(const StreamCheck& stream_check);
 
   [[nodiscard]] std::uint64_t archive_size() const { return archive_size_; }
   [[nodiscard]] std::uint64_t stream_size() const { return stream_size_; }
-  [[nodiscard]] std::uint64_t data_records() const { return data_records_; }
-  [[nodiscard]] std::uint64_t references() const { return index_.size() - data_records_; }
+  [[nodiscard]] std::uint64_t segments() const { return index_.size(); }
+  [[nodiscard]] std::uint64_t copies() const { return copies_; }
 
  private:
-  [[nodiscard]] PlacedRecord place(PackedRun run);
-  [[nodiscard]] PlacedRecord place(const KnownRun& run);
   [[nodiscard]] Status write(std::span<const std::byte> bytes);
 
   ByteSink* sink_;
   std::uint64_t archive_size_ = 0;
   std::uint64_t stream_size_ = 0;
-  std::uint64_t data_records_ = 0;
+  std::uint64_t copies_ = 0;
+  std::uint64_t literal_bytes_ = 0;
   std::vector<IndexEntry> index_;
 };
 

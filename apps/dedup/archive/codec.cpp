@@ -178,4 +178,12 @@ Status decompress(Method method, std::span<const std::byte> payload, std::span<s
   return {};
 }
 
+Status restore_segment(const SegmentHeader& header, std::span<const std::byte> payload,
+                       std::span<std::byte> recipe, std::span<std::byte> literals) {
+  if (Status done = decompress(header.recipe_method, payload.first(header.recipe_payload), recipe); !done)
+    return done;
+  if (literals.empty()) return {};
+  return decompress(header.literal_method, payload.subspan(header.recipe_payload), literals);
+}
+
 }  // namespace millrace::dedup

@@ -51,5 +51,8 @@ class Compressor {
 // Fills `content` from a payload. Failure if the payload does not restore exactly content.size() bytes.
 [[nodiscard]] Status decompress(Method method, std::span<const std::byte> payload,
                                 std::span<std::byte> content);
+// Fills both from the payload of a segment, of its size; they have the sizes that the header says.
+[[nodiscard]] Status restore_segment(const SegmentHeader& header, std::span<const std::byte> payload,
+                                     std::span<std::byte> recipe, std::span<std::byte> literals);
 
 }  // namespace millrace::dedup

@@ -2,11 +2,14 @@
 #include "dedup/archive/codec.h"
 #include "dedup/chunks/chunk_cutter.h"
 #include "dedup/chunks/dedup_testing.h"
+#include "dedup/chunks/deduplicator.h"
 #include "dedup/chunks/sha256.h"
 #include "dedup/chunks/stream_hash.h"
 #include "dedup/run/pack.h"
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
 
 #include <benchmark/benchmark.h>
@@ -15,7 +18,7 @@
 namespace millrace::dedup {
 namespace {
 
-constexpr std::size_t fragment = std::size_t{2} << 20;
+constexpr std::size_t fragment = std::size_t{4} << 20;
 
 void count_bytes(benchmark::State& state, std::size_t bytes) {
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes));
@@ -25,11 +28,29 @@ void cut_into_chunks(benchmark::State& state) {
   const ChunkCutter cutter(*ChunkSizes::around(static_cast<std::size_t>(state.range(0))));
   const Bytes data = random_bytes(fragment, 1);
   for ([[maybe_unused]] auto _ : state)
-    for (std::size_t end = 0; end < data.size();)
-      end += cutter.first_chunk(std::span(data).subspan(end));
+    benchmark::DoNotOptimize(cutter.ends(gear_marks(data), data.size()));
   count_bytes(state, data.size());
 }
 BENCHMARK(cut_into_chunks)->Arg(1024)->Arg(16384)->Arg(262144);
+
+void divide(benchmark::State& state) {
+  const ChunkCutter cutter(*ChunkSizes::around(default_average_chunk));
+  const Bytes data = text_bytes(fragment, 1);
+  Deduplicator deduplicator(static_cast<std::size_t>(state.range(0)), data.size());
+  auto memory = std::make_shared<std::byte[]>(data.size());
+  std::ranges::copy(data, memory.get());
+  std::uint32_t number = 0;
+  for ([[maybe_unused]] auto _ : state) {
+    state.PauseTiming();
+    CutFragment parts = cut({memory, {memory.get(), data.size()}}, cutter);
+    for (Chunk& chunk : parts.chunks)  // new again in each round
+      std::memcpy(chunk.digest.data(), &++number, sizeof number);
+    state.ResumeTiming();
+    benchmark::DoNotOptimize(deduplicator.divide(std::move(parts)));
+  }
+  count_bytes(state, data.size());
+}
+BENCHMARK(divide)->Arg(0)->Arg(128 << 20);
 
 void digest_sha256(benchmark::State& state) {
   const Bytes data = random_bytes(default_average_chunk, 1);

@@ -13,6 +13,9 @@ constexpr std::uint64_t high_bits(int count) { return ~std::uint64_t{0} << (64 -
 
 // How many bits the strict mask has more, and the loose one fewer, than the average asks for.
 constexpr int normalisation = 2;
+constexpr std::size_t smallest_average = std::size_t{1} << 10;
+// Every cut is a mark.
+static_assert(std::bit_width(smallest_average) - 1 - normalisation >= mark_bits);
 
 // The first end in (begin, end] at which the hash of the last 64 bytes has no bit of `mask`; 0 if there is
 // none. begin >= 64.
@@ -30,11 +33,10 @@ std::size_t find_cut(const std::byte* data, std::size_t begin, std::size_t end, 
 }  // namespace
 
 Result<ChunkSizes> ChunkSizes::around(std::size_t average) {
-  constexpr std::size_t smallest = std::size_t{1} << 10;
   constexpr std::size_t largest = std::size_t{256} << 10;
-  if (!std::has_single_bit(average) || average < smallest || average > largest)
+  if (!std::has_single_bit(average) || average < smallest_average || average > largest)
     return usage_error("chunks of {} bytes on average are not possible; give a power of two from {} to {}",
-                       average, smallest, largest);
+                       average, smallest_average, largest);
   return ChunkSizes{average / 2, average, 4 * average};
 }
 
@@ -42,13 +44,29 @@ ChunkCutter::ChunkCutter(const ChunkSizes& sizes)
     : sizes_(sizes), strict_mask_(high_bits(std::bit_width(sizes.average) - 1 + normalisation)),
       loose_mask_(high_bits(std::bit_width(sizes.average) - 1 - normalisation)) {}
 
-std::size_t ChunkCutter::first_chunk(std::span<const std::byte> data) const {
-  if (data.size() <= sizes_.least) return data.size();
-  const std::size_t end = std::min(data.size(), sizes_.most);
-  const std::size_t middle = std::min(end, sizes_.average);
-  if (const std::size_t cut = find_cut(data.data(), sizes_.least, middle, strict_mask_); cut != 0) return cut;
-  if (const std::size_t cut = find_cut(data.data(), middle, end, loose_mask_); cut != 0) return cut;
-  return end;
+std::vector<std::size_t> ChunkCutter::ends(std::span<const Mark> marks, std::size_t size) const {
+  std::vector<std::size_t> ends;
+  ends.reserve(size / sizes_.average + 1);
+  auto mark = marks.begin();
+  // The first mark in (.., last] without a bit of `mask`; 0 if there is none. Leaves `mark` there or behind.
+  const auto cut_until = [&](std::size_t last, std::uint64_t mask) -> std::size_t {
+    for (; mark != marks.end() && mark->end <= last; ++mark)
+      if ((mark->hash & mask) == 0) return mark->end;
+    return 0;
+  };
+  for (std::size_t begin = 0; begin < size; begin = ends.back()) {
+    if (size - begin <= sizes_.least) {
+      ends.push_back(size);
+      continue;
+    }
+    const std::size_t last = std::min(size, begin + sizes_.most);
+    while (mark != marks.end() && mark->end <= begin + sizes_.least)
+      ++mark;
+    std::size_t cut = cut_until(std::min(last, begin + sizes_.average), strict_mask_);
+    if (cut == 0) cut = cut_until(last, loose_mask_);
+    ends.push_back(cut == 0 ? last : cut);
+  }
+  return ends;
 }
 
 std::size_t ChunkCutter::next_mark(std::span<const std::byte> data, std::size_t from) const {

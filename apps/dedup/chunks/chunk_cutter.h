@@ -2,11 +2,13 @@
 // wherever it stands.
 #pragma once
 
+#include "dedup/chunks/gear_scan.h"
 #include "millrace/base/result.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace millrace::dedup {
 
@@ -28,9 +30,8 @@ class ChunkCutter {
  public:
   explicit ChunkCutter(const ChunkSizes& sizes);
 
-  // The length of the first chunk of `data`, which begins where a chunk does. At most sizes().most; all of
-  // `data` where no cut is found in it.
-  [[nodiscard]] std::size_t first_chunk(std::span<const std::byte> data) const;
+  // Where the chunks of `size` bytes end, which begin where a chunk does. `marks`: all of theirs.
+  [[nodiscard]] std::vector<std::size_t> ends(std::span<const Mark> marks, std::size_t size) const;
 
   // The first place at or behind `from` where the content asks for a cut whatever the length of the chunk
   // before; data.size() if there is none. It depends on the 64 bytes before it alone. from >= 64.

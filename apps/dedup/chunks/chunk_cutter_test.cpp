@@ -38,13 +38,42 @@ TEST(GearHash, has_a_word_of_its_own_for_every_byte) {
   EXPECT_EQ(std::set(gear_words.begin(), gear_words.end()).size(), gear_words.size());
 }
 
-std::vector<std::size_t> ends_of(const ChunkCutter& cutter, std::span<const std::byte> data) {
-  std::vector<std::size_t> ends;
-  for (std::size_t end = 0; end < data.size();) {
-    const std::size_t length = cutter.first_chunk(data.subspan(end));
-    ends.push_back(end += length);
+// Found by one hash that goes along, as what is defined does.
+std::vector<Mark> marks_one_by_one(std::span<const std::byte> data) {
+  std::vector<Mark> marks;
+  GearHash hash;
+  std::size_t last = 0;
+  for (std::size_t end = 1; end <= data.size(); ++end) {
+    hash.roll(data[end - 1]);
+    if (end < GearHash::window || hash.value() >> (64 - mark_bits) != 0) continue;
+    if (end - last >= least_between_marks) marks.push_back({static_cast<std::uint32_t>(end), hash.value()});
+    last = end;
   }
-  return ends;
+  return marks;
+}
+
+TEST(GearMarks, are_those_of_one_hash_that_goes_along) {
+  for (const std::size_t size : {0U, 63U, 64U, 65U, 67U, 68U, 200U, 50'001U}) {
+    const Bytes data = random_bytes(size, static_cast<std::uint32_t>(size));
+    EXPECT_EQ(gear_marks(data), marks_one_by_one(data)) << size;
+  }
+  for (const NamedStream& stream : streams(30'000))
+    EXPECT_EQ(gear_marks(stream.bytes), marks_one_by_one(stream.bytes)) << stream.name;
+  // Somewhat fewer than one in 128, as those close behind another are left out.
+  const auto found = static_cast<double>(gear_marks(random_bytes(1 << 20, 1)).size());
+  EXPECT_NEAR(found * 128 / (1 << 20), 0.9, 0.05);
+}
+
+// However often the content asks for one, there are not so many that they take more memory than it does.
+TEST(GearMarks, keep_apart) {
+  for (int value = 0; value < 256; ++value) {
+    const std::vector<Mark> marks = gear_marks(Bytes(10'000, static_cast<std::byte>(value)));
+    EXPECT_LE(marks.size(), 10'000 / least_between_marks + 4) << value;
+  }
+}
+
+std::vector<std::size_t> ends_of(const ChunkCutter& cutter, std::span<const std::byte> data) {
+  return cutter.ends(gear_marks(data), data.size());
 }
 
 class ChunkCutters : public testing::TestWithParam<std::size_t> {

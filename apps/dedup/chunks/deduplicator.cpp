@@ -1,17 +1,26 @@
 #include "dedup/chunks/deduplicator.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace millrace::dedup {
+namespace {
+
+// Matches that are shorter are left to compression, and so are those that it sees by itself, as close by.
+constexpr std::uint32_t least_match = 64;
+// So many marks ahead the table is asked for.
+constexpr std::size_t marks_ahead = 8;
+
+}  // namespace
 
 CutFragment cut(Fragment fragment, const ChunkCutter& cutter) {
+  std::vector<Mark> marks = gear_marks(fragment.bytes);
   std::vector<Chunk> chunks;
-  chunks.reserve(fragment.bytes.size() / cutter.sizes().average + 1);
-  for (std::size_t end = 0; end < fragment.bytes.size();) {
-    end += cutter.first_chunk(fragment.bytes.subspan(end));
+  const std::vector<std::size_t> ends = cutter.ends(marks, fragment.bytes.size());
+  chunks.reserve(ends.size());
+  for (const std::size_t end : ends)
     chunks.push_back({.end = end});
-  }
-  return {std::move(fragment), std::move(chunks)};
+  return {std::move(fragment), std::move(chunks), std::move(marks)};
 }
 
 Status digest(CutFragment& fragment) {
@@ -25,41 +34,132 @@ Status digest(CutFragment& fragment) {
   return {};
 }
 
-std::vector<Run> Deduplicator::divide(const CutFragment& cut) {
-  std::vector<Run> runs;
-  const Fragment& fragment = cut.fragment;
-  // Of the run under way, the last of `runs`.
-  std::size_t run_begin = 0;
+// The pieces of a segment, as they are found.
+class Deduplicator::Building {
+ public:
+  Building(std::vector<Origin>& origins, Segment& segment) : origins_(&origins), segment_(&segment) {}
+
+  void literals(std::uint32_t count) {
+    if (count == 0) return;
+    std::vector<Piece>& pieces = segment_->pieces;
+    if (pieces.empty() || pieces.back().copy > 0) pieces.emplace_back();
+    pieces.back().literals += count;
+    segment_->literals += count;
+    at_ += count;
+  }
+  // The same of bytes that the history has from `at` on.
+  void literals(std::uint32_t count, std::uint64_t at) {
+    if (count == 0) return;
+    note_origin(at, stream_at());
+    literals(count);
+  }
+  // The `count` bytes that the history has from `from` on. `at`: where it has these too, if it does.
+  void copy(std::uint64_t from, std::uint32_t count, const std::uint64_t* at) {
+    auto origin = static_cast<std::size_t>(std::ranges::upper_bound(*origins_, from, {}, &Origin::at) -
+                                           origins_->begin()) -
+                  1;
+    for (std::uint32_t done = 0; done < count; ++origin) {
+      const auto [begin, source] = (*origins_)[origin];
+      const std::uint64_t left = count - done;
+      // Not the origins that are noted here: what is copied ends before.
+      const auto part = static_cast<std::uint32_t>(
+          origin + 1 < origins_->size() ? std::min(left, (*origins_)[origin + 1].at - (from + done)) : left);
+      const std::uint64_t from_stream = source + (from + done - begin);
+      if (part >= least_copy || continues(from_stream)) {
+        if (at) note_origin(*at + done, from_stream);
+        copy_of_stream(from_stream, part);
+      } else if (at) {
+        literals(part, *at + done);
+      } else {
+        literals(part);
+      }
+      done += part;
+    }
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t stream_at() const { return segment_->stream_offset + at_; }
+  // Whether a copy from there goes on where the one before ends.
+  [[nodiscard]] bool continues(std::uint64_t source) const {
+    return !segment_->pieces.empty() && segment_->pieces.back().copy > 0 &&
+           segment_->pieces.back().source + segment_->pieces.back().copy == source;
+  }
+  void copy_of_stream(std::uint64_t source, std::uint32_t count) {
+    std::vector<Piece>& pieces = segment_->pieces;
+    if (continues(source)) {
+      pieces.back().copy += count;
+    } else {
+      if (pieces.empty() || pieces.back().copy > 0) pieces.emplace_back();
+      pieces.back().copy = count;
+      pieces.back().source = source;
+      ++segment_->copies;
+    }
+    at_ += count;
+  }
+  void note_origin(std::uint64_t at, std::uint64_t source) {
+    if (!origins_->empty() && origins_->back().source + (at - origins_->back().at) == source) return;
+    origins_->push_back({at, source});
+  }
+
+  std::vector<Origin>* origins_;
+  Segment* segment_;
+  std::uint32_t at_ = 0;
+};
+
+Segment Deduplicator::divide(CutFragment cut) {
+  Segment segment{.stream_offset = stream_size_};
+  Building building(origins_, segment);
+  history_.begin_fragment();
+  std::size_t new_begin = 0;
   std::size_t begin = 0;
+  // The history gets new bytes when a known chunk or the end comes: until then they have these positions.
+  std::uint64_t at = history_.end();
   for (const Chunk& chunk : cut.chunks) {
     const auto length = static_cast<std::uint32_t>(chunk.end - begin);
-    NewRun* const fresh = runs.empty() ? nullptr : std::get_if<NewRun>(&runs.back());
-    const Place here =
-        fresh ? Place{records_ - 1, static_cast<std::uint32_t>(begin - run_begin)} : Place{records_, 0};
-    const auto [found, is_new] = places_.try_emplace(chunk.digest, here);
+    const auto [found, is_new] = places_.try_emplace(chunk.digest, at + (begin - new_begin));
     ++counts_.chunks;
-    if (is_new) {
-      if (!fresh) {
-        run_begin = begin;
-        runs.emplace_back(NewRun{{fragment.memory, {}}});
-        ++records_;
-      }
-      std::get<NewRun>(runs.back()).part.bytes = fragment.bytes.subspan(run_begin, chunk.end - run_begin);
-    } else {
+    if (!is_new) {
+      add_new(building, cut, new_begin, begin);
+      building.copy(found->second, length, nullptr);
+      at = history_.end();
+      new_begin = chunk.end;
       ++counts_.known_chunks;
       counts_.known_bytes += length;
-      const Place& place = found->second;
-      KnownRun* const known = runs.empty() ? nullptr : std::get_if<KnownRun>(&runs.back());
-      if (known && known->record == place.record && known->begin + known->length == place.begin) {
-        known->length += length;
-      } else {
-        runs.emplace_back(KnownRun{place.record, place.begin, length});
-        ++records_;
-      }
     }
     begin = chunk.end;
   }
-  return runs;
+  add_new(building, cut, new_begin, begin);
+  stream_size_ += cut.fragment.bytes.size();
+  counts_.copied_bytes += cut.fragment.bytes.size() - segment.literals;
+  segment.fragment = std::move(cut.fragment);
+  return segment;
+}
+
+// The bytes from `begin` to `end` of a fragment, whose chunks are new.
+void Deduplicator::add_new(Building& segment, const CutFragment& cut, std::size_t begin, std::size_t end) {
+  if (begin == end) return;
+  const std::uint64_t first = history_.add(cut.fragment.bytes.subspan(begin, end - begin));
+  const auto position = [&](std::size_t at) { return first + (at - begin); };
+  std::size_t done = begin;
+  if (history_.looks_back()) {
+    auto mark = std::ranges::lower_bound(cut.marks, begin + GearHash::window, {}, &Mark::end);
+    for (; mark != cut.marks.end() && mark->end <= end; ++mark) {
+      if (std::ranges::distance(mark, cut.marks.end()) > static_cast<std::ptrdiff_t>(marks_ahead))
+        history_.expect((mark + marks_ahead)->hash);
+      if (mark->end > done) {
+        const auto match = history_.find(position(mark->end), mark->hash, mark->end - done, end - mark->end);
+        if (match.length() >= least_match) {
+          const std::size_t match_begin = mark->end - match.before;
+          segment.literals(static_cast<std::uint32_t>(match_begin - done), position(done));
+          const std::uint64_t at = position(match_begin);
+          segment.copy(match.begin, match.length(), &at);
+          done = match_begin + match.length();
+        }
+      }
+      history_.remember(position(mark->end), mark->hash);
+    }
+  }
+  segment.literals(static_cast<std::uint32_t>(end - done), position(done));
 }
 
 }  // namespace millrace::dedup

@@ -1,17 +1,18 @@
-// Deduplicator: what of a stream is new and what was there before.
+// Deduplicator: what of a stream is new, and what is a copy of what was there before.
 #pragma once
 
 #include "dedup/chunks/chunk_cutter.h"
 #include "dedup/chunks/fragmenter.h"
+#include "dedup/chunks/gear_scan.h"
+#include "dedup/chunks/history.h"
+#include "dedup/chunks/segment.h"
 #include "dedup/chunks/sha256.h"
 #include "millrace/base/result.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
 #include <unordered_map>
-#include <variant>
 #include <vector>
 
 namespace millrace::dedup {
@@ -25,6 +26,7 @@ struct Chunk {
 struct CutFragment {
   Fragment fragment;
   std::vector<Chunk> chunks;  // without gaps; the last ends with the fragment
+  std::vector<Mark> marks;
 };
 
 // Where the chunks are; digests are left empty.
@@ -32,37 +34,33 @@ struct CutFragment {
 // Fills in the digests.
 [[nodiscard]] Status digest(CutFragment& fragment);
 
-// Neighbouring chunks that are all new: the content of one data record.
-struct NewRun {
-  Fragment part;
-};
-// Neighbouring chunks that, in this order, are neighbours in one data record.
-struct KnownRun {
-  std::uint64_t record = 0;  // number of the data record
-  std::uint32_t begin = 0;   // in its content
-  std::uint32_t length = 0;
-};
-using Run = std::variant<NewRun, KnownRun>;
-
 struct DedupCounts {
   std::uint64_t chunks = 0;
   std::uint64_t known_chunks = 0;
-  std::uint64_t known_bytes = 0;
+  std::uint64_t known_bytes = 0;   // of them
+  std::uint64_t copied_bytes = 0;  // of all copies, those of parts of new chunks too
 };
 
-// Takes the fragments in the order of the stream and divides each into runs; each run becomes a record,
-// numbered from 0. A chunk is new where no chunk before it in the stream has its digest. So which occurrence
-// holds the data follows from the stream alone, not from who was faster. Used by one thread at a time.
+// Takes the fragments in the order of the stream and says how each is made of new bytes and of copies. A
+// chunk whose digest was there before, however far back, is a copy; in new ones, what the window has before,
+// at any place, is copied from there. Which occurrence holds the bytes follows from the stream alone, not
+// from who was faster. What copies name are bytes that were new, never a copy, so that each is restored by
+// one look. Used by one thread at a time.
 class Deduplicator {
  public:
-  [[nodiscard]] std::vector<Run> divide(const CutFragment& fragment);
+  // As History has them.
+  Deduplicator(std::size_t window, std::size_t largest_fragment) : history_(window, largest_fragment) {}
+
+  [[nodiscard]] Segment divide(CutFragment cut);
 
   [[nodiscard]] const DedupCounts& counts() const { return counts_; }
 
  private:
-  struct Place {
-    std::uint64_t record;
-    std::uint32_t begin;
+  // From this position of the history on, until the next one, the bytes are those of the stream from `source`
+  // on, where they were new.
+  struct Origin {
+    std::uint64_t at;
+    std::uint64_t source;
   };
   // A digest is as good a hash as there is.
   struct FirstBytes {
@@ -72,9 +70,14 @@ class Deduplicator {
       return hash;
     }
   };
+  class Building;
 
-  std::unordered_map<Digest, Place, FirstBytes> places_;
-  std::uint64_t records_ = 0;
+  void add_new(Building& segment, const CutFragment& cut, std::size_t begin, std::size_t end);
+
+  History history_;
+  std::unordered_map<Digest, std::uint64_t, FirstBytes> places_;  // in the history
+  std::vector<Origin> origins_;                                   // in order
+  std::uint64_t stream_size_ = 0;
   DedupCounts counts_;
 };
 

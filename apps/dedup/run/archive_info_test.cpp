@@ -1,4 +1,5 @@
 #include "dedup/archive/archive_info.h"
+#include "dedup/archive/version1_testing.h"
 #include "dedup/chunks/dedup_testing.h"
 #include "dedup/run/pack.h"
 #include "dedup/run/unpack.h"
@@ -36,7 +37,7 @@ class ArchiveInfos : public testing::Test {
  protected:
   Result<ArchiveInfo> of_file(const Bytes& archive) {
     const std::string path = folder_ / "archive";
-    EXPECT_TRUE(write_whole(path, archive, {.overwrite = Overwrite::yes}));
+    EXPECT_TRUE(write_whole(path, archive, {.overwrite = Overwrite::yes, .durable = false}));
     return archive_info(*InputFile::open(path).value());
   }
   static Result<ArchiveInfo> of_pipe(const Bytes& archive) {
@@ -65,25 +66,32 @@ TEST_F(ArchiveInfos, TellWhatPackingDid) {
         EXPECT_EQ(info->header.average_chunk, small_chunks().average);
         EXPECT_EQ(info->archive_bytes, made.archive.size());
         EXPECT_EQ(info->stream_bytes, stream.bytes.size());
-        EXPECT_EQ(info->data_records, made.outcome.data_records);
-        EXPECT_EQ(info->references, made.outcome.references);
-        EXPECT_EQ(info->referenced_bytes, made.outcome.dedup.known_bytes) << stream.name;
+        EXPECT_EQ(info->data_records, made.outcome.segments);
+        EXPECT_EQ(info->references, made.outcome.copies);
+        EXPECT_EQ(info->referenced_bytes, made.outcome.dedup.copied_bytes) << stream.name;
         // What an archive is beside its payloads; see docs/dedup.md.
-        EXPECT_EQ(info->payload_bytes, made.archive.size() - 32 - (24 + 16) * info->data_records -
-                                           (32 + 16) * info->references - 32 - 64);
+        EXPECT_EQ(info->payload_bytes, made.archive.size() - 32 - (40 + 16) * info->data_records - 32 - 64);
       }
     }
   }
 }
 
-// A payload of 8 bytes makes a data record as long as a reference.
+// Of version 1, where a payload of 8 bytes makes a data record as long as a reference.
 TEST_F(ArchiveInfos, TellShortDataFromReferences) {
-  const Packed made = packed_archive(text_bytes(8, 1), Compression{Method::stored, 0});
-  const auto info = of_file(made.archive);
-  ASSERT_TRUE(info) << info.error().message;
-  EXPECT_EQ(info->data_records, 1U);
-  EXPECT_EQ(info->references, 0U);
-  EXPECT_EQ(info->payload_bytes, 8U);
+  Version1Archive archive(1000);
+  for (const Bytes& part :
+       {random_bytes(8, 1), random_bytes(500, 2), random_bytes(8, 1), random_bytes(500, 2)})
+    archive.add(part);
+  const Bytes bytes = archive.finished();
+  for (const auto& info : {of_file(bytes), of_pipe(bytes)}) {
+    ASSERT_TRUE(info) << info.error().message;
+    EXPECT_EQ(info->header.version, 1);
+    EXPECT_EQ(info->data_records, 2U);
+    EXPECT_EQ(info->references, 2U);
+    EXPECT_EQ(info->payload_bytes, 508U);
+    EXPECT_EQ(info->referenced_bytes, 508U);
+    EXPECT_EQ(info->stream_bytes, 1016U);
+  }
 }
 
 TEST_F(ArchiveInfos, AreRefusedWhereTheArchiveIsCutOff) {

@@ -4,6 +4,7 @@
 #include "dedup/archive/archive_format.h"
 #include "dedup/archive/archive_reader.h"
 #include "dedup/archive/archive_writer.h"
+#include "dedup/archive/recipe.h"
 #include "dedup/chunks/dedup_testing.h"
 #include "dedup/chunks/stream_hash.h"
 #include "dedup/run/pack.h"
@@ -23,6 +24,20 @@ namespace {
 using namespace millrace;
 using namespace millrace::dedup;
 
+// What the pieces of a recipe make, as far as they can be read.
+std::uint32_t content_of(std::span<const std::byte> recipe, std::uint64_t stream_offset,
+                         std::uint32_t literals) {
+  RecipeReader reader(recipe,
+                      {.stream_offset = stream_offset, .content_size = 100'000, .literal_size = literals});
+  std::uint32_t content = 0;
+  while (!reader.at_end()) {
+    const auto piece = reader.next();
+    if (!piece) break;
+    content += piece->literals + piece->copy;
+  }
+  return content;
+}
+
 // Encodes every header anew with the fields that it has, as far as the records can be followed.
 Bytes with_right_checks(std::span<const std::byte> data) {
   Bytes bytes(data.begin(), data.end());
@@ -36,15 +51,41 @@ Bytes with_right_checks(std::span<const std::byte> data) {
     return value;
   };
   if (bytes.size() < ArchiveHeader::size) return bytes;
-  put(0, encode({.largest_content = 1 + static_cast<std::uint32_t>(number(16, 4) % 100'000),
+  put(0, encode({.version = static_cast<std::uint16_t>(oldest_version + number(8, 2) % archive_version),
+                 .largest_content = 1 + static_cast<std::uint32_t>(number(16, 4) % 100'000),
                  .average_chunk = 1024,
                  .method = Method::zstd,
                  .level = 3}));
+  std::uint64_t stream_size = 0;
   for (std::size_t at = ArchiveHeader::size; at < bytes.size();) {
     const auto size = record_header_size(bytes[at]);
     if (!size || *size > bytes.size() - at) break;
     const std::size_t behind = at + *size;
     switch (std::to_integer<char>(bytes[at])) {
+    case 'S': {
+      SegmentHeader header{
+          .literal_method = static_cast<Method>(std::to_integer<std::uint8_t>(bytes[at + 1]) % 3),
+          .recipe_method = static_cast<Method>(std::to_integer<std::uint8_t>(bytes[at + 2]) % 3),
+          .content_size = static_cast<std::uint32_t>(number(at + 4, 4)),
+          .literal_size = static_cast<std::uint32_t>(number(at + 8, 4)),
+          .recipe_size = static_cast<std::uint32_t>(number(at + 20, 4)),
+          .copies = static_cast<std::uint32_t>(number(at + 28, 4))};
+      const std::uint64_t room = bytes.size() - behind;
+      header.recipe_payload = static_cast<std::uint32_t>(std::min(number(at + 24, 4), room));
+      header.literal_payload =
+          static_cast<std::uint32_t>(std::min(number(at + 16, 4), room - header.recipe_payload));
+      const auto payload = std::span(bytes).subspan(behind, header.payload_size());
+      if (header.literal_method == Method::stored) header.literal_size = header.literal_payload;
+      if (header.recipe_method == Method::stored) {
+        header.recipe_size = header.recipe_payload;
+        header.content_size = content_of(payload.first(header.recipe_size), stream_size, header.literal_size);
+      }
+      stream_size += header.content_size;
+      header.payload_check = check_of(payload);
+      put(at, encode(header, at));
+      at = behind + payload.size();
+      break;
+    }
     case 'D': {
       const auto method = static_cast<Method>(std::to_integer<std::uint8_t>(bytes[at + 1]) % 3);
       const auto payload =
@@ -76,6 +117,7 @@ Bytes with_right_checks(std::span<const std::byte> data) {
                                number(at + 24, 8),
                                number(at + 32, 8),
                                number(at + 40, 8),
+                               number(at + 4, 8),
                                {number(at + 48, 8), number(at + 56, 8)}},
                      at));
       at = behind;
@@ -99,7 +141,9 @@ bool restored(const Bytes& archive, bool from_archive, MemoryFile& output, const
   ArchiveReader reader(source, {}, read_ahead);
   const auto header = reader.begin();
   if (!header) return false;
-  Restorer restorer(source.name(), header->largest_content, from_archive ? nullptr : &output, &file, output);
+  // Of segments, few are kept: so that some copies are of them and others of what is read again.
+  Restorer restorer(source.name(), header->largest_content, from_archive ? nullptr : &output, &file, output,
+                    2 * std::size_t{header->largest_content});
   for (;;) {
     const auto record = reader.next();
     if (!record) return false;
@@ -124,9 +168,19 @@ Bytes completed(const Bytes& archive) {
   std::vector<IndexEntry> index;
   std::uint64_t data_records = 0;
   std::uint64_t end = ArchiveHeader::size;
-  restored(archive, false, output, [&](const StoredRecord& record, std::uint64_t behind) {
+  std::uint64_t copies = 0;
+  std::uint64_t literals = 0;
+  // From the archive alone: by what was written, more can be restored.
+  restored(archive, true, output, [&](const StoredRecord& record, std::uint64_t behind) {
     index.push_back({record.stream_offset, record.archive_offset});
-    data_records += std::holds_alternative<DataHeader>(record.header) ? 1 : 0;
+    if (const auto* segment = std::get_if<SegmentHeader>(&record.header)) {
+      copies += segment->copies;
+      literals += segment->literal_size;
+    }
+    if (std::holds_alternative<ReferenceHeader>(record.header))
+      ++copies;
+    else
+      ++data_records;
     end = behind;
   });
   Bytes whole(archive.begin(), archive.begin() + static_cast<std::ptrdiff_t>(end));
@@ -136,7 +190,7 @@ Bytes completed(const Bytes& archive) {
   append(entries);
   StreamHash hash;
   hash.add(output.bytes);
-  append(encode(EndHeader{end, output.bytes.size(), data_records, index.size() - data_records, hash.value()},
+  append(encode(EndHeader{end, output.bytes.size(), data_records, copies, literals, hash.value()},
                 whole.size()));
   return whole;
 }

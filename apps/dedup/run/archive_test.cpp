@@ -3,6 +3,7 @@
 #include "dedup/archive/archive_reader.h"
 #include "dedup/archive/archive_writer.h"
 #include "dedup/archive/record_store.h"
+#include "dedup/archive/version1_testing.h"
 #include "dedup/chunks/buffer_pool.h"
 #include "dedup/chunks/dedup_testing.h"
 #include "dedup/chunks/stream_hash.h"
@@ -25,17 +26,30 @@ namespace {
 // Where references find their bytes; see UnpackOptions.
 enum class References { restored, archive, temporary };
 
+std::string name_of(References references) {
+  switch (references) {
+  case References::restored:
+    return "restored";
+  case References::archive:
+    return "archive";
+  case References::temporary:
+    return "temporary";
+  }
+  return "";
+}
+
 struct Unpacked {
   UnpackOutcome outcome;
   Bytes bytes;
 };
 
-Unpacked unpacked(std::span<const std::byte> archive, References references) {
+Unpacked unpacked(std::span<const std::byte> archive, References references,
+                  std::size_t kept_bytes = RecordStore::least_kept_bytes) {
   PiecewiseSource source(archive);
   MemoryFile file(archive);
   MemoryFile output;
   pool::SerialTeam team;
-  UnpackOptions options;
+  UnpackOptions options{.kept_bytes = kept_bytes};
   if (references == References::restored) options.restored = &output;
   if (references == References::archive) options.archive = &file;
   UnpackOutcome outcome = unpack(source, output, team, options);
@@ -54,13 +68,35 @@ Bytes packed(const Bytes& stream, const Compression& compression = {}) {
   return archive.bytes;
 }
 
-// Has records of every kind: stored and compressed data, references, the index, the end.
+// With data records of every method, references, the index and the end, as version 1 had them.
+Bytes first_version(const std::vector<Bytes>& parts) {
+  Version1Archive archive(content_limit);
+  for (const Bytes& part : parts)
+    archive.add(part);
+  return archive.finished();
+}
+
+// Segments with literals and copies, stored and compressed.
 Bytes small_stream() {
   const Bytes part = random_bytes(6000, 1);
   return joined({part, text_bytes(3000, 2), part, text_bytes(3000, 2), part, random_bytes(1500, 3)});
 }
 
 class Archives : public testing::TestWithParam<References> {};
+
+// What is tried on every kind of archive: a stream and its archive.
+struct Sample {
+  Bytes stream;
+  Bytes archive;
+};
+std::vector<Sample> samples() {
+  const std::vector<Bytes> parts{random_bytes(600, 1), text_bytes(1500, 2), random_bytes(600, 1),
+                                 random_bytes(300, 3), text_bytes(1500, 2)};
+  Bytes all;
+  for (const Bytes& part : parts)
+    all = joined({all, part});
+  return {{small_stream(), packed(small_stream())}, {all, first_version(parts)}};
+}
 
 TEST_P(Archives, restore_what_was_packed) {
   for (const NamedStream& stream : streams(3'000'000))
@@ -92,44 +128,32 @@ constexpr std::size_t step = 1;
 #endif
 
 TEST_P(Archives, are_refused_cut_off_at_any_byte) {
-  const Bytes stream = small_stream();
-  const Bytes archive = packed(stream);
-  for (std::size_t size = 0; size < archive.size(); size += step) {
-    expect_refused({archive.begin(), archive.begin() + static_cast<std::ptrdiff_t>(size)}, GetParam(), stream,
-                   fmt::format("{} of {} bytes", size, archive.size()));
-    if (HasFatalFailure()) return;
+  for (const auto& [stream, archive] : samples()) {
+    for (std::size_t size = 0; size < archive.size(); size += step) {
+      expect_refused({archive.begin(), archive.begin() + static_cast<std::ptrdiff_t>(size)}, GetParam(),
+                     stream, fmt::format("{} of {} bytes", size, archive.size()));
+      if (HasFatalFailure()) return;
+    }
   }
 }
 
 TEST_P(Archives, are_refused_with_any_byte_altered) {
-  const Bytes stream = small_stream();
-  const Bytes archive = packed(stream);
-  std::mt19937 random(1);
-  for (std::size_t at = 0; at < archive.size(); at += step) {
-    Bytes altered = archive;
-    altered[at] ^= static_cast<std::byte>(1U << random() % 8);
-    expect_refused(altered, GetParam(), stream, fmt::format("byte {}", at));
-    if (HasFatalFailure()) return;
+  for (const auto& [stream, archive] : samples()) {
+    std::mt19937 random(1);
+    for (std::size_t at = 0; at < archive.size(); at += step) {
+      Bytes altered = archive;
+      altered[at] ^= static_cast<std::byte>(1U << random() % 8);
+      expect_refused(altered, GetParam(), stream, fmt::format("byte {}", at));
+      if (HasFatalFailure()) return;
+    }
   }
 }
 
 TEST_P(Archives, are_refused_with_something_behind_the_end) {
-  const Bytes stream = small_stream();
-  const Bytes archive = packed(stream);
-  expect_refused(joined({archive, Bytes(1)}), GetParam(), stream, "a byte more");
-  expect_refused(joined({archive, archive}), GetParam(), stream, "twice");
-}
-
-std::string name_of(References references) {
-  switch (references) {
-  case References::restored:
-    return "restored";
-  case References::archive:
-    return "archive";
-  case References::temporary:
-    return "temporary";
+  for (const auto& [stream, archive] : samples()) {
+    expect_refused(joined({archive, Bytes(1)}), GetParam(), stream, "a byte more");
+    expect_refused(joined({archive, archive}), GetParam(), stream, "twice");
   }
-  return "";
 }
 
 INSTANTIATE_TEST_SUITE_P(references, Archives,
@@ -144,6 +168,7 @@ std::vector<std::size_t> record_offsets(const Bytes& archive) {
     const auto bytes = std::span(archive).subspan(at, record_header_size(archive[at]).value());
     const auto header = decode_record_header(bytes, at, content_limit).value();
     at += bytes.size();
+    if (const auto* segment = std::get_if<SegmentHeader>(&header)) at += segment->payload_size();
     if (const auto* data = std::get_if<DataHeader>(&header)) at += data->payload_size;
     if (const auto* index = std::get_if<IndexHeader>(&header)) at += index->entries * IndexEntry::size;
   }
@@ -151,52 +176,87 @@ std::vector<std::size_t> record_offsets(const Bytes& archive) {
 }
 
 TEST(Archive, has_records_of_every_kind_in_these_tests) {
-  const Bytes archive = packed(small_stream());
   std::string types;
   std::string methods;
-  for (const std::size_t at : record_offsets(archive)) {
-    types += static_cast<char>(archive[at]);
-    if (types.back() == 'D') methods += fmt::format("{}", std::to_integer<int>(archive[at + 1]));
-  }
-  for (const char type : {'D', 'R', 'I', 'E'})
+  std::uint32_t copies = 0;
+  for (const Sample& sample : samples())
+    for (const std::size_t at : record_offsets(sample.archive)) {
+      types += static_cast<char>(sample.archive[at]);
+      if (types.back() == 'D' || types.back() == 'S')
+        methods += fmt::format("{}", std::to_integer<int>(sample.archive[at + 1]));
+      if (types.back() == 'S') copies += std::to_integer<std::uint32_t>(sample.archive[at + 28]);
+    }
+  for (const char type : {'S', 'D', 'R', 'I', 'E'})
     EXPECT_NE(types.find(type), std::string::npos) << types;
   EXPECT_NE(methods.find('0'), std::string::npos) << methods;
   EXPECT_NE(methods.find('1'), std::string::npos) << methods;
+  EXPECT_GT(copies, 0U);
+}
+
+TEST(Archive, of_version_1_is_restored_in_every_way) {
+  const Sample sample = samples().back();
+  for (const References references : {References::restored, References::archive, References::temporary}) {
+    const Unpacked result = unpacked(sample.archive, references);
+    ASSERT_TRUE(result.outcome.status) << result.outcome.status.error().message;
+    EXPECT_EQ(result.bytes, sample.stream);
+    EXPECT_EQ(result.outcome.references, 2U);
+  }
+}
+
+// Copies from beyond what is kept in memory, by every way to get at them.
+TEST(Archive, is_restored_with_whatever_is_kept_of_it) {
+  Bytes stream;
+  for (std::uint32_t i = 0; i < 4; ++i)
+    stream = joined({stream, random_bytes(1'200'000, i), text_bytes(500'000, 7)});
+  stream = joined({stream, stream});
+  for (std::size_t at = 100; at < stream.size(); at += 1300)
+    stream[at] = std::byte{7};
+  const Bytes archive = packed(stream);
+  EXPECT_LT(archive.size(), 6'000'000U);
+  for (const References references : {References::restored, References::archive, References::temporary})
+    for (const std::size_t kept : {0U, 5U << 20}) {
+      const Unpacked result = unpacked(archive, references, kept);
+      ASSERT_TRUE(result.outcome.status) << result.outcome.status.error().message;
+      EXPECT_TRUE(result.bytes == stream) << name_of(references) << ", kept " << kept;
+    }
 }
 
 TEST(Archive, errors_name_the_byte_and_the_record) {
-  const Bytes archive = packed(small_stream());
-  const std::vector<std::size_t> offsets = record_offsets(archive);
-  for (std::size_t number = 0; number + 1 < offsets.size(); ++number) {
-    Bytes altered = archive;
-    altered[offsets[number] + 5] ^= std::byte{1};
-    const auto damaged = unpacked(altered, References::restored).outcome.status.error().message;
-    const std::string where = fmt::format("memory: damaged at byte {} (record {}):", offsets[number], number);
-    EXPECT_EQ(damaged.substr(0, where.size()), where) << damaged;
-    const std::size_t cut = offsets[number] + 9;
-    const auto short_one =
-        unpacked(Bytes(archive.begin(), archive.begin() + static_cast<std::ptrdiff_t>(cut)),
-                 References::restored)
-            .outcome.status.error()
-            .message;
-    const std::string there = fmt::format("memory: cut off at byte {}, in record {}", cut, number);
-    EXPECT_EQ(short_one.substr(0, there.size()), there) << short_one;
+  for (const auto& [stream, archive] : samples()) {
+    const std::vector<std::size_t> offsets = record_offsets(archive);
+    for (std::size_t number = 0; number + 1 < offsets.size(); ++number) {
+      Bytes altered = archive;
+      altered[offsets[number] + 5] ^= std::byte{1};
+      const auto damaged = unpacked(altered, References::restored).outcome.status.error().message;
+      const std::string where =
+          fmt::format("memory: damaged at byte {} (record {}):", offsets[number], number);
+      EXPECT_EQ(damaged.substr(0, where.size()), where) << damaged;
+      const std::size_t cut = offsets[number] + 9;
+      const auto short_one =
+          unpacked(Bytes(archive.begin(), archive.begin() + static_cast<std::ptrdiff_t>(cut)),
+                   References::restored)
+              .outcome.status.error()
+              .message;
+      const std::string there = fmt::format("memory: cut off at byte {}, in record {}", cut, number);
+      EXPECT_EQ(short_one.substr(0, there.size()), there) << short_one;
+    }
   }
 }
 
 TEST(Archive, is_refused_with_records_left_out_or_exchanged) {
-  const Bytes stream = joined({random_bytes(40'000, 1), random_bytes(40'000, 1), text_bytes(40'000, 2)});
-  const Bytes archive = packed(stream);
-  const std::vector<std::size_t> offsets = record_offsets(archive);
-  for (std::size_t i = 0; i + 2 < offsets.size(); ++i) {
-    const auto at = [&](std::size_t number) {
-      return archive.begin() + static_cast<std::ptrdiff_t>(offsets[number]);
-    };
-    const Bytes left_out = joined({{archive.begin(), at(i)}, {at(i + 1), archive.end()}});
-    EXPECT_FALSE(unpacked(left_out, References::archive).outcome.status) << i;
-    const Bytes exchanged = joined(
-        {{archive.begin(), at(i)}, {at(i + 1), at(i + 2)}, {at(i), at(i + 1)}, {at(i + 2), archive.end()}});
-    EXPECT_FALSE(unpacked(exchanged, References::archive).outcome.status) << i;
+  const Bytes part = random_bytes(5'000'000, 1);
+  for (const Bytes& archive : {samples().back().archive, packed(joined({part, part}))}) {
+    const std::vector<std::size_t> offsets = record_offsets(archive);
+    for (std::size_t i = 0; i + 2 < offsets.size(); ++i) {
+      const auto at = [&](std::size_t number) {
+        return archive.begin() + static_cast<std::ptrdiff_t>(offsets[number]);
+      };
+      const Bytes left_out = joined({{archive.begin(), at(i)}, {at(i + 1), archive.end()}});
+      EXPECT_FALSE(unpacked(left_out, References::archive).outcome.status) << i;
+      const Bytes exchanged = joined(
+          {{archive.begin(), at(i)}, {at(i + 1), at(i + 2)}, {at(i), at(i + 1)}, {at(i + 2), archive.end()}});
+      EXPECT_FALSE(unpacked(exchanged, References::archive).outcome.status) << i;
+    }
   }
 }
 
@@ -207,7 +267,8 @@ TEST(Archive, is_refused_with_a_reference_to_a_reference) {
   const auto append = [&archive](const auto& bytes) {
     archive.insert(archive.end(), bytes.begin(), bytes.end());
   };
-  append(encode({.largest_content = 1000, .average_chunk = 1024, .method = Method::zstd, .level = 3}));
+  append(encode(
+      {.version = 1, .largest_content = 1000, .average_chunk = 1024, .method = Method::zstd, .level = 3}));
   const std::uint64_t data_at = archive.size();
   append(encode(DataHeader{Method::stored, 100, 100, check_of(content)}, data_at));
   append(content);
@@ -226,42 +287,61 @@ TEST(Archive, is_refused_with_a_reference_to_a_reference) {
 
 // Data that a reference needs may be damaged where it has been read well before: on a failing disk.
 TEST(Archive, is_refused_where_only_the_second_reading_fails) {
-  const Bytes part = random_bytes(5000, 1);
-  const Bytes stream = joined({part, text_bytes(2000, 2), part});
-  const Bytes archive = packed(stream);
-  Bytes altered = archive;
-  altered[ArchiveHeader::size + DataHeader::size + 100] ^= std::byte{1};
-  PiecewiseSource source(archive);
-  MemoryFile file(altered);
-  MemoryFile output;
-  pool::SerialTeam team;
-  const UnpackOutcome outcome = unpack(source, output, team, {.archive = &file});
-  ASSERT_FALSE(outcome.status);
-  EXPECT_NE(outcome.status.error().message.find("byte 32 "), std::string::npos)
-      << outcome.status.error().message;
+  for (const Bytes& archive :
+       {first_version({random_bytes(5000, 1), text_bytes(2000, 2), random_bytes(5000, 1)}),
+        packed(joined({random_bytes(4'500'000, 1), random_bytes(4'500'000, 1)}))}) {
+    Bytes altered = archive;
+    altered[ArchiveHeader::size + SegmentHeader::size + 100] ^= std::byte{1};
+    PiecewiseSource source(archive);
+    MemoryFile file(altered);
+    MemoryFile output;
+    pool::SerialTeam team;
+    const UnpackOutcome outcome = unpack(source, output, team, {.archive = &file, .kept_bytes = 0});
+    ASSERT_FALSE(outcome.status);
+    EXPECT_NE(outcome.status.error().message.find("byte 32 "), std::string::npos)
+        << outcome.status.error().message;
+  }
+}
+
+// What a copy names has to be new where it is: else the archive alone would not restore it by one look.
+TEST(Archive, is_refused_with_a_copy_of_a_copy_where_only_the_archive_tells) {
+  const Bytes content = random_bytes(100, 1);
+  MemoryFile archive;
+  ArchiveWriter writer(archive);
+  ASSERT_TRUE(writer.begin({.largest_content = 1000, .average_chunk = 1024}));
+  StreamHash hash;
+  const auto add = [&](const Piece& piece, std::uint64_t at, std::span<const std::byte> literals) {
+    Compressor compressor({Method::stored, 0});
+    Segment segment{.stream_offset = at, .pieces = {piece}, .copies = piece.copy > 0 ? 1U : 0U};
+    segment.fragment.bytes = content;  // whose size is that of every segment here
+    ASSERT_TRUE(writer.add(*packed(segment, literals, compressor)));
+    hash.add(content);
+  };
+  add({.literals = 100}, 0, content);
+  add({.copy = 100, .source = 0}, 100, {});
+  add({.copy = 100, .source = 100}, 200, {});
+  ASSERT_TRUE(writer.finish(hash.value()));
+  const auto message = [&](References references, std::size_t kept) {
+    const Unpacked result = unpacked(archive.bytes, references, kept);
+    return result.outcome.status ? std::string() : result.outcome.status.error().message;
+  };
+  EXPECT_NE(message(References::archive, 0).find("(record 2): it copies bytes that are not new"),
+            std::string::npos);
+  EXPECT_NE(message(References::temporary, 0).find("(record 2): it copies bytes"), std::string::npos);
+  // What was written, and what is kept of it, gives the right bytes all the same.
+  EXPECT_EQ(message(References::restored, 0), "");
+  EXPECT_EQ(message(References::archive, 1 << 20), "");
 }
 
 // An archive of `contents`, each as large as it says and next to nothing when compressed, and `references` to
 // the first byte of the first.
 Bytes crafted(const std::vector<std::uint32_t>& contents, std::size_t references) {
-  MemoryFile archive;
-  ArchiveWriter writer(archive);
-  EXPECT_TRUE(writer.begin({.largest_content = std::ranges::max(contents), .average_chunk = 1024}));
-  Compressor compressor(Compression{});
-  StreamHash hash;
-  for (const std::uint32_t size : contents) {
-    const Bytes content(size, std::byte{7});
-    auto packed = compressor.compress(content);
-    const std::uint64_t check = check_of(packed->bytes);
-    EXPECT_TRUE(writer.add(ArchiveRecord(PackedRun{std::move(*packed), size, check})));
-    hash.add(content);
-  }
-  for (std::size_t i = 0; i < references; ++i) {
-    EXPECT_TRUE(writer.add(ArchiveRecord(KnownRun{.record = 0, .begin = 0, .length = 1})));
-    hash.add(Bytes(1, std::byte{7}));
-  }
-  EXPECT_TRUE(writer.finish(hash.value()));
-  return std::move(archive.bytes);
+  Version1Archive archive(std::ranges::max(contents));
+  for (const std::uint32_t size : contents)
+    archive.add_data(Bytes(size, std::byte{7}));
+  for (std::size_t i = 0; i < references; ++i)
+    archive.add_reference(0, 0, Bytes(1, std::byte{7}));
+  return archive.finished();
 }
 
 std::size_t allocated_bytes() {
@@ -311,12 +391,12 @@ TEST(ArchiveMemory, of_contents_that_references_need_is_bounded_in_bytes) {
   ASSERT_TRUE(reader.begin());
   MemoryFile file(archive);
   RecordStore store(file, "memory", size);
-  std::vector<std::weak_ptr<const std::vector<std::byte>>> contents;
+  std::vector<std::weak_ptr<const RecordContent>> contents;
   for (;;) {
     const auto record = reader.next();
     ASSERT_TRUE(record) << record.error().message;
     if (!*record) break;
-    contents.push_back(*store.content_at((*record)->archive_offset, 0));
+    contents.push_back(*store.content_at((*record)->archive_offset, 0, 0));
   }
   ASSERT_EQ(contents.size(), 10U);
   const auto kept = std::ranges::count_if(contents, [](const auto& content) { return !content.expired(); });
@@ -331,9 +411,9 @@ TEST(ArchiveMemory, of_one_content_larger_than_what_is_kept_is_kept_alone) {
   PiecewiseSource source(archive);
   ArchiveReader reader(source);
   ASSERT_TRUE(reader.begin());
-  std::vector<std::weak_ptr<const std::vector<std::byte>>> contents;
+  std::vector<std::weak_ptr<const RecordContent>> contents;
   while (contents.size() < 3)
-    contents.push_back(*store.content_at((**reader.next()).archive_offset, 0));
+    contents.push_back(*store.content_at((**reader.next()).archive_offset, 0, 0));
   EXPECT_TRUE(contents[0].expired());
   EXPECT_FALSE(contents[2].expired());
 }

@@ -1,12 +1,14 @@
 #include "dedup/run/pack.h"
 
 #include "dedup/archive/archive_writer.h"
+#include "dedup/archive/record_store.h"
+#include "dedup/chunks/buffer_pool.h"
 #include "dedup/chunks/fragmenter.h"
 #include "millrace/stream/flow.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
-#include <variant>
 
 namespace millrace::dedup {
 namespace {
@@ -15,13 +17,20 @@ using stream::Kind;
 
 // What is compressed at once, and cut by one thread at once. Part of what an archive looks like, so no
 // option.
-constexpr std::size_t fragment_bytes = std::size_t{2} << 20;
+constexpr std::size_t fragment_bytes = std::size_t{4} << 20;
 
-Result<ArchiveRecord> compressed(Compressor& compressor, const NewRun& run) {
-  Result<Payload> payload = compressor.compress(run.part.bytes);
-  if (!payload) return std::unexpected(payload.error());
-  const std::uint64_t check = check_of(payload->bytes);
-  return PackedRun{std::move(*payload), static_cast<std::uint32_t>(run.part.bytes.size()), check};
+Result<PackedSegment> compressed(Compressor& compressor, BufferPool& buffers, const Segment& segment) {
+  const auto bytes = segment.fragment.bytes;
+  if (segment.copies == 0) return packed(segment, bytes, compressor);
+  const auto room = buffers.get();
+  std::size_t filled = 0;
+  std::size_t at = 0;
+  for (const Piece& piece : segment.pieces) {
+    std::ranges::copy(bytes.subspan(at, piece.literals), room.get() + filled);
+    filled += piece.literals;
+    at += piece.literals + std::size_t{piece.copy};
+  }
+  return packed(segment, {room.get(), filled}, compressor);
 }
 
 // What an archive has before and behind its records, where those are written apart.
@@ -46,8 +55,9 @@ PackOutcome pack(ByteSource& source, ByteSink& sink, pool::Team& team, const Pac
   PackOutcome outcome;
   const ChunkCutter cutter(options.chunks);
   Fragmenter fragmenter(source, cutter, fragment_bytes);
-  Deduplicator deduplicator;
+  Deduplicator deduplicator(options.window, fragmenter.most_bytes());
   Compressor compressor(options.compression);
+  BufferPool literals(fragmenter.most_bytes(), RecordStore::least_kept_bytes);
   SinkAtOffset around(options);
   ArchiveWriter writer(options.writers > 0 ? static_cast<ByteSink&>(around) : sink);
   outcome.status = writer.begin({.largest_content = static_cast<std::uint32_t>(fragmenter.most_bytes()),
@@ -56,7 +66,7 @@ PackOutcome pack(ByteSource& source, ByteSink& sink, pool::Team& team, const Pac
                                  .level = static_cast<std::uint8_t>(options.compression.level)});
   if (!outcome.status) return outcome;
 
-  const stream::Port<ArchiveRecord> known("known");
+  const stream::Port<PackedSegment> known("known");
   auto records =
       stream::source("read", [&] { return fragmenter.next(); },
                      {.blocking = options.source_waits,
@@ -68,25 +78,29 @@ PackOutcome pack(ByteSource& source, ByteSink& sink, pool::Team& team, const Pac
                    if (Status done = digest(fragment); !done) return std::unexpected(done.error());
                    return fragment;
                  })
-          // In order, so that the first in the stream is the one that counts; a lookup takes so little that
-          // nobody waits for it long.
-          .stage<NewRun>(Kind::serial_in_order, "deduplicate",
-                         [&, known](const CutFragment& fragment, stream::Output<NewRun>& out) {
-                           for (Run& run : deduplicator.divide(fragment)) {
-                             if (auto* fresh = std::get_if<NewRun>(&run))
-                               out.emit(std::move(*fresh));
-                             else
-                               out.emit(known, std::get<KnownRun>(run));
-                           }
-                         })
-          .stage(Kind::parallel, "compress", [&](const NewRun& run) { return compressed(compressor, run); })
+          // In order, so that the first in the stream is the one that counts; what takes long is done by
+          // then.
+          .stage<Segment>(Kind::serial_in_order, "deduplicate",
+                          [&, known](CutFragment fragment, stream::Output<Segment>& out) -> Status {
+                            Segment segment = deduplicator.divide(std::move(fragment));
+                            if (segment.literals > 0) {
+                              out.emit(std::move(segment));
+                              return {};
+                            }
+                            auto whole = packed(segment, {}, compressor);
+                            if (!whole) return std::unexpected(whole.error());
+                            out.emit(known, std::move(*whole));
+                            return {};
+                          })
+          .stage(Kind::parallel, "compress",
+                 [&](const Segment& segment) { return compressed(compressor, literals, segment); })
           .land(known);
   const auto progressed = [&] {
     if (options.progress) options.progress(writer.stream_size());
   };
   const auto in_order = [&] {
     return std::move(records).sink(Kind::serial_in_order, "write",
-                                   [&](ArchiveRecord record) {
+                                   [&](PackedSegment record) {
                                      Status written = writer.add(std::move(record));
                                      if (written) progressed();
                                      return written;
@@ -96,17 +110,16 @@ PackOutcome pack(ByteSource& source, ByteSink& sink, pool::Team& team, const Pac
   const auto at_offsets = [&] {
     return std::move(records)
         .stage(Kind::serial_in_order, "place",
-               [&](ArchiveRecord record) {
+               [&](PackedSegment record) {
                  PlacedRecord placed = writer.place(std::move(record));
                  progressed();
                  return placed;
                })
         .sink(Kind::parallel, "write",
               [&](const PlacedRecord& record) -> Status {
-                if (Status written = options.write_at(record.offset, record.header_bytes()); !written)
-                  return written;
-                if (record.payload.empty()) return {};
-                return options.write_at(record.offset + record.header_size, record.payload);
+                if (Status written = options.write_at(record.offset, record.head); !written) return written;
+                if (record.literals.empty()) return {};
+                return options.write_at(record.offset + record.head.size(), record.literals);
               },
               {.blocking = true, .blocking_threads = options.writers});
   };
@@ -122,8 +135,8 @@ PackOutcome pack(ByteSource& source, ByteSink& sink, pool::Team& team, const Pac
   outcome.run = std::move(finished.report);
   outcome.stream_bytes = writer.stream_size();
   outcome.archive_bytes = writer.archive_size();
-  outcome.data_records = writer.data_records();
-  outcome.references = writer.references();
+  outcome.segments = writer.segments();
+  outcome.copies = writer.copies();
   outcome.dedup = deduplicator.counts();
   return outcome;
 }

@@ -24,9 +24,15 @@ using Progress = std::function<void(std::uint64_t stream_bytes)>;
 // table of digests larger.
 inline constexpr std::size_t default_average_chunk = std::size_t{16} << 10;
 
+// How far back in what is new near copies are looked for, unless asked otherwise.
+inline constexpr std::size_t default_window = std::size_t{128} << 20;
+
 struct PackOptions {
   Compression compression;
   ChunkSizes chunks;
+  // Bytes of new content in which what is new is looked for once more, in pieces shorter than chunks: a power
+  // of two up to 1 GiB, or 0. Takes this much memory and a fourth more.
+  std::size_t window = default_window;
   stream::RunOptions run;
   // Whether reading, and writing, may wait for another program. What waits gets a thread of its own.
   bool source_waits = false;
@@ -46,15 +52,15 @@ struct PackOutcome {
   Status status;
   std::uint64_t stream_bytes = 0;
   std::uint64_t archive_bytes = 0;
-  std::uint64_t data_records = 0;
-  std::uint64_t references = 0;
+  std::uint64_t segments = 0;
+  std::uint64_t copies = 0;
   DedupCounts dedup;
   stream::RunReport run;
 };
 
-// Reads `source` to its end. The bytes written depend on those read, the compression and the chunk sizes, and
-// on nothing else: not on strategy, threads, tokens, writers or budget. The byte budget counts the fragments
-// in flight with as much again for what they become.
+// Reads `source` to its end. The bytes written depend on those read, the compression, the chunk sizes and the
+// window, and on nothing else: not on strategy, threads, tokens, writers or budget. The byte budget counts
+// the fragments in flight with as much again for what they become.
 [[nodiscard]] PackOutcome pack(ByteSource& source, ByteSink& sink, pool::Team& team,
                                const PackOptions& options);
 

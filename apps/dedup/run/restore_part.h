@@ -1,6 +1,7 @@
 // restore_part: some bytes of the stream, without restoring the rest.
 #pragma once
 
+#include "dedup/archive/record_store.h"
 #include "millrace/base/byte_stream.h"
 #include "millrace/base/input_file.h"
 #include "millrace/base/result.h"
@@ -14,7 +15,8 @@ namespace millrace::dedup {
 
 struct StreamPart {
   std::uint64_t from = 0;
-  std::optional<std::uint64_t> bytes;  // none, or more than there are: to the end
+  std::optional<std::uint64_t> bytes;                      // none, or more than there are: to the end
+  std::size_t kept_bytes = RecordStore::least_kept_bytes;  // of records that others copy from
   std::optional<std::uint64_t> limit;  // a part that is longer is a failure before anything is written
 };
 
@@ -28,7 +30,7 @@ struct PartOutcome {
 
 // `archive`: a regular file, read by its index: both ends, the records that hold the part and those that they
 // refer to. What is written has passed the checks of its records; the check of the whole stream says nothing
-// of a part. Usage error where the stream ends before the part begins. Memory: RecordStore::most_kept_bytes,
+// of a part. Usage error where the stream ends before the part begins. Memory: `kept_bytes`,
 // one record, 16 bytes for each record of the archive.
 [[nodiscard]] PartOutcome restore_part(InputFile& archive, ByteSink& sink, const StreamPart& part,
                                        const std::stop_token& stop,

@@ -51,17 +51,18 @@ std::uint64_t peak_rss_bytes() {
 }
 
 std::string to_text(const PackOutcome& o, double seconds) {
-  return fmt::format("{} in {}: {:.2f} to 1, {} chunks, {:.1f} % of the bytes duplicates\n"
-                     "{:.2f} s, {}/s, {} of memory at most\n{}",
-                     bytes_text(real(o.stream_bytes)), bytes_text(real(o.archive_bytes)),
-                     ratio(o.stream_bytes, o.archive_bytes), o.dedup.chunks,
-                     percent(o.dedup.known_bytes, o.stream_bytes), seconds,
-                     bytes_text(per_second(o.stream_bytes, seconds)), bytes_text(real(peak_rss_bytes())),
-                     stages_text(o.run));
+  return fmt::format(
+      "{} in {}: {:.2f} to 1; {} chunks, {:.1f} % of the bytes duplicates, "
+      "{:.1f} % with what is equal in new ones\n"
+      "{:.2f} s, {}/s, {} of memory at most\n{}",
+      bytes_text(real(o.stream_bytes)), bytes_text(real(o.archive_bytes)),
+      ratio(o.stream_bytes, o.archive_bytes), o.dedup.chunks, percent(o.dedup.known_bytes, o.stream_bytes),
+      percent(o.dedup.copied_bytes, o.stream_bytes), seconds, bytes_text(per_second(o.stream_bytes, seconds)),
+      bytes_text(real(peak_rss_bytes())), stages_text(o.run));
 }
 
 std::string to_text(const UnpackOutcome& o, double seconds, const std::string& verb) {
-  return fmt::format("{} {} from {}: {} data records, {} references for {:.1f} % of the bytes\n"
+  return fmt::format("{} {} from {}: {} records, {} copies for {:.1f} % of the bytes\n"
                      "{:.2f} s, {}/s, {} of memory at most\n{}",
                      verb, bytes_text(real(o.stream_bytes)), bytes_text(real(o.archive_bytes)),
                      o.data_records, o.references, percent(o.referenced_bytes, o.stream_bytes), seconds,
@@ -75,9 +76,9 @@ std::string to_text(const ArchiveInfo& i) {
       "format     version {}, {}{}, chunks of {} on average\n"
       "restores   {} ({} bytes)\n"
       "archive    {} ({} bytes): {:.2f} to 1\n"
-      "new        {} in {} data records, stored in {}: {:.2f} to 1\n"
-      "repeated   {} in {} references: {:.1f} % of what it restores\n",
-      archive_version, method_name(i.header.method), levels ? fmt::format(" level {}", i.header.level) : "",
+      "new        {} in {} records, stored in {}: {:.2f} to 1\n"
+      "repeated   {} in {} copies: {:.1f} % of what it restores\n",
+      i.header.version, method_name(i.header.method), levels ? fmt::format(" level {}", i.header.level) : "",
       bytes_text(i.header.average_chunk), bytes_text(real(i.stream_bytes)), i.stream_bytes,
       bytes_text(real(i.archive_bytes)), i.archive_bytes, ratio(i.stream_bytes, i.archive_bytes),
       bytes_text(real(i.new_bytes())), i.data_records, bytes_text(real(i.payload_bytes)),
@@ -88,7 +89,7 @@ std::string to_text(const ArchiveInfo& i) {
 nlohmann::ordered_json to_json(const ArchiveInfo& i) {
   return {{"schema", "millrace.dedup.info"},
           {"version", 1},
-          {"format_version", archive_version},
+          {"format_version", i.header.version},
           {"method", method_name(i.header.method)},
           {"level", i.header.level},
           {"average_chunk", i.header.average_chunk},
@@ -108,8 +109,9 @@ nlohmann::ordered_json to_json(const PackOutcome& o, double seconds) {
   json["chunks"] = o.dedup.chunks;
   json["duplicate_chunks"] = o.dedup.known_chunks;
   json["duplicate_bytes"] = o.dedup.known_bytes;
-  json["data_records"] = o.data_records;
-  json["references"] = o.references;
+  json["copied_bytes"] = o.dedup.copied_bytes;
+  json["data_records"] = o.segments;
+  json["references"] = o.copies;
   json["run"] = stream::to_json(o.run);
   return json;
 }

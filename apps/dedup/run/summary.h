@@ -29,8 +29,8 @@ namespace millrace::dedup {
 
 // {"schema": "millrace.dedup.run", "version": 1, "verb": "pack", "unpack" or "check", "stream_bytes",
 //  "archive_bytes", "ratio", "seconds", "bytes_per_second", "peak_rss_bytes", "data_records", "references",
-//  after pack "chunks", "duplicate_chunks", "duplicate_bytes", after the others "referenced_bytes",
-//  "run": as stream::to_json() has it}
+//  after pack "chunks", "duplicate_chunks", "duplicate_bytes", "copied_bytes", after the others
+//  "referenced_bytes", "run": as stream::to_json() has it}
 [[nodiscard]] nlohmann::ordered_json to_json(const PackOutcome& outcome, double seconds);
 [[nodiscard]] nlohmann::ordered_json to_json(const UnpackOutcome& outcome, double seconds,
                                              const std::string& verb);

@@ -28,8 +28,10 @@ Result<std::optional<StoredRecord>> within(std::optional<std::uint64_t> limit,
 // What a record takes at most until its bytes are written: a payload and what it is restored to. That of a
 // reference is read once more where it is needed.
 std::size_t working_bytes(const StoredRecord& record, std::uint32_t largest_content) {
-  const bool is_data = std::holds_alternative<DataHeader>(record.header);
-  return largest_content + (is_data ? record.payload.size() : std::size_t{largest_content});
+  const bool refers = std::holds_alternative<ReferenceHeader>(record.header);
+  const auto* segment = std::get_if<SegmentHeader>(&record.header);
+  return largest_content + (refers ? std::size_t{largest_content} : record.payload.size()) +
+         (segment ? segment->recipe_size : 0);
 }
 
 }  // namespace
@@ -63,7 +65,8 @@ UnpackOutcome unpack(ByteSource& source, ByteSink& sink, pool::Team& team, const
     outcome.status = std::unexpected(header.error());
     return outcome;
   }
-  Restorer restorer(source.name(), header->largest_content, options.restored, archive, sink);
+  Restorer restorer(source.name(), header->largest_content, options.restored, archive, sink,
+                    options.kept_bytes);
 
   auto made = stream::source(
                   "read", [&] { return within(options.limit, reader.next(), source.name()); },
@@ -72,8 +75,8 @@ UnpackOutcome unpack(ByteSource& source, ByteSink& sink, pool::Team& team, const
                   .stage(Kind::parallel, "decompress",
                          [&](const StoredRecord& record) { return restorer.restore(record); })
                   .sink(Kind::serial_in_order, "write",
-                        [&](const Restored& part) {
-                          Status written = restorer.write(part);
+                        [&](Restored part) {
+                          Status written = restorer.write(std::move(part));
                           if (written && options.progress) options.progress(restorer.stream_size());
                           return written;
                         },

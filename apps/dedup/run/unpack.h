@@ -1,6 +1,7 @@
 // unpack: an archive to the stream that it was made of.
 #pragma once
 
+#include "dedup/archive/record_store.h"
 #include "dedup/run/pack.h"
 #include "millrace/base/byte_stream.h"
 #include "millrace/base/result.h"
@@ -14,13 +15,17 @@
 
 namespace millrace::dedup {
 
-// Where a reference's bytes come from is found out from what there is, the first of:
+// Where the bytes of copies and references come from is found out from what there is, the first of:
 //   restored   what was written can be read back: they are copied from there
-//   archive    the archive can be read at any place: the data record is restored once more
-//   neither    data records are kept, as they are, in a temporary file without a name, and read from there
+//   archive    the archive can be read at any place: the record is restored once more
+//   neither    records are kept, as they are, in a temporary file without a name, and read from there
+// Those of copies from the last segments, in any case, from memory.
 struct UnpackOptions {
   RandomBytes* restored = nullptr;
   RandomBytes* archive = nullptr;
+  // Bytes of the last segments that are kept for copies, and as many, at the most, of records restored once
+  // more.
+  std::size_t kept_bytes = RecordStore::least_kept_bytes;
   // The most bytes to restore: an archive that has more is a failure, before one byte more is written.
   std::optional<std::uint64_t> limit;
   stream::RunOptions run;
@@ -43,8 +48,8 @@ struct UnpackOutcome {
 
 // Writes the stream to `sink`. Whatever is written before a failure is the beginning of the right stream,
 // each record having passed its checks. Memory: the byte budget and one record more, with its payload;
-// RecordStore::most_kept_bytes of contents that references need, and of buffers for the next records; and
-// 17 bytes for every record.
+// `kept_bytes`, once where what was written can be read back and up to twice where not, and
+// RecordStore::least_kept_bytes of buffers for the next records; and 33 bytes for every record.
 [[nodiscard]] UnpackOutcome unpack(ByteSource& source, ByteSink& sink, pool::Team& team,
                                    const UnpackOptions& options);
 

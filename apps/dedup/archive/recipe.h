@@ -1,0 +1,52 @@
+// Recipe: the pieces of a segment as an archive has them.
+#pragma once
+
+#include "dedup/chunks/segment.h"
+#include "millrace/base/result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace millrace::dedup {
+
+// What the pieces have to come to.
+struct RecipeBounds {
+  std::uint64_t stream_offset = 0;  // of the segment
+  std::uint32_t content_size = 0;   // of all pieces
+  std::uint32_t literal_size = 0;   // of what is new in them
+};
+
+// No recipe is longer: as copies are not shorter than least_copy. What a reader has to be ready for.
+[[nodiscard]] constexpr std::uint32_t recipe_limit(std::uint32_t content_size) {
+  return content_size / 4 + 64;
+}
+
+// docs/dedup.md describes the bytes.
+[[nodiscard]] std::vector<std::byte> encode_recipe(std::span<const Piece> pieces,
+                                                   std::uint64_t stream_offset);
+
+// Reads one piece after the other, and checks that it can be.
+class RecipeReader {
+ public:
+  RecipeReader(std::span<const std::byte> recipe, const RecipeBounds& bounds)
+      : rest_(recipe), bounds_(bounds), next_source_(bounds.stream_offset) {}
+
+  [[nodiscard]] bool at_end() const { return rest_.empty(); }
+  // The next one, where not at_end(): not empty, within the bounds, copied from bytes before it.
+  [[nodiscard]] Result<Piece> next();
+  // At the end: failure if the pieces do not come to the bounds.
+  [[nodiscard]] Status check_sums() const;
+
+ private:
+  [[nodiscard]] Result<std::uint64_t> number();
+
+  std::span<const std::byte> rest_;
+  RecipeBounds bounds_;
+  std::uint64_t next_source_;
+  std::uint64_t content_ = 0;
+  std::uint64_t literals_ = 0;
+};
+
+}  // namespace millrace::dedup
