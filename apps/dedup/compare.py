@@ -1,7 +1,9 @@
 """Measures millrace-dedup on real files: against tar piped to zstd, its strategies against each other, its memory.
 
-usage: compare.py MILLRACE_DEDUP [--parts zstd,unique,strategies,memory] [--megabytes 500] [--rounds 7] [--level 3]
-                  [--threads 1,2,4]
+usage: compare.py MILLRACE_DEDUP [--parts zstd,unique,far,strategies,memory] [--megabytes 500] [--rounds 7] [--level 3]
+                  [--threads 1,2,4] [--long 27]
+
+far: the files once, eight times over through a pipe, so that repetitions lie further apart than the window of zstd.
 
 The files are those of system directories, by name, as many as make the size; about a third of the bytes twice. What
 is compared takes turns, in a random order within each round, and ratios are taken round by round; the median and the
@@ -108,7 +110,7 @@ def against_zstd(title, program, names, folder, options, order):
     level = str(options.level)
     contenders = {
         "dedup": lambda: tar_into(names, [program, "pack", "-", "-", "-q", "--level", level], ours),
-        "zstd": lambda: tar_into(names, ["zstd", "-q", "-T0", "-" + level], theirs),
+        "zstd": lambda: tar_into(names, zstd_words(options), theirs),
     }
     times, used = rounds_of(contenders, options.rounds, order)
     stream = subprocess.run([program, "check", ours, "-q", "--json", "-"], capture_output=True, check=True)
@@ -117,8 +119,35 @@ def against_zstd(title, program, names, folder, options, order):
     for name, output in (("dedup", ours), ("zstd", theirs)):
         speed = spread([size / 1e6 / seconds for seconds in times[name]], 0)
         print(f"  tar | {name:<5}  {speed:>18} MB/s   {size / output.stat().st_size:.2f} to 1")
-    print(f"  throughput of dedup over zstd -T0: {ratios(times['zstd'], times['dedup'])}; "
+    print(f"  size of dedup over that of {' '.join(zstd_words(options))}: "
+          f"{ours.stat().st_size / theirs.stat().st_size:.3f}")
+    print(f"  throughput of dedup over it: {ratios(times['zstd'], times['dedup'])}; "
           f"processor time of zstd over dedup, tar included: {ratios(used['zstd'], used['dedup'])}", flush=True)
+
+
+def zstd_words(options):
+    return ["zstd", "-q", "-T0", "-" + str(options.level), *([f"--long={options.long}"] if options.long else [])]
+
+
+def far_apart(program, names, folder, options, times=8):
+    """The same tar again and again, by a memory of 256M; once each, as it takes long."""
+    stream = folder / "once"
+    tar_into(names, ["cat"], stream)
+    size = times * stream.stat().st_size
+    print(f"\n{times} times {stream.stat().st_size / 1e6:.0f} MB through a pipe, {size / 1e9:.2f} GB, --memory 256M")
+    for name, words in (("dedup", [program, "pack", "-", "-", "-q", "--level", str(options.level), "--memory", "256M",
+                                   "--json", folder / "report", "-y"]), ("zstd", zstd_words(options))):
+        started = time.monotonic()
+        with subprocess.Popen(["cat", *[stream] * times], stdout=subprocess.PIPE) as cat:
+            with subprocess.Popen(words, stdin=cat.stdout, stdout=subprocess.PIPE) as packer:
+                cat.stdout.close()
+                packed = 0
+                while block := packer.stdout.read(1 << 20):
+                    packed += len(block)
+        memory_used = json.loads((folder / "report").read_text())["peak_rss_bytes"] if name == "dedup" else None
+        print(f"  {name:<5}  {time.monotonic() - started:.1f} s, {packed / 1e6:.1f} MB"
+              + (f", {memory_used / 1e6:.0f} MB of memory at most" if memory_used else ""), flush=True)
+    stream.unlink()
 
 
 def strategies(program, stream, folder, options, order):
@@ -159,7 +188,7 @@ def memory(program, stream, options):
         packed = json.loads(pathlib.Path(report.name).read_text())["peak_rss_bytes"]
         done = subprocess.run([program, "check", archive.name, "-q", "--json", "-"], capture_output=True, check=True)
         checked = json.loads(done.stdout)["peak_rss_bytes"]
-    print(f"\nmemory at most (VmHWM), budget of 134.2 MB, the default: pack {packed / 1e6:.1f} MB, "
+    print(f"\nmemory at most (VmHWM), --memory 256M, the default: pack {packed / 1e6:.1f} MB, "
           f"check {checked / 1e6:.1f} MB")
     for budget in 32 << 20, 128 << 20:
         with subprocess.Popen([program, "pack", stream, "-", "-q", "--memory", str(budget)],
@@ -176,11 +205,12 @@ def memory(program, stream, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("program", type=pathlib.Path)
-    parser.add_argument("--parts", default="zstd,unique,strategies,memory")
+    parser.add_argument("--parts", default="zstd,unique,far,strategies,memory")
     parser.add_argument("--megabytes", type=float, default=500)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--threads", default="1,2,4", help="of the strategies")
     parser.add_argument("--level", type=int, default=3)
+    parser.add_argument("--long", type=int, default=27, help="of zstd: the window's bits; 0: as it is without")
     parser.add_argument("--slow-seconds", type=int, default=15)
     options = parser.parse_args()
     parts = options.parts.split(",")
@@ -195,6 +225,8 @@ def main():
             against_zstd("part of the files twice", options.program, names, folder, options, order)
         if "unique" in parts:
             against_zstd("every file once", options.program, unique, folder, options, order)
+        if "far" in parts:
+            far_apart(options.program, unique, folder, options)
         if "strategies" in parts or "memory" in parts:
             stream = folder / "stream"
             tar_into(names, ["cat"], stream)

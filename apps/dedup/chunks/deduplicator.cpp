@@ -8,8 +8,9 @@ namespace {
 
 // Matches that are shorter are left to compression, and so are those that it sees by itself, as close by.
 constexpr std::uint32_t least_match = 64;
-// So many marks ahead the table is asked for.
-constexpr std::size_t marks_ahead = 8;
+// So many marks ahead the table, and what it names, are asked for.
+constexpr std::ptrdiff_t marks_ahead = 12;
+constexpr std::ptrdiff_t marks_soon = 5;
 
 }  // namespace
 
@@ -144,8 +145,10 @@ void Deduplicator::add_new(Building& segment, const CutFragment& cut, std::size_
   if (history_.looks_back()) {
     auto mark = std::ranges::lower_bound(cut.marks, begin + GearHash::window, {}, &Mark::end);
     for (; mark != cut.marks.end() && mark->end <= end; ++mark) {
-      if (std::ranges::distance(mark, cut.marks.end()) > static_cast<std::ptrdiff_t>(marks_ahead))
+      if (cut.marks.end() - mark > marks_ahead) {
         history_.expect((mark + marks_ahead)->hash);
+        history_.expect_soon((mark + marks_soon)->hash);
+      }
       if (mark->end > done) {
         const auto match = history_.find(position(mark->end), mark->hash, mark->end - done, end - mark->end);
         if (match.length() >= least_match) {

@@ -96,6 +96,17 @@ void History::remember(std::uint64_t at, std::uint64_t hash) {
 
 void History::expect(std::uint64_t hash) const { __builtin_prefetch(&buckets_[key_of(hash).bucket]); }
 
+void History::expect_soon(std::uint64_t hash) const {
+  const Key key = key_of(hash);
+  for (const Entry& entry : buckets_[key.bucket].entries) {
+    if (entry.check != key.check) continue;
+    // Wherever its low bits say, near the end: if that is not it, find() will see.
+    const std::uint64_t back = static_cast<std::uint32_t>(static_cast<std::uint32_t>(end_) - entry.at);
+    if (back <= end_) __builtin_prefetch(data_at(end_ - back));
+    return;
+  }
+}
+
 // The highest bits of a mark's hash are zero and its lowest depend on few bytes: mixed before use.
 History::Key History::key_of(std::uint64_t hash) const {
   hash = (hash ^ (hash >> 32)) * 0x9e3779b97f4a7c15;
