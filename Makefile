@@ -7,7 +7,7 @@ PROGRAM := build/release/src/millrace/cli/millrace
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build install demo test test-python test-gstreamer test-opencv bench-image bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-whole bench-batch bench-ablation bench-study attack-exec attack-run attack-batch soak-cluster bench-cluster soak-daemon lint clean
+.PHONY: help setup configure build install demo test test-python test-gstreamer test-opencv bench-image bench-filters bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-whole bench-batch bench-ablation bench-study attack-exec attack-run attack-batch soak-cluster bench-cluster soak-daemon lint clean
 
 help:
 	@echo 'make demo         set up, build, find the edges of a video: CLIP=path, or a generated one'
@@ -17,6 +17,7 @@ help:
 	@echo 'make build        the release build, in build/release'
 	@echo 'make install      the programs and libraries to PREFIX (/usr/local), below DESTDIR where that is given'
 	@echo 'make bench-image  compare the structures with OpenCV and Halide autoschedulers; COMPARE=options'
+	@echo 'make bench-filters compare single filters with OpenCV and FFmpeg; FILTERS=options'
 	@echo 'make bench-adapt  compare the adaptive scheduler with the best static schedule; ADAPT=options'
 	@echo 'make bench-tuning compare the optimiser with its alternatives on simulated streams'
 	@echo 'make bench-model  predictions beside the measurements of the paper on pipelines, and of dedup and similar here'
@@ -78,6 +79,14 @@ bench-image: setup
 	@$(CMAKE) --build --preset release -j $(JOBS) --target image_compare
 	.venv/bin/python src/millrace/image/compare/compare.py \
 	  build/release/src/millrace/image/compare/libimage_compare.so $(COMPARE)
+
+bench-filters: setup
+	@scripts/setup bench
+	@mkdir -p build
+	@$(CMAKE) --preset release --log-level=WARNING >build/configure.log || { cat build/configure.log >&2; exit 1; }
+	@$(CMAKE) --build --preset release -j $(JOBS) --target image_compare
+	.venv/bin/python src/millrace/image/compare/filters_compare.py \
+	  build/release/src/millrace/image/compare/libimage_compare.so $(FILTERS)
 
 bench-adapt: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace

@@ -278,13 +278,25 @@ static gboolean start(GstBaseTransform* base) {
   gchar* text = g_strdup(self->text);
   GST_OBJECT_UNLOCK(self);
   gboolean good = FALSE;
+  int ahead = 0;
   if (text == NULL)
     GST_ELEMENT_ERROR(self, RESOURCE, SETTINGS,
                       ("no pipeline; set the property, as pipeline=\"blur | sobel_x\""), (NULL));
-  else if (millrace_pipeline_create(text, &self->pipeline) != MILLRACE_OK)
+  else if (millrace_pipeline_create(text, &self->pipeline) != MILLRACE_OK ||
+           millrace_pipeline_neighbours(self->pipeline, NULL, &ahead) != MILLRACE_OK)
     GST_ELEMENT_ERROR(self, RESOURCE, SETTINGS, ("%s", millrace_error()), (NULL));
-  else
+  else if (ahead == 0)
     good = TRUE;
+  else
+    GST_ELEMENT_ERROR(self, RESOURCE, SETTINGS,
+                      ("the pipeline reads %d frames ahead, and each frame is to go on before the next comes; "
+                       "give the video to 'millrace run'",
+                       ahead),
+                      (NULL));
+  if (!good && self->pipeline != NULL) {
+    millrace_pipeline_free(self->pipeline);
+    self->pipeline = NULL;
+  }
   g_free(text);
   return good;
 }

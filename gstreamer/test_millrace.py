@@ -138,6 +138,7 @@ class Element(unittest.TestCase):
         source = ("videotestsrc", "num-buffers=2", "!", "video/x-raw,format=I420,width=64,height=48")
         for words, expected in ((("pipeline=bluur",), "did you mean 'blur'"), ((), "no pipeline; set the property"),
                                 (("pipeline=blur", "options=structur=tiled"), "did you mean 'structure'"),
+                                (("pipeline=temporal_median",), "reads 1 frames ahead"),
                                 (("pipeline=blur", "options=structure=spiral"), "spiral")):
             told = self.launch(*source, "!", "millrace", *words, "!", "fakesink", code=1)
             self.assertIn(expected, told)

@@ -101,6 +101,7 @@ class Pipelines(unittest.TestCase):
                             ("out is uint8", lambda: mr.Pipeline("blur")(image, out=np.zeros((8, 9), np.uint8))),
                             ("written", lambda: mr.Pipeline("blur")(image, out=readonly)),
                             ("memory of its own", lambda: mr.Pipeline("blur")(image, out=image)),
+                            ("neighbouring frames", lambda: mr.Pipeline("temporal_median")(image)),
                             ("spiral", lambda: mr.Pipeline("blur", structure="spiral")(image))):
             with self.assertRaisesRegex(mr.UsageError, words) as caught:
                 call()
@@ -263,6 +264,15 @@ class Videos(unittest.TestCase):
                 for in_flight in 1, 2:
                     frames = pipeline.stream(iter(source_again(self.clip)), like=source.format, frames_in_flight=in_flight)
                     self.assert_same(list(frames), planes)
+
+    def test_a_stream_may_change_the_size_and_read_neighbouring_frames(self):
+        pipeline = mr.Pipeline("temporal_median | difference(2) | resize(20, 0)", no_profile=True)
+        direct = str(self.folder / "sized.mkv")
+        mr.run(pipeline.text, self.clip, direct, no_profile=True)
+        with mr.open(direct) as expected, mr.open(self.clip) as source:
+            planes = [frame.planes for frame in expected]
+            self.assertEqual(planes[0][0].shape[1], 20)
+            self.assert_same(list(pipeline.stream(list(source), like=source.format)), planes)
 
     def test_a_stream_may_be_left_and_a_writer_dies_in_peace(self):
         with mr.Pipeline("blur").stream("test:64x48@1000000") as stream:

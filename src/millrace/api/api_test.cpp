@@ -159,15 +159,24 @@ TEST_P(ApiFrames, OfTheCallerBecomeWhatARunFromFileToFileMakesOfThem) {
   OK(millrace_run_start(run.handle));
   millrace_format made{};
   OK(millrace_run_output_format(run.handle, &made));
-  for (std::size_t i = 0; i < before.size(); ++i) {
-    Memory in(format, i % 2 == 0);
+  int after = 0;
+  OK(millrace_pipeline_neighbours(OwnPipeline(pipeline).handle, nullptr, &after));
+  const auto ahead = static_cast<std::size_t>(after);
+  const auto time_of = [](std::size_t i) { return 40 * static_cast<std::int64_t>(i) + 7; };
+  for (std::size_t i = 0; i < before.size() + ahead; ++i) {
+    if (i < before.size()) {
+      Memory in(format, i % 2 == 0);
+      in.fill(before[i]);
+      in.frame.timestamp = time_of(i);
+      OK(millrace_run_push(run.handle, &in.frame, -1));
+    } else if (i == before.size()) {
+      OK(millrace_run_end(run.handle));
+    }
+    if (i < ahead) continue;
     Memory out(made, i % 3 == 0);
-    in.fill(before[i]);
-    in.frame.timestamp = 40 * static_cast<std::int64_t>(i) + 7;
-    OK(millrace_run_push(run.handle, &in.frame, -1));
     OK(millrace_run_pull(run.handle, &out.frame, -1));
-    EXPECT_TRUE(out.holds(expected[i])) << "frame " << i;
-    EXPECT_EQ(out.frame.timestamp, in.frame.timestamp);
+    EXPECT_TRUE(out.holds(expected[i - ahead])) << "frame " << i - ahead;
+    EXPECT_EQ(out.frame.timestamp, time_of(i - ahead));
   }
 }
 
@@ -175,6 +184,8 @@ INSTANTIATE_TEST_SUITE_P(Formats, ApiFrames,
                          ::testing::Values(std::pair("blur", "test:37x23@4,gray"),
                                            std::pair("blur | [sobel_x, sobel_y] | magnitude", "test:64x48@3"),
                                            std::pair("crop(0.5)", "test:33x31@3,422p10"),
+                                           std::pair("resize(20, 0) | difference", "test:33x31@3,gray"),
+                                           std::pair("temporal_median(2) | transpose", "test:40x30@6"),
                                            std::pair("rotate(10)", "test:40x30@3,444p16")),
                          [](const auto& of) { return "of_" + std::to_string(of.index); });
 
@@ -182,6 +193,16 @@ TEST_P(ApiFrames, ProcessedInPlaceAreTheSame) {
   const auto& [pipeline, input] = GetParam();
   const auto before = frames_of(input);
   const millrace_format format = format_of(before.front());
+  int neighbours[2] = {};
+  OK(millrace_pipeline_neighbours(OwnPipeline(pipeline).handle, &neighbours[0], &neighbours[1]));
+  if (neighbours[0] + neighbours[1] > 0) {
+    const OwnRun run(pipeline);
+    OK(millrace_run_input_frames(run.handle, &format));
+    OK(millrace_run_output_frames(run.handle));
+    EXPECT_EQ(millrace_run_start_in_place(run.handle), MILLRACE_USAGE);
+    EXPECT_THAT(millrace_error(), HasSubstr("neighbouring frames"));
+    return;
+  }
   std::vector<Memory> pulled;
   const auto run_all = [&](bool in_place) {
     const OwnRun run(pipeline);

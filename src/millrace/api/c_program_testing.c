@@ -13,6 +13,8 @@ static millrace_code (*const machine)(const char**) = millrace_machine;
 static millrace_code (*const pipeline_create)(const char*, millrace_pipeline**) = millrace_pipeline_create;
 static millrace_code (*const pipeline_free)(millrace_pipeline*) = millrace_pipeline_free;
 static millrace_code (*const pipeline_text)(millrace_pipeline*, const char**) = millrace_pipeline_text;
+static millrace_code (*const pipeline_neighbours)(millrace_pipeline*, int*,
+                                                  int*) = millrace_pipeline_neighbours;
 static millrace_code (*const format_plane)(const millrace_format*, int, int*, int*,
                                            int*) = millrace_format_plane;
 static millrace_code (*const pipeline_format)(millrace_pipeline*, const millrace_format*, const char*,

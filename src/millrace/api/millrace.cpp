@@ -327,6 +327,17 @@ millrace_code millrace_pipeline_text(millrace_pipeline* pipeline, const char** t
   });
 }
 
+millrace_code millrace_pipeline_neighbours(millrace_pipeline* pipeline, int* before, int* after) {
+  return guarded([&]() -> Status {
+    const auto found = pipelines().find(pipeline);
+    if (!found) return std::unexpected(found.error());
+    const image::NeighbouringFrames neighbours = image::neighbours_of((*found)->pipeline);
+    if (before != nullptr) *before = neighbours.before;
+    if (after != nullptr) *after = neighbours.after;
+    return {};
+  });
+}
+
 millrace_code millrace_format_plane(const millrace_format* format, int plane, int* planes, int* width,
                                     int* height) {
   return guarded([&]() -> Status {

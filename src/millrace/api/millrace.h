@@ -68,6 +68,10 @@ MILLRACE_EXPORT millrace_code millrace_pipeline_create(const char* text, millrac
 MILLRACE_EXPORT millrace_code millrace_pipeline_free(millrace_pipeline* pipeline);
 /* In one spelling for equal pipelines. Until the pipeline is freed. */
 MILLRACE_EXPORT millrace_code millrace_pipeline_text(millrace_pipeline* pipeline, const char** text);
+/* How many frames before and after the one it makes a pipeline reads at most, as "temporal_median" does one
+ * of each. Either pointer may be NULL. */
+MILLRACE_EXPORT millrace_code millrace_pipeline_neighbours(millrace_pipeline* pipeline, int* before,
+                                                           int* after);
 
 /* ---- Frames
  * -------------------------------------------------------------------------------------------------- */
@@ -153,7 +157,8 @@ MILLRACE_EXPORT millrace_code millrace_run_start(millrace_run* run);
 MILLRACE_EXPORT millrace_code millrace_run_start_in_place(millrace_run* run);
 /* Processes one frame, from memory of the caller's to memory of the caller's, which must not overlap. Both
  * are read and written where they are; planes are copied only where a filter reads from elsewhere, as
- * "rotate" does, or rows of 16-bit samples do not begin at even addresses. One thread at a time. */
+ * "rotate" does, or rows of 16-bit samples do not begin at even addresses. One thread at a time. Pipelines
+ * that read neighbouring frames are refused at the start. */
 MILLRACE_EXPORT millrace_code millrace_run_process(millrace_run* run, const millrace_frame* from,
                                                    millrace_frame* to);
 
@@ -169,7 +174,8 @@ MILLRACE_EXPORT millrace_code millrace_run_push(millrace_run* run, const millrac
 MILLRACE_EXPORT millrace_code millrace_run_end(millrace_run* run);
 /* Copies the next frame that is done to the memory that `frame` points to and sets its timestamp. One thread
  * at a time. Frames come in the order in which they went in, and one can be had for each that went in,
- * without pushing more, unless frames-in-flight says otherwise. MILLRACE_END behind the last one; where the
+ * without pushing more, unless frames-in-flight says otherwise, or the pipeline reads frames ahead: then as
+ * many fewer, until millrace_run_end. MILLRACE_END behind the last one; where the
  * run failed, behind the last that was done, what it failed with. */
 MILLRACE_EXPORT millrace_code millrace_run_pull(millrace_run* run, millrace_frame* frame, int milliseconds);
 

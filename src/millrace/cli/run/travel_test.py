@@ -335,7 +335,7 @@ class Travel(unittest.TestCase):
             self.assertIn(of_kind(probe(target), "video")[0]["field_order"], ("tt", "tb"), output)
 
     def test_interlaced_video_is_refused_where_rows_would_mix_unless_it_is_said_to_be_progressive(self):
-        for pipeline in "blur", "rotate(6)", "threshold(0.5) | sobel_x":
+        for pipeline in "blur", "rotate(6)", "threshold(0.5) | sobel_x", "unsharp", "flip(vertical)", "binary | median":
             done = run(pipeline, str(self.inputs / "recording.ts"), "-o", str(self.folder / "a.mkv"))
             self.assertEqual(done.returncode, 2)
             self.assertEqual(done.stderr.count(b"\n"), 1)
@@ -344,6 +344,21 @@ class Travel(unittest.TestCase):
             self.assertFalse((self.folder / "a.mkv").exists())
         target, _ = self.through("recording.ts", "b.mkv", "--treat-as-progressive", pipeline="blur")
         self.assertEqual(of_kind(probe(target), "video")[0].get("field_order"), "progressive")
+
+    def test_the_size_and_the_shape_of_samples_follow_what_filters_do_to_them(self):
+        # 64x48, shown as 16:9: its samples are 4:3
+        for pipeline, size, shape in (("resize(96, 48)", (96, 48), "8:9"), ("resize(32, 0, area)", (32, 24), "4:3"),
+                                      ("transpose", (48, 64), "3:4"), ("flip(both)", (64, 48), "4:3"),
+                                      ("crop_at(2, 4, 20, 30)", (20, 30), "4:3"), ("pad(4, 2, 6, 8)", (74, 58), "4:3"),
+                                      ("transpose | resize(0, 32) | temporal_median", (24, 32), "3:4")):
+            with self.subTest(pipeline):
+                target, _ = self.through("film.mkv", "shape.mkv", pipeline=pipeline)
+                before, after = probe(self.inputs / "film.mkv"), probe(target)
+                video = of_kind(after, "video")[0]
+                self.assertEqual((video["width"], video["height"], video["sample_aspect_ratio"]), (*size, shape))
+                tags = SAMPLES[2:3] + SAMPLES[4:9]
+                self.assertEqual(said(video, *tags), said(of_kind(before, "video")[0], *tags))
+                self.assertEqual(frame_times(target), frame_times(self.inputs / "film.mkv"))
 
     # --- identity
 

@@ -182,6 +182,11 @@ std::int64_t units_of(double length, const video::FrameFormat& format) {
 Result<JobFrames> look_at_input(const run::RunOptions& options, const std::stop_token& stop) {
   auto pipeline = image::load_pipeline(options.pipeline, stop);
   if (!pipeline) return std::unexpected(pipeline.error());
+  if (const image::Filter* reads = image::neighbour_reader(*pipeline); reads != nullptr)
+    return usage_error(
+        "{}: reads neighbouring frames, which at the ends of a chunk lie in another; give the whole video to "
+        "`millrace run`",
+        reads->name);
   const auto planes = planes_of(options);
   if (!planes) return std::unexpected(planes.error());
   const auto reader = open(options, stop);

@@ -24,7 +24,8 @@ struct Groups {
   std::vector<Grouping> of_plane;
   bool gathers = false;  // in a group of its own or not
   bool one_kernel = true;
-  bool least = true;  // no lesser fusion groups alike
+  bool least = true;     // no lesser fusion groups alike
+  bool bearable = true;  // a frame of it, which a trial takes, does not take for ever
 
   static Groups of(const FrameLayout& layout, Fusion fusion) {
     Groups groups;
@@ -32,6 +33,8 @@ struct Groups {
       if (plane.is_neutral()) continue;
       groups.of_plane.push_back(group_stages(plane, fusion));
       groups.one_kernel = groups.one_kernel && groups.of_plane.back().size() == 1;
+      groups.bearable =
+          groups.bearable && evaluations_per_pixel(plane, groups.of_plane.back()) <= max_inlined_stages;
       for (const StageLayout& stage : plane.stages)
         groups.gathers = groups.gathers || stage.filter->access == Access::gather;
     }
@@ -64,6 +67,7 @@ class Rules {
  private:
   // The least fusion stands for all that group alike.
   [[nodiscard]] bool valid_fusion(const Schedule& s, const Groups& groups) const {
+    if (!groups.bearable) return false;
     if (is_one_kernel(s.structure)) return fits_one_kernel_ && s.fusion == Fusion::all;
     return groups.least;
   }

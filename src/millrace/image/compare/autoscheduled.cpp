@@ -16,8 +16,9 @@ Result<Autoscheduled> Autoscheduled::compile(const PlaneLayout& layout, const st
   result.destination_ = layout.output.size;
   const Halide::Target target = kernel_target(machine::best_isa());
   try {
-    const Var x("x");
-    const Var y("y");
+    LoopScope scope;
+    const Var& x = scope.x;
+    const Var& y = scope.y;
     result.input_ = Halide::ImageParam(Halide::Float(32), 2, "source");
     result.input_.set_estimates({{0, result.source_.width}, {0, result.source_.height}});
     result.input_.dim(0).set_bounds(0, result.source_.width);
@@ -32,13 +33,18 @@ Result<Autoscheduled> Autoscheduled::compile(const PlaneLayout& layout, const st
                            .interior = 0,
                            .inner_columns = 0,
                            .fill = stage.input.fill,
-                           .coefficients = {}};
+                           .coefficients = {},
+                           .table = {}};
       for (float coefficient : stage.coefficients)
         symbols.coefficients.emplace_back(coefficient);
       std::vector<InputSymbols> inputs;
-      for (int input : stage.inputs)
-        inputs.push_back(whole_frame_input(input < 0 ? source : stages[input], symbols));
-      HalideAlgebra algebra(symbols, inputs);
+      for (int input : stage.inputs) {
+        const Func& producer = input < 0 ? source : stages[input];
+        inputs.push_back(whole_frame_input([producer](const Halide::Expr& at_x, const Halide::Expr& at_y)
+                                               -> Halide::Expr { return producer(at_x, at_y); },
+                                           symbols));
+      }
+      HalideAlgebra algebra(symbols, inputs, scope);
       Func f(fmt::format("{}_{}", stage.filter->name, stages.size()));
       f(x, y) = filter_expression(*stage.filter, algebra, x, y);
       stages.push_back(f);

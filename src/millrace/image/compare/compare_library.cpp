@@ -1,6 +1,6 @@
-// What compare.py loads: the structures and Halide's autoschedulers behind a C interface, so that they run in
-// one process with OpenCV. Every function that can fail returns 0 or nullptr and leaves a text in
-// last_error().
+// What compare.py and filters_compare.py load: the structures and Halide's autoschedulers behind a C
+// interface, so that they run in one process with OpenCV. Every function that can fail returns 0 or nullptr
+// and leaves a text in last_error().
 #include "millrace/base/clock.h"
 #include "millrace/image/compare/autoscheduled.h"
 #include "millrace/image/execute/executor.h"
@@ -23,11 +23,12 @@ template <class T> bool failed(const Result<T>& result) {
   return !result;
 }
 
-Result<image::FrameLayout> layout_of(const char* pipeline, int width, int height) {
+Result<image::FrameLayout> layout_of(const char* pipeline, int width, int height,
+                                     image::Samples samples = image::Samples::floats) {
   auto loaded = image::load_pipeline(pipeline);
   if (!loaded) return std::unexpected(loaded.error());
   return image::lay_out_frame(*loaded, {.width = width, .height = height, .chroma = video::Chroma::gray},
-                              image::Planes::all, image::Samples::floats);
+                              image::Planes::all, samples);
 }
 
 // One pipeline on a picture in memory, in whichever structure.
@@ -41,6 +42,26 @@ struct Ours {
   image::FrameTask task;
   std::unique_ptr<image::Executor> executor;
 };
+
+Ours* open_ours(Result<image::FrameLayout> layout, int threads, const void* pixels) {
+  auto topology = machine::Topology::live();
+  auto pool = pool::WorkerPool::create(threads);
+  if (failed(layout) || failed(topology) || failed(pool)) return nullptr;
+  const image::PlaneLayout& plane = layout->planes[0];
+  const image::Size input = plane.source.size;
+  auto ours = std::make_unique<Ours>(std::move(*topology), std::move(*pool));
+  ours->source = image::PlaneBuffer(input, plane.source_type);
+  ours->destination = image::PlaneBuffer(plane.output.size, plane.output_type);
+  const std::size_t row = static_cast<std::size_t>(input.width) * image::bytes_of(plane.source_type);
+  ours->layout = std::move(*layout);
+  ours->task = {{ours->source.view()}, {ours->destination.view()}};
+  for (int y = 0; y < input.height; ++y)
+    std::memcpy(ours->source.view().at(0, y), static_cast<const std::byte*>(pixels) + row * y, row);
+  ours->executor =
+      std::make_unique<image::Executor>(*ours->pool, ours->library, ours->topology, ours->topology.cpus());
+  ours->executor->time_stages_every(0);
+  return ours.release();
+}
 
 struct Halides {
   std::vector<float> source;
@@ -61,22 +82,12 @@ void output_size(const char* pipeline, int width, int height, int* out_width, in
 }
 
 Ours* ours_open(const char* pipeline, int width, int height, int threads, const float* pixels) {
-  auto layout = layout_of(pipeline, width, height);
-  auto topology = machine::Topology::live();
-  auto pool = pool::WorkerPool::create(threads);
-  if (failed(layout) || failed(topology) || failed(pool)) return nullptr;
-  const image::Size output = layout->planes[0].output.size;
-  auto ours = std::make_unique<Ours>(std::move(*topology), std::move(*pool));
-  ours->layout = std::move(*layout);
-  ours->source = image::PlaneBuffer({width, height}, image::ElementType::f32);
-  ours->destination = image::PlaneBuffer(output, image::ElementType::f32);
-  ours->task = {{ours->source.view()}, {ours->destination.view()}};
-  for (int y = 0; y < height; ++y)
-    std::memcpy(ours->source.view().at(0, y), pixels + std::ptrdiff_t{y} * width, sizeof(float) * width);
-  ours->executor =
-      std::make_unique<image::Executor>(*ours->pool, ours->library, ours->topology, ours->topology.cpus());
-  ours->executor->time_stages_every(0);
-  return ours.release();
+  return open_ours(layout_of(pipeline, width, height), threads, pixels);
+}
+
+// The same on code values of 8 bits.
+Ours* ours_open_codes(const char* pipeline, int width, int height, int threads, const std::uint8_t* codes) {
+  return open_ours(layout_of(pipeline, width, height, image::Samples::codes), threads, codes);
 }
 
 // tile: "128x32". Compiles what has to be compiled.

@@ -1,6 +1,7 @@
 #include "millrace/image/execute/backward.h"
 
 #include <algorithm>
+#include <array>
 
 namespace millrace::image {
 
@@ -63,7 +64,11 @@ Status BackwardRunner::run_frame(const FrameTask& frame, pool::Team& team) {
           stored.push_back(buffer.view());
         const bool last = g + 1 == plane(p).groups.size();
         const PixelView output = last ? frame.destinations[p] : buffers.output.view();
-        compute(rank, p, g, std::span(&frame.sources[p], 1), output.part(band), block_, stored);
+        const std::vector<int>& sources = plane(p).groups[g].inputs;
+        std::array<PixelView, max_kernel_buffers> inputs;
+        for (std::size_t b = 0; b < sources.size(); ++b)
+          inputs[b] = frame.source(p, sources[b]);
+        compute(rank, p, g, {inputs.data(), sources.size()}, output.part(band), block_, stored);
       }
     }
   });

@@ -9,7 +9,7 @@ namespace millrace::image {
 
 class BackwardRunner final : public StructureRunner {
  public:
-  // Each plane of `groups` is a single group, or the groups of backward_store; each reads the source alone.
+  // Each plane of `groups` is a single group, or the groups of backward_store; each reads sources alone.
   BackwardRunner(std::shared_ptr<const FrameGroups> groups, int workers, Size block);
   [[nodiscard]] std::size_t bytes() const override;
 

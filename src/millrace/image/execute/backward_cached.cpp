@@ -62,8 +62,8 @@ void BackwardCachedRunner::compute_from_caches(const FrameTask& frame, std::size
   std::array<PixelView, max_kernel_buffers> inputs;
   for (std::size_t b = 0; b < group.inputs.size(); ++b) {
     const int from = group.inputs[b];
-    if (from < 0) {
-      inputs[b] = frame.sources[p];
+    if (StageLayout::is_source(from)) {
+      inputs[b] = frame.source(p, from);
       continue;
     }
     ensure(frame, p, from, reads.inputs[b], rank);

@@ -10,7 +10,7 @@ bool gather_moves_stencil(const Group& group) {
   std::vector<bool> moved(group.layouts.size(), false);
   for (std::size_t s = group.layouts.size(); s-- > 0;) {
     const Access access = group.layouts[s].filter->access;
-    if (moved[s] && access == Access::stencil) return true;
+    if (moved[s] && reads_around(access)) return true;
     for (int input : group.spec.stages[s].inputs) {
       if (input >= 0 && (moved[s] || access == Access::gather)) moved[input] = true;
     }
@@ -40,7 +40,7 @@ GroupReads Group::reads(const Rect& rect) const {
     const StageLayout::Reads stage_reads = layouts[s].reads(regions[s]);
     const Access access = layouts[s].filter->access;
     if (access == Access::gather && !stage_reads.interior) result.interior.gathers = false;
-    if (access == Access::stencil && !stage_reads.inner_columns) result.interior.columns = false;
+    if (reads_around(access) && !stage_reads.inner_columns) result.interior.columns = false;
     for (int input : spec.stages[s].inputs) {
       Rect& region = input >= 0 ? regions[input] : result.inputs[-1 - input];
       region = bounding(region, stage_reads.required);
@@ -55,7 +55,7 @@ bool GroupLayout::ready() const {
 
 GroupLayout lay_out_groups(const PlaneLayout& layout, const Grouping& grouping, const Grouping& stored) {
   GroupLayout result{.layout = layout, .groups = {}};
-  std::vector<int> group_of(layout.stages.size(), Group::source);
+  std::vector<int> group_of(layout.stages.size(), -1);
   for (const std::vector<int>& members : grouping) {
     Group group;
     group.stages = members;
@@ -75,7 +75,7 @@ GroupLayout lay_out_groups(const PlaneLayout& layout, const Grouping& grouping, 
         if (buffer == external.end()) {
           external.push_back(input);
           buffer = external.end() - 1;
-          group.inputs.push_back(input < 0 ? Group::source : group_of[input]);
+          group.inputs.push_back(StageLayout::is_source(input) ? input : group_of[input]);
         }
         in_kernel.inputs.push_back(-1 - static_cast<int>(buffer - external.begin()));
       }

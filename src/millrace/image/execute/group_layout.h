@@ -20,11 +20,10 @@ struct GroupReads {
 };
 
 struct Group {
-  static constexpr int source = -1;
-
   KernelSpec spec;
   std::vector<int> stages;  // of the plane's layout, in the order of the spec
-  std::vector<int> inputs;  // for each buffer, the earlier group that makes it, or `source`
+  std::vector<int>
+      inputs;  // for each buffer, the earlier group that makes it, or a source frame as of a stage
   std::vector<StageArguments> arguments;
   std::vector<StageLayout> layouts;  // for sizes and footprints
   // Output columns [inner_begin, inner_end) of which no stencil reaches past the left or right edge of its

@@ -11,13 +11,13 @@ std::string label(const Group& group) {
   std::string text;
   for (const StageLayout& stage : group.layouts) {
     if (!text.empty()) text += '+';
-    text += stage.filter->name;
+    text += stage.name;
   }
   return text;
 }
 
 StageReports::key_type key_of(std::size_t plane, const Group& group) {
-  return {static_cast<int>(plane), fmt::format("{}:{}", group.layouts.back().node, label(group))};
+  return {static_cast<int>(plane), fmt::format("{}:{}", group.stages.back(), label(group))};
 }
 
 }  // namespace
@@ -113,10 +113,12 @@ Status PreparedSchedule::run_frame(StructureRunner& runner, const FrameTask& fra
   if (neutral_.empty()) return runner.run(frame, team, watch);
   if (Status filled = neutral_.fill(frame, team); !filled) return filled;
   FrameTask computed;
-  for (std::size_t p : computed_) {
-    computed.sources.push_back(frame.sources[p]);
-    computed.destinations.push_back(frame.destinations[p]);
+  for (std::size_t first = 0; first < frame.sources.size(); first += frame.destinations.size()) {
+    for (std::size_t p : computed_)
+      computed.sources.push_back(frame.sources[first + p]);
   }
+  for (std::size_t p : computed_)
+    computed.destinations.push_back(frame.destinations[p]);
   return runner.run(computed, team, watch);
 }
 

@@ -15,10 +15,17 @@
 namespace millrace::image {
 
 // The planes of one frame before and after; each view covers its whole plane. For a runner those that are
-// computed, in the order of its groups.
+// computed, in the order of its groups. Where a layout reads several source frames, the planes of the first
+// one are followed by those of the others, in its order; those that are missing look like the first.
 struct FrameTask {
   std::vector<PixelView> sources;
   std::vector<PixelView> destinations;
+
+  // Of the source frame that a stage names by `input`.
+  [[nodiscard]] const PixelView& source(std::size_t plane, int input) const {
+    const std::size_t at = StageLayout::source_frame(input) * destinations.size() + plane;
+    return sources[at < sources.size() ? at : plane];
+  }
 };
 
 // What a worker did for one group, since the runner was made.

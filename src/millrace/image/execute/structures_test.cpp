@@ -28,32 +28,14 @@ struct TestFrame {
 
   TestFrame(const FrameLayout& frame_plan, unsigned seed) : layout(frame_plan) {
     std::mt19937 random(seed);
-    for (const PlaneLayout& plane : layout.planes) {
-      const Size size = plane.source.size;
-      ScalarImage image{.size = size, .pixels = std::vector<float>(size.pixels())};
-      PlaneBuffer& source = sources.emplace_back(size, plane.source_type);
-      const int codes = 1 << layout.input.bits;
-      for (int y = 0; y < size.height; ++y) {
-        for (int x = 0; x < size.width; ++x) {
-          const auto code = static_cast<float>(random() % static_cast<unsigned>(codes));
-          float& value = image.pixels[image.index(x, y)];
-          switch (plane.source_type) {
-          case ElementType::u8:
-            source.view().pixel<std::uint8_t>(x, y) = static_cast<std::uint8_t>(code);
-            value = code;
-            break;
-          case ElementType::u16:
-            source.view().pixel<std::uint16_t>(x, y) = static_cast<std::uint16_t>(code);
-            value = code;
-            break;
-          case ElementType::f32:
-            value = code / static_cast<float>(codes - 1);
-            source.view().pixel<float>(x, y) = value;
-            break;
-          }
-        }
-      }
-      expected.push_back(scalar_reference(plane, image));
+    std::vector<std::vector<ScalarImage>> images(layout.planes.size());
+    for (std::size_t k = 0; k < layout.sources.size(); ++k) {
+      for (std::size_t p = 0; p < layout.planes.size(); ++p)
+        images[p].push_back(random_plane(layout.planes[p], random));
+    }
+    for (std::size_t p = 0; p < layout.planes.size(); ++p) {
+      const PlaneLayout& plane = layout.planes[p];
+      expected.push_back(scalar_reference(plane, images[p]));
       destinations.emplace_back(plane.output.size, plane.output_type);
     }
     for (const PlaneBuffer& source : sources)
@@ -96,6 +78,36 @@ struct TestFrame {
       }
     }
     return {};
+  }
+
+ private:
+  // A source plane in memory, and the same as numbers.
+  ScalarImage random_plane(const PlaneLayout& plane, std::mt19937& random) {
+    const Size size = plane.source.size;
+    ScalarImage image{.size = size, .pixels = std::vector<float>(size.pixels())};
+    PlaneBuffer& source = sources.emplace_back(size, plane.source_type);
+    const int codes = 1 << layout.input.bits;
+    for (int y = 0; y < size.height; ++y) {
+      for (int x = 0; x < size.width; ++x) {
+        const auto code = static_cast<float>(random() % static_cast<unsigned>(codes));
+        float& value = image.pixels[image.index(x, y)];
+        switch (plane.source_type) {
+        case ElementType::u8:
+          source.view().pixel<std::uint8_t>(x, y) = static_cast<std::uint8_t>(code);
+          value = code;
+          break;
+        case ElementType::u16:
+          source.view().pixel<std::uint16_t>(x, y) = static_cast<std::uint16_t>(code);
+          value = code;
+          break;
+        case ElementType::f32:
+          value = code / static_cast<float>(codes - 1);
+          source.view().pixel<float>(x, y) = value;
+          break;
+        }
+      }
+    }
+    return image;
   }
 };
 
@@ -156,18 +168,19 @@ bool every_tile(machine::Isa isa) {
 }
 
 // Presets, and graphs they do not cover: gathers on gathers, fan-outs of gathers, crop first, single stages.
-const char* const pipelines[] = {"@A",
-                                 "@B",
-                                 "@C",
-                                 "@D",
-                                 "@E",
-                                 "@F",
-                                 "@G",
-                                 "rotate(200) | undistort(0.3, -0.2)",
-                                 "[rotate(10) | blur, undistort(-0.4)] | magnitude | crop(0.7)",
-                                 "crop(0.5) | blur | blur | rotate(-95)",
-                                 "blur | [input, input] | magnitude",
-                                 "threshold(0.4, keep=below)"};
+const char* const pipelines[] = {
+    "@A", "@B", "@C", "@D", "@E", "@F", "@G", "rotate(200) | undistort(0.3, -0.2)",
+    "[rotate(10) | blur, undistort(-0.4)] | magnitude | crop(0.7)", "crop(0.5) | blur | blur | rotate(-95)",
+    "blur | [input, input] | magnitude", "threshold(0.4, keep=below)",
+    // Tables and windows of any length, other sizes.
+    "unsharp(1.2, 2) | levels(0.1, 0.9, 1.7)",
+    "convolve([0, 1, 0, 2, -3, 1, 0, 5, 0]) | median(2) | morphology(open, 3) | rotate(20)",
+    "blur | resize(43, 21, lanczos3) | box(2) | flip(horizontal)",
+    "pad(3, 5, 2, 1, 0.5) | median | transpose | crop_at(1, 2, 3, 4)",
+    "[gaussian(0.7) | curve([0, 0, 0.4, 0.6, 1, 1]), flip(both)] | magnitude | resize(9, 50, area)",
+    // Several source frames, some of them read twice.
+    "blur | temporal_median | difference(2)",
+    "[temporal_average(5) | gaussian(0.8), rotate(15)] | magnitude"};
 
 class EveryPipeline : public Structures,
                       public ::testing::WithParamInterface<std::tuple<const char*, machine::Isa>> {};
@@ -213,10 +226,51 @@ INSTANTIATE_TEST_SUITE_P(Image, EveryPipeline,
                                               machine::name_of(std::get<1>(instance.param)));
                          });
 
+// What one filter makes for another within a kernel: a loop for a loop, for what reads around, for what
+// gathers; some of it read twice, or stored beside.
+const char* const firsts[] = {"unsharp(1.2, 2)", "convolve([0, 1, 0, 2, -3, 1, 0, 5, 0])", "resize(23, 40)"};
+const char* const seconds[] = {"levels(0.2, 0.7, 0.6)", "blur", "convolve([1, 2, 0, 2, 3, 1, 0, 5, 7])",
+                               "resize(50, 19, lanczos3)", "rotate(20)"};
+
+class EveryPair : public Structures, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(EveryPair, hasTheBitsOfTheReferenceInEveryStructure) {
+  const video::FrameFormat format{.width = 37, .height = 29, .chroma = video::Chroma::gray};
+  for (const char* second : seconds) {
+    const auto pipeline = load_pipeline(fmt::format("{} | {}", GetParam(), second));
+    ASSERT_TRUE(pipeline) << pipeline.error().message;
+    const auto layout = lay_out_frame(*pipeline, format);
+    ASSERT_TRUE(layout) << layout.error().message;
+    TestFrame frame(*layout, 5);
+    SCOPED_TRACE(to_string(*pipeline));
+    for (Structure structure : all_structures()) {
+      if (is_one_kernel(structure) && !fits_one_kernel(layout->planes[0])) continue;
+      expect_reference(frame, {.structure = structure,
+                               .fusion = Fusion::all,
+                               .tile = {16, 8},
+                               .threads = 2,
+                               .isa = machine::best_isa()});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Image, EveryPair, ::testing::ValuesIn(firsts),
+                         [](const auto& instance) { return fmt::format("first{}", instance.index); });
+
 class EveryFormat : public Structures,
                     public ::testing::WithParamInterface<std::tuple<video::Chroma, int>> {};
 
-// Structures of one kernel are compiled for every format, which dominates the test.
+struct FormatCase {
+  const char* pipeline;
+  bool one_kernel;  // also in structures of one kernel, which are compiled: that dominates the test
+};
+const FormatCase format_cases[] = {
+    {"@B", true},
+    {"blur | threshold(0.3) | crop(0.7)", true},
+    {"temporal_average(4) | difference | blur", false},
+    {"resize(24, 31, bilinear) | gaussian(1) | saturate(1.5) | pad(4, 2, 2, 2)", false}};
+
 bool compiles_for(video::Chroma chroma, int bits) {
 #ifdef MILLRACE_SANITIZED
   return chroma == video::Chroma::c420 && bits == 8;
@@ -229,7 +283,7 @@ bool compiles_for(video::Chroma chroma, int bits) {
 // Code values in, code values out, through the conversions at the ends, odd chroma included.
 TEST_P(EveryFormat, hasTheBitsOfTheReferenceInEveryStructure) {
   const auto [chroma, bits] = GetParam();
-  for (const char* text : {"@B", "blur | threshold(0.3) | crop(0.7)"}) {
+  for (const auto& [text, in_one_kernel] : format_cases) {
     const auto pipeline = load_pipeline(text);
     ASSERT_TRUE(pipeline);
     for (const Planes planes : {Planes::automatic, Planes::all, Planes::luma}) {
@@ -240,7 +294,7 @@ TEST_P(EveryFormat, hasTheBitsOfTheReferenceInEveryStructure) {
       for (Structure structure : all_structures()) {
         for (Fusion fusion : {Fusion::none, Fusion::pointwise}) {
           const bool one_kernel = structure == Structure::backward || structure == Structure::backward_store;
-          if (one_kernel && !compiles_for(chroma, bits)) continue;
+          if (one_kernel && !(in_one_kernel && compiles_for(chroma, bits))) continue;
           expect_reference(frame, {.structure = structure,
                                    .fusion = fusion,
                                    .tile = {16, 8},
@@ -311,6 +365,34 @@ TEST_F(Structures, newNumbersReachThePlanesThatAreComputed) {
   frame.clear();
   ASSERT_TRUE(executor.run({&frame.task, 1}));
   EXPECT_EQ(frame.difference(), "");
+}
+
+// With windows and tables of other sizes, for which more of the frame is needed than before.
+TEST_F(Structures, newNumbersMayMakeWindowsLargerOrSmaller) {
+  const video::FrameFormat format{.width = 61, .height = 47};
+  const auto small =
+      lay_out_frame(*load_pipeline("gaussian(0.6) | resize(30, 20, nearest) | box(1)"), format);
+  const auto large = lay_out_frame(*load_pipeline("gaussian(4) | resize(30, 20, lanczos3) | box(7)"), format);
+  ASSERT_TRUE(same_stages(*small, *large));
+  for (Structure structure : all_structures()) {
+    if (is_one_kernel(structure)) continue;  // these keep nothing between stages
+    for (const Size tile : {Size{16, 8}, Size{0, 4}}) {
+      Executor executor(*pool_, library_, *topology_, topology_->cpus());
+      ASSERT_TRUE(executor.set(*small, {.structure = structure,
+                                        .fusion = Fusion::none,
+                                        .tile = tile,
+                                        .threads = 2,
+                                        .isa = machine::best_isa()}));
+      ASSERT_TRUE(executor.await_kernels());
+      for (const FrameLayout& now : {*small, *large, *small}) {
+        executor.update(now);
+        TestFrame frame(now, 4);
+        frame.clear();
+        ASSERT_TRUE(executor.run({&frame.task, 1}));
+        EXPECT_EQ(frame.difference(), "") << name_of(structure);
+      }
+    }
+  }
 }
 
 TEST_F(Structures, onePixelGranulesHaveTheBitsOfTheReference) {

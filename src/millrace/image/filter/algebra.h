@@ -3,6 +3,10 @@
 //
 //   A::Float, A::Int, A::Bool      the values of an expression
 //   coefficient(i), integer_coefficient(i), fill()   the filter's numbers
+//   table(i)                       the number i of its table, which must have so many
+//   fold(x, y, count, first, step) first, then count times step(value so far, i), i from 0; for the pixel x,
+//   y.
+//                                  count and places read in a step may be computed, but from no table
 //   width(), height()              of the input plane
 //   input(k, x, y)                 the pixel of input k; the filter has brought x, y inside the frame
 //   replicate_x(x), replicate_y(y)   the nearest coordinate inside the frame: edges are replicated
@@ -17,7 +21,8 @@
 //   interior()                     true where the caller knows that no pixel touches an edge; may be false
 //                                  although none does. Both ways must give the same bits.
 //   when(c, f, g)                  f() or g(); reads in the branch not taken do not happen
-//   to_float, floor_int, rint, sqrt, clamp, logical operators on Bool
+//   lesser(v, w), greater(v, w)    w where neither is: also of two zeros
+//   to_float, floor_int, rint, sqrt, clamp, clamp_int, logical operators on Bool
 //
 // ScalarAlgebra computes one pixel and is the reference; HalideAlgebra (halide_algebra.h) builds the
 // expression that kernels are compiled from. Both use 32-bit floats without contraction, so that they agree
@@ -63,6 +68,13 @@ class ScalarAlgebra {
   [[nodiscard]] float coefficient(int i) const { return coefficients_[i]; }
   // A coefficient that is a whole number of pixels.
   [[nodiscard]] int integer_coefficient(int i) const { return static_cast<int>(coefficient(i)); }
+  [[nodiscard]] float table(int i) const { return coefficients_.table()[i]; }
+  template <class Step>
+  [[nodiscard]] static float fold(int /*x*/, int /*y*/, int count, float first, Step&& step) {
+    for (int i = 0; i < count; ++i)
+      first = step(first, i);
+    return first;
+  }
   [[nodiscard]] float fill() const { return input_.fill; }
   [[nodiscard]] int width() const { return input_.size.width; }
   [[nodiscard]] int height() const { return input_.size.height; }
@@ -83,12 +95,15 @@ class ScalarAlgebra {
   template <class Then, class Else> [[nodiscard]] float when(bool condition, Then&& then, Else&& otherwise) {
     return condition ? then() : otherwise();
   }
+  [[nodiscard]] static float lesser(float v, float w) { return v < w ? v : w; }
+  [[nodiscard]] static float greater(float v, float w) { return v > w ? v : w; }
   [[nodiscard]] static float to_float(int v) { return static_cast<float>(v); }
   // The greatest integer not above v; v within the range of int.
   [[nodiscard]] static int floor_int(float v) { return static_cast<int>(std::floor(v)); }
   [[nodiscard]] static float floor(float v) { return std::floor(v); }
   [[nodiscard]] static float rint(float v) { return std::nearbyint(v); }  // ties to even
   [[nodiscard]] static float sqrt(float v) { return std::sqrt(v); }
+  [[nodiscard]] static int clamp_int(int v, int low, int high) { return std::clamp(v, low, high); }
   [[nodiscard]] static float clamp(float v, float low, float high) {
     return std::max(std::min(v, high), low);
   }

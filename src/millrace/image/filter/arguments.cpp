@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -51,8 +52,9 @@ Status Arguments::check_position(std::size_t index) const {
 
 Status Arguments::set_number(std::size_t index, double value, std::string_view written) {
   const Parameter& parameter = filter_->parameters[index];
-  const bool fits = parameter.type != ParameterType::choice && std::isfinite(value) &&
-                    value >= parameter.minimum && value <= parameter.maximum &&
+  const bool takes_number = parameter.type == ParameterType::real || parameter.type == ParameterType::integer;
+  const bool fits = takes_number && std::isfinite(value) && value >= parameter.minimum &&
+                    value <= parameter.maximum &&
                     (parameter.type != ParameterType::integer || value == std::trunc(value));
   if (!fits) return std::unexpected(wrong_value(index, written));
   return set(index, value == 0 ? 0.0 : value);  // -0 is 0, so that equal pipelines have one spelling
@@ -69,8 +71,24 @@ Status Arguments::set_choice(std::size_t index, std::string_view name) {
   return set(index, static_cast<double>(found - parameter.choices.begin()));
 }
 
+Status Arguments::set_list(std::size_t index, const std::vector<double>& numbers, std::string_view written) {
+  const Parameter& parameter = filter_->parameters[index];
+  const bool fits = parameter.type == ParameterType::list && numbers.size() >= parameter.least &&
+                    numbers.size() <= parameter.most && std::ranges::all_of(numbers, [&](double number) {
+                      return number >= parameter.minimum && number <= parameter.maximum;
+                    });
+  if (!fits) return std::unexpected(wrong_value(index, written));
+  Status given = set(index, 0);
+  if (!given) return given;
+  for (const double number : numbers)
+    list_.push_back(number == 0 ? 0.0 : number);
+  return {};
+}
+
 Status Arguments::set_text(std::size_t index, std::string_view text) {
   if (filter_->parameters[index].type == ParameterType::choice) return set_choice(index, text);
+  if (filter_->parameters[index].type == ParameterType::list)
+    return std::unexpected(wrong_value(index, text));
   const std::optional<double> value = parse_signed(text);
   if (!value) return std::unexpected(wrong_value(index, text));
   return set_number(index, *value, text);
@@ -90,7 +108,10 @@ Result<ParameterValues> Arguments::complete() const {
       return usage_error("{}: {} is missing ({}); it must be {}", filter_->name, parameter.name,
                          parameter.summary, expectation(parameter));
     }
-    complete.push_back(values_[i].value_or(parameter.fallback));
+    if (parameter.type == ParameterType::list)
+      complete.insert(complete.end(), list_.begin(), list_.end());
+    else
+      complete.push_back(values_[i].value_or(parameter.fallback));
   }
   return complete;
 }
@@ -106,6 +127,10 @@ Status Arguments::set(std::size_t index, double value) {
 
 std::string expectation(const Parameter& parameter) {
   if (parameter.type == ParameterType::choice) return fmt::format("{}", fmt::join(parameter.choices, " or "));
+  if (parameter.type == ParameterType::list) {
+    return fmt::format("{} to {} numbers from {} to {} in brackets, as in [1, 2, 1]", parameter.least,
+                       parameter.most, parameter.minimum, parameter.maximum);
+  }
   // Many a parameter is named after its unit: "degrees must be a number from -360 to 360" says it once.
   const bool say_unit = !parameter.unit.empty() && parameter.unit != parameter.name;
   return fmt::format("a {} from {} to {}{}{}",
@@ -116,6 +141,16 @@ std::string expectation(const Parameter& parameter) {
 std::string written_value(const Parameter& parameter, double value) {
   if (parameter.type == ParameterType::choice) return std::string(parameter.choices[value]);
   return fmt::format("{}", value);
+}
+
+std::string written_argument(const Filter& filter, std::size_t index, const ParameterValues& values) {
+  const Parameter& parameter = filter.parameters[index];
+  if (parameter.type != ParameterType::list) return written_value(parameter, values[index]);
+  return fmt::format("[{}]", fmt::join(std::span(values).subspan(index), ", "));
+}
+
+bool is_default(const Parameter& parameter, double value) {
+  return !parameter.required && value == parameter.fallback;
 }
 
 }  // namespace millrace::image

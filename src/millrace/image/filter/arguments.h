@@ -31,6 +31,8 @@ class Arguments {
   // wrote it.
   [[nodiscard]] Status set_number(std::size_t index, double value, std::string_view written);
   [[nodiscard]] Status set_choice(std::size_t index, std::string_view name);
+  [[nodiscard]] Status set_list(std::size_t index, const std::vector<double>& numbers,
+                                std::string_view written);
   // From text: a number or a choice, as the parameter has it.
   [[nodiscard]] Status set_text(std::size_t index, std::string_view text);
   // What to say of a value of a type that no parameter takes.
@@ -44,6 +46,7 @@ class Arguments {
 
   const Filter* filter_;
   std::vector<std::optional<double>> values_;
+  std::vector<double> list_;  // of the last parameter, where that is one and given
 };
 
 // What a parameter takes, such as "a number from 0 to 1" or "above or below".
@@ -51,5 +54,10 @@ class Arguments {
 
 // A value in its shortest spelling that reads back as the same; a choice by its name.
 [[nodiscard]] std::string written_value(const Parameter& parameter, double value);
+// That of a parameter among all values of its filter; a list as "[1, 2, 1]", which TOML reads too.
+[[nodiscard]] std::string written_argument(const Filter& filter, std::size_t index,
+                                           const ParameterValues& values);
+// Whether it may be left out.
+[[nodiscard]] bool is_default(const Parameter& parameter, double value);
 
 }  // namespace millrace::image

@@ -1,13 +1,15 @@
 // What a filter is: a name, typed parameters, the size of what it makes, the input it needs for a region of
 // output, and its arithmetic. A filter is one struct in filters/, written once as a template over an algebra
 // (see algebra.h), from which come the kernels of every instruction set, fused kernels, the scalar reference
-// and the counter of pixel reads. docs/extending.md walks through one.
+// and the counter of pixel reads; or it is composed of such filters. docs/extending.md walks through one.
 #pragma once
 
 #include "millrace/base/result.h"
+#include "millrace/image/filter/coefficients.h"
 #include "millrace/image/filter/geometry.h"
 
-#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -16,7 +18,12 @@
 
 namespace millrace::image {
 
-enum class ParameterType { real, integer, choice };
+enum class ParameterType {
+  real,
+  integer,
+  choice,
+  list,  // numbers, as many as the user likes; only the last parameter of a filter, and always required
+};
 
 // One parameter of a filter, with the range that the pipeline language enforces.
 struct Parameter {
@@ -24,14 +31,17 @@ struct Parameter {
   std::string_view summary;
   std::string_view unit;  // "degrees", "levels", ...; empty for a plain number
   ParameterType type = ParameterType::real;
-  double minimum = 0;
+  double minimum = 0;  // of each number of a list
   double maximum = 1;
   bool required = true;
   double fallback = 0;                    // the value where it is not given
   std::vector<std::string_view> choices;  // names of the values 0, 1, ... of a choice
+  std::size_t least = 1;                  // numbers of a list
+  std::size_t most = 1;
 };
 
-// Values in the order of the filter's parameters; a choice is its index.
+// Values in the order of the filter's parameters; a choice is its index. All that follows those of the other
+// parameters belongs to the list, where the filter takes one.
 using ParameterValues = std::vector<double>;
 
 // A plane as a filter sees it. The planes of a frame are images of their own; `step` relates them.
@@ -43,21 +53,26 @@ struct PlaneGeometry {
   int frame_step_x = 1;  // luma samples for each chroma sample of the frame: what `crop` keeps whole
   int frame_step_y = 1;
   float fill = 0.0F;  // the value outside the frame: 0 for luma, 0.5 for chroma
+  float gray = 0.0F;  // the value of chroma that has no colour: 128/255 of 8 bits, 0.5 of floats; 0 for luma
+  // The shape of the frame's samples, width to height, 0:1 when not known: what keeps a picture as wide as it
+  // was shown when it gets another size.
+  std::int64_t aspect_numerator = 0;
+  std::int64_t aspect_denominator = 1;
 
   bool operator==(const PlaneGeometry&) const = default;
 };
 
-// Numbers a kernel needs besides pixels, derived from parameters and geometry once for each frame size, in
-// the precision the arithmetic uses. What each means is the filter's own affair.
-inline constexpr int max_coefficients = 8;
-using Coefficients = std::array<float, max_coefficients>;
-
 // How an output pixel relates to the input: decides what may be fused without computing anything twice.
 enum class Access {
   pointwise,  // the pixel at the same place, or at a constant offset
-  stencil,    // a constant neighbourhood
-  gather,     // places that depend on where the pixel is
+  stencil,    // the pixels around, at most 3x3
+  window,  // a larger neighbourhood, or one that moves at another pace: what it reads is stored, not inlined
+  gather,  // places that depend on where the pixel is
 };
+// Whether it reads pixels at constant distances, which reach past an edge near the edge only.
+[[nodiscard]] constexpr bool reads_around(Access access) {
+  return access == Access::stencil || access == Access::window;
+}
 
 enum class ElementType { u8, u16, f32 };
 [[nodiscard]] int bytes_of(ElementType type);
@@ -71,7 +86,16 @@ enum class ChromaDefault {
 };
 [[nodiscard]] std::string_view name_of(ChromaDefault chroma);
 
+// Frames that a filter reads beside the one it makes. Before the first frame of a video and after its last
+// one that frame stands still.
+struct NeighbouringFrames {
+  int before = 0;
+  int after = 0;
+};
+inline constexpr int max_neighbouring_frames = 32;  // in a whole pipeline, on either side
+
 class ScalarAlgebra;
+struct Part;
 
 // A filter with its type erased. Every function is pure and safe to call from any thread.
 struct Filter {
@@ -81,6 +105,8 @@ struct Filter {
   Access access = Access::pointwise;
   bool geometric = false;  // moves pixels: applied to chroma even where only luma is filtered
   ChromaDefault chroma = ChromaDefault::filtered;
+  bool luma_passes = false;  // works on chroma alone
+  bool has_table = false;    // its coefficients come with a table
   ElementType input_type = ElementType::f32;
   ElementType output_type = ElementType::f32;
   std::vector<Parameter> parameters;
@@ -94,6 +120,22 @@ struct Filter {
                     const Coefficients& coefficients) = nullptr;
   // The value of one pixel; reads go through the algebra.
   float (*pixel)(ScalarAlgebra& algebra, int x, int y) = nullptr;
+
+  // Of a filter that is composed of others, instead of the three above: what a plane goes through, the last
+  // part making the output. Not empty. `access` is of no meaning then.
+  std::vector<Part> (*parts)(const PlaneGeometry& input, const ParameterValues& values) = nullptr;
+  [[nodiscard]] bool composed() const { return parts != nullptr; }
+  // Of a composed filter that reads its input at other times too; null: none.
+  NeighbouringFrames (*frames)(const ParameterValues& values) = nullptr;
+};
+
+// One use of a filter within a composed one.
+struct Part {
+  const Filter* filter = nullptr;  // not composed itself
+  ParameterValues values;
+  // Earlier parts, or -1-k: input k of the whole; where that reads neighbouring frames, its input k frames
+  // after the first of them.
+  std::vector<int> inputs{-1};
 };
 
 }  // namespace millrace::image

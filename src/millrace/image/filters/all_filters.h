@@ -1,17 +1,50 @@
-// Every filter that a pipeline may name: a new one is added here, its header and a line of its own.
+// Every filter of this program: a new one is added here, its header and a line of its own.
 #pragma once
 
+#include "millrace/image/filters/absolute_difference.h"
 #include "millrace/image/filters/binary.h"
 #include "millrace/image/filters/blur.h"
+#include "millrace/image/filters/box.h"
+#include "millrace/image/filters/column_extreme.h"
+#include "millrace/image/filters/column_sum.h"
 #include "millrace/image/filters/convert.h"
+#include "millrace/image/filters/convolve.h"
 #include "millrace/image/filters/crop.h"
+#include "millrace/image/filters/crop_at.h"
+#include "millrace/image/filters/curve.h"
+#include "millrace/image/filters/difference.h"
 #include "millrace/image/filters/discretise.h"
+#include "millrace/image/filters/exaggerate.h"
+#include "millrace/image/filters/flip.h"
+#include "millrace/image/filters/gaussian.h"
+#include "millrace/image/filters/levels.h"
 #include "millrace/image/filters/magnitude.h"
+#include "millrace/image/filters/median.h"
+#include "millrace/image/filters/median3.h"
+#include "millrace/image/filters/median5.h"
+#include "millrace/image/filters/middle_of_3.h"
+#include "millrace/image/filters/middle_of_5.h"
+#include "millrace/image/filters/mirror_columns.h"
+#include "millrace/image/filters/mirror_rows.h"
+#include "millrace/image/filters/morphology.h"
+#include "millrace/image/filters/pad.h"
+#include "millrace/image/filters/resample_x.h"
+#include "millrace/image/filters/resample_y.h"
+#include "millrace/image/filters/resize.h"
 #include "millrace/image/filters/rotate.h"
+#include "millrace/image/filters/row_extreme.h"
+#include "millrace/image/filters/row_sum.h"
+#include "millrace/image/filters/saturate.h"
 #include "millrace/image/filters/sobel_x.h"
 #include "millrace/image/filters/sobel_y.h"
+#include "millrace/image/filters/swap_axes.h"
+#include "millrace/image/filters/temporal_average.h"
+#include "millrace/image/filters/temporal_median.h"
 #include "millrace/image/filters/threshold.h"
+#include "millrace/image/filters/transpose.h"
 #include "millrace/image/filters/undistort.h"
+#include "millrace/image/filters/unsharp.h"
+#include "millrace/image/filters/weighted_sum.h"
 
 namespace millrace::image {
 
@@ -22,20 +55,67 @@ template <class... Filters> struct FilterList {
   }
 };
 
+// What pipelines may name, with arithmetic of their own.
 using NamedFilters = FilterList<  //
     filters::Binary,              //
     filters::Blur,                //
+    filters::Convolve,            //
     filters::Crop,                //
+    filters::CropAt,              //
+    filters::Curve,               //
     filters::Discretise,          //
+    filters::Levels,              //
     filters::Magnitude,           //
+    filters::Pad,                 //
     filters::Rotate,              //
+    filters::Saturate,            //
     filters::SobelX,              //
     filters::SobelY,              //
     filters::Threshold,           //
     filters::Undistort>;
 
-// What stands at the ends of a graph, which pipelines do not name.
+// What pipelines may name, composed of others.
+using ComposedFilters = FilterList<  //
+    filters::Box,                    //
+    filters::Difference,             //
+    filters::Flip,                   //
+    filters::Gaussian,               //
+    filters::Median,                 //
+    filters::Morphology,             //
+    filters::Resize,                 //
+    filters::TemporalAverage,        //
+    filters::TemporalMedian,         //
+    filters::Transpose,              //
+    filters::Unsharp>;
+
+// What only composed filters use.
+using PartFilters = FilterList<   //
+    filters::AbsoluteDifference,  //
+    filters::ColumnExtreme,       //
+    filters::ColumnSum,           //
+    filters::Exaggerate,          //
+    filters::Median3,             //
+    filters::Median5,             //
+    filters::MiddleOf3,           //
+    filters::MiddleOf5,           //
+    filters::MirrorColumns,       //
+    filters::MirrorRows,          //
+    filters::ResampleX,           //
+    filters::ResampleY,           //
+    filters::RowExtreme,          //
+    filters::RowSum,              //
+    filters::SwapAxes,            //
+    filters::WeightedSum>;
+
+// What stands at the ends of a graph.
 using Conversions =
     FilterList<filters::Load8, filters::Load16, filters::Store8, filters::Store16, filters::Copy>;
+
+// Visits all that have arithmetic of their own, and with it kernels.
+template <class Visitor> void visit_simple_filters(Visitor&& visitor) {
+  NamedFilters::visit(visitor);
+  PartFilters::visit(visitor);
+  Conversions::visit(visitor);
+}
 
 }  // namespace millrace::image

@@ -5,7 +5,9 @@
 #include "millrace/image/filters/named_filters.h"
 #include "millrace/image/reference/reference_testing.h"
 
+#include <algorithm>
 #include <limits>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -39,8 +41,26 @@ inline ScalarImage apply_filter(const Filter& filter, const ParameterValues& val
 }
 
 inline ScalarImage apply_filter(std::string_view name, const ParameterValues& values,
+                                const ScalarImage& input, const PlaneGeometry& geometry) {
+  return scalar_reference(lay_out_plane(chain({{name, values}}), geometry).value(), input);
+}
+
+// The same of a luma plane.
+inline ScalarImage apply_filter(std::string_view name, const ParameterValues& values,
                                 const ScalarImage& input) {
-  return apply_filter(*find_filter(name), values, {input}, gray(input.size));
+  return apply_filter(name, values, input, gray(input.size));
+}
+
+// What a filter says of values that it cannot work with.
+inline std::string refusal(std::string_view name, const ParameterValues& values,
+                           const PlaneGeometry& geometry) {
+  const auto layout = lay_out_plane(chain({{name, values}}), geometry);
+  return layout ? "" : layout.error().message;
+}
+
+// The pixel at the nearest place inside.
+inline float replicated(const ScalarImage& image, int x, int y) {
+  return image.at(std::clamp(x, 0, image.size.width - 1), std::clamp(y, 0, image.size.height - 1));
 }
 
 // Every size at which something is special: nothing around, one row or column, odd, more than a vector.

@@ -223,9 +223,14 @@ TEST(Filters, DeclareWhatChromaGetsByDefault) {
       EXPECT_EQ(filter.chroma, ChromaDefault::filtered) << "the planes of a frame stay together";
     }
   }
-  EXPECT_THAT(declared, ElementsAre("binary neutral", "blur filtered", "crop filtered", "discretise passes",
-                                    "magnitude neutral", "rotate filtered", "sobel_x neutral",
-                                    "sobel_y neutral", "threshold neutral", "undistort filtered"));
+  EXPECT_THAT(declared,
+              ElementsAre("binary neutral", "blur filtered", "box filtered", "convolve passes",
+                          "crop filtered", "crop_at filtered", "curve passes", "difference neutral",
+                          "discretise passes", "flip filtered", "gaussian filtered", "levels passes",
+                          "magnitude neutral", "median filtered", "morphology passes", "pad filtered",
+                          "resize filtered", "rotate filtered", "saturate filtered", "sobel_x neutral",
+                          "sobel_y neutral", "temporal_average filtered", "temporal_median filtered",
+                          "threshold neutral", "transpose filtered", "undistort filtered", "unsharp passes"));
 }
 
 TEST(Filters, AreSortedAndFoundByTheirNames) {

@@ -23,12 +23,26 @@ template <class F> Filter erased() {
   return filter;
 }
 
+template <class F> Filter composed() {
+  Filter filter = F::about();
+  filter.output = &F::output;
+  filter.parts = &F::parts;
+  if constexpr (requires { &F::frames; }) filter.frames = &F::frames;
+  return filter;
+}
+
+const Filter* find_in(std::span<const Filter> filters, std::string_view name) {
+  const auto found = std::ranges::find(filters, name, &Filter::name);
+  return found == filters.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 std::span<const Filter> all_filters() {
   static const std::vector<Filter> filters = [] {
     std::vector<Filter> all;
     NamedFilters::visit([&]<class F>() { all.push_back(erased<F>()); });
+    ComposedFilters::visit([&]<class F>() { all.push_back(composed<F>()); });
     std::ranges::sort(all, {}, &Filter::name);
     return all;
   }();
@@ -42,37 +56,33 @@ std::vector<std::string_view> filter_names() {
   return names;
 }
 
-const Filter* find_filter(std::string_view name) {
-  const auto found = std::ranges::find(all_filters(), name, &Filter::name);
-  return found == all_filters().end() ? nullptr : &*found;
-}
+const Filter* find_filter(std::string_view name) { return find_in(all_filters(), name); }
 
 std::span<const Filter> unnamed_filters() {
   static const std::vector<Filter> filters = [] {
     std::vector<Filter> all;
-    Conversions::visit([&]<class F>() { all.push_back(erased<F>()); });
+    const auto add = [&]<class F>() { all.push_back(erased<F>()); };
+    PartFilters::visit(add);
+    Conversions::visit(add);
     return all;
   }();
   return filters;
 }
 
-namespace {
-
-template <class F> const Filter& unnamed() {
-  static const Filter& filter = *std::ranges::find(unnamed_filters(), F::about().name, &Filter::name);
-  return filter;
+const Filter* find_simple_filter(std::string_view name) {
+  if (const Filter* unnamed = find_in(unnamed_filters(), name)) return unnamed;
+  const Filter* named = find_filter(name);
+  return named == nullptr || named->composed() ? nullptr : named;
 }
 
-}  // namespace
-
 const Filter& load_filter(ElementType type) {
-  return type == ElementType::u8 ? unnamed<filters::Load8>() : unnamed<filters::Load16>();
+  return *find_simple_filter(type == ElementType::u8 ? "load8" : "load16");
 }
 
 const Filter& store_filter(ElementType type) {
-  return type == ElementType::u8 ? unnamed<filters::Store8>() : unnamed<filters::Store16>();
+  return *find_simple_filter(type == ElementType::u8 ? "store8" : "store16");
 }
 
-const Filter& copy_filter() { return unnamed<filters::Copy>(); }
+const Filter& copy_filter() { return *find_simple_filter("copy"); }
 
 }  // namespace millrace::image

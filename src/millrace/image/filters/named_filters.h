@@ -2,7 +2,6 @@
 #pragma once
 
 #include "millrace/image/filter/filter.h"
-#include "millrace/image/filters/named_filters.h"
 
 #include <span>
 #include <string_view>
@@ -17,13 +16,15 @@ namespace millrace::image {
 // nullptr where there is none.
 [[nodiscard]] const Filter* find_filter(std::string_view name);
 
+// What pipelines do not name: the parts of composed filters, and what stands at the ends of graphs.
+[[nodiscard]] std::span<const Filter> unnamed_filters();
+// Any filter that is not composed, which are those with kernels; nullptr where there is none.
+[[nodiscard]] const Filter* find_simple_filter(std::string_view name);
+
 // The conversions at the ends of a graph: code values to [0,1] and back. Not named in pipelines.
 [[nodiscard]] const Filter& load_filter(ElementType type);
 [[nodiscard]] const Filter& store_filter(ElementType type);
 // Of a plane of floats that nothing is done to.
 [[nodiscard]] const Filter& copy_filter();
-
-// All filters that pipelines do not name.
-[[nodiscard]] std::span<const Filter> unnamed_filters();
 
 }  // namespace millrace::image

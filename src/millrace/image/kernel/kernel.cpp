@@ -36,6 +36,12 @@ struct Buffer {
     dimensions[0] = {0, row_of(view) * view.covers.height(), 1};
   }
 
+  // Kernels take everything by non-const pointer but only read this.
+  void fill_table(std::span<const float> table) {
+    set_header({.type = ElementType::f32}, reinterpret_cast<std::byte*>(const_cast<float*>(table.data())), 1);
+    dimensions[0] = {0, static_cast<int>(table.size()), 1};
+  }
+
  private:
   static int row_of(const PixelView& view) { return static_cast<int>(view.stride / bytes_of(view.type)); }
 
@@ -49,7 +55,7 @@ struct Buffer {
 };
 
 constexpr int scalars_per_kernel = 2;
-constexpr int scalars_per_stage = 3 + max_coefficients;
+constexpr int arguments_per_stage = 3 + max_coefficients + 1;  // the table
 constexpr int corners_of_gathered = 4;
 
 }  // namespace
@@ -78,8 +84,9 @@ bool Kernel::run(std::span<const PixelView> inputs, std::span<const StageArgumen
 bool Kernel::run_columns(std::span<const PixelView> inputs, std::span<const StageArguments> stages,
                          Interior interior, const PixelView& output,
                          std::span<const PixelView> stored) const {
-  std::array<Buffer, max_kernel_buffers * (1 + corners_of_gathered) + max_kernel_stages> buffers;
-  std::array<void*, buffers.size() + scalars_per_kernel + scalars_per_stage * max_kernel_stages> arguments;
+  // Inputs with their corners, the output and what is stored, tables.
+  std::array<Buffer, max_kernel_buffers * (1 + corners_of_gathered) + 2 * max_kernel_stages> buffers;
+  std::array<void*, buffers.size() + scalars_per_kernel + arguments_per_stage * max_kernel_stages> arguments;
   int gathers = interior.gathers ? 1 : 0;
   int columns = interior.columns ? 1 : 0;
   std::size_t used = 0;
@@ -102,6 +109,10 @@ bool Kernel::run_columns(std::span<const PixelView> inputs, std::span<const Stag
     arguments[count++] = const_cast<float*>(&stage.fill);
     for (const float& coefficient : stage.coefficients)
       arguments[count++] = const_cast<float*>(&coefficient);
+    const std::span<const float> table = stage.coefficients.table();
+    if (table.empty()) continue;
+    buffers[used].fill_table(table);
+    arguments[count++] = &buffers[used++].header;
   }
   buffers[used].fill(output);
   arguments[count++] = &buffers[used++].header;

@@ -12,11 +12,6 @@
 namespace millrace::image {
 namespace {
 
-const Filter* filter_called(std::string_view name) {
-  const auto unnamed = std::ranges::find(unnamed_filters(), name, &Filter::name);
-  return unnamed == unnamed_filters().end() ? find_filter(name) : &*unnamed;
-}
-
 // Takes texts off the front of another.
 class KeyReader {
  public:
@@ -108,7 +103,7 @@ Result<KernelSpec> parse_kernel_spec(std::string_view key) {
   KeyReader reader(key);
   do {
     const std::string_view name = reader.take_until('(');
-    KernelStage stage{.filter = filter_called(name), .inputs = {}};
+    KernelStage stage{.filter = find_simple_filter(name), .inputs = {}};
     if (!reader.take('(') || !take_inputs(reader, static_cast<int>(spec.stages.size()), stage.inputs))
       return wrong();
     if (stage.filter == nullptr) return failure("there is no filter '{}'", name);

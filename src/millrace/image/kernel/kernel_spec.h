@@ -31,6 +31,7 @@ struct KernelSpec {
   [[nodiscard]] ElementType buffer_type(int buffer) const;
   // Whether a stage reads its input in this way.
   [[nodiscard]] bool has(Access access) const;
+  [[nodiscard]] bool reads_around() const { return has(Access::stencil) || has(Access::window); }
   // Whether a stage gathers from this buffer, whose corners are then handed over too, see kernel_builder.h.
   [[nodiscard]] bool gathered(int buffer) const;
   [[nodiscard]] ElementType output_type() const { return stages.back().filter->output_type; }

@@ -3,7 +3,12 @@
 #include "millrace/image/filters/named_filters.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <map>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace millrace::image {
 namespace {
@@ -18,6 +23,7 @@ struct PlaneRequest {
 };
 
 ChromaDefault treatment(const Filter& filter, const PlaneRequest& plane) {
+  if (!plane.chroma && filter.luma_passes) return ChromaDefault::passes;
   if (!plane.chroma || plane.planes == Planes::all) return ChromaDefault::filtered;
   if (plane.planes == Planes::automatic) return filter.chroma;
   return filter.geometric ? ChromaDefault::filtered : ChromaDefault::passes;
@@ -31,7 +37,12 @@ struct Made {
 };
 
 StageLayout conversion(const Filter& filter, int input, const PlaneGeometry& geometry, double maximum) {
-  StageLayout stage{.filter = &filter, .node = -1, .inputs = {input}, .input = geometry, .output = geometry};
+  StageLayout stage{.filter = &filter,
+                    .name = std::string(filter.name),
+                    .node = -1,
+                    .inputs = {input},
+                    .input = geometry,
+                    .output = geometry};
   stage.coefficients = filter.coefficients(geometry, {maximum});
   return stage;
 }
@@ -60,72 +71,138 @@ std::vector<StageLayout> leading_to(int last, std::vector<StageLayout> stages) {
   return kept;
 }
 
-// What the node makes, with its stage added where it needs one.
-Result<Made> add_node(const Pipeline& pipeline, std::size_t n, const std::vector<Made>& inputs,
-                      ChromaDefault treatment, std::vector<StageLayout>& stages) {
-  const Node& node = pipeline.nodes[n];
-  if (treatment == ChromaDefault::passes) return inputs[0];
+// One more stage, and what it makes. The inputs are of equal size and none is neutral.
+Result<Made> add_stage(const Filter& filter, const ParameterValues& values, std::string name, int node,
+                       const std::vector<Made>& inputs, std::vector<StageLayout>& stages) {
   const PlaneGeometry& geometry = inputs[0].geometry;
-  for (const Made& input : inputs) {
-    if (input.geometry.size != geometry.size) {
-      return usage_error("{}: its inputs differ in size, {}x{} and {}x{}; give every branch the same crop",
-                         node.filter->name, geometry.size.width, geometry.size.height,
-                         input.geometry.size.width, input.geometry.size.height);
-    }
-  }
-  auto output = node.filter->output(geometry, node.values);
+  const auto output = filter.output(geometry, values);
   if (!output) return std::unexpected(output.error());
-  if (treatment == ChromaDefault::neutral || std::ranges::any_of(inputs, &Made::neutral))
-    return Made{.geometry = *output, .neutral = true};
   StageLayout& stage = stages.emplace_back();
-  stage.filter = node.filter;
-  stage.node = static_cast<int>(n);
+  stage.filter = &filter;
+  stage.name = std::move(name);
+  stage.node = node;
   for (const Made& input : inputs)
     stage.inputs.push_back(input.stage);
   stage.input = geometry;
   stage.output = *output;
-  stage.coefficients = node.filter->coefficients(geometry, node.values);
+  stage.coefficients = filter.coefficients(geometry, values);
   return Made{.stage = static_cast<int>(stages.size()) - 1, .geometry = *output};
 }
 
-Result<PlaneLayout> layout(const Pipeline& pipeline, const PlaneRequest& request) {
-  PlaneLayout layout{.source = request.geometry, .output = request.geometry};
-  std::vector<StageLayout>& stages = layout.stages;
-  const double maximum = (1 << request.bits) - 1;
-  Made source{.geometry = request.geometry};
-  if (request.bits > 0) {
-    layout.source_type = layout.output_type = request.bits > 8 ? ElementType::u16 : ElementType::u8;
-    layout.neutral = static_cast<float>(1 << (request.bits - 1));
-    stages.push_back(
-        conversion(load_filter(layout.source_type), StageLayout::source, request.geometry, maximum));
-    source.stage = 0;
-  }
+// Lays out one plane from the output backwards: what a node makes so many frames after the one that is made,
+// once for each such offset that is asked for.
+class PlaneBuilder {
+ public:
+  PlaneBuilder(const Pipeline& pipeline, const PlaneRequest& request, std::vector<SourceFrame>& sources)
+      : pipeline_(pipeline), request_(request), sources_(sources) {}
 
-  std::vector<Made> made;
-  for (std::size_t n = 0; n < pipeline.nodes.size(); ++n) {
-    std::vector<Made> inputs;
-    for (int input : pipeline.nodes[n].inputs)
-      inputs.push_back(input == Node::source ? source : made[input]);
-    auto result = add_node(pipeline, n, inputs, treatment(*pipeline.nodes[n].filter, request), stages);
-    if (!result) return std::unexpected(result.error());
-    made.push_back(*result);
-  }
-
-  const Made& last = made.back();
-  layout.output = last.geometry;
-  if (last.neutral) {
-    stages.clear();
+  Result<PlaneLayout> build() {
+    PlaneLayout layout{.source = request_.geometry, .output = request_.geometry};
+    if (request_.bits > 0) {
+      layout.source_type = layout.output_type = element_type();
+      layout.neutral = static_cast<float>(1 << (request_.bits - 1));
+    }
+    const auto last = made_by(static_cast<int>(pipeline_.nodes.size()) - 1, 0);
+    if (!last) return std::unexpected(last.error());
+    layout.output = last->geometry;
+    if (last->neutral) return layout;
+    int output = last->stage;
+    if (request_.bits > 0 || StageLayout::is_source(output)) {
+      const Filter& filter = request_.bits > 0 ? store_filter(layout.output_type) : copy_filter();
+      output = static_cast<int>(stages_.size());
+      stages_.push_back(conversion(filter, last->stage, last->geometry, maximum()));
+    }
+    layout.stages = leading_to(output, std::move(stages_));
+    layout.sources = sources_;
     return layout;
   }
-  int output = last.stage;
-  if (request.bits > 0 || output == StageLayout::source) {
-    const Filter& filter = request.bits > 0 ? store_filter(layout.output_type) : copy_filter();
-    output = static_cast<int>(stages.size());
-    stages.push_back(conversion(filter, last.stage, last.geometry, maximum));
+
+ private:
+  [[nodiscard]] double maximum() const { return (1 << request_.bits) - 1; }
+  [[nodiscard]] ElementType element_type() const {
+    return request_.bits > 8 ? ElementType::u16 : ElementType::u8;
   }
-  stages = leading_to(output, std::move(stages));
-  return layout;
-}
+
+  Result<Made> made_by(int node, int offset) {
+    const auto known = made_.find({node, offset});
+    if (known != made_.end()) return known->second;
+    auto made = node == Node::source ? source_frame(offset) : computed(node, offset);
+    if (made) made_.emplace(std::pair{node, offset}, *made);
+    return made;
+  }
+
+  Result<Made> source_frame(int offset) {
+    if (std::abs(offset) > max_neighbouring_frames) {
+      return usage_error("the pipeline reads frames that are {} apart from the one it makes; {} is the most",
+                         std::abs(offset), max_neighbouring_frames);
+    }
+    auto found = std::ranges::find(sources_, SourceFrame{.offset = offset});
+    if (found == sources_.end()) found = sources_.insert(found, {.offset = offset});
+    Made made{.stage = StageLayout::source - static_cast<int>(found - sources_.begin()),
+              .geometry = request_.geometry};
+    if (request_.bits > 0) {
+      stages_.push_back(conversion(load_filter(element_type()), made.stage, request_.geometry, maximum()));
+      made.stage = static_cast<int>(stages_.size()) - 1;
+    }
+    return made;
+  }
+
+  Result<Made> computed(int n, int offset) {
+    const Node& node = pipeline_.nodes[n];
+    const ChromaDefault treated = treatment(*node.filter, request_);
+    if (treated == ChromaDefault::passes) return made_by(node.inputs[0], offset);
+    std::vector<Made> inputs;
+    for (int input : node.inputs) {
+      auto made = made_by(input, offset);
+      if (!made) return made;
+      inputs.push_back(std::move(*made));
+    }
+    const PlaneGeometry& geometry = inputs[0].geometry;
+    for (const Made& input : inputs) {
+      if (input.geometry.size != geometry.size) {
+        return usage_error("{}: its inputs differ in size, {}x{} and {}x{}; give every branch the same crop",
+                           node.filter->name, geometry.size.width, geometry.size.height,
+                           input.geometry.size.width, input.geometry.size.height);
+      }
+    }
+    auto output = node.filter->output(geometry, node.values);
+    if (!output) return std::unexpected(output.error());
+    if (treated == ChromaDefault::neutral || std::ranges::any_of(inputs, &Made::neutral))
+      return Made{.geometry = *output, .neutral = true};
+    if (node.filter->composed()) return parts_of(n, offset, inputs);
+    return add_stage(*node.filter, node.values, std::string(node.filter->name), n, inputs, stages_);
+  }
+
+  // The stages of a composed filter.
+  Result<Made> parts_of(int n, int offset, const std::vector<Made>& inputs) {
+    const Node& node = pipeline_.nodes[n];
+    const auto whole_input = [&](int k) -> Result<Made> {
+      if (node.filter->frames == nullptr) return inputs.at(k);
+      return made_by(node.inputs[0], offset + k - node.filter->frames(node.values).before);
+    };
+    std::vector<Made> made;
+    for (const Part& part : node.filter->parts(inputs[0].geometry, node.values)) {
+      std::vector<Made> part_inputs;
+      for (int input : part.inputs) {
+        auto read = input < 0 ? whole_input(-1 - input) : Result<Made>(made.at(input));
+        if (!read) return read;
+        part_inputs.push_back(std::move(*read));
+      }
+      auto result =
+          add_stage(*part.filter, part.values, fmt::format("{}.{}", node.filter->name, part.filter->name), n,
+                    part_inputs, stages_);
+      if (!result) return result;
+      made.push_back(std::move(*result));
+    }
+    return made.back();
+  }
+
+  const Pipeline& pipeline_;
+  const PlaneRequest& request_;
+  std::vector<SourceFrame>& sources_;
+  std::vector<StageLayout> stages_;
+  std::map<std::pair<int, int>, Made> made_;
+};
 
 constexpr std::pair<Planes, std::string_view> planes_names[] = {
     {Planes::automatic, "auto"}, {Planes::all, "all"}, {Planes::luma, "luma"}};
@@ -157,35 +234,68 @@ PlaneGeometry plane_geometry(const video::FrameFormat& format, int plane) {
   PlaneGeometry geometry;
   geometry.luma = {format.width, format.height};
   geometry.size = {video::plane_width(format, plane), video::plane_height(format, plane)};
+  geometry.aspect_numerator = format.aspect_numerator;
+  geometry.aspect_denominator = format.aspect_denominator;
   geometry.frame_step_x = video::chroma_step_x(format.chroma);
   geometry.frame_step_y = video::chroma_step_y(format.chroma);
   if (plane > 0) {
     geometry.step_x = geometry.frame_step_x;
     geometry.step_y = geometry.frame_step_y;
     geometry.fill = chroma_fill;
+    geometry.gray = static_cast<float>(1 << (format.bits - 1)) / static_cast<float>((1 << format.bits) - 1);
   }
   return geometry;
 }
 
 Result<FrameLayout> lay_out_frame(const Pipeline& pipeline, const video::FrameFormat& format, Planes planes,
                                   Samples samples) {
-  FrameLayout frame{.input = format, .output = format, .planes = {}};
+  FrameLayout frame{.input = format, .output = format, .planes = {}, .sources = {{}}};
   for (int p = 0; p < video::plane_count(format.chroma); ++p) {
-    auto layouts = layout(pipeline, {.geometry = plane_geometry(format, p),
-                                     .planes = planes,
-                                     .chroma = p > 0,
-                                     .bits = samples == Samples::codes ? format.bits : 0});
+    PlaneGeometry geometry = plane_geometry(format, p);
+    if (samples == Samples::floats) geometry.gray = geometry.fill;
+    const PlaneRequest request{.geometry = geometry,
+                               .planes = planes,
+                               .chroma = p > 0,
+                               .bits = samples == Samples::codes ? format.bits : 0};
+    auto layouts = PlaneBuilder(pipeline, request, frame.sources).build();
     if (!layouts) return std::unexpected(layouts.error());
     frame.planes.push_back(std::move(*layouts));
   }
   const Size luma = frame.planes[0].output.luma;
   frame.output.width = luma.width;
   frame.output.height = luma.height;
+  const PlaneGeometry& shown = frame.planes[0].output;
+  constexpr std::int64_t largest = std::numeric_limits<int>::max();
+  if (shown.aspect_numerator <= largest && shown.aspect_denominator <= largest) {
+    frame.output.aspect_numerator = static_cast<int>(shown.aspect_numerator);
+    frame.output.aspect_denominator = static_cast<int>(shown.aspect_denominator);
+  }
   return frame;
 }
 
+NeighbouringFrames FrameLayout::neighbours() const {
+  NeighbouringFrames neighbours;
+  for (const SourceFrame& source : sources) {
+    neighbours.before = std::max(neighbours.before, -source.offset);
+    neighbours.after = std::max(neighbours.after, source.offset);
+  }
+  return neighbours;
+}
+
+bool same_stages(const FrameLayout& a, const FrameLayout& b) {
+  const auto alike = [](const StageLayout& left, const StageLayout& right) {
+    return left.filter == right.filter && left.inputs == right.inputs &&
+           left.output.size == right.output.size;
+  };
+  return a.sources == b.sources &&
+         std::ranges::equal(a.planes, b.planes, [&](const PlaneLayout& left, const PlaneLayout& right) {
+           return std::ranges::equal(left.stages, right.stages, alike);
+         });
+}
+
 Result<PlaneLayout> lay_out_plane(const Pipeline& pipeline, const PlaneGeometry& geometry) {
-  return layout(pipeline, {.geometry = geometry});
+  std::vector<SourceFrame> sources{{}};
+  return PlaneBuilder(pipeline, {.geometry = geometry}, sources).build();
 }
 
 std::vector<Rect> required_regions(const PlaneLayout& layout, const Rect& output) {

@@ -5,17 +5,31 @@
 #include "millrace/image/pipeline/pipeline.h"
 #include "millrace/video/frame/frame.h"
 
+#include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace millrace::image {
 
+// One of the frames that a layout reads.
+struct SourceFrame {
+  int offset = 0;  // how many frames after the one that is made
+
+  bool operator==(const SourceFrame&) const = default;
+};
+
 struct StageLayout {
-  static constexpr int source = -1;
+  static constexpr int source = -1;  // the frame itself; source - k: source frame k of the layout
+  [[nodiscard]] static constexpr bool is_source(int input) { return input < 0; }
+  [[nodiscard]] static constexpr std::size_t source_frame(int input) {
+    return static_cast<std::size_t>(source - input);
+  }
 
   const Filter* filter = nullptr;
+  std::string name;         // of the filter; of a part of a composed one, "gaussian.row_sum"
   int node = -1;            // of the pipeline; -1 for the conversions at the ends
-  std::vector<int> inputs;  // earlier stages, or `source`
+  std::vector<int> inputs;  // earlier stages, or source frames
   PlaneGeometry input;
   PlaneGeometry output;
   Coefficients coefficients{};
@@ -38,6 +52,8 @@ struct PlaneLayout {
   ElementType output_type = ElementType::f32;
   // In topological order; the last one makes the output.
   std::vector<StageLayout> stages;
+  // What the stages read; the first one is the frame itself, read or not.
+  std::vector<SourceFrame> sources{{}};
   // Where there are no stages, every sample of the output: 0.5, or the code value for it. The source is not
   // read then.
   float neutral = 0.5F;
@@ -63,13 +79,21 @@ enum class Samples { codes, floats };
 struct FrameLayout {
   video::FrameFormat input;
   video::FrameFormat output;
-  std::vector<PlaneLayout> planes;  // luma, which is never neutral, comes first
+  std::vector<PlaneLayout> planes;       // luma, which is never neutral, comes first
+  std::vector<SourceFrame> sources{{}};  // of all planes
+
+  // The frames before and after that making one takes.
+  [[nodiscard]] NeighbouringFrames neighbours() const;
 };
 
 // Usage error where a plane is too small for a filter.
 [[nodiscard]] Result<FrameLayout> lay_out_frame(const Pipeline& pipeline, const video::FrameFormat& format,
                                                 Planes planes = Planes::all,
                                                 Samples samples = Samples::codes);
+
+// Whether the stages of two layouts are those of one pipeline with other numbers, which Executor::update
+// takes.
+[[nodiscard]] bool same_stages(const FrameLayout& a, const FrameLayout& b);
 
 // The geometry of one plane of a frame format.
 [[nodiscard]] PlaneGeometry plane_geometry(const video::FrameFormat& format, int plane);

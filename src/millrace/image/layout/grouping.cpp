@@ -16,7 +16,7 @@ bool may_join(Access consumer, Fusion fusion) {
   case Fusion::pointwise:
     return consumer == Access::pointwise;
   case Fusion::stencil:
-    return consumer != Access::gather;
+    return consumer == Access::pointwise || consumer == Access::stencil;
   case Fusion::all:
     return true;
   }
@@ -39,6 +39,8 @@ int reads_per_pixel(Access access) {
     return 1;
   case Access::stencil:
     return 9;
+  case Access::window:
+    return 25;
   case Access::gather:
     return 4;
   }
@@ -65,6 +67,26 @@ int inlined_stages(const PlaneLayout& layout, const std::vector<int>& group) {
       if (std::ranges::binary_search(group, input)) {
         times[input] += times[member] * reads_per_pixel(stage.filter->access);
       }
+    }
+  }
+  return sum;
+}
+
+double evaluations_of(const PlaneLayout& layout, const std::vector<int>& group) {
+  std::vector<double> times(layout.stages.size(), 0);
+  times[group.back()] = 1;
+  double sum = 0;
+  for (std::size_t i = group.size(); i-- > 0;) {
+    const StageLayout& stage = layout.stages[group[i]];
+    const double now = times[group[i]];
+    if (stage.node >= 0) sum += now;
+    const double reads =
+        stage.filter->access == Access::window
+            ? static_cast<double>(
+                  stage.filter->footprint({0, 0, 1, 1}, stage.input, stage.coefficients).pixels())
+            : reads_per_pixel(stage.filter->access);
+    for (int input : stage.inputs) {
+      if (std::ranges::binary_search(group, input)) times[input] += now * reads;
     }
   }
   return sum;
@@ -167,6 +189,13 @@ StoringGroups storing_groups(const PlaneLayout& layout) {
   std::ranges::reverse(result.groups);
   std::ranges::reverse(result.stored);
   return result;
+}
+
+double evaluations_per_pixel(const PlaneLayout& layout, const Grouping& grouping) {
+  double most = 0;
+  for (const std::vector<int>& group : grouping)
+    most = std::max(most, evaluations_of(layout, group));
+  return most;
 }
 
 bool fits_one_kernel(const PlaneLayout& layout) {

@@ -42,7 +42,7 @@ enum class Structure {
 enum class Fusion {
   none,       // every stage on its own: ahead-of-time kernels only
   pointwise,  // a stage joins its consumer where that computes no pixel of it twice
-  stencil,    // also through constant neighbourhoods: recomputes a few pixels instead of storing them
+  stencil,    // also through neighbourhoods of 3x3: recomputes a few pixels instead of storing them
   all,        // one kernel for the whole pipeline
 };
 

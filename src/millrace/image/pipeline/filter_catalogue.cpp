@@ -29,7 +29,8 @@ std::string signature(const Filter& filter) {
 
 // What it takes, with its unit.
 std::string range(const Parameter& parameter) {
-  if (parameter.type == ParameterType::choice) return expectation(parameter);
+  if (parameter.type == ParameterType::choice || parameter.type == ParameterType::list)
+    return expectation(parameter);
   return fmt::format("{} to {}{}{}{}", parameter.minimum, parameter.maximum,
                      parameter.unit.empty() ? "" : " ", parameter.unit,
                      parameter.type == ParameterType::integer ? ", whole" : "");
@@ -86,6 +87,8 @@ std::string_view name_of(ParameterType type) {
     return "integer";
   case ParameterType::choice:
     return "choice";
+  case ParameterType::list:
+    return "list";
   }
   return "real";
 }
@@ -104,6 +107,10 @@ nlohmann::ordered_json parameter_json(const Parameter& parameter) {
     json["choices"] = parameter.choices;
     if (!parameter.required) json["default"] = written_value(parameter, parameter.fallback);
     return json;
+  }
+  if (parameter.type == ParameterType::list) {
+    json["least"] = parameter.least;
+    json["most"] = parameter.most;
   }
   json["minimum"] = number(parameter.minimum);
   json["maximum"] = number(parameter.maximum);

@@ -78,14 +78,21 @@ Result<ParameterChange> parse_parameter_change(const Pipeline& pipeline, std::st
   Arguments arguments(filter);
   const auto parameter = arguments.find(text.substr(dot + 1, equals - dot - 1));
   if (!parameter) return usage_error("{}: {}", in_quotes(text), parameter.error().message);
+  if (filter.parameters[*parameter].type == ParameterType::list) {
+    return usage_error("{}: {} is a list, which cannot change within a run", in_quotes(text),
+                       filter.parameters[*parameter].name);
+  }
   // The others are as the pipeline has them; only this one's value is looked at.
   if (Status set = arguments.set_text(*parameter, text.substr(equals + 1)); !set)
     return usage_error("{}: {}", in_quotes(text), set.error().message);
   for (std::size_t i = 0; i < filter.parameters.size(); ++i) {
-    if (i != *parameter) {
+    if (i == *parameter) continue;
+    const ParameterValues& values = pipeline.nodes[*node].values;
+    if (filter.parameters[i].type == ParameterType::list)
       static_cast<void>(
-          arguments.set_text(i, written_value(filter.parameters[i], pipeline.nodes[*node].values[i])));
-    }
+          arguments.set_list(i, {values.begin() + static_cast<std::ptrdiff_t>(i), values.end()}, ""));
+    else
+      static_cast<void>(arguments.set_text(i, written_value(filter.parameters[i], values[i])));
   }
   const auto values = arguments.complete();
   if (!values) return usage_error("{}: {}", in_quotes(text), values.error().message);

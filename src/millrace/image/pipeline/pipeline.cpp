@@ -3,6 +3,7 @@
 #include "millrace/image/pipeline/pipeline_language.h"
 #include "millrace/image/pipeline/pipeline_toml.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -39,6 +40,31 @@ Pipeline canonical(const Pipeline& pipeline) {
     ordered.nodes.push_back(std::move(node));
   }
   return ordered;
+}
+
+NeighbouringFrames neighbours_of(const Pipeline& pipeline) {
+  // What each node is asked for, from the output backwards.
+  std::vector<NeighbouringFrames> asked(pipeline.nodes.size());
+  NeighbouringFrames source;
+  for (std::size_t n = pipeline.nodes.size(); n-- > 0;) {
+    const Node& node = pipeline.nodes[n];
+    NeighbouringFrames read = asked[n];
+    if (node.filter->frames != nullptr) {
+      const NeighbouringFrames own = node.filter->frames(node.values);
+      read = {.before = read.before + own.before, .after = read.after + own.after};
+    }
+    for (int input : node.inputs) {
+      NeighbouringFrames& known = input == Node::source ? source : asked[static_cast<std::size_t>(input)];
+      known = {.before = std::max(known.before, read.before), .after = std::max(known.after, read.after)};
+    }
+  }
+  return source;
+}
+
+const Filter* neighbour_reader(const Pipeline& pipeline) {
+  const auto found = std::ranges::find_if(
+      pipeline.nodes, [](const Node& node) { return node.filter->frames != nullptr; });
+  return found == pipeline.nodes.end() ? nullptr : found->filter;
 }
 
 std::string to_string(const Pipeline& pipeline) {

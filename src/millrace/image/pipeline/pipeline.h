@@ -38,6 +38,13 @@ struct Pipeline {
 // Needs a topological order with the output last; nodes that do not lead to the output are dropped.
 [[nodiscard]] Pipeline canonical(const Pipeline& pipeline);
 
+// How many frames around the one that is made a pipeline reads at most; fewer where planes pass some of its
+// filters by.
+[[nodiscard]] NeighbouringFrames neighbours_of(const Pipeline& pipeline);
+
+// The first filter that reads neighbouring frames; null: none does.
+[[nodiscard]] const Filter* neighbour_reader(const Pipeline& pipeline);
+
 // The pipeline as text, in one spelling for equal pipelines: in the pipeline language where that can express
 // the graph (see to_language), else as TOML. Either reads back as the same pipeline. Needs canonical order.
 [[nodiscard]] std::string to_string(const Pipeline& pipeline);

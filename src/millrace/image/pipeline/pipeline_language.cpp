@@ -2,6 +2,7 @@
 
 #include "millrace/base/in_quotes.h"
 #include "millrace/base/nearest_name.h"
+#include "millrace/base/parse_number.h"
 #include "millrace/image/filter/arguments.h"
 #include "millrace/image/filters/named_filters.h"
 
@@ -194,8 +195,38 @@ class Parser {
     }
   }
 
+  // A list, named or not, ends what it is the argument of.
+  Status list_argument(Arguments& given, std::size_t index) {
+    const std::size_t open = position_;
+    std::vector<double> numbers;
+    do {
+      ++position_;  // past '[' or ','
+      skip_space();
+      const std::size_t start = position_;
+      const std::string_view text = word();
+      const auto number = parse_number<double>(text);
+      if (text.empty() || !number) {
+        return error_at(start,
+                        fmt::format("expected a number, not {}", text.empty() ? found() : in_quotes(text)));
+      }
+      numbers.push_back(*number);
+      skip_space();
+    } while (peek() == ',');
+    if (at_end()) return error_at(open, "this '[' is not closed; add ']' after its last number");
+    if (peek() != ']') return error_here(fmt::format("expected ',' or ']' in a list, not {}", found()));
+    ++position_;
+    const Status set = given.set_list(index, numbers, text_.substr(open, position_ - open));
+    if (!set) return error_at(open, set.error().message);
+    return {};
+  }
+
   Status argument(Arguments& given, std::size_t position, bool& named) {
     const std::size_t start = position_;
+    if (peek() == '[' && !named) {
+      if (const Status there = given.check_position(position); !there)
+        return error_at(start, there.error().message);
+      return list_argument(given, position);
+    }
     std::string_view text = word();
     if (text.empty()) return error_here(fmt::format("expected a value, not {}", found()));
     skip_space();
@@ -209,6 +240,7 @@ class Parser {
       ++position_;
       skip_space();
       value_at = position_;
+      if (peek() == '[') return list_argument(given, index);
       const std::string_view name = text;
       text = word();
       if (text.empty()) return error_here(fmt::format("expected a value after '{}=', not {}", name, found()));

@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
                               "unknown filter 'bluur'; did you mean 'blur'? ('millrace filters' lists them)"},
                       Mistake{"Sobel-X", 1, "did you mean 'sobel_x'?"},
                       Mistake{"sobel", 1, "did you mean 'sobel_x'?"},
-                      Mistake{"gaussian", 1, "unknown filter 'gaussian' ('millrace"},
+                      Mistake{"kuwahara", 1, "unknown filter 'kuwahara' ('millrace"},
                       Mistake{"load8", 1, "unknown filter 'load8'"},
                       Mistake{"threshold(tt=1)", 11,
                               "threshold has no parameter 'tt'; did you mean 't'? (it takes t, keep)"},

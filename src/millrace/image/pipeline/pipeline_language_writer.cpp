@@ -79,14 +79,14 @@ class LanguageWriter {
     text += node.filter->name;
     std::string_view before = "(";
     bool by_position = true;
-    for (std::size_t i = 0; i < node.values.size(); ++i) {
+    for (std::size_t i = 0; i < node.filter->parameters.size(); ++i) {
       const Parameter& parameter = node.filter->parameters[i];
       by_position = by_position && parameter.required;
-      if (!parameter.required && node.values[i] == parameter.fallback) continue;
+      if (is_default(parameter, node.values[i])) continue;
       text += before;
       before = ", ";
       if (!by_position) text += fmt::format("{}=", parameter.name);
-      text += written_value(parameter, node.values[i]);
+      text += written_argument(*node.filter, i, node.values);
     }
     if (before != "(") text += ')';
   }

@@ -73,8 +73,12 @@ inline Node random_node(Random& random, int inputs) {
     if (filter.inputs == inputs) fitting.push_back(&filter);
   }
   Node node{.filter = fitting[below(random, fitting.size())], .values = {}, .inputs = {}};
-  for (const Parameter& parameter : node.filter->parameters)
-    node.values.push_back(random_value(random, parameter));
+  for (const Parameter& parameter : node.filter->parameters) {
+    const bool is_list = parameter.type == ParameterType::list;
+    const std::size_t count = is_list ? parameter.least + below(random, 5) : 1;
+    for (std::size_t i = 0; i < count; ++i)
+      node.values.push_back(random_value(random, parameter));
+  }
   return node;
 }
 

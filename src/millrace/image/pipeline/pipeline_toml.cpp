@@ -187,6 +187,15 @@ class TomlReader {
     if (const auto number = value.value_exact<std::int64_t>()) {
       return given.set_number(index, static_cast<double>(*number), written(value));
     }
+    if (const toml::array* array = value.as_array()) {
+      std::vector<double> numbers;
+      for (const toml::node& entry : *array) {
+        const auto number = entry.value<double>();
+        if (!number || !entry.is_number()) return std::unexpected(given.wrong_value(index, written(entry)));
+        numbers.push_back(*number);
+      }
+      return given.set_list(index, numbers, written(value));
+    }
     return std::unexpected(given.wrong_value(index, written(value)));
   }
 
@@ -271,12 +280,12 @@ std::string to_toml(const Pipeline& pipeline) {
       }
       text += "]\n";
     }
-    for (std::size_t i = 0; i < node.values.size(); ++i) {
+    for (std::size_t i = 0; i < node.filter->parameters.size(); ++i) {
       const Parameter& parameter = node.filter->parameters[i];
-      if (!parameter.required && node.values[i] == parameter.fallback) continue;
+      if (is_default(parameter, node.values[i])) continue;
       const std::string_view quote = parameter.type == ParameterType::choice ? "\"" : "";
-      text += fmt::format("{} = {}{}{}\n", parameter.name, quote, written_value(parameter, node.values[i]),
-                          quote);
+      text += fmt::format("{} = {}{}{}\n", parameter.name, quote,
+                          written_argument(*node.filter, i, node.values), quote);
     }
   }
   return text;

@@ -4,6 +4,7 @@
 // subsampling loses. The scalar reference, which kernels share to the bit, stands for all structures.
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/image/pipeline/presets.h"
+#include "millrace/image/reference/ffmpeg_testing.h"
 #include "millrace/image/reference/scalar_reference.h"
 
 #include <cmath>
@@ -18,9 +19,6 @@ namespace millrace::image {
 namespace {
 
 using video::Chroma;
-
-// The planes of a frame with code values of 8 bits.
-using Planes8 = std::vector<ScalarImage>;
 
 struct Case {
   const char* name;
@@ -56,58 +54,6 @@ void straightened(double width, double height, double& x, double& y) {
   y = (height - 1) / 2 + dy * factor;
 }
 
-// Fine enough that a sample off by one shows, coarse enough that half as many samples hold it.
-Planes8 picture(const video::FrameFormat& format) {
-  Planes8 planes;
-  for (int p = 0; p < 3; ++p) {
-    ScalarImage& plane = planes.emplace_back();
-    plane.size = {format.width, format.height};
-    for (int y = 0; y < format.height; ++y) {
-      for (int x = 0; x < format.width; ++x) {
-        const double wave = std::sin(0.23 * x + 0.11 * y + p) + std::cos(0.13 * x - 0.21 * y + 2.0 * p);
-        plane.pixels.push_back(static_cast<float>(std::lround(128 + 48 * wave)));
-      }
-    }
-  }
-  return planes;
-}
-
-void write(const std::string& path, const Planes8& planes) {
-  std::ofstream file(path, std::ios::binary);
-  for (const ScalarImage& plane : planes) {
-    for (float code : plane.pixels)
-      file.put(static_cast<char>(static_cast<unsigned char>(code)));
-  }
-}
-
-Planes8 read(const std::string& path, const video::FrameFormat& format) {
-  std::ifstream file(path, std::ios::binary);
-  Planes8 planes;
-  for (int p = 0; p < video::plane_count(format.chroma); ++p) {
-    ScalarImage& plane = planes.emplace_back();
-    plane.size = {video::plane_width(format, p), video::plane_height(format, p)};
-    for (std::int64_t i = 0; i < plane.size.pixels(); ++i)
-      plane.pixels.push_back(static_cast<float>(file.get()));
-  }
-  EXPECT_TRUE(file.good()) << path << " is shorter than a frame of " << video::to_string(format);
-  EXPECT_EQ(file.peek(), std::ifstream::traits_type::eof()) << path << " is longer than a frame";
-  return planes;
-}
-
-const char* name_of(Chroma chroma) {
-  switch (chroma) {
-  case Chroma::gray:
-    return "gray";
-  case Chroma::c420:
-    return "yuv420p";
-  case Chroma::c422:
-    return "yuv422p";
-  case Chroma::c444:
-    return "yuv444p";
-  }
-  return "";
-}
-
 struct Filtered {
   Planes8 input;   // the picture in the chroma subsampling under test
   Planes8 output;  // the filtered picture in that subsampling
@@ -120,8 +66,8 @@ Filtered by_ffmpeg(const video::FrameFormat& format, const std::string& filter, 
                    const video::FrameFormat& output) {
   const TemporaryFolder folder;
   const auto path = [&](const char* name) { return (folder.path() / name).string(); };
-  write(path("picture"), picture(format));
-  const std::string to_format = fmt::format("format={}", name_of(format.chroma));
+  write_planes(path("picture"), test_picture(format));
+  const std::string to_format = fmt::format("format={}", pixel_format_of(format.chroma));
   const std::string graph = order == Order::filter_then_subsample
                                 ? fmt::format("[0]split[a][b];[a]{1}[in];[b]{0},{1}[out]", filter, to_format)
                                 : fmt::format("[0]{1},split[in][b];[b]{0}[out]", filter, to_format);
@@ -131,7 +77,7 @@ Filtered by_ffmpeg(const video::FrameFormat& format, const std::string& filter, 
       "-map '[in]' -f rawvideo '{}' -map '[out]' -f rawvideo '{}'",
       format.width, format.height, path("picture"), path("graph"), path("in"), path("out"));
   EXPECT_EQ(std::system(command.c_str()), 0) << command;  // NOLINT(concurrency-mt-unsafe): one thread
-  return {read(path("in"), format), read(path("out"), output)};
+  return {read_planes(path("in"), format), read_planes(path("out"), output)};
 }
 
 FrameLayout layout_of(const char* pipeline, const video::FrameFormat& format) {
@@ -206,7 +152,8 @@ std::vector<Case> cases() {
 
 INSTANTIATE_TEST_SUITE_P(Everywhere, Geometry, testing::ValuesIn(cases()), [](const auto& instance) {
   const Case& c = instance.param;
-  return fmt::format("{}_{}_{}x{}", c.name, name_of(c.format.chroma), c.format.width, c.format.height);
+  return fmt::format("{}_{}_{}x{}", c.name, pixel_format_of(c.format.chroma), c.format.width,
+                     c.format.height);
 });
 
 class CroppedByFFmpeg : public testing::TestWithParam<std::tuple<Chroma, Size>> {};
@@ -228,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(Everywhere, CroppedByFFmpeg,
                                           testing::Values(Size{64, 48}, Size{67, 45})),
                          [](const auto& instance) {
                            const Size size = std::get<Size>(instance.param);
-                           return fmt::format("{}_{}x{}", name_of(std::get<Chroma>(instance.param)),
+                           return fmt::format("{}_{}x{}", pixel_format_of(std::get<Chroma>(instance.param)),
                                               size.width, size.height);
                          });
 

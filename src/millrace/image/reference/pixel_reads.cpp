@@ -64,7 +64,7 @@ void watch(const StageLayout& stage, const Uses& uses, WatchingSource& source) {
 }  // namespace
 
 PixelReads count_pixel_reads(const PlaneLayout& layout, const ScalarImage& source) {
-  const std::vector<ScalarImage> images = scalar_stages(layout, source);
+  const std::vector<ScalarImage> images = scalar_stages(layout, std::span(&source, 1));
   std::vector<Uses> uses;
   uses.reserve(images.size());
   for (const ScalarImage& image : images)
@@ -77,14 +77,14 @@ PixelReads count_pixel_reads(const PlaneLayout& layout, const ScalarImage& sourc
     std::vector<WatchedInput> inputs;
     inputs.reserve(stage.inputs.size());
     for (int input : stage.inputs) {
-      inputs.push_back(input == StageLayout::source
+      inputs.push_back(StageLayout::is_source(input)
                            ? WatchedInput{.image = &source}
                            : WatchedInput{.image = &images[input], .uses = &uses[input]});
     }
     WatchingSource watching(std::move(inputs));
     watch(stage, uses[s], watching);
     const bool resizes = stage.output.size != stage.input.size;
-    result.stages[s] = {.name = std::string(stage.filter->name),
+    result.stages[s] = {.name = stage.name,
                         .pixels = (resizes ? stage.output.size : source.size).pixels(),
                         .of_own_output = resizes,
                         .reads = watching.reads()};

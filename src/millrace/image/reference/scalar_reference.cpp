@@ -47,26 +47,29 @@ ScalarImage scalar_image(const video::PlaneView& plane, ElementType type) {
   return type == ElementType::u8 ? copy_of<std::uint8_t>(plane) : copy_of<std::uint16_t>(plane);
 }
 
-std::vector<ScalarImage> scalar_stages(const PlaneLayout& layout, const ScalarImage& source) {
+std::vector<ScalarImage> scalar_stages(const PlaneLayout& layout, std::span<const ScalarImage> sources) {
+  const auto source = [&](int input) {
+    return &sources[sources.size() == 1 ? 0 : StageLayout::source_frame(input)];
+  };
   std::vector<ScalarImage> images;
   images.reserve(layout.stages.size());
   for (const StageLayout& stage : layout.stages) {
     std::vector<const ScalarImage*> inputs;
     inputs.reserve(stage.inputs.size());
     for (int input : stage.inputs) {
-      inputs.push_back(input == StageLayout::source ? &source : &images[input]);
+      inputs.push_back(StageLayout::is_source(input) ? source(input) : &images[input]);
     }
     images.push_back(evaluate(stage, std::move(inputs)));
   }
   return images;
 }
 
-ScalarImage scalar_reference(const PlaneLayout& layout, const ScalarImage& source) {
+ScalarImage scalar_reference(const PlaneLayout& layout, std::span<const ScalarImage> sources) {
   if (layout.is_neutral()) {
     const Size size = layout.output.size;
     return {.size = size, .pixels = std::vector<float>(size.pixels(), layout.neutral)};
   }
-  return std::move(scalar_stages(layout, source).back());
+  return std::move(scalar_stages(layout, sources).back());
 }
 
 }  // namespace millrace::image

@@ -8,6 +8,7 @@
 #include "millrace/video/frame/frame.h"
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 namespace millrace::image {
@@ -29,12 +30,17 @@ struct ScalarImage {
 // A copy of a plane of a frame, one float for each code value. type: u8 or u16.
 [[nodiscard]] ScalarImage scalar_image(const video::PlaneView& plane, ElementType type);
 
-// The output of every stage of a layout, in its order. source: of the layout's source size; code values where
-// the layout loads them, else floats. Where the layout stores code values, the last image holds them.
-// Bit-identical to compiled kernels only where float expressions are not contracted (-ffp-contract=off).
-[[nodiscard]] std::vector<ScalarImage> scalar_stages(const PlaneLayout& layout, const ScalarImage& source);
+// The output of every stage of a layout, in its order. sources: its source frames, or one that stands for all
+// of them, of the layout's source size; code values where the layout loads them, else floats. Where the
+// layout stores code values, the last image holds them. Bit-identical to compiled kernels only where float
+// expressions are not contracted (-ffp-contract=off).
+[[nodiscard]] std::vector<ScalarImage> scalar_stages(const PlaneLayout& layout,
+                                                     std::span<const ScalarImage> sources);
 
 // The last of them: the output of the layout. Of a neutral plane, which has no stages, what fills it.
-[[nodiscard]] ScalarImage scalar_reference(const PlaneLayout& layout, const ScalarImage& source);
+[[nodiscard]] ScalarImage scalar_reference(const PlaneLayout& layout, std::span<const ScalarImage> sources);
+[[nodiscard]] inline ScalarImage scalar_reference(const PlaneLayout& layout, const ScalarImage& source) {
+  return scalar_reference(layout, std::span(&source, 1));
+}
 
 }  // namespace millrace::image

@@ -84,6 +84,21 @@ Computation::Computation(Workplace& workplace, const std::vector<video::Frame>& 
     slots_.push_back(make_slot());
     load(frame, slots_.back().task.sources);
   }
+  add_neighbours();
+}
+
+// Before the first frame and after the last one the video stands still.
+void Computation::add_neighbours() {
+  const std::size_t planes = layout_.planes.size();
+  for (std::size_t k = 1; k < layout_.sources.size(); ++k) {
+    for (std::int64_t i = 0; i < std::ssize(slots_); ++i) {
+      const std::int64_t read =
+          std::clamp<std::int64_t>(i + layout_.sources[k].offset, 0, std::ssize(slots_) - 1);
+      std::vector<image::PixelView>& sources = slots_[static_cast<std::size_t>(i)].task.sources;
+      for (std::size_t p = 0; p < planes; ++p)
+        sources.push_back(slots_[static_cast<std::size_t>(read)].task.sources[p]);
+    }
+  }
 }
 
 Computation::Slot Computation::make_slot() const {
@@ -98,6 +113,8 @@ Computation::Slot Computation::make_slot() const {
 }
 
 Status Computation::use(const image::Schedule& schedule, const std::stop_token& stop) {
+  if (pixels_ == InputPixels::fresh && layout_.sources.size() > 1)
+    return usage_error("the pipeline reads neighbouring frames, which are not there with --fresh-input; leave it out");
   if (Status used = set_ ? executor_.use(schedule) : executor_.set(layout_, schedule); !used) return used;
   set_ = true;
   if (Status ready = executor_.await_kernels(stop); !ready) return ready;

@@ -76,6 +76,7 @@ class Computation {
   };
 
   [[nodiscard]] Slot make_slot() const;
+  void add_neighbours();
   [[nodiscard]] Result<double> process_batch(std::int64_t count);
   void write_fresh(std::int64_t count);
 

@@ -100,6 +100,35 @@ TEST_F(ComputationTest, loaded_pixels_are_the_code_values_of_the_frame_from_0_to
   }
 }
 
+// Which stand still before the first and after the last.
+TEST_F(ComputationTest, neighbouring_frames_are_those_in_memory) {
+  const auto temporal = [](const char* pipeline) {
+    return *image::lay_out_frame(*image::load_pipeline(pipeline), frames_->front().format(),
+                                 image::Planes::all, image::Samples::floats);
+  };
+  Computation computation(*workplace_, *frames_, temporal("temporal_average(3)"), InputPixels::preloaded);
+  ASSERT_TRUE(computation.use(schedule(1)));
+  const auto luma = [](int frame, int x, int y) {
+    const int inside = std::clamp(frame, 0, frame_count - 1);
+    const video::PlaneView plane = (*frames_)[static_cast<std::size_t>(inside)].plane(0);
+    return static_cast<float>(plane.row<std::uint8_t>(y)[x]) / 255.0F;
+  };
+  for (int frame = 0; frame < frame_count; ++frame) {
+    ASSERT_TRUE(computation.process(1));
+    const image::PixelView result = computation.last().destinations[0];
+    for (int y = 0; y < 48; y += 5) {
+      for (int x = 0; x < 64; x += 3) {
+        const float sum = luma(frame - 1, x, y) + luma(frame, x, y) + luma(frame + 1, x, y);
+        ASSERT_NEAR(result.pixel<float>(x, y), sum / 3, 1e-6) << frame;
+      }
+    }
+  }
+  Computation fresh(*workplace_, *frames_, temporal("difference"), InputPixels::fresh);
+  const Status refused = fresh.use(schedule(1));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::usage);
+}
+
 class ComputationCounts : public ComputationTest,
                           public ::testing::WithParamInterface<std::tuple<InputPixels, bool>> {};
 

@@ -106,8 +106,14 @@ Status FrameLoop::check_sizes() const {
     if (!changed) return std::unexpected(changed.error());
     if (changed->output != layout_.output) {
       return usage_error(
-          "--at frame {}: the output would become {} instead of {}; crop cannot change within a run", frame,
+          "--at frame {}: the output would become {} instead of {}; a size cannot change within a run", frame,
           video::to_string(changed->output), video::to_string(layout_.output));
+    }
+    if (!image::same_stages(*changed, layout_)) {
+      return usage_error(
+          "--at frame {}: this parameter decides which steps the filter is made of, which cannot "
+          "change within a run",
+          frame);
     }
   }
   return {};
@@ -207,6 +213,7 @@ Status FrameLoop::process(std::int64_t start_ns) {
     if (batch.tasks.empty()) return read;
     // What was read before an error is processed and written all the same.
     if (Status done = compute(batch); !done) return done;
+    forget_before(next_ - layout_.neighbours().before);
     if (Status handed = hand_over(batch); !handed) return handed;
     if (recorder_) record_turn(batch, before);
     tell_waits(waited, computed);
@@ -246,21 +253,38 @@ void FrameLoop::tell_waits(std::int64_t waited_before, double computed_before) {
 // share.
 Status FrameLoop::fill(Batch& batch, int most) {
   while (std::ssize(batch.tasks) < most) {
-    if (!batch.tasks.empty() && timeline_->changes_at(options_.first_frame + input_.delivered())) return {};
-    auto frame = timed(input_wait_ns_, [&] { return input_.next(); });
-    if (!frame || !*frame) {
+    if (!batch.tasks.empty() && timeline_->changes_at(options_.first_frame + next_)) return {};
+    read_as_far_as(next_ + layout_.neighbours().after);
+    if (next_ == first_held_ + std::ssize(held_)) {
       more_ = false;
-      if (!frame && !stopped()) return std::unexpected(frame.error());
-      return {};
+      return stopped() ? Status{} : input_error_;
     }
     if (batch.tasks.empty()) {
       batch.came_ns = now_ns();
-      if (Status followed = follow_changes(options_.first_frame + (*frame)->index); !followed)
-        return followed;
+      batch.first = next_;
+      if (Status followed = follow_changes(options_.first_frame + next_); !followed) return followed;
     }
-    if (Status added = add(batch, std::move(**frame)); !added) return added;
+    if (Status added = add(batch, next_); !added) return added;
+    ++next_;
   }
   return {};
+}
+
+void FrameLoop::read_as_far_as(std::int64_t frame) {
+  while (!input_ended_ && first_held_ + std::ssize(held_) <= frame) {
+    auto read = timed(input_wait_ns_, [&] { return input_.next(); });
+    if (read && *read) {
+      held_.push_back(std::move(**read));
+      continue;
+    }
+    input_ended_ = true;
+    if (!read) input_error_ = std::unexpected(read.error());
+  }
+}
+
+void FrameLoop::forget_before(std::int64_t frame) {
+  for (; first_held_ < frame && !held_.empty(); ++first_held_)
+    held_.pop_front();
 }
 
 Status FrameLoop::follow_changes(std::int64_t frame) {
@@ -278,24 +302,32 @@ Status FrameLoop::follow_changes(std::int64_t frame) {
   return {};
 }
 
-Status FrameLoop::add(Batch& batch, video::Frame frame) {
+Status FrameLoop::add(Batch& batch, std::int64_t frame) {
   auto target = outputs_->acquire();
   if (!target) return std::unexpected(target.error());
-  target->index = frame.index;
-  target->timestamp = frame.timestamp;
-  target->properties = std::move(frame.properties);
-  batch.before.push_back(std::move(frame));
+  // Before the first frame and after the last one the video stands still.
+  const auto held = [&](std::int64_t number) -> const video::Frame& {
+    return held_[std::clamp<std::int64_t>(number - first_held_, 0, std::ssize(held_) - 1)];
+  };
+  target->index = held(frame).index;
+  target->timestamp = held(frame).timestamp;
+  target->properties = held(frame).properties;
+  image::FrameTask task;
+  for (const image::SourceFrame& source : layout_.sources)
+    std::ranges::copy(views_of(held(frame + source.offset)), std::back_inserter(task.sources));
+  task.destinations = views_of(*target);
   batch.after.push_back(std::move(*target));
-  batch.tasks.push_back({views_of(batch.before.back()), views_of(batch.after.back())});
+  batch.tasks.push_back(std::move(task));
   return {};
 }
 
 Status FrameLoop::compute(const Batch& batch) {
-  if (recorder_) recorder_->before(batch.before.front().index);
+  if (recorder_) recorder_->before(batch.first);
   const Status done = search_ ? search_->scheduler().run(batch.tasks, seconds(now_ns() - batch.came_ns))
                               : executor_.run(batch.tasks);
-  if (!done) return failure("frame {}: {}", batch.before.front().index, done.error().message);
-  if (recorder_) recorder_->computed(batch.before.front(), batch.after.front());
+  if (!done) return failure("frame {}: {}", batch.first, done.error().message);
+  if (recorder_)
+    recorder_->computed(held_[static_cast<std::size_t>(batch.first - first_held_)], batch.after.front());
   return {};
 }
 

@@ -10,6 +10,8 @@
 #include "millrace/video/frame/frame_pool.h"
 #include "millrace/video/overlap/overlapped_writer.h"
 
+#include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -29,7 +31,7 @@ class FrameLoop {
  private:
   // Frames that are processed side by side.
   struct Batch {
-    std::vector<video::Frame> before;
+    std::int64_t first = 0;  // its number
     std::vector<video::Frame> after;
     std::vector<image::FrameTask> tasks;
     std::int64_t came_ns = 0;  // the first of them
@@ -41,8 +43,11 @@ class FrameLoop {
   [[nodiscard]] Status open_sink();
   [[nodiscard]] Status process(std::int64_t start_ns);
   [[nodiscard]] Status fill(Batch& batch, int most);
+  // Has the frame and those that come after it as far as stages read, or all there are.
+  void read_as_far_as(std::int64_t frame);
+  void forget_before(std::int64_t frame);
   [[nodiscard]] Status follow_changes(std::int64_t frame);
-  [[nodiscard]] Status add(Batch& batch, video::Frame frame);
+  [[nodiscard]] Status add(Batch& batch, std::int64_t frame);
   [[nodiscard]] Status compute(const Batch& batch);
   [[nodiscard]] Status hand_over(Batch& batch);
   // What came in is computed; what is waited for since then counts for the next turn.
@@ -57,7 +62,12 @@ class FrameLoop {
   double compiled_before_;  // seconds, by other runs of the workplace
   CodecThreads codec_threads_;
   InputPasses input_;
-  bool more_ = true;  // frames to come
+  bool more_ = true;               // frames to come
+  std::deque<video::Frame> held_;  // that have been read and are still needed, in order
+  std::int64_t first_held_ = 0;    // number of the first of them
+  std::int64_t next_ = 0;          // number of the frame to be processed next
+  bool input_ended_ = false;
+  Status input_error_;  // that ended it
   image::FrameLayout layout_;
   std::optional<image::ParameterTimeline> timeline_;
   image::Pipeline announced_;  // that the search knows of

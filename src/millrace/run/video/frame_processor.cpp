@@ -57,6 +57,10 @@ FrameProcessor::start(Workplace& workplace, const video::FrameFormat& input, Vid
 Status FrameProcessor::lay_out(const video::FrameFormat& input) {
   auto layout = image::lay_out_frame(options_.pipeline, input, options_.planes);
   if (!layout) return std::unexpected(layout.error());
+  if (const image::Filter* reads = image::neighbour_reader(options_.pipeline); reads != nullptr)
+    return usage_error("{}: reads neighbouring frames, and each is processed on its own here; give the video "
+                       "to a run over all of it",
+                       reads->name);
   layout_ = std::move(*layout);
   record_.input_format = layout_.input;
   record_.output_format = layout_.output;
@@ -74,6 +78,9 @@ Status FrameProcessor::lay_out(const video::FrameFormat& input) {
       return usage_error(
           "at frame {} the output would become {} instead of {}; a size cannot change within a run", frame,
           video::to_string(changed->output), video::to_string(layout_.output));
+    if (!image::same_stages(*changed, layout_))
+      return usage_error(
+          "at frame {} a filter would be made of other steps, which cannot change within a run", frame);
   }
   return {};
 }

@@ -1,23 +1,35 @@
 #include "millrace/run/video/pipeline_effects.h"
 
+#include "millrace/image/layout/frame_layout.h"
+
 #include <algorithm>
 #include <memory>
 
 namespace millrace::run {
 namespace {
 
+bool mixes_rows(const image::Filter& filter) {
+  return filter.geometric || filter.access != image::Access::pointwise;
+}
+
 // Whose result at a row depends on others, or goes to another.
-const image::Filter* row_mixing_filter(const image::Pipeline& pipeline) {
-  for (const image::Node& node : pipeline.nodes)
-    if (node.filter->geometric || node.filter->access != image::Access::pointwise) return node.filter;
+const image::Filter* row_mixing_filter(const image::Pipeline& pipeline, const image::PlaneGeometry& plane) {
+  for (const image::Node& node : pipeline.nodes) {
+    if (mixes_rows(*node.filter)) return node.filter;
+    if (node.filter->composed() &&
+        std::ranges::any_of(node.filter->parts(plane, node.values),
+                            [](const image::Part& part) { return mixes_rows(*part.filter); }))
+      return node.filter;
+  }
   return nullptr;
 }
 
 }  // namespace
 
 Status check_fields(const image::Pipeline& pipeline, const video::FrameFormat& input, std::string_view name) {
-  const image::Filter* const filter = row_mixing_filter(pipeline);
-  if (filter == nullptr || !input.is_interlaced()) return {};
+  if (!input.is_interlaced()) return {};
+  const image::Filter* const filter = row_mixing_filter(pipeline, image::plane_geometry(input, 0));
+  if (filter == nullptr) return {};
   return usage_error(
       "{}: is interlaced, and {} would mix the rows of its two fields; deinterlace it first, or "
       "where it is progressive after all give --treat-as-progressive",

@@ -6,6 +6,7 @@
 #include "millrace/video/frame/frame_pool.h"
 #include "millrace/video/reader.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -106,6 +107,56 @@ TEST_F(VideoRunTest, TakesTheCallersFramesThroughThePipelineInOrder) {
   EXPECT_EQ(run.progress().total, 40);
   EXPECT_GT(run.record().compute_seconds, 0);
   EXPECT_GE(run.record().wall_seconds, run.record().compute_seconds);
+}
+
+struct Temporal {
+  const char* pipeline;
+  int (*expected)(int frame, int last);
+};
+
+// Frames are numbers here, so that what is made of neighbours can be worked out by hand.
+TEST_F(VideoRunTest, ReadsNeighbouringFramesWhichStandStillBeforeTheFirstAndAfterTheLast) {
+  const Temporal cases[] = {
+      {"temporal_average(3)", [](int n, int last) { return last == 0 ? 0 : n; }},
+      {"temporal_average(5)",
+       [](int n, int last) {
+         int sum = 0;
+         for (int d = -2; d <= 2; ++d)
+           sum += std::clamp(n + d, 0, last);
+         return (2 * sum + 5) / 10;  // to the nearest
+       }},
+      {"temporal_median(2)", [](int n, int) { return n; }},
+      {"difference(3)", [](int n, int) { return std::min(n, 3); }},
+      {"difference(2) | difference(1)", [](int n, int) { return n == 1 || n == 2 ? 1 : 0; }},
+      {"temporal_median | blur | difference", [](int n, int) { return n == 0 ? 0 : 1; }},
+  };
+  for (const Temporal& each : cases) {
+    for (const image::Structure structure : image::all_structures()) {
+      for (const int in_flight : {1, 2}) {
+        if (in_flight > workplace_->threads()) continue;
+        // The same kernels once more, but for what a compilation takes.
+        if (image::is_one_kernel(structure) && in_flight < std::min(2, workplace_->threads())) continue;
+        for (const int count : {1, 2, 9}) {
+          Counting frames(count);
+          std::vector<int> samples;
+          VideoRun run(*workplace_, source_of(frames), sink_to(samples),
+                       {.pipeline = parsed(each.pipeline),
+                        .schedule = image::Schedule{.structure = structure,
+                                                    .fusion = image::Fusion::none,
+                                                    .threads = in_flight,
+                                                    .frames_in_flight = in_flight,
+                                                    .isa = machine::best_isa()}});
+          const Status done = run.run();
+          ASSERT_TRUE(done) << done.error().message;
+          std::vector<int> expected;
+          for (int n = 0; n < count; ++n)
+            expected.push_back(each.expected(n, count - 1));
+          EXPECT_EQ(samples, expected)
+              << each.pipeline << ", " << image::name_of(structure) << ", " << in_flight;
+        }
+      }
+    }
+  }
 }
 
 TEST_F(VideoRunTest, HasRecordsOfItsOwnWhereAnotherRanBefore) {

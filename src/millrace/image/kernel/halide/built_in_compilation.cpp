@@ -4,13 +4,16 @@
 #include "millrace/image/kernel/halide/kernel_builder.h"
 #include "millrace/image/kernel/program_identity.h"
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <vector>
 
 namespace millrace::image {
 
 Status compile_built_in_kernels(const std::string& folder, std::span<const machine::Isa> isas) {
-  std::vector<Filter> filters(all_filters().begin(), all_filters().end());
+  std::vector<Filter> filters;
+  std::ranges::remove_copy_if(all_filters(), std::back_inserter(filters), &Filter::composed);
   filters.insert(filters.end(), unnamed_filters().begin(), unnamed_filters().end());
 
   std::string declarations;

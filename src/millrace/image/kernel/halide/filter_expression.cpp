@@ -1,7 +1,6 @@
 #include "millrace/image/kernel/halide/filter_expression.h"
 
 #include "millrace/image/filters/all_filters.h"
-#include "millrace/image/filters/convert.h"
 
 #include <map>
 
@@ -23,17 +22,17 @@ Expr filter_expression(const Filter& filter, HalideAlgebra& algebra, const Expr&
   static const auto table = [] {
     std::map<std::string_view, PixelExpression> t;
     const auto add = [&]<class F>() { t.emplace(F::about().name, &pixel_expression<F>); };
-    NamedFilters::visit(add);
-    Conversions::visit(add);
+    visit_simple_filters(add);
     return t;
   }();
   return table.at(filter.name)(algebra, x, y);
 }
 
-InputSymbols whole_frame_input(const Halide::Func& producer, const StageSymbols& consumer) {
+InputSymbols whole_frame_input(const std::function<Expr(Expr, Expr)>& producer,
+                               const StageSymbols& consumer) {
   const Expr last_x = consumer.width - 1;
   const Expr last_y = consumer.height - 1;
-  return {.read = [producer](const Expr& x, const Expr& y) -> Expr { return producer(x, y); },
+  return {.read = producer,
           .read_neighbours = [=](const Expr& x, const Expr& y, const Keep&) -> Neighbours<Expr> {
             const Expr right = Halide::min(x + 1, last_x);
             const Expr below = Halide::min(y + 1, last_y);

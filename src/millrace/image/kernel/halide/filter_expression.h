@@ -5,6 +5,7 @@
 #include "millrace/image/kernel/halide/halide_algebra.h"
 
 #include <Halide.h>
+#include <functional>
 
 namespace millrace::image {
 
@@ -14,6 +15,8 @@ namespace millrace::image {
 
 // A stage whose pixels are computed where they are needed, as the input of `consumer`. It may be asked for
 // any pixel of its own frame, which is the consumer's input plane.
-[[nodiscard]] InputSymbols whole_frame_input(const Halide::Func& producer, const StageSymbols& consumer);
+[[nodiscard]] InputSymbols
+whole_frame_input(const std::function<Halide::Expr(Halide::Expr, Halide::Expr)>& producer,
+                  const StageSymbols& consumer);
 
 }  // namespace millrace::image

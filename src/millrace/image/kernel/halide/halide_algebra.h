@@ -6,6 +6,8 @@
 
 #include <Halide.h>
 #include <functional>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,10 +22,20 @@ struct StageSymbols {
   Halide::Expr inner_columns;  // nonzero: no stencil reaches past the first or last column
   Halide::Expr fill;
   std::vector<Halide::Expr> coefficients;
+  std::function<Halide::Expr(Halide::Expr)> table;  // null where the filter has none
+};
+
+// Where an expression is built: the loops over the output, and those within a pixel that are around.
+struct LoopScope {
+  Halide::Var x{"x"};
+  Halide::Var y{"y"};
+  std::vector<Halide::RVar> steps;
+  int loops = 0;  // made so far
 };
 
 // The values given, or the same ones computed for a row beforehand; see `source` in algebra.h.
 using Keep = std::function<std::vector<Halide::Expr>(const std::vector<Halide::Expr>&)>;
+inline std::vector<Halide::Expr> keep_nothing(const std::vector<Halide::Expr>& values) { return values; }
 
 // One input of a stage: how to read it, and the coordinates at which that is allowed.
 struct InputSymbols {
@@ -39,13 +51,36 @@ class HalideAlgebra {
   using Int = Halide::Expr;
   using Bool = Halide::Expr;
 
-  HalideAlgebra(
-      const StageSymbols& stage, const std::vector<InputSymbols>& inputs,
-      Keep keep = [](const std::vector<Halide::Expr>& values) { return values; })
-      : stage_(stage), inputs_(inputs), keep_(std::move(keep)) {}
+  HalideAlgebra(const StageSymbols& stage, const std::vector<InputSymbols>& inputs, LoopScope& scope,
+                Keep keep = keep_nothing)
+      : stage_(stage), inputs_(inputs), scope_(scope), keep_(std::move(keep)) {}
 
   [[nodiscard]] Float coefficient(int i) const { return stage_.coefficients[static_cast<std::size_t>(i)]; }
   [[nodiscard]] Int integer_coefficient(int i) const { return Halide::cast<int>(coefficient(i)); }
+  [[nodiscard]] Float table(const Int& i) const { return stage_.table(i); }
+  // A loop in the kernel, since only a call knows how many steps there are: a function of the output's pixel
+  // and of the steps of the loops around, read at that very place, so that it takes room for one number.
+  template <class Step>
+  [[nodiscard]] Float fold(const Int& /*x*/, const Int& /*y*/, const Int& count, const Float& first,
+                           Step&& step) {
+    const Halide::RDom steps(0, count);
+    std::vector<Halide::Var> own{scope_.x, scope_.y};
+    std::vector<Halide::Expr> here{scope_.x, scope_.y};
+    std::map<std::string, Halide::Expr> own_of;
+    for (const Halide::RVar& around : scope_.steps) {
+      own.emplace_back("step");
+      here.emplace_back(around);
+      own_of.emplace(around.name(), own.back());
+    }
+    Halide::Func folded("folded");
+    folded(own) = Halide::Internal::substitute(own_of, first);
+    ++scope_.loops;
+    scope_.steps.push_back(steps.x);
+    const Float next = step(Float(folded(own)), Int(steps.x));
+    scope_.steps.pop_back();
+    folded(own) = Halide::Internal::substitute(own_of, next);
+    return folded(here);
+  }
   [[nodiscard]] Float fill() const { return stage_.fill; }
   [[nodiscard]] Int width() const { return stage_.width; }
   [[nodiscard]] Int height() const { return stage_.height; }
@@ -78,11 +113,16 @@ class HalideAlgebra {
   [[nodiscard]] Float when(const Bool& condition, Then&& then, Else&& otherwise) const {
     return Halide::select(condition, then(), otherwise());
   }
+  [[nodiscard]] static Float lesser(const Float& v, const Float& w) { return Halide::select(v < w, v, w); }
+  [[nodiscard]] static Float greater(const Float& v, const Float& w) { return Halide::select(v > w, v, w); }
   [[nodiscard]] static Float to_float(const Int& v) { return Halide::cast<float>(v); }
   [[nodiscard]] static Int floor_int(const Float& v) { return Halide::cast<int>(Halide::floor(v)); }
   [[nodiscard]] static Float floor(const Float& v) { return Halide::floor(v); }
   [[nodiscard]] static Float rint(const Float& v) { return Halide::round(v); }
   [[nodiscard]] static Float sqrt(const Float& v) { return Halide::sqrt(v); }
+  [[nodiscard]] static Int clamp_int(const Int& v, const Int& low, const Int& high) {
+    return Halide::clamp(v, low, high);
+  }
   [[nodiscard]] static Float clamp(const Float& v, float low, float high) {
     return Halide::clamp(v, low, high);
   }
@@ -92,6 +132,7 @@ class HalideAlgebra {
 
   const StageSymbols& stage_;
   const std::vector<InputSymbols>& inputs_;
+  LoopScope& scope_;
   Keep keep_;
 };
 

@@ -3,6 +3,7 @@
 #include "millrace/image/kernel/halide/filter_expression.h"
 #include "millrace/image/kernel/halide/paired_loads.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace millrace::image {
@@ -93,6 +94,129 @@ std::vector<bool> read_in_place(const KernelSpec& spec) {
   return in_place;
 }
 
+// The numbers of one stage, which become arguments of the kernel.
+StageSymbols stage_symbols(const Filter& filter, std::size_t s, const Expr& interior,
+                           const Expr& inner_columns, BuiltKernel& built) {
+  const Param<int> width(fmt::format("w{}", s));
+  const Param<int> height(fmt::format("h{}", s));
+  const Param<float> fill(fmt::format("fill{}", s));
+  for (const Halide::Argument& argument : std::vector<Halide::Argument>{width, height, fill})
+    built.arguments.push_back(argument);
+  StageSymbols symbols{width, height, interior, inner_columns, fill, {}, {}};
+  for (int c = 0; c < max_coefficients; ++c) {
+    const Param<float> coefficient(fmt::format("c{}_{}", s, c));
+    built.arguments.emplace_back(coefficient);
+    symbols.coefficients.emplace_back(coefficient);
+  }
+  if (filter.has_table) {
+    ImageParam table(Halide::Float(32), 1, fmt::format("table{}", s));
+    table.dim(0).set_min(0);
+    built.arguments.emplace_back(table);
+    symbols.table = [table](const Expr& i) {
+      return table(Halide::unsafe_promise_clamped(i, 0, table.dim(0).extent() - 1));
+    };
+  }
+  return symbols;
+}
+
+// Whether the arithmetic of a filter has a loop in it.
+bool loops(const Filter& filter) {
+  const Expr zero = 0;
+  const StageSymbols numbers{.width = 1,
+                             .height = 1,
+                             .interior = 0,
+                             .inner_columns = 0,
+                             .fill = 0.0F,
+                             .coefficients = std::vector<Expr>(max_coefficients, Expr(0.0F)),
+                             .table = [](const Expr&) { return Expr(0.0F); }};
+  const InputSymbols input{
+      .read = [](const Expr&, const Expr&) { return Expr(0.0F); },
+      .read_neighbours = [](const Expr&, const Expr&,
+                            const Keep&) { return Neighbours<Expr>{0.0F, 0.0F, 0.0F, 0.0F}; },
+      .min_x = zero,
+      .max_x = zero,
+      .min_y = zero,
+      .max_y = zero};
+  const std::vector<InputSymbols> inputs(static_cast<std::size_t>(filter.inputs), input);
+  LoopScope scope;
+  HalideAlgebra algebra(numbers, inputs, scope);
+  static_cast<void>(filter_expression(filter, algebra, scope.x, scope.y));
+  return scope.loops > 0;
+}
+
+// The stages of a kernel, as expressions of their pixels. Most are functions, which Halide writes out where
+// they are read. Not so what has a loop in it or is made of what has: Halide would compute such a function
+// for all the places that are read at once, in memory as large as that is, which only a call knows; and
+// kernels allocate none. That is written out here for each place, so that every loop makes one number.
+class StageExpressions {
+ public:
+  // keeps: the stages whose numbers are kept for a row. All must outlive this object.
+  StageExpressions(const KernelSpec& spec, const std::vector<BufferParameters>& buffers,
+                   const std::vector<StageSymbols>& symbols, const std::vector<bool>& keeps)
+      : spec_(spec), buffers_(buffers), symbols_(symbols), keeps_(keeps), functions_(spec.stages.size()) {
+    for (const KernelStage& stage : spec_.stages) {
+      loops_.push_back(loops(*stage.filter) || std::ranges::any_of(stage.inputs, [&](int input) {
+                         return input >= 0 && loops_[static_cast<std::size_t>(input)];
+                       }));
+    }
+  }
+
+  // A pixel of the output's loops, `x` and `y` of them.
+  Expr pixel(int stage, const Expr& x, const Expr& y) {
+    const auto s = static_cast<std::size_t>(stage);
+    if (loops_[s]) return expression(s, x, y);
+    Func& function = functions_[s];
+    if (!function.defined()) {
+      function = Func(fmt::format("{}_{}", std::string(spec_.stages[s].filter->name), s));
+      function(scope_.x, scope_.y) = expression(s, scope_.x, scope_.y);
+    }
+    return function(x, y);
+  }
+
+  [[nodiscard]] const Var& x() const { return scope_.x; }
+  [[nodiscard]] const Var& y() const { return scope_.y; }
+  // What is to be computed for a row beforehand.
+  std::vector<Func>& kept() { return kept_; }
+
+ private:
+  Expr expression(std::size_t s, const Expr& x, const Expr& y) {
+    const KernelStage& stage = spec_.stages[s];
+    std::vector<InputSymbols> inputs;
+    for (int input : stage.inputs) {
+      inputs.push_back(
+          input >= 0 ? whole_frame_input([this, input](const Expr& at_x,
+                                                       const Expr& at_y) { return pixel(input, at_x, at_y); },
+                                         symbols_[s])
+                     : buffer_input(buffers_.at(static_cast<std::size_t>(-1 - input))));
+    }
+    const bool in_place = x.same_as(scope_.x) && y.same_as(scope_.y);
+    HalideAlgebra algebra(symbols_[s], inputs, scope_, keeps_[s] && in_place ? keep_for_row() : keep_nothing);
+    Expr value = filter_expression(*stage.filter, algebra, x, y);
+    if (stage.filter->output_type != ElementType::f32)
+      value = Halide::cast(halide_type(stage.filter->output_type), value);
+    return value;
+  }
+
+  Keep keep_for_row() {
+    return [this](const std::vector<Expr>& values) {
+      Func f(fmt::format("kept_{}", kept_.size()));
+      f(scope_.x, scope_.y) = Halide::Tuple(values);
+      kept_.push_back(f);
+      return values.size() == 1 ? std::vector<Expr>{f(scope_.x, scope_.y)}
+                                : Halide::Tuple(f(scope_.x, scope_.y)).as_vector();
+    };
+  }
+
+  const KernelSpec& spec_;
+  const std::vector<BufferParameters>& buffers_;
+  const std::vector<StageSymbols>& symbols_;
+  const std::vector<bool>& keeps_;
+  LoopScope scope_;
+  std::vector<bool> loops_;      // of each stage
+  std::vector<Func> functions_;  // where they have been asked for
+  std::vector<Func> kept_;
+};
+
 // A vector loop for each case that matters, and a scalar one that does everything else: columns at the edges,
 // rectangles narrower than a vector. Each is written out once. The last vector of a row is shifted to end
 // with the row, so nothing is left over; and no loop is split into edges and a middle, since the caller does
@@ -101,7 +225,7 @@ void schedule_rows(Func& output, const Var& x, const KernelSpec& spec, int lanes
                    const Expr& inner_columns) {
   const bool gathers = spec.has(Access::gather);
   Expr vectors = output.output_buffers()[0].dim(0).extent() >= lanes;
-  if (spec.has(Access::stencil)) vectors = vectors && inner_columns != 0;
+  if (spec.reads_around()) vectors = vectors && inner_columns != 0;
   const auto add_vector_loop = [&](const Expr& condition) {
     output.specialize(condition)
         .vectorize(x, lanes, Halide::TailStrategy::ShiftInwards)
@@ -123,8 +247,6 @@ void schedule_rows(Func& output, const Var& x, const KernelSpec& spec, int lanes
 }  // namespace
 
 BuiltKernel build_kernel(const KernelSpec& spec, const Halide::Target& target) {
-  const Var x("x");
-  const Var y("y");
   BuiltKernel built;
 
   std::vector<BufferParameters> buffers;
@@ -136,67 +258,31 @@ BuiltKernel build_kernel(const KernelSpec& spec, const Halide::Target& target) {
   const Param<int> inner_columns("inner_columns");
   built.arguments.emplace_back(interior);
   built.arguments.emplace_back(inner_columns);
-  std::vector<Func> stages;
   std::vector<StageSymbols> symbols;
+  for (std::size_t s = 0; s < spec.stages.size(); ++s)
+    symbols.push_back(stage_symbols(*spec.stages[s].filter, s, interior, inner_columns, built));
+
   std::vector<bool> keeps = read_in_place(spec);
   // Without SSE4.1 rounding is a call of a function, and what is kept is rounded once more.
   if (target.arch == Halide::Target::X86 && !target.has_feature(Halide::Target::SSE41))
     keeps.assign(keeps.size(), false);
-  std::vector<Func> kept;
-  const Keep keep_for_row = [&](const std::vector<Expr>& values) {
-    Func f(fmt::format("kept_{}", kept.size()));
-    f(x, y) = Halide::Tuple(values);
-    kept.push_back(f);
-    return values.size() == 1 ? std::vector<Expr>{f(x, y)} : Halide::Tuple(f(x, y)).as_vector();
-  };
-  const Keep keep_nothing = [](const std::vector<Expr>& values) { return values; };
-  for (const KernelStage& stage : spec.stages) {
-    const auto s = stages.size();
-    const Param<int> width(fmt::format("w{}", s));
-    const Param<int> height(fmt::format("h{}", s));
-    const Param<float> fill(fmt::format("fill{}", s));
-    for (const Halide::Argument& argument : std::vector<Halide::Argument>{width, height, fill}) {
-      built.arguments.push_back(argument);
-    }
-    StageSymbols now{width, height, interior, inner_columns, fill, {}};
-    for (int c = 0; c < max_coefficients; ++c) {
-      const Param<float> coefficient(fmt::format("c{}_{}", s, c));
-      built.arguments.emplace_back(coefficient);
-      now.coefficients.emplace_back(coefficient);
-    }
-
-    std::vector<InputSymbols> inputs;
-    for (int input : stage.inputs) {
-      if (input >= 0) {
-        inputs.push_back(whole_frame_input(stages.at(static_cast<std::size_t>(input)), now));
-      } else {
-        inputs.push_back(buffer_input(buffers.at(static_cast<std::size_t>(-1 - input))));
-      }
-    }
-    HalideAlgebra algebra(now, inputs, keeps[s] ? keep_for_row : keep_nothing);
-    Func f(fmt::format("{}_{}", std::string(stage.filter->name), s));
-    Expr value = filter_expression(*stage.filter, algebra, x, y);
-    if (stage.filter->output_type != ElementType::f32)
-      value = Halide::cast(halide_type(stage.filter->output_type), value);
-    f(x, y) = value;
-    stages.push_back(f);
-    symbols.push_back(std::move(now));
-  }
-
-  Func output = stages.back();
-  if (!spec.stored.empty()) {
-    std::vector<Expr> values{output(x, y)};
-    for (int s : spec.stored)
-      values.push_back(stages[static_cast<std::size_t>(s)](x, y));
-    output = Func("stored_output");
+  StageExpressions stages(spec, buffers, symbols, keeps);
+  const Var x = stages.x();
+  const Var y = stages.y();
+  std::vector<Expr> values{stages.pixel(static_cast<int>(spec.stages.size()) - 1, x, y)};
+  for (int s : spec.stored)
+    values.push_back(stages.pixel(s, x, y));
+  Func output("output");
+  if (values.size() == 1)
+    output(x, y) = values[0];
+  else
     output(x, y) = Halide::Tuple(values);
-  }
 
   for (auto& buffer : output.output_buffers())
     buffer.dim(0).set_stride(1);  // rows are contiguous
   const int lanes = target.natural_vector_size<float>();
   schedule_rows(output, x, spec, lanes, interior, inner_columns);
-  for (Func& f : kept)
+  for (Func& f : stages.kept())
     f.compute_at(output, y)
         .bound_storage(x, max_gather_columns)
         .store_in(Halide::MemoryType::Stack)

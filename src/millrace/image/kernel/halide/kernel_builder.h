@@ -11,8 +11,8 @@ namespace millrace::image {
 
 // The pipeline computes any rectangle of its output, serially. Its arguments, in the order of `arguments`:
 // the input buffers; then interior and inner_columns (int32, see Interior); then for each stage width and
-// height (int32), fill and the coefficients (float); then (not listed, as Halide wants it) the output and the
-// stored buffers.
+// height (int32), fill and the coefficients (float), and its table where its filter has one, as a buffer of
+// one row; then (not listed, as Halide wants it) the output and the stored buffers.
 //
 // A buffer that a stage gathers from is followed by its four corners: its memory as one long row, as it is,
 // and with the base address moved by one pixel to the right, by one row down, and by both. The four

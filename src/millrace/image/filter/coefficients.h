@@ -1,0 +1,42 @@
+// The numbers that a stage's arithmetic uses beside pixels.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace millrace::image {
+
+inline constexpr int max_coefficients = 8;
+
+// Derived from parameters and geometry once for each frame size, in the precision the arithmetic uses: a few
+// coefficients, and for filters that say `has_table` a table of any length: the weights of a window, a curve.
+// What each means is the filter's own affair. Copies share their table, which nobody changes.
+class Coefficients {
+ public:
+  // At most max_coefficients; those that are not given are 0.
+  Coefficients(std::initializer_list<float> values = {}, std::vector<float> table = {})
+      : table_(table.empty() ? nullptr : std::make_shared<const std::vector<float>>(std::move(table))) {
+    std::size_t i = 0;
+    for (const float value : values)
+      values_.at(i++) = value;
+  }
+
+  [[nodiscard]] const float& operator[](std::size_t i) const { return values_[i]; }
+  [[nodiscard]] auto begin() const { return values_.begin(); }
+  [[nodiscard]] auto end() const { return values_.end(); }
+  // Empty where the filter has none.
+  [[nodiscard]] std::span<const float> table() const {
+    return table_ == nullptr ? std::span<const float>() : std::span<const float>(*table_);
+  }
+
+ private:
+  std::array<float, max_coefficients> values_{};
+  std::shared_ptr<const std::vector<float>> table_;
+};
+
+}  // namespace millrace::image

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "millrace/image/filters/resampling.h"
+
+namespace millrace::image::filters {
+
+// The part of `resize` that changes the height.
+struct ResampleY {
+  static constexpr Access access = Access::window;
+
+  static Filter about() {
+    return {.name = "resample_y",
+            .summary = "another height",
+            .geometric = true,
+            .has_table = true,
+            .parameters = resampling_parameters()};
+  }
+
+  static Result<PlaneGeometry> output(const PlaneGeometry& input, const ParameterValues& values) {
+    PlaneGeometry result = input;
+    reshape(result.aspect_denominator, result.aspect_numerator, input.luma.height,
+            static_cast<int>(values[1]));
+    result.size.height = static_cast<int>(values[0]);
+    result.luma.height = static_cast<int>(values[1]);
+    return result;
+  }
+
+  static Coefficients coefficients(const PlaneGeometry& input, const ParameterValues& values) {
+    return Resampling(static_cast<ResamplingKernel>(values[2]), input.size.height,
+                      input.luma.height / values[1])
+        .coefficients(static_cast<int>(values[0]));
+  }
+
+  static Rect footprint(const Rect& output, const PlaneGeometry& /*input*/, const Coefficients& k) {
+    const auto [begin, end] = Resampling::range(output.y0, output.y1, k);
+    return {output.x0, begin, output.x1, end};
+  }
+
+  template <class A>
+  static typename A::Float pixel(A& a, const typename A::Int& x, const typename A::Int& y) {
+    using Int = typename A::Int;
+    const Int first = Resampling::first_tap_of(a, y);
+    return sum(a, x, y, a.integer_coefficient(0), [&](const Int& t) {
+      return a.table(t * a.integer_coefficient(4) + y) * a.input(0, x, a.promise_y(0, first + t));
+    });
+  }
+};
+
+}  // namespace millrace::image::filters

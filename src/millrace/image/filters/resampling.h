@@ -1,0 +1,166 @@
+// Reading a row or column at another pace than it is written: which samples make a sample of the result, and
+// how much each of them weighs.
+#pragma once
+
+#include "millrace/image/filters/defaults.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+#include <numeric>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace millrace::image::filters {
+
+enum class ResamplingKernel { nearest, bilinear, bicubic, lanczos3, area };
+inline const std::vector<std::string_view> resampling_kernels{"nearest", "bilinear", "bicubic", "lanczos3",
+                                                              "area"};
+
+// One axis. Sample x of the result lies at (x + 0.5) * scale - 0.5 of the input. Where the result is the
+// smaller one, kernels are as much wider, so that nothing aliases; all but `nearest`. Edges are replicated.
+class Resampling {
+ public:
+  // scale: input samples for each sample of the result.
+  Resampling(ResamplingKernel kernel, int input, double scale)
+      : kernel_(kernel), input_(input), scale_(scale), stretch_(std::max(scale, 1.0)) {
+    constexpr double tie =
+        1.0 / 4096;  // nearest: the next sample where the place is halfway, rounding or not
+    const bool is_nearest = kernel == ResamplingKernel::nearest;
+    taps_ = std::min(input, static_cast<int>(std::ceil(2 * reach() - 1e-6)));
+    slope_ = static_cast<float>(scale);
+    offset_ = static_cast<float>(scale / 2 - 0.5 - reach() + (is_nearest ? tie : 0));
+  }
+
+  // How many samples each sample of the result is made of.
+  [[nodiscard]] int taps() const { return taps_; }
+
+  // 0: taps, 1, 2: where the first tap lies, as a line over x, 3: the last place where it may
+  // table: for each tap the weights over `output` samples; what is read past an edge counts there
+  [[nodiscard]] Coefficients coefficients(int output) const {
+    std::vector<float> table(static_cast<std::size_t>(taps_) * static_cast<std::size_t>(output));
+    std::vector<double> weights(static_cast<std::size_t>(taps_));
+    for (int x = 0; x < output; ++x) {
+      const double place = (x + 0.5) * scale_ - 0.5;
+      const int first = first_tap(x, slope_, offset_, input_ - taps_);
+      std::ranges::fill(weights, 0.0);
+      double sum = 0;
+      const int from =
+          kernel_ == ResamplingKernel::nearest ? first : static_cast<int>(std::ceil(place - reach()));
+      const int to =
+          kernel_ == ResamplingKernel::nearest ? first : static_cast<int>(std::floor(place + reach()));
+      for (int i = from; i <= to; ++i) {
+        const double weight = kernel_ == ResamplingKernel::nearest ? 1 : weight_at(i - place);
+        weights[static_cast<std::size_t>(std::clamp(i - first, 0, taps_ - 1))] += weight;
+        sum += weight;
+      }
+      for (int t = 0; t < taps_; ++t) {
+        table[static_cast<std::size_t>(t) * static_cast<std::size_t>(output) + static_cast<std::size_t>(x)] =
+            static_cast<float>(weights[static_cast<std::size_t>(t)] / sum);
+      }
+    }
+    return {{static_cast<float>(taps_), slope_, offset_, static_cast<float>(input_ - taps_),
+             static_cast<float>(output)},
+            std::move(table)};
+  }
+
+  // The samples that those from `begin` to `end` of the result are made of, by its coefficients.
+  [[nodiscard]] static std::pair<int, int> range(int begin, int end, const Coefficients& k) {
+    const int last = static_cast<int>(k[3]);
+    return {first_tap(begin, k[1], k[2], last),
+            first_tap(end - 1, k[1], k[2], last) + static_cast<int>(k[0])};
+  }
+
+  // The same place in a kernel. As floats, rounded alike everywhere.
+  template <class A> static typename A::Int first_tap_of(A& a, const typename A::Int& x) {
+    const typename A::Int first = A::floor_int(A::to_float(x) * a.coefficient(1) + a.coefficient(2)) + 1;
+    return A::clamp_int(first, 0, a.integer_coefficient(3));
+  }
+
+ private:
+  static int first_tap(int x, float slope, float offset, int last) {
+    return std::clamp(static_cast<int>(std::floor(static_cast<float>(x) * slope + offset)) + 1, 0, last);
+  }
+
+  // How far the kernel reaches to each side, in samples of the input.
+  [[nodiscard]] double reach() const {
+    switch (kernel_) {
+    case ResamplingKernel::nearest:
+      return 0.5;
+    case ResamplingKernel::bilinear:
+      return stretch_;
+    case ResamplingKernel::bicubic:
+      return 2 * stretch_;
+    case ResamplingKernel::lanczos3:
+      return 3 * stretch_;
+    case ResamplingKernel::area:
+      return scale_ / 2 + 0.5;
+    }
+    return 0;
+  }
+
+  // Of a sample at this distance, before all are divided by their sum.
+  [[nodiscard]] double weight_at(double distance) const {
+    const double d = std::abs(distance) / stretch_;
+    switch (kernel_) {
+    case ResamplingKernel::nearest:
+      return 1;
+    case ResamplingKernel::bilinear:
+      return std::max(0.0, 1 - d);
+    case ResamplingKernel::bicubic:  // Keys, a = -0.5
+      if (d < 1) return (1.5 * d - 2.5) * d * d + 1;
+      return d < 2 ? ((-0.5 * d + 2.5) * d - 4) * d + 2 : 0;
+    case ResamplingKernel::lanczos3: {
+      if (d >= 3) return 0;
+      const double angle = std::numbers::pi * d;
+      return d == 0 ? 1 : 3 * std::sin(angle) * std::sin(angle / 3) / (angle * angle);
+    }
+    case ResamplingKernel::area:  // what the sample shares with one of the result
+      return std::clamp(scale_ / 2 + 0.5 - std::abs(distance), 0.0, std::min(1.0, scale_));
+    }
+    return 0;
+  }
+
+  ResamplingKernel kernel_;
+  int input_;
+  double scale_;
+  double stretch_;
+  int taps_ = 1;
+  float slope_ = 1;
+  float offset_ = 0;
+};
+
+// The shape of the frame's samples where there are `after` of them for `before`.
+inline void reshape(std::int64_t& numerator, std::int64_t& denominator, int before, int after) {
+  numerator *= before;
+  denominator *= after;
+  const std::int64_t common = std::gcd(numerator, denominator);
+  numerator /= common;
+  denominator /= common;
+}
+
+// The parameters of both axes.
+inline std::vector<Parameter> resampling_parameters() {
+  return {{.name = "size",
+           .summary = "of the result",
+           .unit = "pixels",
+           .type = ParameterType::integer,
+           .minimum = 1,
+           .maximum = 32768},
+          {.name = "luma_size",
+           .summary = "of its luma",
+           .unit = "pixels",
+           .type = ParameterType::integer,
+           .minimum = 1,
+           .maximum = 32768},
+          {.name = "kernel",
+           .summary = "what weighs the samples",
+           .type = ParameterType::choice,
+           .minimum = 0,
+           .maximum = 4,
+           .choices = resampling_kernels}};
+}
+
+}  // namespace millrace::image::filters

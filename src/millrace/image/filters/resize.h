@@ -1,0 +1,81 @@
+#pragma once
+
+#include "millrace/image/filters/named_filters.h"
+#include "millrace/image/filters/resampling.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace millrace::image::filters {
+
+// Another size, by rows and by columns.
+struct Resize {
+  static constexpr int longest = 32768;
+
+  static Filter about() {
+    return {.name = "resize",
+            .summary = "scale to another size",
+            .geometric = true,
+            .parameters = {{.name = "width",
+                            .summary = "of the result; 0: as the height asks for",
+                            .unit = "pixels",
+                            .type = ParameterType::integer,
+                            .minimum = 0,
+                            .maximum = longest},
+                           {.name = "height",
+                            .summary = "of the result; 0: as the width asks for",
+                            .unit = "pixels",
+                            .type = ParameterType::integer,
+                            .minimum = 0,
+                            .maximum = longest,
+                            .required = false},
+                           {.name = "kernel",
+                            .summary = "how pixels are weighed",
+                            .type = ParameterType::choice,
+                            .minimum = 0,
+                            .maximum = 4,
+                            .required = false,
+                            .fallback = 2,
+                            .choices = resampling_kernels}}};
+  }
+
+  // A length in proportion, in whole chroma samples.
+  static int in_proportion(int length, double by, int step) {
+    return std::max(step, static_cast<int>(std::lround(length * by / step)) * step);
+  }
+
+  static Result<PlaneGeometry> output(const PlaneGeometry& input, const ParameterValues& values) {
+    Size luma{static_cast<int>(values[0]), static_cast<int>(values[1])};
+    if (luma.width == 0 && luma.height == 0)
+      return usage_error("resize: give a width, a height or both; 0 stands for the one that follows");
+    if (luma.height == 0)
+      luma.height = in_proportion(input.luma.height, values[0] / input.luma.width, input.frame_step_y);
+    if (luma.width == 0)
+      luma.width = in_proportion(input.luma.width, values[1] / input.luma.height, input.frame_step_x);
+    if (luma.width > longest || luma.height > longest) {
+      return usage_error("resize: the frame would become {}x{}; {} is the most of either", luma.width,
+                         luma.height, longest);
+    }
+    PlaneGeometry result = input;
+    result.luma = luma;
+    result.size = {(luma.width + input.step_x - 1) / input.step_x,
+                   (luma.height + input.step_y - 1) / input.step_y};
+    return result;
+  }
+
+  // First what leaves less for the rows, which are read from anywhere.
+  static std::vector<Part> parts(const PlaneGeometry& input, const ParameterValues& values) {
+    const PlaneGeometry result = output(input, values).value();
+    const Part width{.filter = find_simple_filter("resample_x"),
+                     .values = {double(result.size.width), double(result.luma.width), values[2]}};
+    const Part height{.filter = find_simple_filter("resample_y"),
+                      .values = {double(result.size.height), double(result.luma.height), values[2]}};
+    std::vector<Part> parts =
+        result.size.height < input.size.height ? std::vector{height, width} : std::vector{width, height};
+    parts[1].inputs = {0};
+    return parts;
+  }
+};
+
+}  // namespace millrace::image::filters

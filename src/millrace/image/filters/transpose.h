@@ -1,0 +1,37 @@
+#pragma once
+
+#include "millrace/image/filters/named_filters.h"
+#include "millrace/image/filters/swap_axes.h"
+
+#include <vector>
+
+namespace millrace::image::filters {
+
+// Quarter turns without interpolation, and columns for rows: width and height change places.
+struct Transpose {
+  static Filter about() {
+    return {.name = "transpose",
+            .summary = "turn by a quarter, or make columns rows; width and height change places",
+            .geometric = true,
+            .parameters = {{.name = "turn",
+                            .summary = "the turn; diagonal: mirrored at the line from the upper left",
+                            .type = ParameterType::choice,
+                            .minimum = 0,
+                            .maximum = 2,
+                            .required = false,
+                            .choices = {"clockwise", "counterclockwise", "diagonal"}}}};
+  }
+
+  static Result<PlaneGeometry> output(const PlaneGeometry& input, const ParameterValues& values) {
+    return SwapAxes::output(input, values);
+  }
+
+  static std::vector<Part> parts(const PlaneGeometry& /*input*/, const ParameterValues& values) {
+    const Filter* swap = find_simple_filter("swap_axes");
+    if (values[0] == 2) return {{.filter = swap, .values = {}}};
+    const Filter* mirror = find_simple_filter(values[0] == 0 ? "mirror_rows" : "mirror_columns");
+    return {{.filter = mirror, .values = {}}, {.filter = swap, .values = {}, .inputs = {0}}};
+  }
+};
+
+}  // namespace millrace::image::filters

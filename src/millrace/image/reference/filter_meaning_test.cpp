@@ -1,0 +1,142 @@
+// What filters mean, checked against FFmpeg's own on one picture in 4:2:0: one process for all of them. The
+// scalar reference, which kernels share to the bit, stands for all structures.
+#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/image/pipeline/presets.h"
+#include "millrace/image/reference/ffmpeg_testing.h"
+#include "millrace/image/reference/scalar_reference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace millrace::image {
+namespace {
+
+struct Counterpart {
+  const char* ours;
+  const char* ffmpeg;  // {}: normal_window()
+  double most;         // code values that a sample may differ by
+  int margin = 0;      // samples at the edges, which we and they treat apart
+  bool luma = true;    // planes that both filter alike
+  bool chroma = true;
+};
+
+const Counterpart counterparts[] = {
+    {"flip(horizontal)", "hflip", 0},
+    {"flip(vertical)", "vflip", 0},
+    {"flip(both)", "hflip,vflip", 0},
+    {"transpose", "transpose=clock", 0},
+    {"transpose(counterclockwise)", "transpose=cclock", 0},
+    {"transpose(diagonal)", "transpose=cclock_flip", 0},
+    {"crop_at(6, 4, 40, 30)", "crop=40:30:6:4", 0},
+    {"pad(4, 2, 6, 8, 0.0627451)", "pad=iw+10:ih+10:4:2:black", 0},
+    {"median", "median=radius=1", 0, 2},
+    {"median(2)", "median=radius=2", 0, 3},
+    {"morphology(erode)", "erosion", 0, 0, true, false},
+    {"morphology(dilate)", "dilation", 0, 0, true, false},
+    {"morphology(open)", "erosion,dilation", 0, 0, true, false},
+    {"morphology(close, 2)", "dilation,dilation,erosion,erosion", 0, 4, true, false},
+    {"convolve([0, 1, 0, 2, -3, 1, 0, 5, 0])", "convolution='0 1 0 2 -3 1 0 5 0'", 1, 2, true, false},
+    {"convolve([1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4])",
+     "convolution='1 0 0 0 0 0 2 0 0 0 0 0 3 0 0 0 0 0 0 0 0 0 0 0 4'", 1, 3, true, false},
+    {"box(2)", "avgblur=sizeX=2", 1, 3, true, false},
+    // FFmpeg's gblur is no counterpart: it is recursive, and with its most steps still weighs the middle by a
+    // tenth too much. Its convolution takes the weights of the normal distribution as they are.
+    {"gaussian(2)", "{}", 1, 7, true, false},
+    {"unsharp(2, 1.5)",
+     "split[sharp][soft];[soft]{}[softened];[sharp][softened]blend=c0_expr='clip(A+1.5*(A-B),0,255)'", 2, 7,
+     true, false},
+    {"levels(0.1, 0.9, 2.2)", "lutyuv=y='round(255*pow(clip((val/255-0.1)/0.8,0,1),1/2.2))'", 1, 0, true,
+     false},
+    {"saturate(1.5)", "hue=s=1.5", 1},
+    {"resize(60, 38, bilinear)", "scale=60:38:flags=bilinear+accurate_rnd+full_chroma_int", 2, 3, true,
+     false},
+    {"resize(150, 90, bilinear)", "scale=150:90:flags=bilinear+accurate_rnd", 2, 3, true, false},
+    // By zimg, as the bicubic of `scale` is another of that family (a = -0.6).
+    {"resize(150, 90)", "zscale=150:90:filter=bicubic", 2, 8, true, false},
+    {"resize(60, 38, bicubic)", "zscale=60:38:filter=bicubic", 2, 8, true, false},
+    {"resize(150, 90, lanczos3)", "scale=150:90:flags=lanczos+accurate_rnd:param0=3", 2, 8, true, false},
+};
+
+// e^(-d^2 / 8) along rows, then along columns, in 65536ths of their sum.
+std::string normal_window() {
+  constexpr int radius = 6;
+  double sum = 0;
+  for (int d = -radius; d <= radius; ++d)
+    sum += std::exp(-d * d / 8.0);
+  std::string weights;
+  for (int d = -radius; d <= radius; ++d)
+    weights += fmt::format("{} ", std::lround(65536 * std::exp(-d * d / 8.0) / sum));
+  return fmt::format(
+      "convolution=0m='{0}':0mode=row:0rdiv=1/65536,convolution=0m='{0}':0mode=column:0rdiv=1/65536",
+      weights);
+}
+
+// With specks, for what takes them away.
+Planes8 speckled_picture(const video::FrameFormat& format) {
+  Planes8 planes = test_picture(format);
+  for (ScalarImage& plane : planes) {
+    for (std::size_t i = 0; i < plane.pixels.size(); i += 17)
+      plane.pixels[i] = static_cast<float>(i % 2 == 0 ? 16 : 240);
+  }
+  return planes;
+}
+
+double largest_difference(const ScalarImage& ours, const ScalarImage& theirs, int margin) {
+  EXPECT_EQ(ours.size, theirs.size);
+  if (ours.size != theirs.size) return 256;
+  double most = 0;
+  for (int y = margin; y < ours.size.height - margin; ++y) {
+    for (int x = margin; x < ours.size.width - margin; ++x)
+      most = std::max(most, std::abs(double{ours.at(x, y)} - theirs.at(x, y)));
+  }
+  return most;
+}
+
+TEST(FilterMeaning, isThatOfFFmpegsCounterparts) {
+  const video::FrameFormat format{.width = 96, .height = 64};
+  const TemporaryFolder folder;
+  const auto path = [&](const std::string& name) { return (folder.path() / name).string(); };
+  write_planes(path("picture"), speckled_picture(format));
+
+  std::string graph = fmt::format("[0]format=yuv420p,split={}[in]", std::size(counterparts) + 1);
+  std::string chains;
+  std::string outputs = fmt::format(" -map '[in]' -f rawvideo '{}'", path("in"));
+  for (std::size_t i = 0; i < std::size(counterparts); ++i) {
+    graph += fmt::format("[a{}]", i);
+    std::string theirs = counterparts[i].ffmpeg;
+    if (const std::size_t window = theirs.find("{}"); window != std::string::npos)
+      theirs.replace(window, 2, normal_window());
+    chains += fmt::format(";[a{0}]{1}[o{0}]", i, theirs);
+    outputs += fmt::format(" -map '[o{}]' -f rawvideo '{}'", i, path(fmt::format("out{}", i)));
+  }
+  std::ofstream(path("graph")) << graph << chains;
+  const std::string command = fmt::format(
+      "ffmpeg -v error -nostdin -f rawvideo -pix_fmt yuv444p -s {}x{} -i '{}' -filter_complex_script "
+      "'{}'{}",
+      format.width, format.height, path("picture"), path("graph"), outputs);
+  ASSERT_EQ(std::system(command.c_str()), 0) << command;  // NOLINT(concurrency-mt-unsafe): one thread
+  const Planes8 input = read_planes(path("in"), format);
+
+  for (std::size_t i = 0; i < std::size(counterparts); ++i) {
+    const Counterpart& c = counterparts[i];
+    SCOPED_TRACE(fmt::format("{} and {}", c.ours, c.ffmpeg));
+    const FrameLayout layout =
+        lay_out_frame(load_pipeline(c.ours).value(), format, Planes::automatic).value();
+    const Planes8 theirs = read_planes(path(fmt::format("out{}", i)), layout.output);
+    double changed = 0;
+    for (int p = c.luma ? 0 : 1; p < (c.chroma ? 3 : 1); ++p) {
+      const ScalarImage ours = scalar_reference(layout.planes[p], input[p]);
+      EXPECT_LE(largest_difference(ours, theirs[p], c.margin), c.most) << "plane " << p;
+      changed = std::max(changed, ours.size == input[p].size ? largest_difference(ours, input[p], 4) : 256);
+    }
+    EXPECT_GT(changed, 4 * c.most + 4) << "a filter that changes nothing shows nothing";
+  }
+}
+
+}  // namespace
+}  // namespace millrace::image
