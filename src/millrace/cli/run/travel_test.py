@@ -344,6 +344,9 @@ class Travel(unittest.TestCase):
             self.assertFalse((self.folder / "a.mkv").exists())
         target, _ = self.through("recording.ts", "b.mkv", "--treat-as-progressive", pipeline="blur")
         self.assertEqual(of_kind(probe(target), "video")[0].get("field_order"), "progressive")
+        target, _ = self.through("recording.ts", "c.mkv", pipeline="deinterlace | resize(0, 24) | unsharp")
+        self.assertEqual(of_kind(probe(target), "video")[0].get("field_order"), "progressive")
+        self.assertEqual(frame_times(target), frame_times(self.through("recording.ts", "d.mkv")[0]))
 
     def test_the_size_and_the_shape_of_samples_follow_what_filters_do_to_them(self):
         # 64x48, shown as 16:9: its samples are 4:3

@@ -179,7 +179,8 @@ const char* const pipelines[] = {
     "pad(3, 5, 2, 1, 0.5) | median | transpose | crop_at(1, 2, 3, 4)",
     "[gaussian(0.7) | curve([0, 0, 0.4, 0.6, 1, 1]), flip(both)] | magnitude | resize(9, 50, area)",
     // Several source frames, some of them read twice.
-    "blur | temporal_median | difference(2)",
+    "blur | temporal_median | difference(2)", "deinterlace | deinterlace(bob, bottom) | resize(0, 30)",
+    "perspective([4, 2, 60, 6, 1, 40, 66, 45]) | blur",
     "[temporal_average(5) | gaussian(0.8), rotate(15)] | magnitude"};
 
 class EveryPipeline : public Structures,

@@ -58,6 +58,7 @@ struct PlaneGeometry {
   // was shown when it gets another size.
   std::int64_t aspect_numerator = 0;
   std::int64_t aspect_denominator = 1;
+  bool bottom_first = false;  // frames hold two fields, and the one that is shown first has the odd rows
 
   bool operator==(const PlaneGeometry&) const = default;
 };
@@ -106,6 +107,7 @@ struct Filter {
   bool geometric = false;  // moves pixels: applied to chroma even where only luma is filtered
   ChromaDefault chroma = ChromaDefault::filtered;
   bool luma_passes = false;  // works on chroma alone
+  bool makes_progressive = false;  // of frames that hold two fields
   bool has_table = false;    // its coefficients come with a table
   ElementType input_type = ElementType::f32;
   ElementType output_type = ElementType::f32;

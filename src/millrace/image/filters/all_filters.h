@@ -12,9 +12,11 @@
 #include "millrace/image/filters/crop.h"
 #include "millrace/image/filters/crop_at.h"
 #include "millrace/image/filters/curve.h"
+#include "millrace/image/filters/deinterlace.h"
 #include "millrace/image/filters/difference.h"
 #include "millrace/image/filters/discretise.h"
 #include "millrace/image/filters/exaggerate.h"
+#include "millrace/image/filters/field_rows.h"
 #include "millrace/image/filters/flip.h"
 #include "millrace/image/filters/gaussian.h"
 #include "millrace/image/filters/levels.h"
@@ -27,7 +29,9 @@
 #include "millrace/image/filters/mirror_columns.h"
 #include "millrace/image/filters/mirror_rows.h"
 #include "millrace/image/filters/morphology.h"
+#include "millrace/image/filters/moving_rows.h"
 #include "millrace/image/filters/pad.h"
+#include "millrace/image/filters/perspective.h"
 #include "millrace/image/filters/resample_x.h"
 #include "millrace/image/filters/resample_y.h"
 #include "millrace/image/filters/resize.h"
@@ -67,6 +71,7 @@ using NamedFilters = FilterList<  //
     filters::Levels,              //
     filters::Magnitude,           //
     filters::Pad,                 //
+    filters::Perspective,         //
     filters::Rotate,              //
     filters::Saturate,            //
     filters::SobelX,              //
@@ -77,6 +82,7 @@ using NamedFilters = FilterList<  //
 // What pipelines may name, composed of others.
 using ComposedFilters = FilterList<  //
     filters::Box,                    //
+    filters::Deinterlace,            //
     filters::Difference,             //
     filters::Flip,                   //
     filters::Gaussian,               //
@@ -94,12 +100,14 @@ using PartFilters = FilterList<   //
     filters::ColumnExtreme,       //
     filters::ColumnSum,           //
     filters::Exaggerate,          //
+    filters::FieldRows,           //
     filters::Median3,             //
     filters::Median5,             //
     filters::MiddleOf3,           //
     filters::MiddleOf5,           //
     filters::MirrorColumns,       //
     filters::MirrorRows,          //
+    filters::MovingRows,          //
     filters::ResampleX,           //
     filters::ResampleY,           //
     filters::RowExtreme,          //

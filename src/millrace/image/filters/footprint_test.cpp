@@ -85,7 +85,8 @@ class Footprint : public testing::TestWithParam<Subject> {
     ParameterValues values;
     for (const Parameter& parameter : filter.parameters) {
       if (parameter.type == ParameterType::list) {
-        const int numbers = std::min(static_cast<int>(parameter.most), integer(1, 5) * integer(1, 5));
+        const int numbers = std::clamp(integer(1, 5) * integer(1, 5), static_cast<int>(parameter.least),
+                                       static_cast<int>(parameter.most));
         while (std::ssize(values) < numbers)
           values.push_back(integer(0, 2) == 0 ? 0 : real(parameter.minimum, parameter.maximum));
         continue;
@@ -155,6 +156,13 @@ class Footprint : public testing::TestWithParam<Subject> {
       }
       if (GetParam().name == "pad")  // or few rectangles lie inside
         std::ranges::generate_n(values.begin(), 4, [&] { return integer(0, 12); });
+      if (GetParam().name == "perspective") {
+        const double w = geometry.luma.width;
+        const double h = geometry.luma.height;
+        values = {0, 0, w, 0, 0, h, w, h};
+        for (std::size_t i = 0; i < values.size(); ++i)
+          values[i] += real(-0.4, 0.4) * (i % 2 == 0 ? w : h);
+      }
       const auto output = filter.output(geometry, values);
       if (!output) continue;
       return {.filter = &filter,

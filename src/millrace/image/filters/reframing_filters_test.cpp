@@ -82,6 +82,68 @@ TEST(Pad, ToMoreThanAFrameMayHaveIsRefused) {
   EXPECT_THAT(refusal("pad", {8192, 0, 0, 0, 0}, gray({32768, 4})), testing::HasSubstr("40960x4"));
 }
 
+TEST(Perspective, OfTheFramesOwnCornersChangesNothing) {
+  for (const Size size : telling_sizes) {
+    const double w = size.width;
+    const double h = size.height;
+    EXPECT_EQ(apply_filter("perspective", {0, 0, w, 0, 0, h, w, h}, noise(size)), noise(size));
+  }
+}
+
+TEST(Perspective, OfTurnedCornersTurnsThePicture) {
+  const ScalarImage image{.size = {4, 4}, .pixels = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}};
+  // Upside down: row 0 of the result lies at row 4 of the source, which is past its edge.
+  const ScalarImage turned = apply_filter("perspective", {0, 4, 4, 4, 0, 0, 4, 0}, image);
+  EXPECT_THAT(turned.pixels, ElementsAre(0, 0, 0, 0, 13, 14, 15, 16, 9, 10, 11, 12, 5, 6, 7, 8));
+}
+
+// A floor that runs away: the row in the middle of the result is nearer to the far edge.
+TEST(Perspective, DividesByTheDistance) {
+  ScalarImage ramp{.size = {64, 64}, .pixels = {}};
+  for (int y = 0; y < 64; ++y)
+    ramp.pixels.insert(ramp.pixels.end(), 64, static_cast<float>(y));
+  // The upper edge of the source is a third as long as the lower one: so the divisor runs from 3 to 1.
+  const ScalarImage result = apply_filter("perspective", {24, 0, 40, 0, 8, 60, 56, 60}, ramp);
+  for (int y = 0; y < 64; ++y) {
+    const double t = y / 64.0;
+    EXPECT_NEAR(result.at(32, y), 60 * t / (3 - 2 * t), 0.001) << y;
+  }
+}
+
+TEST(Perspective, OfCornersThatMakeNoPictureIsRefused) {
+  const auto refused = [](const ParameterValues& corners) {
+    return refusal("perspective", corners, gray({64, 64}));
+  };
+  EXPECT_THAT(refused({0, 0, 64, 0, 0, 64, 0, 0}), testing::HasSubstr("no"));
+  EXPECT_THAT(refused({0, 0, 64, 0, 64, 64, 0, 64}), testing::HasSubstr("convex"));
+  EXPECT_THAT(refusal("perspective", {319.9, 0, 320.1, 0, 0, 640, 640, 640}, gray({640, 640})),
+              testing::HasSubstr("steep"));
+  EXPECT_EQ(refused({20, 0, 44, 0, 0, 64, 64, 64}), "");
+}
+
+// Chroma of 4:2:0 goes with luma: the middle of the frame stays where a symmetric view has it.
+TEST(Perspective, MovesChromaWithTheLumaItBelongsTo) {
+  const video::FrameFormat format{.width = 64, .height = 48};
+  for (const int p : {0, 1}) {
+    const PlaneGeometry plane = plane_geometry(format, p);
+    ScalarImage ramp{.size = plane.size, .pixels = {}};
+    for (int y = 0; y < plane.size.height; ++y) {
+      for (int x = 0; x < plane.size.width; ++x)
+        ramp.pixels.push_back(static_cast<float>(plane.step_x * x + 0.5 * (plane.step_x - 1)));
+    }
+    const ScalarImage result = apply_filter("perspective", {16, 8, 48, 8, 4, 40, 60, 40}, ramp, plane);
+    for (int x = 0; x < result.size.width; ++x) {
+      const double luma_x = plane.step_x * x + 0.5 * (plane.step_x - 1);
+      const double luma_y = 0.5 * (plane.step_y - 1);
+      // The left and right edge of the source meet at x = 32, where they are as far away as rows shrink.
+      const double divisor = 56.0 / 32 + (1 - 56.0 / 32) * (luma_y / 48);
+      const double expected =
+          (luma_x * 32 / 64 * 56 / 32 + (16 * 56.0 / 32) + (4 - 16 * 56.0 / 32) * (luma_y / 48)) / divisor;
+      EXPECT_NEAR(result.at(x, 0), expected, 0.02) << p << " " << x;
+    }
+  }
+}
+
 struct By {
   static constexpr double nearest = 0;
   static constexpr double bilinear = 1;

@@ -238,6 +238,7 @@ PlaneGeometry plane_geometry(const video::FrameFormat& format, int plane) {
   geometry.aspect_denominator = format.aspect_denominator;
   geometry.frame_step_x = video::chroma_step_x(format.chroma);
   geometry.frame_step_y = video::chroma_step_y(format.chroma);
+  geometry.bottom_first = format.field_order == video::FieldOrder::bottom_first;
   if (plane > 0) {
     geometry.step_x = geometry.frame_step_x;
     geometry.step_y = geometry.frame_step_y;
@@ -270,6 +271,8 @@ Result<FrameLayout> lay_out_frame(const Pipeline& pipeline, const video::FrameFo
     frame.output.aspect_numerator = static_cast<int>(shown.aspect_numerator);
     frame.output.aspect_denominator = static_cast<int>(shown.aspect_denominator);
   }
+  if (format.is_interlaced() && makes_progressive(pipeline).back())
+    frame.output.field_order = video::FieldOrder::progressive;
   return frame;
 }
 

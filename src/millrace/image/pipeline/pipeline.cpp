@@ -61,9 +61,22 @@ NeighbouringFrames neighbours_of(const Pipeline& pipeline) {
   return source;
 }
 
+std::vector<bool> makes_progressive(const Pipeline& pipeline) {
+  std::vector<bool> progressive;
+  for (const Node& node : pipeline.nodes) {
+    progressive.push_back(node.filter->makes_progressive || std::ranges::all_of(node.inputs, [&](int input) {
+                            return input != Node::source && progressive[static_cast<std::size_t>(input)];
+                          }));
+  }
+  return progressive;
+}
+
 const Filter* neighbour_reader(const Pipeline& pipeline) {
-  const auto found = std::ranges::find_if(
-      pipeline.nodes, [](const Node& node) { return node.filter->frames != nullptr; });
+  const auto found = std::ranges::find_if(pipeline.nodes, [](const Node& node) {
+    if (node.filter->frames == nullptr) return false;
+    const NeighbouringFrames read = node.filter->frames(node.values);
+    return read.before > 0 || read.after > 0;
+  });
   return found == pipeline.nodes.end() ? nullptr : found->filter;
 }
 

@@ -42,6 +42,10 @@ struct Pipeline {
 // filters by.
 [[nodiscard]] NeighbouringFrames neighbours_of(const Pipeline& pipeline);
 
+// For each node whether what it makes of frames that hold two fields is progressive: it is deinterlaced, on
+// every way from the source.
+[[nodiscard]] std::vector<bool> makes_progressive(const Pipeline& pipeline);
+
 // The first filter that reads neighbouring frames; null: none does.
 [[nodiscard]] const Filter* neighbour_reader(const Pipeline& pipeline);
 

@@ -34,6 +34,8 @@ const Counterpart counterparts[] = {
     {"transpose(diagonal)", "transpose=cclock_flip", 0},
     {"crop_at(6, 4, 40, 30)", "crop=40:30:6:4", 0},
     {"pad(4, 2, 6, 8, 0.0627451)", "pad=iw+10:ih+10:4:2:black", 0},
+    {"perspective([5, 3, 90, 8, 2, 60, 85, 55])", "perspective=5:3:90:8:2:60:85:55:interpolation=linear", 2,
+     0, true, false},
     {"median", "median=radius=1", 0, 2},
     {"median(2)", "median=radius=2", 0, 3},
     {"morphology(erode)", "erosion", 0, 0, true, false},
@@ -75,6 +77,23 @@ std::string normal_window() {
       "convolution=0m='{0}':0mode=row:0rdiv=1/65536,convolution=0m='{0}':0mode=column:0rdiv=1/65536",
       weights);
 }
+
+// Filters over time, and theirs; the third of five frames.
+struct TemporalCounterpart {
+  const char* ours;
+  const char* ffmpeg;
+  int later;         // so many frames after the one that they are about, they come out of FFmpeg's
+  double most;       // code values that a sample may differ by
+  double share = 0;  // of the samples, that may differ by more: where two slopes are equally good
+};
+
+const TemporalCounterpart temporal_counterparts[] = {
+    {"temporal_average(3)", "tmix=frames=3", 1, 1},
+    {"temporal_median", "tmedian=radius=1", -1, 0},
+    {"difference", "tblend=all_mode=difference", -1, 0},
+    {"deinterlace", "yadif=parity=tff", 0, 1, 0.01},
+    {"deinterlace(first=bottom)", "yadif=parity=bff", 0, 1, 0.01},
+};
 
 // With specks, for what takes them away.
 Planes8 speckled_picture(const video::FrameFormat& format) {
@@ -135,6 +154,71 @@ TEST(FilterMeaning, isThatOfFFmpegsCounterparts) {
       changed = std::max(changed, ours.size == input[p].size ? largest_difference(ours, input[p], 4) : 256);
     }
     EXPECT_GT(changed, 4 * c.most + 4) << "a filter that changes nothing shows nothing";
+  }
+}
+
+// Waves that run to the right and down, of which every second row is half a frame later.
+ScalarImage moving_picture(Size size, int frame) {
+  ScalarImage picture{.size = size, .pixels = {}};
+  for (int y = 0; y < size.height; ++y) {
+    for (int x = 0; x < size.width; ++x) {
+      const double time = frame + 0.5 * (y % 2);
+      const double wave =
+          std::sin(0.23 * x + 0.31 * y - 0.8 * time) + std::cos(0.11 * x - 0.17 * y + 0.5 * time);
+      picture.pixels.push_back(static_cast<float>(std::lround(128 + 60 * wave)));
+    }
+  }
+  return picture;
+}
+
+TEST(FilterMeaning, overTimeIsThatOfFFmpegsCounterparts) {
+  const video::FrameFormat format{.width = 80, .height = 48, .chroma = video::Chroma::gray};
+  const Size size{format.width, format.height};
+  const TemporaryFolder folder;
+  const auto path = [&](const std::string& name) { return (folder.path() / name).string(); };
+  Planes8 frames;
+  for (int frame = 0; frame < 5; ++frame)
+    frames.push_back(moving_picture(size, frame));
+  write_planes(path("video"), frames);
+
+  std::string graph = fmt::format("[0]split={}", std::size(temporal_counterparts));
+  std::string chains;
+  std::string outputs;
+  for (std::size_t i = 0; i < std::size(temporal_counterparts); ++i) {
+    graph += fmt::format("[a{}]", i);
+    chains += fmt::format(";[a{0}]{1}[o{0}]", i, temporal_counterparts[i].ffmpeg);
+    outputs +=
+        fmt::format(" -map '[o{}]' -fps_mode passthrough -f rawvideo '{}'", i, path(fmt::format("out{}", i)));
+  }
+  std::ofstream(path("graph")) << graph << chains;
+  const std::string command = fmt::format(
+      "ffmpeg -v error -nostdin -f rawvideo -pix_fmt gray -s {}x{} -i '{}' -filter_complex_script '{}'{}",
+      format.width, format.height, path("video"), path("graph"), outputs);
+  ASSERT_EQ(std::system(command.c_str()), 0) << command;  // NOLINT(concurrency-mt-unsafe): one thread
+
+  constexpr int middle = 2;
+  for (std::size_t i = 0; i < std::size(temporal_counterparts); ++i) {
+    const TemporalCounterpart& c = temporal_counterparts[i];
+    SCOPED_TRACE(fmt::format("{} and {}", c.ours, c.ffmpeg));
+    const FrameLayout layout = lay_out_frame(load_pipeline(c.ours).value(), format).value();
+    std::vector<ScalarImage> sources;
+    for (const SourceFrame& source : layout.planes[0].sources)
+      sources.push_back(frames[static_cast<std::size_t>(middle + source.offset)]);
+    const ScalarImage ours = scalar_reference(layout.planes[0], sources);
+
+    std::ifstream file(path(fmt::format("out{}", i)), std::ios::binary);
+    file.seekg((middle + c.later) * size.pixels());
+    ScalarImage theirs{.size = size, .pixels = {}};
+    for (std::int64_t pixel = 0; pixel < size.pixels(); ++pixel)
+      theirs.pixels.push_back(static_cast<float>(file.get()));
+    ASSERT_TRUE(file.good());
+    int others = 0;
+    for (int y = 4; y < size.height - 4; ++y) {
+      for (int x = 4; x < size.width - 4; ++x)
+        others += std::abs(ours.at(x, y) - theirs.at(x, y)) > c.most ? 1 : 0;
+    }
+    EXPECT_LE(others, c.share * static_cast<double>(size.pixels()));
+    EXPECT_GT(largest_difference(ours, frames[middle], 4), 4 * c.most + 4);
   }
 }
 

@@ -12,9 +12,15 @@ bool mixes_rows(const image::Filter& filter) {
   return filter.geometric || filter.access != image::Access::pointwise;
 }
 
-// Whose result at a row depends on others, or goes to another.
+// Of those that see two fields: whose result at a row depends on others, or goes to another.
 const image::Filter* row_mixing_filter(const image::Pipeline& pipeline, const image::PlaneGeometry& plane) {
-  for (const image::Node& node : pipeline.nodes) {
+  const std::vector<bool> progressive = image::makes_progressive(pipeline);
+  for (std::size_t n = 0; n < pipeline.nodes.size(); ++n) {
+    const image::Node& node = pipeline.nodes[n];
+    if (node.filter->makes_progressive || std::ranges::none_of(node.inputs, [&](int input) {
+          return input == image::Node::source || !progressive[static_cast<std::size_t>(input)];
+        }))
+      continue;
     if (mixes_rows(*node.filter)) return node.filter;
     if (node.filter->composed() &&
         std::ranges::any_of(node.filter->parts(plane, node.values),
@@ -31,8 +37,8 @@ Status check_fields(const image::Pipeline& pipeline, const video::FrameFormat& i
   const image::Filter* const filter = row_mixing_filter(pipeline, image::plane_geometry(input, 0));
   if (filter == nullptr) return {};
   return usage_error(
-      "{}: is interlaced, and {} would mix the rows of its two fields; deinterlace it first, or "
-      "where it is progressive after all give --treat-as-progressive",
+      "{}: is interlaced, and {} would mix the rows of its two fields; put 'deinterlace' before it, "
+      "or where the video is progressive after all give --treat-as-progressive",
       name, filter->name);
 }
 

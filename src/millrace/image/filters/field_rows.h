@@ -1,0 +1,38 @@
+#pragma once
+
+#include "millrace/image/filters/mirrored_row.h"
+
+namespace millrace::image::filters {
+
+// The part of `deinterlace` that looks at one frame: rows of one field stay, those between are the means of
+// the rows above and below.
+struct FieldRows : SameSize {
+  static constexpr Access access = Access::stencil;
+
+  static Filter about() {
+    return {.name = "field_rows",
+            .summary = "the rows of one field, and means between them",
+            .parameters = {{.name = "field", .type = ParameterType::integer, .minimum = 0, .maximum = 1}}};
+  }
+
+  // 0: the first row that stays
+  static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
+    return {static_cast<float>(values[0])};
+  }
+
+  static Rect footprint(const Rect& output, const PlaneGeometry& /*input*/, const Coefficients& /*c*/) {
+    return {output.x0, output.y0 - 1, output.x1, output.y1 + 1};
+  }
+
+  template <class A>
+  static typename A::Float pixel(A& a, const typename A::Int& x, const typename A::Int& y) {
+    using Float = typename A::Float;
+    const Float here = a.input(0, x, y);
+    const Float above = a.input(0, x, mirrored_row(a, y - 1));
+    const Float below = a.input(0, x, mirrored_row(a, y + 1));
+    return a.when(
+        y % 2 == a.integer_coefficient(0), [&] { return here; }, [&] { return (above + below) * 0.5F; });
+  }
+};
+
+}  // namespace millrace::image::filters
