@@ -128,8 +128,11 @@ Status Arguments::set(std::size_t index, double value) {
 std::string expectation(const Parameter& parameter) {
   if (parameter.type == ParameterType::choice) return fmt::format("{}", fmt::join(parameter.choices, " or "));
   if (parameter.type == ParameterType::list) {
-    return fmt::format("{} to {} numbers from {} to {} in brackets, as in [1, 2, 1]", parameter.least,
-                       parameter.most, parameter.minimum, parameter.maximum);
+    const std::string count = parameter.least == parameter.most
+                                  ? fmt::format("{}", parameter.least)
+                                  : fmt::format("{} to {}", parameter.least, parameter.most);
+    return fmt::format("{} numbers from {} to {} in brackets, as in [1, 2, 1]", count, parameter.minimum,
+                       parameter.maximum);
   }
   // Many a parameter is named after its unit: "degrees must be a number from -360 to 360" says it once.
   const bool say_unit = !parameter.unit.empty() && parameter.unit != parameter.name;

@@ -75,7 +75,8 @@ inline Node random_node(Random& random, int inputs) {
   Node node{.filter = fitting[below(random, fitting.size())], .values = {}, .inputs = {}};
   for (const Parameter& parameter : node.filter->parameters) {
     const bool is_list = parameter.type == ParameterType::list;
-    const std::size_t count = is_list ? parameter.least + below(random, 5) : 1;
+    const std::size_t lengths = std::min<std::size_t>(5, parameter.most - parameter.least + 1);
+    const std::size_t count = is_list ? parameter.least + below(random, lengths) : 1;
     for (std::size_t i = 0; i < count; ++i)
       node.values.push_back(random_value(random, parameter));
   }
