@@ -74,6 +74,16 @@ Finished refused(Error error) noexcept {
   return finished;
 }
 
+template <class Call> Finished guarded(const Call& call) noexcept {
+  try {
+    return call();
+  } catch (const std::bad_alloc&) {
+    return refused(out_of_memory());
+  } catch (const std::exception& error) {
+    return refused(error_from([&] { return Error{ErrorKind::failure, error.what()}; }));
+  }
+}
+
 }  // namespace
 
 struct Stream::State {
@@ -117,38 +127,34 @@ Stream::Stream(Stream&&) noexcept = default;
 Stream& Stream::operator=(Stream&&) noexcept = default;
 
 Finished Stream::run(pool::Team& team, const RunOptions& options) {
-  if (Status possible = check(options, team.size()); !possible) return refused(std::move(possible.error()));
-  const Claim claim(*state_);
-  if (Status ours = claim.check(); !ours) return refused(std::move(ours.error()));
-  return run_claimed(*state_, team, options);
+  return guarded([&] {
+    if (Status possible = check(options, team.size()); !possible) return refused(std::move(possible.error()));
+    const Claim claim(*state_);
+    if (Status ours = claim.check(); !ours) return refused(std::move(ours.error()));
+    return run_program(*state_->program, team, options);
+  });
 }
 
 Finished Stream::run(const RunOptions& options) {
-  const Claim claim(*state_);
-  if (Status ours = claim.check(); !ours) return refused(std::move(ours.error()));
-  return run_claimed(*state_, options);
+  return guarded([&] {
+    const Claim claim(*state_);
+    if (Status ours = claim.check(); !ours) return refused(std::move(ours.error()));
+    return run_claimed(*state_, options);
+  });
 }
 
 Finished Stream::run_claimed(State& state, const RunOptions& options) {
-  if (options.threads < 0)
-    return refused(
-        usage_error("{} threads; give 1 or more, or 0 for all that may be used", options.threads).error());
-  const auto pool =
-      options.threads == 0 ? pool::WorkerPool::create() : pool::WorkerPool::create(options.threads);
-  if (!pool) return refused(pool.error());
-  pool::PoolTeam team = (*pool)->team();
-  if (Status possible = check(options, team.size()); !possible) return refused(std::move(possible.error()));
-  return run_claimed(state, team, options);
-}
-
-Finished Stream::run_claimed(State& state, pool::Team& team, const RunOptions& options) {
-  try {
+  return guarded([&] {
+    if (options.threads < 0)
+      return refused(
+          usage_error("{} threads; give 1 or more, or 0 for all that may be used", options.threads).error());
+    const auto pool =
+        options.threads == 0 ? pool::WorkerPool::create() : pool::WorkerPool::create(options.threads);
+    if (!pool) return refused(pool.error());
+    pool::PoolTeam team = (*pool)->team();
+    if (Status possible = check(options, team.size()); !possible) return refused(std::move(possible.error()));
     return run_program(*state.program, team, options);
-  } catch (const std::bad_alloc&) {
-    return refused(out_of_memory());
-  } catch (const std::exception& error) {
-    return refused(error_from([&] { return Error{ErrorKind::failure, error.what()}; }));
-  }
+  });
 }
 
 struct Running::State {

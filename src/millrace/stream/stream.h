@@ -86,7 +86,6 @@ class MILLRACE_EXPORT Stream {
   friend class Running;
   struct State;
   class Claim;
-  [[nodiscard]] static Finished run_claimed(State& state, pool::Team& team, const RunOptions& options);
   [[nodiscard]] static Finished run_claimed(State& state, const RunOptions& options);
   std::shared_ptr<State> state_;
 };
