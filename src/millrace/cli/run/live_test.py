@@ -28,6 +28,7 @@ class Screen:
     def __init__(self, rows, columns):
         self.cells = [[" "] * columns for _ in range(rows)]
         self.row = self.column = 0
+        self.top, self.bottom = 0, rows - 1  # of the lines that scroll
         self.rest = ""
 
     def feed(self, text):
@@ -40,6 +41,10 @@ class Screen:
                 self.put(character)
             elif control:
                 self.control(control)
+            elif match.group() == "\x1bM" and self.row == self.top:
+                self.move_lines(self.top, 1)
+            elif match.group() == "\x1bM":
+                self.row = max(self.row - 1, 0)
             elif final and not private:
                 self.act(final, [int(number or 0) for number in numbers.split(";")])
 
@@ -54,11 +59,21 @@ class Screen:
         if control == "\r":
             self.column = 0
         elif control == "\n":
-            self.row = min(self.row + 1, len(self.cells) - 1)
+            if self.row == self.bottom:
+                self.move_lines(self.top, -1)
+            else:
+                self.row = min(self.row + 1, len(self.cells) - 1)
         elif control == "\t":
             self.column = min(self.column // 8 * 8 + 8, len(self.cells[0]) - 1)
         elif control == "\b":
             self.column = max(self.column - 1, 0)
+
+    def move_lines(self, first, count):
+        """Those from the first to the bottom go down, by a negative count up."""
+        moved = self.cells[first : self.bottom + 1]
+        empty = [[" "] * len(self.cells[0]) for _ in range(min(abs(count), len(moved)))]
+        kept = moved[: max(len(moved) - count, 0)] if count > 0 else moved[-count:]
+        self.cells[first : self.bottom + 1] = empty + kept if count > 0 else kept + empty
 
     def act(self, final, numbers):
         count = max(numbers[0], 1)
@@ -87,7 +102,15 @@ class Screen:
             self.act("K", [0])
             for row in range(0 if numbers[0] == 2 else self.row + 1, rows):
                 self.cells[row] = [" "] * columns
-        elif final not in "mhlrt":
+        elif final in "LM":
+            if self.top <= self.row <= self.bottom:
+                self.move_lines(self.row, count if final == "L" else -count)
+        elif final in "ST":
+            self.move_lines(self.top, count if final == "T" else -count)
+        elif final == "r":
+            self.top, self.bottom = count - 1, min(numbers[1] if len(numbers) > 1 and numbers[1] else rows, rows) - 1
+            self.row = self.column = 0
+        elif final not in "mhlt":
             raise AssertionError(f"the test does not know {final!r} {numbers}")
 
     @property
