@@ -1,5 +1,7 @@
 #include "dedup/chunks/deduplicator.h"
 
+#include "dedup/chunks/gear_hash.h"
+
 #include <algorithm>
 #include <utility>
 

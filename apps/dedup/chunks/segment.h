@@ -22,7 +22,7 @@ struct Piece {
 inline constexpr std::uint32_t least_copy = 48;
 
 struct Segment {
-  Fragment fragment;
+  Fragment fragment{};
   std::uint64_t stream_offset = 0;
   std::vector<Piece> pieces;  // that make the fragment
   std::uint32_t literals = 0;
