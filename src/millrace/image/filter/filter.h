@@ -106,9 +106,9 @@ struct Filter {
   Access access = Access::pointwise;
   bool geometric = false;  // moves pixels: applied to chroma even where only luma is filtered
   ChromaDefault chroma = ChromaDefault::filtered;
-  bool luma_passes = false;  // works on chroma alone
+  bool luma_passes = false;        // works on chroma alone
   bool makes_progressive = false;  // of frames that hold two fields
-  bool has_table = false;    // its coefficients come with a table
+  bool has_table = false;          // its coefficients come with a table
   ElementType input_type = ElementType::f32;
   ElementType output_type = ElementType::f32;
   std::vector<Parameter> parameters;

@@ -109,8 +109,9 @@ std::vector<LiveLine> schedule_lines(const LiveRun& run) {
     return lines;
   }
   lines.push_back(value_line("incumbent", run.incumbent, Style::strong));
-  lines.push_back(value_line("trial", run.trial.empty() ? fmt::format("none; {} so far", run.trials) : run.trial,
-                        run.trial.empty() ? Style::soft : Style::plain));
+  lines.push_back(value_line("trial",
+                             run.trial.empty() ? fmt::format("none; {} so far", run.trials) : run.trial,
+                             run.trial.empty() ? Style::soft : Style::plain));
   return lines;
 }
 

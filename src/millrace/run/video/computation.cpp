@@ -114,7 +114,8 @@ Computation::Slot Computation::make_slot() const {
 
 Status Computation::use(const image::Schedule& schedule, const std::stop_token& stop) {
   if (pixels_ == InputPixels::fresh && layout_.sources.size() > 1)
-    return usage_error("the pipeline reads neighbouring frames, which are not there with --fresh-input; leave it out");
+    return usage_error(
+        "the pipeline reads neighbouring frames, which are not there with --fresh-input; leave it out");
   if (Status used = set_ ? executor_.use(schedule) : executor_.set(layout_, schedule); !used) return used;
   set_ = true;
   if (Status ready = executor_.await_kernels(stop); !ready) return ready;
