@@ -70,7 +70,7 @@ TEST_F(UnitDaemonTest, ObservesWhatThreadsUseAndTouchesNothing) {
     return !only_program()["demand"].is_null();
   }));
   const json program = only_program();
-  EXPECT_GT(program["demand"]["fp"].get<double>(), 0.3);
+  EXPECT_GT(program["demand"]["fp"].get<double>(), 0.2);  // of what is compiled without optimisation less
   EXPECT_EQ(program["state"], "observed");
   EXPECT_EQ(program["moves"], 0);
   EXPECT_EQ(program["thread_list"][0]["thread"], process.number());
