@@ -26,13 +26,6 @@ bool may_bind_io(const VideoRunOptions& options) {
   return search != nullptr && std::ranges::any_of(search->adaptive.freedom.affinities, binds_io);
 }
 
-// All that the workplace can do, for most frames a second.
-SearchOptions free_search(const Workplace& workplace) {
-  SearchOptions search;
-  search.adaptive.freedom = {.max_threads = workplace.threads(), .isas = {machine::best_isa()}};
-  return search;
-}
-
 // From one file to another.
 std::shared_ptr<video::SideStreams> side_streams_for(const VideoSource& source, const VideoSink& sink,
                                                      const VideoRunOptions& options) {
@@ -52,8 +45,7 @@ template <class Fn> auto timed(std::int64_t& sum_ns, Fn&& call) {
 }  // namespace
 
 FrameLoop::FrameLoop(VideoRun& run)
-    : run_(run), options_(run.options_), executor_(run.workplace_.executor()), record_(run.record_),
-      compiled_before_(run.workplace_.library().compile_seconds()),
+    : run_(run), options_(run.options_), record_(run.record_), runner_(run.workplace_, options_),
       codec_threads_(choose_codec_threads(run.workplace_.machine().usable.worker_limit, run.source_.coded,
                                           run.sink_.coded)),
       input_(run.source_,
@@ -63,8 +55,7 @@ FrameLoop::FrameLoop(VideoRun& run)
               .autorotate = options_.autorotate,
               .side_streams = side_streams_for(run.source_, run.sink_, options_),
               .stop = run.stop_.get_token()},
-             options_.passes, {.start = options_.start, .end = options_.end, .frames = options_.frames}),
-      announced_(options_.pipeline) {}
+             options_.passes, {.start = options_.start, .end = options_.end, .frames = options_.frames}) {}
 
 Status FrameLoop::prepare() {
   if (options_.passes > 1 && !run_.source_.repeatable)
@@ -75,11 +66,11 @@ Status FrameLoop::prepare() {
   Status done = input_.open();
   if (done && !bound_later) input_.start({{}, usable});
   if (done) done = lay_out();
-  if (done) done = set_schedule();
-  if (done && bound_later) input_.start({executor_.io_cpus(), usable});
+  if (done) done = runner_.set_schedule(input_.total());
+  if (done && bound_later) input_.start({runner_.executor().io_cpus(), usable});
   if (done) done = open_sink();
   if (!done) return done;
-  outputs_.emplace(layout_.output);
+  outputs_.emplace(runner_.layout().output);
   if (const auto total = input_.total()) run_.total_.store(*total, std::memory_order_relaxed);
   return {};
 }
@@ -88,55 +79,14 @@ Status FrameLoop::lay_out() {
   video::FrameFormat input = input_.format();
   if (options_.treat_as_progressive) input.field_order = video::FieldOrder::progressive;
   if (Status fields = check_fields(options_.pipeline, input, run_.source_.name); !fields) return fields;
-  auto layout = image::lay_out_frame(options_.pipeline, input, options_.planes);
-  if (!layout) return std::unexpected(layout.error());
-  layout_ = std::move(*layout);
-  record_.input_format = layout_.input;
-  record_.output_format = layout_.output;
-  auto timeline = image::ParameterTimeline::make(options_.pipeline, options_.changes);
-  if (!timeline) return std::unexpected(timeline.error());
-  timeline_ = std::move(*timeline);
-  return check_sizes();
-}
-
-// The output has one size from its first frame to its last.
-Status FrameLoop::check_sizes() const {
-  for (std::int64_t frame : timeline_->ends()) {
-    const auto changed = image::lay_out_frame(timeline_->at(frame), layout_.input, options_.planes);
-    if (!changed) return std::unexpected(changed.error());
-    if (changed->output != layout_.output) {
-      return usage_error(
-          "--at frame {}: the output would become {} instead of {}; a size cannot change within a run", frame,
-          video::to_string(changed->output), video::to_string(layout_.output));
-    }
-    if (!image::same_stages(*changed, layout_)) {
-      return usage_error(
-          "--at frame {}: this parameter decides which steps the filter is made of, which cannot "
-          "change within a run",
-          frame);
-    }
-  }
-  return {};
-}
-
-Status FrameLoop::set_schedule() {
-  if (const auto* fixed = std::get_if<image::Schedule>(&options_.schedule)) {
-    frames_in_flight_ = fixed->frames_in_flight;
-    return executor_.set(layout_, *fixed);
-  }
-  const auto* given = std::get_if<SearchOptions>(&options_.schedule);
-  SearchOptions asked = given != nullptr ? *given : free_search(run_.workplace_);
-  asked.adaptive.frames = input_.total();
-  if (asked.adaptive.frames) *asked.adaptive.frames += asked.frames_after;
-  auto search =
-      ScheduleSearch::start(run_.workplace_, executor_, asked, options_.pipeline, options_.planes, layout_);
-  if (!search) return std::unexpected(search.error());
-  search_.emplace(std::move(*search));
+  if (Status done = runner_.lay_out(input); !done) return done;
+  record_.input_format = runner_.layout().input;
+  record_.output_format = runner_.layout().output;
   return {};
 }
 
 Status FrameLoop::open_sink() {
-  const IoCpus cpus{executor_.io_cpus(), run_.workplace_.machine().usable.cpus};
+  const IoCpus cpus{runner_.executor().io_cpus(), run_.workplace_.machine().usable.cpus};
   const machine::AffinityGuard own;
   cpus.bind_for_codec();
   video::WriterOptions options = options_.writer;
@@ -145,7 +95,7 @@ Status FrameLoop::open_sink() {
   options.stop = run_.stop_.get_token();
   options.side_streams = input_.side_streams();
   options.properties = after_pipeline(input_.properties(), options_.pipeline);
-  auto opened = run_.sink_.open(layout_.output, options);
+  auto opened = run_.sink_.open(runner_.layout().output, options);
   if (!opened) return std::unexpected(opened.error());
   cpus.bind_for_io();
   writer_ = std::make_unique<video::OverlappedWriter>(std::move(*opened));
@@ -156,14 +106,11 @@ Status FrameLoop::open_sink() {
 
 Status FrameLoop::run() {
   const std::int64_t start = now_ns();
-  if (options_.recording.frames) recorder_.emplace(executor_, options_.recording, start);
+  if (options_.recording.frames) recorder_.emplace(runner_.executor(), options_.recording, start);
   Status outcome = process(start);
-  if (search_) {
-    search_->finish(timeline_->at(options_.first_frame + std::max<std::int64_t>(record_.frames - 1, 0)),
-                    record_);
-    const double searching_from = search_->scheduler().tuner().start_time();
-    record_.decisions["starts_at_seconds"] = std::max(0.0, searching_from - seconds(start));
-  }
+  runner_.finish(record_);
+  if (image::AdaptiveScheduler* search = runner_.search())
+    record_.decisions["starts_at_seconds"] = std::max(0.0, search->tuner().start_time() - seconds(start));
   if (stopped()) {
     outcome = std::unexpected(
         Error{ErrorKind::interrupted,
@@ -192,19 +139,16 @@ Status FrameLoop::run() {
   record_.input_wait_seconds = seconds(input_wait_ns_);
   record_.output_wait_seconds = seconds(output_wait_ns_);
   record_.losses = input_.losses();
-  record_work(executor_, run_.workplace_.library(), record_);
   if (recorder_) record_.recording = std::make_shared<RunRecording>(recorder_->finish(record_.schedule));
-  record_.compile_seconds -= compiled_before_;
   return outcome;
 }
 
 Status FrameLoop::process(std::int64_t start_ns) {
   while (more_ && !stopped()) {
-    Result<int> side_by_side = frames_in_flight_;
-    if (search_) side_by_side = search_->scheduler().prepare();
+    const Result<int> side_by_side = runner_.prepare();
     if (!side_by_side) return std::unexpected(side_by_side.error());
     const std::int64_t waited = input_wait_ns_ + output_wait_ns_;
-    const double computed = executor_.compute_seconds();
+    const double computed = runner_.executor().compute_seconds();
     const FrameTime before{.computing = computed,
                            .input_wait = seconds(input_wait_ns_),
                            .output_wait = seconds(output_wait_ns_)};
@@ -213,26 +157,26 @@ Status FrameLoop::process(std::int64_t start_ns) {
     if (batch.tasks.empty()) return read;
     // What was read before an error is processed and written all the same.
     if (Status done = compute(batch); !done) return done;
-    forget_before(next_ - layout_.neighbours().before);
+    forget_before(next_ - runner_.layout().neighbours().before);
     if (Status handed = hand_over(batch); !handed) return handed;
     if (recorder_) record_turn(batch, before);
     tell_waits(waited, computed);
-    if (options_.on_progress) options_.on_progress(run_.progress(), executor_.in_use());
+    if (options_.on_progress) options_.on_progress(run_.progress(), runner_.executor().in_use());
     if (options_.on_turn)
       options_.on_turn({.progress = run_.progress(),
                         .wall_seconds = seconds(now_ns() - start_ns),
-                        .compute_seconds = executor_.compute_seconds(),
+                        .compute_seconds = runner_.executor().compute_seconds(),
                         .input_wait_seconds = seconds(input_wait_ns_),
                         .output_wait_seconds = seconds(output_wait_ns_),
-                        .in_use = executor_.in_use(),
-                        .search = search_ ? &search_->scheduler() : nullptr});
+                        .in_use = runner_.executor().in_use(),
+                        .search = runner_.search()});
     if (!read) return read;
   }
   return {};
 }
 
 void FrameLoop::record_turn(const Batch& batch, const FrameTime& before) {
-  const double computing = executor_.compute_seconds() - before.computing;
+  const double computing = runner_.executor().compute_seconds() - before.computing;
   recorder_->handed_on({.frames = std::ssize(batch.tasks),
                         .computing = computing,
                         .input_wait = seconds(input_wait_ns_) - before.input_wait,
@@ -243,18 +187,18 @@ void FrameLoop::record_turn(const Batch& batch, const FrameTime& before) {
 // The search is told what its frames are worth. The wait for the first frame is the start of a reader.
 void FrameLoop::tell_waits(std::int64_t waited_before, double computed_before) {
   const bool first = computed_before == 0;
-  if (!search_ || first) return;
-  bound_share_.add(executor_.compute_seconds() - computed_before,
+  if (runner_.search() == nullptr || first) return;
+  bound_share_.add(runner_.executor().compute_seconds() - computed_before,
                    seconds(input_wait_ns_ + output_wait_ns_ - waited_before));
-  search_->scheduler().bound_share(bound_share_.value());
+  runner_.search()->bound_share(bound_share_.value());
 }
 
 // Up to `most` frames; fewer where there are no more, or where parameters change, which frames side by side
 // share.
 Status FrameLoop::fill(Batch& batch, int most) {
   while (std::ssize(batch.tasks) < most) {
-    if (!batch.tasks.empty() && timeline_->changes_at(options_.first_frame + next_)) return {};
-    read_as_far_as(next_ + layout_.neighbours().after);
+    if (!batch.tasks.empty() && runner_.changes_at(next_)) return {};
+    read_as_far_as(next_ + runner_.layout().neighbours().after);
     if (next_ == first_held_ + std::ssize(held_)) {
       more_ = false;
       return stopped() ? Status{} : input_error_;
@@ -262,7 +206,7 @@ Status FrameLoop::fill(Batch& batch, int most) {
     if (batch.tasks.empty()) {
       batch.came_ns = now_ns();
       batch.first = next_;
-      if (Status followed = follow_changes(options_.first_frame + next_); !followed) return followed;
+      if (Status followed = runner_.follow_changes(next_); !followed) return followed;
     }
     if (Status added = add(batch, next_); !added) return added;
     ++next_;
@@ -287,21 +231,6 @@ void FrameLoop::forget_before(std::int64_t frame) {
     held_.pop_front();
 }
 
-Status FrameLoop::follow_changes(std::int64_t frame) {
-  const bool begins_behind_changes = frame > 0 && frame == options_.first_frame;
-  if (!timeline_->changes_at(frame) && !begins_behind_changes) return {};
-  const image::Pipeline pipeline = timeline_->at(frame);
-  const bool different = image::differs_for_schedules(announced_, pipeline);
-  if (different) announced_ = pipeline;
-  const auto changed = image::lay_out_frame(pipeline, layout_.input, options_.planes);
-  if (!changed) return std::unexpected(changed.error());
-  if (search_)
-    search_->scheduler().update(*changed, different);
-  else
-    executor_.update(*changed);
-  return {};
-}
-
 Status FrameLoop::add(Batch& batch, std::int64_t frame) {
   auto target = outputs_->acquire();
   if (!target) return std::unexpected(target.error());
@@ -313,7 +242,7 @@ Status FrameLoop::add(Batch& batch, std::int64_t frame) {
   target->timestamp = held(frame).timestamp;
   target->properties = held(frame).properties;
   image::FrameTask task;
-  for (const image::SourceFrame& source : layout_.sources)
+  for (const image::SourceFrame& source : runner_.layout().sources)
     std::ranges::copy(views_of(held(frame + source.offset)), std::back_inserter(task.sources));
   task.destinations = views_of(*target);
   batch.after.push_back(std::move(*target));
@@ -323,8 +252,7 @@ Status FrameLoop::add(Batch& batch, std::int64_t frame) {
 
 Status FrameLoop::compute(const Batch& batch) {
   if (recorder_) recorder_->before(batch.first);
-  const Status done = search_ ? search_->scheduler().run(batch.tasks, seconds(now_ns() - batch.came_ns))
-                              : executor_.run(batch.tasks);
+  const Status done = runner_.run(batch.tasks, seconds(now_ns() - batch.came_ns));
   if (!done) return failure("frame {}: {}", batch.first, done.error().message);
   if (recorder_)
     recorder_->computed(held_[static_cast<std::size_t>(batch.first - first_held_)], batch.after.front());

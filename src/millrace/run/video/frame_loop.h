@@ -1,10 +1,10 @@
 // FrameLoop: the inside of a VideoRun, from the opening of its source to the last frame.
 #pragma once
 
-#include "millrace/image/pipeline/parameter_timeline.h"
 #include "millrace/run/video/bound_share.h"
 #include "millrace/run/video/codec_threads.h"
 #include "millrace/run/video/input_passes.h"
+#include "millrace/run/video/pipeline_runner.h"
 #include "millrace/run/video/run_recorder.h"
 #include "millrace/run/video/video_run.h"
 #include "millrace/video/frame/frame_pool.h"
@@ -38,15 +38,12 @@ class FrameLoop {
   };
 
   [[nodiscard]] Status lay_out();
-  [[nodiscard]] Status check_sizes() const;
-  [[nodiscard]] Status set_schedule();
   [[nodiscard]] Status open_sink();
   [[nodiscard]] Status process(std::int64_t start_ns);
   [[nodiscard]] Status fill(Batch& batch, int most);
   // Has the frame and those that come after it as far as stages read, or all there are.
   void read_as_far_as(std::int64_t frame);
   void forget_before(std::int64_t frame);
-  [[nodiscard]] Status follow_changes(std::int64_t frame);
   [[nodiscard]] Status add(Batch& batch, std::int64_t frame);
   [[nodiscard]] Status compute(const Batch& batch);
   [[nodiscard]] Status hand_over(Batch& batch);
@@ -57,9 +54,8 @@ class FrameLoop {
 
   VideoRun& run_;
   const VideoRunOptions& options_;
-  image::Executor executor_;
   RunRecord& record_;
-  double compiled_before_;  // seconds, by other runs of the workplace
+  PipelineRunner runner_;
   CodecThreads codec_threads_;
   InputPasses input_;
   bool more_ = true;               // frames to come
@@ -68,11 +64,6 @@ class FrameLoop {
   std::int64_t next_ = 0;          // number of the frame to be processed next
   bool input_ended_ = false;
   Status input_error_;  // that ended it
-  image::FrameLayout layout_;
-  std::optional<image::ParameterTimeline> timeline_;
-  image::Pipeline announced_;  // that the search knows of
-  std::optional<ScheduleSearch> search_;
-  int frames_in_flight_ = 1;  // of a fixed schedule
   std::unique_ptr<video::OverlappedWriter> writer_;
   std::int64_t input_wait_ns_ = 0;
   std::int64_t output_wait_ns_ = 0;

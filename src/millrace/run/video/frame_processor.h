@@ -1,10 +1,8 @@
 // FrameProcessor: a pipeline over frames in memory, without a thread, a queue or a copy between.
 #pragma once
 
-#include "millrace/image/layout/frame_layout.h"
-#include "millrace/image/pipeline/parameter_timeline.h"
+#include "millrace/run/video/pipeline_runner.h"
 #include "millrace/run/video/run_record.h"
-#include "millrace/run/video/schedule_search.h"
 #include "millrace/run/video/video_run.h"
 #include "millrace/run/video/workplace.h"
 #include "millrace/video/frame/frame.h"
@@ -28,8 +26,8 @@ class FrameProcessor {
   [[nodiscard]] static Result<std::unique_ptr<FrameProcessor>>
   start(Workplace& workplace, const video::FrameFormat& input, VideoRunOptions options);
 
-  [[nodiscard]] const video::FrameFormat& input_format() const { return layout_.input; }
-  [[nodiscard]] const video::FrameFormat& output_format() const { return layout_.output; }
+  [[nodiscard]] const video::FrameFormat& input_format() const { return runner_.layout().input; }
+  [[nodiscard]] const video::FrameFormat& output_format() const { return runner_.layout().output; }
 
   // One frame: a view of each plane, of any stride, which must not overlap. No sample is above what the
   // format says. Read and written where they are, but for what kernels cannot take: then there is a copy.
@@ -49,21 +47,13 @@ class FrameProcessor {
   FrameProcessor(Workplace& workplace, VideoRunOptions options);
 
   [[nodiscard]] Status lay_out(const video::FrameFormat& input);
-  [[nodiscard]] Status set_schedule();
-  [[nodiscard]] Status follow_changes();
   // The planes as kernels can take them: themselves, or room of one's own where they cannot.
   [[nodiscard]] Status take_in(const std::vector<image::PixelView>& from);
   [[nodiscard]] Status make_room(const std::vector<image::PixelView>& to);
 
-  Workplace& workplace_;
   const VideoRunOptions options_;
-  image::Executor executor_;
-  double compiled_before_;  // seconds, by other runs of the workplace
-  image::FrameLayout layout_;
+  PipelineRunner runner_;
   std::vector<bool> gathered_;  // planes that a kernel may read a little beyond their end, see Kernel::run
-  std::optional<image::ParameterTimeline> timeline_;
-  image::Pipeline announced_;  // that the search knows of
-  std::optional<ScheduleSearch> search_;
   image::FrameTask task_;
   // Where planes are copied; made when needed.
   std::optional<video::Frame> own_input_;

@@ -1,0 +1,98 @@
+#include "millrace/run/video/pipeline_runner.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::run {
+namespace {
+
+// All that the workplace can do, for most frames a second.
+SearchOptions free_search(const Workplace& workplace) {
+  SearchOptions search;
+  search.adaptive.freedom = {.max_threads = workplace.threads(), .isas = {machine::best_isa()}};
+  return search;
+}
+
+}  // namespace
+
+PipelineRunner::PipelineRunner(Workplace& workplace, const VideoRunOptions& options)
+    : workplace_(workplace), options_(options), executor_(workplace.executor()),
+      compiled_before_(workplace.library().compile_seconds()), announced_(options.pipeline) {}
+
+Status PipelineRunner::lay_out(const video::FrameFormat& input) {
+  auto layout = image::lay_out_frame(options_.pipeline, input, options_.planes);
+  if (!layout) return std::unexpected(layout.error());
+  layout_ = std::move(*layout);
+  auto timeline = image::ParameterTimeline::make(options_.pipeline, options_.changes);
+  if (!timeline) return std::unexpected(timeline.error());
+  timeline_ = std::move(*timeline);
+  return check_changes();
+}
+
+// The output has one size from its first frame to its last.
+Status PipelineRunner::check_changes() const {
+  for (const std::int64_t frame : timeline_->ends()) {
+    const auto changed = image::lay_out_frame(timeline_->at(frame), layout_.input, options_.planes);
+    if (!changed) return std::unexpected(changed.error());
+    if (changed->output != layout_.output)
+      return usage_error(
+          "at frame {}: the output would become {} instead of {}; a size cannot change within a run", frame,
+          video::to_string(changed->output), video::to_string(layout_.output));
+    if (!image::same_stages(*changed, layout_))
+      return usage_error(
+          "at frame {}: this parameter decides which steps the filter is made of, which cannot "
+          "change within a run",
+          frame);
+  }
+  return {};
+}
+
+Status PipelineRunner::set_schedule(std::optional<std::int64_t> frames) {
+  if (const auto* fixed = std::get_if<image::Schedule>(&options_.schedule)) {
+    frames_in_flight_ = fixed->frames_in_flight;
+    return executor_.set(layout_, *fixed);
+  }
+  const auto* given = std::get_if<SearchOptions>(&options_.schedule);
+  SearchOptions asked = given != nullptr ? *given : free_search(workplace_);
+  asked.adaptive.frames = frames;
+  if (frames) *asked.adaptive.frames += asked.frames_after;
+  auto search =
+      ScheduleSearch::start(workplace_, executor_, asked, options_.pipeline, options_.planes, layout_);
+  if (!search) return std::unexpected(search.error());
+  search_.emplace(std::move(*search));
+  return {};
+}
+
+Status PipelineRunner::follow_changes(std::int64_t frame) {
+  const bool begins_behind_changes = frame == 0 && options_.first_frame > 0;
+  if (!changes_at(frame) && !begins_behind_changes) return {};
+  const image::Pipeline pipeline = timeline_->at(options_.first_frame + frame);
+  const bool different = image::differs_for_schedules(announced_, pipeline);
+  if (different) announced_ = pipeline;
+  const auto changed = image::lay_out_frame(pipeline, layout_.input, options_.planes);
+  if (!changed) return std::unexpected(changed.error());
+  if (search_)
+    search_->scheduler().update(*changed, different);
+  else
+    executor_.update(*changed);
+  return {};
+}
+
+Result<int> PipelineRunner::prepare() {
+  if (search_) return search_->scheduler().prepare();
+  return frames_in_flight_;
+}
+
+Status PipelineRunner::run(std::span<const image::FrameTask> frames, double waited) {
+  return search_ ? search_->scheduler().run(frames, waited) : executor_.run(frames);
+}
+
+void PipelineRunner::finish(RunRecord& record) {
+  if (search_)
+    search_->finish(timeline_->at(options_.first_frame + std::max<std::int64_t>(record.frames - 1, 0)),
+                    record);
+  record_work(executor_, workplace_.library(), record);
+  record.compile_seconds -= compiled_before_;
+}
+
+}  // namespace millrace::run
