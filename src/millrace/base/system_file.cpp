@@ -10,7 +10,7 @@
 
 namespace millrace {
 
-std::optional<std::string> read_system_file(const std::filesystem::path& path) {
+std::optional<std::string> read_system_file(const std::string& path) {
   const auto file = Descriptor::owned(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) return std::nullopt;
   std::string content;

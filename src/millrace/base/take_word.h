@@ -1,4 +1,4 @@
-// Reads text of the kernel word by word.
+// Reads text of the kernel, and text like it, word by word and line by line.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,13 @@ inline std::string_view take_word(std::string_view& text) {
   const std::string_view word = text.substr(0, text.find_first_of(between_words));
   text.remove_prefix(word.size());
   return word;
+}
+
+// The next line of `text` without its end, taken off its front.
+inline std::string_view take_line(std::string_view& text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  text.remove_prefix(std::min(line.size() + 1, text.size()));
+  return line;
 }
 
 }  // namespace millrace

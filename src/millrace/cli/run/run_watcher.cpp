@@ -1,6 +1,7 @@
 #include "millrace/cli/run/run_watcher.h"
 
 #include "millrace/base/clock.h"
+#include "millrace/base/system_file.h"
 #include "millrace/image/adapt/adaptive_scheduler.h"
 #include "millrace/placement/task/task_files.h"
 #include "millrace/tuning/record/decision_report.h"
@@ -52,7 +53,7 @@ RunWatcher::RunWatcher(LiveScreen& screen, const run::RunOptions& options)
 std::vector<double> RunWatcher::worker_times() const {
   std::vector<double> times;
   for (const std::string& file : workers_) {
-    const auto text = placement::read_small_file(file);
+    const auto text = read_system_file(file);
     const auto run = text ? placement::parse_schedstat(*text) : std::nullopt;
     times.push_back(run ? seconds(run->run_ns) : 0);
   }

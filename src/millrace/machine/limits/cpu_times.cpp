@@ -18,8 +18,7 @@ std::vector<std::optional<CpuTimes>> parse_each(std::string_view text) {
   constexpr std::size_t highest_cpu = 65535;
   std::vector<std::optional<CpuTimes>> cpus;
   while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    std::string_view line = take_line(text);
     const std::string_view label = take_word(line);
     if (!label.starts_with("cpu")) break;
     const auto cpu = parse_number<std::size_t>(label.substr(3));

@@ -1,5 +1,6 @@
 #include "millrace/placement/apply/births_under_way.h"
 
+#include "millrace/base/system_file.h"
 #include "millrace/placement/task/task_files.h"
 
 #include <limits>
@@ -15,7 +16,7 @@ constexpr std::int64_t longest_fork_ns = 50'000'000;
 constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
 
 std::optional<std::int64_t> run_time_of(pid_t process, pid_t thread) {
-  const auto text = read_small_file(fmt::format("/proc/{}/task/{}/schedstat", process, thread));
+  const auto text = read_system_file(fmt::format("/proc/{}/task/{}/schedstat", process, thread));
   const auto times = text ? parse_schedstat(*text) : std::nullopt;
   return times ? std::optional(times->run_ns) : std::nullopt;
 }

@@ -2,6 +2,7 @@
 
 #include "millrace/base/clock.h"
 #include "millrace/base/system_reason.h"
+#include "millrace/base/take_word.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/apply/births_under_way.h"
 #include "millrace/placement/task/children.h"
@@ -231,8 +232,7 @@ Result<Original> read_original(pid_t thread) {
 JournalContent parse_journal(std::string_view text) {
   JournalContent content;
   while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    std::string_view line = take_line(text);
     if (!line.ends_with(end_of_line)) continue;
     line.remove_suffix(end_of_line.size());
     parse_line(std::string(line), content);

@@ -1,3 +1,4 @@
+#include "millrace/base/system_file.h"
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/apply/journal.h"
@@ -48,7 +49,7 @@ TEST_F(JournalTest, IsReadBackAsItWasWritten) {
   ASSERT_TRUE(journal->leave_alone(process, 126));
   ASSERT_TRUE(journal->add_mask({3}));
   ASSERT_TRUE(journal->add_attributes({machine::SchedulingClass::batch, 20}));
-  EXPECT_EQ(parse_journal(*read_small_file(path_of(*journal).string())), journal->content());
+  EXPECT_EQ(parse_journal(*read_system_file(path_of(*journal).string())), journal->content());
 }
 
 TEST_F(JournalTest, ForgetsThoseThatHaveEnded) {
@@ -72,10 +73,10 @@ TEST_F(JournalTest, ForgetsThoseThatHaveEnded) {
                           .processes = {{living, {.original = original, .left_alone = {getpid()}}}},
                           .masks = {"3"}};
   EXPECT_EQ(journal->content(), expected);
-  EXPECT_EQ(parse_journal(*read_small_file(path_of(*journal).string())), expected);
+  EXPECT_EQ(parse_journal(*read_system_file(path_of(*journal).string())), expected);
   ASSERT_TRUE(journal->add_mask({4}));  // it goes on in the new one
   expected.masks.insert("4");
-  EXPECT_EQ(parse_journal(*read_small_file(path_of(*journal).string())), expected);
+  EXPECT_EQ(parse_journal(*read_system_file(path_of(*journal).string())), expected);
 }
 
 TEST_F(JournalTest, CutAtAnyPlaceGivesWhatWasWhole) {
@@ -84,7 +85,7 @@ TEST_F(JournalTest, CutAtAnyPlaceGivesWhatWasWhole) {
   ASSERT_TRUE(journal->add_process(process, original));
   ASSERT_TRUE(journal->add_mask({3}));
   ASSERT_TRUE(journal->leave_alone(process, 126));
-  const std::string text = *read_small_file(path_of(*journal).string());
+  const std::string text = *read_system_file(path_of(*journal).string());
   for (std::size_t size = 0; size < text.size(); ++size) {
     const JournalContent content = parse_journal(std::string_view(text).substr(0, size));
     for (const auto& [id, found] : content.processes) {
@@ -258,7 +259,7 @@ TEST_F(JournalTest, WhatCannotBeWrittenIsNotInIt) {
   setrlimit(RLIMIT_FSIZE, &before);
   EXPECT_TRUE(journal->content().masks.empty());
   EXPECT_TRUE(journal->add_mask({4}));
-  EXPECT_EQ(parse_journal(*read_small_file(path_of(*journal).string())), journal->content());
+  EXPECT_EQ(parse_journal(*read_system_file(path_of(*journal).string())), journal->content());
   std::signal(SIGXFSZ, old_handler);
 }
 

@@ -1,5 +1,7 @@
 #include "millrace/placement/apply/thread_times.h"
 
+#include "millrace/base/system_file.h"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -54,7 +56,7 @@ void ThreadTimes::read_migrations(int most) {
 }
 
 void ThreadTimes::read_migrations_of(pid_t process, pid_t number) {
-  const auto text = read_small_file(fmt::format("/proc/{}/task/{}/sched", process, number));
+  const auto text = read_system_file(fmt::format("/proc/{}/task/{}/sched", process, number));
   const auto now = text ? parse_field(*text, "se.nr_migrations") : std::nullopt;
   if (!now) return;
   Thread& thread = threads_[number];

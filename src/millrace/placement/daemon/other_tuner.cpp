@@ -1,6 +1,7 @@
 #include "millrace/placement/daemon/other_tuner.h"
 
 #include "millrace/base/parse_number.h"
+#include "millrace/base/system_file.h"
 #include "millrace/placement/task/task_files.h"
 
 #include <dirent.h>
@@ -22,13 +23,13 @@ bool is_trusted(const std::filesystem::path& process) {
 }  // namespace
 
 std::string other_tuner(const std::filesystem::path& system, const std::filesystem::path& processes) {
-  if (read_small_file(system / "kernel/sched_ext/state").value_or("").starts_with("enabled"))
+  if (read_system_file(system / "kernel/sched_ext/state").value_or("").starts_with("enabled"))
     return "a sched_ext scheduler is loaded, which places threads itself";
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(processes.c_str()), closedir);
   while (const dirent* entry = folder ? readdir(folder.get()) : nullptr) {
     if (!parse_number<pid_t>(entry->d_name)) continue;
     const std::filesystem::path process = processes / entry->d_name;
-    if (read_small_file(process / "comm").value_or("") == "numad\n" && is_trusted(process))
+    if (read_system_file(process / "comm").value_or("") == "numad\n" && is_trusted(process))
       return fmt::format("numad is running (process {}), which places processes itself", entry->d_name);
   }
   return "";

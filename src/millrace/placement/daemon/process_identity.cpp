@@ -1,10 +1,10 @@
 #include "millrace/placement/daemon/process_identity.h"
 
 #include "millrace/base/parse_number.h"
+#include "millrace/base/system_file.h"
 #include "millrace/base/take_word.h"
 #include "millrace/placement/task/task_files.h"
 
-#include <algorithm>
 #include <array>
 #include <unistd.h>
 
@@ -13,16 +13,6 @@
 #include <sys/syscall.h>
 
 namespace millrace::placement {
-namespace {
-
-std::string_view take_line(std::string_view& text) {
-  const std::string_view line = text.substr(0, text.find('\n'));
-  text.remove_prefix(std::min(line.size() + 1, text.size()));
-  return line;
-}
-
-}  // namespace
-
 std::optional<Peer> peer_of(int socket) {
   ucred credentials{};
   socklen_t size = sizeof credentials;
@@ -48,7 +38,7 @@ std::optional<pid_t> parse_process_meant_by(std::string_view fdinfo) {
 }
 
 std::optional<pid_t> process_meant_by(int descriptor) {
-  const auto text = read_small_file(fmt::format("/proc/self/fdinfo/{}", descriptor));
+  const auto text = read_system_file(fmt::format("/proc/self/fdinfo/{}", descriptor));
   return text ? parse_process_meant_by(*text) : std::nullopt;
 }
 
@@ -68,7 +58,7 @@ std::optional<ProcessUsers> parse_users(std::string_view status) {
 }
 
 std::optional<ProcessUsers> users_of(pid_t process) {
-  const auto text = read_small_file(fmt::format("/proc/{}/status", process));
+  const auto text = read_system_file(fmt::format("/proc/{}/status", process));
   return text ? parse_users(*text) : std::nullopt;
 }
 
@@ -99,7 +89,7 @@ std::string exe_of(pid_t process) {
 std::optional<ProcessTraits> traits_of(pid_t process) {
   const auto users = users_of(process);
   if (!users) return std::nullopt;
-  const auto cgroup = read_small_file(fmt::format("/proc/{}/cgroup", process));
+  const auto cgroup = read_system_file(fmt::format("/proc/{}/cgroup", process));
   return ProcessTraits{users->real, exe_of(process), cgroup ? parse_cgroup(*cgroup) : ""};
 }
 

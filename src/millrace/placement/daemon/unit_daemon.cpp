@@ -3,6 +3,7 @@
 #include "millrace/base/clock.h"
 #include "millrace/base/parse_number.h"
 #include "millrace/base/printable.h"
+#include "millrace/base/system_file.h"
 #include "millrace/base/take_word.h"
 #include "millrace/intensity/sample/thread_sampler.h"
 #include "millrace/placement/daemon/other_tuner.h"
@@ -48,7 +49,7 @@ std::vector<pid_t> all_processes() {
 bool may_trace_others() {
   constexpr unsigned sys_ptrace = 19;
   constexpr std::string_view key = "CapEff:";
-  const std::string text = read_small_file("/proc/self/status").value_or("");
+  const std::string text = read_system_file("/proc/self/status").value_or("");
   const std::size_t found = text.find(key);
   if (found == std::string::npos) return false;
   std::string_view rest = std::string_view(text).substr(found + key.size());
@@ -100,7 +101,7 @@ void UnitDaemon::find_lacks() {
 }
 
 std::string UnitDaemon::online_cpus() const {
-  return read_small_file(options_.system / "devices/system/cpu/online").value_or("");
+  return read_system_file(options_.system / "devices/system/cpu/online").value_or("");
 }
 
 Status UnitDaemon::read_machine() {

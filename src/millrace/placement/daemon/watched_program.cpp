@@ -2,6 +2,7 @@
 
 #include "millrace/base/clock.h"
 #include "millrace/base/parse_number.h"
+#include "millrace/base/system_file.h"
 #include "millrace/base/take_word.h"
 #include "millrace/machine/limits/cgroup_limits.h"
 #include "millrace/machine/thread/thread_affinity.h"
@@ -40,14 +41,14 @@ constexpr std::string_view groups_folder = "/sys/fs/cgroup";
 
 // The control groups of a process, and the CPUs that they allow.
 std::string confinement_of(pid_t process) {
-  std::string text = read_small_file(fmt::format("/proc/{}/cgroup", process)).value_or("");
+  std::string text = read_system_file(fmt::format("/proc/{}/cgroup", process)).value_or("");
   std::string cpus;
   for (const machine::CgroupMembership& group : machine::parse_cgroup_memberships(text)) {
     if (group.controllers.empty())
       cpus +=
-          read_small_file(fmt::format("{}{}/cpuset.cpus.effective", groups_folder, group.path)).value_or("");
+          read_system_file(fmt::format("{}{}/cpuset.cpus.effective", groups_folder, group.path)).value_or("");
     else if (std::ranges::find(group.controllers, "cpuset") != group.controllers.end())
-      cpus += read_small_file(fmt::format("{}/cpuset{}/cpuset.effective_cpus", groups_folder, group.path))
+      cpus += read_system_file(fmt::format("{}/cpuset{}/cpuset.effective_cpus", groups_folder, group.path))
                   .value_or("");
   }
   return text + cpus;
@@ -55,7 +56,7 @@ std::string confinement_of(pid_t process) {
 
 // The processes of a control group and of those below it.
 void list_members(const std::filesystem::path& folder, int depth, std::vector<pid_t>& members) {
-  const auto text = read_small_file(folder / "cgroup.procs");
+  const auto text = read_system_file(folder / "cgroup.procs");
   if (!text) return;
   std::string_view rest = *text;
   for (auto word = take_word(rest); !word.empty() && members.size() < most_members; word = take_word(rest))

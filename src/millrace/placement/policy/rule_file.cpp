@@ -1,6 +1,7 @@
 #include "millrace/placement/policy/rule_file.h"
 
 #include "millrace/base/parse_number.h"
+#include "millrace/base/take_word.h"
 #include "millrace/base/whole_file.h"
 
 #include <algorithm>
@@ -81,8 +82,7 @@ bool matches(const Rule& rule, const ThreadView& thread) {
 Result<std::vector<Rule>> parse_rules(std::string_view text) {
   std::vector<Rule> rules;
   for (int number = 1; !text.empty(); ++number) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    std::string_view line = take_line(text);
     line = line.substr(0, line.find('#'));
     Rule rule;
     bool words = false;

@@ -1,5 +1,6 @@
 #include "millrace/placement/policy/surroundings.h"
 
+#include "millrace/base/system_file.h"
 #include "millrace/machine/limits/cpu_times.h"
 #include "millrace/machine/thread/scheduling_attributes.h"
 #include "millrace/machine/thread/thread_affinity.h"
@@ -90,7 +91,7 @@ std::vector<std::jthread> ask_each(const std::vector<int>& cpus, Answers& answer
 
 Result<Surroundings> read_surroundings(const machine::CpuSet& allowed,
                                        std::optional<machine::Topology>& topology, bool load) {
-  const auto before = load ? read_small_file("/proc/stat") : std::nullopt;
+  const auto before = load ? read_system_file("/proc/stat") : std::nullopt;
   if (!topology) {
     auto live = machine::Topology::live();
     if (!live) return std::unexpected(live.error());
@@ -101,7 +102,7 @@ Result<Surroundings> read_surroundings(const machine::CpuSet& allowed,
     // The kernel counts in ticks of 10 ms: within less, most CPUs show nothing.
     constexpr useconds_t two_ticks_us = 20'000;
     usleep(two_ticks_us);
-    if (const auto after = read_small_file("/proc/stat"))
+    if (const auto after = read_system_file("/proc/stat"))
       surroundings.load = machine::parse_load(*before, *after);
   }
   return surroundings;
@@ -146,7 +147,7 @@ double taken_share(std::span<const double> load, const machine::CpuSet& allowed,
 std::vector<std::string> diagnostics(bool attributes_changed) {
   std::vector<std::string> notes;
   const auto first_word = [](const char* path) {
-    std::string text = read_small_file(path).value_or("");
+    std::string text = read_system_file(path).value_or("");
     text.erase(std::min(text.find_first_of(" \n"), text.size()));
     return text;
   };

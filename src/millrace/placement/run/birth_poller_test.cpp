@@ -1,4 +1,5 @@
 #include "millrace/base/eventually_testing.h"
+#include "millrace/base/system_file.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/apply/thread_register.h"
 #include "millrace/placement/run/birth_poller.h"
@@ -18,7 +19,7 @@ namespace {
 
 // System calls of this thread by which something was read so far.
 std::int64_t reads() {
-  const auto text = read_small_file("/proc/thread-self/io");
+  const auto text = read_system_file("/proc/thread-self/io");
   return text ? parse_field(*text, "syscr").value_or(0) : 0;
 }
 

@@ -1,5 +1,6 @@
 #include "millrace/placement/run/orphans.h"
 
+#include "millrace/base/system_file.h"
 #include "millrace/placement/task/children.h"
 #include "millrace/placement/task/task_files.h"
 
@@ -29,7 +30,7 @@ uid_t user_of(pid_t process) {
 }
 
 std::string control_group_of(pid_t process) {
-  return read_small_file(fmt::format("/proc/{}/cgroup", process)).value_or("");
+  return read_system_file(fmt::format("/proc/{}/cgroup", process)).value_or("");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "millrace/placement/run/program_memory.h"
 
+#include "millrace/base/system_file.h"
 #include "millrace/machine/limits/cpu_times.h"
 #include "millrace/placement/policy/candidates.h"
 #include "millrace/placement/policy/surroundings.h"
@@ -23,7 +24,7 @@ ProgramMemory::ProgramMemory(tuning::ProfileStore& profiles, const ProgramFile& 
                              std::vector<std::string>& notes)
     : profiles_(&profiles), allowed_(std::move(allowed)),
       key_(program_key(program, command, allowed_, size_of_file)),
-      processor_times_(read_small_file(processor_times_file).value_or("")) {
+      processor_times_(read_system_file(processor_times_file).value_or("")) {
   const auto profile = profiles_->load(*key_);
   if (!profile) notes.push_back(profile.error().message);
   if (!profile || !*profile) return;
@@ -48,7 +49,7 @@ ProgramMemory::ProgramMemory(tuning::ProfileStore& profiles, const ProgramFile& 
 void ProgramMemory::keep(Summary& summary) {
   if (!key_ || !summary.learnt) return;
   const auto loads =
-      machine::parse_load(processor_times_, read_small_file(processor_times_file).value_or(""));
+      machine::parse_load(processor_times_, read_system_file(processor_times_file).value_or(""));
   const double others = taken_share(loads, allowed_, summary.seconds, summary.cpu_seconds);
   if (others > most_for_others) {
     summary.notes.push_back(fmt::format(

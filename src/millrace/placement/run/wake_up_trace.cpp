@@ -1,6 +1,7 @@
 #include "millrace/placement/run/wake_up_trace.h"
 
 #include "millrace/base/parse_number.h"
+#include "millrace/base/system_file.h"
 #include "millrace/placement/task/task_files.h"
 
 #include <algorithm>
@@ -71,8 +72,8 @@ std::optional<Waking> parse_waking(std::span<const std::byte> record, const Waki
 }
 
 std::optional<WakeUpTrace> WakeUpTrace::begin() {
-  const auto id_text = read_small_file(fmt::format("{}/id", event_folder));
-  const auto format_text = read_small_file(fmt::format("{}/format", event_folder));
+  const auto id_text = read_system_file(fmt::format("{}/id", event_folder));
+  const auto format_text = read_system_file(fmt::format("{}/format", event_folder));
   if (!id_text || !format_text) return std::nullopt;
   const auto id = parse_number<std::uint64_t>(std::string_view(*id_text).substr(0, id_text->find('\n')));
   const auto format = WakingFormat::parse(*format_text);

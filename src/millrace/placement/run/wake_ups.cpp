@@ -1,6 +1,7 @@
 #include "millrace/placement/run/wake_ups.h"
 
 #include "millrace/base/clock.h"
+#include "millrace/base/system_file.h"
 #include "millrace/placement/task/task_files.h"
 
 #include <fmt/format.h>
@@ -29,7 +30,7 @@ bool says_something(const std::optional<WakeUps>& wake_ups) {
 }  // namespace
 
 std::optional<WakeUpLook::Switches> WakeUpLook::read(pid_t thread) {
-  const auto text = read_small_file(fmt::format("/proc/{}/status", thread));
+  const auto text = read_system_file(fmt::format("/proc/{}/status", thread));
   if (!text) return std::nullopt;
   const auto voluntary = parse_field(*text, "voluntary_ctxt_switches");
   const auto involuntary = parse_field(*text, "nonvoluntary_ctxt_switches");

@@ -2,14 +2,13 @@
 
 #include "millrace/base/clock.h"
 #include "millrace/base/parse_number.h"
+#include "millrace/base/system_file.h"
 #include "millrace/base/take_word.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <ctime>
 #include <dirent.h>
-#include <fcntl.h>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -73,8 +72,7 @@ std::optional<TaskStat> parse_task_stat(std::string_view text) {
 
 std::optional<std::int64_t> parse_field(std::string_view text, std::string_view name) {
   while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    std::string_view line = take_line(text);
     if (!line.starts_with(name)) continue;
     line.remove_prefix(name.size());
     line.remove_prefix(std::min(line.find_first_not_of(between_words), line.size()));
@@ -85,21 +83,8 @@ std::optional<std::int64_t> parse_field(std::string_view text, std::string_view 
   return std::nullopt;
 }
 
-std::optional<std::string> read_small_file(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return std::nullopt;
-  std::string text;
-  std::array<char, 4096> part;
-  ssize_t size = 0;
-  while ((size = read(file, part.data(), part.size())) > 0)
-    text.append(part.data(), static_cast<std::size_t>(size));
-  close(file);
-  if (size < 0) return std::nullopt;
-  return text;
-}
-
 std::optional<TaskStat> read_task_stat(pid_t process, pid_t thread) {
-  const auto text = read_small_file(fmt::format("/proc/{}/task/{}/stat", process, thread));
+  const auto text = read_system_file(fmt::format("/proc/{}/task/{}/stat", process, thread));
   return text ? parse_task_stat(*text) : std::nullopt;
 }
 
@@ -121,7 +106,7 @@ std::optional<std::int64_t> run_time_of_process(pid_t process) {
 }
 
 std::optional<std::int64_t> transferred_bytes(pid_t process) {
-  const auto text = read_small_file(fmt::format("/proc/{}/io", process));
+  const auto text = read_system_file(fmt::format("/proc/{}/io", process));
   if (!text) return std::nullopt;
   const auto in = parse_field(*text, "rchar");
   const auto out = parse_field(*text, "wchar");
@@ -130,7 +115,7 @@ std::optional<std::int64_t> transferred_bytes(pid_t process) {
 }
 
 bool is_pending(pid_t process, int signal) {
-  const auto text = read_small_file(fmt::format("/proc/{}/status", process));
+  const auto text = read_system_file(fmt::format("/proc/{}/status", process));
   if (!text) return false;
   for (const std::string_view name : {"\nShdPnd:", "\nSigPnd:"}) {
     const std::size_t found = text->find(name);
@@ -150,12 +135,12 @@ bool proc_is_of_this_namespace() {
 }
 
 pid_t process_of(pid_t thread) {
-  const auto text = read_small_file(fmt::format("/proc/{}/status", thread));
+  const auto text = read_system_file(fmt::format("/proc/{}/status", thread));
   return text ? static_cast<pid_t>(parse_field(*text, "Tgid").value_or(0)) : 0;
 }
 
 pid_t tracer_of(pid_t process) {
-  const auto text = read_small_file(fmt::format("/proc/{}/status", process));
+  const auto text = read_system_file(fmt::format("/proc/{}/status", process));
   return text ? static_cast<pid_t>(parse_field(*text, "TracerPid").value_or(0)) : 0;
 }
 

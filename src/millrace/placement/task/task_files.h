@@ -42,9 +42,6 @@ struct TaskStat {
 // or no whole number.
 [[nodiscard]] std::optional<std::int64_t> parse_field(std::string_view text, std::string_view name);
 
-// A small file as a whole; nothing where it cannot be read: the thread is gone, or is another user's.
-[[nodiscard]] std::optional<std::string> read_small_file(const std::string& path);
-
 [[nodiscard]] std::optional<TaskStat> read_task_stat(pid_t process, pid_t thread);
 // The threads of a process, in no order; empty when it is gone.
 [[nodiscard]] std::vector<pid_t> list_threads(pid_t process);

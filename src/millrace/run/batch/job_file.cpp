@@ -2,6 +2,7 @@
 
 #include "millrace/base/in_quotes.h"
 #include "millrace/base/nearest_name.h"
+#include "millrace/base/take_word.h"
 #include "millrace/base/whole_file.h"
 
 #include <algorithm>
@@ -193,8 +194,7 @@ Result<std::vector<JobWords>> parse_json_jobs(std::string_view text, const std::
                                               std::span<const std::string_view> keys) {
   std::vector<JobWords> jobs;
   for (int number = 1; !text.empty(); ++number) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    const std::string_view line = take_line(text);
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     auto job = json_job(line, fmt::format("{}:{}", name, number), keys);
     if (!job) return std::unexpected(job.error());
