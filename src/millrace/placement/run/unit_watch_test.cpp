@@ -51,13 +51,19 @@ void compute_floats() {
 }
 
 // Two groups, of which each has one CPU that this process may use, and one that is not there: the CPUs that
-// are there share nothing, and yet there is somebody to be kept apart.
+// are there share no unit, and yet there is somebody to be kept apart. One cache: whoever has one of its own
+// stays there, wherever the kernel of a busy machine has put him.
 struct TwoGroups {
   CpuSet allowed = machine::current_thread_affinity().value();
   int first = allowed.lowest();
   int second = (allowed - CpuSet{first}).lowest();
   int absent = 900;
-  machine::Topology topology{{.cores = {{first, absent}, {second, absent + 1}},
+  machine::Topology topology{{.caches = {{.level = 3,
+                                          .type = machine::CacheType::unified,
+                                          .size_bytes = 32 << 20,
+                                          .line_bytes = 64,
+                                          .cpus = {first, second, absent, absent + 1}}},
+                              .cores = {{first, absent}, {second, absent + 1}},
                               .core_kinds = {},
                               .architecture = "x86_64",
                               .hypervisor = {}}};
