@@ -19,6 +19,7 @@
 #include <utility>
 
 extern "C" {
+#include <libavutil/cpu.h>
 #include <libavutil/opt.h>
 }
 
@@ -148,6 +149,21 @@ class FfmpegWriter final : public FrameWriter {
     return {};
   }
 
+  // libx264 (164) with AVX-512 reads memory that nobody has written where it looks ahead, so that bytes
+  // depend on what the process did before. With AVX2 it is as fast, and gives the bytes of processors without
+  // AVX-512.
+  void keep_to_avx2(const WriterOptions& options) {
+    if ((av_get_cpu_flags() & AV_CPU_FLAG_AVX512) == 0) return;
+    std::string words;
+    for (const auto& [name, value] : options.encoder_options) {
+      if (name != "x264-params" && name != "x264opts") continue;
+      if (value.starts_with("asm=") || value.contains(":asm=")) return;
+      if (name == "x264-params") words = value + ":";
+    }
+    av_opt_set(encoder_.get(), "x264-params", (words + "asm=AVX2,FMA3,BMI2,LZCNT").c_str(),
+               AV_OPT_SEARCH_CHILDREN);
+  }
+
   void set_up(const Codec& codec, const EncoderChoice& choice, const WriterOptions& options) {
     const auto set = [this](const char* name, const std::string& value) {
       av_opt_set(encoder_.get(), name, value.c_str(), AV_OPT_SEARCH_CHILDREN);
@@ -184,6 +200,7 @@ class FfmpegWriter final : public FrameWriter {
     }
     for (const auto& [name, value] : options.encoder_options)
       set(name.c_str(), value);
+    if (codec.codec == VideoCodec::h264) keep_to_avx2(options);
   }
 
   [[nodiscard]] Status encode(const Frame& frame) {
