@@ -7,7 +7,7 @@ PROGRAM := build/release/src/millrace/cli/millrace
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build install demo test test-python test-gstreamer test-opencv bench-image bench-filters bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-whole bench-batch bench-ablation bench-study attack-exec attack-run attack-batch soak-cluster bench-cluster soak-daemon lint clean
+.PHONY: help setup configure build install demo test test-python test-gstreamer test-opencv bench-image bench-filters bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-daemon bench-whole bench-batch bench-ablation bench-study attack-exec attack-run attack-batch soak-cluster bench-cluster soak-daemon lint clean
 
 help:
 	@echo 'make demo         set up, build, find the edges of a video: CLIP=path, or a generated one'
@@ -30,6 +30,7 @@ help:
 	@echo 'make bench-stream compare the strategies of streams with oneTBB, and dedup with tar | zstd'
 	@echo 'make bench-exec   compare millrace exec with the kernel alone, over programs of Debian packages'
 	@echo 'make bench-units  how well kinds of threads are told apart by what they use, and what watching costs; UNITS=options'
+	@echo 'make bench-daemon what the daemon gains and costs: like threads beside each other, programs of Debian packages, probes'
 	@echo 'make attack-exec  try to make programs end differently under millrace exec; ATTACK=options'
 	@echo 'make attack-run   take away from millrace run, dedup and skipline what they need; ATTACK=options'
 	@echo 'make attack-batch the same for millrace batch, and kill it at any moment; ATTACK=options'
@@ -148,6 +149,13 @@ bench-exec: configure
 bench-units: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace intensity_testing
 	python3 src/millrace/intensity/kinds_bench.py $(PROGRAM) build/release/src/millrace/intensity/testing/kinds $(UNITS)
+
+# As bench-exec.
+bench-daemon: configure
+	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace intensity_testing
+	python3 src/millrace/placement/daemon_bench.py $(PROGRAM) probe
+	python3 src/millrace/placement/daemon_bench.py $(PROGRAM) units --kinds build/release/src/millrace/intensity/testing/kinds
+	python3 src/millrace/placement/daemon_bench.py $(PROGRAM) programs --clips $(CLIPS)
 
 # As root, attacks that need two users are run as well.
 attack-exec: configure
