@@ -1,6 +1,7 @@
 #include "millrace/cli/daemon/daemon_metrics.h"
 
 #include "millrace/base/error_line.h"
+#include "millrace/placement/daemon/reply_members.h"
 
 #include <exception>
 #include <map>
@@ -21,28 +22,19 @@ namespace millrace::cli {
 namespace {
 
 using nlohmann::json;
+using placement::list_of;
+using placement::member;
+using placement::number_of;
 using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-double number_of(const json& object, const char* key) {
-  const auto found = object.is_object() ? object.find(key) : object.end();
-  return found != object.end() && found->is_number() ? found->get<double>() : 0;
-}
-std::string text_of(const json& object, const char* key) {
+// As it is, for labels.
+std::string label_of(const json& object, const char* key) {
   const auto found = object.is_object() ? object.find(key) : object.end();
   const auto* const text = found != object.end() ? found->get_ptr<const std::string*>() : nullptr;
   return text == nullptr ? "" : *text;
 }
-json list_of(const json& object, const char* key) {
-  const auto found = object.is_object() ? object.find(key) : object.end();
-  return found != object.end() && found->is_array() ? *found : json::array();
-}
-json object_of(const json& object, const char* key) {
-  const auto found = object.is_object() ? object.find(key) : object.end();
-  return found != object.end() && found->is_object() ? *found : json::object();
-}
-
 // All programs of one name and control group.
 struct Sum {
   double programs = 0;
@@ -80,7 +72,7 @@ class Families {
 std::map<std::pair<std::string, std::string>, Sum> sums_of(const json& status) {
   std::map<std::pair<std::string, std::string>, Sum> sums;
   for (const json& program : list_of(status, "programs")) {
-    Sum& sum = sums[{text_of(program, "name"), text_of(program, "cgroup")}];
+    Sum& sum = sums[{label_of(program, "name"), label_of(program, "cgroup")}];
     const double busy = number_of(program, "busy");
     sum.programs += 1;
     sum.threads += number_of(program, "threads");
@@ -89,12 +81,12 @@ std::map<std::pair<std::string, std::string>, Sum> sums_of(const json& status) {
     sum.moves += number_of(program, "moves");
     sum.gain_predicted += busy * number_of(program, "gain_predicted");
     sum.gain_measured += busy * number_of(program, "gain_measured");
-    const json demand = object_of(program, "demand");
+    const json& demand = member(program, "demand");
     for (const auto& [unit, share] : demand.items())
       if (share.is_number()) sum.demand[unit] += busy * share.get<double>();
   }
   for (const json& ended : list_of(status, "ended")) {
-    Sum& sum = sums[{text_of(ended, "name"), text_of(ended, "cgroup")}];
+    Sum& sum = sums[{label_of(ended, "name"), label_of(ended, "cgroup")}];
     sum.cpu_seconds += number_of(ended, "cpu_seconds");
     sum.moves += number_of(ended, "moves");
   }
@@ -104,7 +96,7 @@ std::map<std::pair<std::string, std::string>, Sum> sums_of(const json& status) {
 std::vector<MetricFamily> families_of(const json& status) {
   using enum MetricType;
   Families families;
-  const json daemon = object_of(status, "daemon");
+  const json& daemon = member(status, "daemon");
   families.add("millrace_daemon_cpu_seconds_total", "CPU time that the daemon itself took", Counter, {},
                number_of(daemon, "cpu_seconds"));
   families.add("millrace_daemon_requests_refused_total", "Requests of clients that were refused", Counter, {},
@@ -112,7 +104,7 @@ std::vector<MetricFamily> families_of(const json& status) {
   families.add("millrace_daemon_programs", "Programs that are watched", Gauge, {},
                static_cast<double>(list_of(status, "programs").size()));
   families.add("millrace_daemon_places", "1 where threads may be placed, 0 where they are only observed",
-               Gauge, {}, text_of(daemon, "places_nothing_as").empty() ? 1 : 0);
+               Gauge, {}, label_of(daemon, "places_nothing_as").empty() ? 1 : 0);
   for (const auto& [key, sum] : sums_of(status)) {
     const Labels labels{{"program", key.first}, {"cgroup", key.second}};
     families.add("millrace_program_threads", "Threads that are watched", Gauge, labels, sum.threads);

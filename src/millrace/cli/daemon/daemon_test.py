@@ -17,6 +17,7 @@ import termios
 import time
 import unittest
 import urllib.request
+import xml.etree.ElementTree
 
 MILLRACE = ""
 KINDS = ""
@@ -172,6 +173,11 @@ class Daemon(unittest.TestCase):
         metrics = self.ask("status", "--metrics").stdout
         self.assertRegex(metrics, r'millrace_program_threads\{program="kinds",cgroup="[^"]*"\} 3')
         self.assertNotIn("thread=", metrics)
+        record = os.path.join(self.folder.name, "status.json")
+        with open(record, "w", encoding="utf-8") as file:
+            file.write(self.ask("status", "--json").stdout)
+        page = xml.etree.ElementTree.fromstring(self.ask("report", record, "-o", "-", "-q").stdout)
+        self.assertIn("floating point", "".join(page.itertext()))
         self.assertEqual(self.ask("pause", str(program.pid)).returncode, 0)
         self.assertEqual(self.ask("unwatch", str(program.pid)).returncode, 0)
         self.assertEqual(self.status()["programs"], [])

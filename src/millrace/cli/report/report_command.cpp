@@ -7,6 +7,7 @@
 #include "millrace/base/printable.h"
 #include "millrace/base/whole_file.h"
 #include "millrace/report/run/run_page.h"
+#include "millrace/report/units/units_page.h"
 
 #include <memory>
 #include <optional>
@@ -25,17 +26,29 @@ struct ReportOptions {
   bool quiet = false;
 };
 
-Result<report::RunDocument> read_record(const std::string& path, const std::stop_token& stop) {
+Result<nlohmann::json> read_json(const std::string& path, const std::stop_token& stop) {
   constexpr std::size_t most_bytes = std::size_t{64} << 20;
   const auto text = read_text(path, most_bytes,
                               {.missing = "write it with 'millrace run ... --json FILE'",
                                .directory = "give the file that 'millrace run --json' wrote"},
                               stop);
   if (!text) return std::unexpected(text.error());
-  const auto json = nlohmann::json::parse(*text, nullptr, false);
+  auto json = nlohmann::json::parse(*text, nullptr, false);
   if (json.is_discarded())
     return failure("{}: is not JSON; give what 'millrace run --json' wrote", printable(path));
-  return report::read_run_document(json, path);
+  return json;
+}
+
+// What `millrace status --json` prints.
+bool is_of_a_daemon(const nlohmann::json& record) {
+  return record.is_object() && record.contains("daemon") && record.contains("programs");
+}
+
+Status make_units_page(const ReportOptions& options, const nlohmann::json& status,
+                       const OutputOptions& output) {
+  Status written = write_whole(options.output, report::units_page(status), output);
+  if (written && !options.quiet && options.output != "-") print_note("wrote {}\n", printable(options.output));
+  return written;
 }
 
 Status make_report(const ReportOptions& options, const Interrupt& interrupt) {
@@ -43,18 +56,21 @@ Status make_report(const ReportOptions& options, const Interrupt& interrupt) {
   for (const std::string& record : options.records)
     if (Status apart = check_outputs({{"-o", options.output}}, overwrite, {"RECORD", record}); !apart)
       return apart;
-  const auto first = read_record(options.records.front(), interrupt.token());
-  if (!first) return std::unexpected(first.error());
-  std::optional<report::RunDocument> second;
-  if (options.records.size() > 1) {
-    auto read = read_record(options.records.back(), interrupt.token());
-    if (!read) return std::unexpected(read.error());
-    second = std::move(*read);
+  const OutputOptions output{.overwrite = overwrite, .durable = false};
+  std::vector<report::RunDocument> runs;
+  for (const std::string& record : options.records) {
+    const auto json = read_json(record, interrupt.token());
+    if (!json) return std::unexpected(json.error());
+    if (options.records.size() == 1 && is_of_a_daemon(*json)) return make_units_page(options, *json, output);
+    auto run = report::read_run_document(*json, record);
+    if (!run) return std::unexpected(run.error());
+    runs.push_back(std::move(*run));
   }
-  Status written = write_whole(options.output, report::run_page(*first, second),
-                               {.overwrite = overwrite, .durable = false});
+  const report::RunDocument& first = runs.front();
+  const auto second = runs.size() > 1 ? std::optional(runs.back()) : std::nullopt;
+  Status written = write_whole(options.output, report::run_page(first, second), output);
   if (!written || options.quiet) return written;
-  print_note("{}\n", printable(second ? report::verdict_of(*first, *second) : report::verdict_of(*first)));
+  print_note("{}\n", printable(second ? report::verdict_of(first, *second) : report::verdict_of(first)));
   if (options.output != "-") print_note("wrote {}\n", printable(options.output));
   return {};
 }
@@ -62,10 +78,13 @@ Status make_report(const ReportOptions& options, const Interrupt& interrupt) {
 }  // namespace
 
 void add_report_command(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("report", "Make a page of what runs did and why, or compare two");
+  CLI::App* verb = app.add_subcommand(
+      "report", "Make a page of what runs did and why, or compare two, or of what a daemon watches");
   auto options = std::make_shared<ReportOptions>();
   ReportOptions& o = *options;
-  verb->add_option("records", o.records, "what 'millrace run --json' wrote: one file, or two to compare")
+  verb->add_option("records", o.records,
+                   "what 'millrace run --json' wrote: one file, or two to compare; or what 'millrace status "
+                   "--json' prints")
       ->required()
       ->expected(1, 2);
   verb->add_option("-o,--output", o.output, "the page, or - for standard output; default: report.html");

@@ -2,6 +2,7 @@
 
 #include "millrace/base/printable.h"
 #include "millrace/machine/cpus/cpu_set.h"
+#include "millrace/placement/daemon/reply_members.h"
 
 #include <algorithm>
 #include <array>
@@ -23,35 +24,6 @@ constexpr std::size_t bar_width = 20;
 constexpr std::size_t most_threads_shown = 12;  // of each program
 constexpr double in_percent = 100;
 
-// Members of a reply, of the type that is wanted, else its default: another version of the daemon may answer.
-const json& member(const json& object, const char* key) {
-  static const json none;
-  const auto found = object.is_object() ? object.find(key) : object.end();
-  return object.is_object() && found != object.end() ? *found : none;
-}
-std::string text_of(const json& object, const char* key) {
-  const auto* const text = member(object, key).get_ptr<const std::string*>();
-  return text == nullptr ? "" : printable(*text);
-}
-double number_of(const json& object, const char* key) {
-  const json& value = member(object, key);
-  const double number = value.is_number() ? value.get<double>() : 0;
-  return std::isfinite(number) ? number : 0;
-}
-bool flag_of(const json& object, const char* key) {
-  const json& value = member(object, key);
-  return value.is_boolean() && value.get<bool>();
-}
-const json& list_of(const json& object, const char* key) {
-  static const json none = json::array();
-  const json& value = member(object, key);
-  return value.is_array() ? value : none;
-}
-long long whole(const json& object, const char* key) {
-  constexpr double most = 9e15;
-  return std::llround(std::clamp(number_of(object, key), -most, most));
-}
-
 ViewLine plain(std::string text) { return {{std::move(text), false, std::nullopt}}; }
 ViewLine heading(std::string text) { return {{std::move(text), true, std::nullopt}}; }
 
@@ -71,7 +43,7 @@ std::string gain_of(const json& program, const char* key) {
 }
 
 std::string pid_of(const json& program) {
-  return member(program, "pid").is_number() ? std::to_string(whole(program, "pid")) : "group";
+  return member(program, "pid").is_number() ? std::to_string(whole_of(program, "pid")) : "group";
 }
 
 std::string time_text(double seconds) {
@@ -88,8 +60,8 @@ std::vector<ViewLine> daemon_lines(const json& status) {
   std::vector<ViewLine> lines;
   const std::size_t programs = list_of(status, "programs").size();
   lines.push_back(heading(fmt::format(
-      "millrace daemon {} of user {}, for {}: {} program{}, {:.2f} % of a CPU{}", whole(daemon, "pid"),
-      whole(daemon, "user"), time_text(passed), programs, programs == 1 ? "" : "s",
+      "millrace daemon {} of user {}, for {}: {} program{}, {:.2f} % of a CPU{}", whole_of(daemon, "pid"),
+      whole_of(daemon, "user"), time_text(passed), programs, programs == 1 ? "" : "s",
       in_percent * number_of(daemon, "cpu_seconds") / passed, flag_of(daemon, "paused") ? ", paused" : "")));
   if (const std::string why = text_of(daemon, "places_nothing_as"); !why.empty())
     lines.push_back(plain("observes only: " + why));
@@ -106,24 +78,25 @@ constexpr std::string_view program_columns = "PID      NAME             USER  TH
 
 ViewLine program_line(const json& program) {
   ViewLine line = plain(fmt::format("{:<8} {:<15}  {:<5} {:>7} {:>5.2f}  ", pid_of(program),
-                                    cut(text_of(program, "name"), 15), whole(program, "user"),
-                                    whole(program, "threads"), number_of(program, "busy")));
+                                    cut(text_of(program, "name"), 15), whole_of(program, "user"),
+                                    whole_of(program, "threads"), number_of(program, "busy")));
   // A program's own bar is full: it tells of the mixture.
   for (ViewPart& part : unit_bar(member(program, "demand"), 1, bar_width))
     line.push_back(std::move(part));
   line.push_back({fmt::format("  {:<15}  {:>9}  {:>8}  {:>5}", text_of(program, "state"),
                               gain_of(program, "gain_predicted"), gain_of(program, "gain_measured"),
-                              whole(program, "moves")),
+                              whole_of(program, "moves")),
                   false, std::nullopt});
   return line;
 }
 
 ViewLine thread_line(const json& thread) {
-  ViewLine line = plain(fmt::format("  {:<8} {:<15}             {:>5.2f}  ", whole(thread, "thread"),
+  ViewLine line = plain(fmt::format("  {:<8} {:<15}             {:>5.2f}  ", whole_of(thread, "thread"),
                                     cut(text_of(thread, "name"), 15), number_of(thread, "busy")));
   for (ViewPart& part : unit_bar(member(thread, "demand"), number_of(thread, "busy"), bar_width))
     line.push_back(std::move(part));
-  std::string where = member(thread, "cpu").is_number() ? fmt::format("  CPU {}", whole(thread, "cpu")) : "";
+  std::string where =
+      member(thread, "cpu").is_number() ? fmt::format("  CPU {}", whole_of(thread, "cpu")) : "";
   if (const std::string kept = text_of(thread, "kept_on"); !kept.empty()) where += ", kept on " + kept;
   if (flag_of(thread, "left_alone")) where += ", looks after itself";
   if (member(thread, "demand").is_null()) where += ", not yet known";
@@ -167,7 +140,7 @@ std::vector<ViewLine> group_lines(const json& status, std::size_t width) {
   for (const json& program : list_of(status, "programs"))
     for (const json& thread : list_of(program, "thread_list"))
       if (number_of(thread, "busy") >= least && member(thread, "cpu").is_number())
-        by_cpu[whole(thread, "cpu")].push_back(text_of(thread, "name"));
+        by_cpu[whole_of(thread, "cpu")].push_back(text_of(thread, "name"));
   std::vector<ViewLine> lines;
   for (const json& group : list_of(status, "groups")) {
     const auto* const name = group.get_ptr<const std::string*>();
@@ -272,9 +245,9 @@ std::vector<ViewLine> top_view(const json& status, std::size_t width) {
 std::vector<ViewLine> explain_view(const json& explained) {
   std::vector<ViewLine> lines;
   for (const json& program : list_of(explained, "programs")) {
-    lines.push_back(
-        heading(fmt::format("{} ({}), of user {}, {} threads, {}", text_of(program, "name"), pid_of(program),
-                            whole(program, "user"), whole(program, "threads"), text_of(program, "state"))));
+    lines.push_back(heading(fmt::format("{} ({}), of user {}, {} threads, {}", text_of(program, "name"),
+                                        pid_of(program), whole_of(program, "user"),
+                                        whole_of(program, "threads"), text_of(program, "state"))));
     const auto fact = [&](std::string_view name, const std::string& text) {
       if (!text.empty()) lines.push_back(plain(fmt::format("  {:<14} {}", name, text)));
     };
@@ -285,9 +258,9 @@ std::vector<ViewLine> explain_view(const json& explained) {
     fact("trouble", text_of(program, "trouble"));
     fact("predicted gain", gain_of(program, "gain_predicted"));
     fact("measured gain", gain_of(program, "gain_measured"));
-    fact("moves", fmt::format("{} made, {} refused by the system", whole(program, "moves"),
-                              whole(program, "refused")));
-    fact("left alone", fmt::format("{} threads that look after themselves", whole(program, "left_alone")));
+    fact("moves", fmt::format("{} made, {} refused by the system", whole_of(program, "moves"),
+                              whole_of(program, "refused")));
+    fact("left alone", fmt::format("{} threads that look after themselves", whole_of(program, "left_alone")));
     for (const json& event : list_of(program, "events"))
       if (const auto* const text = event.get_ptr<const std::string*>()) fact("", printable(*text));
     for (const json& thread : busiest(program, std::string::npos))
