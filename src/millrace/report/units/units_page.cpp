@@ -33,7 +33,7 @@ constexpr std::string_view unit_colors = R"(
   --u-l2: #868991; --u-llc: #b0b3ba; --u-dram: #e4e6ea; --u-bed: #2a2d33; } }
 .u-int { fill: var(--u-int); } .u-fp { fill: var(--u-fp); } .u-simd { fill: var(--u-simd); } .u-l1 { fill: var(--u-l1); }
 .u-l2 { fill: var(--u-l2); } .u-llc { fill: var(--u-llc); } .u-dram { fill: var(--u-dram); } .u-bed { fill: var(--u-bed); }
-svg.bar { width: 10rem; vertical-align: middle; } svg.key { width: 0.75rem; }
+svg.bar { width: 10rem; vertical-align: middle; } svg.key { display: inline-block; width: 0.75rem; }
 .groups { display: flex; flex-wrap: wrap; gap: 1rem; } .group { border: 1px solid var(--edge); border-radius: 4px;
   padding: 0.5rem; display: flex; flex-wrap: wrap; gap: 0.75rem; } .pu { min-width: 11rem; }
 .pu p { margin: 0.1rem 0; font-size: 0.88rem; } details table { margin-left: 1rem; }
