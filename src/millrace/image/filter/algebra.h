@@ -4,9 +4,8 @@
 //   A::Float, A::Int, A::Bool      the values of an expression
 //   coefficient(i), integer_coefficient(i), fill()   the filter's numbers
 //   table(i)                       the number i of its table, which must have so many
-//   fold(x, y, count, first, step) first, then count times step(value so far, i), i from 0; for the pixel x,
-//   y.
-//                                  count and places read in a step may be computed, but from no table
+//   fold(count, first, step)       first, then count times step(value so far, i), i from 0. count and places
+//                                  read in a step may be computed, but from no table
 //   width(), height()              of the input plane
 //   input(k, x, y)                 the pixel of input k; the filter has brought x, y inside the frame
 //   replicate_x(x), replicate_y(y)   the nearest coordinate inside the frame: edges are replicated
@@ -69,8 +68,7 @@ class ScalarAlgebra {
   // A coefficient that is a whole number of pixels.
   [[nodiscard]] int integer_coefficient(int i) const { return static_cast<int>(coefficient(i)); }
   [[nodiscard]] float table(int i) const { return coefficients_.table()[i]; }
-  template <class Step>
-  [[nodiscard]] static float fold(int /*x*/, int /*y*/, int count, float first, Step&& step) {
+  template <class Step> [[nodiscard]] static float fold(int count, float first, Step&& step) {
     for (int i = 0; i < count; ++i)
       first = step(first, i);
     return first;

@@ -31,7 +31,7 @@ struct ColumnExtreme : SameSize {
     const Int radius = a.integer_coefficient(1);
     const Float sign = a.coefficient(0);
     const Float first = sign * a.input(0, x, a.replicate_y(y - radius));
-    return sign * a.fold(x, y, 2 * radius, first, [&](const Float& least, const Int& i) {
+    return sign * a.fold(2 * radius, first, [&](const Float& least, const Int& i) {
       return A::lesser(least, sign * a.input(0, x, a.replicate_y(y + i + 1 - radius)));
     });
   }

@@ -28,7 +28,7 @@ struct ColumnSum : SameSize {
   static typename A::Float pixel(A& a, const typename A::Int& x, const typename A::Int& y) {
     using Int = typename A::Int;
     const Int radius = a.integer_coefficient(0);
-    return sum(a, x, y, 2 * radius + 1,
+    return sum(a, 2 * radius + 1,
                [&](const Int& i) { return a.table(i) * a.input(0, x, a.replicate_y(y + i - radius)); });
   }
 };

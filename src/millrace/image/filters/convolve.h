@@ -59,7 +59,7 @@ struct Convolve {
     using Int = typename A::Int;
     const Int radius = a.integer_coefficient(0);
     const Int side = 2 * radius + 1;
-    return sum(a, x, y, side * side, [&](const Int& i) {
+    return sum(a, side * side, [&](const Int& i) {
       // i / side, without the slow division: half a pixel from the next whole number.
       const Int row = A::floor_int((A::to_float(i) + 0.5F) * a.coefficient(1));
       const Int column = i - row * side;

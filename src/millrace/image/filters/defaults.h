@@ -18,11 +18,9 @@ struct NoCoefficients {
   }
 };
 
-// term(0) + term(1) + ... of a pixel, from 0 and in this order. A term reads one pixel: see `fold`.
-template <class A, class Term>
-typename A::Float sum(A& a, const typename A::Int& x, const typename A::Int& y, const typename A::Int& count,
-                      Term&& term) {
-  return a.fold(x, y, count, typename A::Float(0.0F),
+// term(0) + term(1) + ..., from 0 and in this order. A term reads one pixel: see `fold`.
+template <class A, class Term> typename A::Float sum(A& a, const typename A::Int& count, Term&& term) {
+  return a.fold(count, typename A::Float(0.0F),
                 [&](const typename A::Float& so_far, const typename A::Int& i) { return so_far + term(i); });
 }
 

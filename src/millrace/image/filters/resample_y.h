@@ -40,7 +40,7 @@ struct ResampleY {
   static typename A::Float pixel(A& a, const typename A::Int& x, const typename A::Int& y) {
     using Int = typename A::Int;
     const Int first = Resampling::first_tap_of(a, y);
-    return sum(a, x, y, a.integer_coefficient(0), [&](const Int& t) {
+    return sum(a, a.integer_coefficient(0), [&](const Int& t) {
       return a.table(t * a.integer_coefficient(4) + y) * a.input(0, x, a.promise_y(0, first + t));
     });
   }

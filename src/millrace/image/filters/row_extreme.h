@@ -33,7 +33,7 @@ struct RowExtreme : SameSize {
     const Int radius = a.integer_coefficient(1);
     const Float sign = a.coefficient(0);
     const Float first = sign * a.input(0, a.replicate_x(x - radius), y);
-    return sign * a.fold(x, y, 2 * radius, first, [&](const Float& least, const Int& i) {
+    return sign * a.fold(2 * radius, first, [&](const Float& least, const Int& i) {
       return A::lesser(least, sign * a.input(0, a.replicate_x(x + i + 1 - radius), y));
     });
   }

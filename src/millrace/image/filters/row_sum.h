@@ -39,7 +39,7 @@ struct RowSum : SameSize {
   static typename A::Float pixel(A& a, const typename A::Int& x, const typename A::Int& y) {
     using Int = typename A::Int;
     const Int radius = a.integer_coefficient(0);
-    return sum(a, x, y, 2 * radius + 1,
+    return sum(a, 2 * radius + 1,
                [&](const Int& i) { return a.table(i) * a.input(0, a.replicate_x(x + i - radius), y); });
   }
 };

@@ -60,9 +60,7 @@ class HalideAlgebra {
   [[nodiscard]] Float table(const Int& i) const { return stage_.table(i); }
   // A loop in the kernel, since only a call knows how many steps there are: a function of the output's pixel
   // and of the steps of the loops around, read at that very place, so that it takes room for one number.
-  template <class Step>
-  [[nodiscard]] Float fold(const Int& /*x*/, const Int& /*y*/, const Int& count, const Float& first,
-                           Step&& step) {
+  template <class Step> [[nodiscard]] Float fold(const Int& count, const Float& first, Step&& step) {
     const Halide::RDom steps(0, count);
     std::vector<Halide::Var> own{scope_.x, scope_.y};
     std::vector<Halide::Expr> here{scope_.x, scope_.y};
