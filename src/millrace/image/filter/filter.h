@@ -109,6 +109,8 @@ struct Filter {
   bool luma_passes = false;        // works on chroma alone
   bool makes_progressive = false;  // of frames that hold two fields
   bool has_table = false;          // its coefficients come with a table
+  bool sizes_may_differ =
+      false;  // of its inputs; its parts see to that. The first one's is handed to `output`
   ElementType input_type = ElementType::f32;
   ElementType output_type = ElementType::f32;
   std::vector<Parameter> parameters;
@@ -124,8 +126,8 @@ struct Filter {
   float (*pixel)(ScalarAlgebra& algebra, int x, int y) = nullptr;
 
   // Of a filter that is composed of others, instead of the three above: what a plane goes through, the last
-  // part making the output. Not empty. `access` is of no meaning then.
-  std::vector<Part> (*parts)(const PlaneGeometry& input, const ParameterValues& values) = nullptr;
+  // part making the output. Not empty. `access` is of no meaning then. The geometry of each of its inputs.
+  std::vector<Part> (*parts)(std::span<const PlaneGeometry> inputs, const ParameterValues& values) = nullptr;
   [[nodiscard]] bool composed() const { return parts != nullptr; }
   // Of a composed filter that reads its input at other times too; null: none.
   NeighbouringFrames (*frames)(const ParameterValues& values) = nullptr;

@@ -23,10 +23,19 @@ template <class F> Filter erased() {
   return filter;
 }
 
+// Most look at one input alone.
+template <class F>
+std::vector<Part> parts_of(std::span<const PlaneGeometry> inputs, const ParameterValues& values) {
+  if constexpr (requires { F::parts(inputs, values); })
+    return F::parts(inputs, values);
+  else
+    return F::parts(inputs[0], values);
+}
+
 template <class F> Filter composed() {
   Filter filter = F::about();
   filter.output = &F::output;
-  filter.parts = &F::parts;
+  filter.parts = &parts_of<F>;
   if constexpr (requires { &F::frames; }) filter.frames = &F::frames;
   return filter;
 }

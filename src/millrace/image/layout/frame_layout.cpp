@@ -17,6 +17,7 @@ constexpr float chroma_fill = 0.5F;
 
 struct PlaneRequest {
   PlaneGeometry geometry;
+  PlaneGeometry second;  // of the second video
   Planes planes = Planes::all;
   bool chroma = false;
   int bits = 0;  // of code values; 0: floats, no conversions
@@ -71,7 +72,8 @@ std::vector<StageLayout> leading_to(int last, std::vector<StageLayout> stages) {
   return kept;
 }
 
-// One more stage, and what it makes. The inputs are of equal size and none is neutral.
+// One more stage, and what it makes. The inputs are of equal size and none is neutral. A part of a filter
+// whose inputs differ takes them one at a time.
 Result<Made> add_stage(const Filter& filter, const ParameterValues& values, std::string name, int node,
                        const std::vector<Made>& inputs, std::vector<StageLayout>& stages) {
   const PlaneGeometry& geometry = inputs[0].geometry;
@@ -97,7 +99,7 @@ class PlaneBuilder {
       : pipeline_(pipeline), request_(request), sources_(sources) {}
 
   Result<PlaneLayout> build() {
-    PlaneLayout layout{.source = request_.geometry, .output = request_.geometry};
+    PlaneLayout layout{.source = request_.geometry, .second = request_.second, .output = request_.geometry};
     if (request_.bits > 0) {
       layout.source_type = layout.output_type = element_type();
       layout.neutral = static_cast<float>(1 << (request_.bits - 1));
@@ -126,22 +128,23 @@ class PlaneBuilder {
   Result<Made> made_by(int node, int offset) {
     const auto known = made_.find({node, offset});
     if (known != made_.end()) return known->second;
-    auto made = node == Node::source ? source_frame(offset) : computed(node, offset);
+    auto made = Node::is_video(node) ? source_frame({.offset = offset, .second = node == Node::second})
+                                     : computed(node, offset);
     if (made) made_.emplace(std::pair{node, offset}, *made);
     return made;
   }
 
-  Result<Made> source_frame(int offset) {
-    if (std::abs(offset) > max_neighbouring_frames) {
+  Result<Made> source_frame(const SourceFrame& frame) {
+    if (std::abs(frame.offset) > max_neighbouring_frames) {
       return usage_error("the pipeline reads frames that are {} apart from the one it makes; {} is the most",
-                         std::abs(offset), max_neighbouring_frames);
+                         std::abs(frame.offset), max_neighbouring_frames);
     }
-    auto found = std::ranges::find(sources_, SourceFrame{.offset = offset});
-    if (found == sources_.end()) found = sources_.insert(found, {.offset = offset});
+    auto found = std::ranges::find(sources_, frame);
+    if (found == sources_.end()) found = sources_.insert(found, frame);
     Made made{.stage = StageLayout::source - static_cast<int>(found - sources_.begin()),
-              .geometry = request_.geometry};
+              .geometry = frame.second ? request_.second : request_.geometry};
     if (request_.bits > 0) {
-      stages_.push_back(conversion(load_filter(element_type()), made.stage, request_.geometry, maximum()));
+      stages_.push_back(conversion(load_filter(element_type()), made.stage, made.geometry, maximum()));
       made.stage = static_cast<int>(stages_.size()) - 1;
     }
     return made;
@@ -159,10 +162,10 @@ class PlaneBuilder {
     }
     const PlaneGeometry& geometry = inputs[0].geometry;
     for (const Made& input : inputs) {
-      if (input.geometry.size != geometry.size) {
-        return usage_error("{}: its inputs differ in size, {}x{} and {}x{}; give every branch the same crop",
-                           node.filter->name, geometry.size.width, geometry.size.height,
-                           input.geometry.size.width, input.geometry.size.height);
+      if (input.geometry.size != geometry.size && !node.filter->sizes_may_differ) {
+        return usage_error("{}: its inputs differ in size, {}x{} and {}x{}; {}", node.filter->name,
+                           geometry.size.width, geometry.size.height, input.geometry.size.width,
+                           input.geometry.size.height, way_to_one_size(node, inputs));
       }
     }
     auto output = node.filter->output(geometry, node.values);
@@ -173,6 +176,17 @@ class PlaneBuilder {
     return add_stage(*node.filter, node.values, std::string(node.filter->name), n, inputs, stages_);
   }
 
+  // As of luma, whatever the plane.
+  static std::string way_to_one_size(const Node& node, const std::vector<Made>& inputs) {
+    const auto others = std::ranges::find_if(node.inputs, [](int input) { return input != Node::second; });
+    const std::size_t other = others == node.inputs.end() ? 0 : others - node.inputs.begin();
+    const Size& first = inputs[other].geometry.luma;
+    if (std::ranges::find(node.inputs, Node::second) == node.inputs.end())
+      return fmt::format("give every branch the same crop, or resize({}, {})", first.width, first.height);
+    return fmt::format("resize the second video: [input, second | resize({}, {})] | {}", first.width,
+                       first.height, node.filter->name);
+  }
+
   // The stages of a composed filter.
   Result<Made> parts_of(int n, int offset, const std::vector<Made>& inputs) {
     const Node& node = pipeline_.nodes[n];
@@ -180,8 +194,11 @@ class PlaneBuilder {
       if (node.filter->frames == nullptr) return inputs.at(k);
       return made_by(node.inputs[0], offset + k - node.filter->frames(node.values).before);
     };
+    std::vector<PlaneGeometry> geometries;
+    for (const Made& input : inputs)
+      geometries.push_back(input.geometry);
     std::vector<Made> made;
-    for (const Part& part : node.filter->parts(inputs[0].geometry, node.values)) {
+    for (const Part& part : node.filter->parts(geometries, node.values)) {
       std::vector<Made> part_inputs;
       for (int input : part.inputs) {
         auto read = input < 0 ? whole_input(-1 - input) : Result<Made>(made.at(input));
@@ -249,12 +266,17 @@ PlaneGeometry plane_geometry(const video::FrameFormat& format, int plane) {
 }
 
 Result<FrameLayout> lay_out_frame(const Pipeline& pipeline, const video::FrameFormat& format, Planes planes,
-                                  Samples samples) {
-  FrameLayout frame{.input = format, .output = format, .planes = {}, .sources = {{}}};
+                                  Samples samples, const std::optional<video::FrameFormat>& second) {
+  if (!second && reads_second(pipeline))
+    return usage_error("the pipeline reads a second video ('second'), and there is none here; `millrace run "
+                       "PIPELINE FIRST SECOND` takes two");
+  FrameLayout frame{.input = format, .second = second, .output = format, .planes = {}, .sources = {{}}};
   for (int p = 0; p < video::plane_count(format.chroma); ++p) {
     PlaneGeometry geometry = plane_geometry(format, p);
-    if (samples == Samples::floats) geometry.gray = geometry.fill;
+    PlaneGeometry beside = second ? plane_geometry(*second, p) : geometry;
+    if (samples == Samples::floats) geometry.gray = beside.gray = geometry.fill;
     const PlaneRequest request{.geometry = geometry,
+                               .second = beside,
                                .planes = planes,
                                .chroma = p > 0,
                                .bits = samples == Samples::codes ? format.bits : 0};
@@ -296,9 +318,10 @@ bool same_stages(const FrameLayout& a, const FrameLayout& b) {
          });
 }
 
-Result<PlaneLayout> lay_out_plane(const Pipeline& pipeline, const PlaneGeometry& geometry) {
+Result<PlaneLayout> lay_out_plane(const Pipeline& pipeline, const PlaneGeometry& geometry,
+                                  const std::optional<PlaneGeometry>& second) {
   std::vector<SourceFrame> sources{{}};
-  return PlaneBuilder(pipeline, {.geometry = geometry}, sources).build();
+  return PlaneBuilder(pipeline, {.geometry = geometry, .second = second.value_or(geometry)}, sources).build();
 }
 
 std::vector<Rect> required_regions(const PlaneLayout& layout, const Rect& output) {

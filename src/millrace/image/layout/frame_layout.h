@@ -6,6 +6,7 @@
 #include "millrace/video/frame/frame.h"
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,8 @@ namespace millrace::image {
 
 // One of the frames that a layout reads.
 struct SourceFrame {
-  int offset = 0;  // how many frames after the one that is made
+  int offset = 0;       // how many frames after the one that is made
+  bool second = false;  // of the second video: the one that is shown beside that frame
 
   bool operator==(const SourceFrame&) const = default;
 };
@@ -47,6 +49,7 @@ struct StageLayout {
 
 struct PlaneLayout {
   PlaneGeometry source;
+  PlaneGeometry second;  // of the second video; of no meaning where none of its frames is read
   ElementType source_type = ElementType::f32;
   PlaneGeometry output;
   ElementType output_type = ElementType::f32;
@@ -54,6 +57,9 @@ struct PlaneLayout {
   std::vector<StageLayout> stages;
   // What the stages read; the first one is the frame itself, read or not.
   std::vector<SourceFrame> sources{{}};
+  [[nodiscard]] const PlaneGeometry& geometry_of(const SourceFrame& frame) const {
+    return frame.second ? second : source;
+  }
   // Where there are no stages, every sample of the output: 0.5, or the code value for it. The source is not
   // read then.
   float neutral = 0.5F;
@@ -78,6 +84,7 @@ enum class Samples { codes, floats };
 
 struct FrameLayout {
   video::FrameFormat input;
+  std::optional<video::FrameFormat> second;  // of the second video, where there is one
   video::FrameFormat output;
   std::vector<PlaneLayout> planes;       // luma, which is never neutral, comes first
   std::vector<SourceFrame> sources{{}};  // of all planes
@@ -86,10 +93,11 @@ struct FrameLayout {
   [[nodiscard]] NeighbouringFrames neighbours() const;
 };
 
-// Usage error where a plane is too small for a filter.
+// `second`: the format of the second video, whose samples are as those of the first one. Usage error where a
+// plane is too small for a filter, and where there is no second video though the pipeline reads it.
 [[nodiscard]] Result<FrameLayout> lay_out_frame(const Pipeline& pipeline, const video::FrameFormat& format,
-                                                Planes planes = Planes::all,
-                                                Samples samples = Samples::codes);
+                                                Planes planes = Planes::all, Samples samples = Samples::codes,
+                                                const std::optional<video::FrameFormat>& second = {});
 
 // Whether the stages of two layouts are those of one pipeline with other numbers, which Executor::update
 // takes.
@@ -98,8 +106,10 @@ struct FrameLayout {
 // The geometry of one plane of a frame format.
 [[nodiscard]] PlaneGeometry plane_geometry(const video::FrameFormat& format, int plane);
 
-// One plane on its own, as gray and without conversions: what tests and benchmarks measure.
-[[nodiscard]] Result<PlaneLayout> lay_out_plane(const Pipeline& pipeline, const PlaneGeometry& geometry);
+// One plane on its own, as gray and without conversions: what tests and benchmarks measure. A second video
+// is as large, unless it has a geometry of its own.
+[[nodiscard]] Result<PlaneLayout> lay_out_plane(const Pipeline& pipeline, const PlaneGeometry& geometry,
+                                                const std::optional<PlaneGeometry>& second = {});
 
 // For each stage, its output pixels that the output rectangle of the layout needs: the area behind
 // "pixels required" in reports. None for a neutral plane.

@@ -25,7 +25,7 @@ Pipeline canonical(const Pipeline& pipeline) {
     Node node = pipeline.nodes[current];
     bool ready = true;
     for (std::size_t i = node.inputs.size(); i-- > 0;) {
-      if (node.inputs[i] == Node::source) continue;
+      if (Node::is_video(node.inputs[i])) continue;
       const int input = node.inputs[i];
       if (place[input] == unplaced) {
         pending.push_back(input);
@@ -45,7 +45,7 @@ Pipeline canonical(const Pipeline& pipeline) {
 NeighbouringFrames neighbours_of(const Pipeline& pipeline) {
   // What each node is asked for, from the output backwards.
   std::vector<NeighbouringFrames> asked(pipeline.nodes.size());
-  NeighbouringFrames source;
+  NeighbouringFrames videos;
   for (std::size_t n = pipeline.nodes.size(); n-- > 0;) {
     const Node& node = pipeline.nodes[n];
     NeighbouringFrames read = asked[n];
@@ -54,21 +54,27 @@ NeighbouringFrames neighbours_of(const Pipeline& pipeline) {
       read = {.before = read.before + own.before, .after = read.after + own.after};
     }
     for (int input : node.inputs) {
-      NeighbouringFrames& known = input == Node::source ? source : asked[static_cast<std::size_t>(input)];
+      NeighbouringFrames& known = Node::is_video(input) ? videos : asked[static_cast<std::size_t>(input)];
       known = {.before = std::max(known.before, read.before), .after = std::max(known.after, read.after)};
     }
   }
-  return source;
+  return videos;
 }
 
 std::vector<bool> makes_progressive(const Pipeline& pipeline) {
   std::vector<bool> progressive;
   for (const Node& node : pipeline.nodes) {
     progressive.push_back(node.filter->makes_progressive || std::ranges::all_of(node.inputs, [&](int input) {
-                            return input != Node::source && progressive[static_cast<std::size_t>(input)];
+                            return !Node::is_video(input) && progressive[static_cast<std::size_t>(input)];
                           }));
   }
   return progressive;
+}
+
+bool reads_second(const Pipeline& pipeline) {
+  return std::ranges::any_of(pipeline.nodes, [](const Node& node) {
+    return std::ranges::find(node.inputs, Node::second) != node.inputs.end();
+  });
 }
 
 const Filter* neighbour_reader(const Pipeline& pipeline) {

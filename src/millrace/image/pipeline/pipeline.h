@@ -15,9 +15,12 @@ namespace millrace::image {
 // More stages than this in one pipeline are refused by both readers.
 inline constexpr std::size_t max_stages = 256;
 
-// One use of a filter. An input is the index of an earlier node, or `source`.
+// One use of a filter. An input is the index of an earlier node, or one of the videos that come in.
 struct Node {
-  static constexpr int source = -1;
+  static constexpr int source = -1;  // the first one, which is processed
+  static constexpr int second = -2;  // one beside it
+
+  [[nodiscard]] static constexpr bool is_video(int input) { return input < 0; }
 
   const Filter* filter = nullptr;  // one of all_filters(), which live as long as the process
   ParameterValues values;          // as many as the filter has parameters, each within its range
@@ -45,6 +48,9 @@ struct Pipeline {
 // For each node whether what it makes of frames that hold two fields is progressive: it is deinterlaced, on
 // every way from the source.
 [[nodiscard]] std::vector<bool> makes_progressive(const Pipeline& pipeline);
+
+// Whether a filter reads the second video.
+[[nodiscard]] bool reads_second(const Pipeline& pipeline);
 
 // The first filter that reads neighbouring frames; null: none does.
 [[nodiscard]] const Filter* neighbour_reader(const Pipeline& pipeline);

@@ -24,16 +24,19 @@ bool is_word(char c) {
          c == '+' || c == '-';
 }
 
-// "such as 'magnitude'": a filter that joins so many branches, if there is one.
+// "such as 'magnitude'": a filter that joins so many branches and asks for no more, if there is one.
 std::string joining_example(std::size_t inputs) {
   for (const Filter& filter : all_filters()) {
-    if (static_cast<std::size_t>(filter.inputs) == inputs) return fmt::format(", such as '{}'", filter.name);
+    if (static_cast<std::size_t>(filter.inputs) == inputs &&
+        std::ranges::none_of(filter.parameters, &Parameter::required))
+      return fmt::format(", such as '{}'", filter.name);
   }
   return {};
 }
 
-// Recursive descent, one nested call for each level of fan-outs. Nodes come out in canonical order by
-// construction: a branch's nodes follow what the fan-out starts from, branch by branch.
+// Recursive descent, one nested call for each level of fan-outs. A branch's nodes follow what the fan-out
+// starts from, branch by branch: that is canonical order but where a first branch begins with the second
+// video.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
@@ -52,7 +55,8 @@ class Parser {
     // Only '[input]', perhaps nested, has no stage.
     if (pipeline_.nodes.empty())
       return error_at(start, "the pipeline changes nothing; name at least one filter");
-    return std::move(pipeline_);
+    if (Status used = check_used(); !used) return std::unexpected(used.error());
+    return canonical(pipeline_);
   }
 
  private:
@@ -62,7 +66,33 @@ class Parser {
     std::size_t where = 0;
   };
 
+  // A stage is left over where all branches that follow it begin with the second video.
+  [[nodiscard]] Status check_used() const {
+    std::vector<bool> used(pipeline_.nodes.size());
+    used.back() = true;
+    for (const Node& node : pipeline_.nodes) {
+      for (int input : node.inputs)
+        if (!Node::is_video(input)) used[static_cast<std::size_t>(input)] = true;
+    }
+    const auto unused = std::ranges::find(used, false) - used.begin();
+    if (unused == std::ssize(used)) return {};
+    const auto n = static_cast<std::size_t>(unused);
+    return error_at(places_[n], fmt::format("nothing reads what this {} makes; let a branch that follows it "
+                                            "begin without 'second'",
+                                            pipeline_.nodes[n].filter->name));
+  }
+
   Result<int> chain(int input, std::size_t nesting) {
+    const std::size_t start = position_;
+    if (word() == second_video) {
+      skip_space();
+      if (peek() != '|') return Node::second;
+      ++position_;
+      skip_space();
+      input = Node::second;
+    } else {
+      position_ = start;
+    }
     Flow flow{.values = {input}, .where = position_};
     while (true) {
       const Status parsed = peek() == '[' ? fan_out(flow, nesting) : filter_stage(flow, nesting);
@@ -133,6 +163,7 @@ class Parser {
     if (!values) return std::unexpected(values.error());
     pipeline_.nodes.push_back(
         {.filter = filter, .values = std::move(*values), .inputs = std::move(flow.values)});
+    places_.push_back(start);
     flow = {.values = {static_cast<int>(pipeline_.nodes.size()) - 1}, .where = start};
     return {};
   }
@@ -142,6 +173,9 @@ class Parser {
       return error_at(where, nesting == 0
                                  ? "'input' is a branch, as in '[input, blur] | magnitude'; leave it out here"
                                  : "'input' stands alone in its branch; leave it out after other stages");
+    }
+    if (name == second_video) {
+      return error_at(where, "'second' is where a branch begins, as in '[input, second | blur] | magnitude'");
     }
     return error_at(where, fmt::format("unknown filter {}{} ('millrace filters' lists them)", in_quotes(name),
                                        did_you_mean(name, filter_names())));
@@ -298,6 +332,7 @@ class Parser {
   std::string_view text_;
   std::size_t position_ = 0;
   Pipeline pipeline_;
+  std::vector<std::size_t> places_;  // of its nodes
 };
 
 }  // namespace

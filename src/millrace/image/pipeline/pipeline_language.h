@@ -3,15 +3,16 @@
 //   blur | [sobel_x, sobel_y] | magnitude | threshold(0.1)
 //
 //   pipeline  = chain
-//   chain     = stage { "|" stage }
+//   chain     = [ "second" "|" ] stage { "|" stage }
 //   stage     = filter [ "(" [ argument { "," argument } ] ")" ] | fan-out
 //   fan-out   = "[" branch { "," branch } "]"
-//   branch    = chain | "input"
+//   branch    = chain | "input" | "second"
 //   argument  = [ parameter "=" ] ( number | choice )
 //
 // Every branch of a fan-out starts from what reaches the fan-out; the stage after it takes one input from
 // each branch, in order. The branch `input` is what reaches the fan-out, unchanged: `[input, blur] |
-// magnitude`. Fan-outs nest. A single branch is the same without its brackets.
+// magnitude`. Fan-outs nest. A single branch is the same without its brackets. The word `second` stands for
+// the second video: `[input, second | blur] | blend(screen)`.
 //
 // Arguments are positional in the order of the filter's parameters, then by name. Numbers are decimal, with
 // sign and exponent if need be, in every locale. White space between words means nothing.
@@ -29,6 +30,8 @@ namespace millrace::image {
 
 // The branch that leaves what it gets as it is. No filter may have this name.
 inline constexpr std::string_view identity_branch = "input";
+// What comes from the second video. No filter may have this name either.
+inline constexpr std::string_view second_video = "second";
 
 // Bounds that no input gets past, so that none can exhaust the stack or the memory. A pipeline of max_stages
 // stages always fits: one level of nesting needs a stage that joins its branches.

@@ -56,6 +56,29 @@ TEST(PipelineLanguage, ReadsFanOutsFromTheSourceWithinBranchesAndWithInput) {
 }
 
 // Different spellings of one pipeline, and the one that to_language picks.
+TEST(PipelineLanguage, BeginsBranchesWithTheSecondVideo) {
+  const Pipeline pipeline =
+      parsed("blur | [input, second | rotate(3) | blur] | magnitude | [input, second] | magnitude");
+  ASSERT_EQ(pipeline.nodes.size(), 5U);
+  EXPECT_THAT(pipeline.nodes[1].inputs, ElementsAre(Node::second));
+  EXPECT_THAT(pipeline.nodes[3].inputs, ElementsAre(0, 2));
+  EXPECT_THAT(pipeline.nodes[4].inputs, ElementsAre(3, Node::second));
+  EXPECT_TRUE(reads_second(pipeline));
+  EXPECT_FALSE(reads_second(parsed("blur | [input, blur] | magnitude")));
+  EXPECT_THAT(parsed("second | blur").nodes[0].inputs, ElementsAre(Node::second));
+}
+
+TEST(PipelineLanguage, SaysWhatIsWrongWithASecondVideo) {
+  EXPECT_EQ(
+      error_of("blur | second"),
+      "pipeline column 8: 'second' is where a branch begins, as in '[input, second | blur] | magnitude'");
+  EXPECT_EQ(error_of("second"), "pipeline column 1: the pipeline changes nothing; name at least one filter");
+  EXPECT_EQ(
+      error_of("blur | [second, second | blur] | magnitude"),
+      "pipeline column 1: nothing reads what this blur makes; let a branch that follows it begin without "
+      "'second'");
+}
+
 struct Spelling {
   std::string_view text;
   std::string_view canonical;
@@ -271,11 +294,11 @@ TEST_P(Seeds, CanonicalOrderDoesNotDependOnTheOrderOfTheNodes) {
     std::vector<int> place(pipeline.nodes.size(), -1);
     while (shuffled.nodes.size() < pipeline.nodes.size()) {
       const std::size_t n = below(random, pipeline.nodes.size());
-      const auto placed = [&](int input) { return input == Node::source || place[input] >= 0; };
+      const auto placed = [&](int input) { return Node::is_video(input) || place[input] >= 0; };
       if (place[n] >= 0 || !std::ranges::all_of(pipeline.nodes[n].inputs, placed)) continue;
       Node node = pipeline.nodes[n];
       for (int& input : node.inputs) {
-        if (input != Node::source) input = place[input];
+        if (!Node::is_video(input)) input = place[input];
       }
       place[n] = static_cast<int>(shuffled.nodes.size());
       shuffled.nodes.push_back(std::move(node));
@@ -347,6 +370,7 @@ TEST(Filters, HaveNamesThatBothLanguagesCanWrite) {
   for (const Filter& filter : all_filters()) {
     EXPECT_TRUE(is_name(filter.name)) << filter.name;
     EXPECT_NE(filter.name, identity_branch);
+    EXPECT_NE(filter.name, second_video);
     EXPECT_GE(filter.inputs, 1) << filter.name;
     for (const Parameter& parameter : filter.parameters) {
       EXPECT_TRUE(is_name(parameter.name)) << filter.name << ' ' << parameter.name;

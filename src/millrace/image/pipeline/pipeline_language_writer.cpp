@@ -1,6 +1,7 @@
 #include "millrace/image/filter/arguments.h"
 #include "millrace/image/pipeline/pipeline_language.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,27 +15,50 @@ namespace {
 // Writes a graph as the language does: a node of several inputs as a fan-out from the nearest node that all
 // paths to it pass, its immediate dominator. No other start will do: a later one misses a path, an earlier
 // one would write the dominator once in every branch. Where a node would still be written twice, the language
-// cannot express the graph.
+// cannot express the graph. Branches that come from the second video alone begin with it by its name, so that
+// their paths are none that a dominator must lie on. Within such a branch it counts like the first one there.
 class LanguageWriter {
  public:
   explicit LanguageWriter(const Pipeline& pipeline)
       : nodes_(pipeline.nodes), written_(pipeline.nodes.size()) {
     // In topological order, the dominators of all inputs are known before those of a node.
     for (const Node& node : nodes_) {
-      int dominator = node.inputs[0];
+      const auto first = std::ranges::find_if_not(node.inputs, [&](int n) { return of_second(n); });
+      int dominator = first == node.inputs.end() ? node.inputs[0] : *first;
+      const bool of_second_alone = of_second(dominator);
       for (int input : node.inputs)
-        dominator = common_dominator(dominator, input);
+        if (of_second(input) == of_second_alone) dominator = common_dominator(dominator, input);
       dominators_.push_back(dominator);
+      of_second_.push_back(of_second_alone);
     }
   }
 
   std::optional<std::string> write() {
     std::string text;
-    if (!chain(static_cast<int>(nodes_.size()) - 1, Node::source, text)) return std::nullopt;
+    const int last = static_cast<int>(nodes_.size()) - 1;
+    if (!branch(last, Node::source, text)) return std::nullopt;
     return text;
   }
 
  private:
+  // Whether what it makes comes from the second video alone.
+  [[nodiscard]] bool of_second(int node) const {
+    return node == Node::second || (!Node::is_video(node) && of_second_[static_cast<std::size_t>(node)]);
+  }
+
+  // What leads to `end`, from `start` or from the second video.
+  bool branch(int end, int start, std::string& text) {
+    if (end == start) {
+      text += identity_branch;
+      return true;
+    }
+    if (of_second(start) || !of_second(end)) return chain(end, start, text);
+    text += second_video;
+    if (end == Node::second) return true;
+    text += " | ";
+    return chain(end, Node::second, text);
+  }
+
   // Walks both up the dominator tree; a dominator's index is below that of what it dominates.
   [[nodiscard]] int common_dominator(int a, int b) const {
     while (a != b) {
@@ -65,11 +89,7 @@ class LanguageWriter {
     for (int input : nodes_[n].inputs) {
       text += before;
       before = ", ";
-      if (input == dominators_[n]) {
-        text += identity_branch;
-      } else if (!chain(input, dominators_[n], text)) {
-        return false;
-      }
+      if (!branch(input, dominators_[n], text)) return false;
     }
     text += "] | ";
     return true;
@@ -93,7 +113,8 @@ class LanguageWriter {
 
   const std::vector<Node>& nodes_;
   std::vector<bool> written_;
-  std::vector<int> dominators_;  // of each node, `source` included
+  std::vector<int> dominators_;  // of each node, videos included
+  std::vector<bool> of_second_;
 };
 
 }  // namespace

@@ -91,7 +91,9 @@ inline Pipeline random_graph(Random& random, std::size_t size) {
     Node node = random_node(random, inputs);
     for (int i = 0; i < inputs; ++i) {
       const std::size_t reach = below(random, 4) == 0 ? n + 1 : std::min<std::size_t>(n + 1, 3);
-      node.inputs.push_back(static_cast<int>(n) - 1 - static_cast<int>(below(random, reach)));
+      const bool second = below(random, 12) == 0;
+      node.inputs.push_back(second ? Node::second
+                                   : static_cast<int>(n) - 1 - static_cast<int>(below(random, reach)));
     }
     pipeline.nodes.push_back(std::move(node));
   }
@@ -99,15 +101,20 @@ inline Pipeline random_graph(Random& random, std::size_t size) {
 }
 
 // Appends stages that lead from `start`, with fan-outs down to `depth` levels, at least one stage unless
-// `maybe_none`; returns the last. Everything the pipeline language can express, and nothing else.
-inline int grow_chain(Random& random, Pipeline& pipeline, int start, int depth, bool maybe_none) {
+// `maybe_none`; returns the last. All that is written in the pipeline language, and nothing else: `second`
+// does not come up again within a branch of its own.
+inline int grow_chain(Random& random, Pipeline& pipeline, int start, int depth, bool maybe_none,
+                      bool of_second = false) {
   int end = start;
   const std::size_t stages = below(random, 3) + (maybe_none ? 0 : 1);
   for (std::size_t s = 0; s < stages; ++s) {
     const bool fan_out = depth > 0 && below(random, 2) == 0;
     Node node = random_node(random, fan_out ? 2 : 1);
     for (int i = 0; i < node.filter->inputs; ++i) {
-      node.inputs.push_back(fan_out ? grow_chain(random, pipeline, end, depth - 1, true) : end);
+      const bool second = fan_out && i > 0 && !of_second && below(random, 6) == 0;
+      node.inputs.push_back(fan_out ? grow_chain(random, pipeline, second ? Node::second : end, depth - 1,
+                                                 true, of_second || second)
+                                    : end);
     }
     pipeline.nodes.push_back(std::move(node));
     end = static_cast<int>(pipeline.nodes.size()) - 1;

@@ -22,6 +22,7 @@ namespace millrace::image {
 namespace {
 
 constexpr std::string_view source_name = "source";
+constexpr std::string_view second_name = "second";
 constexpr std::array<std::string_view, 4> stage_keys{"filter", "name", "input", "inputs"};
 
 // A value as the user wrote it, near enough for an error message.
@@ -102,6 +103,8 @@ class TomlReader {
     if (!name || name->empty()) return error(*key, "name must be text in quotes, and not empty");
     if (*name == source_name)
       return error(*key, "no stage may be named 'source': that is the frame as it came in");
+    if (*name == second_name)
+      return error(*key, "no stage may be named 'second': that is the frame of the second video");
     const auto [place, added] = index_of_.emplace(*name, static_cast<int>(pipeline_.nodes.size()));
     if (!added) {
       return error(*key, fmt::format("name {} is taken by the stage of line {}; choose another",
@@ -147,6 +150,7 @@ class TomlReader {
     const auto name = node.value_exact<std::string>();
     if (!name) return error(node, "an input must be the name of a stage, in quotes");
     if (*name == source_name) return Node::source;
+    if (*name == second_name) return Node::second;
     const auto found = index_of_.find(*name);
     if (found != index_of_.end()) return found->second;
     // The stage being read and those after it: the order in the file is the order of work, which rules out
@@ -159,7 +163,7 @@ class TomlReader {
       return error(node, fmt::format("stage {} comes later, at line {}; a stage reads from earlier ones only",
                                      in_quotes(*name), line_of(*stages_[later])));
     }
-    std::vector<std::string_view> names{source_name};
+    std::vector<std::string_view> names{source_name, second_name};
     for (const auto& [known, index] : index_of_)
       names.emplace_back(known);
     return error(node,
@@ -209,7 +213,7 @@ class TomlReader {
                                  pipeline_.nodes[n].filter->name));
       }
       for (int input : pipeline_.nodes[n].inputs) {
-        if (input != Node::source) used[input] = true;
+        if (!Node::is_video(input)) used[input] = true;
       }
     }
     return {};
@@ -258,11 +262,12 @@ std::string to_toml(const Pipeline& pipeline) {
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     if (reads_previous(n)) continue;
     for (int input : nodes[n].inputs) {
-      if (input != Node::source) named[input] = true;
+      if (!Node::is_video(input)) named[input] = true;
     }
   }
   const auto name = [&](int index) {
     if (index == Node::source) return std::string(source_name);
+    if (index == Node::second) return std::string(second_name);
     return fmt::format("{}_{}", nodes[index].filter->name, index + 1);
   };
 

@@ -24,9 +24,9 @@
 //   keep = "above"
 //
 // filter   the filter's name; required
-// name     what later stages call this one; unique, not "source". Only stages that are named so need one
-// input    for a filter of one input: the name of an earlier stage, or "source" for the frame as it came in.
-//          Default: the stage before, for the first stage the source
+// name     what later stages call this one; unique, not "source" or "second"
+// input    for a filter of one input: the name of an earlier stage, "source" for the frame as it came in, or
+//          "second" for that of the second video. Default: the stage before, for the first stage the source
 // inputs   the same for any number of inputs; required for a filter of several
 // others   parameters of the filter: numbers, and choices as strings
 //

@@ -61,6 +61,16 @@ TEST(PipelineToml, ReadsInlineTablesAndSeveralReadersOfTheSource) {
   EXPECT_EQ(must(pipeline), parsed("[input, blur] | magnitude"));
 }
 
+TEST(PipelineToml, CallsTheSecondVideoByItsName) {
+  const Pipeline beside = parsed("[input, second | blur] | magnitude");
+  EXPECT_EQ(must(parse_pipeline_toml(
+                R"(stage = [{filter = "blur", input = "second", name = "b"},
+                            {filter = "magnitude", inputs = ["source", "b"]}])",
+                "f.toml")),
+            beside);
+  EXPECT_EQ(must(parse_pipeline_toml(to_toml(beside), "f.toml")), beside);
+}
+
 TEST(PipelineToml, WritesWhatAPersonWould) {
   EXPECT_EQ(to_toml(parsed("blur | [sobel_x, sobel_y] | magnitude | threshold(0.1, below)")),
             R"([[stage]]
@@ -139,6 +149,8 @@ INSTANTIATE_TEST_SUITE_P(
                       TomlMistake{"[[stage]]\nfilter = 'blur'\nname = ''", "edges.toml:3: name must be text"},
                       TomlMistake{"[[stage]]\nfilter = 'blur'\nname = 'source'",
                                   "edges.toml:3: no stage may be named 'source'"},
+                      TomlMistake{"[[stage]]\nfilter = 'blur'\nname = 'second'",
+                                  "edges.toml:3: no stage may be named 'second'"},
                       TomlMistake{
                           "[[stage]]\nfilter = 'blur'\nname = 'b'\n[[stage]]\nfilter = 'blur'\nname = 'b'",
                           "edges.toml:6: name 'b' is taken by the stage of line 1"},

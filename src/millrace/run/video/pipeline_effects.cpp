@@ -18,12 +18,12 @@ const image::Filter* row_mixing_filter(const image::Pipeline& pipeline, const im
   for (std::size_t n = 0; n < pipeline.nodes.size(); ++n) {
     const image::Node& node = pipeline.nodes[n];
     if (node.filter->makes_progressive || std::ranges::none_of(node.inputs, [&](int input) {
-          return input == image::Node::source || !progressive[static_cast<std::size_t>(input)];
+          return image::Node::is_video(input) || !progressive[static_cast<std::size_t>(input)];
         }))
       continue;
     if (mixes_rows(*node.filter)) return node.filter;
     if (node.filter->composed() &&
-        std::ranges::any_of(node.filter->parts(plane, node.values),
+        std::ranges::any_of(node.filter->parts(std::vector(node.inputs.size(), plane), node.values),
                             [](const image::Part& part) { return mixes_rows(*part.filter); }))
       return node.filter;
   }
