@@ -31,7 +31,7 @@ struct TestFrame {
     std::vector<std::vector<ScalarImage>> images(layout.planes.size());
     for (std::size_t k = 0; k < layout.sources.size(); ++k) {
       for (std::size_t p = 0; p < layout.planes.size(); ++p)
-        images[p].push_back(random_plane(layout.planes[p], random));
+        images[p].push_back(random_plane(layout.planes[p], layout.sources[k], random));
     }
     for (std::size_t p = 0; p < layout.planes.size(); ++p) {
       const PlaneLayout& plane = layout.planes[p];
@@ -82,8 +82,8 @@ struct TestFrame {
 
  private:
   // A source plane in memory, and the same as numbers.
-  ScalarImage random_plane(const PlaneLayout& plane, std::mt19937& random) {
-    const Size size = plane.source.size;
+  ScalarImage random_plane(const PlaneLayout& plane, const SourceFrame& from, std::mt19937& random) {
+    const Size size = plane.geometry_of(from).size;
     ScalarImage image{.size = size, .pixels = std::vector<float>(size.pixels())};
     PlaneBuffer& source = sources.emplace_back(size, plane.source_type);
     const int codes = 1 << layout.input.bits;
@@ -181,7 +181,21 @@ const char* const pipelines[] = {
     // Several source frames, some of them read twice.
     "blur | temporal_median | difference(2)", "deinterlace | deinterlace(bob, bottom) | resize(0, 30)",
     "perspective([4, 2, 60, 6, 1, 40, 66, 45]) | blur",
-    "[temporal_average(5) | gaussian(0.8), rotate(15)] | magnitude"};
+    "[temporal_average(5) | gaussian(0.8), rotate(15)] | magnitude",
+    // A second video, of the same size or another.
+    "[blur, second | temporal_average(2)] | blend(overlay, 0.7) | [rotate(5), second] | blend(screen)",
+    "[input, second | blur] | overlay(-3, 5, 0.6) | bilateral(1, 0.2)"};
+
+// Beside videos of this format; of another size where the pipeline takes that.
+Result<FrameLayout> lay_out_beside(const Pipeline& pipeline, const video::FrameFormat& format, Planes planes,
+                                   Samples samples) {
+  if (!reads_second(pipeline)) return lay_out_frame(pipeline, format, planes, samples);
+  video::FrameFormat second = format;
+  second.width = format.width * 2 / 3 + 1;
+  second.height = format.height / 2 + 1;
+  const auto layout = lay_out_frame(pipeline, format, planes, samples, second);
+  return layout ? layout : lay_out_frame(pipeline, format, planes, samples, format);
+}
 
 class EveryPipeline : public Structures,
                       public ::testing::WithParamInterface<std::tuple<const char*, machine::Isa>> {};
@@ -198,7 +212,7 @@ TEST_P(EveryPipeline, hasTheBitsOfTheReferenceInEverySchedule) {
   for (const Size size : sizes) {
     const video::FrameFormat format{
         .width = size.width, .height = size.height, .chroma = video::Chroma::gray};
-    const auto layout = lay_out_frame(*pipeline, format, Planes::all, Samples::floats);
+    const auto layout = lay_out_beside(*pipeline, format, Planes::all, Samples::floats);
     if (!layout) continue;  // crop leaves nothing of the smallest
     TestFrame frame(*layout, ++seed);
     for (Structure structure : all_structures()) {
@@ -270,6 +284,7 @@ const FormatCase format_cases[] = {
     {"@B", true},
     {"blur | threshold(0.3) | crop(0.7)", true},
     {"temporal_average(4) | difference | blur", false},
+    {"[input, second] | overlay(5, -3, 0.4) | blur", false},
     {"resize(24, 31, bilinear) | gaussian(1) | saturate(1.5) | pad(4, 2, 2, 2)", false}};
 
 bool compiles_for(video::Chroma chroma, int bits) {
@@ -289,7 +304,7 @@ TEST_P(EveryFormat, hasTheBitsOfTheReferenceInEveryStructure) {
     ASSERT_TRUE(pipeline);
     for (const Planes planes : {Planes::automatic, Planes::all, Planes::luma}) {
       const video::FrameFormat format{.width = 37, .height = 29, .chroma = chroma, .bits = bits};
-      const auto layout = lay_out_frame(*pipeline, format, planes);
+      const auto layout = lay_out_beside(*pipeline, format, planes, Samples::codes);
       ASSERT_TRUE(layout) << layout.error().message;
       TestFrame frame(*layout, 7);
       for (Structure structure : all_structures()) {

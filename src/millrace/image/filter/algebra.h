@@ -6,6 +6,7 @@
 //   table(i)                       the number i of its table, which must have so many
 //   fold(count, first, step)       first, then count times step(value so far, i), i from 0. count and places
 //                                  read in a step may be computed, but from no table
+//   fold_two(count, first, step)   the same of two values at once, as Sums
 //   width(), height()              of the input plane
 //   input(k, x, y)                 the pixel of input k; the filter has brought x, y inside the frame
 //   replicate_x(x), replicate_y(y)   the nearest coordinate inside the frame: edges are replicated
@@ -48,6 +49,12 @@ template <class Float> struct Place {
   Float y;
 };
 
+// Two values that are gone through together.
+template <class Float> struct Sums {
+  Float first;
+  Float second;
+};
+
 template <class Float> struct Neighbours {
   Float top_left;
   Float top_right;
@@ -69,6 +76,11 @@ class ScalarAlgebra {
   [[nodiscard]] int integer_coefficient(int i) const { return static_cast<int>(coefficient(i)); }
   [[nodiscard]] float table(int i) const { return coefficients_.table()[i]; }
   template <class Step> [[nodiscard]] static float fold(int count, float first, Step&& step) {
+    for (int i = 0; i < count; ++i)
+      first = step(first, i);
+    return first;
+  }
+  template <class Step> [[nodiscard]] static Sums<float> fold_two(int count, Sums<float> first, Step&& step) {
     for (int i = 0; i < count; ++i)
       first = step(first, i);
     return first;

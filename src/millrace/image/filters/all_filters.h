@@ -2,7 +2,12 @@
 #pragma once
 
 #include "millrace/image/filters/absolute_difference.h"
+#include "millrace/image/filters/bilateral.h"
 #include "millrace/image/filters/binary.h"
+#include "millrace/image/filters/blend.h"
+#include "millrace/image/filters/blend_contrast.h"
+#include "millrace/image/filters/blend_extremes.h"
+#include "millrace/image/filters/blend_product.h"
 #include "millrace/image/filters/blur.h"
 #include "millrace/image/filters/box.h"
 #include "millrace/image/filters/column_extreme.h"
@@ -30,8 +35,11 @@
 #include "millrace/image/filters/mirror_rows.h"
 #include "millrace/image/filters/morphology.h"
 #include "millrace/image/filters/moving_rows.h"
+#include "millrace/image/filters/overlay.h"
 #include "millrace/image/filters/pad.h"
+#include "millrace/image/filters/patch.h"
 #include "millrace/image/filters/perspective.h"
+#include "millrace/image/filters/place.h"
 #include "millrace/image/filters/resample_x.h"
 #include "millrace/image/filters/resample_y.h"
 #include "millrace/image/filters/resize.h"
@@ -61,6 +69,7 @@ template <class... Filters> struct FilterList {
 
 // What pipelines may name, with arithmetic of their own.
 using NamedFilters = FilterList<  //
+    filters::Bilateral,           //
     filters::Binary,              //
     filters::Blur,                //
     filters::Convolve,            //
@@ -81,6 +90,7 @@ using NamedFilters = FilterList<  //
 
 // What pipelines may name, composed of others.
 using ComposedFilters = FilterList<  //
+    filters::Blend,                  //
     filters::Box,                    //
     filters::Deinterlace,            //
     filters::Difference,             //
@@ -88,6 +98,7 @@ using ComposedFilters = FilterList<  //
     filters::Gaussian,               //
     filters::Median,                 //
     filters::Morphology,             //
+    filters::Overlay,                //
     filters::Resize,                 //
     filters::TemporalAverage,        //
     filters::TemporalMedian,         //
@@ -97,6 +108,9 @@ using ComposedFilters = FilterList<  //
 // What only composed filters use.
 using PartFilters = FilterList<   //
     filters::AbsoluteDifference,  //
+    filters::BlendContrast,       //
+    filters::BlendExtremes,       //
+    filters::BlendProduct,        //
     filters::ColumnExtreme,       //
     filters::ColumnSum,           //
     filters::Exaggerate,          //
@@ -108,6 +122,8 @@ using PartFilters = FilterList<   //
     filters::MirrorColumns,       //
     filters::MirrorRows,          //
     filters::MovingRows,          //
+    filters::Patch,               //
+    filters::Place,               //
     filters::ResampleX,           //
     filters::ResampleY,           //
     filters::RowExtreme,          //

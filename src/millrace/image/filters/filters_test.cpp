@@ -224,14 +224,15 @@ TEST(Filters, DeclareWhatChromaGetsByDefault) {
     }
   }
   EXPECT_THAT(declared,
-              ElementsAre("binary neutral", "blur filtered", "box filtered", "convolve passes",
-                          "crop filtered", "crop_at filtered", "curve passes", "deinterlace filtered",
-                          "difference neutral", "discretise passes", "flip filtered", "gaussian filtered",
-                          "levels passes", "magnitude neutral", "median filtered", "morphology passes",
-                          "pad filtered", "perspective filtered", "resize filtered", "rotate filtered",
-                          "saturate filtered", "sobel_x neutral", "sobel_y neutral",
-                          "temporal_average filtered", "temporal_median filtered", "threshold neutral",
-                          "transpose filtered", "undistort filtered", "unsharp passes"));
+              ElementsAre("bilateral filtered", "binary neutral", "blend filtered", "blur filtered",
+                          "box filtered", "convolve passes", "crop filtered", "crop_at filtered",
+                          "curve passes", "deinterlace filtered", "difference neutral", "discretise passes",
+                          "flip filtered", "gaussian filtered", "levels passes", "magnitude neutral",
+                          "median filtered", "morphology passes", "overlay filtered", "pad filtered",
+                          "perspective filtered", "resize filtered", "rotate filtered", "saturate filtered",
+                          "sobel_x neutral", "sobel_y neutral", "temporal_average filtered",
+                          "temporal_median filtered", "threshold neutral", "transpose filtered",
+                          "undistort filtered", "unsharp passes"));
 }
 
 TEST(Filters, AreSortedAndFoundByTheirNames) {

@@ -156,6 +156,12 @@ class Footprint : public testing::TestWithParam<Subject> {
       }
       if (GetParam().name == "pad")  // or few rectangles lie inside
         std::ranges::generate_n(values.begin(), 4, [&] { return integer(0, 12); });
+      if (GetParam().name == "bilateral") values[0] = real(0.5, 1.2);  // larger windows take long
+      if (GetParam().name == "place") {
+        const auto near = [&](int length) { return double(std::max(1, length + integer(-9, 9))); };
+        values = {double(integer(-12, 12)),   double(integer(-12, 12)),    near(geometry.size.width),
+                  near(geometry.size.height), double(geometry.luma.width), double(geometry.luma.height)};
+      }
       if (GetParam().name == "perspective") {
         const double w = geometry.luma.width;
         const double h = geometry.luma.height;

@@ -101,6 +101,82 @@ TEST(Unsharp, AddsWhatTheGaussianTakesAway) {
   EXPECT_EQ(apply_filter("unsharp", {1.5, 0}, image), image);
 }
 
+// By the definition, in doubles.
+double bilateral_by_hand(const ScalarImage& image, int x, int y, double sigma_space, double sigma_range) {
+  const int radius = static_cast<int>(std::lround(1.5 * sigma_space));
+  double sum = 0;
+  double weights = 0;
+  for (int dy = -radius; dy <= radius; ++dy) {
+    for (int dx = -radius; dx <= radius; ++dx) {
+      if (dx * dx + dy * dy > radius * radius) continue;
+      const double value = replicated(image, x + dx, y + dy);
+      const double apart = value - image.at(x, y);
+      const double weight = std::exp(-(dx * dx + dy * dy) / (2 * sigma_space * sigma_space)) *
+                            std::exp(-apart * apart / (2 * sigma_range * sigma_range));
+      sum += weight * value;
+      weights += weight;
+    }
+  }
+  return sum / weights;
+}
+
+TEST(Bilateral, IsItsDefinition) {
+  for (const Size size : telling_sizes) {
+    const ScalarImage image = noise(size);
+    for (const auto& [sigma_space, sigma_range] :
+         {std::pair{1.0, 0.1}, {2.0, 0.4}, {0.7, 0.02}, {3.0, 5.0}}) {
+      const ScalarImage result = apply_filter("bilateral", {sigma_space, sigma_range}, image);
+      for (int y = 0; y < size.height; ++y) {
+        for (int x = 0; x < size.width; ++x)
+          ASSERT_NEAR(result.at(x, y), bilateral_by_hand(image, x, y, sigma_space, sigma_range), 5e-4)
+              << x << "," << y << " " << sigma_space << " " << sigma_range;
+      }
+    }
+  }
+}
+
+// What OpenCV 5.0 makes of a picture of floats: bilateralFilter(picture, 0, 0.1, 2,
+// borderType=BORDER_REPLICATE).
+TEST(Bilateral, IsThatOfOpenCV) {
+  const ScalarImage theirs{
+      .size = {10, 7},
+      .pixels = {0.01352F, 0.37355F, 0.71544F, 0.09555F, 0.48386F, 0.82289F, 0.19209F, 0.56241F, 0.90895F,
+                 0.28766F, 0.6075F,  0.09043F, 0.59755F, 0.09097F, 0.5768F,  0.10042F, 0.57171F, 0.10442F,
+                 0.56571F, 0.08552F, 0.20845F, 0.79187F, 0.45953F, 0.093F,   0.69402F, 0.32252F, 0.89322F,
+                 0.57624F, 0.1918F,  0.82268F, 0.79906F, 0.54989F, 0.30016F, 0.0765F,  0.8114F,  0.59875F,
+                 0.32359F, 0.09395F, 0.81391F, 0.57353F, 0.41095F, 0.29277F, 0.13718F, 0.06989F, 0.8911F,
+                 0.81229F, 0.68957F, 0.58266F, 0.48434F, 0.3531F,  0.03442F, 0.04436F, 0.05723F, 0.06554F,
+                 0.07562F, 0.08006F, 0.09327F, 0.09286F, 0.10269F, 0.10721F, 0.6362F,  0.74195F, 0.87274F,
+                 0.06523F, 0.1455F,  0.30862F, 0.45948F, 0.59407F, 0.74378F, 0.85463F}};
+  ScalarImage picture{.size = theirs.size, .pixels = {}};
+  for (int y = 0; y < theirs.size.height; ++y) {
+    for (int x = 0; x < theirs.size.width; ++x)
+      picture.pixels.push_back(static_cast<float>((37 * x + 61 * y + 13 * x * y) % 101) / 101);
+  }
+  const ScalarImage ours = apply_filter("bilateral", {2, 0.1}, picture);
+  for (int y = 0; y < theirs.size.height; ++y) {
+    for (int x = 0; x < theirs.size.width; ++x) {
+      EXPECT_NEAR(bilateral_by_hand(picture, x, y, 2, 0.1), theirs.at(x, y), 1e-5);
+      EXPECT_NEAR(ours.at(x, y), theirs.at(x, y), 5e-4) << x << "," << y;
+    }
+  }
+}
+
+TEST(Bilateral, SmoothsAndKeepsAnEdge) {
+  ScalarImage image = noise({32, 16});
+  for (int y = 0; y < 16; ++y) {
+    for (int x = 0; x < 32; ++x) {
+      float& pixel = image.pixels[image.index(x, y)];
+      pixel = 0.02F * pixel + (x < 16 ? 0.2F : 0.8F);
+    }
+  }
+  const ScalarImage result = apply_filter("bilateral", {4, 0.1}, image);
+  for (int y = 0; y < 16; ++y) {
+    for (int x = 0; x < 32; ++x)
+      EXPECT_NEAR(result.at(x, y), x < 16 ? 0.21 : 0.81, 0.006) << x << "," << y;
+  }
+}
+
 TEST(Convolve, WithTheWeightsOfOtherFiltersIsThoseFilters) {
   for (const Size size : telling_sizes) {
     const ScalarImage image = whole_numbers(size);

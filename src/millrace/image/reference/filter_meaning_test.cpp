@@ -157,6 +157,78 @@ TEST(FilterMeaning, isThatOfFFmpegsCounterparts) {
   }
 }
 
+// Filters of two pictures, and theirs.
+struct SecondCounterpart {
+  const char* ours;
+  const char* ffmpeg;
+  double most;
+  bool chroma = false;             // filtered alike
+  const char* to_second = "null";  // what theirs does to the second one before
+};
+
+const SecondCounterpart second_counterparts[] = {
+    {"blend(normal, 0.3)", "blend=all_mode=normal:all_opacity=0.7", 1, true},
+    {"blend(average)", "blend=all_mode=average", 1, true},
+    {"blend(add)", "blend=all_mode=addition", 0},
+    {"blend(subtract, 0.6)", "blend=all_mode=subtract:all_opacity=0.6", 1},
+    {"blend(difference)", "blend=all_mode=difference", 0},
+    {"blend(darken)", "blend=all_mode=darken", 0},
+    {"blend(lighten, 0.5)", "blend=all_mode=lighten:all_opacity=0.5", 1},
+    {"blend(multiply)", "blend=all_mode=multiply", 1},
+    {"blend(screen)", "blend=all_mode=screen", 1},
+    {"blend(overlay)", "blend=all_mode=overlay", 2},
+    {"blend(hard_light)", "blend=all_mode=hardlight", 2},
+    {"blend(exclusion)", "blend=all_mode=exclusion", 2},
+    {"blend(grain_extract)", "blend=all_mode=grainextract", 1},
+    {"blend(grain_merge)", "blend=all_mode=grainmerge", 1},
+    {"overlay(7, -11)", "overlay=7:-11", 0, true},
+    {"overlay(-3, 20, 0.50196078)", "overlay=-3:20", 1, true, "format=yuva420p,lutyuv=a=128"},
+};
+
+TEST(FilterMeaning, ofTwoPicturesIsThatOfFFmpegsCounterparts) {
+  const video::FrameFormat format{.width = 96, .height = 64};
+  const TemporaryFolder folder;
+  const auto path = [&](const std::string& name) { return (folder.path() / name).string(); };
+  write_planes(path("picture"), test_picture(format));
+
+  constexpr std::size_t count = std::size(second_counterparts);
+  std::string graph = fmt::format("[0]format=yuv420p,split[a][b];[a]split={}[in]", count + 1);
+  std::string chains = fmt::format(";[b]transpose=dir=1,scale=96:64,split={}[second]", count + 1);
+  std::string seconds;
+  std::string outputs = fmt::format(" -map '[in]' -f rawvideo '{}' -map '[second]' -f rawvideo '{}'",
+                                    path("in"), path("second"));
+  for (std::size_t i = 0; i < count; ++i) {
+    graph += fmt::format("[a{}]", i);
+    chains += fmt::format("[b{}]", i);
+    seconds += fmt::format(";[b{0}]{1}[c{0}];[a{0}][c{0}]{2},format=yuv420p[o{0}]", i,
+                           second_counterparts[i].to_second, second_counterparts[i].ffmpeg);
+    outputs += fmt::format(" -map '[o{}]' -f rawvideo '{}'", i, path(fmt::format("out{}", i)));
+  }
+  std::ofstream(path("graph")) << graph << chains << seconds;
+  const std::string command = fmt::format(
+      "ffmpeg -v error -nostdin -f rawvideo -pix_fmt yuv444p -s {}x{} -i '{}' -filter_complex_script "
+      "'{}'{}",
+      format.width, format.height, path("picture"), path("graph"), outputs);
+  ASSERT_EQ(std::system(command.c_str()), 0) << command;  // NOLINT(concurrency-mt-unsafe): one thread
+  const Planes8 first = read_planes(path("in"), format);
+  const Planes8 second = read_planes(path("second"), format);
+
+  for (std::size_t i = 0; i < count; ++i) {
+    const SecondCounterpart& c = second_counterparts[i];
+    SCOPED_TRACE(fmt::format("{} and {}", c.ours, c.ffmpeg));
+    const Pipeline pipeline = load_pipeline(fmt::format("[input, second] | {}", c.ours)).value();
+    const FrameLayout layout =
+        lay_out_frame(pipeline, format, Planes::automatic, Samples::codes, format).value();
+    const Planes8 theirs = read_planes(path(fmt::format("out{}", i)), format);
+    for (std::size_t p = 0; p < (c.chroma ? 3U : 1U); ++p) {
+      const std::vector<ScalarImage> both{first[p], second[p]};
+      EXPECT_LE(largest_difference(scalar_reference(layout.planes[p], both), theirs[p], 0), c.most)
+          << "plane " << p;
+      EXPECT_GT(largest_difference(theirs[p], first[p], 0), 8) << "what changes nothing shows nothing";
+    }
+  }
+}
+
 // Waves that run to the right and down, of which every second row is half a frame later.
 ScalarImage moving_picture(Size size, int frame) {
   ScalarImage picture{.size = size, .pixels = {}};

@@ -58,26 +58,19 @@ class HalideAlgebra {
   [[nodiscard]] Float coefficient(int i) const { return stage_.coefficients[static_cast<std::size_t>(i)]; }
   [[nodiscard]] Int integer_coefficient(int i) const { return Halide::cast<int>(coefficient(i)); }
   [[nodiscard]] Float table(const Int& i) const { return stage_.table(i); }
-  // A loop in the kernel, since only a call knows how many steps there are: a function of the output's pixel
-  // and of the steps of the loops around, read at that very place, so that it takes room for one number.
   template <class Step> [[nodiscard]] Float fold(const Int& count, const Float& first, Step&& step) {
-    const Halide::RDom steps(0, count);
-    std::vector<Halide::Var> own{scope_.x, scope_.y};
-    std::vector<Halide::Expr> here{scope_.x, scope_.y};
-    std::map<std::string, Halide::Expr> own_of;
-    for (const Halide::RVar& around : scope_.steps) {
-      own.emplace_back("step");
-      here.emplace_back(around);
-      own_of.emplace(around.name(), own.back());
-    }
-    Halide::Func folded("folded");
-    folded(own) = Halide::Internal::substitute(own_of, first);
-    ++scope_.loops;
-    scope_.steps.push_back(steps.x);
-    const Float next = step(Float(folded(own)), Int(steps.x));
-    scope_.steps.pop_back();
-    folded(own) = Halide::Internal::substitute(own_of, next);
-    return folded(here);
+    return loop(count, {first}, [&](const std::vector<Float>& so_far, const Int& i) {
+      return std::vector<Float>{step(so_far[0], i)};
+    })[0];
+  }
+  template <class Step>
+  [[nodiscard]] Sums<Float> fold_two(const Int& count, const Sums<Float>& first, Step&& step) {
+    const std::vector<Float> values =
+        loop(count, {first.first, first.second}, [&](const std::vector<Float>& so_far, const Int& i) {
+          const Sums<Float> next = step(Sums<Float>{so_far[0], so_far[1]}, i);
+          return std::vector<Float>{next.first, next.second};
+        });
+    return {values[0], values[1]};
   }
   [[nodiscard]] Float fill() const { return stage_.fill; }
   [[nodiscard]] Int width() const { return stage_.width; }
@@ -126,6 +119,45 @@ class HalideAlgebra {
   }
 
  private:
+  using Values = std::vector<Halide::Expr>;
+
+  // A loop in the kernel, since only a call knows how many steps there are: a function of the output's pixel
+  // and of the steps of the loops around, read at that very place, so that it takes room for its values
+  // alone.
+  [[nodiscard]] Values loop(const Int& count, Values first,
+                            const std::function<Values(const Values&, const Int&)>& step) {
+    const Halide::RDom steps(0, count);
+    std::vector<Halide::Var> own{scope_.x, scope_.y};
+    Values here{scope_.x, scope_.y};
+    std::map<std::string, Halide::Expr> own_of;
+    for (const Halide::RVar& around : scope_.steps) {
+      own.emplace_back("step");
+      here.emplace_back(around);
+      own_of.emplace(around.name(), own.back());
+    }
+    Halide::Func folded("folded");
+    const auto define = [&](Values values) {
+      for (Halide::Expr& value : values)
+        value = Halide::Internal::substitute(own_of, value);
+      if (values.size() == 1)
+        folded(own) = values[0];
+      else
+        folded(own) = Halide::Tuple(values);
+    };
+    const auto read = [&](const auto& place) -> Values {
+      if (first.size() == 1) return {folded(place)};
+      const Halide::FuncRef values = folded(place);
+      return {values[0], values[1]};
+    };
+    define(first);
+    ++scope_.loops;
+    scope_.steps.push_back(steps.x);
+    Values next = step(read(own), Int(steps.x));
+    scope_.steps.pop_back();
+    define(std::move(next));
+    return read(here);
+  }
+
   [[nodiscard]] const InputSymbols& of(int k) const { return inputs_[static_cast<std::size_t>(k)]; }
 
   const StageSymbols& stage_;

@@ -1,0 +1,97 @@
+#pragma once
+
+#include "millrace/image/filters/defaults.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace millrace::image::filters {
+
+// The mean of the pixels in a disc, weighted by how near they are and how like the one in the middle: smooth,
+// but not across edges. Lengths are in luma samples.
+struct Bilateral : SameSize {
+  static constexpr Access access = Access::window;
+  // How finely the weight of a difference is tabulated, and up to how many standard deviations; what lies
+  // beyond has the last weight, which is below 1e-8.
+  static constexpr int range_intervals = 4096;
+  static constexpr double range_end = 6.1;
+
+  static Filter about() {
+    return {.name = "bilateral",
+            .summary = "smooth without blurring edges: what is near and alike counts",
+            .has_table = true,
+            .parameters = {{.name = "sigma_space",
+                            .summary = "standard deviation of the weight by distance",
+                            .unit = "pixels",
+                            .minimum = 0.5,
+                            .maximum = 16},
+                           {.name = "sigma_range",
+                            .summary = "standard deviation of the weight by difference",
+                            .minimum = 0.001,
+                            .maximum = 10}}};
+  }
+
+  static int radius(double sigma) { return std::max(1, static_cast<int>(std::lround(1.5 * sigma))); }
+
+  // 0, 1: how far the window reaches, 2: its width, 3: 1 / that, 4: entries of the table for a difference of
+  // 1, 5: where those begin; table: weights by distance, row by row, then by difference
+  static Coefficients coefficients(const PlaneGeometry& input, const ParameterValues& values) {
+    const int reach = radius(values[0]);
+    const int rx = std::max(1, reach / input.step_x);
+    const int ry = std::max(1, reach / input.step_y);
+    std::vector<float> table;
+    for (int dy = -ry; dy <= ry; ++dy) {
+      for (int dx = -rx; dx <= rx; ++dx) {
+        const double x = dx * input.step_x;
+        const double y = dy * input.step_y;
+        const double square = x * x + y * y;
+        const double farthest = std::max({double(reach), double(input.step_x), double(input.step_y)});
+        const bool inside = square <= farthest * farthest;
+        table.push_back(inside ? static_cast<float>(std::exp(-0.5 * square / (values[0] * values[0])))
+                               : 0.0F);
+      }
+    }
+    const auto begin = static_cast<float>(table.size());
+    for (int i = 0; i <= range_intervals; ++i) {
+      const double deviations = range_end * i / range_intervals;
+      table.push_back(static_cast<float>(std::exp(-0.5 * deviations * deviations)));
+    }
+    const int width = 2 * rx + 1;
+    return {{static_cast<float>(rx), static_cast<float>(ry), static_cast<float>(width),
+             1.0F / static_cast<float>(width), static_cast<float>(range_intervals / (range_end * values[1])),
+             begin},
+            std::move(table)};
+  }
+
+  static Rect footprint(const Rect& output, const PlaneGeometry& /*input*/, const Coefficients& k) {
+    const int rx = static_cast<int>(k[0]);
+    const int ry = static_cast<int>(k[1]);
+    return {output.x0 - rx, output.y0 - ry, output.x1 + rx, output.y1 + ry};
+  }
+
+  template <class A>
+  static typename A::Float pixel(A& a, const typename A::Int& x, const typename A::Int& y) {
+    using Float = typename A::Float;
+    using Int = typename A::Int;
+    const Int rx = a.integer_coefficient(0);
+    const Int ry = a.integer_coefficient(1);
+    const Int width = a.integer_coefficient(2);
+    const Float centre = a.input(0, x, y);
+    const auto add = [&](const Sums<Float>& so_far, const Int& i) -> Sums<Float> {
+      // i / width, without the slow division: half a pixel from the next whole number.
+      const Int row = A::floor_int((A::to_float(i) + 0.5F) * a.coefficient(3));
+      const Float value = a.input(0, a.promise_x(0, a.replicate_x(x + (i - row * width) - rx)),
+                                  a.promise_y(0, a.replicate_y(y + row - ry)));
+      const Float apart = A::greater(value - centre, centre - value) * a.coefficient(4);
+      const Int entry = A::floor_int(A::clamp(apart, 0.0F, static_cast<float>(range_intervals)) + 0.5F);
+      const Float weight = a.table(i) * a.table(entry + a.integer_coefficient(5));
+      return {so_far.first + weight * value, so_far.second + weight};
+    };
+    const Sums<Float> sums = a.fold_two(width * (2 * ry + 1), Sums<Float>{Float(0.0F), Float(0.0F)}, add);
+    return sums.first / sums.second;
+  }
+};
+
+}  // namespace millrace::image::filters

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "millrace/image/filters/blend_mode.h"
+
+namespace millrace::image::filters {
+
+// The part of `overlay` that mixes: within a rectangle the second input, as far as the opacity says, over the
+// first one, which is all there is elsewhere.
+struct Patch : Pointwise {
+  static Filter about() {
+    const auto side = [](std::string_view name) {
+      return Parameter{.name = name, .type = ParameterType::integer, .minimum = -65536, .maximum = 65536};
+    };
+    return {.name = "patch",
+            .summary = "a rectangle of the second input over the first one",
+            .inputs = 2,
+            .parameters = {opacity_parameter(), side("left"), side("top"), side("right"), side("bottom")}};
+  }
+
+  // 0: the opacity, 1 to 4: the rectangle
+  static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
+    return {static_cast<float>(values[0]), static_cast<float>(values[1]), static_cast<float>(values[2]),
+            static_cast<float>(values[3]), static_cast<float>(values[4])};
+  }
+
+  template <class A>
+  static typename A::Float pixel(A& a, const typename A::Int& x, const typename A::Int& y) {
+    using Float = typename A::Float;
+    const Float v = a.input(0, x, y);
+    const auto inside = x >= a.integer_coefficient(1) && y >= a.integer_coefficient(2) &&
+                        x < a.integer_coefficient(3) && y < a.integer_coefficient(4);
+    return a.when(
+        inside, [&] { return Float(v + a.coefficient(0) * (a.input(1, x, y) - v)); }, [&] { return v; });
+  }
+};
+
+}  // namespace millrace::image::filters

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "millrace/image/filters/defaults.h"
+
+#include <algorithm>
+
+namespace millrace::image::filters {
+
+// The part of `overlay` that moves: a plane of the given size with the input at a place that may lie outside.
+// Elsewhere it has numbers that nobody may use. It gathers, so that what is before it is computed once for
+// each pixel of the input and not for each of the output.
+struct Place {
+  static constexpr Access access = Access::gather;
+
+  static Filter about() {
+    const auto length = [](std::string_view name, double minimum) {
+      return Parameter{.name = name, .type = ParameterType::integer, .minimum = minimum, .maximum = 32768};
+    };
+    return {.name = "place",
+            .summary = "a picture at a place of a larger or smaller one",
+            .geometric = true,
+            .parameters = {length("x", -32768), length("y", -32768), length("width", 1), length("height", 1),
+                           length("luma_width", 1), length("luma_height", 1)}};
+  }
+
+  static Result<PlaneGeometry> output(const PlaneGeometry& input, const ParameterValues& values) {
+    PlaneGeometry result = input;
+    result.size = {static_cast<int>(values[2]), static_cast<int>(values[3])};
+    result.luma = {static_cast<int>(values[4]), static_cast<int>(values[5])};
+    return result;
+  }
+
+  // 0, 1: where the input begins, in pixels of this plane
+  static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
+    return {static_cast<float>(values[0]), static_cast<float>(values[1])};
+  }
+
+  // Holds a pixel of the input even where none is needed: the nearest is read then, and not used.
+  static Rect footprint(const Rect& output, const PlaneGeometry& input, const Coefficients& k) {
+    const Rect moved = shifted(output, -static_cast<int>(k[0]), -static_cast<int>(k[1]));
+    return {std::min(moved.x0, input.size.width - 1), std::min(moved.y0, input.size.height - 1),
+            std::max(moved.x1, 1), std::max(moved.y1, 1)};
+  }
+
+  template <class A>
+  static typename A::Float pixel(A& a, const typename A::Int& x, const typename A::Int& y) {
+    using Int = typename A::Int;
+    const Int from_x = x - a.integer_coefficient(0);
+    const Int from_y = y - a.integer_coefficient(1);
+    return a.when(
+        a.interior(), [&] { return a.input(0, a.promise_x(0, from_x), a.promise_y(0, from_y)); },
+        [&] { return a.input(0, a.clamp_x(0, from_x), a.clamp_y(0, from_y)); });
+  }
+};
+
+}  // namespace millrace::image::filters
