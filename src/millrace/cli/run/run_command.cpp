@@ -3,6 +3,7 @@
 #include "millrace/base/clock.h"
 #include "millrace/base/command_line.h"
 #include "millrace/base/error_line.h"
+#include "millrace/base/in_quotes.h"
 #include "millrace/base/json_file.h"
 #include "millrace/base/print.h"
 #include "millrace/base/progress_line.h"
@@ -99,6 +100,9 @@ Status run_pipeline(const run::RunOptions& options, const Interrupt& interrupt) 
                        options.measure ? "--measure" : "--count");
   if (!options.report.empty() && options.count)
     return usage_error("--count prints what it counts and makes no report; leave out --report");
+  if (!options.second.empty() && (options.measure || options.count))
+    return usage_error("{} works on one video; leave out {}", options.measure ? "--measure" : "--count",
+                       in_quotes(options.second));
   if (options.fresh_input && !options.measure) return usage_error("--fresh-input belongs to --measure");
   const auto pipeline = image::load_pipeline(options.pipeline, interrupt.token());
   if (!pipeline) return std::unexpected(pipeline.error());
@@ -118,6 +122,7 @@ Status run_pipeline(const run::RunOptions& options, const Interrupt& interrupt) 
 
   run::RunReport report{.pipeline = image::to_string(*pipeline),
                         .input = options.input,
+                        .second = options.second,
                         .output = options.output,
                         .command = run::own_command(),
                         .graph = *pipeline,
@@ -145,6 +150,7 @@ void add_run_command(CLI::App& app, Action& action) {
   verb->add_option("input", o.input,
                    "a video file, - for y4m on standard input, or test:WIDTHxHEIGHT[@FRAMES]")
       ->required();
+  verb->add_option("second", o.second, "a second video, which the pipeline calls 'second'");
   verb->add_option("-o,--output", o.output,
                    "NAME.mp4, .mkv, .mov, .webm, .gif or .y4m, - for y4m, or null (the default)");
   verb->add_flag(overwrite_flag, o.force, overwrite_help);

@@ -41,7 +41,7 @@ std::vector<std::string> worker_files() {
 RunWatcher::RunWatcher(LiveScreen& screen, const run::RunOptions& options)
     : screen_(screen), workers_(worker_files()) {
   shown_.pipeline = options.pipeline;
-  shown_.from = options.input;
+  shown_.from = options.second.empty() ? options.input : options.input + ", " + options.second;
   shown_.to = options.output;
   shown_.running = "begins";
   shown_.now.workers = worker_times();

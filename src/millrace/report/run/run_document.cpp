@@ -113,8 +113,8 @@ std::vector<NodeOfRun> read_nodes(const json& of) {
   for (const json& each : items(of, "graph", 100)) {
     NodeOfRun node{.name = text(each, "name"), .inputs = {}};
     for (const json& input : items(each, "inputs", 8)) {
-      const double from = number_of(input, -2);
-      if (from >= -1 && from < static_cast<double>(nodes.size()))
+      const double from = number_of(input, -3);
+      if (from >= -2 && from < static_cast<double>(nodes.size()))
         node.inputs.push_back(static_cast<int>(from));
     }
     nodes.push_back(std::move(node));
@@ -303,6 +303,7 @@ Result<RunDocument> read_run_document(const nlohmann::json& json, std::string na
   RunDocument document{.name = std::move(name),
                        .pipeline = text(json, "pipeline", most_words),
                        .input = text(json, "input", most_words),
+                       .second = text(json, "second", most_words),
                        .output = text(json, "output", most_words)};
   document.frames = whole(json, "frames");
   document.wall_seconds = number(json, "wall_seconds");

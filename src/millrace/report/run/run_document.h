@@ -23,7 +23,7 @@ struct StageOfRun {
   double pixels_required = 0;
 };
 
-// A filter of the pipeline, with the earlier ones that it reads; -1: the input.
+// A filter of the pipeline, with the earlier ones that it reads; -1: the input, -2: the second one.
 struct NodeOfRun {
   std::string name;
   std::vector<int> inputs;
@@ -95,6 +95,7 @@ struct RunDocument {
   std::string name;  // of the file, for people
   std::string pipeline;
   std::string input;
+  std::string second;  // input beside it; empty: none
   std::string output;
   std::vector<std::string> command;  // the words
   std::string input_format;

@@ -143,8 +143,9 @@ std::string drawn(const std::string& svg) {
 }
 
 std::string summary_section(const RunDocument& run, const Detail& detail) {
+  const std::string beside = run.second.empty() ? "" : ", " + run.second;
   std::string text = fmt::format("<p><code>{}</code><br/>{} &#8594; {}</p>\n", escaped_markup(run.pipeline),
-                                 escaped_markup(run.input), escaped_markup(run.output));
+                                 escaped_markup(run.input + beside), escaped_markup(run.output));
   text += fmt::format("<p class=\"verdict\">{}</p>\n", escaped_markup(verdict_of(run)));
   text += key_figures(run) + drawn(time_shares(run));
   const std::string pictures =
@@ -329,7 +330,9 @@ std::string machine_section(const RunDocument& run) {
   if (!run.command.empty())
     text += fmt::format("<p>The run: <code>{}</code></p>\n", escaped_markup(command_line(run.command)));
   if (!run.schedule_words.empty()) {
-    std::vector<std::string> words{"millrace", "run", run.pipeline, run.input, "-o", run.output};
+    std::vector<std::string> words{"millrace", "run", run.pipeline, run.input};
+    if (!run.second.empty()) words.push_back(run.second);
+    words.insert(words.end(), {"-o", run.output});
     words.insert(words.end(), run.schedule_words.begin(), run.schedule_words.end());
     text +=
         fmt::format("<p>The same pipeline by what ran in the end, and nothing else: <code>{}</code></p>\n",
@@ -406,6 +409,7 @@ std::string verdict_of(const RunDocument& first, const RunDocument& second) {
   };
   differs(first.pipeline, second.pipeline, "pipelines");
   differs(first.input, second.input, "inputs");
+  differs(first.second, second.second, "second inputs");
   differs(first.input_format, second.input_format, "formats");
   differs(first.processor, second.processor, "processors");
   if (!differences.empty())

@@ -144,11 +144,15 @@ std::string pipeline_graph(const RunDocument& run) {
     most = std::max(most, used[depth]);
   }
   const double whole_width = 76 + step_x * static_cast<double>(deepest) + box_width + 96;
-  const double height = step_y * static_cast<double>(most) + 4;
+  const bool has_second = std::ranges::any_of(run.nodes, [](const NodeOfRun& node) {
+    return std::ranges::find(node.inputs, -2) != node.inputs.end();
+  });
+  const double height = step_y * static_cast<double>(std::max<std::size_t>(most, has_second ? 2 : 1)) + 4;
   const double middle = 10 + box_height / 2;
   Svg svg(std::max(whole_width, drawing_width), height, "the pipeline and what its stages take",
           "class=\"graph\"");
   svg.text(0, middle + 5, Anchor::start, "input");
+  if (has_second) svg.text(0, middle + step_y + 5, Anchor::start, "second");
   const auto arrow = [&](double x0, double y0, double x1, double y1) {
     svg.element(fmt::format("<path class=\"arrow\" d=\"M{:.0f} {:.0f}C{:.0f} {:.0f} {:.0f} {:.0f} {:.0f} "
                             "{:.0f}m-6 -4l6 4l-6 4\"/>\n",
@@ -158,7 +162,8 @@ std::string pipeline_graph(const RunDocument& run) {
     const auto [x, y] = places[node];
     for (const int input : run.nodes[node].inputs) {
       if (input < 0) {
-        arrow(40, middle, x, y + box_height / 2);
+        const bool second = input == -2;
+        arrow(second ? 54 : 40, second ? middle + step_y : middle, x, y + box_height / 2);
         continue;
       }
       const auto [from_x, from_y] = places[static_cast<std::size_t>(input)];

@@ -55,7 +55,15 @@ FrameLoop::FrameLoop(VideoRun& run)
               .autorotate = options_.autorotate,
               .side_streams = side_streams_for(run.source_, run.sink_, options_),
               .stop = run.stop_.get_token()},
-             options_.passes, {.start = options_.start, .end = options_.end, .frames = options_.frames}) {}
+             options_.passes, {.start = options_.start, .end = options_.end, .frames = options_.frames}) {
+  if (options_.second && image::reads_second(options_.pipeline))
+    second_.emplace(
+        *options_.second,
+        video::ReaderOptions{.decoder_threads = options_.decoder_threads.value_or(codec_threads_.decoder),
+                             .on_damage = options_.on_damage,
+                             .autorotate = options_.autorotate,
+                             .stop = run.stop_.get_token()});
+}
 
 Status FrameLoop::prepare() {
   if (options_.passes > 1 && !run_.source_.repeatable)
@@ -63,11 +71,11 @@ Status FrameLoop::prepare() {
   const machine::CpuSet& usable = run_.workplace_.machine().usable.cpus;
   // Where nothing else is asked for, the first frames are read while all the rest is made.
   const bool bound_later = may_bind_io(options_);
-  Status done = input_.open();
-  if (done && !bound_later) input_.start({{}, usable});
+  Status done = open_inputs();
+  if (done && !bound_later) start_inputs({{}, usable});
   if (done) done = lay_out();
   if (done) done = runner_.set_schedule(input_.total());
-  if (done && bound_later) input_.start({runner_.executor().io_cpus(), usable});
+  if (done && bound_later) start_inputs({runner_.executor().io_cpus(), usable});
   if (done) done = open_sink();
   if (!done) return done;
   outputs_.emplace(runner_.layout().output);
@@ -75,12 +83,37 @@ Status FrameLoop::prepare() {
   return {};
 }
 
+Status FrameLoop::open_inputs() {
+  if (second_ && (options_.passes > 1 || options_.start))
+    return usage_error("a second video begins with the first one and is read once; leave out {}",
+                       options_.passes > 1 ? "--loop" : "--start");
+  if (Status opened = input_.open(); !opened || !second_) return opened;
+  shown_.emplace(input_.format());
+  return second_->open(input_.format());
+}
+
+void FrameLoop::start_inputs(const IoCpus& cpus) {
+  input_.start(cpus);
+  if (second_) second_->start(cpus);
+}
+
 Status FrameLoop::lay_out() {
-  video::FrameFormat input = input_.format();
-  if (options_.treat_as_progressive) input.field_order = video::FieldOrder::progressive;
+  const auto format_of = [&](video::FrameFormat format) {
+    if (options_.treat_as_progressive) format.field_order = video::FieldOrder::progressive;
+    return format;
+  };
+  const video::FrameFormat input = format_of(input_.format());
   if (Status fields = check_fields(options_.pipeline, input, run_.source_.name); !fields) return fields;
-  if (Status done = runner_.lay_out(input); !done) return done;
+  std::optional<video::FrameFormat> second;
+  if (second_) {
+    second = format_of(second_->format());
+    if (Status fields = check_fields(options_.pipeline, *second, options_.second->name); !fields)
+      return fields;
+    record_.warnings = second_->warnings(input);
+  }
+  if (Status done = runner_.lay_out(input, second); !done) return done;
   record_.input_format = runner_.layout().input;
+  record_.second_format = runner_.layout().second;
   record_.output_format = runner_.layout().output;
   return {};
 }
@@ -139,6 +172,9 @@ Status FrameLoop::run() {
   record_.input_wait_seconds = seconds(input_wait_ns_);
   record_.output_wait_seconds = seconds(output_wait_ns_);
   record_.losses = input_.losses();
+  if (second_) {
+    if (std::string lost = second_->losses(); !lost.empty()) record_.warnings.push_back(std::move(lost));
+  }
   if (recorder_) record_.recording = std::make_shared<RunRecording>(recorder_->finish(record_.schedule));
   return outcome;
 }
@@ -218,32 +254,53 @@ void FrameLoop::read_as_far_as(std::int64_t frame) {
   while (!input_ended_ && first_held_ + std::ssize(held_) <= frame) {
     auto read = timed(input_wait_ns_, [&] { return input_.next(); });
     if (read && *read) {
-      held_.push_back(std::move(**read));
-      continue;
+      input_error_ = timed(input_wait_ns_, [&] { return hold(std::move(**read)); });
+      if (input_error_) continue;
     }
     input_ended_ = true;
     if (!read) input_error_ = std::unexpected(read.error());
   }
 }
 
+Status FrameLoop::hold(video::Frame frame) {
+  if (second_) {
+    const auto number = second_->beside(shown_->of(frame), shown_->inaccuracy());
+    if (!number) return std::unexpected(number.error());
+    beside_.push_back(*number);
+  }
+  held_.push_back(std::move(frame));
+  return {};
+}
+
 void FrameLoop::forget_before(std::int64_t frame) {
-  for (; first_held_ < frame && !held_.empty(); ++first_held_)
+  for (; first_held_ < frame && !held_.empty(); ++first_held_) {
     held_.pop_front();
+    if (second_) beside_.pop_front();
+  }
+  if (!second_) return;
+  if (beside_.empty())
+    second_->forget_all();
+  else
+    second_->forget_before(beside_.front());
 }
 
 Status FrameLoop::add(Batch& batch, std::int64_t frame) {
   auto target = outputs_->acquire();
   if (!target) return std::unexpected(target.error());
   // Before the first frame and after the last one the video stands still.
-  const auto held = [&](std::int64_t number) -> const video::Frame& {
-    return held_[std::clamp<std::int64_t>(number - first_held_, 0, std::ssize(held_) - 1)];
+  const auto place = [&](std::int64_t number) {
+    return static_cast<std::size_t>(std::clamp<std::int64_t>(number - first_held_, 0, std::ssize(held_) - 1));
   };
+  const auto held = [&](std::int64_t number) -> const video::Frame& { return held_[place(number)]; };
   target->index = held(frame).index;
   target->timestamp = held(frame).timestamp;
   target->properties = held(frame).properties;
   image::FrameTask task;
-  for (const image::SourceFrame& source : runner_.layout().sources)
-    std::ranges::copy(views_of(held(frame + source.offset)), std::back_inserter(task.sources));
+  for (const image::SourceFrame& source : runner_.layout().sources) {
+    const std::int64_t read = frame + source.offset;
+    const video::Frame& from = source.second ? second_->frame(beside_[place(read)]) : held(read);
+    std::ranges::copy(views_of(from), std::back_inserter(task.sources));
+  }
   task.destinations = views_of(*target);
   batch.after.push_back(std::move(*target));
   batch.tasks.push_back(std::move(task));

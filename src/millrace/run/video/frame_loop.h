@@ -6,6 +6,8 @@
 #include "millrace/run/video/input_passes.h"
 #include "millrace/run/video/pipeline_runner.h"
 #include "millrace/run/video/run_recorder.h"
+#include "millrace/run/video/second_input.h"
+#include "millrace/run/video/shown_time.h"
 #include "millrace/run/video/video_run.h"
 #include "millrace/video/frame/frame_pool.h"
 #include "millrace/video/overlap/overlapped_writer.h"
@@ -37,10 +39,14 @@ class FrameLoop {
     std::int64_t came_ns = 0;  // the first of them
   };
 
+  [[nodiscard]] Status open_inputs();
+  void start_inputs(const IoCpus& cpus);
   [[nodiscard]] Status lay_out();
   [[nodiscard]] Status open_sink();
   [[nodiscard]] Status process(std::int64_t start_ns);
   [[nodiscard]] Status fill(Batch& batch, int most);
+  // The frame is the next one that is held, with the second video's.
+  [[nodiscard]] Status hold(video::Frame frame);
   // Has the frame and those that come after it as far as stages read, or all there are.
   void read_as_far_as(std::int64_t frame);
   void forget_before(std::int64_t frame);
@@ -58,10 +64,14 @@ class FrameLoop {
   PipelineRunner runner_;
   CodecThreads codec_threads_;
   InputPasses input_;
-  bool more_ = true;               // frames to come
-  std::deque<video::Frame> held_;  // that have been read and are still needed, in order
-  std::int64_t first_held_ = 0;    // number of the first of them
-  std::int64_t next_ = 0;          // number of the frame to be processed next
+  // Where the pipeline reads a second video.
+  std::optional<SecondInput> second_;
+  std::optional<ShownTime> shown_;   // of the frames of the first one
+  std::deque<std::int64_t> beside_;  // for each that is held, the number of the second one's frame
+  bool more_ = true;                 // frames to come
+  std::deque<video::Frame> held_;    // that have been read and are still needed, in order
+  std::int64_t first_held_ = 0;      // number of the first of them
+  std::int64_t next_ = 0;            // number of the frame to be processed next
   bool input_ended_ = false;
   Status input_error_;  // that ended it
   std::unique_ptr<video::OverlappedWriter> writer_;

@@ -22,6 +22,8 @@ class InputPasses {
   InputPasses(const VideoSource& source, video::ReaderOptions options, int passes, const video::Clip& clip)
       : source_(source), options_(std::move(options)), passes_(passes), clip_(clip), most_(clip.frames) {}
 
+  // Before open(): what the frames of every pass are to have.
+  void convert_to(const video::Samples& samples) { options_.samples = samples; }
   // Opens the first pass; no more is read yet than tells the format. Also begins a pass behind another: a
   // failure where the format is not what it was.
   [[nodiscard]] Status open();

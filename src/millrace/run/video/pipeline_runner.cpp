@@ -19,8 +19,10 @@ PipelineRunner::PipelineRunner(Workplace& workplace, const VideoRunOptions& opti
     : workplace_(workplace), options_(options), executor_(workplace.executor()),
       compiled_before_(workplace.library().compile_seconds()), announced_(options.pipeline) {}
 
-Status PipelineRunner::lay_out(const video::FrameFormat& input) {
-  auto layout = image::lay_out_frame(options_.pipeline, input, options_.planes);
+Status PipelineRunner::lay_out(const video::FrameFormat& input,
+                               const std::optional<video::FrameFormat>& second) {
+  auto layout =
+      image::lay_out_frame(options_.pipeline, input, options_.planes, image::Samples::codes, second);
   if (!layout) return std::unexpected(layout.error());
   layout_ = std::move(*layout);
   auto timeline = image::ParameterTimeline::make(options_.pipeline, options_.changes);
@@ -29,10 +31,15 @@ Status PipelineRunner::lay_out(const video::FrameFormat& input) {
   return check_changes();
 }
 
+Result<image::FrameLayout> PipelineRunner::layout_of(const image::Pipeline& pipeline) const {
+  return image::lay_out_frame(pipeline, layout_.input, options_.planes, image::Samples::codes,
+                              layout_.second);
+}
+
 // The output has one size from its first frame to its last.
 Status PipelineRunner::check_changes() const {
   for (const std::int64_t frame : timeline_->ends()) {
-    const auto changed = image::lay_out_frame(timeline_->at(frame), layout_.input, options_.planes);
+    const auto changed = layout_of(timeline_->at(frame));
     if (!changed) return std::unexpected(changed.error());
     if (changed->output != layout_.output)
       return usage_error(
@@ -69,7 +76,7 @@ Status PipelineRunner::follow_changes(std::int64_t frame) {
   const image::Pipeline pipeline = timeline_->at(options_.first_frame + frame);
   const bool different = image::differs_for_schedules(announced_, pipeline);
   if (different) announced_ = pipeline;
-  const auto changed = image::lay_out_frame(pipeline, layout_.input, options_.planes);
+  const auto changed = layout_of(pipeline);
   if (!changed) return std::unexpected(changed.error());
   if (search_)
     search_->scheduler().update(*changed, different);

@@ -23,8 +23,9 @@ class PipelineRunner {
   PipelineRunner(Workplace& workplace, const VideoRunOptions& options);
 
   // Usage error where the pipeline cannot work on such frames, or a change of a parameter would give frames
-  // of another size or a filter of other steps.
-  [[nodiscard]] Status lay_out(const video::FrameFormat& input);
+  // of another size or a filter of other steps. `second`: of the second video, where there is one.
+  [[nodiscard]] Status lay_out(const video::FrameFormat& input,
+                               const std::optional<video::FrameFormat>& second = {});
   // What runs first. `frames`: how many there will be, where that is known.
   [[nodiscard]] Status set_schedule(std::optional<std::int64_t> frames);
 
@@ -47,6 +48,8 @@ class PipelineRunner {
   void finish(RunRecord& record);
 
  private:
+  // With other values of parameters.
+  [[nodiscard]] Result<image::FrameLayout> layout_of(const image::Pipeline& pipeline) const;
   [[nodiscard]] Status check_changes() const;
 
   Workplace& workplace_;

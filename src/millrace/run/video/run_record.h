@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct RunRecording;
 // Seconds unless said otherwise.
 struct RunRecord {
   video::FrameFormat input_format;
+  std::optional<video::FrameFormat> second_format;  // of the second video, where there is one
   video::FrameFormat output_format;
   image::Schedule schedule;  // that was the best at the end, or the fixed one as it was used
   // What the kernel refused to bind, with what it said; the threads ran unbound instead.

@@ -83,6 +83,7 @@ tuning::ProfileKey ScheduleSearch::key(const image::Pipeline& pipeline,
                          {"threads", fmt::format("{}", threads_)},
                          {"objective", objective_text(objective_)},
                          {"machine", machine::processor_key(*machine_)}};
+  if (layout_.second) key.emplace("second", video::to_string(*layout_.second));
   key.insert(fixed.begin(), fixed.end());
   return key;
 }

@@ -58,6 +58,7 @@ struct RecordingOptions {
 
 struct VideoRunOptions {
   image::Pipeline pipeline;
+  std::optional<VideoSource> second;  // the video that the pipeline calls so, read beside the source
   image::Planes planes = image::Planes::automatic;
   std::vector<std::string> changes;  // of parameters, as image::parse_parameter_change reads them
   std::int64_t first_frame = 0;      // the number that the first frame has in `changes`

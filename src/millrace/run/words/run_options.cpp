@@ -71,7 +71,7 @@ Result<tuning::Objective> objective_of(const RunOptions& options) {
     return tuning::Objective{.aim = tuning::Aim::deadline, .deadline = *options.deadline_ms * 1e-3};
   }
   // Whoever reads from a pipe or writes to one waits for each frame.
-  const bool piped = options.input == "-" || options.output == "-";
+  const bool piped = options.input == "-" || options.second == "-" || options.output == "-";
   if (options.objective == "latency" || (options.objective.empty() && piped))
     return tuning::Objective{.aim = tuning::Aim::latency};
   if (options.objective.empty() || options.objective == "throughput") return tuning::Objective{};
@@ -158,11 +158,15 @@ Result<video::OnDamage> on_damage_of(const RunOptions& options) {
 
 Status check_outputs(const RunOptions& options) {
   const bool writes_video = !options.measure && !options.count && options.output != "null";
-  return millrace::check_outputs({{"-o", writes_video ? options.output : ""},
-                                  {"--json", options.json},
-                                  {"--report", options.report},
-                                  {"--trace", options.trace}},
-                                 overwrite_if(options.force), {"INPUT", options.input});
+  const auto check = [&](const NamedPath& input) {
+    return millrace::check_outputs({{"-o", writes_video ? options.output : ""},
+                                    {"--json", options.json},
+                                    {"--report", options.report},
+                                    {"--trace", options.trace}},
+                                   overwrite_if(options.force), input);
+  };
+  if (Status possible = check({"INPUT", options.input}); !possible || options.second.empty()) return possible;
+  return check({"SECOND", options.second});
 }
 
 Result<std::int64_t> parse_bitrate(const std::string& text) {
@@ -214,6 +218,24 @@ Result<video::WriterOptions> writer_options_of(const RunOptions& options) {
   return writer;
 }
 
+Status check_second(const RunOptions& options, const image::Pipeline& pipeline) {
+  if (options.second.empty()) {
+    if (!image::reads_second(pipeline)) return {};
+    return usage_error("the pipeline reads a second video ('second'); `millrace run PIPELINE FIRST SECOND` "
+                       "takes two");
+  }
+  if (!image::reads_second(pipeline))
+    return usage_error("the pipeline does not read the second video, {}; leave it out, or name it, as in "
+                       "'[input, second] | blend(average)'",
+                       in_quotes(options.second));
+  if (options.input == "-" && options.second == "-")
+    return usage_error("standard input cannot be both videos; give one of them as a file");
+  if (options.loop > 1 || !options.start.empty())
+    return usage_error("a second video begins with the first one and is read once; leave out {}",
+                       options.loop > 1 ? "--loop" : "--start");
+  return {};
+}
+
 Status choose_part(const RunOptions& options, VideoRunOptions& run) {
   for (const auto& [name, text, time] :
        {std::tuple{"--start", &options.start, &run.start}, {"--end", &options.end, &run.end}}) {
@@ -241,12 +263,15 @@ Status choose_samples(const RunOptions& options, VideoRunOptions& run) {
 
 Result<VideoRunOptions> video_run_options_of(const RunOptions& options, const image::Pipeline& pipeline,
                                              int worker_limit) {
+  if (Status second = check_second(options, pipeline); !second) return std::unexpected(second.error());
   if (options.loop > 1 && options.input == "-") return usage_error("--loop cannot read standard input twice");
   auto writer = writer_options_of(options);
   if (!writer) return std::unexpected(writer.error());
   const auto on_damage = on_damage_of(options);
   if (!on_damage) return std::unexpected(on_damage.error());
   VideoRunOptions run{.pipeline = pipeline,
+                      .second =
+                          options.second.empty() ? std::nullopt : std::optional(file_source(options.second)),
                       .changes = options.changes,
                       .frames = options.frames,
                       .passes = options.loop,

@@ -80,6 +80,10 @@ std::string to_text(const RunReport& report) {
         measured.ms_per_frame.size(), median(measured.ms_per_frame), least, most);
     if (!measured.written_on.empty()) text += written_text(measured.written_on);
   }
+  if (r.second_format)
+    text += fmt::format("beside them {} ({})\n",
+                        report.second == "-" ? "standard input" : printable(report.second),
+                        video::to_string(*r.second_format));
   if (r.losses.at_start > 0)
     text += fmt::format("left out: {} frames at the start, which refer to others from before it\n",
                         r.losses.at_start);
@@ -174,6 +178,10 @@ nlohmann::ordered_json to_json(const RunReport& report, const machine::MachineRe
   if (!r.kernel_error.empty()) json["kernel_error"] = r.kernel_error;
   if (!r.decisions.is_null()) json["decisions"] = r.decisions;
   if (r.recording) add_recording(json, *r.recording);
+  if (r.second_format) {
+    json["second"] = report.second;
+    json["second_format"] = video::to_string(*r.second_format);
+  }
   json["machine"] = machine::to_json(machine);
   return json;
 }

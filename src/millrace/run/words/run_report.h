@@ -27,6 +27,7 @@ struct MeasuredComputation {
 struct RunReport {
   std::string pipeline;
   std::string input;
+  std::string second;  // video beside it; empty: none
   std::string output;
   std::vector<std::string> command;  // its words, as they were given
   image::Pipeline graph;
