@@ -102,6 +102,7 @@ class Pipelines(unittest.TestCase):
                             ("written", lambda: mr.Pipeline("blur")(image, out=readonly)),
                             ("memory of its own", lambda: mr.Pipeline("blur")(image, out=image)),
                             ("neighbouring frames", lambda: mr.Pipeline("temporal_median")(image)),
+                            ("takes two", lambda: mr.Pipeline("[input, second] | blend(add)")(image)),
                             ("spiral", lambda: mr.Pipeline("blur", structure="spiral")(image))):
             with self.assertRaisesRegex(mr.UsageError, words) as caught:
                 call()

@@ -511,6 +511,35 @@ TEST(Api, AFileThatExistsIsReplacedOnlyWhereTheOptionSaysSo) {
   }
 }
 
+TEST(Api, ASecondVideoIsAnOptionOfRunsThatReadVideos) {
+  const char* const blend = "[input, second] | blend(average)";
+  const auto before = frames_of("test:32x24@4");
+  const millrace_format format = format_of(before.front());
+  {
+    const OwnRun run(blend);
+    OK(millrace_run_input_frames(run.handle, &format));
+    OK(millrace_run_output_frames(run.handle));
+    OK(millrace_run_set(run.handle, "second", "test:32x24@4"));
+    OK(millrace_run_start(run.handle));
+    for (const video::Frame& frame : before) {
+      Memory in(format, true);
+      in.fill(frame);
+      OK(millrace_run_push(run.handle, &in.frame, -1));
+      Memory out(format, true);
+      OK(millrace_run_pull(run.handle, &out.frame, -1));
+      EXPECT_TRUE(out.holds(frame)) << "the mean of two that are equal";
+    }
+  }
+  for (const char* second : {"", "test:32x24@4"}) {
+    const OwnRun run(blend);
+    OK(millrace_run_input_frames(run.handle, &format));
+    OK(millrace_run_output_frames(run.handle));
+    OK(millrace_run_set(run.handle, "second", second));
+    EXPECT_EQ(millrace_run_start_in_place(run.handle), MILLRACE_USAGE);
+    EXPECT_THAT(millrace_error(), HasSubstr("reads a second video"));
+  }
+}
+
 // What is wrong: a call, and words of what it is told.
 struct Wrong {
   const char* name;

@@ -129,6 +129,7 @@ Result<run::VideoRunOptions> HostedRun::run_options() {
   run::RunOptions words = options_;
   // Whoever hands over a frame may want its result before the next one.
   if ((input_ || output_) && words.frames_in_flight == 0) words.frames_in_flight = 1;
+  if (words.second == "-") return usage_error("option second is the name of a video, not standard input");
   const auto planes = run::planes_of(words);
   if (!planes) return std::unexpected(planes.error());
   auto options = run::video_run_options_of(words, pipeline_, threads);
@@ -139,8 +140,9 @@ Result<run::VideoRunOptions> HostedRun::run_options() {
   if (input_) {
     if (options->passes > 1)
       return usage_error("frames that are handed over come once; leave out the option loop");
-    if (const auto layout = image::lay_out_frame(pipeline_, input_->format(), *planes); !layout)
-      return std::unexpected(layout.error());
+    // What a second video is shows when it is opened.
+    const auto layout = image::lay_out_frame(pipeline_, input_->format(), *planes);
+    if (!layout && !options->second) return std::unexpected(layout.error());
   }
   return options;
 }

@@ -137,7 +137,8 @@ MILLRACE_EXPORT millrace_code millrace_run_free(millrace_run* run);
 
 /* An option of `millrace run` by its long name, without the hyphens: ("threads", "2"), ("deadline", "16"),
  * ("at", "100:rotate.degrees=3"), which may be given again; flags take "true" or "false": ("force", "true")
- * replaces an output that exists. Before the start. */
+ * replaces an output that exists. ("second", NAME) is the video that the pipeline calls so. Before the
+ * start. */
 MILLRACE_EXPORT millrace_code millrace_run_set(millrace_run* run, const char* name, const char* value);
 
 /* One input and one output, before the start; without any output frames are processed and dropped.
@@ -158,7 +159,7 @@ MILLRACE_EXPORT millrace_code millrace_run_start_in_place(millrace_run* run);
 /* Processes one frame, from memory of the caller's to memory of the caller's, which must not overlap. Both
  * are read and written where they are; planes are copied only where a filter reads from elsewhere, as
  * "rotate" does, or rows of 16-bit samples do not begin at even addresses. One thread at a time. Pipelines
- * that read neighbouring frames are refused at the start. */
+ * that read neighbouring frames, or a second video, are refused at the start. */
 MILLRACE_EXPORT millrace_code millrace_run_process(millrace_run* run, const millrace_frame* from,
                                                    millrace_frame* to);
 

@@ -40,7 +40,7 @@ using OptionalInt = InRange<std::optional<int>, int>;
 
 // Sorted by name. What is not of the run itself (reports, what is measured) is not here, nor affinities:
 // workers are shared among runs.
-const std::array<Option, 29> options_by_name{{
+const std::array<Option, 30> options_by_name{{
     {"at", &RunOptions::changes},
     {"bitrate", &RunOptions::bitrate},
     {"codec", &RunOptions::codec},
@@ -65,6 +65,7 @@ const std::array<Option, 29> options_by_name{{
     {"on-damage", &RunOptions::on_damage},
     {"planes", &RunOptions::planes},
     {"preset", &RunOptions::preset},
+    {"second", &RunOptions::second},
     {"seed",
      InRange<std::uint64_t, std::uint64_t>{&RunOptions::seed, 0, std::numeric_limits<std::uint64_t>::max()}},
     {"start", &RunOptions::start},
