@@ -27,17 +27,18 @@ Result<image::FrameLayout> layout_of(const char* pipeline, int width, int height
                                      image::Samples samples = image::Samples::floats) {
   auto loaded = image::load_pipeline(pipeline);
   if (!loaded) return std::unexpected(loaded.error());
-  return image::lay_out_frame(*loaded, {.width = width, .height = height, .chroma = video::Chroma::gray},
-                              image::Planes::all, samples);
+  const video::FrameFormat format{.width = width, .height = height, .chroma = video::Chroma::gray};
+  return image::lay_out_frame(*loaded, format, image::Planes::all, samples, format);
 }
 
-// One pipeline on a picture in memory, in whichever structure.
+// One pipeline on a picture in memory, in whichever structure. Where it reads other frames, or a second
+// video, each is the same picture in memory of its own.
 struct Ours {
   machine::Topology topology;
   std::unique_ptr<pool::WorkerPool> pool;
   image::KernelLibrary library;
   image::FrameLayout layout;
-  image::PlaneBuffer source;
+  std::vector<image::PlaneBuffer> sources;
   image::PlaneBuffer destination;
   image::FrameTask task;
   std::unique_ptr<image::Executor> executor;
@@ -50,13 +51,16 @@ Ours* open_ours(Result<image::FrameLayout> layout, int threads, const void* pixe
   const image::PlaneLayout& plane = layout->planes[0];
   const image::Size input = plane.source.size;
   auto ours = std::make_unique<Ours>(std::move(*topology), std::move(*pool));
-  ours->source = image::PlaneBuffer(input, plane.source_type);
   ours->destination = image::PlaneBuffer(plane.output.size, plane.output_type);
   const std::size_t row = static_cast<std::size_t>(input.width) * image::bytes_of(plane.source_type);
+  for (std::size_t k = 0; k < layout->sources.size(); ++k) {
+    const image::PixelView source = ours->sources.emplace_back(input, plane.source_type).view();
+    for (int y = 0; y < input.height; ++y)
+      std::memcpy(source.at(0, y), static_cast<const std::byte*>(pixels) + row * y, row);
+    ours->task.sources.push_back(source);
+  }
+  ours->task.destinations.push_back(ours->destination.view());
   ours->layout = std::move(*layout);
-  ours->task = {{ours->source.view()}, {ours->destination.view()}};
-  for (int y = 0; y < input.height; ++y)
-    std::memcpy(ours->source.view().at(0, y), static_cast<const std::byte*>(pixels) + row * y, row);
   ours->executor =
       std::make_unique<image::Executor>(*ours->pool, ours->library, ours->topology, ours->topology.cpus());
   ours->executor->time_stages_every(0);

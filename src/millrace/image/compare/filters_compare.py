@@ -3,7 +3,8 @@
     filters_compare.py LIBRARY [--filters median,resize,...] [--size 1920x1080] [--threads 2] [--rounds N] [--ffmpeg PROGRAM]
 
 One gray picture of 8 bits, which is what both others are best at; everybody gets the same number of threads. Ours and
-OpenCV's read memory made beforehand and take turns, round after round; of our schedules the fastest of a few is kept, as
+OpenCV's read memory made beforehand, other frames and second videos in memory of their own, and take turns, round after
+round; of our schedules the fastest of a few is kept, as
 the adaptive scheduler would. FFmpeg reads the picture again and again from a file in memory and writes to nowhere; what
 the same run takes without the filter is taken off. Each line gives medians, and how many times as long the other takes.
 Where a filter has no counterpart, or a counterpart that computes something else, there is a dash.
@@ -35,6 +36,37 @@ def filters(cv2, np, width, height):
     edges = np.array([[0, 1, 0], [2, -3, 1], [0, 5, 0]], np.float32) / 6
     center = ((width - 1) / 2, (height - 1) / 2)
     turn = cv2.getRotationMatrix2D(center, -6, 1)
+
+    other = None  # as a second video
+
+    def beside(call):
+        def with_other(source, to):
+            nonlocal other
+            if other is None:
+                other = source.copy()
+            return call(source, other, to)
+        return with_other
+
+    def edge_strength(source, to):
+        x, y = cv2.Sobel(source, cv2.CV_32F, 1, 0), cv2.Sobel(source, cv2.CV_32F, 0, 1)
+        return cv2.convertScaleAbs(cv2.magnitude(x, y), dst=to)
+
+    def pasted(source, other, to):
+        np.copyto(to, source)
+        to[64:, 64:] = other[:-64, :-64]
+
+    def of_two(graph):
+        return f"split[a][b];[a][b]{graph}"
+    corners = np.float32([[0, 0], [width, 0], [0, height], [width, height]])
+    seen = np.float32([[40, 20], [width - 60, 0], [0, height - 30], [width - 10, height]])
+    homography = cv2.getPerspectiveTransform(corners, seen)
+    half_diagonal = math.hypot(*center)
+    columns, rows = np.meshgrid(np.arange(width), np.arange(height))
+    dx, dy = (columns - center[0]) / half_diagonal, (rows - center[1]) / half_diagonal
+    factor = 1 - 0.12 * (dx * dx + dy * dy)
+    lens = cv2.convertMaps((center[0] + half_diagonal * dx * factor).astype(np.float32),
+                           (center[1] + half_diagonal * dy * factor).astype(np.float32), cv2.CV_16SC2)
+    steps = np.round(np.round(ramp * 7) / 7 * 255).astype(np.uint8)
 
     def unsharp(source, to):
         smooth = cv2.GaussianBlur(source, (0, 0), 1.5)
@@ -69,6 +101,30 @@ def filters(cv2, np, width, height):
          f"scale={twice[0]}:{twice[1]}:flags=bicubic"),
         (f"resize({half[0]}, {half[1]}, lanczos3)", None, f"scale={half[0]}:{half[1]}:flags=lanczos"),
         ("rotate(6)", lambda s, to: cv2.warpAffine(s, turn, (width, height), dst=to), "rotate=6*PI/180"),
+        (f"perspective([{', '.join(str(int(v)) for v in seen.ravel())}])",
+         lambda s, to: cv2.warpPerspective(s, homography, (width, height), dst=to, flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP),
+         "perspective=" + ":".join(str(int(v)) for v in seen.ravel())),
+        ("undistort(-0.12)", lambda s, to: cv2.remap(s, *lens, cv2.INTER_LINEAR, dst=to), "lenscorrection=k1=-0.12:i=bilinear"),
+        ("crop_at(64, 64, 1024, 640)", lambda s, to: np.copyto(to[:640, :1024], s[64:704, 64:1088]), None),
+        ("[sobel_x, sobel_y] | magnitude", edge_strength, "sobel"),
+        ("discretise(8)", lambda s, to: cv2.LUT(s, steps, dst=to), "lutyuv=y='round(val/255*7)/7*255'"),
+        ("binary", lambda s, to: cv2.threshold(s, 0, 255, cv2.THRESH_BINARY, dst=to), "lutyuv=y='if(val,255,0)'"),
+        ("curve([0, 0, 0.4, 0.6, 1, 1])", lambda s, to: cv2.LUT(s, gamma, dst=to), None),
+        ("bilateral(2, 0.1)", lambda s, to: cv2.bilateralFilter(s, 0, 25.5, 2, dst=to), None),  # FFmpeg's approximates
+        ("[input, second] | blend(average)", beside(lambda s, o, to: cv2.addWeighted(s, 0.5, o, 0.5, 0, dst=to)),
+         of_two("blend=all_mode=average")),
+        ("[input, second] | blend(add)", beside(lambda s, o, to: cv2.add(s, o, dst=to)), of_two("blend=all_mode=addition")),
+        ("[input, second] | blend(difference)", beside(lambda s, o, to: cv2.absdiff(s, o, dst=to)),
+         of_two("blend=all_mode=difference")),
+        ("[input, second] | blend(darken)", beside(lambda s, o, to: cv2.min(s, o, dst=to)), of_two("blend=all_mode=darken")),
+        ("[input, second] | blend(multiply)", beside(lambda s, o, to: cv2.multiply(s, o, dst=to, scale=1 / 255)),
+         of_two("blend=all_mode=multiply")),
+        ("[input, second] | blend(overlay)", None, of_two("blend=all_mode=overlay")),
+        ("[input, second] | overlay(64, 64)", beside(pasted), None),  # FFmpeg's takes no gray
+        ("difference", beside(lambda s, o, to: cv2.absdiff(s, o, dst=to)), "tblend=all_mode=difference"),
+        ("temporal_average(3)", None, "tmix=frames=3"),
+        ("temporal_median", None, "tmedian=radius=1"),
+        ("deinterlace", None, "yadif=parity=tff"),
     ]
 
 
