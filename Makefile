@@ -28,7 +28,7 @@ help:
 	@echo 'make bench-batch  a folder of clips by millrace batch, against xargs with millrace run for each; BATCH=options'
 	@echo 'make bench-ablation whole runs with kernels that load pairs against kernels that do not; ABLATION=options'
 	@echo 'make bench-study  the figures of the paper on execution structures on this machine, as a page; STUDY=options'
-	@echo 'make bench-stream compare the strategies of streams with oneTBB, and dedup with tar | zstd'
+	@echo 'make bench-stream compare streams with oneTBB and, with TASKFLOW=folder, Taskflow, and dedup with tar | zstd'
 	@echo 'make bench-exec   compare millrace exec with the kernel alone, over programs of Debian packages'
 	@echo 'make bench-units  how well kinds of threads are told apart by what they use, and what watching costs; UNITS=options'
 	@echo 'make bench-daemon what the daemon gains and costs: like threads beside each other, programs of Debian packages, probes'
@@ -138,10 +138,12 @@ bench-ablation: configure
 	@$(CMAKE) --build build/ablation -j $(JOBS) --target millrace
 	python3 src/millrace/run/ablation_bench.py $(PROGRAM) build/ablation/src/millrace/cli/millrace --clips $(CLIPS) $(ABLATION)
 
-# FOLDER: photographs for the search; without it that part is left out.
+# FOLDER: photographs for the search; without it that part is left out. TASKFLOW: the folder that has taskflow/taskflow.hpp
 bench-stream: configure
-	@$(CMAKE) --build --preset release -j $(JOBS) --target stream_compare millrace-dedup $(if $(FOLDER),similar_compare)
+	@$(CMAKE) --preset release -DMILLRACE_TASKFLOW=$(TASKFLOW) --log-level=WARNING >build/configure.log || { cat build/configure.log >&2; exit 1; }
+	@$(CMAKE) --build --preset release -j $(JOBS) --target stream_compare workloads_compare millrace-dedup $(if $(FOLDER),similar_compare)
 	build/release/src/millrace/stream/stream_compare
+	build/release/src/millrace/stream/workloads_compare
 	python3 apps/dedup/compare.py build/release/apps/dedup/millrace-dedup
 	$(if $(FOLDER),build/release/apps/similar/similar_compare $(FOLDER) 5)
 

@@ -36,8 +36,9 @@ if(TARGET millrace_stream)
     stream/flow.h stream/flow_draft.h stream/inlet.h stream/stream.h
     stream/item/item_type.h stream/item/out_of_memory.h stream/item/port.h stream/item/token.h
     stream/item/token_list.h stream/item/token_store.h
-    stream/program/emission.h stream/program/output.h stream/program/program.h stream/program/state_pool.h
-    stream/run/run_options.h stream/run/run_report.h stream/run/stage_options.h)
+    stream/program/continuation.h stream/program/emission.h stream/program/output.h stream/program/program.h
+    stream/program/state_pool.h stream/program/wait.h stream/program/waiting.h
+    stream/run/live_report.h stream/run/run_options.h stream/run/run_report.h stream/run/stage_options.h)
   list(TRANSFORM public_headers PREPEND ${PROJECT_SOURCE_DIR}/src/millrace/)
   target_sources(millrace_stream_shared PUBLIC FILE_SET HEADERS
     BASE_DIRS ${PROJECT_SOURCE_DIR}/src ${millrace_generated_headers}

@@ -326,6 +326,7 @@ TEST_P(FailedAllocation, in_random_pipelines_leaves_nothing_behind) {
         finished = stream->run(team, options(Trace::off));
       }
       failed = has_failed;
+      record.end();
       SCOPED_TRACE(fmt::format("seed {}, allocation {}", seed, number));
       ASSERT_EQ(record.alive, 0);
       ASSERT_EQ(record.overlaps, 0);

@@ -18,10 +18,12 @@
 #include "millrace/stream/flow_draft.h"
 #include "millrace/stream/item/item_type.h"
 #include "millrace/stream/item/port.h"
+#include "millrace/stream/program/continuation.h"
 #include "millrace/stream/program/emission.h"
 #include "millrace/stream/program/output.h"
 #include "millrace/stream/program/program.h"
 #include "millrace/stream/program/state_pool.h"
+#include "millrace/stream/program/waiting.h"
 #include "millrace/stream/run/stage_options.h"
 #include "millrace/stream/stream.h"
 
@@ -53,6 +55,26 @@ template <class Fn, class T, class U>
 concept Emitting = std::invocable<Fn&, T, Output<U>&> &&
                    std::is_void_v<without_result<std::invoke_result_t<Fn&, T, Output<U>&>>>;
 
+// A function that leaves it to a Continuation<U> to say what becomes of its item.
+template <class Fn, class T, class U>
+concept Awaiting = !Emitting<Fn, T, U> && std::invocable<Fn&, T, Continuation<U>> &&
+                   std::is_void_v<without_result<std::invoke_result_t<Fn&, T, Continuation<U>>>>;
+
+// Waiting<X> -> X.
+template <class T> struct WaitedFor {};
+template <class U> struct WaitedFor<Waiting<U>> {
+  using Type = U;
+};
+// A coroutine that makes what becomes of its item.
+template <class Fn, class T>
+concept Coroutine =
+    std::invocable<Fn&, T> && requires { typename WaitedFor<std::invoke_result_t<Fn&, T>>::Type; };
+
+// A function that changes its item where it lies.
+template <class Fn, class T>
+concept Changing = !std::invocable<Fn&, T> && std::invocable<Fn&, T&> &&
+                   std::is_void_v<without_result<std::invoke_result_t<Fn&, T&>>>;
+
 // std::optional<X> -> X, anything else as it is.
 template <class T> struct WithoutOptional {
   using Type = T;
@@ -72,7 +94,7 @@ template <class T> class [[nodiscard]] Flow {
   // A stage that makes one output of every item: U fn(T) or Result<U> fn(T); or of some items, and drops the
   // others: std::optional<U> fn(T) or a Result of it.
   template <class Fn>
-    requires std::invocable<Fn&, T>
+    requires(std::invocable<Fn&, T> && !Coroutine<Fn, T>)
   auto stage(Kind kind, std::string name, Fn fn, StageOptions options = {}) && {
     using Made = without_result<std::invoke_result_t<Fn&, T>>;
     using U = without_optional<Made>;
@@ -85,6 +107,16 @@ template <class T> class [[nodiscard]] Flow {
                  std::make_unique<EachOf<U, Fn>>(std::move(fn)));
     }
     return Flow<U>(std::move(draft_));
+  }
+
+  // A stage that changes the item where it lies: void fn(T&) or Status fn(T&). Nothing is moved, which for
+  // large items is most of what a stage costs.
+  template <class Fn>
+    requires Changing<Fn, T>
+  Flow stage(Kind kind, std::string name, Fn fn, StageOptions options = {}) && {
+    draft_.add(kind, std::move(name), options, item_type<T>(), StageForm::in_place,
+               std::make_unique<ChangingCall<Fn>>(std::move(fn)));
+    return Flow(std::move(draft_));
   }
 
   // A stage that makes any number of outputs of an item, and has them all at hand: fn(T) returns a
@@ -114,6 +146,28 @@ template <class T> class [[nodiscard]] Flow {
           return std::invoke(fn, *state, std::move(item));
         },
         options);
+  }
+
+  // A stage that waits for something outside the process, and holds no thread meanwhile: void fn(T,
+  // Continuation<U>) or Status fn(T, Continuation<U>) begins it and returns, and whoever learns that it is
+  // done resumes the item. U is to be named: stage<U>(...). So many items wait at once as tokens allow, and
+  // the stage's limit.
+  template <Item U, class Fn>
+    requires Awaiting<Fn, T, U>
+  Flow<U> stage(Kind kind, std::string name, Fn fn, StageOptions options = {}) && {
+    draft_.add(kind, std::move(name), options, item_type<T>(), StageForm::waiting,
+               std::make_unique<WaitingCall<U, Fn>>(std::move(fn)));
+    return Flow<U>(std::move(draft_));
+  }
+
+  // The same as a coroutine: Waiting<U> fn(T). It takes its item by value: what a reference refers to is gone
+  // when it has been suspended.
+  template <class Fn>
+    requires Coroutine<Fn, T>
+  auto stage(Kind kind, std::string name, Fn fn, StageOptions options = {}) && {
+    using U = typename WaitedFor<std::invoke_result_t<Fn&, T>>::Type;
+    static_assert(!std::is_void_v<U>, "a coroutine that makes nothing is a sink");
+    return std::move(*this).template stage<U>(kind, std::move(name), begun_by<U>(std::move(fn)), options);
   }
 
   // A stage that emits 0, 1 or n outputs for an item, or past later stages, or ends the stream:
@@ -157,8 +211,29 @@ template <class T> class [[nodiscard]] Flow {
     return draft_.finish();
   }
 
+  // One that waits: void fn(T, Continuation<void>) or Status fn(T, Continuation<void>).
+  template <class Fn>
+    requires Awaiting<Fn, T, void>
+  [[nodiscard]] Result<Stream> sink(Kind kind, std::string name, Fn fn, StageOptions options = {}) && {
+    draft_.add(kind, std::move(name), options, item_type<T>(), StageForm::waiting,
+               std::make_unique<WaitingCall<void, Fn>>(std::move(fn)));
+    return draft_.finish();
+  }
+  // Or a coroutine: Waiting<void> fn(T).
+  template <class Fn>
+    requires(Coroutine<Fn, T> && std::same_as<std::invoke_result_t<Fn&, T>, Waiting<void>>)
+  [[nodiscard]] Result<Stream> sink(Kind kind, std::string name, Fn fn, StageOptions options = {}) && {
+    return std::move(*this).sink(kind, std::move(name), begun_by<void>(std::move(fn)), options);
+  }
+
  private:
   template <class> friend class Flow;
+
+  template <class U, class Fn> static auto begun_by(Fn coroutine) {
+    return [coroutine = std::move(coroutine)](T&& item, Continuation<U> continuation) mutable {
+      std::invoke(coroutine, std::move(item)).begin(std::move(continuation));
+    };
+  }
 
   // Destroys the item at the end of a call, however it ends.
   struct Consumed {
@@ -184,6 +259,35 @@ template <class T> class [[nodiscard]] Flow {
           return false;
         }
         std::construct_at(static_cast<U*>(output), std::move(*made));
+      }
+      return true;
+    }
+
+   private:
+    Fn fn_;
+  };
+
+  template <class Fn> class ChangingCall final : public StageFunction {
+   public:
+    explicit ChangingCall(Fn fn) : fn_(std::move(fn)) {}
+    void call(void* item, Emission& out) override {
+      if (!map(item, nullptr, out)) return;
+      static_cast<void>(out.place());  // it is where it was
+      out.commit();
+    }
+    bool map(void* place, void* /*output*/, Emission& out) override {
+      T& item = *static_cast<T*>(place);
+      try {
+        if constexpr (std::is_void_v<std::invoke_result_t<Fn&, T&>>) {
+          std::invoke(fn_, item);
+        } else if (Status status = std::invoke(fn_, item); !status) {
+          out.fail(std::move(status.error()));
+          std::destroy_at(&item);
+          return false;
+        }
+      } catch (...) {
+        std::destroy_at(&item);
+        throw;
       }
       return true;
     }
@@ -221,6 +325,24 @@ template <class T> class [[nodiscard]] Flow {
         put(U(std::move(output)), out);
     }
 
+    Fn fn_;
+  };
+
+  template <class U, class Fn> class WaitingCall final : public StageFunction {
+   public:
+    explicit WaitingCall(Fn fn) : fn_(std::move(fn)) {}
+    void call(void* /*item*/, Emission& /*out*/) override {}
+    void begin(void* item, std::shared_ptr<Wait> wait, Emission& out) override {
+      const Consumed input{*static_cast<T*>(item)};
+      Continuation<U> continuation(std::move(wait));
+      if constexpr (std::is_void_v<std::invoke_result_t<Fn&, T, Continuation<U>>>) {
+        std::invoke(fn_, std::move(input.item), std::move(continuation));
+      } else if (Status status = std::invoke(fn_, std::move(input.item), std::move(continuation)); !status) {
+        out.fail(std::move(status.error()));
+      }
+    }
+
+   private:
     Fn fn_;
   };
 

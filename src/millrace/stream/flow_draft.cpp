@@ -39,6 +39,10 @@ void FlowDraft::add(Kind kind, std::string name, StageOptions options, ItemType 
   if (options.blocking_threads < 1 || options.blocking_threads > most_blocking_threads)
     note(fmt::format("stage '{}' has {} blocking threads; give it 1 to {}", name, options.blocking_threads,
                      most_blocking_threads));
+  if (form == StageForm::waiting && options.blocking)
+    note(fmt::format("stage '{}' waits by a continuation and holds no thread, so it is not to be blocking; "
+                     "leave one of the two out",
+                     name));
   if (options.limit < 0 || (options.limit > 0 && kind != Kind::parallel))
     note(fmt::format(
         "stage '{}', which is {}, has a limit of {}; parallel stages have one, of 1 or more, or 0 for none",

@@ -4,6 +4,7 @@
 #include "millrace/stream/strategies_testing.h"
 #include "millrace/stream/watchdog_testing.h"
 
+#include <array>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -45,6 +46,42 @@ TEST(Flow, changes_types_from_stage_to_stage_and_moves_items_that_cannot_be_copi
   EXPECT_TRUE(run_alone(stream).status);
   ASSERT_EQ(seen.size(), 3U);
   EXPECT_EQ(seen[2], "2" + std::string(100, '.'));
+}
+
+TEST(Flow, changes_items_where_they_lie) {
+  // Not even moved, but for its way into the stream.
+  struct Large {
+    explicit Large(int of) : value(of), begun_at(&value) {}
+    Large(Large&& other) noexcept : value(other.value), begun_at(&value) {}
+    int value;
+    int* begun_at;
+    std::array<char, 4096> rest{};
+  };
+  std::vector<int> seen;
+  auto stream =
+      source("count",
+             [next = 0]() mutable -> std::optional<Large> {
+               if (next == 200) return std::nullopt;
+               return Large(next++);
+             })
+          .stage(Kind::parallel, "add one", [](Large& item) { ++item.value; })
+          .stage(Kind::serial_in_order, "fail at 150",
+                 [](Large& item) -> Status {
+                   if (item.value == 150) return failure("150");
+                   item.value *= 2;
+                   return {};
+                 })
+          .stage(Kind::parallel, "once more", [](Large& item) { EXPECT_EQ(item.begun_at, &item.value); })
+          .stage(Kind::parallel, "out of it", [](const Large& item) { return item.value; })
+          .sink(Kind::serial_in_order, "keep", [&](int item) { seen.push_back(item); });
+  ASSERT_TRUE(stream);
+  pool::SerialTeam team;
+  const Finished finished = stream->run(team, {.trace = Trace::events});
+  EXPECT_EQ(finished.status.error().message, "stage 'fail at 150' failed at item 149: 150");
+  ASSERT_EQ(seen.size(), 149U);
+  for (int i = 0; i < 149; ++i)
+    EXPECT_EQ(seen[static_cast<std::size_t>(i)], 2 * (i + 1));
+  EXPECT_EQ(finished.report.stages[2].items_out, 149U);
 }
 
 TEST(Flow, keeps_items_aligned_as_their_type_demands) {

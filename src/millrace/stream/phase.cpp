@@ -22,22 +22,24 @@ bool has_segments(Strategy strategy) {
 }  // namespace
 
 Phase run_phase(const Program& program, pool::Team& team, const PhasePlan& plan, const RunOptions& options,
-                const PhaseLimits& limits) {
+                const PhaseLimits& limits, LiveView* live) {
   bool begun = false;
   try {
     const auto [strategy, threads, tokens] = plan;
     std::vector<Segment> segments;
     if (has_segments(strategy)) segments = segments_of(program, strategy, threads);
-    Engine engine(program,
-                  {.tokens = static_cast<std::uint64_t>(tokens),
-                   .byte_budget = options.byte_budget,
-                   .trace = options.trace,
-                   .alone = strategy == Strategy::stealing && threads == 1 && !program.blocks(),
-                   .first_item = limits.first_item,
-                   .most_items = limits.most_items,
-                   .most_seconds = limits.most_seconds},
-                  options.stop);
+    Engine engine(
+        program,
+        {.tokens = static_cast<std::uint64_t>(tokens),
+         .byte_budget = options.byte_budget,
+         .trace = options.trace,
+         .alone = strategy == Strategy::stealing && threads == 1 && !program.blocks() && !program.waits(),
+         .first_item = limits.first_item,
+         .most_items = limits.most_items,
+         .most_seconds = limits.most_seconds},
+        options.stop);
     begun = true;
+    const LiveView::Phase seen(live, engine, strategy, threads);
     Phase phase;
     Status& status = phase.finished.status;
     double idle_s = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "millrace/pool/team.h"
+#include "millrace/stream/live_view.h"
 #include "millrace/stream/program/program.h"
 #include "millrace/stream/run/run_options.h"
 #include "millrace/stream/stream.h"
@@ -31,8 +32,8 @@ struct Phase {
   bool refused = false;  // it failed before anything was called: there was no memory or no thread for it
 };
 
-// Where there is no memory, the phase fails; it has no report then.
+// Where there is no memory, the phase fails; it has no report then. `live`: who may look at it, if anybody.
 [[nodiscard]] Phase run_phase(const Program& program, pool::Team& team, const PhasePlan& plan,
-                              const RunOptions& options, const PhaseLimits& limits);
+                              const RunOptions& options, const PhaseLimits& limits, LiveView* live = nullptr);
 
 }  // namespace millrace::stream

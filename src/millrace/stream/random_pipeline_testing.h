@@ -2,7 +2,9 @@
 #pragma once
 
 #include "millrace/stream/flow.h"
+#include "millrace/stream/later_testing.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -91,10 +93,15 @@ class RandomPipeline {
       const std::lock_guard lock(mutexes[stage]);
       log[stage].push_back(value);
     }
+    // When the run is over: before `alive` says whether anything is left.
+    void end() {
+      if (later) later->end();
+    }
     Log log;
     std::unique_ptr<std::mutex[]> mutexes;
     std::atomic<int> alive = 0;
     std::atomic<int> overlaps = 0;  // calls of a serial stage while another was under way
+    std::optional<Later> later;     // that resumes items which wait
   };
   [[nodiscard]] Result<Stream> build(Record& record, const Event& event = {}) const {
     std::vector<Port<Counted>> ports;
@@ -105,6 +112,7 @@ class RandomPipeline {
     options.blocking = source_blocks_;
     if (sized_)
       options.bytes = [](const Counted& item) { return static_cast<std::size_t>(item.value() % 100); };
+    if (std::ranges::any_of(stages_, &StageSpec::waits)) record.later.emplace();
     Flow<Counted> flow = source(
         "source",
         [this, next, &record, event]() -> std::optional<Counted> {
@@ -132,6 +140,12 @@ class RandomPipeline {
       flow = land(std::move(flow), stage, ports);
     }
     const bool ends_here = event.what == Event::What::end_of_stream && event.stage == stage;
+    if (stages_[stage].waits && !ends_here)
+      return std::move(flow).sink(stages_[stage].kind, name(stage),
+                                  [this, stage, &record, event](Counted item, Continuation<void> done) {
+                                    wait(stage, item.value(), record, event, std::move(done),
+                                         [](const auto& used) { used.resume(); });
+                                  });
     if (plain_sink_ && !ends_here)
       return std::move(flow).sink(stages_[stage].kind, name(stage),
                                   [this, stage, &record, event](Counted item) {
@@ -155,6 +169,7 @@ class RandomPipeline {
     Kind kind = Kind::parallel;
     bool emits = false;
     bool blocking = false;
+    bool waits = false;
     int branch = -1;  // the port that leads into the stage's branch
     int next = 0;
     std::uint64_t salt = 0;
@@ -195,6 +210,7 @@ class RandomPipeline {
     stage.kind = static_cast<Kind>(pick(0, 2));
     stage.emits = !line_ && pick(0, 1) == 1;
     stage.blocking = may_block && pick(0, 5) == 0;
+    stage.waits = !stage.blocking && pick(0, 4) == 0;
     stage.salt = random_();
     stage.next = static_cast<int>(stages_.size());
     return stage;
@@ -245,7 +261,20 @@ class RandomPipeline {
     const StageSpec& spec = stages_[stage];
     const StageOptions options{.blocking = spec.blocking, .blocking_threads = 2};
     const bool has_event = event.what == Event::What::end_of_stream && event.stage == stage;
-    if (!spec.emits && !has_event)
+    if (spec.waits && !has_event)
+      return std::move(flow).stage<Counted>(
+          spec.kind, name(stage),
+          [this, stage, &record, event](Counted item, Continuation<Counted> done) {
+            const auto outs = outputs(stage, item.value());
+            wait(stage, item.value(), record, event, std::move(done), [outs, &record](const auto& used) {
+              if (outs.empty())
+                used.drop();
+              else
+                used.resume(Counted(outs[0].value, record.alive));
+            });
+          },
+          options);
+    if (!spec.emits && !spec.waits && !has_event)
       return std::move(flow).stage(
           spec.kind, name(stage),
           [this, stage, &record, event](Counted item) {
@@ -272,6 +301,45 @@ class RandomPipeline {
         options);
   }
 
+  // The call of a stage that waits; `complete(done)` does so. What happens when and where depends on the
+  // value.
+  template <class Done, class Complete>
+  void wait(std::size_t stage, std::uint64_t value, Record& record, const Event& event, Done done,
+            const Complete& complete) const {
+    // An item given up leaves its stage while what it waited for goes on: that is no overlap.
+    const bool cut = event.what != Event::What::nothing && event.what != Event::What::source_failure;
+    auto call = cut ? nullptr : std::make_unique<Call>(*this, stage, record);
+    record.note(stage, value);
+    const bool fails = event.what == Event::What::failure && event.stage == stage && event.value == value;
+    switch (value % 8) {
+    case 0:  // at once
+      if (fails) throw std::runtime_error("planned");
+      call.reset();
+      return complete(done);
+    case 1:  // by whoever is first of two
+      call.reset();
+      for (int i = 0; i < 2; ++i)
+        record.later->post([done, fails, complete] {
+          if (fails)
+            done.fail(Error{ErrorKind::failure, "planned"});
+          else
+            complete(done);
+        });
+      return;
+    case 2:  // too late: the call has failed
+      if (fails) {
+        record.later->post([done, complete] { complete(done); });
+        throw std::runtime_error("planned");
+      }
+      [[fallthrough]];
+    default:
+      record.later->post([done = std::move(done), fails, complete, call = std::move(call)]() mutable {
+        call.reset();
+        if (!fails) complete(done);  // else it is forgotten
+      });
+    }
+  }
+
   template <class Out>
   void enter(std::size_t stage, std::uint64_t value, Record& record, const Event& event, Out& out) const {
     record.note(stage, value);
@@ -282,8 +350,9 @@ class RandomPipeline {
 
   [[nodiscard]] std::vector<Output> outputs(std::size_t stage, std::uint64_t value) const {
     const StageSpec& spec = stages_[stage];
-    if (!spec.emits) return {{-1, mix(value, spec.salt)}};
     const std::uint64_t choice = mix(value, spec.salt + 1);
+    if (spec.waits && choice % 8 == 0) return {};
+    if (spec.waits || !spec.emits) return {{-1, mix(value, spec.salt)}};
     const auto port = [&](std::uint64_t k) {
       if (spec.ports.empty() || (choice >> (8 + k)) % 2 == 0) return -1;
       return spec.ports[(choice >> (16 + k)) % spec.ports.size()];

@@ -91,6 +91,7 @@ TEST_P(RandomPipelines, every_stage_gets_every_item_once_and_in_order) {
                   auto stream = pipeline.build(record);
                   ASSERT_TRUE(stream) << stream.error().message;
                   const Finished finished = stream->run(team, options);
+                  record.end();
                   ASSERT_TRUE(finished.status) << finished.status.error().message;
                   const Log expected = pipeline.reference();
                   for (std::size_t stage = 0; stage < expected.size(); ++stage) {
@@ -144,6 +145,7 @@ TEST_P(RandomPipelines, a_failure_anywhere_lets_through_what_came_before_and_not
     auto stream = pipeline.build(record, *event);
     ASSERT_TRUE(stream) << stream.error().message;
     const Finished finished = stream->run(team, options);
+    record.end();
     ASSERT_FALSE(finished.status);
     EXPECT_EQ(finished.status.error().kind, ErrorKind::failure);
     EXPECT_NE(finished.status.error().message.find("stage '" + RandomPipeline::name(event->stage) +
@@ -163,6 +165,7 @@ TEST_P(RandomPipelines, a_failure_of_the_source_lets_through_what_it_made) {
     auto stream = pipeline.build(record, event);
     ASSERT_TRUE(stream) << stream.error().message;
     const Finished finished = stream->run(team, options);
+    record.end();
     ASSERT_FALSE(finished.status);
     EXPECT_EQ(finished.status.error().message,
               fmt::format("source 'source' failed at item {}: planned", event.value));
@@ -187,6 +190,7 @@ TEST_P(RandomPipelines, an_end_of_stream_anywhere_lets_through_what_came_before_
     auto stream = pipeline.build(record, *event);
     ASSERT_TRUE(stream) << stream.error().message;
     const Finished finished = stream->run(team, options);
+    record.end();
     ASSERT_TRUE(finished.status) << finished.status.error().message;
     expect_prefix_up_to(pipeline, *event, record);
   });
@@ -207,6 +211,7 @@ TEST_P(RandomPipelines, a_stop_at_any_moment_leaves_a_prefix_and_nothing_behind)
         });
         const Finished finished = stream->run(team, options);
         stopper.join();
+        record.end();
         if (!finished.status) {
           EXPECT_EQ(finished.status.error().kind, ErrorKind::interrupted);
         }
@@ -249,6 +254,7 @@ TEST_P(RandomPipelines, end_on_busy_cores_with_the_least_memory) {
     auto stream = pipeline.build(record);
     ASSERT_TRUE(stream) << stream.error().message;
     ASSERT_TRUE(stream->run(team, options).status);
+    record.end();
     const Log expected = pipeline.reference();
     for (std::size_t stage = 0; stage < expected.size(); ++stage)
       ASSERT_EQ(record.log[stage].size(), expected[stage].size());

@@ -3,9 +3,11 @@
 #include "millrace/pool/worker_pool.h"
 #include "millrace/stream/choice/auto_choice.h"
 #include "millrace/stream/item/out_of_memory.h"
+#include "millrace/stream/live_view.h"
 #include "millrace/stream/phase.h"
 #include "millrace/stream/program/program.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <exception>
@@ -32,8 +34,11 @@ Status check(const RunOptions& options, int team_size) {
   return {};
 }
 
+// Every item that waits for something outside has a token: here more are the rule. Bytes bound the memory.
+constexpr int tokens_of_waiting = 64;  // a thread
+
 // Phase by phase, each by the plan that is best as far as the phases before have told.
-Finished run_auto(const Program& program, pool::Team& team, int threads, RunOptions options) {
+Finished run_auto(const Program& program, pool::Team& team, int threads, RunOptions options, LiveView* live) {
   // The models need the times.
   if (options.trace == Trace::off) options.trace = Trace::summary;
   AutoChoice choice({.threads = threads, .tokens = options.tokens, .queue_depth = options.queue_depth});
@@ -41,8 +46,9 @@ Finished run_auto(const Program& program, pool::Team& team, int threads, RunOpti
   for (std::uint64_t items = 0;;) {
     const AutoChoice::Phase next = choice.next();
     const auto& [strategy, used_threads, tokens] = next.plan;
-    Phase phase = run_phase(program, team, {strategy, used_threads, tokens}, options,
-                            {.first_item = items, .most_items = next.items, .most_seconds = next.seconds});
+    Phase phase =
+        run_phase(program, team, {strategy, used_threads, tokens}, options,
+                  {.first_item = items, .most_items = next.items, .most_seconds = next.seconds}, live);
     if (phase.refused && choice.tell_refused(phase.finished.status.error(), finished.report.wall_s)) continue;
     finished.status = std::move(phase.finished.status);
     finished.cause = std::move(phase.finished.cause);
@@ -51,20 +57,23 @@ Finished run_auto(const Program& program, pool::Team& team, int threads, RunOpti
     if (!phase.paused) break;
     items += phase.finished.report.stages.front().items_in;
     choice.tell(phase.finished.report, finished.report.wall_s);
+    if (live && !choice.decisions().empty()) live->decided(choice.decisions().back());
   }
   finished.report.strategy_reason = choice.reason();
   finished.report.decisions = choice.decisions();
   return finished;
 }
 
-Finished run_program(const Program& program, pool::Team& team, const RunOptions& options) {
+Finished run_program(const Program& program, pool::Team& team, RunOptions options, LiveView* live = nullptr) {
   const int threads = options.threads == 0 ? team.size() : options.threads;
-  if (options.strategy == Strategy::auto_) return run_auto(program, team, threads, options);
+  if (options.tokens == 0 && program.waits())
+    options.tokens = std::min(tokens_of_waiting * threads, most_tokens);
+  if (options.strategy == Strategy::auto_) return run_auto(program, team, threads, std::move(options), live);
   const int stages = static_cast<int>(program.stages.size());
   const int tokens = options.tokens != 0
                          ? options.tokens
                          : default_tokens(options.strategy, threads, stages, options.queue_depth);
-  return run_phase(program, team, {options.strategy, threads, tokens}, options, {}).finished;
+  return run_phase(program, team, {options.strategy, threads, tokens}, options, {}, live).finished;
 }
 
 Finished refused(Error error) noexcept {
@@ -139,11 +148,11 @@ Finished Stream::run(const RunOptions& options) {
   return guarded([&] {
     const Claim claim(*state_);
     if (Status ours = claim.check(); !ours) return refused(std::move(ours.error()));
-    return run_claimed(*state_, options);
+    return run_claimed(*state_, options, nullptr);
   });
 }
 
-Finished Stream::run_claimed(State& state, const RunOptions& options) {
+Finished Stream::run_claimed(State& state, const RunOptions& options, LiveView* live) {
   return guarded([&] {
     if (options.threads < 0)
       return refused(
@@ -153,12 +162,15 @@ Finished Stream::run_claimed(State& state, const RunOptions& options) {
     if (!pool) return refused(pool.error());
     pool::PoolTeam team = (*pool)->team();
     if (Status possible = check(options, team.size()); !possible) return refused(std::move(possible.error()));
-    return run_program(*state.program, team, options);
+    return run_program(*state.program, team, options, live);
   });
 }
 
 struct Running::State {
+  explicit State(std::shared_ptr<Stream::State> of) : stream(std::move(of)), live(*stream->program) {}
+
   std::shared_ptr<Stream::State> stream;
+  LiveView live;
   std::stop_source stop;
   // Where the options have a stop of their own.
   std::optional<std::stop_callback<std::function<void()>>> passed_on;
@@ -181,6 +193,8 @@ void Running::stop() { state_->stop.request_stop(); }
 
 bool Running::is_over() const { return state_->over.load(std::memory_order_acquire); }
 
+LiveReport Running::live() const { return state_->live.look(); }
+
 const Finished& Running::wait() {
   if (state_->thread.joinable()) state_->thread.join();
   return state_->finished;
@@ -191,17 +205,17 @@ Result<Running> Stream::start(const RunOptions& options) {
     // Claimed here, so that from now on the stream runs and an inlet takes items.
     auto claim = std::make_unique<Claim>(*state_);
     if (Status ours = claim->check(); !ours) return std::unexpected(std::move(ours.error()));
-    auto state = std::make_unique<Running::State>();
+    auto state = std::make_unique<Running::State>(state_);
     Running::State& running = *state;
-    running.stream = state_;
     if (options.stop.stop_possible())
       running.passed_on.emplace(options.stop, [&running] { running.stop.request_stop(); });
     RunOptions with_stop = options;
     with_stop.stop = running.stop.get_token();
     running.thread =
         std::thread([&running, with_stop = std::move(with_stop), claim = std::move(claim)]() mutable {
-          running.finished = run_claimed(*running.stream, with_stop);
+          running.finished = run_claimed(*running.stream, with_stop, &running.live);
           claim.reset();
+          running.live.run_ended();
           running.over.store(true, std::memory_order_release);
         });
     return Running(std::move(state));

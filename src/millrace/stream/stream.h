@@ -4,6 +4,7 @@
 #include "millrace/base/export.h"
 #include "millrace/base/result.h"
 #include "millrace/pool/team.h"
+#include "millrace/stream/run/live_report.h"
 #include "millrace/stream/run/run_options.h"
 #include "millrace/stream/run/run_report.h"
 
@@ -12,6 +13,7 @@
 
 namespace millrace::stream {
 
+class LiveView;
 class Program;
 
 // How a run ended, and what it did until then.
@@ -26,8 +28,8 @@ struct Finished {
   RunReport report;
 };
 
-// A run that goes on in a thread of its own. Movable; used by one thread at a time, but for stop() and
-// is_over().
+// A run that goes on in a thread of its own. Movable; used by one thread at a time, but for stop(), is_over()
+// and live().
 class MILLRACE_EXPORT Running {
  public:
   Running(Running&&) noexcept;
@@ -38,6 +40,8 @@ class MILLRACE_EXPORT Running {
   // The run ends as soon as the calls under way have returned, as by RunOptions::stop.
   void stop();
   [[nodiscard]] bool is_over() const;
+  // Where it is now. As often as wanted: the run does not notice. Throws std::bad_alloc.
+  [[nodiscard]] LiveReport live() const;
   // Waits for the end. Valid as long as this object.
   [[nodiscard]] const Finished& wait();
 
@@ -86,7 +90,7 @@ class MILLRACE_EXPORT Stream {
   friend class Running;
   struct State;
   class Claim;
-  [[nodiscard]] static Finished run_claimed(State& state, const RunOptions& options);
+  [[nodiscard]] static Finished run_claimed(State& state, const RunOptions& options, LiveView* live);
   std::shared_ptr<State> state_;
 };
 

@@ -1,17 +1,23 @@
 // Prints what a stream costs for each item when its stages do nothing: the strategy `stealing` against
-// oneTBB's parallel_pipeline, pair by pair in one process; then how soon long items that come upon short ones
-// are shared, and what an idle stream and what the trace cost.
+// oneTBB's parallel_pipeline and, where it was configured with its headers (-DMILLRACE_TASKFLOW=folder),
+// Taskflow's, pair by pair in one process; what large items cost; then how soon long items that come upon
+// short ones are shared, and what an idle stream and what the trace cost.
 //
 //   stream_compare [rounds] [items per batch]
 //
 // Each round runs one batch of every contender in a random order; before a batch the program sleeps until its
-// other threads are quiet. oneTBB is run with 1, 2, 4 and 10 tokens a thread and judged by the number that
-// had the best median; `stealing` takes its default. Ratios are taken within a round, so that whatever else
-// the machine was doing then bears on both; below 1 `stealing` is the faster.
+// other threads are quiet. oneTBB is run with 1, 2, 4 and 10 tokens (Taskflow: lines) a thread and judged by
+// the number that had the best median; `stealing` takes its default. Ratios are taken within a round, so that
+// whatever else the machine was doing then bears on both; below 1 `stealing` is the faster.
 #include "millrace/base/clock.h"
 #include "millrace/base/parse_number.h"
 #include "millrace/pool/worker_pool.h"
 #include "millrace/stream/flow.h"
+#include "millrace/stream/paired_rounds_testing.h"
+
+#ifdef MILLRACE_COMPARES_TASKFLOW
+#include "millrace/stream/taskflow_testing.h"
+#endif
 
 #include <algorithm>
 #include <array>
@@ -35,41 +41,13 @@
 namespace {
 
 using namespace millrace;
+using stream::Contender;
+using stream::cpu_seconds;
 using stream::Kind;
+using stream::spread;
+using stream::wait_until_quiescent;
 
 using Item = std::uint64_t;
-
-double cpu_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return seconds(nanoseconds(time));
-}
-
-// Returns when the process has used less than a tenth of a millisecond in 5.
-void wait_until_quiescent() {
-  for (;;) {
-    const double before = cpu_seconds();
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    if (cpu_seconds() - before < 1e-4) return;
-  }
-}
-
-// Sorts `values`. Nearest rank.
-double quantile(std::vector<double>& values, double q) {
-  std::ranges::sort(values);
-  return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)];
-}
-std::string spread(std::vector<double> values, int digits) {
-  return fmt::format("{:.{}f} [{:.{}f} .. {:.{}f}]", quantile(values, 0.5), digits, quantile(values, 0.25),
-                     digits, quantile(values, 0.75), digits);
-}
-
-double timed(const std::function<void()>& batch) {
-  wait_until_quiescent();
-  const std::int64_t start = now_ns();
-  batch();
-  return static_cast<double>(now_ns() - start);
-}
 
 // A source, and as many stages as the shape says; the last is the sink.
 struct Shape {
@@ -162,42 +140,144 @@ void run_tbb(const Shape& shape, Item items, int threads, int tokens) {
   arena.execute([&] { tbb::parallel_pipeline(static_cast<std::size_t>(tokens), whole); });
 }
 
+#ifdef MILLRACE_COMPARES_TASKFLOW
+void run_taskflow(const Shape& shape, Item items, tf::Executor& executor, int lines) {
+  std::vector<bool> serial;
+  for (const Kind kind : shape.stages)
+    serial.push_back(kind != Kind::parallel);
+  Item next = 0;
+  const std::size_t sink = shape.stages.size() - 1;
+  stream::TaskflowLine line(
+      static_cast<std::size_t>(lines), serial,
+      [&](Item& item) {
+        item = next;
+        return next++ < items;
+      },
+      [steps = shape.steps, sink](std::size_t stage, Item item) {
+        if (stage != sink) work(steps);
+        return item + 1;
+      });
+  line.run(executor);
+}
+#endif
+
 constexpr std::array tokens_per_thread{1, 2, 4, 10};
 
 void compare(const Shape& shape, pool::PoolTeam team, int rounds, Item items, std::mt19937& random) {
   const int threads = team.size();
   Item next = 0;
   stream::Stream stream = our_stream(shape, items, next);
-  std::vector<std::function<void()>> contenders{[&] {
-    next = 0;
-    run_ours(stream, team, {.strategy = stream::Strategy::stealing});
-  }};
+  std::vector<Contender> contenders{{"stealing", "", [&] {
+                                       next = 0;
+                                       run_ours(stream, team, {.strategy = stream::Strategy::stealing});
+                                     }}};
   for (const int tokens : tokens_per_thread)
-    contenders.emplace_back(
-        [&shape, items, threads, tokens] { run_tbb(shape, items, threads, tokens * threads); });
+    contenders.push_back({"oneTBB", fmt::format("{}", tokens), [&shape, items, threads, tokens] {
+                            run_tbb(shape, items, threads, tokens * threads);
+                          }});
+#ifdef MILLRACE_COMPARES_TASKFLOW
+  tf::Executor executor(static_cast<std::size_t>(threads));
+  for (const int tokens : tokens_per_thread)
+    contenders.push_back({"Taskflow", fmt::format("{}", tokens),
+                          [&, tokens] { run_taskflow(shape, items, executor, tokens * threads); }});
+#endif
+  const auto measured = stream::paired_rounds(contenders, rounds, static_cast<double>(items), random);
+  fmt::print("{:<24} {:>7} {:>24}", shape.name, threads, spread(measured[0].values, 0));
+  for (std::size_t i = 1; i < measured.size(); ++i)
+    fmt::print(" {:>24} {:>6} {:>22}", spread(measured[i].values, 0), measured[i].contender->setting,
+               spread(stream::ratios(measured[0].values, measured[i].values), 2));
+  fmt::print("\n");
+  static_cast<void>(std::fflush(stdout));
+}
 
-  std::vector<std::vector<double>> per_item(contenders.size());
-  std::vector<std::size_t> order(contenders.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
-    order[i] = i;
-  for (int round = 0; round <= rounds; ++round) {
-    std::ranges::shuffle(order, random);
-    for (const std::size_t i : order) {
-      const double time = timed(contenders[i]) / static_cast<double>(items);
-      if (round != 0) per_item[i].push_back(time);  // the first warms up
-    }
+// What an item of a size costs in each of four stages that hardly look at it: taken and returned by value, in
+// a box on the heap, changed where it lies; and by value in oneTBB.
+template <std::size_t bytes> struct Sized {
+  std::array<std::uint64_t, bytes / sizeof(std::uint64_t)> words{};
+};
+
+template <std::size_t bytes>
+void compare_sizes(pool::PoolTeam team, int rounds, Item items, std::mt19937& random) {
+  using Sized = Sized<bytes>;
+  using Box = std::unique_ptr<Sized>;
+  Item next = 0;
+  const auto numbered = [&next](std::size_t place) {
+    Sized item;
+    item.words[place % item.words.size()] = next++;
+    return item;
+  };
+  const auto run = [&](auto source, auto stage, auto sink) {
+    next = 0;
+    auto flow = stream::source("source", source);
+    auto made = std::move(flow)
+                    .stage(Kind::parallel, "a", stage)
+                    .stage(Kind::parallel, "b", stage)
+                    .stage(Kind::parallel, "c", stage)
+                    .sink(Kind::serial_in_order, "sink", sink);
+    if (!made) std::exit(1);
+    run_ours(*made, team, {.strategy = stream::Strategy::stealing});
+  };
+  const std::vector<Contender> contenders{
+      {"by value", "",
+       [&] {
+         run(
+             [&]() -> std::optional<Sized> {
+               return next < items ? std::optional(numbered(0)) : std::nullopt;
+             },
+             [](Sized item) {
+               ++item.words[0];
+               return item;
+             },
+             [](const Sized&) {});
+       }},
+      {"in a box", "",
+       [&] {
+         run(
+             [&]() -> std::optional<Box> {
+               return next < items ? std::optional(std::make_unique<Sized>(numbered(0))) : std::nullopt;
+             },
+             [](Box item) {
+               ++item->words[0];
+               return item;
+             },
+             [](const Box&) {});
+       }},
+      {"in place", "",
+       [&] {
+         run(
+             [&]() -> std::optional<Sized> {
+               return next < items ? std::optional(numbered(0)) : std::nullopt;
+             },
+             [](Sized& item) { ++item.words[0]; }, [](const Sized&) {});
+       }},
+      {"oneTBB by value", "",
+       [&] {
+         next = 0;
+         const auto stage = tbb::make_filter<Sized, Sized>(tbb::filter_mode::parallel, [](Sized item) {
+           ++item.words[0];
+           return item;
+         });
+         tbb::task_arena arena(team.size());
+         arena.execute([&] {
+           tbb::parallel_pipeline(
+               static_cast<std::size_t>(4 * team.size()),
+               tbb::make_filter<void, Sized>(tbb::filter_mode::serial_in_order,
+                                             [&](tbb::flow_control& control) {
+                                               if (next == items) control.stop();
+                                               return numbered(0);
+                                             }) &
+                   stage & stage & stage &
+                   tbb::make_filter<Sized, void>(tbb::filter_mode::serial_in_order, [](const Sized&) {}));
+         });
+       }},
+  };
+  const auto measured = stream::paired_rounds(contenders, rounds, static_cast<double>(items), random);
+  fmt::print("{:>6} bytes {:>2} threads:", bytes, team.size());
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    fmt::print(" {} {}", measured[i].contender->framework, spread(measured[i].values, 0));
+    if (i != 0) fmt::print(" ({}x)", spread(stream::ratios(measured[0].values, measured[i].values), 2));
+    fmt::print("{}", i + 1 < measured.size() ? ";" : "\n");
   }
-  std::size_t best = 1;
-  for (std::size_t i = 2; i < per_item.size(); ++i) {
-    auto theirs = per_item[i];
-    auto so_far = per_item[best];
-    if (quantile(theirs, 0.5) < quantile(so_far, 0.5)) best = i;
-  }
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < per_item[0].size(); ++i)
-    ratios.push_back(per_item[0][i] / per_item[best][i]);
-  fmt::print("{:<24} {:>7} {:>24} {:>24} {:>7} {:>22}\n", shape.name, threads, spread(per_item[0], 0),
-             spread(per_item[best], 0), tokens_per_thread[best - 1], spread(ratios, 2));
   static_cast<void>(std::fflush(stdout));
 }
 
@@ -324,8 +404,12 @@ int main(int argc, char** argv) {
   pool::PoolTeam team = (*made)->team();
   std::mt19937 random(1);
   fmt::print("empty stages, {} rounds of {} items; median [quartiles], ns an item\n\n", rounds, items);
-  fmt::print("{:<24} {:>7} {:>24} {:>24} {:>7} {:>22}\n", "stages", "threads", "stealing",
-             "parallel_pipeline", "tokens", "ratio");
+  fmt::print("{:<24} {:>7} {:>24} {:>24} {:>6} {:>22}", "stages", "threads", "stealing", "parallel_pipeline",
+             "tokens", "ratio");
+#ifdef MILLRACE_COMPARES_TASKFLOW
+  fmt::print(" {:>24} {:>6} {:>22}", "Taskflow", "lines", "ratio");
+#endif
+  fmt::print("\n");
   for (const Shape& shape : shapes())
     for (const int threads : {1, 2})
       compare(shape, team.last(threads), rounds, static_cast<Item>(items), random);
@@ -337,6 +421,15 @@ int main(int argc, char** argv) {
     for (const int threads : {1, 2})
       compare(shape, team.last(threads), rounds,
               static_cast<Item>(std::max<std::int64_t>(items * 10 / steps, 100)), random);
+  }
+
+  fmt::print(
+      "\nitems of several sizes through 3 parallel stages and one in order, ns an item; in brackets how many "
+      "times as long by value takes\n\n");
+  for (const int threads : {1, 2}) {
+    compare_sizes<16>(team.last(threads), rounds, static_cast<Item>(items), random);
+    compare_sizes<256>(team.last(threads), rounds, static_cast<Item>(items), random);
+    compare_sizes<4096>(team.last(threads), rounds, static_cast<Item>(items) / 4, random);
   }
 
   auto many = pool::WorkerPool::create(8);

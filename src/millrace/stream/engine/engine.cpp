@@ -38,7 +38,13 @@ constexpr std::uint32_t end_of_stream = std::numeric_limits<std::uint32_t>::max(
 Engine::Engine(const Program& program, const EngineLimits& limits, std::stop_token stop)
     : program_(&program), limits_(limits), stop_(std::move(stop)), start_ns_(now_ns()),
       store_(program.item_types()), gate_(limits.tokens, limits.byte_budget, limits.alone),
-      stages_(program.stages.size()), on_stop_(stop_, [this] { cut_.stop(); }) {
+      waits_(program.waits() ? std::make_shared<Waits>(static_cast<Waits::Run&>(*this), program.stages.size(),
+                                                       limits.trace != Trace::off)
+                             : nullptr),
+      stages_(program.stages.size()), on_stop_(stop_, [this] {
+        cut_.stop();
+        heed_cut();
+      }) {
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     const Stage& stage = program.stages[i];
     StageRun& run = stages_[i];
@@ -46,6 +52,8 @@ Engine::Engine(const Program& program, const EngineLimits& limits, std::stop_tok
     run.function = stage.function.get();
     run.kind = stage.kind;
     run.form = stage.form;
+    run.maps = stage.form != StageForm::emitting && stage.form != StageForm::waiting;
+    run.moves = stage.form == StageForm::in_place ? 0 : 1;
     run.blocking = stage.options.blocking;
     run.next = stage.next;
     run.ordinal = stage.ordinal;
@@ -93,6 +101,7 @@ void Engine::fail_source(Error error, Context& context, std::exception_ptr throw
   } catch (const std::bad_alloc&) {
     cut_.give_up();
   }
+  heed_cut();
   context.keeps_source = false;
   context.drained |= gate_.end();
 }
@@ -119,8 +128,10 @@ inline bool Engine::fill(Token& token, Context& context) {
   StageMeter& meter = context.source_meter();
   if (shut_since_ns_ != 0) meter.blocked_s += seconds(now_ns() - std::exchange(shut_since_ns_, 0));
   const std::int64_t begun = meter.begin();
+  context.calls(0);
   const SourceFunction::Made made =
       guarded(out, [&] { return program_->source->next(stop_, token.item(), out); });
+  context.calls(Context::nothing);
   if (begun != 0) context.note_event(0, gate_.issued(), begun, meter.end(begun));
   if (!made.item) {
     if (out.failed())
@@ -164,14 +175,15 @@ bool Engine::is_phase_over() {
 
 Token* Engine::step(Token* token, Context& context, std::uint32_t last) noexcept {
   Emission& out = context.emission_;
+  const Context::Calls calls{context};
   std::uint32_t position = token->position;
   for (;;) {
     StageRun& run = stages_[position];
     if (run.admits && !token->admitted && !admit(run, *token)) return nullptr;
+    context.calls(static_cast<std::int32_t>(position) + 1);
     StageMeter& meter = context.meter(position);
     // Whether the call did what most do: one output for the next stage, or, in a sink, none.
-    bool plain = run.form != StageForm::emitting && !cut_.is_made() && token->waiting_since_ns == 0 &&
-                 !meter.is_next_timed();
+    bool plain = run.maps && !cut_.is_made() && token->waiting_since_ns == 0 && !meter.is_next_timed();
     if (plain) {
       ++meter.items_in;
       plain = guarded(out, [&] { return run.function->map(token->item(), token->other_area(), out); });
@@ -179,7 +191,9 @@ Token* Engine::step(Token* token, Context& context, std::uint32_t last) noexcept
         out.begin(*token, run.next);
         heed_failure(*run.stage, *token, context);
       }
-    } else if (cut_.is_made() && cut_.puts_behind(*token)) {
+    } else if (run.form == StageForm::waiting) {
+      if (!await(run, *token, context)) return nullptr;
+    } else if (gives_up(*token)) {
       discard_item(*run.stage, *token, context);
     } else {
       call(*run.stage, run, *token, context);
@@ -193,6 +207,7 @@ Token* Engine::step(Token* token, Context& context, std::uint32_t last) noexcept
         return nullptr;
       }
       destination = out.count() == 0 ? end_of_stream : out.first_destination();
+      if (!run.maps && destination < stages_.size()) ++context.meter(destination).arrived;
     }
     if (destination >= stages_.size()) {
       if (token->next_ordinal != program_->ordinals) pass_over(*token, program_->ordinals, context);
@@ -218,7 +233,7 @@ Token* Engine::step(Token* token, Context& context, std::uint32_t last) noexcept
       if (stages_.front().blocking) return token;
       continue;
     }
-    token->half ^= 1U;
+    token->half ^= run.moves;
     token->position = position = destination;
     const StageRun& next = stages_[position];
     if (token->next_ordinal != next.ordinal) pass_over(*token, next.ordinal, context);
@@ -259,6 +274,74 @@ void Engine::call(const Stage& stage, StageRun& run, Token& token, Context& cont
   meter.items_out += out.count();
 }
 
+bool Engine::await(StageRun& run, Token& token, Context& context) {
+  const Stage& stage = *run.stage;
+  if (token.outcome == Token::Outcome::none && gives_up(token)) {
+    discard_item(stage, token, context);
+    return true;
+  }
+  Emission& out = context.emission_;
+  out.begin(token, stage.next);
+  StageMeter& meter = context.meter(token.position);
+  if (token.outcome == Token::Outcome::none) {
+    ++meter.items_in;
+    if (token.waiting_since_ns != 0) [[unlikely]]
+      meter.parked_s += end_wait(token);
+    // Kept until the call is settled, so that it is not over before.
+    std::shared_ptr<Wait> wait;
+    try {
+      wait = std::make_shared<Wait>(waits_, token);
+    } catch (const std::bad_alloc&) {
+      stage.input.destroy(token.item());
+      out.fail(out_of_memory());
+      heed_failure(stage, token, context);
+      return true;
+    }
+    const std::int64_t begun = meter.begin();
+    guarded(out, [&] { stage.function->begin(token.item(), wait, out); });
+    if (begun != 0) {
+      const std::int64_t ended = meter.end(begun);
+      run.stride.store(static_cast<std::uint32_t>(meter.stride()), std::memory_order_relaxed);
+      context.note_event(static_cast<int>(token.position) + 1, source_index(token), begun, ended);
+    }
+    // The turn or the room of the stage is kept until the wait is over.
+    token.admitted = run.admits;
+    if (!waits_->settle(*wait, out.failed())) return false;
+    if (out.failed()) {
+      if (std::exchange(token.outcome, Token::Outcome::none) == Token::Outcome::output)
+        program_->stages[stage.next].input.destroy(token.other_area());
+      heed_failure(stage, token, context);
+      return true;
+    }
+  }
+  switch (std::exchange(token.outcome, Token::Outcome::none)) {
+  case Token::Outcome::output:
+    static_cast<void>(out.place());  // where it is already
+    out.commit();
+    break;
+  case Token::Outcome::failure:
+    ++meter.failures;
+    break;
+  case Token::Outcome::nothing:
+  case Token::Outcome::none:
+    break;
+  }
+  meter.items_out += out.count();
+  return true;
+}
+
+void Engine::fail_wait(const Token& token, Error error, std::exception_ptr thrown) noexcept {
+  note_failure(stage_of(token), token, std::move(error), std::move(thrown));
+}
+
+inline bool Engine::gives_up(const Token& token) const noexcept {
+  return cut_.is_made() && cut_.puts_behind(token);
+}
+
+inline void Engine::heed_cut() noexcept {
+  if (waits_) waits_->sweep();
+}
+
 void Engine::heed_failure(const Stage& stage, Token& token, Context& context) {
   Emission& out = context.emission_;
   Error error = out.take_error();
@@ -270,11 +353,18 @@ void Engine::heed_failure(const Stage& stage, Token& token, Context& context) {
 
 void Engine::discard_item(const Stage& stage, Token& token, Context& context) {
   stage.input.destroy(token.item());
+  ++context.meter(token.position).discarded;
   token.waiting_since_ns = 0;
   context.emission_.begin(token, stage.next);
 }
 
 void Engine::fail(const Stage& stage, const Token& token, Error error, std::exception_ptr thrown) noexcept {
+  note_failure(stage, token, std::move(error), std::move(thrown));
+  heed_cut();
+}
+
+void Engine::note_failure(const Stage& stage, const Token& token, Error error,
+                          std::exception_ptr thrown) noexcept {
   try {
     SequenceNumber number = sequence_number(token);
     SequenceNumber in_stream = number;
@@ -292,6 +382,7 @@ void Engine::end_stream(const Token& token) noexcept {
   } catch (const std::bad_alloc&) {
     cut_.give_up();
   }
+  heed_cut();
 }
 
 inline void Engine::leave(StageRun& run, Token& token, Context& context) {
@@ -349,6 +440,7 @@ void Engine::split(Token& token, Context& context) {
     child->parent = &token;
     child->index = index++;
     child->next_ordinal = token.next_ordinal;
+    ++context.meter(child->position).arrived;
   }
   // From here on the children, all but those in our hands, may go through stages and end. They are the next
   // to go on with, before those whose turn it becomes now.
@@ -416,13 +508,15 @@ RunReport Engine::report() const {
     stage.kind = i == 0 ? "source" : kind_name(program_->stages[i - 1].kind);
     stage.blocking = i == 0 ? program_->source_blocking : program_->stages[i - 1].options.blocking;
     stage.items_in = total.items_in;
-    const bool one_for_one = i == 0 || program_->stages[i - 1].form == StageForm::mapping;
+    const StageForm form = i == 0 ? StageForm::mapping : program_->stages[i - 1].form;
+    const bool one_for_one = form == StageForm::mapping || form == StageForm::in_place;
     stage.items_out = one_for_one ? total.items_in - total.failures : total.items_out;
     stage.busy_s = total.busy_s;
     stage.starved_s = total.starved_s;
     stage.blocked_s = total.blocked_s;
     stage.parked_s = total.parked_s;
     stage.queued_s = total.queued_s;
+    if (waits_ && i != 0) stage.waited_s = waits_->waited_s(i - 1);
     stage.queue_depth = (total.parked_s + total.queued_s) / std::max(report.wall_s, 1e-9);
     stage.service_s = total.service_s;
     report.stages.push_back(std::move(stage));
@@ -432,6 +526,48 @@ RunReport Engine::report() const {
     report.events_dropped += context->events_dropped_;
   }
   return report;
+}
+
+// Takes no memory: at the end of a phase, it must not fail.
+void Engine::look(LiveReport& report) const {
+  for (LiveStage& stage : report.stages)
+    stage.items_queued = 0;  // for now, how many have come
+  const std::lock_guard lock(contexts_mutex_);
+  for (std::size_t i = 0; i < report.stages.size(); ++i) {
+    std::uint64_t in = 0;
+    std::uint64_t out = 0;
+    std::uint64_t failures = 0;
+    std::uint64_t discarded = 0;
+    LiveStage& stage = report.stages[i];
+    stage.calls = 0;
+    for (const auto& context : contexts_) {
+      const StageMeter& meter = context->meters_[i];
+      in += meter.items_in;
+      out += meter.items_out;
+      failures += meter.failures;
+      discarded += meter.discarded;
+      stage.items_queued += meter.arrived;
+      if (context->calls_.load(std::memory_order_relaxed) == static_cast<std::int32_t>(i)) ++stage.calls;
+    }
+    if (i == 0 || stages_[i - 1].maps) {
+      // One for each call that has returned, for the next stage. The source's are counted behind the call.
+      const std::uint64_t not_out = failures + static_cast<std::uint64_t>(i == 0 ? 0 : stage.calls);
+      out = in - std::min(in, not_out);
+      const std::size_t next = i == 0 ? 0 : stages_[i - 1].next;
+      if (next < stages_.size()) report.stages[next + 1].items_queued += out;
+    }
+    stage.items_in += in;
+    stage.items_out += out;
+    stage.waiting = waits_ && i != 0 ? waits_->waiting(i - 1) : 0;
+    if (i == 0) {
+      report.items_made += in;
+      // An item that ends between the looks at the two counts is in flight, or not.
+      report.items_in_flight = std::min(gate_.items_in_flight(), in);
+    } else {
+      stage.items_queued -= std::min(stage.items_queued, in + discarded);
+    }
+  }
+  report.bytes_in_flight = gate_.bytes_in_flight();
 }
 
 Engine::Context::Context(Engine& engine, int thread)

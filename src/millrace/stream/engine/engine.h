@@ -19,6 +19,8 @@
 #include "millrace/stream/order/source_gate.h"
 #include "millrace/stream/program/emission.h"
 #include "millrace/stream/program/program.h"
+#include "millrace/stream/program/waits.h"
+#include "millrace/stream/run/live_report.h"
 #include "millrace/stream/run/run_report.h"
 
 #include <atomic>
@@ -49,7 +51,7 @@ struct EngineLimits {
   double most_seconds = std::numeric_limits<double>::infinity();
 };
 
-class Engine {
+class Engine final : private Waits::Run {
  public:
   // One thread's view of the run.
   class Context;
@@ -58,6 +60,23 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
   ~Engine();
+
+  // While it exists, tokens that have waited are given to `resume` (see Waits), by any thread. Declared in a
+  // strategy behind all that `resume` touches.
+  class Resumption {
+   public:
+    Resumption(Engine& engine, Waits::Resume resume) : waits_(engine.waits_.get()) {
+      if (waits_) waits_->open(std::move(resume));
+    }
+    ~Resumption() {
+      if (waits_) waits_->close();
+    }
+    Resumption(const Resumption&) = delete;
+    Resumption& operator=(const Resumption&) = delete;
+
+   private:
+    Waits* waits_;
+  };
 
   // For one more thread; valid as long as the engine. Thread-safe.
   [[nodiscard]] Context& add_context();
@@ -72,8 +91,8 @@ class Engine {
 
   // Takes `token` through the stage it is at, and through those up to index `last` that come next, as long as
   // it has to wait for nothing and makes nothing else ready. Returns the token if it is to go on from there,
-  // null if it was parked, is gone, or was split. Never enters a blocking stage after another. Tokens that
-  // can go on because of it are appended to context.ready: the first is the best to go on with.
+  // null if it was parked, waits, is gone, or was split. Never enters a blocking stage after another. Tokens
+  // that can go on because of it are appended to context.ready: the first is the best to go on with.
   //
   // Where the item ends and the context keeps the source, the token goes on with the next item, as long as
   // context.burst is more than one.
@@ -97,6 +116,11 @@ class Engine {
     return traced() ? seconds(now_ns() - begun) : 0;
   }
 
+  [[nodiscard]] int tokens() const { return static_cast<int>(limits_.tokens); }
+  // Adds what this run has counted so far to `report`, and replaces what is true for the moment only. Any
+  // thread, at any time. `report` has all stages.
+  void look(LiveReport& report) const;
+
   // When all threads have ended: how the run ended, and the report without what only the strategy knows.
   [[nodiscard]] Status status() const { return cut_.status(); }
   // Whether the source may have more, and the stream goes on with that.
@@ -113,6 +137,8 @@ class Engine {
     Kind kind = Kind::parallel;
     bool admits = false;  // tokens enter one by one, or so many at once
     StageForm form = StageForm::emitting;
+    bool maps = false;       // most calls are StageFunction::map()
+    std::uint8_t moves = 1;  // the output is not where the item was
     bool blocking = false;
     std::uint32_t next = 0;
     std::uint32_t ordinal = 0;
@@ -134,9 +160,17 @@ class Engine {
   // Passes on the turn of a serial stage, or the room of a limited one.
   void leave(StageRun& run, Token& token, Context& context);
   void call(const Stage& stage, StageRun& run, Token& token, Context& context);
+  // The part of a step that is the call, of a stage that waits: both the one that begins the wait, and the
+  // one when it is over. False: the token waits, and may be gone.
+  [[nodiscard]] bool await(StageRun& run, Token& token, Context& context);
+  void fail_wait(const Token& token, Error error, std::exception_ptr thrown) noexcept override;
+  [[nodiscard]] bool gives_up(const Token& token) const noexcept override;
   void heed_failure(const Stage& stage, Token& token, Context& context);
   void discard_item(const Stage& stage, Token& token, Context& context);
   void fail(const Stage& stage, const Token& token, Error error, std::exception_ptr thrown) noexcept;
+  void note_failure(const Stage& stage, const Token& token, Error error, std::exception_ptr thrown) noexcept;
+  // After every cut: what waits behind it is given up.
+  void heed_cut() noexcept;
   void end_stream(const Token& token) noexcept;
   // The token will not be at the stages in order before `ordinal`, and at those from its next_ordinal to
   // there.
@@ -159,6 +193,8 @@ class Engine {
   bool paused_ = false;        // the source's holder's
   std::uint64_t look_at_ = 0;  // after so many items is_phase_over() is asked; the source's holder's
   Cut cut_;
+  // Null where no stage waits.
+  std::shared_ptr<Waits> waits_;
   std::vector<StageRun> stages_;
   std::vector<std::uint32_t> ordered_;  // index of the stage of each ordinal
   // Declared after what it touches; a stop during construction finds it all there.
@@ -190,6 +226,15 @@ class alignas(128) Engine::Context {
  private:
   friend class Engine;
 
+  // What the thread is calling: 0 the source, 1 the first stage.
+  static constexpr std::int32_t nothing = -1;
+  struct Calls {
+    Context& context;
+    ~Calls() { context.calls(nothing); }
+  };
+  // relaxed: for a look from outside, which learns nothing else by it.
+  void calls(std::int32_t what) { calls_.store(what, std::memory_order_relaxed); }
+
   void note_event(int stage, std::uint64_t item, std::int64_t begun_ns, std::int64_t ended_ns);
 
   Engine* engine_;
@@ -199,6 +244,7 @@ class alignas(128) Engine::Context {
   std::vector<TraceEvent> events_;
   std::uint64_t events_dropped_ = 0;
   int thread_;
+  std::atomic<std::int32_t> calls_ = nothing;
 };
 
 }  // namespace millrace::stream

@@ -3,6 +3,7 @@
 
 #include "millrace/base/clock.h"
 #include "millrace/base/histogram.h"
+#include "millrace/stream/engine/counter.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +16,8 @@ namespace millrace::stream {
 // cache. So that this stays below 1 % of the time measured, calls shorter than 40 us are timed one in so many
 // that a timed one falls on every 40 us, and each stands for those left out.
 //
-// One thread's; merged when the threads have ended. What is written for each item is in the first cache line.
+// One thread's; merged when the threads have ended, but for the counts, at which others may look meanwhile.
+// What is written for each item is in the first cache line.
 class alignas(64) StageMeter {
  public:
   // Before the first call of a traced run.
@@ -56,9 +58,11 @@ class alignas(64) StageMeter {
   double mean_ns_ = 40'000;  // the first calls are timed one by one
 
  public:
-  std::uint64_t items_in = 0;
-  std::uint64_t items_out = 0;  // not counted where every call makes one
-  std::uint64_t failures = 0;
+  Counter items_in;
+  Counter items_out;  // not counted where every call makes one
+  Counter failures;
+  Counter arrived;    // from stages where not every call makes one
+  Counter discarded;  // instead of being called with
   double busy_s = 0;
   double starved_s = 0;
   double blocked_s = 0;

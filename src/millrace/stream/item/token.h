@@ -38,6 +38,8 @@ struct Token {
   bool admitted = false;           // the serial stage at `position` belongs to this token
   bool has_item = false;           // of outputs while their call lasts, see Emission
   std::uint8_t half = 0;           // which area holds the item
+  // What came of an item that waited, until the token's step goes on; an output is in the other area.
+  enum class Outcome : std::uint8_t { none, output, nothing, failure } outcome = Outcome::none;
   const PayloadLayout payload;
   std::uint64_t index = 0;  // the last part of the sequence number
   Token* parent = nullptr;

@@ -39,6 +39,15 @@ class TokenQueue {
     not_empty_.notify_one();
   }
 
+  // Whether there is room or not: for those who must not wait. How many they are is bounded elsewhere.
+  void push_beyond(Token* token) {
+    {
+      const std::lock_guard lock(mutex_);
+      add(token);
+    }
+    not_empty_.notify_one();
+  }
+
   [[nodiscard]] Token* try_pop() {
     std::unique_lock lock(mutex_);
     return tokens_.empty() ? nullptr : take(lock);

@@ -68,7 +68,7 @@ class SourceGate {
   [[nodiscard]] std::uint64_t issue(std::size_t bytes) {
     admitted_.store(admitted_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     charged_.store(charged_.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
-    peak_bytes_ = std::max(peak_bytes_, bytes_in_flight());
+    peak_bytes_ = std::max(peak_bytes_, bytes_charged());
     const std::uint64_t number = issued_.load(std::memory_order_relaxed);
     issued_.store(number + 1, std::memory_order_relaxed);
     return number;
@@ -130,6 +130,18 @@ class SourceGate {
 
   // Items so far; somewhat late for others than the holder.
   [[nodiscard]] std::uint64_t issued() const { return issued_.load(std::memory_order_relaxed); }
+  // Also somewhat late, and while it is written.
+  [[nodiscard]] std::uint64_t items_in_flight() const {
+    const std::uint64_t retired = retired_.load(std::memory_order_relaxed);
+    const std::uint64_t admitted = admitted_.load(std::memory_order_relaxed);
+    return std::min(admitted > retired ? admitted - retired : 0, tokens_);
+  }
+  [[nodiscard]] std::size_t bytes_in_flight() const {
+    const std::size_t released = released_.load(std::memory_order_relaxed);
+    const std::size_t charged = charged_.load(std::memory_order_relaxed);
+    return charged > released ? charged - released : 0;
+  }
+
   // To be called when nobody holds the source any more.
   [[nodiscard]] std::size_t peak_bytes() const { return peak_bytes_; }
 
@@ -142,14 +154,14 @@ class SourceGate {
                                           std::memory_order_relaxed);
   }
 
-  [[nodiscard]] std::size_t bytes_in_flight() const {
+  [[nodiscard]] std::size_t bytes_charged() const {
     return charged_.load(std::memory_order_relaxed) - released_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] bool may_issue_now() const {
     return has_room(admitted_.load(std::memory_order_relaxed) - retired_.load(std::memory_order_seq_cst));
   }
   [[nodiscard]] bool has_room(std::uint64_t in_flight) const {
-    return in_flight < tokens_ && (in_flight == 0 || bytes_in_flight() < budget_);
+    return in_flight < tokens_ && (in_flight == 0 || bytes_charged() < budget_);
   }
   bool open_if_shut() {
     std::uint32_t expected = shut;

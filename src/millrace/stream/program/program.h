@@ -5,6 +5,7 @@
 #include "millrace/base/export.h"
 #include "millrace/stream/item/item_type.h"
 #include "millrace/stream/program/emission.h"
+#include "millrace/stream/program/wait.h"
 #include "millrace/stream/run/stage_options.h"
 
 #include <algorithm>
@@ -24,9 +25,12 @@ class MILLRACE_EXPORT StageFunction {
   virtual ~StageFunction() = default;
   // Emits any number of outputs.
   virtual void call(void* item, Emission& out) = 0;
-  // The same where Stage::maps: builds the one output at `output`, or fails and returns false. Most calls are
+  // The same where the form is mapping, in_place or sink: builds the one output at `output`, or fails and
+  // returns false. Most calls are
   // such, so they are spared the bookkeeping of several outputs.
   [[nodiscard]] virtual bool map(void* /*item*/, void* /*output*/, Emission& /*out*/) { return false; }
+  // The same where the form is waiting: `wait` will be completed, perhaps already is, unless the call fails.
+  virtual void begin(void* /*item*/, std::shared_ptr<Wait> /*wait*/, Emission& /*out*/) {}
 
  protected:
   StageFunction() = default;
@@ -56,8 +60,10 @@ class MILLRACE_EXPORT SourceFunction {
 // What a call of a stage's function may put out.
 enum class StageForm {
   mapping,   // one output, for Stage::next
+  in_place,  // the same, of the same type, made of the item where it lies
   emitting,  // any number, to anywhere further down, and the end of the stream
   sink,      // nothing
+  waiting,   // one output, for Stage::next, or none, when its Wait is completed
 };
 
 struct Stage {
@@ -99,6 +105,10 @@ class Program {
   [[nodiscard]] bool blocks() const {
     return source_blocking ||
            std::ranges::any_of(stages, [](const Stage& stage) { return stage.options.blocking; });
+  }
+  // Whether items are resumed by threads that are not the run's.
+  [[nodiscard]] bool waits() const {
+    return std::ranges::find(stages, StageForm::waiting, &Stage::form) != stages.end();
   }
   [[nodiscard]] std::uint32_t ordinal_at(std::uint32_t position) const {
     return position < stages.size() ? stages[position].ordinal : ordinals;

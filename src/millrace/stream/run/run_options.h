@@ -45,7 +45,8 @@ struct RunOptions {
   // least one), serial stages and the source have one each besides.
   int threads = 0;
   // Items of the source in flight at most: 1 to most_tokens; 0 for a number that follows from the threads
-  // (see default_tokens, AutoChoice). What a split makes of an item counts as that item.
+  // (see default_tokens, AutoChoice), or, where a stage waits by continuations, of 64 a thread: so many wait
+  // at once at most. What a split makes of an item counts as that item.
   int tokens = 0;
   // Bytes of the source's items in flight: when there are as many or more, the source waits. So at most one
   // item more than this is in flight, and one item always may be, however large. Sizes come from the source's

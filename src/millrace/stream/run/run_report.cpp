@@ -58,6 +58,7 @@ void RunReport::append(const RunReport& phase) {
     stage.blocked_s += more.blocked_s;
     stage.parked_s += more.parked_s;
     stage.queued_s += more.queued_s;
+    stage.waited_s += more.waited_s;
     stage.queue_depth = (stage.parked_s + stage.queued_s) / std::max(wall_s, 1e-9);
     stage.service_s.merge(more.service_s);
   }

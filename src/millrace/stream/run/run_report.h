@@ -33,6 +33,7 @@ struct StageReport {
       0;                // threads of its own waiting for room downstream; the source also for tokens or bytes
   double parked_s = 0;  // items waiting for those before them, or for the stage to be free
   double queued_s = 0;  // items waiting in the stage's queue
+  double waited_s = 0;  // items waiting for their continuation, of a stage that waits
   // Mean number of items that waited before the stage (Little's law: (parked_s + queued_s) / wall_s).
   double queue_depth = 0;
   Histogram service_s;  // of the calls

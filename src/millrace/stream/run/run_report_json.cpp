@@ -80,6 +80,8 @@ Result<StageReport> stage_from(const json& object, std::size_t index) {
   reader.read("blocked_s", stage.blocked_s);
   reader.read("parked_s", stage.parked_s);
   reader.read("queued_s", stage.queued_s);
+  // Runs that were written before there were such stages have no such field.
+  if (object.contains("waited_s")) reader.read("waited_s", stage.waited_s);
   reader.read("queue_depth", stage.queue_depth);
   if (const json* histogram = reader.child("service_s")) {
     auto read = histogram_from_json(*histogram);
@@ -128,6 +130,7 @@ json to_json(const RunReport& report) {
                       {"blocked_s", stage.blocked_s},
                       {"parked_s", stage.parked_s},
                       {"queued_s", stage.queued_s},
+                      {"waited_s", stage.waited_s},
                       {"queue_depth", stage.queue_depth},
                       {"service_s", to_json(stage.service_s)}});
   json decided = json::array();

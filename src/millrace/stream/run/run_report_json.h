@@ -10,7 +10,8 @@ namespace millrace::stream {
 // {"schema": "millrace.stream.run", "version": 1, "strategy", "strategy_reason", "threads", "tokens",
 //  "byte_budget", "peak_bytes", "wall_s", "idle_s",
 //  "stages": [{"name", "kind", "blocking", "threads", "items_in", "items_out", "busy_s", "starved_s",
-//              "blocked_s", "parked_s", "queued_s", "queue_depth", "service_s": as of a Histogram}],
+//              "blocked_s", "parked_s", "queued_s", "waited_s", "queue_depth", "service_s": as of a
+//              Histogram}],
 //  "decisions": [{"kind", "at_s", "plan", "item_s", "against_s"}]}
 // Times in seconds. Without the events.
 [[nodiscard]] nlohmann::json to_json(const RunReport& report);

@@ -18,7 +18,12 @@ namespace {
 class PoolsRun {
  public:
   PoolsRun(Engine& engine, const std::vector<Segment>& segments, int queue_depth)
-      : engine_(engine), segments_(segments), segment_of_(engine.program().stages.size()) {
+      : engine_(engine), segments_(segments), segment_of_(engine.program().stages.size()),
+        resumption_(engine, [this](Token* token) {
+          // To the segment whose thread began the wait. Whoever resumes must not wait for room; more than are
+          // in flight do not come.
+          queues_[segment_of_[token->position]].push_beyond(token);
+        }) {
     for (std::size_t i = 0; i < segments.size(); ++i) {
       queues_.emplace_back(static_cast<std::size_t>(queue_depth));
       for (std::size_t stage = segments[i].first; stage <= segments[i].last; ++stage)
@@ -113,6 +118,7 @@ class PoolsRun {
   std::atomic<bool> is_drained_ = false;
   std::latch drained_{1};
   std::vector<std::thread> threads_;
+  Engine::Resumption resumption_;
 };
 
 }  // namespace

@@ -15,7 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <span>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -26,8 +26,11 @@ class StealingRun {
  public:
   StealingRun(Engine& engine, std::size_t workers)
       : engine_(engine), source_blocking_(engine.program().source_blocking), alone_(workers == 1),
-        deques_(workers), lingers_(workers, 0), idle_s_(workers, 0),
-        lanes_(engine, [this](Token* continued, Engine::Context& context) { inject(continued, context); }) {
+        burst_alone_(engine.program().blocks() || engine.program().waits() ? 64
+                                                                           : std::numeric_limits<int>::max()),
+        deques_(workers), allowed_(workers), lingers_(workers), idle_s_(workers, 0),
+        lanes_(engine, [this](Token* continued, Engine::Context& context) { inject(continued, context); }),
+        resumption_(engine, [this](Token* token) { pass_to_all(token); }) {
     for (std::size_t i = 0; i < workers; ++i)
       contexts_.push_back(&engine.add_context());
   }
@@ -35,7 +38,6 @@ class StealingRun {
   [[nodiscard]] Result<double> run(pool::Team& team) {
     const int threads = static_cast<int>(deques_.size());
     const int first = team.size() - threads;
-    if (Status found = find_lingers(team, first); !found) return std::unexpected(found.error());
     const Status done =
         team.run_last(threads, [&](int rank) { work(static_cast<std::size_t>(rank - first)); });
     if (!done) return std::unexpected(done.error());
@@ -46,28 +48,36 @@ class StealingRun {
   }
 
  private:
-  Status find_lingers(pool::Team& team, int first) {
-    std::vector<machine::CpuSet> allowed(deques_.size());
-    const Status asked = team.run_last(static_cast<int>(deques_.size()), [&](int rank) {
-      if (auto cpus = machine::current_thread_affinity())
-        allowed[static_cast<std::size_t>(rank - first)] = *cpus;
-    });
-    if (!asked) return asked;
-    const std::vector<bool> may = pool::may_linger(allowed);
-    for (std::size_t i = 0; i < may.size(); ++i)
-      lingers_[i] = may[i] ? pool::WorkerPool::linger_ns : 0;
-    return {};
+  // Who may linger follows from where all of them may run, so nobody does before all have begun. To ask them
+  // first would be a round of the team more, whose members sleep: longer than many a stream takes.
+  void tell_where_it_may_run(std::size_t worker) {
+    try {
+      if (auto cpus = machine::current_thread_affinity()) allowed_[worker] = *cpus;
+      // acquire and release: what the others wrote above.
+      if (told_.fetch_add(1, std::memory_order_acq_rel) + 1 < allowed_.size()) return;
+      const std::vector<bool> may = pool::may_linger(allowed_);
+      for (std::size_t i = 0; i < may.size(); ++i)
+        lingers_[i].store(may[i] ? pool::WorkerPool::linger_ns : 0, std::memory_order_relaxed);
+    } catch (const std::bad_alloc&) {
+      // Nobody lingers.
+    }
   }
 
   void work(std::size_t worker) {
     Engine::Context& context = *contexts_[worker];
+    tell_where_it_may_run(worker);
     start_blocking_source(context);
     SourcePace pace;
     WorkDeque& own = deques_[worker];
     bool searching = false;
     bool took_over = false;
     while (!done_.load(std::memory_order_acquire)) {
-      Token* token = from_source(pace, context, std::exchange(took_over, false));
+      // What comes back from outside first: the source may have something for ever.
+      Token* token = took_over ? nullptr : take_injected();
+      if (token)
+        pace.interrupt();
+      else
+        token = from_source(pace, context, std::exchange(took_over, false));
       hand_out(context, own);
       if (!token) token = own.pop();
       if (!token) {
@@ -117,7 +127,7 @@ class StealingRun {
     if (taken)
       context.burst = 1;
     else if (!keeps || context.burst <= 1)
-      context.burst = alone_ ? std::numeric_limits<int>::max() : pace.next_burst();
+      context.burst = alone_ ? burst_alone_ : pace.next_burst();
     Token* const token = engine_.produce(context);
     // Others leave the source alone from now on, but one is to watch.
     if (!keeps && context.keeps_source && !alone_) idle_.announce_work();
@@ -155,10 +165,7 @@ class StealingRun {
   void inject(Token* continued, Engine::Context& context) {
     const auto pass_on = [&](Token* token) {
       if (engine_.stage_of(*token).options.blocking && lanes_.take(token)) return;
-      injected_.push(token);
-      // seq_cst: before the look for sleepers.
-      injected_count_.fetch_add(1, std::memory_order_seq_cst);
-      idle_.announce_work();
+      pass_to_all(token);
     };
     while (Token* const token = context.ready.pop_front())
       pass_on(token);
@@ -166,12 +173,24 @@ class StealingRun {
     heed_flags(context);
   }
 
+  // By any thread; does not wait.
+  void pass_to_all(Token* token) {
+    injected_.push(token);
+    // seq_cst: before the look for sleepers.
+    injected_count_.fetch_add(1, std::memory_order_seq_cst);
+    idle_.announce_work();
+  }
+
+  Token* take_injected() {
+    // relaxed: a stale answer costs one round of looking for work.
+    if (injected_count_.load(std::memory_order_relaxed) == 0) return nullptr;
+    Token* const token = injected_.try_pop();
+    if (token) injected_count_.fetch_sub(1, std::memory_order_relaxed);
+    return token;
+  }
+
   Token* steal(std::size_t thief) {
-    if (injected_count_.load(std::memory_order_relaxed) != 0)
-      if (Token* const token = injected_.try_pop()) {
-        injected_count_.fetch_sub(1, std::memory_order_relaxed);
-        return token;
-      }
+    if (Token* const token = take_injected()) return token;
     for (std::size_t i = 1; i < deques_.size(); ++i)
       if (Token* const token = deques_[(thief + i) % deques_.size()].steal()) return token;
     return nullptr;
@@ -191,7 +210,8 @@ class StealingRun {
   bool await_work(std::size_t worker) {
     bool took_over = false;
     idle_s_[worker] += engine_.timed([&] {
-      while (!took_over && !pool::spin_until([&] { return work_left(); }, lingers_[worker]))
+      while (!took_over &&
+             !pool::spin_until([&] { return work_left(); }, lingers_[worker].load(std::memory_order_relaxed)))
         took_over = sleep();
     });
     return took_over;
@@ -230,10 +250,13 @@ class StealingRun {
 
   Engine& engine_;
   const bool source_blocking_;
-  const bool alone_;                        // nobody to share with
+  const bool alone_;  // nobody to share with, but perhaps somebody who gives tokens back
+  const int burst_alone_;
   std::vector<Engine::Context*> contexts_;  // by worker, as all of these
   std::vector<WorkDeque> deques_;
-  std::vector<std::int64_t> lingers_;
+  std::vector<machine::CpuSet> allowed_;
+  std::atomic<std::size_t> told_ = 0;
+  std::vector<std::atomic<std::int64_t>> lingers_;  // ns; relaxed: a hint
   std::vector<double> idle_s_;
   IdleWorkers idle_;
   // Somebody watches the worker that keeps the source, and has watch_.
@@ -243,8 +266,9 @@ class StealingRun {
   TokenQueue injected_;
   std::atomic<std::int64_t> injected_count_ = 0;
   std::atomic<bool> done_ = false;
-  // Last: its threads use all of the above.
+  // Its threads use all of the above.
   BlockingLanes lanes_;
+  Engine::Resumption resumption_;
 };
 
 }  // namespace

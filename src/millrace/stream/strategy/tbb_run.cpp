@@ -1,8 +1,10 @@
 #include "millrace/stream/strategy/tbb_run.h"
 
 #include "millrace/stream/item/out_of_memory.h"
+#include "millrace/stream/item/token_queue.h"
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <memory>
 #include <new>
@@ -81,9 +83,17 @@ std::size_t concurrency_of(const Stage& stage) {
 }
 
 // A node a stage; the engine tells where a token goes next, so the graph has no edges.
+//
+// A token that waits for its continuation is in no node, so the graph may have nothing to do before the run
+// is over. Those that come back lie in a queue, from which whoever has gone through a node puts them to
+// theirs; and when the graph has nothing to do, the thread that waits for it waits for them. To be put there
+// by the threads that resume them would not do: where oneTBB is allowed one thread, it does not wake for
+// that.
 class GraphRun {
  public:
-  GraphRun(Engine& engine, Contexts& contexts) : engine_(engine), contexts_(contexts) {
+  GraphRun(Engine& engine, Contexts& contexts)
+      : engine_(engine), contexts_(contexts),
+        resumption_(engine, [this](Token* token) { resumed_.push_beyond(token); }) {
     for (const Stage& stage : engine.program().stages)
       nodes_.push_back(std::make_unique<Node>(graph_, concurrency_of(stage), [this](Token* token) {
         Engine::Context& context = contexts_.mine();
@@ -109,6 +119,11 @@ class GraphRun {
   void run() {
     source_.try_put({});
     graph_.wait_for_all();
+    while (engine_.program().waits() && !is_over_.load(std::memory_order_relaxed)) {
+      Token* const token = resumed_.pop();
+      nodes_[token->position]->try_put(token);
+      graph_.wait_for_all();
+    }
   }
 
  private:
@@ -122,10 +137,16 @@ class GraphRun {
       context.source_opened = false;
       source_.try_put({});
     }
+    while (Token* const token = resumed_.try_pop())
+      nodes_[token->position]->try_put(token);
+    // relaxed: the wait for the graph orders it.
+    if (context.drained) is_over_.store(true, std::memory_order_relaxed);
   }
 
   Engine& engine_;
   Contexts& contexts_;
+  std::atomic<bool> is_over_ = false;
+  TokenQueue resumed_;
   tbb::flow::graph graph_;
   std::vector<std::unique_ptr<Node>> nodes_;
   // Asks the source once for each message; each time that it is let go open, another is sent.
@@ -137,13 +158,14 @@ class GraphRun {
                                                               route(token, context);
                                                               return message;
                                                             }};
+  Engine::Resumption resumption_;
 };
 
 }  // namespace
 
 bool fits_parallel_pipeline(const Program& program) {
   const auto limited = [](const Stage& stage) { return stage.options.limit > 0; };
-  return !program.source_sized && std::ranges::none_of(program.stages, limited) &&
+  return !program.source_sized && std::ranges::none_of(program.stages, limited) && !program.waits() &&
          std::ranges::find(program.stages, StageForm::emitting, &Stage::form) == program.stages.end();
 }
 

@@ -6,7 +6,8 @@
 
 namespace millrace::stream {
 
-// Whether oneTBB's parallel_pipeline can run the program: every stage makes one output of one item, and the
+// Whether oneTBB's parallel_pipeline can run the program: every stage makes one output of one item, none of
+// them waits by a continuation, and the
 // source gives no sizes, since parallel_pipeline bounds the number of items alone (where all have the same
 // size that does for the bytes, too). Otherwise the flow graph does.
 [[nodiscard]] bool fits_parallel_pipeline(const Program& program);
