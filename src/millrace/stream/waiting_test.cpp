@@ -309,7 +309,6 @@ TEST_P(WaitingStages, fail_at_their_item_with_what_is_told_thrown_or_forgotten) 
 // Item 0 is in front of the failure, so it is waited for; what is behind it is not, and may never come.
 TEST_P(WaitingStages, wait_after_a_failure_for_what_is_before_it_and_give_up_the_rest) {
   KeptItems begun;
-  std::atomic<int> alive = 0;
   std::vector<int> seen;
   std::jthread resuming([&] {
     begun.await(4);

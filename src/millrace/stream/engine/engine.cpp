@@ -549,7 +549,7 @@ void Engine::look(LiveReport& report) const {
       stage.items_queued += meter.arrived;
       if (context->calls_.load(std::memory_order_relaxed) == static_cast<std::int32_t>(i)) ++stage.calls;
     }
-    if (i == 0 || stages_[i - 1].maps) {
+    if (i == 0 || (stages_[i - 1].maps && stages_[i - 1].form != StageForm::sink)) {
       // One for each call that has returned, for the next stage. The source's are counted behind the call.
       const std::uint64_t not_out = failures + static_cast<std::uint64_t>(i == 0 ? 0 : stage.calls);
       out = in - std::min(in, not_out);

@@ -121,7 +121,7 @@ template <class V, class Begin> class [[nodiscard]] CallbackAwaiter {
       coroutine.resume();
     });
   }
-  [[nodiscard]] V await_resume() { return std::move(*answer_); }
+  V await_resume() { return std::move(*answer_); }
 
  private:
   Begin begin_;

@@ -141,7 +141,11 @@ TEST(RunReport, refuses_json_with_any_field_missing_or_of_another_type) {
   for (const auto& [field, value] : whole["stages"][1].items()) {
     auto damaged = whole;
     damaged["stages"][1].erase(field);
-    expect_refused(damaged, field);
+    // What came later is missing in runs that were recorded before.
+    if (field == "waited_s")
+      EXPECT_TRUE(run_report_from_json(damaged));
+    else
+      expect_refused(damaged, field);
     damaged["stages"][1][field] = nlohmann::json::array({-1});
     expect_refused(damaged, field);
   }
