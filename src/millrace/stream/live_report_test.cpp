@@ -93,7 +93,7 @@ TEST_P(LiveReports, say_how_many_items_wait_for_their_continuation) {
                                   const std::lock_guard lock(mutex);
                                   waiting.push_back(std::move(done));
                                 })
-                    .sink(Kind::serial_in_order, "sink", [](int) {});
+                    .sink(Kind::parallel, "sink", [](int) {});
   ASSERT_TRUE(stream);
   auto running = stream->start({.strategy = GetParam(), .threads = 1});
   ASSERT_TRUE(running);
