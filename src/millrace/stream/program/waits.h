@@ -22,7 +22,7 @@ namespace millrace::stream {
 // Outlives the run, for the sake of those who complete something too late: all of them come here, and find
 // their wait over. Whoever is in the middle of it when the run ends is waited for by close().
 //
-// Thread-safe. One mutex for all: who waits can spare the 50 ns.
+// Thread-safe. One mutex for all, taken twice a wait.
 class Waits {
  public:
   // The run; both are called with the mutex held, and must neither wait nor come back here.

@@ -25,8 +25,8 @@ struct LiveStage {
 };
 
 // Its numbers are counted by the threads of the run and read one after another while they count on: each was
-// true at some moment of the look, and two of them need not fit each other to the item. A look costs the run
-// nothing and the looker some 0.1 us a stage and thread.
+// true at some moment of the look, and two of them need not fit each other to the item. A look adds up
+// what the threads count in any case; they do not notice it.
 struct LiveReport {
   double wall_s = 0;  // since the run began; of one that is over, how long it took
   bool is_over = false;
