@@ -19,7 +19,7 @@ struct StageSymbols {
   Halide::Expr height;
   // Of all stages of the kernel together, see Interior in kernel.h.
   Halide::Expr interior;       // nonzero: no gathering stage reads outside its frame
-  Halide::Expr inner_columns;  // nonzero: no stencil reaches past the first or last column
+  Halide::Expr inner_columns;  // 1: no stencil reaches past the first or last column; else 0
   Halide::Expr fill;
   std::vector<Halide::Expr> coefficients;
   std::function<Halide::Expr(Halide::Expr)> table;  // null where the filter has none
@@ -79,7 +79,7 @@ class HalideAlgebra {
   // A clamped column number costs a vector of reads from anywhere, a clamped row number next to nothing.
   [[nodiscard]] Int replicate_x(const Int& x) const {
     const Int last = stage_.width - 1;
-    return Halide::select(stage_.inner_columns != 0, Halide::unsafe_promise_clamped(x, 0, last),
+    return Halide::select(stage_.inner_columns == 1, Halide::unsafe_promise_clamped(x, 0, last),
                           Halide::clamp(x, 0, last));
   }
   [[nodiscard]] Int replicate_y(const Int& y) const { return Halide::clamp(y, 0, stage_.height - 1); }

@@ -225,7 +225,7 @@ void schedule_rows(Func& output, const Var& x, const KernelSpec& spec, int lanes
                    const Expr& inner_columns) {
   const bool gathers = spec.has(Access::gather);
   Expr vectors = output.output_buffers()[0].dim(0).extent() >= lanes;
-  if (spec.reads_around()) vectors = vectors && inner_columns != 0;
+  if (spec.reads_around()) vectors = vectors && inner_columns == 1;
   const auto add_vector_loop = [&](const Expr& condition) {
     output.specialize(condition)
         .vectorize(x, lanes, Halide::TailStrategy::ShiftInwards)
