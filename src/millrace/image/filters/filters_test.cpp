@@ -198,6 +198,16 @@ TEST_P(CodeValues, SurviveLoadAndStore) {
   EXPECT_EQ(apply_filter(store_filter(type_), {maximum_}, {loaded}, gray(codes.size)), codes);
 }
 
+TEST_P(CodeValues, AreDividedByTheirMaximumToTheLastBit) {
+  const auto maximum = static_cast<float>(maximum_);
+  ScalarImage codes{.size = {1 << GetParam(), 1}, .pixels = {}};
+  for (int code = 0; code < codes.size.width; ++code)
+    codes.pixels.push_back(static_cast<float>(code));
+  const ScalarImage loaded = apply_filter(load_filter(type_), {maximum_}, {codes}, gray(codes.size));
+  for (std::size_t code = 0; code < codes.pixels.size(); ++code)
+    ASSERT_EQ(loaded.pixels[code], codes.pixels[code] / maximum);
+}
+
 TEST_P(CodeValues, AreClampedWhenStored) {
   const ScalarImage beyond{.size = {4, 1}, .pixels = {-0.25F, -1e9F, 1.25F, 1e9F}};
   const auto maximum = static_cast<float>(maximum_);
