@@ -177,6 +177,8 @@ class StageExpressions {
   [[nodiscard]] const Var& y() const { return scope_.y; }
   // What is to be computed for a row beforehand.
   std::vector<Func>& kept() { return kept_; }
+  // Whether a pixel of the output is made by a loop.
+  [[nodiscard]] bool output_loops() const { return loops_.back(); }
 
  private:
   Expr expression(std::size_t s, const Expr& x, const Expr& y) {
@@ -217,29 +219,40 @@ class StageExpressions {
   std::vector<Func> kept_;
 };
 
+// How many pixels are computed at once, the most first.
+std::vector<int> vector_widths(const KernelSpec& spec, const Halide::Target& target, bool loops) {
+  const int lanes = target.natural_vector_size<float>();
+  // Each step of a loop waits for the one before: four vectors side by side fill the time.
+  constexpr int side_by_side = 4;
+  if (loops && !spec.has(Access::gather)) return {side_by_side * lanes, lanes};
+  return {lanes};
+}
+
 // A vector loop for each case that matters, and a scalar one that does everything else: columns at the edges,
 // rectangles narrower than a vector. Each is written out once. The last vector of a row is shifted to end
 // with the row, so nothing is left over; and no loop is split into edges and a middle, since the caller does
 // that: with every inlined stencil the compiler would otherwise write out the stages three times as often.
-void schedule_rows(Func& output, const Var& x, const KernelSpec& spec, int lanes, const Expr& interior,
-                   const Expr& inner_columns) {
+void schedule_rows(Func& output, const Var& x, const KernelSpec& spec, const std::vector<int>& widths,
+                   const Expr& interior, const Expr& inner_columns) {
   const bool gathers = spec.has(Access::gather);
-  Expr vectors = output.output_buffers()[0].dim(0).extent() >= lanes;
-  if (spec.reads_around()) vectors = vectors && inner_columns == 1;
-  const auto add_vector_loop = [&](const Expr& condition) {
-    output.specialize(condition)
-        .vectorize(x, lanes, Halide::TailStrategy::ShiftInwards)
-        .never_partition_all();
+  const auto add_vector_loops = [&](const Expr& condition) {
+    for (const int width : widths) {
+      Expr vectors = output.output_buffers()[0].dim(0).extent() >= width;
+      if (spec.reads_around()) vectors = vectors && inner_columns == 1;
+      output.specialize(condition.defined() ? vectors && condition : vectors)
+          .vectorize(x, width, Halide::TailStrategy::ShiftInwards)
+          .never_partition_all();
+    }
   };
   if (gathers) {
-    add_vector_loop(vectors && interior == 1);
-    add_vector_loop(vectors && interior == 0);
+    add_vector_loops(interior == 1);
+    add_vector_loops(interior == 0);
     // Apart here too: both sides of a condition within a loop are read, and the interior's from anywhere.
     output.specialize(interior == 1).never_partition_all();
     output.specialize(interior == 0).never_partition_all();
     output.specialize_fail("interior is 0 or 1");
   } else {
-    add_vector_loop(vectors);
+    add_vector_loops({});
   }
   output.never_partition_all();
 }
@@ -280,13 +293,12 @@ BuiltKernel build_kernel(const KernelSpec& spec, const Halide::Target& target) {
 
   for (auto& buffer : output.output_buffers())
     buffer.dim(0).set_stride(1);  // rows are contiguous
-  const int lanes = target.natural_vector_size<float>();
-  schedule_rows(output, x, spec, lanes, interior, inner_columns);
+  schedule_rows(output, x, spec, vector_widths(spec, target, stages.output_loops()), interior, inner_columns);
   for (Func& f : stages.kept())
     f.compute_at(output, y)
         .bound_storage(x, max_gather_columns)
         .store_in(Halide::MemoryType::Stack)
-        .vectorize(x, lanes)
+        .vectorize(x, target.natural_vector_size<float>())
         .never_partition_all();
   built.pipeline = Halide::Pipeline(output);
   std::vector<AdjacentViews> adjacent;
