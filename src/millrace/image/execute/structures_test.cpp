@@ -339,6 +339,37 @@ std::vector<std::tuple<video::Chroma, int>> every_format() {
 
 INSTANTIATE_TEST_SUITE_P(Image, EveryFormat, ::testing::ValuesIn(every_format()));
 
+// What works on code values as they are, and what becomes a table of them.
+TEST_F(Structures, codesHaveTheBitsOfTheReferenceInEveryInstructionSet) {
+  const char* const on_codes[] = {"median | median(2)", "morphology(open, 3)", "transpose | flip(horizontal)",
+                                  "levels(0.1, 0.9, 2.2) | threshold(0.3)",
+                                  "flip(both) | pad(3, 5, 2, 1, 0.3) | morphology(dilate)"};
+  for (const char* text : on_codes) {
+    SCOPED_TRACE(text);
+    for (const int bits : {8, 10}) {
+      const video::FrameFormat format{.width = 301, .height = 9, .chroma = video::Chroma::gray, .bits = bits};
+      TestFrame frame(*lay_out_frame(*load_pipeline(text), format), 11);
+      for (const machine::Isa isa : isas_here()) {
+        for (Structure structure : all_structures()) {
+          // What is compiled for one kernel is kept small.
+          if (is_one_kernel(structure) && !(text == on_codes[2] && isa == machine::best_isa())) continue;
+          expect_reference(frame, {.structure = structure,
+                                   .fusion = Fusion::none,
+                                   .tile = structure == Structure::tiled ? Size{150, 8} : Size{},
+                                   .threads = 2,
+                                   .isa = isa});
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+  // Without conversions between them, all of it one table.
+  const video::FrameFormat format{.width = 301, .height = 9, .chroma = video::Chroma::gray};
+  TestFrame frame(*lay_out_frame(*load_pipeline("levels(0.1, 0.9, 2.2) | threshold(0.3)"), format), 11);
+  for (const machine::Isa isa : isas_here())
+    expect_reference(frame, {.structure = Structure::tiled, .tile = {150, 8}, .threads = 2, .isa = isa});
+}
+
 // What `millrace run @A` does by default: edges are gray, and cost what luma costs.
 TEST_F(Structures, noKernelRunsOverNeutralPlanesAndTheyAreGrayToTheBit) {
   for (const int bits : {8, 10}) {

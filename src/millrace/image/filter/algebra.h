@@ -3,6 +3,7 @@
 //
 //   A::Float, A::Int, A::Bool      the values of an expression
 //   coefficient(i), integer_coefficient(i), fill()   the filter's numbers
+//   value(i)                       coefficient i, which is the value of a pixel
 //   table(i)                       the number i of its table, which must have so many
 //   fold(count, first, step)       first, then count times step(value so far, i), i from 0. count and places
 //                                  read in a step may be computed, but from no table
@@ -74,6 +75,7 @@ class ScalarAlgebra {
   [[nodiscard]] float coefficient(int i) const { return coefficients_[i]; }
   // A coefficient that is a whole number of pixels.
   [[nodiscard]] int integer_coefficient(int i) const { return static_cast<int>(coefficient(i)); }
+  [[nodiscard]] float value(int i) const { return coefficient(i); }
   [[nodiscard]] float table(int i) const { return coefficients_.table()[i]; }
   template <class Step> [[nodiscard]] static float fold(int count, float first, Step&& step) {
     for (int i = 0; i < count; ++i)

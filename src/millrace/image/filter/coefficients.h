@@ -27,6 +27,7 @@ class Coefficients {
   }
 
   [[nodiscard]] const float& operator[](std::size_t i) const { return values_[i]; }
+  void set(std::size_t i, float value) { values_.at(i) = value; }
   [[nodiscard]] auto begin() const { return values_.begin(); }
   [[nodiscard]] auto end() const { return values_.end(); }
   // Empty where the filter has none.

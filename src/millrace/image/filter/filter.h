@@ -111,6 +111,7 @@ struct Filter {
   bool has_table = false;          // its coefficients come with a table
   bool sizes_may_differ =
       false;  // of its inputs; its parts see to that. The first one's is handed to `output`
+  int value_coefficient = -1;      // the coefficient that is the value of a pixel; -1: none is
   ElementType input_type = ElementType::f32;
   ElementType output_type = ElementType::f32;
   std::vector<Parameter> parameters;
@@ -129,6 +130,10 @@ struct Filter {
   // part making the output. Not empty. `access` is of no meaning then. The geometry of each of its inputs.
   std::vector<Part> (*parts)(std::span<const PlaneGeometry> inputs, const ParameterValues& values) = nullptr;
   [[nodiscard]] bool composed() const { return parts != nullptr; }
+  // Whether it makes code values of code values, see on_codes.h.
+  [[nodiscard]] bool on_codes() const {
+    return input_type != ElementType::f32 && output_type != ElementType::f32;
+  }
   // Of a composed filter that reads its input at other times too; null: none.
   NeighbouringFrames (*frames)(const ParameterValues& values) = nullptr;
 };

@@ -35,6 +35,7 @@
 #include "millrace/image/filters/mirror_rows.h"
 #include "millrace/image/filters/morphology.h"
 #include "millrace/image/filters/moving_rows.h"
+#include "millrace/image/filters/on_codes.h"
 #include "millrace/image/filters/overlay.h"
 #include "millrace/image/filters/pad.h"
 #include "millrace/image/filters/patch.h"
@@ -135,11 +136,35 @@ using PartFilters = FilterList<   //
 using Conversions =
     FilterList<filters::Load8, filters::Load16, filters::Store8, filters::Store16, filters::Copy>;
 
+// What chooses among pixels, and may do so among codes: see on_codes.h.
+using ChoosingFilters = FilterList<  //
+    filters::ColumnExtreme,          //
+    filters::Copy,                   //
+    filters::Crop,                   //
+    filters::CropAt,                 //
+    filters::Median3,                //
+    filters::Median5,                //
+    filters::MiddleOf3,              //
+    filters::MiddleOf5,              //
+    filters::MirrorColumns,          //
+    filters::MirrorRows,             //
+    filters::Pad,                    //
+    filters::RowExtreme,             //
+    filters::SwapAxes>;
+
+template <class Visitor> void visit_on_codes(Visitor&& visitor) {
+  ChoosingFilters::visit([&]<class F>() {
+    visitor.template operator()<filters::OnCodes<F, ElementType::u8>>();
+    visitor.template operator()<filters::OnCodes<F, ElementType::u16>>();
+  });
+}
+
 // Visits all that have arithmetic of their own, and with it kernels.
 template <class Visitor> void visit_simple_filters(Visitor&& visitor) {
   NamedFilters::visit(visitor);
   PartFilters::visit(visitor);
   Conversions::visit(visitor);
+  visit_on_codes(visitor);
 }
 
 }  // namespace millrace::image

@@ -6,7 +6,7 @@
 
 namespace millrace::image::filters {
 
-// A part of morphology: the least of sign*v over pixels up to a radius away, times sign.
+// A part of morphology: the least or the greatest of the pixels up to a radius away.
 template <Axis axis> struct ExtremeAlong : Along<axis> {
   static Filter named(std::string_view name, std::string_view summary) {
     return {.name = name,
@@ -29,10 +29,11 @@ template <Axis axis> struct ExtremeAlong : Along<axis> {
     using Float = typename A::Float;
     using Int = typename A::Int;
     const Int radius = a.integer_coefficient(1);
-    const Float sign = a.coefficient(0);
-    const Float first = sign * Along<axis>::behind(a, x, y, 0 - radius);
-    return sign * a.fold(2 * radius, first, [&](const Float& least, const Int& i) {
-      return A::lesser(least, sign * Along<axis>::behind(a, x, y, i + 1 - radius));
+    const auto least = a.coefficient(0) > 0.0F;
+    const Float first = Along<axis>::behind(a, x, y, 0 - radius);
+    return a.fold(2 * radius, first, [&](const Float& extreme, const Int& i) {
+      const Float v = Along<axis>::behind(a, x, y, i + 1 - radius);
+      return a.when(least, [&] { return A::lesser(extreme, v); }, [&] { return A::greater(extreme, v); });
     });
   }
 };

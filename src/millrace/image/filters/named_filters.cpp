@@ -4,6 +4,9 @@
 #include "millrace/image/filters/all_filters.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace millrace::image {
@@ -73,6 +76,7 @@ std::span<const Filter> unnamed_filters() {
     const auto add = [&]<class F>() { all.push_back(erased<F>()); };
     PartFilters::visit(add);
     Conversions::visit(add);
+    visit_on_codes(add);
     return all;
   }();
   return filters;
@@ -90,6 +94,22 @@ const Filter& load_filter(ElementType type) {
 
 const Filter& store_filter(ElementType type) {
   return *find_simple_filter(type == ElementType::u8 ? "store8" : "store16");
+}
+
+const Filter* on_codes(const Filter& filter, ElementType type) {
+  using Key = std::pair<std::string_view, ElementType>;
+  static const std::map<Key, const Filter*> known = [] {
+    std::map<Key, const Filter*> table;
+    ChoosingFilters::visit([&]<class F>() {
+      table[{F::about().name, ElementType::u8}] =
+          find_simple_filter(filters::OnCodes<F, ElementType::u8>::about().name);
+      table[{F::about().name, ElementType::u16}] =
+          find_simple_filter(filters::OnCodes<F, ElementType::u16>::about().name);
+    });
+    return table;
+  }();
+  const auto found = known.find({filter.name, type});
+  return found == known.end() ? nullptr : found->second;
 }
 
 const Filter& copy_filter() { return *find_simple_filter("copy"); }

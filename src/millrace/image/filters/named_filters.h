@@ -24,6 +24,8 @@ namespace millrace::image {
 // The conversions at the ends of a graph: code values to [0,1] and back. Not named in pipelines.
 [[nodiscard]] const Filter& load_filter(ElementType type);
 [[nodiscard]] const Filter& store_filter(ElementType type);
+// The same filter on code values of this type, where it only chooses among pixels; nullptr for any other.
+[[nodiscard]] const Filter* on_codes(const Filter& filter, ElementType type);
 // Of a plane of floats that nothing is done to.
 [[nodiscard]] const Filter& copy_filter();
 

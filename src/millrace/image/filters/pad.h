@@ -23,6 +23,7 @@ struct Pad {
     return {.name = "pad",
             .summary = "add a border around the frame",
             .geometric = true,
+            .value_coefficient = 2,
             .parameters = {side("left"),
                            side("top"),
                            side("right"),
@@ -75,7 +76,7 @@ struct Pad {
     const Int from_y = y - a.integer_coefficient(1);
     const auto inside = from_x >= 0 && from_x < a.width() && from_y >= 0 && from_y < a.height();
     const Float nearest = a.input(0, a.replicate_x(from_x), a.replicate_y(from_y));
-    return a.when(inside, [&] { return nearest; }, [&] { return Float(a.coefficient(2)); });
+    return a.when(inside, [&] { return nearest; }, [&] { return Float(a.value(2)); });
   }
 };
 

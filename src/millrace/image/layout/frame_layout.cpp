@@ -1,6 +1,7 @@
 #include "millrace/image/layout/frame_layout.h"
 
 #include "millrace/image/filters/named_filters.h"
+#include "millrace/image/layout/conversions.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -116,7 +117,7 @@ class PlaneBuilder {
     }
     layout.stages = leading_to(output, std::move(stages_));
     layout.sources = sources_;
-    return layout;
+    return with_choices_on_codes(std::move(layout));
   }
 
  private:

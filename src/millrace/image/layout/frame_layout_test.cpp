@@ -113,7 +113,7 @@ TEST(PlanFrame, WithLumaAloneChromaPassesThroughGeometricFilters) {
 
 TEST(PlanFrame, WithLumaAloneChromaIsUnchangedWhereNothingIsGeometric) {
   const FrameLayout codes = lay_out_frame(table_pipeline('A'), frame(16, 16), Planes::luma).value();
-  EXPECT_THAT(names_of(codes.planes[1]), ElementsAre("load8", "store8"));
+  EXPECT_THAT(names_of(codes.planes[1]), ElementsAre("copy_8"));
 
   const FrameLayout floats =
       lay_out_frame(table_pipeline('A'), frame(17, 9), Planes::luma, Samples::floats).value();
@@ -144,7 +144,7 @@ std::vector<std::string> chroma_stages(const std::string& pipeline) {
 
 TEST(AutomaticPlanes, ChromaGetsWhatEachFilterDeclares) {
   EXPECT_THAT(chroma_stages("blur | rotate(10)"), ElementsAre("load8", "blur", "rotate", "store8"));
-  EXPECT_THAT(chroma_stages("discretise(8)"), ElementsAre("load8", "store8"));
+  EXPECT_THAT(chroma_stages("discretise(8)"), ElementsAre("copy_8"));
   EXPECT_THAT(chroma_stages("discretise(8) | blur"), ElementsAre("load8", "blur", "store8"));
   EXPECT_THAT(chroma_stages("blur | sobel_x"), ElementsAre());
 }

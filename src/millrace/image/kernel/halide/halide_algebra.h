@@ -23,6 +23,7 @@ struct StageSymbols {
   Halide::Expr fill;
   std::vector<Halide::Expr> coefficients;
   std::function<Halide::Expr(Halide::Expr)> table;  // null where the filter has none
+  Halide::Type pixels = Halide::Float(32);          // what it computes with: its codes, or floats
 };
 
 // Where an expression is built: the loops over the output, and those within a pixel that are around.
@@ -57,6 +58,7 @@ class HalideAlgebra {
 
   [[nodiscard]] Float coefficient(int i) const { return stage_.coefficients[static_cast<std::size_t>(i)]; }
   [[nodiscard]] Int integer_coefficient(int i) const { return Halide::cast<int>(coefficient(i)); }
+  [[nodiscard]] Float value(int i) const { return Halide::cast(stage_.pixels, coefficient(i)); }
   [[nodiscard]] Float table(const Int& i) const { return stage_.table(i); }
   template <class Step> [[nodiscard]] Float fold(const Int& count, const Float& first, Step&& step) {
     return loop(count, {first}, [&](const std::vector<Float>& so_far, const Int& i) {
@@ -104,8 +106,12 @@ class HalideAlgebra {
   [[nodiscard]] Float when(const Bool& condition, Then&& then, Else&& otherwise) const {
     return Halide::select(condition, then(), otherwise());
   }
-  [[nodiscard]] static Float lesser(const Float& v, const Float& w) { return Halide::select(v < w, v, w); }
-  [[nodiscard]] static Float greater(const Float& v, const Float& w) { return Halide::select(v > w, v, w); }
+  [[nodiscard]] static Float lesser(const Float& v, const Float& w) {
+    return v.type().is_float() ? Halide::select(v < w, v, w) : Halide::min(v, w);
+  }
+  [[nodiscard]] static Float greater(const Float& v, const Float& w) {
+    return v.type().is_float() ? Halide::select(v > w, v, w) : Halide::max(v, w);
+  }
   [[nodiscard]] static Float to_float(const Int& v) { return Halide::cast<float>(v); }
   [[nodiscard]] static Int floor_int(const Float& v) { return Halide::cast<int>(Halide::floor(v)); }
   [[nodiscard]] static Float floor(const Float& v) { return Halide::floor(v); }

@@ -47,10 +47,11 @@ BufferParameters buffer_parameters(const KernelSpec& spec, int buffer, BuiltKern
   return result;
 }
 
-InputSymbols buffer_input(const BufferParameters& buffer) {
+// type: as what its pixels are read.
+InputSymbols buffer_input(const BufferParameters& buffer, Halide::Type type) {
   const ImageParam& plane = buffer.plane;
   const std::vector<ImageParam>& corners = buffer.corners;
-  return {.read = [=](const Expr& x, const Expr& y) { return Halide::cast<float>(plane(x, y)); },
+  return {.read = [=](const Expr& x, const Expr& y) { return Halide::cast(type, plane(x, y)); },
           .read_neighbours = [=](const Expr& x, const Expr& y, const Keep& keep) -> Neighbours<Expr> {
             const Expr address = (y - plane.dim(1).min()) * plane.dim(1).stride() + (x - plane.dim(0).min());
             // As a float, since the compiler clamps integers that it loads to read with.
@@ -108,6 +109,7 @@ StageSymbols stage_symbols(const Filter& filter, std::size_t s, const Expr& inte
     built.arguments.emplace_back(coefficient);
     symbols.coefficients.emplace_back(coefficient);
   }
+  if (filter.on_codes()) symbols.pixels = halide_type(filter.input_type);
   if (filter.has_table) {
     ImageParam table(Halide::Float(32), 1, fmt::format("table{}", s));
     table.dim(0).set_min(0);
@@ -186,10 +188,12 @@ class StageExpressions {
     std::vector<InputSymbols> inputs;
     for (int input : stage.inputs) {
       inputs.push_back(
-          input >= 0 ? whole_frame_input([this, input](const Expr& at_x,
-                                                       const Expr& at_y) { return pixel(input, at_x, at_y); },
-                                         symbols_[s])
-                     : buffer_input(buffers_.at(static_cast<std::size_t>(-1 - input))));
+          input >= 0 ? whole_frame_input(
+                           [this, input, type = symbols_[s].pixels](const Expr& at_x, const Expr& at_y) {
+                             return Halide::cast(type, pixel(input, at_x, at_y));
+                           },
+                           symbols_[s])
+                     : buffer_input(buffers_.at(static_cast<std::size_t>(-1 - input)), symbols_[s].pixels));
     }
     const bool in_place = x.same_as(scope_.x) && y.same_as(scope_.y);
     HalideAlgebra algebra(symbols_[s], inputs, scope_, keeps_[s] && in_place ? keep_for_row() : keep_nothing);
@@ -222,10 +226,14 @@ class StageExpressions {
 // How many pixels are computed at once, the most first.
 std::vector<int> vector_widths(const KernelSpec& spec, const Halide::Target& target, bool loops) {
   const int lanes = target.natural_vector_size<float>();
-  // Each step of a loop waits for the one before: four vectors side by side fill the time.
-  constexpr int side_by_side = 4;
-  if (loops && !spec.has(Access::gather)) return {side_by_side * lanes, lanes};
-  return {lanes};
+  int most = lanes;
+  for (const KernelStage& stage : spec.stages) {
+    if (stage.filter->on_codes())
+      most = std::max(most, target.natural_vector_size(halide_type(stage.filter->input_type)));
+  }
+  // Each step of a loop waits for the one before: some vectors side by side fill the time.
+  if (loops && !spec.has(Access::gather)) most = std::max(2 * most, 4 * lanes);
+  return most > lanes ? std::vector{most, lanes} : std::vector{lanes};
 }
 
 // A vector loop for each case that matters, and a scalar one that does everything else: columns at the edges,
