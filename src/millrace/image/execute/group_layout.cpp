@@ -1,5 +1,7 @@
 #include "millrace/image/execute/group_layout.h"
 
+#include "millrace/image/execute/point_table.h"
+
 #include <algorithm>
 
 namespace millrace::image {
@@ -91,6 +93,7 @@ GroupLayout lay_out_groups(const PlaneLayout& layout, const Grouping& grouping, 
       for (int stage : stored[result.groups.size()])
         group.spec.stored.push_back(static_cast<int>(std::ranges::find(members, stage) - members.begin()));
     }
+    tabulate(group);
     find_inner_columns(group);
     group_of[members.back()] = static_cast<int>(result.groups.size());
     result.groups.push_back(std::move(group));

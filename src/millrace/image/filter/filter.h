@@ -104,7 +104,8 @@ struct Filter {
   std::string_view summary;
   int inputs = 1;
   Access access = Access::pointwise;
-  bool geometric = false;  // moves pixels: applied to chroma even where only luma is filtered
+  bool value_function = false;  // pointwise, and the place itself is of no account
+  bool geometric = false;       // moves pixels: applied to chroma even where only luma is filtered
   ChromaDefault chroma = ChromaDefault::filtered;
   bool luma_passes = false;        // works on chroma alone
   bool makes_progressive = false;  // of frames that hold two fields

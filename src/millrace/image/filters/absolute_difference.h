@@ -5,7 +5,7 @@
 namespace millrace::image::filters {
 
 // |v - w| of two inputs.
-struct AbsoluteDifference : Pointwise, NoCoefficients {
+struct AbsoluteDifference : ValueFunction, NoCoefficients {
   static Filter about() {
     return {.name = "absolute_difference", .summary = "how far two inputs are apart", .inputs = 2};
   }

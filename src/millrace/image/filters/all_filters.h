@@ -25,6 +25,7 @@
 #include "millrace/image/filters/flip.h"
 #include "millrace/image/filters/gaussian.h"
 #include "millrace/image/filters/levels.h"
+#include "millrace/image/filters/lookup_8.h"
 #include "millrace/image/filters/magnitude.h"
 #include "millrace/image/filters/median.h"
 #include "millrace/image/filters/median3.h"
@@ -116,6 +117,7 @@ using PartFilters = FilterList<   //
     filters::ColumnSum,           //
     filters::Exaggerate,          //
     filters::FieldRows,           //
+    filters::Lookup8,             //
     filters::Median3,             //
     filters::Median5,             //
     filters::MiddleOf3,           //

@@ -5,7 +5,7 @@
 namespace millrace::image::filters {
 
 // Two values: 1 where the input is positive, else 0.
-struct Binary : Pointwise, NoCoefficients {
+struct Binary : ValueFunction, NoCoefficients {
   static Filter about() {
     return {.name = "binary",
             .summary = "1 where the value is above 0, else 0",

@@ -11,7 +11,7 @@ namespace millrace::image::filters {
 
 // code / (2^bits - 1), to the last bit, without the division that would take longer than most filters:
 // 1 / maximum is the sum of two floats, of which the first has so few bits that a code times it is exact.
-struct Load : Pointwise {
+struct Load : ValueFunction {
   // 0: the maximum, 1, 2: what sums to 1 / the maximum
   static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
     const double inverse = 1 / values[0];
@@ -34,7 +34,7 @@ struct Load : Pointwise {
 };
 
 // floor(clamp(v) * (2^bits - 1) + 0.5)
-struct Store : Pointwise {
+struct Store : ValueFunction {
   static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
     return {static_cast<float>(values[0])};
   }
@@ -82,7 +82,7 @@ struct Store16 : Store {
   }
 };
 
-struct Copy : Pointwise, NoCoefficients {
+struct Copy : ValueFunction, NoCoefficients {
   static Filter about() { return {.name = "copy", .summary = "floats as they are"}; }
   template <class A>
   static typename A::Float pixel(A& a, const typename A::Int& x, const typename A::Int& y) {

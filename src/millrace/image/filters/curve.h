@@ -8,7 +8,7 @@
 namespace millrace::image::filters {
 
 // The natural cubic spline through given points, clamped to [0,1].
-struct Curve : Pointwise {
+struct Curve : ValueFunction {
   static Filter about() {
     return {.name = "curve",
             .summary = "tones by the smooth curve (natural cubic spline) through points",

@@ -32,4 +32,9 @@ struct Pointwise : SameSize {
   }
 };
 
+// The same for the same value of its inputs, wherever it is.
+struct ValueFunction : Pointwise {
+  static constexpr bool value_function = true;
+};
+
 }  // namespace millrace::image::filters

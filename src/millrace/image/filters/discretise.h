@@ -5,7 +5,7 @@
 namespace millrace::image::filters {
 
 // round(v * (n-1)) / (n-1), ties to even: n levels from 0 to 1.
-struct Discretise : Pointwise {
+struct Discretise : ValueFunction {
   static Filter about() {
     return {.name = "discretise",
             .summary = "reduce to evenly spaced levels: round(v*(levels-1))/(levels-1)",

@@ -5,7 +5,7 @@
 namespace millrace::image::filters {
 
 // The part of `unsharp` that adds what smoothing took away: v + amount*(v - smooth).
-struct Exaggerate : Pointwise {
+struct Exaggerate : ValueFunction {
   static Filter about() {
     return {.name = "exaggerate",
             .summary = "adds the difference of two inputs to the first",

@@ -7,7 +7,7 @@
 namespace millrace::image::filters {
 
 // clamp((v - black) / (white - black))^(1/gamma)
-struct Levels : Pointwise {
+struct Levels : ValueFunction {
   static Filter about() {
     return {
         .name = "levels",

@@ -5,7 +5,7 @@
 namespace millrace::image::filters {
 
 // sqrt(a^2 + b^2) of two inputs, such as the two Sobel gradients.
-struct Magnitude : Pointwise, NoCoefficients {
+struct Magnitude : ValueFunction, NoCoefficients {
   static Filter about() {
     return {.name = "magnitude",
             .summary = "length of the vector that two inputs make: sqrt(a^2+b^2)",

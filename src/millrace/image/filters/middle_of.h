@@ -8,7 +8,7 @@
 namespace millrace::image::filters {
 
 // The median of N inputs.
-template <std::size_t N> struct MiddleOf : Pointwise, NoCoefficients {
+template <std::size_t N> struct MiddleOf : ValueFunction, NoCoefficients {
   template <class A>
   static typename A::Float pixel(A& a, const typename A::Int& x, const typename A::Int& y) {
     std::array<typename A::Float, N> values;

@@ -19,6 +19,7 @@ template <class F> float scalar_pixel(ScalarAlgebra& algebra, int x, int y) {
 template <class F> Filter erased() {
   Filter filter = F::about();
   filter.access = F::access;
+  if constexpr (requires { F::value_function; }) filter.value_function = F::value_function;
   filter.output = &F::output;
   filter.coefficients = &F::coefficients;
   filter.footprint = &F::footprint;

@@ -5,7 +5,7 @@
 namespace millrace::image::filters {
 
 // Chroma's distance from gray times a factor.
-struct Saturate : Pointwise {
+struct Saturate : ValueFunction {
   static Filter about() {
     return {.name = "saturate",
             .summary = "colours stronger or weaker: gray + factor*(v - gray) of chroma; luma passes",

@@ -5,7 +5,7 @@
 namespace millrace::image::filters {
 
 // Keeps what is at or above (below) t and sets the rest to 0.
-struct Threshold : Pointwise {
+struct Threshold : ValueFunction {
   static Filter about() {
     return {
         .name = "threshold",

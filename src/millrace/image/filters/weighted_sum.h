@@ -5,7 +5,7 @@
 namespace millrace::image::filters {
 
 // a*v + b*w of two inputs: what means are made of.
-struct WeightedSum : Pointwise {
+struct WeightedSum : ValueFunction {
   static Filter about() {
     return {.name = "weighted_sum",
             .summary = "the sum of two inputs, each times a weight",

@@ -1,5 +1,7 @@
 #include "millrace/image/kernel/built_in_kernels.h"
 
+#include "millrace/image/kernel/lookup_kernel.h"
+
 namespace millrace::image {
 namespace {
 
@@ -31,6 +33,9 @@ class AheadOfTimeKernel final : public Kernel {
 }  // namespace
 
 std::shared_ptr<const Kernel> built_in_kernel(const Filter& filter, machine::Isa isa) {
+  if (filter.name == "lookup_8") {
+    if (auto kernel = lookup_kernel(isa)) return kernel;
+  }
   for (const BuiltInKernel& kernel : built_in_kernels) {
     if (kernel.filter == filter.name && kernel.isa == isa) {
       return std::make_shared<AheadOfTimeKernel>(filter, kernel.function);

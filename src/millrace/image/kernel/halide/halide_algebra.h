@@ -113,7 +113,9 @@ class HalideAlgebra {
     return v.type().is_float() ? Halide::select(v > w, v, w) : Halide::max(v, w);
   }
   [[nodiscard]] static Float to_float(const Int& v) { return Halide::cast<float>(v); }
-  [[nodiscard]] static Int floor_int(const Float& v) { return Halide::cast<int>(Halide::floor(v)); }
+  [[nodiscard]] static Int floor_int(const Float& v) {
+    return Halide::cast<int>(v.type().is_float() ? Halide::floor(v) : v);
+  }
   [[nodiscard]] static Float floor(const Float& v) { return Halide::floor(v); }
   [[nodiscard]] static Float rint(const Float& v) { return Halide::round(v); }
   [[nodiscard]] static Float sqrt(const Float& v) { return Halide::sqrt(v); }

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "millrace/image/filters/defaults.h"
+
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace millrace::image::filters {
+
+// What point filters come to on 8 bits, however many in a row: for each code another one, from a table that
+// is made of them once. No pipeline has it; grouping puts it in the place of a chain.
+struct Lookup8 : ValueFunction {
+  static Filter about() {
+    return {.name = "lookup_8",
+            .summary = "another code for each code",
+            .has_table = true,
+            .input_type = ElementType::u8,
+            .output_type = ElementType::u8};
+  }
+
+  // Of itself it changes nothing.
+  static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& /*values*/) {
+    std::vector<float> table(256);
+    std::iota(table.begin(), table.end(), 0.0F);
+    return {{}, std::move(table)};
+  }
+
+  template <class A>
+  static typename A::Float pixel(A& a, const typename A::Int& x, const typename A::Int& y) {
+    return a.table(A::floor_int(a.input(0, x, y)));
+  }
+};
+
+}  // namespace millrace::image::filters
