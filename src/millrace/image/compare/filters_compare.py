@@ -23,7 +23,7 @@ import time
 from compare import batch_size, load_library, picture_of, seconds_of
 
 SCHEDULES = (("sequential", "pointwise", "0x0"), ("tiled", "pointwise", "128x32"), ("tiled", "pointwise", "512x16"),
-             ("tiled", "pointwise", "512x64"), ("tiled", "stencil", "256x32"), ("sliding", "pointwise", "0x8"))
+             ("tiled", "pointwise", "512x64"), ("tiled", "stencil", "256x32"), ("tiled", "none", "512x64"), ("sliding", "pointwise", "0x8"))
 
 
 def filters(cv2, np, width, height):

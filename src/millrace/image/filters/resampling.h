@@ -79,11 +79,12 @@ class Resampling {
     return A::clamp_int(first, 0, a.integer_coefficient(3));
   }
 
- private:
+  // The same place by its coefficients 1 to 3.
   static int first_tap(int x, float slope, float offset, int last) {
     return std::clamp(static_cast<int>(std::floor(static_cast<float>(x) * slope + offset)) + 1, 0, last);
   }
 
+ private:
   // How far the kernel reaches to each side, in samples of the input.
   [[nodiscard]] double reach() const {
     switch (kernel_) {

@@ -1,6 +1,7 @@
 #include "millrace/image/kernel/built_in_kernels.h"
 
 #include "millrace/image/kernel/lookup_kernel.h"
+#include "millrace/image/kernel/resample_x_kernel.h"
 
 namespace millrace::image {
 namespace {
@@ -33,9 +34,10 @@ class AheadOfTimeKernel final : public Kernel {
 }  // namespace
 
 std::shared_ptr<const Kernel> built_in_kernel(const Filter& filter, machine::Isa isa) {
-  if (filter.name == "lookup_8") {
-    if (auto kernel = lookup_kernel(isa)) return kernel;
-  }
+  auto written = filter.name == "lookup_8"     ? lookup_kernel(isa)
+                 : filter.name == "resample_x" ? resample_x_kernel(isa)
+                                               : nullptr;
+  if (written) return written;
   for (const BuiltInKernel& kernel : built_in_kernels) {
     if (kernel.filter == filter.name && kernel.isa == isa) {
       return std::make_shared<AheadOfTimeKernel>(filter, kernel.function);
