@@ -22,6 +22,8 @@
 //   interior()                     true where the caller knows that no pixel touches an edge; may be false
 //                                  although none does. Both ways must give the same bits.
 //   when(c, f, g)                  f() or g(); reads in the branch not taken do not happen
+//   code(v)                        the whole number not above v, which is not negative: a pixel to be stored
+//                                  as a code. No value to compute with
 //   lesser(v, w), greater(v, w)    w where neither is: also of two zeros
 //   to_float, floor_int, rint, sqrt, clamp, clamp_int, logical operators on Bool
 //
@@ -113,6 +115,7 @@ class ScalarAlgebra {
   // The greatest integer not above v; v within the range of int.
   [[nodiscard]] static int floor_int(float v) { return static_cast<int>(std::floor(v)); }
   [[nodiscard]] static float floor(float v) { return std::floor(v); }
+  [[nodiscard]] static float code(float v) { return std::floor(v); }
   [[nodiscard]] static float rint(float v) { return std::nearbyint(v); }  // ties to even
   [[nodiscard]] static float sqrt(float v) { return std::sqrt(v); }
   [[nodiscard]] static int clamp_int(int v, int low, int high) { return std::clamp(v, low, high); }

@@ -40,7 +40,7 @@ struct Store : ValueFunction {
   }
   template <class A>
   static typename A::Float pixel(A& a, const typename A::Int& x, const typename A::Int& y) {
-    return A::floor(A::clamp(a.input(0, x, y), 0.0F, 1.0F) * a.coefficient(0) + 0.5F);
+    return A::code(A::clamp(a.input(0, x, y), 0.0F, 1.0F) * a.coefficient(0) + 0.5F);
   }
   static Filter about() {
     return {.name = "store",

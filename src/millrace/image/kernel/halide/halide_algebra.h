@@ -117,6 +117,8 @@ class HalideAlgebra {
     return Halide::cast<int>(v.type().is_float() ? Halide::floor(v) : v);
   }
   [[nodiscard]] static Float floor(const Float& v) { return Halide::floor(v); }
+  // What makes an integer of it cuts the fraction off.
+  [[nodiscard]] static Float code(const Float& v) { return Halide::cast<int>(v); }
   [[nodiscard]] static Float rint(const Float& v) { return Halide::round(v); }
   [[nodiscard]] static Float sqrt(const Float& v) { return Halide::sqrt(v); }
   [[nodiscard]] static Int clamp_int(const Int& v, const Int& low, const Int& high) {
