@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <numbers>
 #include <numeric>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -61,7 +62,14 @@ class Resampling {
             static_cast<float>(weights[static_cast<std::size_t>(t)] / sum);
       }
     }
-    return {{static_cast<float>(taps_), slope_, offset_, static_cast<float>(input_ - taps_),
+    // Taps at the end that weigh nothing anywhere: the third of an area twice as large, for one.
+    int taps = taps_;
+    const auto weights_of = [&](int tap) {
+      return std::span(table).subspan(static_cast<std::size_t>(tap) * static_cast<std::size_t>(output));
+    };
+    while (taps > 1 && std::ranges::all_of(weights_of(taps - 1), [](float weight) { return weight == 0; }))
+      table.resize(static_cast<std::size_t>(--taps) * static_cast<std::size_t>(output));
+    return {{static_cast<float>(taps), slope_, offset_, static_cast<float>(input_ - taps_),
              static_cast<float>(output)},
             std::move(table)};
   }
