@@ -24,7 +24,8 @@ std::optional<std::int64_t> nearest_key(const std::vector<std::int64_t>& times,
 }  // namespace
 
 std::vector<ChunkCut> cut_chunks(const std::vector<std::int64_t>& times,
-                                 const std::vector<std::int64_t>& keys, std::int64_t length) {
+                                 const std::vector<std::int64_t>& keys, std::int64_t length,
+                                 const image::NeighbouringFrames& neighbours) {
   const auto count = std::ssize(times);
   const auto time_of = [&](std::int64_t frame) { return times[static_cast<std::size_t>(frame)]; };
   const std::int64_t tolerance = length / 4;
@@ -43,8 +44,11 @@ std::vector<ChunkCut> cut_chunks(const std::vector<std::int64_t>& times,
   std::vector<ChunkCut> cuts;
   for (std::size_t i = 0; i < firsts.size(); ++i) {
     const std::int64_t end = i + 1 < firsts.size() ? firsts[i + 1] : count;
-    ChunkCut cut{.first = firsts[i], .frames = end - firsts[i]};
-    const auto above = std::ranges::upper_bound(keys, cut.first);
+    ChunkCut cut{.first = firsts[i],
+                 .frames = end - firsts[i],
+                 .before = std::min<std::int64_t>(neighbours.before, firsts[i]),
+                 .after = std::min<std::int64_t>(neighbours.after, count - end)};
+    const auto above = std::ranges::upper_bound(keys, first_read(cut));
     if (above != keys.begin()) cut.key = *std::prev(above);
     if (cut.key && above - keys.begin() > 1) cut.earlier_key = *std::prev(above, 2);
     cuts.push_back(cut);
@@ -52,6 +56,8 @@ std::vector<ChunkCut> cut_chunks(const std::vector<std::int64_t>& times,
   return cuts;
 }
 
-std::int64_t decoded_frames(const ChunkCut& cut) { return cut.first + cut.frames - cut.key.value_or(0); }
+std::int64_t decoded_frames(const ChunkCut& cut) {
+  return cut.first + cut.frames + cut.after - cut.key.value_or(0);
+}
 
 }  // namespace millrace::cluster

@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* schema = "millrace.plan";
-constexpr int schema_version = 1;
+constexpr int schema_version = 2;
 constexpr std::size_t most_bytes = std::size_t{1} << 30;
 constexpr std::int64_t most_frames = std::int64_t{1} << 28;
 
@@ -95,15 +95,22 @@ JobPlan plan_from(const Json& json) {
   for (const Json& each : json.at("chunks")) {
     const ChunkCut cut{.first = each.at("first").get<std::int64_t>(),
                        .frames = each.at("frames").get<std::int64_t>(),
+                       .before = each.at("before").get<std::int64_t>(),
+                       .after = each.at("after").get<std::int64_t>(),
                        .key = number_or_null(each.at("key")),
                        .earlier_key = number_or_null(each.at("earlier_key"))};
-    const auto in_front = [&](const std::optional<std::int64_t>& key) {
-      return !key || (*key >= 0 && *key <= cut.first);
-    };
-    if (cut.first != next || cut.frames < 1 || cut.frames > plan.frames - next || !in_front(cut.key) ||
-        !in_front(cut.earlier_key))
+    if (cut.first != next || cut.frames < 1 || cut.frames > plan.frames - next)
       throw std::string("its chunks");
     next += cut.frames;
+    const auto in_front = [&](const std::optional<std::int64_t>& key) {
+      return !key || (*key >= 0 && *key <= first_read(cut));
+    };
+    const auto around = [](std::int64_t asked, std::int64_t there) {
+      return asked >= 0 && asked <= std::min<std::int64_t>(there, image::max_neighbouring_frames);
+    };
+    if (!around(cut.before, cut.first) || !around(cut.after, plan.frames - next) || !in_front(cut.key) ||
+        !in_front(cut.earlier_key))
+      throw std::string("its chunks");
     plan.chunks.push_back(cut);
   }
   if (next != plan.frames) throw std::string("its chunks");
@@ -128,6 +135,8 @@ nlohmann::ordered_json to_json(const JobPlan& plan) {
   for (const ChunkCut& cut : plan.chunks)
     chunks.push_back({{"first", cut.first},
                       {"frames", cut.frames},
+                      {"before", cut.before},
+                      {"after", cut.after},
                       {"key", optional_number(cut.key)},
                       {"earlier_key", optional_number(cut.earlier_key)},
                       {"decoded", decoded_frames(cut)}});

@@ -55,6 +55,28 @@ TEST(ChunkCuts, AChunkKnowsTheKeyFrameBeforeItAndOneEarlier) {
   EXPECT_EQ(cuts[0].earlier_key, std::nullopt);
 }
 
+TEST(ChunkCuts, FramesThatFiltersReadAroundAChunkAreDecodedForIt) {
+  const auto cuts = cut_chunks(counted(100), {0, 25, 50, 75}, 25, {.before = 2, .after = 1});
+  ASSERT_EQ(firsts(cuts), (std::vector<std::int64_t>{0, 25, 50, 75}));
+  EXPECT_EQ(cuts[0].before, 0) << "the video begins there";
+  EXPECT_EQ(cuts[0].after, 1);
+  EXPECT_EQ(cuts[1].before, 2);
+  EXPECT_EQ(cuts[1].key, 0) << "frame 23 is not decoded from 25 on";
+  EXPECT_EQ(decoded_frames(cuts[1]), 51);
+  EXPECT_EQ(cuts[3].before, 2);
+  EXPECT_EQ(cuts[3].after, 0) << "the video ends there";
+}
+
+TEST(ChunkCuts, ChunksShorterThanWhatFiltersReadReachBeyondTheNext) {
+  const auto cuts = cut_chunks(counted(6), {0, 3}, 1, {.before = 3, .after = 3});
+  ASSERT_EQ(cuts.size(), 6U);
+  EXPECT_EQ(cuts[1].before, 1);
+  EXPECT_EQ(cuts[1].after, 3);
+  EXPECT_EQ(cuts[4].before, 3);
+  EXPECT_EQ(cuts[4].after, 1);
+  EXPECT_EQ(cuts[5].key, 0);
+}
+
 // Whatever the video: every frame is in exactly one chunk, none is empty, and none is decoded from behind
 // itself.
 TEST(ChunkCuts, EveryFrameIsInOneChunk) {
@@ -70,13 +92,17 @@ TEST(ChunkCuts, EveryFrameIsInOneChunk) {
     for (std::int64_t frame = 0; frame < std::ssize(times); ++frame)
       if (upto(5) == 0) keys.push_back(frame);
     const std::int64_t length = 1 + upto(80);
-    const auto cuts = cut_chunks(times, keys, length);
+    const image::NeighbouringFrames neighbours{.before = static_cast<int>(upto(4)),
+                                               .after = static_cast<int>(upto(4))};
+    const auto cuts = cut_chunks(times, keys, length, neighbours);
     std::int64_t next = 0;
     for (const ChunkCut& cut : cuts) {
       ASSERT_EQ(cut.first, next);
       ASSERT_GE(cut.frames, 1);
       next += cut.frames;
-      ASSERT_LE(cut.key.value_or(0), cut.first);
+      ASSERT_LE(cut.key.value_or(0), first_read(cut));
+      ASSERT_EQ(cut.before, std::min<std::int64_t>(neighbours.before, cut.first));
+      ASSERT_EQ(cut.after, std::min<std::int64_t>(neighbours.after, std::ssize(times) - next));
       ASSERT_LT(cut.earlier_key.value_or(-1), cut.key.value_or(0));
       // Not much longer than asked for, but for the gaps between frames.
       const auto time_of = [&](std::int64_t frame) { return times[static_cast<std::size_t>(frame)]; };
@@ -120,7 +146,7 @@ JobPlan small_plan() {
   plan.options.pipeline = "blur";
   plan.options.input = plan.input;
   plan.options.encoder_threads = 4;
-  plan.chunks = cut_chunks(plan.times, {0, 30}, 20);
+  plan.chunks = cut_chunks(plan.times, {0, 30}, 20, {.before = 1, .after = 2});
   plan.id = digest_of(plan);
   return plan;
 }

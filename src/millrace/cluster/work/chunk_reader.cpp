@@ -14,7 +14,8 @@ class ChunkReader final : public FrameReader {
  public:
   ChunkReader(const JobPlan& plan, const ChunkCut& cut, OpenReader open, video::ReaderOptions options,
               ChunkReading& reading)
-      : plan_(plan), cut_(cut), open_(std::move(open)), options_(std::move(options)), reading_(reading) {}
+      : plan_(plan), cut_(cut), frames_(cut.before + cut.frames + cut.after), open_(std::move(open)),
+        options_(std::move(options)), reading_(reading) {}
 
   [[nodiscard]] Status begin() {
     Status begun = begin_at(cut_.key.value_or(0) > 0 ? DecodedFrom::key : DecodedFrom::beginning);
@@ -33,7 +34,7 @@ class ChunkReader final : public FrameReader {
 
   [[nodiscard]] const video::FrameFormat& format() const override { return format_; }
   [[nodiscard]] video::SharedProperties properties() const override { return reader_->properties(); }
-  [[nodiscard]] std::optional<std::int64_t> frame_count_hint() const override { return cut_.frames; }
+  [[nodiscard]] std::optional<std::int64_t> frame_count_hint() const override { return frames_; }
 
   void cancel() override {
     const std::scoped_lock lock(exchange_);
@@ -43,7 +44,7 @@ class ChunkReader final : public FrameReader {
 
   [[nodiscard]] Result<std::optional<Frame>> next() override {
     if (failed_) return std::unexpected(*failed_);
-    if (delivered_ == cut_.frames) return std::nullopt;
+    if (delivered_ == frames_) return std::nullopt;
     while (true) {
       Result<std::optional<Frame>> frame = reader_->next();
       if (!frame && frame.error().kind == ErrorKind::interrupted) return fail(frame.error());
@@ -57,7 +58,7 @@ class ChunkReader final : public FrameReader {
   }
 
  private:
-  [[nodiscard]] std::int64_t due() const { return cut_.first + delivered_; }
+  [[nodiscard]] std::int64_t due() const { return first_read(cut_) + delivered_; }
   [[nodiscard]] std::int64_t time_due() const { return plan_.times[static_cast<std::size_t>(due())]; }
 
   [[nodiscard]] std::unexpected<Error> fail(const Error& error) {
@@ -122,6 +123,7 @@ class ChunkReader final : public FrameReader {
 
   const JobPlan& plan_;
   const ChunkCut cut_;
+  const std::int64_t frames_;  // that are read
   const OpenReader open_;
   const video::ReaderOptions options_;
   ChunkReading& reading_;

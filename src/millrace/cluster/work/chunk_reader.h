@@ -1,4 +1,4 @@
-// The frames of one chunk, and no others.
+// The frames of one chunk, with those around it that they are made of, and no others.
 #pragma once
 
 #include "millrace/cluster/plan/job_plan.h"
@@ -25,10 +25,10 @@ struct ChunkReading {
 
 using OpenReader = std::function<Result<std::unique_ptr<video::FrameReader>>(const video::ReaderOptions&)>;
 
-// Delivers the frames that the plan lists for a chunk, each at its time on the output's clock, numbered from
-// 0. Where what is decoded is not what the plan says, it tries again from one key frame earlier, then from
-// the beginning of the video; where that is not it either, it fails and names the frame. A reader whose
-// frames have no times is read from its beginning, and its frames get times by their numbers.
+// Delivers the frames that the plan lists for a chunk and around it, each at its time on the output's clock,
+// numbered from 0. Where what is decoded is not what the plan says, it tries again from one key frame
+// earlier, then from the beginning of the video; where that is not it either, it fails and names the frame. A
+// reader whose frames have no times is read from its beginning, and its frames get times by their numbers.
 //
 // `open` opens the whole input. plan and reading must outlive the reader.
 [[nodiscard]] Result<std::unique_ptr<video::FrameReader>> open_chunk(const JobPlan& plan, const ChunkCut& cut,

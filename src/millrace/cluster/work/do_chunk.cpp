@@ -79,6 +79,7 @@ Result<ChunkOutcome> do_chunk(const JobPlan& plan, std::int64_t chunk, run::Work
       search != nullptr && !options.no_profile)
     search->frames_after = plan.frames - cut.first - cut.frames;
   run_options->first_frame = cut.first;
+  run_options->around = {.before = static_cast<int>(cut.before), .after = static_cast<int>(cut.after)};
   run_options->writer.reproducible = true;
   run_options->stop = options.stop;
   run_options->keep_part = false;

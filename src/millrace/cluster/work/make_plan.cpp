@@ -182,11 +182,6 @@ std::int64_t units_of(double length, const video::FrameFormat& format) {
 Result<JobFrames> look_at_input(const run::RunOptions& options, const std::stop_token& stop) {
   auto pipeline = image::load_pipeline(options.pipeline, stop);
   if (!pipeline) return std::unexpected(pipeline.error());
-  if (const image::Filter* reads = image::neighbour_reader(*pipeline); reads != nullptr)
-    return usage_error(
-        "{}: reads neighbouring frames, which at the ends of a chunk lie in another; give the whole video to "
-        "`millrace run`",
-        reads->name);
   const auto planes = planes_of(options);
   if (!planes) return std::unexpected(planes.error());
   const auto reader = open(options, stop);
@@ -201,6 +196,7 @@ Result<JobFrames> look_at_input(const run::RunOptions& options, const std::stop_
                    .planes = *planes,
                    .input = layout->input,
                    .output = layout->output,
+                   .neighbours = layout->neighbours(),
                    .properties = run::after_pipeline((*reader)->properties(), *pipeline)};
 }
 
@@ -255,8 +251,8 @@ Result<JobPlan> make_plan(const run::RunOptions& asked, double chunk_seconds, co
     counted.resize(static_cast<std::size_t>(frames->count));
     std::iota(counted.begin(), counted.end(), 0);
   }
-  plan.chunks =
-      cut_chunks(plan.has_times() ? plan.times : counted, frames->keys, units_of(chunk_seconds, format));
+  plan.chunks = cut_chunks(plan.has_times() ? plan.times : counted, frames->keys,
+                           units_of(chunk_seconds, format), job->neighbours);
   plan.id = digest_of(plan);
   return plan;
 }

@@ -24,6 +24,7 @@ struct JobFrames {
   image::Planes planes = image::Planes::automatic;
   video::FrameFormat input;
   video::FrameFormat output;
+  image::NeighbouringFrames neighbours;
   video::SharedProperties properties;
 };
 [[nodiscard]] Result<JobFrames> look_at_input(const run::RunOptions& options,

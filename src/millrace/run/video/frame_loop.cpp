@@ -55,7 +55,8 @@ FrameLoop::FrameLoop(VideoRun& run)
               .autorotate = options_.autorotate,
               .side_streams = side_streams_for(run.source_, run.sink_, options_),
               .stop = run.stop_.get_token()},
-             options_.passes, {.start = options_.start, .end = options_.end, .frames = options_.frames}) {
+             options_.passes, {.start = options_.start, .end = options_.end, .frames = options_.frames}),
+      next_(options_.around.before) {
   if (options_.second && image::reads_second(options_.pipeline))
     second_.emplace(
         *options_.second,
@@ -74,12 +75,12 @@ Status FrameLoop::prepare() {
   Status done = open_inputs();
   if (done && !bound_later) start_inputs({{}, usable});
   if (done) done = lay_out();
-  if (done) done = runner_.set_schedule(input_.total());
+  if (done) done = runner_.set_schedule(frames_to_make());
   if (done && bound_later) start_inputs({runner_.executor().io_cpus(), usable});
   if (done) done = open_sink();
   if (!done) return done;
   outputs_.emplace(runner_.layout().output);
-  if (const auto total = input_.total()) run_.total_.store(*total, std::memory_order_relaxed);
+  if (const auto total = frames_to_make()) run_.total_.store(*total, std::memory_order_relaxed);
   return {};
 }
 
@@ -95,6 +96,12 @@ Status FrameLoop::open_inputs() {
 void FrameLoop::start_inputs(const IoCpus& cpus) {
   input_.start(cpus);
   if (second_) second_->start(cpus);
+}
+
+std::optional<std::int64_t> FrameLoop::frames_to_make() const {
+  auto frames = input_.total();
+  if (frames) *frames = std::max<std::int64_t>(0, *frames - options_.around.before - options_.around.after);
+  return frames;
 }
 
 Status FrameLoop::lay_out() {
@@ -233,16 +240,16 @@ void FrameLoop::tell_waits(std::int64_t waited_before, double computed_before) {
 // share.
 Status FrameLoop::fill(Batch& batch, int most) {
   while (std::ssize(batch.tasks) < most) {
-    if (!batch.tasks.empty() && runner_.changes_at(next_)) return {};
-    read_as_far_as(next_ + runner_.layout().neighbours().after);
-    if (next_ == first_held_ + std::ssize(held_)) {
+    if (!batch.tasks.empty() && runner_.changes_at(number_of(next_))) return {};
+    read_as_far_as(next_ + std::max(runner_.layout().neighbours().after, options_.around.after));
+    if (next_ + options_.around.after >= first_held_ + std::ssize(held_)) {
       more_ = false;
       return stopped() ? Status{} : input_error_;
     }
     if (batch.tasks.empty()) {
       batch.came_ns = now_ns();
       batch.first = next_;
-      if (Status followed = runner_.follow_changes(next_); !followed) return followed;
+      if (Status followed = runner_.follow_changes(number_of(next_)); !followed) return followed;
     }
     if (Status added = add(batch, next_); !added) return added;
     ++next_;
@@ -292,7 +299,7 @@ Status FrameLoop::add(Batch& batch, std::int64_t frame) {
     return static_cast<std::size_t>(std::clamp<std::int64_t>(number - first_held_, 0, std::ssize(held_) - 1));
   };
   const auto held = [&](std::int64_t number) -> const video::Frame& { return held_[place(number)]; };
-  target->index = held(frame).index;
+  target->index = number_of(held(frame).index);
   target->timestamp = held(frame).timestamp;
   target->properties = held(frame).properties;
   image::FrameTask task;

@@ -47,6 +47,10 @@ class FrameLoop {
   [[nodiscard]] Status fill(Batch& batch, int most);
   // The frame is the next one that is held, with the second video's.
   [[nodiscard]] Status hold(video::Frame frame);
+  // How many frames there will be, where that is known.
+  [[nodiscard]] std::optional<std::int64_t> frames_to_make() const;
+  // Which of those that are made it is.
+  [[nodiscard]] std::int64_t number_of(std::int64_t frame) const { return frame - options_.around.before; }
   // Has the frame and those that come after it as far as stages read, or all there are.
   void read_as_far_as(std::int64_t frame);
   void forget_before(std::int64_t frame);
@@ -71,7 +75,7 @@ class FrameLoop {
   bool more_ = true;                 // frames to come
   std::deque<video::Frame> held_;    // that have been read and are still needed, in order
   std::int64_t first_held_ = 0;      // number of the first of them
-  std::int64_t next_ = 0;            // number of the frame to be processed next
+  std::int64_t next_;                // number of the frame to be processed next
   bool input_ended_ = false;
   Status input_error_;  // that ended it
   std::unique_ptr<video::OverlappedWriter> writer_;

@@ -61,7 +61,9 @@ struct VideoRunOptions {
   std::optional<VideoSource> second;  // the video that the pipeline calls so, read beside the source
   image::Planes planes = image::Planes::automatic;
   std::vector<std::string> changes;  // of parameters, as image::parse_parameter_change reads them
-  std::int64_t first_frame = 0;      // the number that the first frame has in `changes`
+  std::int64_t first_frame = 0;      // the number that the first frame made has in `changes`
+  // Frames at the beginning and at the end of the source that are only read: others are made of them too.
+  image::NeighbouringFrames around;
   // Fixed, or found within a freedom while the run goes on. By default found among all that fits the
   // workplace.
   std::variant<std::monostate, image::Schedule, SearchOptions> schedule;

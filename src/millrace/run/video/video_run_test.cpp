@@ -258,6 +258,25 @@ TEST_F(VideoRunTest, SaysWhatIsWrongWithASecondVideo) {
               HasSubstr("other samples than the first"));
 }
 
+// 4 frames before and 1 after are read for each; where the video began or ended there, results would differ.
+TEST_F(VideoRunTest, FramesAroundAreReadAndNotMade) {
+  for (const int in_flight : {1, 2}) {
+    if (in_flight > workplace_->threads()) continue;
+    Counting frames(4 + 3 + 1);
+    std::vector<int> samples;
+    VideoRun run(*workplace_, source_of(frames, 8), sink_to(samples),
+                 {.pipeline = parsed("difference(3) | temporal_average(3)"),
+                  .first_frame = 4,
+                  .around = {.before = 4, .after = 1},
+                  .schedule = image::Schedule{.threads = in_flight, .frames_in_flight = in_flight}});
+    const Status done = run.run();
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ(samples, (std::vector<int>{3, 3, 3}));
+    EXPECT_EQ(run.record().frames, 3);
+    EXPECT_EQ(run.progress().total, 3);
+  }
+}
+
 TEST_F(VideoRunTest, HasRecordsOfItsOwnWhereAnotherRanBefore) {
   for (const int count : {30, 3}) {
     Counting frames(count);
