@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import unittest
+import zipfile
 
 from millrace import cluster
 
@@ -233,6 +234,79 @@ def in_namespace(case):
     return subprocess.run(["unshare", "-n", "sh", "-c", 'ip link set lo up; exec "$@"', "-", sys.executable, "-m", "unittest",
                            f"test_cluster.{case}"], cwd=os.path.dirname(os.path.abspath(__file__)), env=environment,
                           capture_output=True, text=True, timeout=600)
+
+
+@unittest.skipUnless(importlib.util.find_spec("fsspec"), "takes fsspec")
+class ByUrl(Case):
+    """Files of this machine by URL: as far away, for the package, as any others."""
+
+    def url(self, path):
+        return f"file://{path}"
+
+    def test_a_video_is_fetched_and_its_output_written_back(self):
+        wanted = self.whole()
+        (self.folder / "to").mkdir()
+        job = cluster.run("blur", self.url(self.film), self.url(self.folder / "to" / "out.mkv"), nodes=2, chunk_seconds=1,
+                          scratch=str(self.folder))
+        job.wait()
+        self.assertEqual(frames_of(self.folder / "to" / "out.mkv"), wanted)
+        self.assertEqual([path.name for path in (self.folder / "to").iterdir()], ["out.mkv"])
+        self.assertEqual({path.name for path in self.folder.iterdir()}, {"to", "whole.mkv"})
+        again = ["blur", self.url(self.film), "-o", self.url(self.folder / "to" / "out.mkv"), "--scratch", str(self.folder), "-q"]
+        self.refused(again, "--resume")
+        before = (self.folder / "to" / "out.mkv").stat().st_mtime_ns
+        self.assertEqual(self.called(*again, "--resume").returncode, 0)
+        self.assertEqual((self.folder / "to" / "out.mkv").stat().st_mtime_ns, before)
+        self.assertEqual(self.called(*again, "--force").returncode, 0)
+        self.assertEqual(frames_of(self.folder / "to" / "out.mkv"), wanted)
+
+    def test_a_folder_by_url_is_one_job(self):
+        many = os.path.join(INPUTS.name, "many")
+        done = self.called("blur", self.url(many), "-o", self.url(self.folder / "out"), "--nodes", "2", "--small", "0.02",
+                           "--chunk", "1", "--scratch", str(self.folder), "--json", "-", "-q")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        states = {v["input"].split("many/")[1]: v["state"] for v in json.loads(done.stdout)["videos"]}
+        self.assertEqual(states, {"broken.mp4": "failed", "sub/film.mp4": "done"} | {f"small{n}.mp4": "done" for n in range(5)})
+        made = {str(path.relative_to(self.folder / "out")) for path in (self.folder / "out").rglob("*") if path.is_file()}
+        self.assertEqual(made, {"sub/film.mkv"} | {f"small{n}.mkv" for n in range(5)})
+        self.assertEqual(frames_of(self.folder / "out" / "sub" / "film.mkv"), self.whole())
+
+    def test_a_file_in_an_archive_is_an_input_too(self):
+        with zipfile.ZipFile(self.folder / "films.zip", "w") as archive:
+            archive.write(self.film, "film.mp4")
+        cluster.run("blur", f"zip://film.mp4::file://{self.folder}/films.zip", self.out(), chunk_seconds=1).wait()
+        self.assertEqual(frames_of(self.out()), self.whole())
+
+    def test_an_output_that_cannot_be_written_back_is_kept_for_another_try(self):
+        (self.folder / "to").write_text("a file, no folder")
+        words = ["blur", self.url(self.film), "-o", self.url(self.folder / "to" / "out.mkv"), "--chunk", "1", "--scratch",
+                 str(self.folder), "-q"]
+        failed = self.called(*words)
+        self.assertEqual((failed.returncode, failed.stderr.count("\n")), (1, 1), failed.stderr)
+        self.assertIn("out.mkv", failed.stderr)
+        (self.folder / "to").unlink()
+        again = self.called(*words, "--resume", "--json", "-")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(frames_of(self.folder / "to" / "out.mkv"), self.whole())
+        self.assertFalse((self.folder / ".millrace-job").exists())
+
+    def test_what_cannot_be_reached_is_said_in_one_line(self):
+        for text, words in (("no such file", [self.url(self.folder / "none.mp4"), "-o", self.out()]),
+                            ("memory of this process", ["memory://film.mp4", "-o", self.out()]),
+                            ("nosuch://a", ["nosuch://a/film.mp4", "-o", self.out()]),
+                            ("no name of a file", [self.film, "-o", self.url(self.folder / "out")])):
+            with self.subTest(text):
+                self.refused(["blur", *words], text)
+
+    def called(self, *words):
+        return subprocess.run([sys.executable, "-m", "millrace.cluster", "run", *words], capture_output=True, text=True,
+                              cwd=self.folder)
+
+    def refused(self, words, text):
+        done = self.called(*words)
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+        self.assertIn(text, done.stderr)
 
 
 class OnRealClusters(unittest.TestCase):

@@ -80,12 +80,17 @@ class Job:
 
 def run(pipeline: str, inputs: str | list[str], output: str, *, engine: str = "processes", nodes: int | None = None,
         address: str | None = None, chunk_seconds: float = 10, small_bytes: int = 4 << 20, suffix: str = ".mkv",
-        resume: bool = False, force: bool = False, program: str | None = None, **options: Any) -> Job:
+        resume: bool = False, force: bool = False, program: str | None = None, scratch: str | None = None,
+        **options: Any) -> Job:
     """One input to one output file; many, or all videos of a folder, into a folder, with this suffix.
 
     nodes: of engine "processes", which share this machine's CPUs. address: of the cluster, as ray.init() or Dask's Client
-    takes it; none: a new one on this machine. small_bytes: videos up to this size are not cut, and done in groups. Options that change the
-    output are those of `millrace plan`: codec="h264", crf=20, encoder_threads=4.
+    takes it; none: a new one on this machine. small_bytes: videos up to this size are not cut, and done in groups. scratch: a
+    folder that all machines see, for what is under way. Options that change the output are those of `millrace plan`:
+    codec="h264", crf=20, encoder_threads=4.
+
+    Inputs and the output may be URLs, where fsspec is installed ("s3://films/a.mkv"): they are fetched to the scratch folder,
+    and written back from there, each as a whole.
     """
     words: list[str] = []
     for name, value in options.items():
@@ -102,7 +107,7 @@ def run(pipeline: str, inputs: str | list[str], output: str, *, engine: str = "p
     made = _engines.make(engine, nodes, address, program)
     try:
         plan = _job.make(pipeline, [inputs] if isinstance(inputs, str) else list(inputs), output, chunk_seconds=chunk_seconds,
-                         small_bytes=small_bytes, suffix=suffix, resume=resume, force=force, options=words)
+                         small_bytes=small_bytes, suffix=suffix, resume=resume, force=force, options=words, scratch=scratch)
         return Job(Driver(plan, made, program))
     except BaseException:
         made.close()

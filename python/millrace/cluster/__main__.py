@@ -14,9 +14,10 @@ from .job import OUTPUT_FLAGS, OUTPUT_OPTIONS
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m millrace.cluster",
                                      description="Videos over many machines, with the output that one machine makes.")
-    verb = parser.add_subparsers(dest="verb", required=True).add_parser("run", help="do a job")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    verb = verbs.add_parser("run", help="do a job")
     verb.add_argument("pipeline", help="as of millrace run")
-    verb.add_argument("inputs", nargs="+", metavar="input", help="a video, several, or folders of them")
+    verb.add_argument("inputs", nargs="+", metavar="input", help="a video, several, or folders of them; or URLs, as s3://films/a.mkv")
     verb.add_argument("-o", "--output", required=True, help="a file for one video, a folder for many")
     verb.add_argument("--engine", default="processes", help="processes (default), ray or dask")
     verb.add_argument("--nodes", type=int, help="of engine processes: share this machine's CPUs; default: 1")
@@ -24,6 +25,9 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument("--chunk", type=float, default=10, metavar="SECONDS", help="length of a chunk; default: 10")
     verb.add_argument("--small", type=float, default=4, metavar="MB", help="videos up to this size are not cut; default: 4")
     verb.add_argument("--suffix", default=".mkv", help="of outputs in a folder; default: .mkv")
+    verb.add_argument("--scratch", metavar="FOLDER",
+                      help="a folder that all machines see, for what is under way; default: beside the output, or the working "
+                           "folder where that is a URL")
     verb.add_argument("--resume", action="store_true", help="go on where an earlier job was cut off")
     verb.add_argument("--force", action="store_true", help="replace outputs, and begin anew")
     verb.add_argument("--program", help="the millrace program; default: $MILLRACE_PROGRAM, or by the PATH")
@@ -76,7 +80,7 @@ def main() -> int:
     try:
         job = run(given["pipeline"], given["inputs"], given["output"], engine=given["engine"], nodes=given["nodes"],
                   address=given["address"], chunk_seconds=given["chunk"], small_bytes=int(given["small"] * 2**20),
-                  suffix=given["suffix"], resume=given["resume"], force=given["force"], program=given["program"],
+                  suffix=given["suffix"], resume=given["resume"], force=given["force"], program=given["program"], scratch=given["scratch"],
                   **{name: value for name, value in options.items() if value})
         _follow(job, given["quiet"])
     except (UsageError, RunError) as error:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 
 from . import program as _program
+from . import remote
 from .engines import Engine
 from .._millrace import RunError, UsageError
 from .job import Job, Task, Video
@@ -18,7 +19,7 @@ from .program import Done
 
 MOST_FAILURES = 2  # of a task, each on another node where there is one
 MOST_LOST = 20  # machines that a task may outlive
-ORDER = {"join": 0, "chunk": 1, "plan": 2, "batch": 3}
+ORDER = {"store": 0, "join": 0, "chunk": 1, "plan": 2, "batch": 3, "fetch": 4}
 
 
 @dataclasses.dataclass
@@ -196,7 +197,10 @@ class Driver:
                 self.engine.cancel(number)
                 self._note(self._running.pop(number), "late")
         video = task.videos[0]
-        if task.kind == "plan":
+        if task.kind == "fetch":
+            assert task.then is not None
+            self._queue.insert(0, task.then)
+        elif task.kind == "plan":
             self._queue[:0] = self.job.chunk_tasks(video)
         elif task.kind == "chunk":
             self._rates[running.node].append((task.frames, done.seconds))
@@ -206,6 +210,8 @@ class Driver:
             if video.left == 0 and video.state == "waiting":
                 self._queue.insert(0, self.job.join_task(video))
         elif task.kind == "join":
+            self._made(video)
+        elif task.kind == "store":
             self._finish(video)
         else:
             self._take_batch(running, done)
@@ -216,14 +222,21 @@ class Driver:
         except (ValueError, KeyError, TypeError):
             told = {}
         for video in running.task.videos:
-            job = told.get(video.input, {"state": "failed", "error": done.reason})
+            job = told.get(video.source, {"state": "failed", "error": done.reason})
             if job["state"] in ("done", "skipped"):
                 video.frames = job.get("frames", 0) or job.get("run", {}).get("frames", 0)
                 self.progress.frames += video.frames
-                self._finish(video)
+                self._made(video)
             else:
                 self._fail(video, job.get("error") or done.reason)
         self._rates[running.node].append((sum(video.frames for video in running.task.videos), done.seconds))
+
+    def _made(self, video: Video) -> None:
+        """Its output is there, where machines write; a URL is somewhere else."""
+        if remote.is_url(video.output):
+            self._queue.insert(0, self.job.store_task(video))
+        else:
+            self._finish(video)
 
     def _finish(self, video: Video) -> None:
         if video.state == "waiting":
@@ -234,7 +247,7 @@ class Driver:
     def _fail(self, video: Video, why: str) -> None:
         if video.state == "waiting":
             video.state = "failed"
-            video.error = why.removeprefix(f"{video.input}: ")
+            video.error = why.removeprefix(f"{video.source}: ").removeprefix(f"{video.input}: ")
             self.progress.failed += 1
             if video.left == video.chunks:
                 shutil.rmtree(video.folder, ignore_errors=True)

@@ -9,6 +9,7 @@ import pathlib
 import shutil
 from collections.abc import Iterator
 
+from . import remote
 from .._millrace import RunError, UsageError
 
 VIDEO_SUFFIXES = frozenset(".mkv .mp4 .mov .webm .avi .ts .m2ts .mts .mpg .mpeg .m4v .wmv .flv .ogv .y4m .h264 .hevc".split())
@@ -23,7 +24,7 @@ ENCODER_THREADS = "4"  # as `millrace plan` has it: `millrace batch` would ask t
 class Task:
     """A call of the millrace program, and what it is for."""
 
-    kind: str  # "plan", "chunk", "join", "batch"
+    kind: str  # "fetch", "plan", "chunk", "join", "batch", "store"
     words: list[str]
     videos: list[Video]
     chunk: int = -1
@@ -31,18 +32,19 @@ class Task:
     failures: int = 0  # that were its own
     lost: int = 0  # with the machine it ran on
     not_on: str = ""  # the node where it failed last
+    then: Task | None = None  # what can be done once this one is
 
     @property
     def name(self) -> str:
         first = self.videos[0].input
-        if self.kind == "batch":
+        if self.kind == "batch" or len(self.videos) > 1:
             return f"{first} and {len(self.videos) - 1} more" if len(self.videos) > 1 else first
         return f"{first}, chunk {self.chunk}" if self.kind == "chunk" else f"{self.kind} of {first}"
 
 
 @dataclasses.dataclass
 class Video:
-    """An input and its output."""
+    """An input and its output: files, or URLs."""
 
     input: str
     output: str
@@ -53,6 +55,18 @@ class Video:
     frames: int = 0
     chunks: int = 0
     left: int = 0  # chunks not done yet
+
+    @property
+    def source(self) -> str:
+        """The input where the machines of the job have it."""
+        if not remote.is_url(self.input):
+            return self.input
+        return str(self.folder / ("input" + pathlib.PurePosixPath(self.input.split("::")[0]).suffix))
+
+    @property
+    def target(self) -> str:
+        """The output where they write it."""
+        return str(self.folder / ("output" + pathlib.PurePosixPath(self.output).suffix)) if remote.is_url(self.output) else self.output
 
     @property
     def plan(self) -> str:
@@ -89,7 +103,7 @@ class Job:
                 pass
 
     def plan_task(self, video: Video) -> Task:
-        words = ["plan", self.pipeline, video.input, "-o", video.plan, "-y", "-q", "--chunk", f"{self.chunk_seconds:g}s"]
+        words = ["plan", self.pipeline, video.source, "-o", video.plan, "-y", "-q", "--chunk", f"{self.chunk_seconds:g}s"]
         return Task("plan", [*words, *self.options], [video])
 
     def chunk_tasks(self, video: Video) -> list[Task]:
@@ -101,12 +115,23 @@ class Job:
                 for n, cut in enumerate(plan["chunks"])]
 
     def join_task(self, video: Video) -> Task:
-        return Task("join", ["join", video.plan, video.parts, "-o", video.output, "-y", "-q"], [video], frames=video.frames)
+        return Task("join", ["join", video.plan, video.parts, "-o", video.target, "-y", "-q"], [video], frames=video.frames)
+
+    def store_task(self, video: Video) -> Task:
+        return Task("store", ["store", video.target, video.output], [video])
+
+    def fetched(self, task: Task) -> Task:
+        """The task, behind one that fetches what it needs."""
+        far = [video for video in task.videos if remote.is_url(video.input)]
+        if not far:
+            return task
+        pairs = [word for video in far for word in (video.input, video.source)]
+        return Task("fetch", ["fetch", *pairs], task.videos, then=task)
 
     def batch_task(self, videos: list[Video], number: int) -> Task:
         """Small videos, each as a whole."""
         jobs = self.folder / f"batch-{number:05}.jsonl"
-        jobs.write_text("".join(json.dumps({"input": v.input, "pipeline": self.pipeline, "output": v.output.replace("{", "{{").replace("}", "}}")}) + "\n"
+        jobs.write_text("".join(json.dumps({"input": v.source, "pipeline": self.pipeline, "output": v.target.replace("{", "{{").replace("}", "}}")}) + "\n"
                                 for v in videos))
         words = ["batch", "--job-file", str(jobs)]
         # Those that a plan would pin.
@@ -115,7 +140,7 @@ class Job:
 
     def is_small(self, video: Video) -> bool:
         # Names that `millrace batch` would take for patterns are no names to it.
-        return len(self.videos) > 1 and video.size <= self.small_bytes and not set("*?[") & set(video.input)
+        return len(self.videos) > 1 and video.size <= self.small_bytes and not set("*?[") & set(video.source)
 
     def first_tasks(self) -> list[Task]:
         """Plans of large videos, and small ones in groups, so that a task is worth its beginning."""
@@ -131,49 +156,98 @@ class Job:
             group.append(video)
         if group:
             groups.append(group)
-        return tasks + [self.batch_task(each, number) for number, each in enumerate(groups)]
+        tasks += [self.batch_task(each, number) for number, each in enumerate(groups)]
+        return [self.fetched(task) for task in tasks]
 
 
-def _inputs(given: list[str]) -> Iterator[tuple[pathlib.Path, pathlib.PurePath]]:
-    """Files, each with its name below the output folder."""
+def _is_video(name: str) -> bool:
+    path = pathlib.PurePosixPath(name)
+    return path.suffix.lower() in VIDEO_SUFFIXES and not path.name.startswith(".")
+
+
+def _far_inputs(url: str) -> Iterator[tuple[str, pathlib.PurePath, int]]:
+    if (size := remote.size(url)) is not None:
+        name = url.split("::")[0].rstrip("/").rsplit("/", 1)[-1]
+        yield url, pathlib.PurePath(name), size
+        return
+    found = [(each, name) for each, name in remote.files_below(url) if _is_video(name)] if remote.is_folder(url) else []
+    if not found:
+        raise UsageError(f"{url}: no such file, or folder with videos")
+    for each, name in found:
+        yield each, pathlib.PurePath(name), remote.size(each) or 0
+
+
+def _inputs(given: list[str]) -> Iterator[tuple[str, pathlib.PurePath, int]]:
+    """Files and URLs, each with its name below the output folder, and its size."""
     for name in given:
+        if remote.is_url(name):
+            yield from _far_inputs(name)
+            continue
         path = pathlib.Path(name)
         if path.is_dir():
-            found = [p for p in sorted(path.rglob("*")) if p.is_file() and p.suffix.lower() in VIDEO_SUFFIXES
-                     and not p.name.startswith(".")]
+            found = [p for p in sorted(path.rglob("*")) if p.is_file() and _is_video(p.name)]
             if not found:
                 raise UsageError(f"{name}: holds no videos")
             for each in found:
-                yield each, each.relative_to(path)
+                yield str(each.absolute()), each.relative_to(path), each.stat().st_size
         elif path.exists():
-            yield path, pathlib.PurePath(path.name)
+            yield str(path.absolute()), pathlib.PurePath(path.name), path.stat().st_size
         else:
             raise UsageError(f"{name}: no such file or folder")
 
 
+def _is_same(source: str, output: str) -> bool:
+    if source == output:
+        return True
+    return os.path.exists(source) and os.path.exists(output) and os.path.samefile(source, output)
+
+
+def _is_there(output: str) -> bool:
+    return remote.exists(output) if remote.is_url(output) else os.path.exists(output)
+
+
+def _is_folder(name: str) -> bool:
+    if remote.is_url(name):
+        return "::" not in name and remote.size(name) is None and remote.is_folder(name)
+    return pathlib.Path(name).is_dir()
+
+
 def make(pipeline: str, inputs: list[str], output: str, *, chunk_seconds: float = 10, small_bytes: int = 4 << 20,
-         suffix: str = ".mkv", resume: bool = False, force: bool = False, options: list[str] | None = None) -> Job:
-    """One input to one output file, or many, or a folder, into a folder."""
+         suffix: str = ".mkv", resume: bool = False, force: bool = False, options: list[str] | None = None,
+         scratch: str | None = None) -> Job:
+    """One input to one output file, or many, or a folder, into a folder. scratch: where plans and parts are while the job goes
+    on; else beside the output, or where an output is a URL, in the working folder."""
     options = list(options or [])
-    several = len(inputs) != 1 or pathlib.Path(inputs[0]).is_dir()
-    target = pathlib.Path(output)
-    if several and target.suffix and not target.is_dir():
+    several = len(inputs) != 1 or _is_folder(inputs[0])
+    far = remote.is_url(output)
+    target = pathlib.PurePosixPath(output.rstrip("/")) if far else pathlib.Path(output)
+    if several and target.suffix and not _is_folder(output):
         raise UsageError(f"{output}: many videos go into a folder, not a file")
-    into_folder = several or target.is_dir()
-    # Beside the output, where all machines can write.
-    folder = (target / ".millrace-job" if into_folder else target.parent / f".{target.name}.millrace-job").absolute()
+    into_folder = several or _is_folder(output)
+    if far and not into_folder and not target.suffix:
+        raise UsageError(f"{output}: is no name of a file; end it with .mkv or .mp4")
+    if scratch is not None:
+        folder = pathlib.Path(scratch) / ".millrace-job"
+    elif far:
+        folder = pathlib.Path(f".{target.name}.millrace-job")
+    else:
+        # Beside the output, where all machines can write.
+        folder = pathlib.Path(target / ".millrace-job" if into_folder else target.parent / f".{target.name}.millrace-job")
+    folder = folder.absolute()
     videos = []
     outputs: dict[str, str] = {}
-    for number, (path, name) in enumerate(_inputs(inputs)):
-        to = (target / name).with_suffix(suffix) if into_folder else target
-        to = to.absolute()
-        if (other := outputs.get(str(to))) is not None:
-            raise UsageError(f"{other} and {path} would both become {to}; put them into different folders")
-        if to.exists() and to.samefile(path):
-            raise UsageError(f"{path} is both an input and the output; choose another folder")
-        outputs[str(to)] = str(path)
-        videos.append(Video(str(path.absolute()), str(to), folder / f"{number:05}", path.stat().st_size))
-    done = [video for video in videos if os.path.exists(video.output)]
+    for number, (source, name, size) in enumerate(_inputs(inputs)):
+        if far:
+            to = f"{output.rstrip('/')}/{name.with_suffix(suffix).as_posix()}" if into_folder else output
+        else:
+            to = str(pathlib.Path((target / name).with_suffix(suffix) if into_folder else target).absolute())
+        if (other := outputs.get(to)) is not None:
+            raise UsageError(f"{other} and {source} would both become {to}; put them into different folders")
+        if _is_same(source, to):
+            raise UsageError(f"{source} is both an input and the output; choose another folder")
+        outputs[to] = source
+        videos.append(Video(source, to, folder / f"{number:05}", size))
+    done = [video for video in videos if _is_there(video.output)]
     if done and not (resume or force):
         raise UsageError(f"{done[0].output}: exists; resume=True (--resume) goes on where a job was cut off, force=True "
                          "(--force) replaces it")
@@ -185,13 +259,17 @@ def make(pipeline: str, inputs: list[str], output: str, *, chunk_seconds: float 
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for video in videos:
-            pathlib.Path(video.output).parent.mkdir(parents=True, exist_ok=True)
+            if not remote.is_url(video.output):
+                pathlib.Path(video.output).parent.mkdir(parents=True, exist_ok=True)
             video.folder.mkdir(exist_ok=True)
     except OSError as error:
         raise RunError(f"{error.filename}: {error.strerror}") from None
     if force and not resume:
         for video in done:
-            os.unlink(video.output)
+            if remote.is_url(video.output):
+                remote.remove(video.output)
+            else:
+                os.unlink(video.output)
     if resume:
         # An output comes into being whole, so that one that is there is done.
         for video in done:

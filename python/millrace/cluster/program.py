@@ -9,6 +9,7 @@ import platform
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 from .._millrace import UsageError
@@ -48,6 +49,13 @@ def versions(program: str | None = None) -> dict[str, str]:
     return {"millrace": told.split()[-1], "Python": platform.python_version()}
 
 
+def _command(program: str, words: list[str]) -> list[str]:
+    """Files that are reached by a URL are fetched and stored by a program of this package."""
+    if words[0] in ("fetch", "store"):
+        return [sys.executable, "-m", "millrace.cluster.remote", *words]
+    return [program, *words]
+
+
 class Call:
     """One call under way."""
 
@@ -63,8 +71,9 @@ class Call:
                 os.sched_setaffinity(0, cpus)
 
         self._start = time.monotonic()
-        self._process = subprocess.Popen([program, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                         stderr=subprocess.PIPE, text=True, errors="replace", preexec_fn=in_child)
+        self._process = subprocess.Popen(_command(program, words), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                         stderr=subprocess.PIPE, text=True, errors="replace", preexec_fn=in_child,
+                                         env=os.environ | own)
 
     @property
     def pid(self) -> int:
