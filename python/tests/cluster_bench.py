@@ -55,6 +55,10 @@ def film():
     return str(name)
 
 
+def verdict(what, value, wanted, reached):
+    print(f"{'REACHED' if reached else 'MISSED'}: {what} {value}, aimed at {wanted}", flush=True)
+
+
 def spread(values):
     return f"{statistics.median(values):.3f} ({min(values):.3f} to {max(values):.3f})"
 
@@ -102,6 +106,10 @@ def nodes():
     print(f"one node of one CPU         {spread(one)} s, {statistics.median(b / a - 1 for a, b in zip(verbs, one)):+.1%} to the verbs alone; "
           f"{statistics.median(between):.2%} of it between calls")
     print(f"two nodes of one CPU each   {spread(two)} s, {spread([a / b for a, b in zip(one, two)])} times as fast")
+    gain = statistics.median(a / b for a, b in zip(one, two))
+    cost = statistics.median(b / a - 1 for a, b in zip(verbs, one))
+    verdict("two nodes of one CPU against one:", f"{gain:.2f}x", "1.8x", gain >= 1.8)
+    verdict(f"the engine, of chunks of {chunk:g} s:", f"{cost:+.1%}", "3 %", cost <= 0.03)
 
 
 def simulate():
@@ -117,6 +125,7 @@ def simulate():
     print(f"one node of one CPU: {len(chunks)} chunks of {work:.3f} s each, plan {before:.3f} s, join {after:.3f} s, engine "
           f"{overhead * 1e3:.1f} ms a chunk")
     print("| nodes | measured | simulated | off by |\n|---|---|---|---|")
+    most = 0.0
     for count in OPTIONS.nodes:
         # More nodes than CPUs share them.
         case = ROOT / "case.toml"
@@ -128,7 +137,9 @@ def simulate():
         expected = told["outcomes"][0]["seconds"]
         cpus = {CPUS[0]} if count == 1 else set(CPUS)
         measured = statistics.median(by_engine(source, count, cpus, chunk)[1] for _ in range(OPTIONS.rounds))
-        print(f"| {count} | {measured:.2f} s | {expected:.2f} s | {expected / measured - 1:+.1%} |")
+        most = max(most, abs(expected / measured - 1))
+        print(f"| {count} | {measured:.2f} s | {expected:.2f} s | {expected / measured - 1:+.1%} |", flush=True)
+    verdict("simulated times are off by at most", f"{most:.1%}", "10 %", most <= 0.1)
 
 
 def shared():
@@ -158,6 +169,8 @@ def shared():
             cold, warm = rounds[::2], rounds[1::2]
             print(f"  {what}: cold {spread(cold)} s, shared {spread(warm)} s, "
                   f"{spread([a / b for a, b in zip(cold, warm)])} times as fast", flush=True)
+            gain = statistics.median(a / b for a, b in zip(cold, warm))
+            verdict(f"{pipeline}, {what}, with what another has learnt:", f"{gain:.2f}x", "1.5x", gain >= 1.5)
 
 
 {"nodes": nodes, "simulate": simulate, "shared": shared}[OPTIONS.what]()
