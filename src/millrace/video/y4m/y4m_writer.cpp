@@ -1,18 +1,14 @@
 #include "millrace/video/y4m/y4m_writer.h"
 
+#include "millrace/video/y4m/y4m_frame.h"
 #include "millrace/video/y4m/y4m_header.h"
 
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <optional>
 #include <vector>
 
 namespace millrace::video {
 namespace {
-
-static_assert(std::endian::native == std::endian::little,
-              "y4m samples of more than 8 bits are little-endian");
 
 class Y4mWriter final : public FrameWriter {
  public:
@@ -29,17 +25,7 @@ class Y4mWriter final : public FrameWriter {
     if (frame.format() != format_)
       return failure("{}: frame {} is {}, not {}", file_->name(), frame.index, to_string(frame.format()),
                      to_string(format_));
-    packed_.resize(y4m_frame_magic.size() + 1 + packed_bytes(format_));
-    std::byte* to = packed_.data();
-    std::memcpy(to, y4m_frame_magic.data(), y4m_frame_magic.size());
-    to += y4m_frame_magic.size();
-    *to++ = std::byte{'\n'};
-    for (int index = 0; index < frame.planes(); ++index) {
-      const PlaneView plane = frame.plane(index);
-      const std::size_t bytes = static_cast<std::size_t>(plane.width) * bytes_per_sample(format_);
-      for (int y = 0; y < plane.height; ++y, to += bytes)
-        std::memcpy(to, plane.row<std::byte>(y), bytes);
-    }
+    pack_y4m_frame(frame, packed_);
     Status written = keep(file_->write(packed_));
     if (written) {
       times_kept_ = times_kept_ && is_on_time(frame);
