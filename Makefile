@@ -35,7 +35,7 @@ help:
 	@echo 'make attack-exec  try to make programs end differently under millrace exec; ATTACK=options'
 	@echo 'make attack-run   take away from millrace run, dedup and skipline what they need; ATTACK=options'
 	@echo 'make attack-batch the same for millrace batch, and kill it at any moment; ATTACK=options'
-	@echo 'make soak-cluster kill 100 workers in the middle of a chunk; SOAK=workers; after make test-python those of Python too'
+	@echo 'make soak-cluster kill 100 workers in the middle of a chunk, and 100 nodes of a cut; SOAK=so many; after make test-python those of Python too'
 	@echo 'make bench-cluster what chunks cost, what more nodes and shared plans gain; after make test-python; CLUSTER=options'
 	@echo 'make soak-daemon  kill the daemon KILLS times (200) with 20 programs, and see that all threads have what they had'
 	@echo 'make lint         clang-format and clang-tidy'
@@ -187,6 +187,7 @@ SOAK ?= 100
 soak-cluster: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
 	python3 src/millrace/cli/cluster/cluster_test.py $(PROGRAM) --soak $(SOAK)
+	python3 src/millrace/cli/cluster/cut_test.py $(PROGRAM) --soak $(SOAK)
 	@if test -x build/python/clean/bin/python; then \
 	  MILLRACE_SOAK_ROUNDS=$(SOAK) MILLRACE_PROGRAM=$(abspath $(PROGRAM)) build/python/clean/bin/python python/tests/test_cluster.py Driven.test_a_worker_that_is_killed_costs_one_chunk_each_time; \
 	else echo 'SKIPPED: workers of python -m millrace.cluster are killed too after make test-python' >&2; fi

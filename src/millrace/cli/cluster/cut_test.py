@@ -1,0 +1,340 @@
+"""A pipeline in sections on several nodes: what comes out is what runs with pipes between them make, whoever is lost.
+
+usage: cut_test.py MILLRACE
+
+In a network of its own where that can be had; else on the loopback of this machine.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+PARSER = argparse.ArgumentParser()
+PARSER.add_argument("millrace")
+PARSER.add_argument("--soak", type=int, default=0, help="kill so many nodes, and do nothing else")
+PARSER.add_argument("--seed", type=int, default=5, help="of who is killed when")
+ARGUMENTS, REST = PARSER.parse_known_args()
+MILLRACE = os.path.abspath(ARGUMENTS.millrace)
+CACHE = tempfile.TemporaryDirectory()
+IN_NAMESPACE = "MILLRACE_TEST_NAMESPACE"
+ENVIRONMENT = os.environ | {"XDG_CACHE_HOME": CACHE.name, "MILLRACE_TOKEN": "known-to-all"}
+SANITIZED = "MILLRACE_SANITIZED" in os.environ
+PIPELINE = "blur | difference(2) | temporal_average(3) | unsharp(1, 0.5)"
+
+
+def run(*words, **more):
+    done = subprocess.run([MILLRACE, *map(str, words)], capture_output=True, timeout=300, env=ENVIRONMENT, **more)
+    if done.returncode != 0:
+        raise AssertionError(f"{words}: {done.returncode}: {done.stderr.decode()}")
+    return done
+
+
+def frames_of(path):
+    """Of each frame: when it is shown, and a digest of its pixels, as FFmpeg sees them."""
+    done = subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-i", str(path), "-map", "0:v", "-fps_mode", "passthrough",
+                           "-copyts", "-f", "framemd5", "-"], check=True, capture_output=True, text=True)
+    return [line.split(",")[2:] for line in done.stdout.splitlines() if not line.startswith("#")]
+
+
+class Cut(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(self.temporary.cleanup)
+        self.folder = pathlib.Path(self.temporary.name)
+        self.nodes = []
+
+    def began(self, words, **more):
+        process = subprocess.Popen([MILLRACE, *map(str, words)], env=more.pop("env", ENVIRONMENT), **more)
+
+        def end():
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout, process.stderr):
+                if pipe:
+                    pipe.close()
+
+        self.addCleanup(end)
+        return process
+
+    def head(self, pipeline, source, output, *words, **more):
+        """The head, and where nodes reach it."""
+        process = self.began(["cut", pipeline, source, "-o", output, "--listen", "127.0.0.1:0", *words],
+                             stderr=subprocess.PIPE, **more)
+        self.said = []
+        self.notes = threading.Condition()
+
+        def listen():
+            for line in process.stderr:
+                with self.notes:
+                    self.said.append(line.decode(errors="replace").rstrip("\n"))
+                    self.notes.notify_all()
+            with self.notes:
+                self.said.append("")
+                self.notes.notify_all()
+
+        threading.Thread(target=listen, daemon=True).start()
+        first = self.heard("")
+        self.assertIn("millrace node", first)
+        self.address = first.split()[-1]
+        return process
+
+    def heard(self, text, seconds=60):
+        """The first line with that text in it."""
+        deadline = time.monotonic() + seconds
+        with self.notes:
+            while not (found := [line for line in self.said if text in line]):
+                self.assertLess(time.monotonic(), deadline, f"{text!r} in {self.said}")
+                self.assertNotIn("", self.said)
+                self.notes.wait(1)
+            return found[0]
+
+    def node(self, *words, **more):
+        self.nodes.append(self.began(["node", self.address, "-q", "--threads", "1", *words], **more))
+        return self.nodes[-1]
+
+    def piped(self, sections, source, output):
+        """The same by runs one after the other, with y4m between them."""
+        for number, section in enumerate(sections[:-1]):
+            to = self.folder / f"between-{number}.y4m"
+            run("run", section, source, "-o", to, "-q", "--threads", 1, "--structure", "sequential")
+            source = to
+        run("run", sections[-1], source, "-o", output, "-q", "--threads", 1, "--structure", "sequential")
+        return frames_of(output)
+
+    def done(self, process, seconds=120):
+        process.wait(timeout=seconds)
+        self.assertEqual(process.returncode, 0, self.said)
+        for node in self.nodes:
+            node.wait(timeout=30)
+
+    def test_sections_make_what_runs_with_pipes_between_them_make(self):
+        source, out, report = "test:96x64@60", self.folder / "out.mkv", self.folder / "report.json"
+        for count in (1, 2, 3):
+            with self.subTest(sections=count):
+                self.nodes = []
+                head = self.head("blur | sobel_x | threshold(0.4)", source, out, "-y", "--nodes", count, "--sections", count,
+                                 "--json", report)
+                for _ in range(count):
+                    self.node()
+                self.done(head)
+                self.assertEqual([node.returncode for node in self.nodes], [0] * count)
+                told = json.loads(report.read_text())
+                self.assertEqual((told["frames"], told["replaced"], len(told["sections"])), (60, 0, count))
+                self.assertEqual(len({node for section in told["sections"] for node in section["nodes"]}), count)
+                whole = self.folder / "whole.mkv"
+                whole.unlink(missing_ok=True)
+                self.assertEqual(frames_of(out), self.piped([section["pipeline"] for section in told["sections"]], source,
+                                                            whole))
+                for path in self.folder.glob("between*"):
+                    path.unlink()
+
+    def test_times_sound_and_metadata_of_a_file_go_from_input_to_output(self):
+        film, out = self.folder / "film.mp4", self.folder / "out.mkv"
+        subprocess.run("ffmpeg -v error -nostdin -f lavfi -i testsrc2=s=64x48:r=25:d=1 -f lavfi -i sine=d=1 -vf "
+                       "setpts=PTS+mod(N\\,3)*0.011/TB -fps_mode passthrough -c:v libx264 -preset ultrafast -c:a aac "
+                       "-metadata title=Film".split() + [str(film)], check=True)
+        head = self.head("blur | sobel_x", film, out, "--nodes", 2, "--sections", 2)
+        self.node()
+        self.node()
+        self.done(head)
+        whole = self.folder / "whole.mkv"
+        run("run", "blur", film, "-o", whole, "-q")
+        self.assertEqual([time for time, *_ in frames_of(out)], [time for time, *_ in frames_of(whole)])
+        probe = ["ffprobe", "-v", "error", "-show_entries", "stream=codec_type:format_tags=title", "-of", "csv"]
+        told = [subprocess.run([*probe, path], check=True, capture_output=True).stdout for path in (out, whole)]
+        self.assertEqual(told[0], told[1])
+        self.assertIn(b"audio", told[0])
+
+    def killed(self, rounds, frames, seed):
+        """Nodes are killed at random moments, others come for them: nothing is lost, nothing comes twice."""
+        source, out = f"test:96x64@{frames}", self.folder / "out.mkv"
+        chance = random.Random(seed)
+        total = 0
+        wanted = {}  # by where the cuts were: nodes do not measure the same each time
+        number = 0
+        while total < rounds:
+            number += 1
+            self.nodes = []
+            report = self.folder / "report.json"
+            head = self.head(PIPELINE, source, out, "-y", "--nodes", 3, "--sections", 3, "--json", report)
+            for _ in range(4):
+                self.node()
+            self.heard("sections")
+            kills = 0
+            while head.poll() is None:
+                time.sleep(chance.uniform(0.02, 0.4))
+                if head.poll() is not None or kills == max(3, rounds // 10):
+                    break
+                victims = [node for node in self.nodes if node.poll() is None]
+                victim = chance.choice(victims)
+                victim.send_signal(signal.SIGKILL)
+                kills += 1
+                if head.poll() is None:
+                    self.node()
+            self.done(head)
+            told = json.loads(report.read_text())
+            total += told["replaced"]
+            sections = tuple(section["pipeline"] for section in told["sections"])
+            if sections not in wanted:
+                wanted[sections] = self.piped(sections, source, self.folder / f"whole-{len(wanted)}.mkv")
+                for path in self.folder.glob("between*"):
+                    path.unlink()
+            made = frames_of(out)
+            self.assertEqual((len(made), len(wanted[sections])), (frames, frames))
+            other = [n for n in range(frames) if made[n] != wanted[sections][n]]
+            self.assertEqual(other[:5], [], f"{sections}, {told['replaced']} replaced")
+            self.assertLess(number, 10 + rounds, "nodes were killed that did nothing")
+            for process in (head, *self.nodes):
+                self.assertIsNotNone(process.poll())
+        return total
+
+    def test_of_nodes_that_are_killed_others_take_the_place_and_no_frame_is_lost_or_comes_twice(self):
+        if ARGUMENTS.soak:
+            total = self.killed(ARGUMENTS.soak, 3000, ARGUMENTS.seed)
+            print(f"PASSED: {total} nodes killed in the middle of a section: all videos identical, no process left", flush=True)
+        else:
+            self.killed(2, 300 if SANITIZED else 2000, ARGUMENTS.seed)
+
+    @unittest.skipIf(SANITIZED, "tests the same again, and waits")
+    def test_a_node_that_hangs_is_lost_too(self):
+        out, report = self.folder / "out.mkv", self.folder / "report.json"
+        head = self.head("blur | sobel_x", "test:96x64@2000", out, "--nodes", 2, "--sections", 2, "--json", report)
+        hung = [self.node(), self.node()][0]
+        self.heard("sections")
+        hung.send_signal(signal.SIGSTOP)
+        self.node()
+        self.nodes.remove(hung)
+        try:
+            self.done(head)
+        finally:
+            hung.send_signal(signal.SIGCONT)
+        self.assertEqual(hung.wait(timeout=30), 1)
+        told = json.loads(report.read_text())
+        self.assertEqual((told["frames"], told["replaced"]), (2000, 1))
+        self.assertEqual(len(frames_of(out)), 2000)
+
+    def test_a_pipe_is_read_no_further_than_what_is_written_allows(self):
+        head = self.head("blur | sobel_x", "-", "-", "--nodes", 2, "--sections", 2, stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE)
+        self.node()
+        self.node()
+        frame = b"FRAME\n" + bytes(64 * 48 * 3 // 2)
+        sent = 0
+
+        def send():
+            nonlocal sent
+            head.stdin.write(b"YUV4MPEG2 W64 H48 F25:1 Ip C420jpeg\n")
+            for _ in range(2000):
+                head.stdin.write(frame)
+                sent += 1
+            head.stdin.close()
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        self.heard("sections")
+        before = -1
+        while sent != before:  # until nothing moves any more
+            before = sent
+            time.sleep(0.5)
+        # What is under way, and what pipes and queues hold.
+        self.assertLess(sent, 800)
+        read = head.stdout.read()
+        sender.join()
+        self.done(head)
+        self.assertEqual(read.count(b"FRAME"), 2000)
+
+    def test_where_nobody_comes_for_a_node_that_is_lost_the_output_holds_what_was_written(self):
+        out = self.folder / "out.mkv"
+        head = self.head("blur | sobel_x", "test:96x64@200000", out, "--nodes", 2, "--sections", 2, "--patience", "0.5")
+        self.node()
+        self.node()
+        self.heard("sections")
+        time.sleep(0.5)
+        self.nodes[1].kill()
+        self.assertEqual(head.wait(timeout=60), 1)
+        self.heard("no node has come within 0.5 s")
+        self.assertGreater(len(frames_of(out)), 0)
+        self.assertEqual(self.nodes[0].wait(timeout=30), 0)
+
+    def test_nodes_end_with_their_head(self):
+        head = self.head("blur", "test:96x64@200000", "null", "--nodes", 1)
+        self.node(stderr=subprocess.PIPE)
+        self.heard("section")
+        head.kill()
+        self.assertEqual(self.nodes[0].wait(timeout=30), 1)
+        self.assertIn(b"the head is lost", self.nodes[0].stderr.read())
+
+    def test_an_interrupted_head_leaves_a_valid_output_and_ends_its_nodes(self):
+        out = self.folder / "out.mkv"
+        head = self.head("blur", "test:96x64@200000", out, "--nodes", 1)
+        self.node()
+        self.heard("section")
+        time.sleep(0.5)
+        head.send_signal(signal.SIGINT)
+        self.assertEqual(head.wait(timeout=30), 130)
+        self.assertGreater(len(frames_of(out)), 0)
+        self.assertEqual(self.nodes[0].wait(timeout=30), 0)
+
+    def test_who_has_not_the_token_or_another_version_is_refused_in_one_line(self):
+        head = self.head("blur", "test:96x64@20", "null", "--nodes", 1)
+        stranger = subprocess.run([MILLRACE, "node", self.address], env=ENVIRONMENT | {"MILLRACE_TOKEN": "guessed"},
+                                  capture_output=True, text=True, timeout=60)
+        self.assertEqual((stranger.returncode, stranger.stderr.count("\n")), (2, 1), stranger.stderr)
+        self.assertIn("the token is another one", stranger.stderr)
+        # Whatever else comes to the door is sent away.
+        host, port = self.address.rsplit(":", 1)
+        for words in (b"GET / HTTP/1.1\r\n\r\n", b"\0" * 100 + b"\n", b'{"hello": 3}\n', b"[" * 100000 + b"\n"):
+            with socket.create_connection((host, int(port)), timeout=30) as caller:
+                try:
+                    caller.sendall(words)
+                    self.assertEqual(caller.recv(1000), b"")
+                except ConnectionError:
+                    pass  # sent away before all was said
+        self.node()
+        self.done(head)
+
+    def test_a_token_that_is_made_up_is_printed(self):
+        with_none = {name: value for name, value in ENVIRONMENT.items() if name != "MILLRACE_TOKEN"}
+        head = self.head("blur", "test:96x64@20", "null", "-q", env=with_none)
+        self.said[0].index("MILLRACE_TOKEN=")
+        token = self.said[0].split("MILLRACE_TOKEN=")[1].split()[0]
+        self.node(env=with_none | {"MILLRACE_TOKEN": token})
+        self.done(head)
+
+    def test_mistakes_are_said_in_one_line(self):
+        open_file = self.folder / "open"
+        open_file.write_text("word\n")
+        open_file.chmod(0o644)
+        for text, words in (("unknown filter", ["cut", "blurr", "test:32x32@3"]),
+                            ("HOST:PORT", ["cut", "blur", "test:32x32@3", "--listen", "7272"]),
+                            ("cannot be listened at", ["cut", "blur", "test:32x32@3", "--listen", "192.0.2.1:7272"]),
+                            ("no such file", ["cut", "blur", "nowhere.mkv", "--listen", "127.0.0.1:0"]),
+                            ("others than you", ["cut", "blur", "test:32x32@3", "--token-file", open_file]),
+                            ("HOST:PORT", ["node", "nowhere"]),
+                            ("others than you", ["node", "127.0.0.1:1", "--token-file", open_file])):
+            with self.subTest(words):
+                done = subprocess.run([MILLRACE, *map(str, words), "-q"], env=ENVIRONMENT, capture_output=True, text=True,
+                                      timeout=60)
+                self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+                self.assertIn(text, done.stderr)
+
+
+if __name__ == "__main__":
+    alone = ["unshare", "-rn", "sh", "-c", 'ip link set lo up && exec "$@"', "-"]
+    if IN_NAMESPACE not in os.environ and shutil.which("ip") and \
+            subprocess.run([*alone, "true"], capture_output=True).returncode == 0:
+        os.environ[IN_NAMESPACE] = "1"
+        os.execvp(alone[0], [*alone, sys.executable, *sys.argv])
+    SOAK = ["Cut.test_of_nodes_that_are_killed_others_take_the_place_and_no_frame_is_lost_or_comes_twice"] if ARGUMENTS.soak else []
+    unittest.main(argv=[sys.argv[0], *SOAK, *REST])

@@ -1,0 +1,218 @@
+#include "millrace/cluster/cut/cut_head.h"
+
+#include "millrace/base/clock.h"
+#include "millrace/cluster/cut/incoming_link.h"
+#include "millrace/cluster/cut/outgoing_link.h"
+#include "millrace/image/pipeline/presets.h"
+#include "millrace/run/video/codec_threads.h"
+#include "millrace/run/video/pipeline_effects.h"
+#include "millrace/video/overlap/overlapped_writer.h"
+#include "millrace/video/reader.h"
+#include "millrace/video/writer.h"
+
+#include <algorithm>
+#include <deque>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace millrace::cluster {
+namespace {
+
+// Frames under way beside those that filters need around: some for every link and every section.
+constexpr std::int64_t frames_under_way = 16;
+
+// What a frame has beside its samples: it stays here while those travel.
+struct Beside {
+  std::optional<std::int64_t> timestamp;
+  video::SharedProperties properties;
+};
+
+class CutHead {
+ public:
+  CutHead(const CutOptions& options, CutRecord& record) : options_(options), record_(record) {}
+
+  [[nodiscard]] Status prepare() {
+    auto pipeline = image::load_pipeline(options_.run.pipeline, options_.stop);
+    if (!pipeline) return std::unexpected(pipeline.error());
+    pipeline_ = *std::move(pipeline);
+    const auto planes = planes_of(options_.run);
+    if (!planes) return std::unexpected(planes.error());
+    planes_ = *planes;
+    auto words = video_run_options_of(options_.run, pipeline_, options_.worker_limit);
+    if (!words) return std::unexpected(words.error());
+    const bool decodes = video::is_coded_input(options_.run.input);
+    const bool encodes = video::is_coded_output(options_.run.output);
+    const run::CodecThreads threads = run::choose_codec_threads(options_.worker_limit, decodes, encodes);
+    if (decodes && encodes) side_ = video::make_side_streams(words->audio);
+    auto reader = video::open_reader(options_.run.input,
+                                     {.decoder_threads = words->decoder_threads.value_or(threads.decoder),
+                                      .on_damage = words->on_damage,
+                                      .samples = words->samples,
+                                      .autorotate = words->autorotate,
+                                      .side_streams = side_,
+                                      .stop = options_.stop});
+    if (!reader) return std::unexpected(reader.error());
+    reader_ = *std::move(reader);
+    if (Status possible = lay_out(); !possible) return possible;
+    video::WriterOptions writer = words->writer;
+    writer.encoder_threads = words->encoder_threads.value_or(threads.encoder);
+    writer.stop = options_.stop;
+    writer.side_streams = side_;
+    writer.properties = run::after_pipeline(reader_->properties(), pipeline_);
+    auto opened = video::open_writer(options_.run.output, output_, writer);
+    if (!opened) return std::unexpected(opened.error());
+    writer_ = std::make_unique<video::OverlappedWriter>(*std::move(opened));
+    return {};
+  }
+
+  [[nodiscard]] Status run(Descriptor listener) {
+    const auto around = image::neighbours_of(pipeline_);
+    const std::int64_t window = frames_under_way + around.before + around.after;
+    OutgoingLink::Options sending;
+    sending.address.host = options_.host;
+    sending.job = options_.job;
+    sending.token = options_.token;
+    sending.format = input_;
+    sending.window = window;
+    auto source = OutgoingLink::open(std::move(sending));
+    if (!source) return std::unexpected(source.error());
+    OutgoingLink& link = **source;
+    IncomingLink results({.job = options_.job,
+                          .token = options_.token,
+                          .place = static_cast<int>(pipeline_.nodes.size()),
+                          .format = output_});
+    CutHub hub(std::move(listener),
+               {.job = options_.job,
+                .token = options_.token,
+                .nodes = options_.nodes,
+                .pipeline = pipeline_,
+                .planes = planes_,
+                .input = input_,
+                .rate = options_.rate > 0
+                            ? options_.rate
+                            : static_cast<double>(input_.rate_numerator) / input_.rate_denominator,
+                .sections = options_.sections,
+                .link_bytes = options_.link_bytes,
+                .window = window,
+                .patience = options_.patience,
+                .source_port = link.port(),
+                .on_output = [&](const Endpoint& at) { results.set_producer(at); },
+                .on_written = [&](std::int64_t frames) { link.release(frames - around.before); },
+                .on_failure = [&] { results.cancel(); },
+                .on_note = options_.on_note});
+    const std::stop_callback stopped(options_.stop, [&] { results.cancel(); });
+    std::thread pump([&] {
+      const std::int64_t frames = send_all(link);
+      hub.end_at(frames);
+      results.end_at(frames);
+    });
+    Status outcome = write_all(results, hub);
+    link.cancel();
+    reader_->cancel();
+    pump.join();
+    record_.posts = hub.posts();
+    record_.replaced = hub.replaced();
+    if (!outcome && hub.error()) outcome = std::unexpected(*hub.error());
+    if (options_.stop.stop_requested())
+      outcome = std::unexpected(
+          Error{ErrorKind::interrupted,
+                fmt::format("interrupted after {} frames; the output holds them", record_.frames)});
+    if (outcome && !source_status_) outcome = source_status_;
+    return finish(std::move(outcome));
+  }
+
+ private:
+  [[nodiscard]] Status lay_out() {
+    input_ = reader_->format();
+    if (options_.run.treat_as_progressive) input_.field_order = video::FieldOrder::progressive;
+    if (Status fields = run::check_fields(pipeline_, input_, options_.run.input); !fields) return fields;
+    const auto sections = take_apart(pipeline_, cut_places(loads_of(pipeline_)), input_, planes_);
+    if (!sections) return std::unexpected(sections.error());
+    output_ = sections->back().output;
+    output_.time_base_numerator = input_.time_base_numerator;
+    output_.time_base_denominator = input_.time_base_denominator;
+    input_.time_base_numerator = 0;
+    input_.time_base_denominator = 1;
+    return {};
+  }
+
+  // By a thread of its own. Returns how many frames there were.
+  [[nodiscard]] std::int64_t send_all(OutgoingLink& link) {
+    std::int64_t frames = 0;
+    while (true) {
+      auto frame = reader_->next();
+      if (!frame) source_status_ = std::unexpected(frame.error());
+      if (!frame || !*frame) return frames;
+      {
+        const std::scoped_lock lock(mutex_);
+        beside_.push_back({(*frame)->timestamp, (*frame)->properties});
+      }
+      if (!link.put(**frame)) return frames;
+      ++frames;
+    }
+  }
+
+  [[nodiscard]] Status write_all(IncomingLink& results, CutHub& hub) {
+    const auto total = reader_->frame_count_hint();
+    std::int64_t first_ns = 0;
+    while (true) {
+      auto frame = results.next();
+      if (!frame) return std::unexpected(frame.error());
+      if (!*frame) return {};
+      if (first_ns == 0) first_ns = now_ns();
+      {
+        const std::scoped_lock lock(mutex_);
+        (*frame)->timestamp = beside_.front().timestamp;
+        (*frame)->properties = std::move(beside_.front().properties);
+        beside_.pop_front();
+      }
+      if (Status written = writer_->write(*std::move(*frame)); !written) return written;
+      hub.written(++record_.frames);
+      record_.seconds = seconds(now_ns() - first_ns);
+      if (options_.on_progress) options_.on_progress(record_.frames, total);
+    }
+  }
+
+  [[nodiscard]] Status finish(Status outcome) {
+    if (outcome && record_.frames == 0) outcome = failure("'{}' has no frames", options_.run.input);
+    if (record_.frames == 0) return outcome;
+    if (!outcome && side_) video::end_with_frames(*side_);
+    const Status finished = writer_->finish();
+    record_.not_kept = reader_->unread();
+    std::ranges::copy(writer_->not_kept(), std::back_inserter(record_.not_kept));
+    return outcome ? finished : outcome;
+  }
+
+  const CutOptions& options_;
+  CutRecord& record_;
+  image::Pipeline pipeline_;
+  image::Planes planes_ = image::Planes::automatic;
+  std::shared_ptr<video::SideStreams> side_;
+  std::unique_ptr<video::FrameReader> reader_;
+  video::FrameFormat input_;   // without times
+  video::FrameFormat output_;  // with those of the input
+  std::unique_ptr<video::OverlappedWriter> writer_;
+  std::mutex mutex_;
+  std::deque<Beside> beside_;  // of the frames under way
+  Status source_status_;       // of the thread that reads; after it was joined
+};
+
+}  // namespace
+
+Status run_cut(Descriptor listener, const CutOptions& options, CutRecord& record) {
+  CutHead head(options, record);
+  if (Status possible = head.prepare(); !possible) return possible;
+  return head.run(std::move(listener));
+}
+
+bool is_anywhere(const std::string& input) {
+  std::error_code ignored;
+  return input != "-" && std::filesystem::is_regular_file(input, ignored);
+}
+
+}  // namespace millrace::cluster

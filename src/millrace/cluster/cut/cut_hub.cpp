@@ -1,0 +1,377 @@
+#include "millrace/cluster/cut/cut_hub.h"
+
+#include "millrace/base/clock.h"
+#include "millrace/base/printable.h"
+#include "millrace/cluster/cut/link_words.h"
+#include "millrace/cluster/plan/partition.h"
+#include "millrace/version.h"
+#include "millrace/video/y4m/y4m_frame.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+namespace millrace::cluster {
+namespace {
+
+constexpr std::int64_t silence_ns = 10'000'000'000;  // after which a node is lost
+constexpr std::int64_t hello_ns = 5'000'000'000;     // in which who comes must say who they are
+constexpr std::size_t most_workers = 256;
+constexpr int look_ms = 500;
+constexpr int most_failures = 2;       // of a section, on different nodes
+constexpr double rate_to_spare = 1.1;  // a node that just about keeps the rate does not
+constexpr std::int64_t farewell_ns = 1'000'000'000;
+
+Error unusable(const std::string& what) { return {ErrorKind::failure, what}; }
+
+}  // namespace
+
+CutHub::CutHub(Descriptor listener, Options options)
+    : options_(std::move(options)), listener_(std::move(listener)) {
+  pieces_ = cut_places(loads_of(options_.pipeline));
+  pieces_.insert(pieces_.begin(), 0);
+  server_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
+}
+
+CutHub::~CutHub() {
+  server_.request_stop();
+  wake_.wake();
+}
+
+void CutHub::written(std::int64_t frames) {
+  // Relaxed: a number; what it is of needs no order.
+  written_.store(frames, std::memory_order_relaxed);
+  wake_.wake();
+}
+
+void CutHub::end_at(std::int64_t frames) {
+  end_.store(frames, std::memory_order_relaxed);
+  wake_.wake();
+}
+
+std::optional<Error> CutHub::error() const {
+  const std::scoped_lock lock(mutex_);
+  return error_;
+}
+
+std::vector<PostRecord> CutHub::posts() const {
+  const std::scoped_lock lock(mutex_);
+  return records_;
+}
+
+void CutHub::serve(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    std::vector<pollfd> waited = waited_for();
+    poll(waited.data(), waited.size(), look_ms);
+    wake_.clear();
+    let_in();
+    for (auto& [id, worker] : workers_)
+      listen_to(id, worker);
+    forget_the_gone();
+    if (posts_.empty()) divide();
+    fill_posts();
+    tell_written();
+    tell_end();
+  }
+  tell_all({{"say", "stop"}});
+  const std::int64_t until = now_ns() + farewell_ns;
+  const auto waiting = [&] {
+    return std::ranges::any_of(workers_, [](const auto& each) { return !each.second.channel.all_sent(); });
+  };
+  while (waiting() && now_ns() < until) {
+    std::vector<pollfd> waited = waited_for();
+    poll(waited.data(), waited.size(), 20);
+    for (auto& [id, worker] : workers_)
+      worker.gone = !worker.channel.move();
+    std::erase_if(workers_, [](const auto& each) { return each.second.gone; });
+  }
+}
+
+std::vector<pollfd> CutHub::waited_for() const {
+  std::vector<pollfd> waited{{wake_.descriptor(), POLLIN, 0},
+                             {workers_.size() < most_workers ? listener_.get() : -1, POLLIN, 0}};
+  for (const auto& [id, worker] : workers_)
+    waited.push_back({worker.channel.descriptor(), worker.channel.events(), 0});
+  return waited;
+}
+
+void CutHub::let_in() {
+  while (workers_.size() < most_workers) {
+    Descriptor socket = accept_next(listener_.get());
+    if (!socket.is_open()) return;
+    const Endpoint end = other_end(socket.get());
+    Worker& worker = workers_.try_emplace(next_worker_++, std::move(socket)).first->second;
+    worker.end = end;
+    worker.heard_ns = now_ns();
+  }
+}
+
+void CutHub::listen_to(int id, Worker& worker) {
+  const bool there = worker.channel.move();
+  while (const auto line = worker.channel.next_line()) {
+    if (worker.gone) break;
+    worker.heard_ns = now_ns();
+    try {
+      hear(id, worker, parse_message(*line));
+    } catch (const Message::exception&) {
+      worker.gone = true;
+    } catch (const std::string&) {
+      worker.gone = true;
+    }
+  }
+  const std::int64_t patience = worker.welcome ? silence_ns : hello_ns;
+  if (!there || now_ns() - worker.heard_ns > patience) worker.gone = true;
+}
+
+void CutHub::hear(int id, Worker& worker, const Message& message) {
+  if (!worker.welcome) {
+    greet(worker, message);
+    return;
+  }
+  const auto say = message.at("say").get<std::string>();
+  if (say == "measured" && !worker.ready) {
+    message.at("seconds").get_to(worker.seconds);
+    worker.ready = worker.seconds.size() == pieces_.size() &&
+                   std::ranges::all_of(worker.seconds, [](double s) { return std::isfinite(s) && s > 0; });
+    worker.gone = !worker.ready;
+    if (worker.ready && !posts_.empty()) note(fmt::format("{} has come, and waits", to_string(worker.end)));
+  } else if (say == "failed") {
+    failed(worker, message.at("why").get<std::string>());
+  } else if (say == "serving" && worker.post && posts_[*worker.post].worker == id) {
+    serves(*worker.post, {worker.end.host, message.at("port").get<int>()});
+  } else if (say == "linked" && worker.post) {
+    posts_[*worker.post].linked = true;
+  }
+}
+
+void CutHub::greet(Worker& worker, const Message& message) {
+  const auto refuse = [&](const std::string& why) {
+    worker.channel.send_json({{"say", "refused"}, {"why", why}});
+    worker.gone = true;
+  };
+  if (message.at("hello") != cut_protocol || message.at("version") != cut_protocol_version) {
+    refuse("is the head of a cut of another version");
+    return;
+  }
+  if (!is_same_secret(message.at("token").get<std::string>(), options_.token)) {
+    refuse("the token is another one; give that of the head by --token-file or MILLRACE_TOKEN");
+    return;
+  }
+  if (message.at("millrace") != MILLRACE_VERSION) {
+    refuse(fmt::format("the head has millrace {}, this node {}; all machines of a cut need the same",
+                       MILLRACE_VERSION, printable(message.at("millrace").get<std::string>())));
+    return;
+  }
+  worker.welcome = true;
+  worker.channel.send_json({{"say", "welcome"}, {"job", options_.job}});
+  const auto sections =
+      take_apart(options_.pipeline, {pieces_.begin() + 1, pieces_.end()}, options_.input, options_.planes);
+  if (!sections) {
+    fail(sections.error());
+    return;
+  }
+  Message all = Message::array();
+  for (const PipelineSection& section : *sections)
+    all.push_back(to_message(section));
+  worker.channel.send_json(
+      {{"say", "measure"}, {"planes", image::name_of(options_.planes)}, {"sections", std::move(all)}});
+}
+
+void CutHub::serves(std::size_t post, const Endpoint& at) {
+  posts_[post].at = at;
+  if (post + 1 < posts_.size())
+    tell_producer(post + 1);
+  else
+    options_.on_output(at);
+}
+
+void CutHub::failed(Worker& worker, const std::string& why) {
+  worker.gone = true;
+  const std::string said = fmt::format("{}: {}", to_string(worker.end), printable(why));
+  note(said);
+  if (!worker.post || ++posts_[*worker.post].failures >= most_failures) fail(unusable(said));
+}
+
+void CutHub::forget_the_gone() {
+  for (auto each = workers_.begin(); each != workers_.end();) {
+    if (!each->second.gone) {
+      ++each;
+      continue;
+    }
+    lose(each->second);
+    each = workers_.erase(each);
+  }
+}
+
+void CutHub::lose(Worker& worker) {
+  if (!worker.post) return;
+  Post& post = posts_[*worker.post];
+  post.worker.reset();
+  post.at.reset();
+  post.linked = false;
+  post.vacant_ns = now_ns();
+  replaced_.fetch_add(1, std::memory_order_relaxed);
+  note(fmt::format("{} is lost after {} written frames; {} takes its place", to_string(worker.end),
+                   written_.load(std::memory_order_relaxed),
+                   ready_workers().empty() ? "the next that comes" : "another"));
+}
+
+// Those that have nothing to do.
+std::vector<int> CutHub::ready_workers() const {
+  std::vector<int> ready;
+  for (const auto& [id, worker] : workers_)
+    if (worker.ready && !worker.gone && !worker.post) ready.push_back(id);
+  return ready;
+}
+
+void CutHub::divide() {
+  const std::vector<int> ready = ready_workers();
+  if (std::ssize(ready) < options_.nodes || ready.empty()) return;
+  const auto pieces =
+      take_apart(options_.pipeline, {pieces_.begin() + 1, pieces_.end()}, options_.input, options_.planes);
+  if (!pieces) {
+    fail(pieces.error());
+    return;
+  }
+  const auto total = [&](int id) {
+    const std::vector<double>& seconds = workers_.at(id).seconds;
+    return std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  };
+  StreamLoad stream{.source_bytes = static_cast<double>(video::y4m_frame_bytes(options_.input)),
+                    .rate = options_.rate * rate_to_spare,
+                    .sections = options_.sections};
+  const std::vector<double>& seconds = workers_.at(ready.front()).seconds;
+  for (std::size_t i = 0; i < pieces->size(); ++i)
+    stream.stages.push_back({.seconds = seconds[i],
+                             .bytes = static_cast<double>(video::y4m_frame_bytes((*pieces)[i].output)),
+                             .inputs = {static_cast<int>(i) - 1}});
+  NodeLoads nodes;
+  for (const int id : ready)
+    nodes.speeds.push_back(total(ready.front()) / total(id));
+  nodes.links.assign(ready.size() + 1, std::vector<double>(ready.size() + 1, options_.link_bytes));
+  const Division division = partition(stream, nodes);
+
+  std::vector<std::size_t> begins;
+  for (const Section& section : division.sections)
+    begins.push_back(pieces_[section.first]);
+  auto sections =
+      take_apart(options_.pipeline, {begins.begin() + 1, begins.end()}, options_.input, options_.planes);
+  if (!sections) {
+    fail(sections.error());
+    return;
+  }
+  std::string text = fmt::format("{} section{}, {:.1f} frames a second expected", sections->size(),
+                                 sections->size() == 1 ? "" : "s", division.rate);
+  if (options_.rate > 0) text += fmt::format(" of {:g} wanted", options_.rate);
+  for (std::size_t i = 0; i < sections->size(); ++i) {
+    Post post{.section = std::move((*sections)[i]),
+              .first = begins[i],
+              .end = i + 1 < begins.size() ? begins[i + 1] : options_.pipeline.nodes.size(),
+              .vacant_ns = now_ns()};
+    for (std::size_t piece = 0; piece < division.sections[i].stages; ++piece)
+      post.record.seconds +=
+          workers_.at(ready[division.sections[i].node]).seconds[division.sections[i].first + piece];
+    post.record.pipeline = image::to_string(post.section.pipeline);
+    text +=
+        fmt::format("; {} on {}: {:.2f} ms", printable(post.record.pipeline),
+                    to_string(workers_.at(ready[division.sections[i].node]).end), post.record.seconds * 1e3);
+    posts_.push_back(std::move(post));
+  }
+  for (std::size_t i = posts_.size() - 1; i-- > 0;)
+    posts_[i].keep = posts_[i + 1].keep + posts_[i + 1].section.neighbours.before;
+  note(text);
+  for (std::size_t i = 0; i < posts_.size(); ++i)
+    assign(i, ready[division.sections[i].node]);
+}
+
+void CutHub::fill_posts() {
+  for (std::size_t i = 0; i < posts_.size(); ++i) {
+    if (posts_[i].worker) continue;
+    if (const std::vector<int> ready = ready_workers(); !ready.empty()) {
+      assign(i, ready.front());
+      note(fmt::format("{} goes on with {} from frame {} on", to_string(workers_.at(ready.front()).end),
+                       printable(posts_[i].record.pipeline),
+                       std::max<std::int64_t>(0, told_written_ - posts_[i].keep)));
+    } else if (static_cast<double>(now_ns() - posts_[i].vacant_ns) > options_.patience * 1e9) {
+      fail(unusable(
+          fmt::format("no node has come within {:g} s for the one that was lost; start more of them than "
+                      "the cut needs",
+                      options_.patience)));
+    }
+  }
+}
+
+void CutHub::assign(std::size_t number, int id) {
+  Post& post = posts_[number];
+  Worker& worker = workers_.at(id);
+  post.worker = id;
+  worker.post = number;
+  post.record.nodes.push_back(to_string(worker.end));
+  const std::int64_t start = std::max<std::int64_t>(0, told_written_ - post.keep);
+  worker.channel.send_json(
+      to_message(Assignment{.first = static_cast<int>(post.first),
+                            .end = static_cast<int>(post.end),
+                            .pipeline = post.record.pipeline,
+                            .planes = std::string(image::name_of(options_.planes)),
+                            .input = post.section.input,
+                            .output = post.section.output,
+                            .start = start,
+                            .before = std::min<std::int64_t>(start, post.section.neighbours.before),
+                            .keep = post.keep,
+                            .window = options_.window}));
+  if (told_end_) worker.channel.send_json({{"say", "end"}, {"frames", end_.load(std::memory_order_relaxed)}});
+  tell_producer(number);
+  const std::scoped_lock lock(mutex_);
+  records_.clear();
+  for (const Post& each : posts_)
+    records_.push_back(each.record);
+}
+
+// To whoever does it: where the section before is done.
+void CutHub::tell_producer(std::size_t number) {
+  const Post& post = posts_[number];
+  if (!post.worker) return;
+  LineChannel& channel = workers_.at(*post.worker).channel;
+  if (number == 0)
+    channel.send_json({{"say", "producer"}, {"host", ""}, {"port", options_.source_port}});
+  else if (const auto& at = posts_[number - 1].at)
+    channel.send_json({{"say", "producer"}, {"host", at->host}, {"port", at->port}});
+}
+
+void CutHub::tell_written() {
+  const std::int64_t frames = written_.load(std::memory_order_relaxed);
+  if (frames == told_written_ || posts_.empty() ||
+      !std::ranges::all_of(posts_, [](const Post& post) { return post.worker && post.linked; }))
+    return;
+  told_written_ = frames;
+  tell_all({{"say", "written"}, {"frames", frames}});
+  options_.on_written(frames);
+}
+
+void CutHub::tell_end() {
+  const std::int64_t frames = end_.load(std::memory_order_relaxed);
+  if (frames < 0 || told_end_) return;
+  told_end_ = true;
+  tell_all({{"say", "end"}, {"frames", frames}});
+}
+
+void CutHub::tell_all(const Message& message) {
+  for (auto& [id, worker] : workers_)
+    if (worker.welcome && !worker.gone) worker.channel.send_json(message);
+}
+
+void CutHub::fail(Error error) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (error_) return;
+    error_ = std::move(error);
+  }
+  options_.on_failure();
+}
+
+void CutHub::note(const std::string& text) const {
+  if (options_.on_note) options_.on_note(text);
+}
+
+}  // namespace millrace::cluster

@@ -1,0 +1,180 @@
+#include "millrace/cluster/cut/incoming_link.h"
+
+#include "millrace/cluster/cut/link_words.h"
+#include "millrace/video/y4m/y4m_frame.h"
+#include "millrace/video/y4m/y4m_header.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <poll.h>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <sys/socket.h>
+
+namespace millrace::cluster {
+namespace {
+
+constexpr std::size_t most_header_bytes = 1024;
+constexpr int connect_ms = 3000;
+constexpr int reconnect_rest_ms = 50;  // before another attempt
+
+bool are_alike(const video::FrameFormat& a, const video::FrameFormat& b) {
+  return a.width == b.width && a.height == b.height && a.chroma == b.chroma && a.bits == b.bits;
+}
+
+}  // namespace
+
+IncomingLink::IncomingLink(Options options)
+    : options_(std::move(options)), frame_bytes_(video::y4m_frame_bytes(options_.format)),
+      pool_(options_.format), received_(std::max(frame_bytes_, most_header_bytes)), next_(options_.first) {}
+
+void IncomingLink::set_producer(const Endpoint& producer) {
+  {
+    const std::scoped_lock lock(mutex_);
+    producer_ = producer;
+    changed_ = true;
+  }
+  wake_.wake();
+}
+
+void IncomingLink::end_at(std::int64_t frames) {
+  {
+    const std::scoped_lock lock(mutex_);
+    end_ = frames;
+  }
+  wake_.wake();
+}
+
+void IncomingLink::cancel() {
+  {
+    const std::scoped_lock lock(mutex_);
+    cancelled_ = true;
+  }
+  wake_.wake();
+}
+
+IncomingLink::Step IncomingLink::look() {
+  wake_.clear();
+  const std::scoped_lock lock(mutex_);
+  if (cancelled_) return Step::cancelled;
+  if (end_ && next_ >= *end_) return Step::ended;
+  if (std::exchange(changed_, false)) {
+    at_ = producer_;
+    disconnect();
+  }
+  return Step::again;
+}
+
+Result<std::optional<video::Frame>> IncomingLink::next() {
+  if (failed_) return std::unexpected(*failed_);
+  while (true) {
+    const Step step = look();
+    if (step == Step::ended) return std::nullopt;
+    if (step == Step::cancelled) return std::unexpected(Error{ErrorKind::interrupted, "reading was stopped"});
+    if (!at_) {
+      wait_for(0, -1);
+      continue;
+    }
+    if (!socket_.is_open()) {
+      connect();
+      if (!socket_.is_open()) wait_for(0, reconnect_rest_ms);
+      continue;
+    }
+    if (connecting_) {
+      send_request();
+      continue;
+    }
+    if (!receive()) continue;
+    if (!header_taken_) {
+      if (Status taken = take_header(); !taken) {
+        failed_ = taken.error();
+        return std::unexpected(taken.error());
+      }
+    }
+    if (!header_taken_ || filled_ < frame_bytes_) continue;
+    auto frame = pool_.acquire();
+    if (!frame) return std::unexpected(frame.error());
+    if (!video::unpack_y4m_frame(std::span(received_).first(frame_bytes_), *frame)) {
+      failed_ = Error{ErrorKind::failure, fmt::format("{}: frame {}: is no frame of {}", to_string(*at_),
+                                                      next_, video::to_string(options_.format))};
+      return std::unexpected(*failed_);
+    }
+    filled_ = 0;
+    frame->index = next_++;
+    return std::optional(std::move(*frame));
+  }
+}
+
+void IncomingLink::connect() {
+  auto begun = begin_to_connect(*at_);
+  if (!begun) return;
+  socket_ = *std::move(begun);
+  connecting_ = true;
+  header_taken_ = false;
+  filled_ = 0;
+}
+
+void IncomingLink::disconnect() {
+  socket_ = Descriptor();
+  connecting_ = false;
+}
+
+void IncomingLink::send_request() {
+  pollfd waited[2] = {{socket_.get(), POLLOUT, 0}, {wake_.descriptor(), POLLIN, 0}};
+  const int ready = poll(waited, 2, connect_ms);
+  if (waited[1].revents != 0) return;
+  const std::string line = to_line({options_.job, options_.token, options_.place, next_});
+  // A line fits the buffer of a socket that is new.
+  if (ready <= 0 || !connected(socket_.get()) ||
+      ::send(socket_.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT) != std::ssize(line)) {
+    disconnect();
+    wait_for(0, reconnect_rest_ms);
+    return;
+  }
+  connecting_ = false;
+}
+
+bool IncomingLink::receive() {
+  // No further than the header's line, whose length is not known, or than the frame.
+  const std::size_t most = header_taken_ ? frame_bytes_ : filled_ + 1;
+  const ssize_t count = recv(socket_.get(), received_.data() + filled_,
+                             std::min(most, received_.size()) - filled_, MSG_DONTWAIT);
+  if (count > 0) {
+    filled_ += static_cast<std::size_t>(count);
+    return true;
+  }
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+    wait_for(POLLIN, -1);
+    return false;
+  }
+  disconnect();
+  wait_for(0, reconnect_rest_ms);
+  return false;
+}
+
+Status IncomingLink::take_header() {
+  if (received_[filled_ - 1] != std::byte{'\n'}) {
+    if (filled_ < most_header_bytes) return {};
+    return failure("{}: sends no y4m", to_string(*at_));
+  }
+  const std::string_view line(reinterpret_cast<const char*>(received_.data()), filled_ - 1);
+  const auto format = video::parse_y4m_header(line);
+  if (!format || !are_alike(*format, options_.format))
+    return failure("{}: sends {}, not {}", to_string(*at_), format ? video::to_string(*format) : "no y4m",
+                   video::to_string(options_.format));
+  filled_ = 0;
+  header_taken_ = true;
+  if (options_.on_linked) options_.on_linked();
+  return {};
+}
+
+void IncomingLink::wait_for(short events, int most_ms) const {
+  pollfd waited[2] = {{events != 0 ? socket_.get() : -1, events, 0}, {wake_.descriptor(), POLLIN, 0}};
+  poll(waited, 2, most_ms);
+}
+
+}  // namespace millrace::cluster
