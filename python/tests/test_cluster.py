@@ -236,6 +236,31 @@ def in_namespace(case):
                           capture_output=True, text=True, timeout=600)
 
 
+class OfSections(Case):
+    """python -m millrace.cluster cut"""
+
+    def test_a_stream_goes_through_sections_on_nodes_and_a_lost_one_is_begun_again(self):
+        wanted = self.folder / "wanted.mkv"
+        piped = f"{PROGRAM} run blur test:96x64@1500 -o - -q | {PROGRAM} run sobel_x - -o {wanted} -q"
+        subprocess.run(["sh", "-c", piped], check=True)
+        head = subprocess.Popen([sys.executable, "-m", "millrace.cluster", "cut", "blur | sobel_x", "test:96x64@1500", "-o",
+                                 self.out(), "--nodes", "2", "--sections", "2", "--json", str(self.folder / "told.json")],
+                                stderr=subprocess.PIPE, text=True)
+        for line in head.stderr:
+            if "sections" in line:
+                break
+        running = [pid for pid in children(head.pid) if "node" in called(pid)[1:2]]
+        self.assertEqual(len(running), 2)
+        self.assertFalse(any("MILLRACE_TOKEN" in word for pid in running for word in called(pid)))
+        os.kill(running[0], signal.SIGKILL)
+        rest = head.stderr.read()
+        self.assertEqual(head.wait(), 0, rest)
+        head.stderr.close()
+        told = json.loads((self.folder / "told.json").read_text())
+        self.assertEqual((told["frames"], told["replaced"]), (1500, 1), rest)
+        self.assertEqual(frames_of(self.out()), frames_of(wanted))
+
+
 @unittest.skipUnless(importlib.util.find_spec("fsspec"), "takes fsspec")
 class ByUrl(Case):
     """Files of this machine by URL: as far away, for the package, as any others."""

@@ -1,4 +1,4 @@
-"""python -m millrace.cluster run PIPELINE INPUT... -o OUTPUT"""
+"""python -m millrace.cluster run PIPELINE INPUT... -o OUTPUT, or cut PIPELINE INPUT -o OUTPUT"""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import argparse
 import json
 import dataclasses
 import sys
+from typing import Any
 
-from . import Job, Progress, RunError, UsageError, run
+from . import Job, Progress, RunError, UsageError, engines, run
+from .cut import cut
 from .job import OUTPUT_FLAGS, OUTPUT_OPTIONS
 
 
@@ -39,7 +41,39 @@ def _parser() -> argparse.ArgumentParser:
                           help="as of millrace plan")
     for name in OUTPUT_FLAGS:
         verb.add_argument(f"--{name}", action="store_true", help="as of millrace plan")
+    _add_cut(verbs.add_parser("cut", help="a live stream through a pipeline in sections, each on a node: see millrace cut"))
     return parser
+
+
+CUT_OPTIONS = ("listen", "sections", "rate", "link", "patience", "codec", "crf", "preset", "bitrate", "format", "planes", "json")
+
+
+def _add_cut(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("pipeline", help="as of millrace cut")
+    verb.add_argument("input", help="as of millrace cut: - for y4m on standard input")
+    verb.add_argument("-o", "--output", required=True, help="as of millrace cut: - for y4m")
+    verb.add_argument("--engine", default="processes", help="processes (default), ray or dask")
+    verb.add_argument("--nodes", type=int, help="begin with so many; default: all that are there (1 of processes)")
+    verb.add_argument("--address", help="of the cluster; default: a new one on this machine")
+    verb.add_argument("--program", help="the millrace program; default: $MILLRACE_PROGRAM, or by the PATH")
+    verb.add_argument("-y", "--force", action="store_true", help="replace the output")
+    verb.add_argument("-q", "--quiet", action="store_true", help="no notes")
+    for name in CUT_OPTIONS:
+        verb.add_argument(f"--{name}", help="as of millrace cut")
+
+
+def _cut(given: dict[str, Any]) -> int:
+    words = [given["pipeline"], given["input"], "-o", given["output"], *(["-y"] if given["force"] else [])]
+    # Where it is not said, any port that is free: nodes are told.
+    for name in CUT_OPTIONS:
+        if (value := given[name] or ("127.0.0.1:0" if name == "listen" else None)) is not None:
+            words += [f"--{name}", value]
+    engine = engines.make(given["engine"], given["nodes"] if given["engine"] == "processes" else None, given["address"],
+                          given["program"])
+    try:
+        return cut(engine, words, nodes=given["nodes"], program=given["program"], quiet=given["quiet"])
+    finally:
+        engine.close()
 
 
 def _line(progress: Progress) -> str:
@@ -76,6 +110,14 @@ def _report(job: Job) -> dict[str, object]:
 
 def main() -> int:
     given = vars(_parser().parse_args())
+    if given["verb"] == "cut":
+        try:
+            return _cut(given)
+        except (UsageError, RunError) as error:
+            print(f"millrace.cluster: {error}", file=sys.stderr)
+            return 2 if isinstance(error, UsageError) else 1
+        except KeyboardInterrupt:
+            return 130
     options = {name: given[name.replace("-", "_")] for name in OUTPUT_OPTIONS + OUTPUT_FLAGS}
     try:
         job = run(given["pipeline"], given["inputs"], given["output"], engine=given["engine"], nodes=given["nodes"],
