@@ -464,6 +464,7 @@ class Cluster(unittest.TestCase):
                 ("is no file", 2, ["plan", "blur", self.folder / "pipe", *out]),
                 ("says when it is shown", 2, ["plan", "blur", self.inputs / "bare.h264", *out]),
                 ("unknown filter", 2, ["plan", "blurr", closed, *out]),
+                ("a second video cannot be cut", 2, ["plan", "[input, second] | blend(add)", closed, *out]),
                 ("no length of a chunk", 2, ["plan", "blur", closed, "--chunk", "soon", *out]),
                 ("give a pipeline", 2, ["plan", "blur", closed]),
                 ("-y", 2, ["plan", "blur", closed, "-o", self.plan]),

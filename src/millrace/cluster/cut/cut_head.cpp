@@ -40,6 +40,8 @@ class CutHead {
     auto pipeline = image::load_pipeline(options_.run.pipeline, options_.stop);
     if (!pipeline) return std::unexpected(pipeline.error());
     pipeline_ = *std::move(pipeline);
+    if (image::reads_second(pipeline_))
+      return usage_error("a pipeline that reads a second video cannot be cut; give it to `millrace run`");
     const auto planes = planes_of(options_.run);
     if (!planes) return std::unexpected(planes.error());
     planes_ = *planes;

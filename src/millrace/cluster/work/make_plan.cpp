@@ -182,6 +182,8 @@ std::int64_t units_of(double length, const video::FrameFormat& format) {
 Result<JobFrames> look_at_input(const run::RunOptions& options, const std::stop_token& stop) {
   auto pipeline = image::load_pipeline(options.pipeline, stop);
   if (!pipeline) return std::unexpected(pipeline.error());
+  if (image::reads_second(*pipeline))
+    return usage_error("a pipeline that reads a second video cannot be cut; give it to `millrace run`");
   const auto planes = planes_of(options);
   if (!planes) return std::unexpected(planes.error());
   const auto reader = open(options, stop);
