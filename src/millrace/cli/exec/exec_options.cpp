@@ -57,6 +57,10 @@ Status set_policy(const std::string& name, RunSettings& settings) {
   if (name == "auto") return {};
   if (const auto masks = placement::parse_mask_policy(name)) {
     settings.policy = placement::policy_of({.masks = *masks});
+    // Asked for by name, it is the paper's: main has its place before the program's threads begin. Trials
+    // leave main as it is until they know the program.
+    if (*masks == placement::MaskPolicy::main_least_loaded)
+      settings.policy = placement::with_main_at_first_birth(std::move(*settings.policy));
     settings.masks = placement::need_of(*masks);
     return {};
   }

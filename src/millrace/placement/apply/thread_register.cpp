@@ -38,6 +38,59 @@ void ThreadRegister::lay_ready(const std::vector<CpuSet>& masks) {
   }
 }
 
+CpuSet ThreadRegister::lay_main_ready() {
+  const std::scoped_lock lock(mutex_);
+  if (restored_ || !policy_.traits().main_at_first_birth || !changer_.counts().not_journalled.empty())
+    return {};
+  read_load();
+  CpuSet mask = main_mask_in_advance(policy_, surroundings_, laid_main_);
+  if (mask.empty() || mask == surroundings_.allowed) return {};
+  if (laid_for_main_.insert(mask.to_string()).second) {
+    changer_.note(journal_->add_mask(mask));
+    if (!changer_.counts().not_journalled.empty()) return {};
+    changer_.note_given({.mask = mask}, {.mask = surroundings_.allowed});
+  }
+  laid_main_ = mask;
+  return mask;
+}
+
+void ThreadRegister::on_main_mask(std::function<void(const CpuSet&)> told) {
+  const std::scoped_lock lock(mutex_);
+  on_main_mask_ = std::move(told);
+}
+
+void ThreadRegister::watch_load() {
+  const std::scoped_lock lock(mutex_);
+  gauge_.emplace();
+  std::ignore = look_at_load();
+}
+
+std::optional<std::vector<double>> ThreadRegister::look_at_load() {
+  const std::int64_t now = now_ns();
+  if (!gauge_ || !gauge_->due(now)) return std::nullopt;
+  std::vector<pid_t> processes;
+  for (const auto& [number, process] : processes_)
+    processes.push_back(number);
+  return gauge_->look(now, processes);
+}
+
+// Where that says nothing new, what was known stays.
+void ThreadRegister::read_load() {
+  if (auto load = look_at_load()) surroundings_.load = std::move(*load);
+}
+
+// A main thread that has taken its mask by itself, which nobody tells of.
+void ThreadRegister::take_over_laid(Thread& thread) {
+  if (!thread.main || laid_for_main_.empty()) return;
+  const auto now = read_original(thread.state.number);
+  if (!now || now->mask == thread.state.last.mask || !laid_for_main_.contains(now->mask.to_string())) return;
+  Original taken = thread.state.last;
+  taken.mask = now->mask;
+  if (!same_but_nice(*now, taken)) return;
+  thread.state.last.mask = taken.mask;
+  thread.wanted.mask = std::move(taken.mask);
+}
+
 std::optional<Heritage> ThreadRegister::heritage_of(pid_t number) const {
   const std::scoped_lock lock(mutex_);
   const auto owner = owner_.find(number);
@@ -150,6 +203,19 @@ void ThreadRegister::process_executed(pid_t number, pid_t former) {
   follow_policy();
 }
 
+void ThreadRegister::makes_a_thread(pid_t maker) {
+  const std::scoped_lock lock(mutex_);
+  if (restored_ || !policy_.traits().main_at_first_birth) return;
+  const auto [process, main] = find(maker);
+  if (process == nullptr || !main->main || process->threads.size() > 1 || process->left_alone.contains(maker))
+    return;
+  read_load();
+  std::vector<std::pair<Process*, Thread*>> threads;
+  const std::vector<ThreadPlan> plans = plans_by(policy_, threads, process);
+  for (std::size_t i = 0; i < threads.size(); ++i)
+    if (threads[i].second == main) give(*process, *main, plans[i]);
+}
+
 void ThreadRegister::thread_began(pid_t number, pid_t owner, const std::optional<Heritage>& heritage,
                                   const CpuSet& given) {
   const std::scoped_lock lock(mutex_);
@@ -207,22 +273,30 @@ std::size_t ThreadRegister::crowd_size() const {
 }
 
 LivingThread ThreadRegister::living(const Process& process, const Thread& thread) {
-  return {.view = {thread.order, process.order, thread.main, thread.name},
+  return {.view = {thread.order, process.order, thread.main, thread.name, thread.wanted.mask},
           .alone = process.threads.size() == 1,
           .last_birth_ns = process.last_birth_ns};
 }
 
-// One plan for each of `threads`, which are set to those that are not left alone.
+// One plan for each of `threads`, which are set to those that are not left alone; as it is once `maker` has
+// made one thread more, where one is named.
 std::vector<ThreadPlan> ThreadRegister::plans_by(const Policy& policy,
-                                                 std::vector<std::pair<Process*, Thread*>>& threads) {
+                                                 std::vector<std::pair<Process*, Thread*>>& threads,
+                                                 const Process* maker) {
   for (auto& [number, process] : processes_)
-    for (auto& [id, thread] : process.threads)
-      if (!process.left_alone.contains(id)) threads.emplace_back(&process, &thread);
+    for (auto& [id, thread] : process.threads) {
+      if (process.left_alone.contains(id)) continue;
+      take_over_laid(thread);
+      threads.emplace_back(&process, &thread);
+    }
   std::ranges::sort(threads, {}, [](const auto& entry) { return entry.second->order; });
   std::vector<LivingThread> all;
   all.reserve(threads.size());
-  for (const auto& [process, thread] : threads)
+  for (const auto& [process, thread] : threads) {
     all.push_back(living(*process, *thread));
+    if (process == maker) all.back().alone = false;
+  }
+  if (maker != nullptr) all.push_back({.view = {.number = next_thread_, .process = maker->order}});
   return settled_plans(policy, surroundings_, all, now_ns());
 }
 
@@ -236,6 +310,7 @@ void ThreadRegister::place_newcomer(Process& process, Thread& thread) {
   if (policy_.traits().each_by_itself) {
     give(process, thread, settled_plans(policy_, surroundings_, {living(process, thread)}, now_ns()).front());
   } else if (static_cast<std::size_t>(alive_) <= crowd_size()) {
+    read_load();
     follow_policy();
   } else {
     to_be_planned_ = true;
@@ -256,8 +331,10 @@ void ThreadRegister::follow_policy() {
 }
 
 void ThreadRegister::give(Process& process, Thread& thread, const ThreadPlan& plan) {
+  take_over_laid(thread);
   thread.new_born = false;
   thread.wanted = plan;
+  if (thread.main && !plan.mask.empty() && on_main_mask_) on_main_mask_(plan.mask);
   if (!changer_.give(thread.state, plan)) leave_alone(process, thread);
 }
 
@@ -291,6 +368,8 @@ RunTimes ThreadRegister::observe() {
     }
   }
   times_.read_migrations(migrations_read_at_once);
+  // So that the next birth sees the last moments; nobody moves for the load alone.
+  std::ignore = look_at_load();
   for (const auto& [number, id] : gone) {
     const auto process = processes_.find(number);
     if (id != number && process->second.threads.size() == 2)
@@ -323,8 +402,10 @@ void ThreadRegister::find_executed(Process& process, const Thread& last) {
 void ThreadRegister::find_changed_by_others() {
   for (auto& [number, process] : processes_)
     for (auto& [id, thread] : process.threads)
-      if (!process.left_alone.contains(id) && !ThreadChanger::as_left(thread.state))
-        leave_alone(process, thread);
+      if (!process.left_alone.contains(id)) {
+        take_over_laid(thread);
+        if (!ThreadChanger::as_left(thread.state)) leave_alone(process, thread);
+      }
 }
 
 std::int64_t ThreadRegister::migrations() const {

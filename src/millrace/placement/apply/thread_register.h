@@ -7,11 +7,13 @@
 #include "millrace/placement/apply/thread_changer.h"
 #include "millrace/placement/apply/thread_times.h"
 #include "millrace/placement/policy/candidates.h"
+#include "millrace/placement/policy/load_gauge.h"
 #include "millrace/placement/policy/policy.h"
 #include "millrace/placement/policy/settling.h"
 #include "millrace/placement/task/task_files.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -49,9 +51,9 @@ struct ThreadIdentity {
 // ThreadChanger.
 //
 // Masks and the count of CPUs: programs take the number of CPUs from the mask of the thread that asks, mostly
-// main before it makes others. So main threads keep what they had until their process has settled; and a
-// thread that should have no mask of its own is given back the mask that its maker had before millrace
-// changed it, which it would inherit otherwise.
+// main before it makes others. So main threads keep what they had until their process has settled, or, where
+// the policy says so, makes its first thread; and a thread that should have no mask of its own is given back
+// the mask that its maker had before millrace changed it, which it would inherit otherwise.
 //
 // A birth takes the same time however many threads there are. Policies that look at all threads together are
 // asked at births while there are few; beyond crowd_size(), a new thread gets the class and slice of the one
@@ -71,6 +73,14 @@ class ThreadRegister {
   // Masks that new threads may take by themselves at their birth, before anybody tells of them.
   void lay_ready(const std::vector<machine::CpuSet>& masks);
 
+  // The mask that the program's main thread is to take by itself as it makes its first thread, by the load at
+  // this moment; empty: it keeps what it has. To be asked again as long as it has not.
+  [[nodiscard]] machine::CpuSet lay_main_ready();
+  // `told` is called, under the register's lock, with each mask that a main thread is about to be given.
+  void on_main_mask(std::function<void(const machine::CpuSet&)> told);
+  // Policies see the load as it is at each birth, not only as it was at the start.
+  void watch_load();
+
   // What a thread hands down to one that it makes now; nothing for one that is not known.
   [[nodiscard]] std::optional<Heritage> heritage_of(pid_t thread) const;
 
@@ -82,6 +92,9 @@ class ThreadRegister {
   // A process runs another program from now on. Of its threads only the one is left that executed it,
   // `former`, which has main's number now.
   void process_executed(pid_t process, pid_t former);
+  // A thread is stopped in making another, which has not begun: the first one of its process, where it is
+  // main, gives it its place before it goes on.
+  void makes_a_thread(pid_t maker);
   // A further thread of a process that was told of. given: the mask that it took at its birth, where millrace
   // had laid one ready. Nothing happens where the thread is known.
   void thread_began(pid_t thread, pid_t process, const std::optional<Heritage>& heritage = std::nullopt,
@@ -156,7 +169,11 @@ class ThreadRegister {
   [[nodiscard]] std::size_t crowd_size() const;
   [[nodiscard]] static LivingThread living(const Process& process, const Thread& thread);
   [[nodiscard]] std::vector<ThreadPlan> plans_by(const Policy& policy,
-                                                 std::vector<std::pair<Process*, Thread*>>& threads);
+                                                 std::vector<std::pair<Process*, Thread*>>& threads,
+                                                 const Process* maker = nullptr);
+  [[nodiscard]] std::optional<std::vector<double>> look_at_load();
+  void read_load();
+  void take_over_laid(Thread& thread);
   void place_newcomer(Process& process, Thread& thread);
   void follow_policy();
   void give(Process& process, Thread& thread, const ThreadPlan& plan);
@@ -174,6 +191,10 @@ class ThreadRegister {
   ThreadTimes times_;
   CrowdTimes crowds_;
   std::optional<Original> program_original_;  // of the first process
+  std::optional<LoadGauge> gauge_;
+  machine::CpuSet laid_main_;            // what main is to take by itself, as was last said
+  std::set<std::string> laid_for_main_;  // all that was said
+  std::function<void(const machine::CpuSet&)> on_main_mask_;
   ThreadPlan newest_plan_;
   bool to_be_planned_ = false;  // newcomers that the policy was not asked about
   RegisterCounts counts_;

@@ -214,6 +214,54 @@ TEST_F(ThreadRegisterTest, AnExecutionThatNobodyTellsOfIsFound) {
   EXPECT_TRUE(threads.counts().left_alone.empty());
 }
 
+// By a shim, before its first thread, which nobody tells of.
+TEST_F(ThreadRegisterTest, AMainThreadThatTookThePlaceItWasPromisedLooksAfterNothing) {
+  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const machine::CpuSet last = surroundings_.allowed - surroundings_.allowed.first(1);
+  const machine::CpuSet place = last.first(1);
+  const Policy main_there =
+      with_main_at_first_birth([place](const Surroundings&, std::span<const ThreadView> views) {
+        std::vector<ThreadPlan> plans(views.size());
+        for (std::size_t i = 0; i < views.size(); ++i)
+          if (views[i].main && views.size() > 1) plans[i].mask = place;
+        return plans;
+      });
+  ThreadRegister threads(surroundings_, main_there, journal_);
+  std::vector<machine::CpuSet> told;
+  threads.on_main_mask([&](const machine::CpuSet& mask) { told.push_back(mask); });
+  const ForkedProcess program_process;
+  const pid_t program = program_process.number();
+  ASSERT_TRUE(threads.process_began(program));
+  EXPECT_EQ(machine::thread_affinity(program), surroundings_.allowed) << "it is alone";
+  EXPECT_EQ(threads.lay_main_ready(), place);
+  ASSERT_TRUE(machine::bind_thread(program, place));
+  threads.makes_a_thread(program);
+  EXPECT_EQ(told, std::vector{place});
+  EXPECT_EQ(machine::thread_affinity(program), place);
+  EXPECT_EQ(threads.counts().changes, 0) << "it is where it should be";
+  EXPECT_TRUE(threads.counts().left_alone.empty());
+  threads.restore();
+  EXPECT_EQ(machine::thread_affinity(program), surroundings_.allowed);
+}
+
+TEST_F(ThreadRegisterTest, PoliciesSeeTheLoadOfTheMomentAtEachBirth) {
+  std::size_t seen = 0;
+  ThreadRegister threads(
+      surroundings_,
+      [&seen](const Surroundings& surroundings, std::span<const ThreadView> views) {
+        seen = surroundings.load.size();
+        return std::vector<ThreadPlan>(views.size());
+      },
+      journal_);
+  threads.watch_load();
+  ASSERT_TRUE(threads.process_began(getpid()));
+  EXPECT_EQ(seen, 0U) << "too early to tell";
+  usleep(50'000);
+  const Waiting waiting(1);
+  threads.thread_began(waiting.numbers().front(), getpid());
+  EXPECT_GT(seen, 0U);
+}
+
 // As `make -j` has them.
 TEST_F(ThreadRegisterTest, ProcessesOfOneThreadGetTheListsThatTheUserNamed) {
   if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";

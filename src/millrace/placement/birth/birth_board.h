@@ -1,5 +1,6 @@
 /* The memory that a preloaded birth shim shares with millrace: where new threads find their masks, and say
- * that they are there. Included by the shim, which is C, and by millrace. */
+ * that they are there; where main finds its own, and what it is to see of the CPUs. Included by the shim,
+ * which is C, and by millrace. */
 #pragma once
 
 #ifdef __cplusplus
@@ -14,7 +15,7 @@ extern "C" {
 #include <stdint.h>
 
 enum {
-  millrace_board_version = 1,
+  millrace_board_version = 2,
   millrace_board_slots = 1024, /* births beyond these are found by polling */
   millrace_board_words = 16,   /* of a mask: 1024 CPUs, as in glibc's cpu_set_t */
 };
@@ -32,7 +33,17 @@ struct millrace_birth_slot {
 
 struct millrace_birth_board {
   uint32_t version;
-  uint32_t size; /* of this structure */
+  uint32_t size;         /* of this structure */
+  uint32_t owner;        /* the process that has laid it ready, and from which the program descends */
+  uint32_t answers_only; /* births are somebody else's to see and to place */
+  uint64_t
+      allowed[millrace_board_words]; /* what the program was given, and its main thread sees; or nothing */
+  /* CPUs each of which alone was some main thread's mask by millrace, or may be by the shim. Set with release
+   * order before the mask is: who sees such a mask of its own finds the CPU here. */
+  MILLRACE_ATOMIC(uint64_t) main_given[millrace_board_words];
+  /* Where the main thread goes as it makes its first thread; -1: it stays. Release and acquire: its CPU is in
+   * main_given. */
+  MILLRACE_ATOMIC(int32_t) main_cpu;
   /* The number of births; takes the next slot. Relaxed order: it hands out numbers and publishes nothing. */
   MILLRACE_ATOMIC(uint32_t) births;
   struct millrace_birth_slot slots[millrace_board_slots];

@@ -1,5 +1,7 @@
 /* Preloaded into a dynamic program, it lets every new thread take its mask, as millrace has laid it ready,
- * before the thread's own function begins. Without a board it does nothing.
+ * before the thread's own function begins, and the main thread its own before it makes the first. Programs
+ * take the number of CPUs from the mask of main; so where main asks for that mask, and it is one that
+ * millrace gave, it is told what the program was given. Without a board it does nothing.
  *
  * Threads that glibc makes for itself, and those made by clone() alone, do not come by here; millrace finds
  * them by polling. */
@@ -10,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,8 +27,16 @@ struct birth {
   void* argument;
 };
 
+enum { word_bits = 64, highest_given = millrace_board_words * word_bits };
+
 static struct millrace_birth_board* board;
 static create_function real_create;
+static pthread_t main_handle;
+/* Relaxed, all of them: they are set and read by one thread, or publish nothing. */
+static atomic_int main_is_bound; /* here, as it made its first thread */
+static atomic_int main_chose;    /* the program has given its main thread a mask */
+
+static void begin_as_process(void);
 
 /* What the program executes itself finds the environment that it would have found. */
 static void clean_environment(void) {
@@ -52,6 +63,7 @@ __attribute__((constructor)) static void find_board(void) {
   *(void**)&real_create = found;
 
   const int kept = errno;
+  if (syscall(SYS_gettid) == getpid()) main_handle = pthread_self();
   const char* path = getenv(MILLRACE_BOARD_VARIABLE);
   const int file = path == NULL ? -1 : open(path, O_RDWR | O_CLOEXEC);
   if (file >= 0) {
@@ -62,15 +74,63 @@ __attribute__((constructor)) static void find_board(void) {
       if (board->version != millrace_board_version || board->size != sizeof(*board)) board = NULL;
     }
   }
-  if (path != NULL) clean_environment();
+  if (path != NULL) {
+    clean_environment();
+    if (board != NULL && !board->answers_only) pthread_atfork(NULL, NULL, begin_as_process);
+  }
   errno = kept;
+}
+
+static int is_main(pid_t thread) {
+  return thread == 0 ? syscall(SYS_gettid) == getpid() : thread == getpid();
+}
+
+static int chose(void) { return atomic_load_explicit(&main_chose, memory_order_relaxed); }
+
+/* Of the program that was launched alone: what it forks has another parent, and so has it when millrace is
+ * gone. */
+static void bind_main(void) {
+  const int cpu = atomic_load_explicit(&board->main_cpu, memory_order_acquire);
+  if (cpu < 0 || cpu >= highest_given || chose() || !is_main(0) || (uint32_t)getppid() != board->owner)
+    return;
+  if (atomic_exchange_explicit(&main_is_bound, 1, memory_order_relaxed)) return;
+  uint64_t mask[millrace_board_words] = {0};
+  mask[cpu / word_bits] = (uint64_t)1 << (cpu % word_bits);
+  syscall(SYS_sched_setaffinity, 0, sizeof(mask), mask);
+}
+
+/* A mask of one CPU that millrace gave becomes what the program was given. */
+static void widen(size_t size, cpu_set_t* mask) {
+  if (board == NULL || chose() || CPU_COUNT_S(size, mask) != 1) return;
+  for (int cpu = 0; cpu < highest_given && (size_t)cpu < 8 * size; ++cpu) {
+    if (!CPU_ISSET_S((size_t)cpu, size, mask)) continue;
+    const uint64_t given = atomic_load_explicit(&board->main_given[cpu / word_bits], memory_order_acquire);
+    if ((given >> (cpu % word_bits) & 1) == 0) return;
+    memcpy(mask, board->allowed, size < sizeof(board->allowed) ? size : sizeof(board->allowed));
+    return;
+  }
+}
+
+/* A forked process begins with what the program was given, unless it was made by a thread with a place. */
+static void begin_as_process(void) {
+  uint64_t mask[millrace_board_words] = {0};
+  if (!atomic_exchange_explicit(&main_is_bound, 0, memory_order_relaxed) || chose() ||
+      syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask) < 0)
+    return;
+  uint64_t wide[millrace_board_words];
+  memcpy(wide, mask, sizeof(mask));
+  widen(sizeof(wide), (cpu_set_t*)wide);
+  if (memcmp(wide, mask, sizeof(mask)) != 0) syscall(SYS_sched_setaffinity, 0, sizeof(wide), wide);
 }
 
 static void take_place(void) {
   const uint32_t number = atomic_fetch_add_explicit(&board->births, 1, memory_order_relaxed);
-  if (number >= millrace_board_slots) return;
-  struct millrace_birth_slot* slot = &board->slots[number];
-  if (slot->has_mask) syscall(SYS_sched_setaffinity, 0, sizeof(slot->mask), slot->mask);
+  struct millrace_birth_slot* slot = number < millrace_board_slots ? &board->slots[number] : NULL;
+  if (slot != NULL && slot->has_mask)
+    syscall(SYS_sched_setaffinity, 0, sizeof(slot->mask), slot->mask);
+  else if (atomic_load_explicit(&main_is_bound, memory_order_relaxed) && !chose())
+    syscall(SYS_sched_setaffinity, 0, sizeof(board->allowed), board->allowed); /* not main's */
+  if (slot == NULL) return;
   slot->process = (uint32_t)getpid();
   atomic_store_explicit(&slot->thread, (uint32_t)syscall(SYS_gettid), memory_order_release);
 }
@@ -88,11 +148,57 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t* thread, con
                                                           void* (*function)(void*), void* argument) {
   if (real_create == NULL) find_board(); /* called by another library's constructor */
   if (real_create == NULL) return EAGAIN;
-  struct birth* birth = board == NULL ? NULL : malloc(sizeof(*birth));
+  const int seen = board != NULL && !board->answers_only;
+  if (seen) {
+    const int kept = errno;
+    bind_main();
+    errno = kept;
+  }
+  struct birth* birth = seen ? malloc(sizeof(*birth)) : NULL;
   if (birth == NULL) return real_create(thread, attributes, function, argument);
   birth->function = function;
   birth->argument = argument;
   const int error = real_create(thread, attributes, begin_thread, birth);
   if (error != 0) free(birth);
+  return error;
+}
+
+__attribute__((visibility("default"))) int sched_getaffinity(pid_t thread, size_t size, cpu_set_t* mask) {
+  const long got = syscall(SYS_sched_getaffinity, thread, size, mask);
+  if (got < 0) return -1;
+  if ((size_t)got < size) memset((char*)mask + got, 0, size - (size_t)got);
+  if (is_main(thread)) widen(size, mask);
+  return 0;
+}
+
+__attribute__((visibility("default"))) int sched_setaffinity(pid_t thread, size_t size,
+                                                             const cpu_set_t* mask) {
+  if (syscall(SYS_sched_setaffinity, thread, size, mask) != 0) return -1;
+  if (is_main(thread)) atomic_store_explicit(&main_chose, 1, memory_order_relaxed);
+  return 0;
+}
+
+typedef int (*get_mask_function)(pthread_t, size_t, cpu_set_t*);
+typedef int (*set_mask_function)(pthread_t, size_t, const cpu_set_t*);
+
+static int is_main_handle(pthread_t thread) {
+  return pthread_equal(thread, pthread_self()) ? is_main(0) : pthread_equal(thread, main_handle);
+}
+
+__attribute__((visibility("default"))) int pthread_getaffinity_np(pthread_t thread, size_t size,
+                                                                  cpu_set_t* mask) {
+  get_mask_function real = NULL;
+  *(void**)&real = dlsym(RTLD_NEXT, "pthread_getaffinity_np");
+  const int error = real == NULL ? ENOSYS : real(thread, size, mask);
+  if (error == 0 && is_main_handle(thread)) widen(size, mask);
+  return error;
+}
+
+__attribute__((visibility("default"))) int pthread_setaffinity_np(pthread_t thread, size_t size,
+                                                                  const cpu_set_t* mask) {
+  set_mask_function real = NULL;
+  *(void**)&real = dlsym(RTLD_NEXT, "pthread_setaffinity_np");
+  const int error = real == NULL ? ENOSYS : real(thread, size, mask);
+  if (error == 0 && is_main_handle(thread)) atomic_store_explicit(&main_chose, 1, memory_order_relaxed);
   return error;
 }

@@ -80,24 +80,30 @@ bool leads_there(const Descriptor& file) {
          here.st_dev == there.st_dev && here.st_ino == there.st_ino;
 }
 
-void write_mask(const machine::CpuSet& cpus, millrace_birth_slot& slot) {
-  constexpr int bits = 64;
+constexpr int mask_word_bits = 64;
+
+void write_cpus(const machine::CpuSet& cpus, std::span<std::uint64_t, millrace_board_words> words) {
   for (const int cpu : cpus)
-    if (cpu < millrace_board_words * bits) slot.mask[cpu / bits] |= std::uint64_t{1} << (cpu % bits);
+    if (cpu < millrace_board_words * mask_word_bits)
+      words[static_cast<std::size_t>(cpu / mask_word_bits)] |= std::uint64_t{1} << (cpu % mask_word_bits);
+}
+
+void write_mask(const machine::CpuSet& cpus, millrace_birth_slot& slot) {
+  write_cpus(cpus, slot.mask);
   slot.has_mask = std::ranges::any_of(slot.mask, [](std::uint64_t word) { return word != 0; }) ? 1 : 0;
 }
 
 machine::CpuSet read_mask(const millrace_birth_slot& slot) {
-  constexpr int bits = 64;
   machine::CpuSet cpus;
-  for (int cpu = 0; cpu < millrace_board_words * bits; ++cpu)
-    if (slot.has_mask != 0 && (slot.mask[cpu / bits] >> (cpu % bits) & 1) != 0) cpus.insert(cpu);
+  for (int cpu = 0; cpu < millrace_board_words * mask_word_bits; ++cpu)
+    if (slot.has_mask != 0 && (slot.mask[cpu / mask_word_bits] >> (cpu % mask_word_bits) & 1) != 0)
+      cpus.insert(cpu);
   return cpus;
 }
 
 }  // namespace
 
-Result<BirthShim> BirthShim::make(std::span<const machine::CpuSet> masks) {
+Result<BirthShim> BirthShim::make(const Ready& ready) {
   auto library = make_library();
   if (!library) return std::unexpected(library.error());
   auto file = make_memory("millrace-board", sizeof(millrace_birth_board), 0);
@@ -111,8 +117,12 @@ Result<BirthShim> BirthShim::make(std::span<const machine::CpuSet> masks) {
   auto* board = new (start) millrace_birth_board();
   board->version = millrace_board_version;
   board->size = sizeof(millrace_birth_board);
-  for (std::size_t i = 0; i < std::min<std::size_t>(masks.size(), millrace_board_slots); ++i)
-    write_mask(masks[i], board->slots[i]);
+  board->owner = static_cast<std::uint32_t>(getpid());
+  board->answers_only = ready.answers_only ? 1 : 0;
+  write_cpus(ready.allowed, board->allowed);
+  board->main_cpu = -1;
+  for (std::size_t i = 0; i < std::min<std::size_t>(ready.masks.size(), millrace_board_slots); ++i)
+    write_mask(ready.masks[i], board->slots[i]);
   return BirthShim(std::move(*library), std::move(file), board);
 }
 
@@ -129,6 +139,20 @@ std::vector<std::string> BirthShim::environment() const {
   const std::string others = before == nullptr || *before == 0 ? "" : std::string(":") + before;
   return {fmt::format("LD_PRELOAD={}{}", path_of(library_), others),
           fmt::format(MILLRACE_BOARD_VARIABLE "={}", path_of(board_file_))};
+}
+
+void BirthShim::note_main_mask(const machine::CpuSet& mask) {
+  const int cpu = mask.count() == 1 ? mask.lowest() : -1;
+  if (cpu < 0 || cpu >= millrace_board_words * mask_word_bits) return;
+  // Release: what the mask, set later, is taken for.
+  board_->main_given[cpu / mask_word_bits].fetch_or(std::uint64_t{1} << (cpu % mask_word_bits),
+                                                    std::memory_order_release);
+}
+
+void BirthShim::lay_main_ready(const machine::CpuSet& mask) {
+  note_main_mask(mask);
+  const int cpu = mask.count() == 1 ? mask.lowest() : -1;
+  board_->main_cpu.store(cpu < millrace_board_words * mask_word_bits ? cpu : -1, std::memory_order_release);
 }
 
 int BirthShim::births() const {

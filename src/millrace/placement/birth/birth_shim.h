@@ -24,10 +24,16 @@ struct ShimBirth {
 // Used by one thread at a time.
 class BirthShim {
  public:
+  // What the program finds on the board from its start.
+  struct Ready {
+    std::span<const machine::CpuSet> masks;  // for the first births, in order; CPUs below 1024
+    // What main is told where it asks for its mask and that is one that it was given here.
+    machine::CpuSet allowed;
+    bool answers_only = false;  // births are seen by others, and threads take nothing
+  };
   // Lays an empty board ready, and the library, which is a part of this program: both in memory that only
-  // this user's processes can open, the library sealed, and only while this process lives. masks: for the
-  // first births, in order; CPUs below 1024.
-  [[nodiscard]] static Result<BirthShim> make(std::span<const machine::CpuSet> masks);
+  // this user's processes can open, the library sealed, and only while this process lives.
+  [[nodiscard]] static Result<BirthShim> make(const Ready& ready);
   BirthShim(BirthShim&& other) noexcept;
   BirthShim& operator=(BirthShim&&) = delete;
   ~BirthShim();
@@ -35,6 +41,11 @@ class BirthShim {
   // What the program's environment needs, added to what is preloaded already. The library takes it out again
   // as it is loaded: what the program executes is not for the shim.
   [[nodiscard]] std::vector<std::string> environment() const;
+  // The program's main thread takes this mask, of one CPU, as it makes its first thread; empty, or of more
+  // CPUs: it keeps what it has.
+  void lay_main_ready(const machine::CpuSet& mask);
+  // A main thread is about to be given this mask by others, of which it is not to be told.
+  void note_main_mask(const machine::CpuSet& mask);
   // How many there were so far.
   [[nodiscard]] int births() const;
   // Those since the last call.

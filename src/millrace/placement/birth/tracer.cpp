@@ -239,6 +239,8 @@ void Tracer::handle_event(pid_t thread, int event, int signal) {
     const pid_t child = event_message(thread);
     const auto maker = owner_.find(thread);
     const Announced announced{maker == owner_.end() ? 0 : maker->second, threads_->heritage_of(thread)};
+    if (event == PTRACE_EVENT_CLONE && announced.family != 0 && is_thread_of(child, announced.family))
+      threads_->makes_a_thread(thread);
     resume(thread, 0);
     // Maker's and child's stop come in either order.
     if (early_.erase(child) != 0) {

@@ -85,9 +85,26 @@ std::vector<CpuSet> one_to_one(const Places& places, std::size_t count) {
   return masks;
 }
 
-// Where main goes beside threads with masks of one PU each.
+// Cores whose loads differ by less are as good: moving costs something, and loads are counted in ticks.
+constexpr double as_good = 0.1;
+
+// The least loaded of `choice`, as main sees it that has `now`.
+CpuSet least_loaded(const Surroundings& surroundings, const std::vector<CpuSet>& choice, const CpuSet& now) {
+  double least = load_of(surroundings, choice.front());
+  for (const CpuSet& core : choice)
+    least = std::min(least, load_of(surroundings, core));
+  const CpuSet* best = nullptr;
+  for (const CpuSet& core : choice) {
+    if (load_of(surroundings, core) >= least + as_good) continue;
+    best = &core;
+    if (core.intersects(now)) break;
+  }
+  return *best;
+}
+
+// Where main, which has `now`, goes beside threads with masks of one PU each.
 CpuSet place_for_main(const Surroundings& surroundings, const Places& places,
-                      const std::vector<CpuSet>& taken) {
+                      const std::vector<CpuSet>& taken, const CpuSet& now) {
   if (taken.size() > places.cores.size()) return {};
   const auto is_free = [&](const CpuSet& cpus) {
     return std::ranges::none_of(taken, [&](const CpuSet& mask) { return mask.intersects(cpus); });
@@ -102,8 +119,7 @@ CpuSet place_for_main(const Surroundings& surroundings, const Places& places,
   const std::vector<CpuSet>& choice = !with_free_units.empty() ? with_free_units
                                       : free.empty()           ? places.cores
                                                                : free;
-  return std::ranges::min_element(choice, {}, [&](const CpuSet& core) { return load_of(surroundings, core); })
-      ->first(1);
+  return least_loaded(surroundings, choice, now).first(1);
 }
 
 std::vector<CpuSet> one_to_one_beside_main(MaskPolicy policy, const Surroundings& surroundings,
@@ -111,13 +127,14 @@ std::vector<CpuSet> one_to_one_beside_main(MaskPolicy policy, const Surroundings
   const auto others = static_cast<std::size_t>(
       std::ranges::count_if(threads, [](const auto& thread) { return !thread.main; }));
   const std::vector<CpuSet> taken = one_to_one(places, others);
-  const CpuSet main = policy == MaskPolicy::main_least_loaded && others > 0
-                          ? place_for_main(surroundings, places, taken)
-                          : CpuSet();
+  const bool places_main = policy == MaskPolicy::main_least_loaded && others > 0;
   std::vector<CpuSet> masks;
   std::size_t next = 0;
   for (const ThreadView& thread : threads)
-    masks.push_back(thread.main ? main : taken[next++]);
+    if (!thread.main)
+      masks.push_back(taken[next++]);
+    else
+      masks.push_back(places_main ? place_for_main(surroundings, places, taken, thread.mask) : CpuSet());
   return masks;
 }
 
@@ -214,6 +231,16 @@ Policy with_attributes(Policy policy, std::optional<machine::SchedulingClass> sc
           traits};
 }
 
+Policy with_main_at_first_birth(Policy policy) {
+  Policy::Traits traits = policy.traits();
+  traits.main_at_first_birth = true;
+  return {
+      [policy = std::move(policy)](const Surroundings& surroundings, std::span<const ThreadView> threads) {
+        return policy(surroundings, threads);
+      },
+      traits};
+}
+
 std::vector<CpuSet> masks_in_advance(const Policy& policy, const Surroundings& surroundings, int births) {
   std::vector<ThreadView> threads = {{.number = 0, .main = true}};
   std::vector<CpuSet> masks;
@@ -222,6 +249,11 @@ std::vector<CpuSet> masks_in_advance(const Policy& policy, const Surroundings& s
     masks.push_back(policy(surroundings, threads).back().mask);
   }
   return masks;
+}
+
+CpuSet main_mask_in_advance(const Policy& policy, const Surroundings& surroundings, const CpuSet& now) {
+  const std::vector<ThreadView> threads = {{.number = 0, .main = true, .mask = now}, {.number = 1}};
+  return policy(surroundings, threads).front().mask;
 }
 
 Policy cpu_list_policy(std::vector<CpuSet> lists) {

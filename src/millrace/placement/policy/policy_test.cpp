@@ -202,15 +202,36 @@ TEST_P(MainLeastLoaded, PutsMainOnTheLeastLoadedCoreThatIsFree) {
   std::vector<double> load(4, 0.9);
   load[static_cast<std::size_t>(idle)] = 0.1;
   const Surroundings surroundings{.topology = &topology, .allowed = topology.cpus(), .load = load};
-  // Four threads leave no core free: the least loaded one it is. Two leave 2 and 3.
+  // Four threads leave no core free: the least loaded one it is. Two leave 2 and 3, of which threads to come
+  // take 2 first.
   EXPECT_EQ(masks_of(MaskPolicy::main_least_loaded, surroundings, threads_with(4)).front(), CpuSet{idle});
   EXPECT_EQ(masks_of(MaskPolicy::main_least_loaded, surroundings, threads_with(2)).front(),
-            CpuSet{idle == 3 ? 3 : 2});
+            CpuSet{idle == 2 ? 2 : 3});
   EXPECT_EQ(others_of(masks_of(MaskPolicy::main_least_loaded, surroundings, threads_with(4))),
             others_of(masks_of(MaskPolicy::one_to_one, surroundings, threads_with(4))));
 }
 
 INSTANTIATE_TEST_SUITE_P(Cores, MainLeastLoaded, testing::Range(0, 4));
+
+TEST(MainLeastLoaded, LeavesMainWhereItIsWhileNoCoreIsClearlyBetter) {
+  const Topology topology = quad_core();
+  std::vector<ThreadView> threads = threads_with(2);
+  threads.front().mask = CpuSet{2};
+  Surroundings surroundings{.topology = &topology, .allowed = topology.cpus(), .load = {0, 0, 0.25, 0.2}};
+  EXPECT_EQ(masks_of(MaskPolicy::main_least_loaded, surroundings, threads).front(), CpuSet{2});
+  surroundings.load = {0, 0, 0.4, 0.2};
+  EXPECT_EQ(masks_of(MaskPolicy::main_least_loaded, surroundings, threads).front(), CpuSet{3});
+}
+
+TEST(MainLeastLoaded, PromisesMainThePlaceThatItHasWithItsFirstThread) {
+  const Topology topology = quad_core();
+  const Surroundings surroundings{
+      .topology = &topology, .allowed = topology.cpus(), .load = {0, 0.9, 0.1, 0.9}};
+  const Policy policy = with_main_at_first_birth(policy_of({.masks = MaskPolicy::main_least_loaded}));
+  EXPECT_TRUE(policy.traits().main_at_first_birth);
+  EXPECT_EQ(main_mask_in_advance(policy, surroundings, {}), CpuSet{2});
+  EXPECT_EQ(main_mask_in_advance(policy_of({.masks = MaskPolicy::one_to_one}), surroundings, {}), CpuSet());
+}
 
 TEST(MainLeastLoaded, LeavesMainAloneWhenItIsAloneOrThreadsOutnumberCores) {
   const Topology topology = quad_core();

@@ -8,6 +8,7 @@ namespace millrace::placement {
 
 bool may_have_mask(const LivingThread& thread, const Policy::Traits& traits, std::int64_t now) {
   if (!thread.view.main) return true;
+  if (traits.main_at_first_birth) return !thread.alone;
   if (now - thread.last_birth_ns < settling_ns) return false;
   return !thread.alone || traits.explicit_masks;
 }

@@ -1,4 +1,4 @@
-// Settling: main threads keep their masks until their process has made its threads.
+// Settling: main threads keep the masks that they had until their process has made its threads.
 #pragma once
 
 #include "millrace/placement/policy/policy.h"
@@ -19,7 +19,8 @@ struct LivingThread {
   std::int64_t last_birth_ns = 0;  // of its process
 };
 
-// Main threads that are alone get a mask only where the user named CPUs. Pure.
+// Main threads that are alone get a mask only where the user named CPUs; with main_at_first_birth, others get
+// theirs at once. Pure.
 [[nodiscard]] bool may_have_mask(const LivingThread& thread, const Policy::Traits& traits, std::int64_t now);
 
 // What `policy` says of `threads`, which are in order of birth, without the masks that they may not have yet.

@@ -75,7 +75,8 @@ class Run {
 
  private:
   [[nodiscard]] std::optional<Plan> remembered() const;
-  Status prepare_threads();
+  Status prepare_threads(const ProgramFile* program);
+  void lay_main_ready();
   [[nodiscard]] std::int64_t trials_after() const;
   void begin_trials();
   void watch_units();
@@ -116,7 +117,20 @@ std::optional<Plan> Run::remembered() const {
   return plan;
 }
 
-Status Run::prepare_threads() {
+// What main threads see of the CPUs once they are bound is answered for them, where a shim can be loaded.
+bool wants_answers(const Policy& policy, const ProgramFile* program) {
+  return policy.traits().main_at_first_birth && program != nullptr && program->dynamic &&
+         !program->sanitized && !program->changes_user;
+}
+
+// For the main thread of the program, until it has made a thread: then it has its place, by the load at that
+// time as it was observed last.
+void Run::lay_main_ready() {
+  if (shim_ && summary_.birth == BirthWay::shim && shim_->births() == 0)
+    shim_->lay_main_ready(threads_->lay_main_ready());
+}
+
+Status Run::prepare_threads(const ProgramFile* program) {
   Policy policy = with_attributes(settings_.policy.value_or(policy_of(remembered().value_or(Plan()))),
                                   settings_.scheduling_class, settings_.slice_ns);
   Surroundings surroundings{.allowed = allowed_};
@@ -131,13 +145,14 @@ Status Run::prepare_threads() {
     surroundings = std::move(*read);
   }
   std::vector<CpuSet> laid_ready;
-  if (summary_.birth == BirthWay::shim) {
+  const bool by_shim = summary_.birth == BirthWay::shim;
+  if (by_shim || wants_answers(policy, program)) {
     constexpr int births_in_advance = 64;
-    laid_ready = masks_in_advance(policy, surroundings, births_in_advance);
-    auto shim = BirthShim::make(laid_ready);
+    if (by_shim) laid_ready = masks_in_advance(policy, surroundings, births_in_advance);
+    auto shim = BirthShim::make({.masks = laid_ready, .allowed = allowed_, .answers_only = !by_shim});
     if (shim) {
       shim_.emplace(std::move(*shim));
-    } else {
+    } else if (by_shim) {
       laid_ready.clear();
       summary_.birth = BirthWay::polling;
       summary_.birth_reason = shim.error().message;
@@ -145,7 +160,10 @@ Status Run::prepare_threads() {
   }
   threads_.emplace(std::move(surroundings), std::move(policy), journal_);
   threads_->lay_ready(laid_ready);
-  births_.emplace(*threads_, shim_ ? &*shim_ : nullptr, settings_.hand_over_ns);
+  if (settings_.policy && settings_.masks == MasksNeed::load) threads_->watch_load();
+  if (shim_) threads_->on_main_mask([this](const CpuSet& mask) { shim_->note_main_mask(mask); });
+  lay_main_ready();
+  births_.emplace(*threads_, by_shim && shim_ ? &*shim_ : nullptr, settings_.hand_over_ns);
   overseer_.emplace(*threads_, reports_ ? &reports_->reader : nullptr,
                     settings_.progress.stream != ReportStream::none, remembered().value_or(Plan()));
   return {};
@@ -216,7 +234,8 @@ Result<Summary> Run::launch() {
   if (!guardian) return std::unexpected(guardian.error());
   guardian_ = guardian->process();
 
-  if (auto ready = prepare_threads(); !ready) return std::unexpected(ready.error());
+  if (auto ready = prepare_threads(program ? &*program : nullptr); !ready)
+    return std::unexpected(ready.error());
   LaunchSettings launch{.command = settings_.command,
                         .blocked_signals = settings_.blocked_signals,
                         .ignored_signals = settings_.ignored_signals};
@@ -277,7 +296,7 @@ Result<Summary> Run::attach() {
   if (!guardian) return std::unexpected(guardian.error());
   guardian_ = guardian->process();
 
-  if (auto ready = prepare_threads(); !ready) return std::unexpected(ready.error());
+  if (auto ready = prepare_threads(nullptr); !ready) return std::unexpected(ready.error());
   std::optional<Follower> follower;
   if (summary_.birth == BirthWay::ptrace) {
     follower.emplace(*threads_);
@@ -331,6 +350,7 @@ void Run::note_hand_over(const Follower& follower, std::int64_t now) {
 // Everything that descends from the program, also what is being born at this moment.
 void Run::restore(Follower* follower) {
   if (births_->polls()) births_->find_all();
+  if (shim_) shim_->lay_main_ready({});
   summary_.restored = threads_->restore();
   if (follower != nullptr) follower->stop();
   if (!births_->polls() && follower != nullptr && follower->let_go() != Tracer::LetGo::not_yet) {
@@ -402,7 +422,10 @@ void Run::oversee(Follower* follower, pid_t process) {
         begin_trials();
         trials_to_begin = false;
       }
-      const std::int64_t rest = rest_after([this] { overseer_->tick(); });
+      const std::int64_t rest = rest_after([this] {
+        overseer_->tick();
+        lay_main_ready();
+      });
       rests_long = rest > Overseer::observation_ns;
       rest_until = now + rest;
     }
@@ -435,7 +458,7 @@ Summary Run::finish(Follower* follower) {
   }
   restore(follower);
   summary_.threads = threads_->counts();
-  // Those too that ended before they were looked at.
+  // Those too that ended before they were looked at; none where the shim only answers.
   if (shim_)
     summary_.threads.births = std::max(summary_.threads.births, shim_->births() + summary_.threads.processes);
   summary_.policy = settings_.policy_name;

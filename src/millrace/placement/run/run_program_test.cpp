@@ -80,6 +80,34 @@ TEST_P(EveryWay, ProgramSeesAllCpusAtItsStart) {
   EXPECT_EQ(masks_in(run.output)["main"], one_by_one(allowed()));
 }
 
+// As the paper has it, and without that the program takes fewer CPUs for all there are.
+TEST_P(EveryWay, MainHasItsPlaceBeforeItsFirstThreadBeginsAndIsToldOfAllCpus) {
+  if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  RunSettings settings = fixed(MaskPolicy::main_least_loaded, way(), {program("cpu_counts")});
+  settings.policy = with_main_at_first_birth(*settings.policy);
+  settings.masks = MasksNeed::load;
+  const TestRun run = run_to_end(settings);
+  EXPECT_EQ(run.status, 0) << run.errors;
+  EXPECT_EQ(run.summary.threads.refused, 0);
+  auto masks = masks_in(run.output);
+  const std::string all = one_by_one(allowed());
+  const auto is_one = [](const std::string& mask) { return !mask.empty() && !mask.contains(','); };
+  EXPECT_EQ(masks["start libc"], all);
+  EXPECT_TRUE(is_one(masks["kernel"])) << run.output;
+  if (binds_at_birth()) {
+    EXPECT_TRUE(is_one(masks["first"])) << run.output;
+    EXPECT_EQ(masks["child"], all) << run.output;
+  }
+  EXPECT_EQ(masks["bound count"], masks["start count"]);
+  // A static program loads no shim that could answer.
+  if (std::string("dynamic") == std::get<1>(GetParam())) {
+    EXPECT_EQ(masks["bound libc"], all) << run.output;
+    EXPECT_EQ(masks["bound pthread"], all) << run.output;
+    EXPECT_EQ(masks["chosen libc"], masks["own"]) << run.output;
+    EXPECT_EQ(masks["chosen pthread"], masks["own"]) << run.output;
+  }
+}
+
 TEST_P(EveryWay, ThreadsBeginOnCoresOfTheirOwnWhereBirthIsSeen) {
   const int count = allowed().count();
   const TestRun run =
