@@ -5,6 +5,7 @@
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/policy/plug_in.h"
 #include "millrace/placement/policy/rule_file.h"
+#include "millrace/placement/run/own_priority.h"
 
 #include <algorithm>
 #include <cmath>
@@ -147,6 +148,9 @@ void add_options(CLI::App& verb, ExecOptions& options) {
   verb.add_option("--sched", options.sched, "scheduling class of all threads: other, batch, rr, fifo");
   verb.add_option("--slice", options.slice_ms,
                   "time slice in milliseconds, 0.1 to 100 (Linux 6.12 and newer)");
+  verb.add_option("--priority", options.priority,
+                  "nice value of millrace itself while it follows the program, -20 (first) to 19")
+      ->type_name("N");
   verb.add_option("--birth", options.birth, "how births are seen: auto, ptrace, shim, poll");
   verb.add_option("--attach", options.attach, "place the threads of a running process instead")
       ->type_name("PID");
@@ -194,6 +198,14 @@ Result<RunSettings> to_settings(const ExecOptions& options) {
         ns > static_cast<double>(machine::longest_slice_ns))
       return usage_error("--slice wants 0.1 to 100 milliseconds, not {}", *options.slice_ms);
     settings.slice_ns = static_cast<std::int64_t>(std::llround(ns));
+  }
+  if (options.priority) {
+    if (*options.priority < placement::lowest_nice || *options.priority > placement::highest_nice)
+      return usage_error("--priority wants a nice value from -20 to 19, not {}", *options.priority);
+    if (options.learn)
+      return usage_error(
+          "--priority is for following one program; leave it out where --learn makes many runs");
+    settings.own_nice = options.priority;
   }
   const auto way = placement::parse_birth_way(options.birth);
   if (!way || *way == placement::BirthWay::none)

@@ -19,6 +19,7 @@ struct ExecOptions {
   std::optional<std::string> policy;
   std::optional<std::string> sched;
   std::optional<double> slice_ms;
+  std::optional<int> priority;
   std::string birth = "auto";
   std::string units = "off";
   std::string progress;

@@ -17,6 +17,7 @@
 #include "millrace/placement/run/birth_watch.h"
 #include "millrace/placement/run/executed_programs.h"
 #include "millrace/placement/run/overseer.h"
+#include "millrace/placement/run/own_priority.h"
 #include "millrace/placement/run/permission.h"
 #include "millrace/placement/run/program_memory.h"
 #include "millrace/placement/run/rest_after.h"
@@ -77,6 +78,7 @@ class Run {
   [[nodiscard]] std::optional<Plan> remembered() const;
   Status prepare_threads(const ProgramFile* program);
   void lay_main_ready();
+  void raise_priority();
   [[nodiscard]] std::int64_t trials_after() const;
   void begin_trials();
   void watch_units();
@@ -128,6 +130,15 @@ bool wants_answers(const Policy& policy, const ProgramFile* program) {
 void Run::lay_main_ready() {
   if (shim_ && summary_.birth == BirthWay::shim && shim_->births() == 0)
     shim_->lay_main_ready(threads_->lay_main_ready());
+}
+
+void Run::raise_priority() {
+  if (!settings_.own_nice) return;
+  const auto granted = set_own_nice(*settings_.own_nice);
+  if (granted)
+    summary_.own_nice = *granted;
+  else
+    summary_.notes.push_back(granted.error().message);
 }
 
 Status Run::prepare_threads(const ProgramFile* program) {
@@ -244,6 +255,7 @@ Result<Summary> Run::launch() {
   auto waiting = WaitingProgram::make(launch);
   if (!waiting) return std::unexpected(waiting.error());
   if (reports_) reports_->tap.launched();
+  raise_priority();  // not the program's, which is a process of its own by now
 
   auto witness = GroupWitness::start();
   // Without, signals to the group arrive twice.
@@ -297,6 +309,7 @@ Result<Summary> Run::attach() {
   guardian_ = guardian->process();
 
   if (auto ready = prepare_threads(nullptr); !ready) return std::unexpected(ready.error());
+  raise_priority();
   std::optional<Follower> follower;
   if (summary_.birth == BirthWay::ptrace) {
     follower.emplace(*threads_);
@@ -490,6 +503,9 @@ Result<Summary> run_program(const RunSettings& settings) {
           may_give({.scheduling_class = settings.scheduling_class, .slice_ns = settings.slice_ns});
       !permitted)
     return std::unexpected(permitted.error());
+  if (settings.own_nice)
+    if (auto permitted = may_have_nice(*settings.own_nice); !permitted)
+      return std::unexpected(permitted.error());
   auto allowed = machine::current_thread_affinity();
   if (!allowed) return std::unexpected(allowed.error());
   // Ignored, it would take the ends of children away unseen.

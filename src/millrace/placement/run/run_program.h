@@ -43,6 +43,9 @@ struct RunSettings {
   std::optional<Policy> policy;
   std::string policy_name = "auto";
   MasksNeed masks = MasksNeed::topology;  // of that policy
+  // The nice value that this process's threads have while they follow the program, which keeps its own;
+  // nothing: as they were started.
+  std::optional<int> own_nice;
   // Given to every thread whose policy gives none.
   std::optional<machine::SchedulingClass> scheduling_class;
   std::optional<std::int64_t> slice_ns;
@@ -68,6 +71,8 @@ struct RunSettings {
 // signals that are passed on must not be waited for elsewhere.
 //
 // What was changed is given back before it returns, and, should this process be killed, by a guardian.
+//
+// This process keeps `own_nice`, as that cannot be taken back everywhere.
 //
 // Failure when the program could not be executed or joined at all; usage error where what is asked for is
 // impossible. A program that fails is no failure: see Summary::status.

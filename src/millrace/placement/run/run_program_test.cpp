@@ -458,6 +458,31 @@ TEST(RunProgram, RealTimeThatIsNotPermittedIsRefusedBeforeTheProgramBegins) {
   EXPECT_THAT(ended.errors, HasSubstr("RLIMIT_RTPRIO"));
 }
 
+TEST(RunProgram, ItsOwnPriorityIsNoneOfTheProgram) {
+  const int before = getpriority(PRIO_PROCESS, 0);
+  if (before >= 19) GTEST_SKIP() << "there is no lower priority";
+  RunSettings settings = fixed(MaskPolicy::none, BirthWay::any, {"/bin/sh", "-c", "nice; sleep 0.2"});
+  settings.own_nice = before + 1;
+  TestProcess run(settings);
+  ASSERT_TRUE(
+      eventually([&] { return getpriority(PRIO_PROCESS, static_cast<id_t>(run.process())) == before + 1; }));
+  const TestRun ended = run.finish();
+  EXPECT_EQ(ended.status, 0) << ended.errors;
+  EXPECT_TRUE(ended.output.starts_with(std::to_string(before) + "\n")) << ended.output;
+}
+
+TEST(RunProgram, APriorityThatIsNotPermittedIsRefusedBeforeTheProgramBegins) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to become somebody else";
+  RunSettings settings = fixed(MaskPolicy::none, BirthWay::any, {"/bin/echo", "began"});
+  settings.own_nice = -5;
+  TestProcess run(settings, become_nobody);
+  const TestRun ended = run.finish();
+  EXPECT_EQ(ended.status, 99);
+  EXPECT_EQ(ended.output, "");
+  EXPECT_THAT(ended.errors, HasSubstr("ulimit -e 25"));
+  EXPECT_EQ(std::ranges::count(ended.errors, '\n'), 1);
+}
+
 TEST(RunProgram, EverythingElseWorksForAnybody) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root, to become somebody else";
   // Class idle may not be left without privilege.

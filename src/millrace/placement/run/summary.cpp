@@ -92,6 +92,7 @@ std::string to_text(const Summary& summary) {
   text += fmt::format("  policy     {}; {} changes, {} refused{}{}\n", summary.policy,
                       summary.threads.changes, summary.threads.refused,
                       summary.threads.refused > 0 ? ": " : "", summary.threads.first_refusal);
+  if (summary.own_nice) text += fmt::format("  millrace   has nice value {} itself\n", *summary.own_nice);
   if (summary.untouched.seconds > 0) text += phase_text("untouched", summary.untouched);
   if (summary.changed.seconds > 0) text += phase_text("changed", summary.changed);
   text += fmt::format("  switches   {} voluntary, {} involuntary\n", summary.voluntary_switches,
@@ -160,6 +161,7 @@ nlohmann::json to_json(const Summary& summary) {
       {"notes", summary.notes},
   };
   json["progress"] = summary.progress ? nlohmann::json(name_of(*summary.progress)) : nlohmann::json(nullptr);
+  json["own_nice"] = summary.own_nice ? nlohmann::json(*summary.own_nice) : nlohmann::json(nullptr);
   json["units"] = to_json(summary.units);
   json["gain"] = summary.gain ? gain_json(*summary.gain) : nlohmann::json(nullptr);
   return json;

@@ -36,6 +36,7 @@ struct Summary {
   BirthWay birth = BirthWay::none;
   std::string birth_reason;  // why not a better way; "" where it is the best
   std::string policy;
+  std::optional<int> own_nice;  // of millrace's threads, as it was read back, where one was asked for
   RegisterCounts threads;
   Restored restored;
   std::optional<ProgressSource> progress;

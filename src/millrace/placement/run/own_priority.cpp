@@ -1,0 +1,44 @@
+#include "millrace/placement/run/own_priority.h"
+
+#include "millrace/base/system_reason.h"
+
+#include <cerrno>
+#include <system_error>
+#include <thread>
+
+#include <sys/resource.h>
+
+namespace millrace::placement {
+
+Result<int> set_own_nice(int nice) {
+  // The kernel keeps nice values thread by thread.
+  if (setpriority(PRIO_PROCESS, 0, nice) != 0) {
+    const int reason = errno;
+    constexpr int rlimit_of_zero = 20;  // RLIMIT_NICE is counted from 1 for 19 to 40 for -20
+    if (reason == EPERM || reason == EACCES)
+      return usage_error("--priority {}: not permitted to this user; it takes root, CAP_SYS_NICE, or "
+                         "RLIMIT_NICE of {} (ulimit -e {})",
+                         nice, rlimit_of_zero - nice, rlimit_of_zero - nice);
+    return failure("--priority {}: {}", nice, system_reason(reason));
+  }
+  errno = 0;
+  const int granted = getpriority(PRIO_PROCESS, 0);
+  if (errno != 0) return failure("--priority {}: {}", nice, system_reason(errno));
+  return granted;
+}
+
+Status may_have_nice(int nice) {
+  Status permitted;
+  try {
+    // A thread of its own: what is raised cannot be lowered again without a privilege.
+    std::thread([&] {
+      const auto granted = set_own_nice(nice);
+      if (!granted) permitted = std::unexpected(granted.error());
+    }).join();
+  } catch (const std::system_error&) {
+    return {};  // no thread may be made here: whether it is permitted shows later
+  }
+  return permitted;
+}
+
+}  // namespace millrace::placement
