@@ -115,6 +115,48 @@ static void test_a_thread_is_bound_or_left_alone(void) {
   EXPECT(bind_to_cpu(fd, slave, cpu) == -1 && errno == EBADF);
 }
 
+/* As the listing of the paper has it: main first, then the switch. */
+static void test_threads_of_a_bound_main_have_the_cores_that_it_had(void) {
+  const cpu_set_t allowed = allowed_here();
+  cpu_set_t cores;
+  millrace_first_cpus_of_cores(&allowed, &cores);
+  const pid_t child = fork();
+  if (child == 0) {
+    sem_t never;
+    sem_init(&never, 0, 0);
+    pthread_t thread;
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    int signal = 0;
+    sigwait(&signals, &signal);
+    for (int i = 0; i < 2; ++i)
+      pthread_create(&thread, NULL, wait_for_post, &never);
+    pause();
+  }
+  sleep_ms(20);
+  millrace_dispatch* dispatch = millrace_dispatch_new();
+  EXPECT(millrace_dispatch_bind_to_cpu(dispatch, child, lowest(&allowed)) == 0);
+  EXPECT(millrace_dispatch_on(dispatch, child) == 0);
+  kill(child, SIGUSR1);
+  for (int i = 0; i < 5000 && millrace_dispatch_bound(dispatch) < 2; ++i)
+    sleep_ms(1);
+  pid_t threads[3] = {0};
+  EXPECT(millrace_dispatch_get_pids_on_task(threads, 3, child) == 3);
+  cpu_set_t together;
+  CPU_ZERO(&together);
+  for (int i = 1; i < 3; ++i) {
+    cpu_set_t mask;
+    EXPECT(sched_getaffinity(threads[i], sizeof mask, &mask) == 0 && CPU_COUNT(&mask) == 1);
+    CPU_OR(&together, &together, &mask);
+  }
+  EXPECT(CPU_COUNT(&together) == (CPU_COUNT(&cores) < 2 ? CPU_COUNT(&cores) : 2));
+  millrace_dispatch_free(dispatch);
+  kill(child, SIGKILL);
+  waitpid(child, NULL, 0);
+}
+
 static void test_threads_are_bound_in_turn_while_it_is_on(void) {
   enum { count = 5 };
   millrace_dispatch* dispatch = millrace_dispatch_new();
@@ -222,6 +264,7 @@ int main(int argc, char** argv) {
   test_the_load_is_read();
   test_cores_are_taken_once();
   test_a_thread_is_bound_or_left_alone();
+  test_threads_of_a_bound_main_have_the_cores_that_it_had();
   test_threads_are_bound_in_turn_while_it_is_on();
   test_waiting_ends_for_what_is_no_child_or_nothing();
   expect_lines(argv[1], "echo dispatched", "dispatched", 1);

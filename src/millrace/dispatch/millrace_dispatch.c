@@ -24,6 +24,8 @@ struct millrace_dispatch {
   pthread_mutex_t mutex; /* of what is below */
   int is_on;
   pthread_t watcher;
+  pid_t bound_first; /* the first thread that was bound by a call, and the mask that it had before */
+  cpu_set_t mask_before;
   pid_t process;
   cpu_set_t cores; /* the first CPU of each core that the process may use */
   pid_t* known;    /* threads that were there, or are bound; in ascending order */
@@ -52,7 +54,8 @@ void millrace_dispatch_free(millrace_dispatch* dispatch) {
   free(dispatch);
 }
 
-static int bind_thread(pid_t thread, int cpu) {
+/* had: the mask before; may be NULL. */
+static int bind_thread(pid_t thread, int cpu, cpu_set_t* had) {
   cpu_set_t before;
   cpu_set_t mask;
   if (cpu < 0 || cpu >= CPU_SETSIZE) {
@@ -60,6 +63,7 @@ static int bind_thread(pid_t thread, int cpu) {
     return -1;
   }
   if (sched_getaffinity(thread, sizeof before, &before) != 0) return -1;
+  if (had != NULL) *had = before;
   CPU_ZERO(&mask);
   CPU_SET(cpu, &mask);
   if (sched_setaffinity(thread, sizeof mask, &mask) != 0) return -1;
@@ -72,8 +76,17 @@ static int bind_thread(pid_t thread, int cpu) {
 }
 
 int millrace_dispatch_bind_to_cpu(millrace_dispatch* dispatch, pid_t thread, int cpu) {
-  (void)dispatch;
-  return bind_thread(thread, cpu);
+  cpu_set_t before;
+  if (bind_thread(thread, cpu, &before) != 0) return -1;
+  if (dispatch == NULL) return 0;
+  if (thread == 0) thread = (pid_t)syscall(SYS_gettid);
+  pthread_mutex_lock(&dispatch->mutex);
+  if (dispatch->bound_first == 0) {
+    dispatch->bound_first = thread;
+    dispatch->mask_before = before;
+  }
+  pthread_mutex_unlock(&dispatch->mutex);
+  return 0;
 }
 
 int millrace_dispatch_get_nr_threads(pid_t process) {
@@ -119,7 +132,7 @@ static void look(millrace_dispatch* dispatch, pid_t* threads) {
   for (int i = 0; i < count; ++i) {
     if (threads[i] == dispatch->process || is_known(dispatch, threads[i])) continue;
     const int bound = atomic_load_explicit(&dispatch->bound, memory_order_relaxed);
-    if (bind_thread(threads[i], core_number(&dispatch->cores, bound)) == 0)
+    if (bind_thread(threads[i], core_number(&dispatch->cores, bound), NULL) == 0)
       atomic_store_explicit(&dispatch->bound, bound + 1, memory_order_relaxed);
   }
   /* Numbers of threads that ended may be given to others. */
@@ -154,6 +167,8 @@ int millrace_dispatch_on(millrace_dispatch* dispatch, pid_t process) {
     error = ENOMEM;
   if (error == 0) {
     dispatch->process = process;
+    /* A main thread that was bound before its threads are born leaves them what the process had. */
+    if (process == dispatch->bound_first) allowed = dispatch->mask_before;
     millrace_first_cpus_of_cores(&allowed, &dispatch->cores);
     dispatch->known_count = millrace_tasks_of(process, dispatch->known, most_threads);
     qsort(dispatch->known, (size_t)dispatch->known_count, sizeof *dispatch->known, compare_pids);

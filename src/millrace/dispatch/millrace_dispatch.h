@@ -56,8 +56,9 @@ MILLRACE_DISPATCH_EXPORT int millrace_dispatch_get_pids_on_task(pid_t* threads, 
 
 /* From now on, threads that the process makes are bound as soon as they are seen, looked for every
  * millisecond: one to one, the first to the first core that the process may use, the next to the next; with
- * more threads than cores from the beginning again. The main thread, and what lives already, is left alone.
- * One process at a time: EBUSY otherwise. 0, or -1 with errno. */
+ * more threads than cores from the beginning again; where the main thread was the first that `dispatch`
+ * bound, to the cores that it could use before. The main thread, and what lives already, is left alone. One
+ * process at a time: EBUSY otherwise. 0, or -1 with errno. */
 MILLRACE_DISPATCH_EXPORT int millrace_dispatch_on(millrace_dispatch* dispatch, pid_t process);
 /* Threads that are born later are left alone; those that were bound stay so. */
 MILLRACE_DISPATCH_EXPORT void millrace_dispatch_off(millrace_dispatch* dispatch);
