@@ -1,5 +1,6 @@
 #include "skipline/skipline_file.h"
 
+#include "millrace/base/file_layout.h"
 #include "millrace/base/little_endian.h"
 #include "skipline/pbm.h"
 #include "skipline/strip_threads.h"
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #define XXH_INLINE_ALL
@@ -45,35 +47,18 @@ struct StripEntry {
 constexpr std::size_t header_end = mark.size() + Header::size;
 constexpr std::size_t checksum_size = sizeof(std::uint64_t);
 
+constexpr std::tuple header_layout{PlacedMember{0, &Header::version},   PlacedMember{4, &Header::variant},
+                                   PlacedMember{5, &Header::flags},     PlacedMember{6, &Header::range},
+                                   PlacedMember{8, &Header::threshold}, PlacedMember{10, &Header::skipped},
+                                   PlacedMember{12, &Header::width},    PlacedMember{16, &Header::height},
+                                   PlacedMember{20, &Header::strips}};
+constexpr std::tuple entry_layout{PlacedMember{0, &StripEntry::bytes},
+                                  PlacedMember{8, &StripEntry::checksum}};
+
 std::array<std::byte, Header::size> encode(const Header& header) {
   std::array<std::byte, Header::size> bytes{};
-  put_little_endian(std::span(bytes), 0, header.version);
-  put_little_endian(std::span(bytes), 4, header.variant);
-  put_little_endian(std::span(bytes), 5, header.flags);
-  put_little_endian(std::span(bytes), 6, header.range);
-  put_little_endian(std::span(bytes), 8, header.threshold);
-  put_little_endian(std::span(bytes), 10, header.skipped);
-  put_little_endian(std::span(bytes), 12, header.width);
-  put_little_endian(std::span(bytes), 16, header.height);
-  put_little_endian(std::span(bytes), 20, header.strips);
+  put_members(bytes, header, header_layout);
   return bytes;
-}
-
-Header decode_header(std::span<const std::byte> bytes) {
-  return {.version = get_little_endian<std::uint32_t>(bytes, 0),
-          .variant = get_little_endian<std::uint8_t>(bytes, 4),
-          .flags = get_little_endian<std::uint8_t>(bytes, 5),
-          .range = get_little_endian<std::uint16_t>(bytes, 6),
-          .threshold = get_little_endian<std::uint16_t>(bytes, 8),
-          .skipped = get_little_endian<std::uint16_t>(bytes, 10),
-          .width = get_little_endian<std::uint32_t>(bytes, 12),
-          .height = get_little_endian<std::uint32_t>(bytes, 16),
-          .strips = get_little_endian<std::uint32_t>(bytes, 20)};
-}
-
-StripEntry entry_at(std::span<const std::byte> file, std::size_t offset) {
-  return {.bytes = get_little_endian<std::uint64_t>(file, offset),
-          .checksum = get_little_endian<std::uint64_t>(file, offset + 8)};
 }
 
 std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t seed) {
@@ -197,7 +182,7 @@ Result<EncodedImage> read_skipline(std::span<const std::byte> file, std::size_t 
   if (file.size() < mark.size() || std::memcmp(file.data(), mark.data(), mark.size()) != 0)
     return failure("no skipline file");
   if (file.size() < header_end) return failure("cut short at byte {}", file.size());
-  const Header header = decode_header(file.subspan(mark.size()));
+  const auto header = get_members(file.subspan(mark.size()), header_layout);
   if (header.version != version)
     return failure("of version {}, and this program reads version {}", header.version, version);
   if (header.strips > most_strips) return failure("damaged in the header, before byte {}", header_end);
@@ -212,7 +197,7 @@ Result<EncodedImage> read_skipline(std::span<const std::byte> file, std::size_t 
 
   std::size_t offset = table_end + checksum_size;
   for (std::uint32_t i = 0; i < header.strips; ++i) {
-    const StripEntry entry = entry_at(file, header_end + i * StripEntry::size);
+    const auto entry = get_members(file.subspan(header_end + i * StripEntry::size), entry_layout);
     if (entry.bytes > file.size() - offset) return failure("cut short at byte {}", file.size());
     const auto strip = file.subspan(offset, entry.bytes);
     if (checksum(strip, i) != entry.checksum)

@@ -1,11 +1,13 @@
 #include "dedup/archive/archive_format.h"
 
 #include "dedup/archive/recipe.h"
+#include "millrace/base/file_layout.h"
 #include "millrace/base/little_endian.h"
 
 #include <algorithm>
 #include <new>
 #include <string_view>
+#include <tuple>
 #include <xxhash.h>
 
 namespace millrace::dedup {
@@ -17,6 +19,33 @@ constexpr std::array<unsigned char, 8> magic{0x8a, 'M', 'R', 'D', '\r', '\n', 0x
 constexpr std::size_t check_at = 12;
 
 enum class Type : std::uint8_t { segment = 'S', data = 'D', reference = 'R', index = 'I', end = 'E' };
+
+// Byte 0 is the type of a record, bytes 12 to 15 its check.
+constexpr std::tuple archive_layout{
+    PlacedMember{8, &ArchiveHeader::version}, PlacedMember{16, &ArchiveHeader::largest_content},
+    PlacedMember{20, &ArchiveHeader::average_chunk}, PlacedMember{24, &ArchiveHeader::method},
+    PlacedMember{25, &ArchiveHeader::level}};
+constexpr std::tuple segment_layout{
+    PlacedMember{1, &SegmentHeader::literal_method},   PlacedMember{2, &SegmentHeader::recipe_method},
+    PlacedMember{4, &SegmentHeader::content_size},     PlacedMember{8, &SegmentHeader::literal_size},
+    PlacedMember{16, &SegmentHeader::literal_payload}, PlacedMember{20, &SegmentHeader::recipe_size},
+    PlacedMember{24, &SegmentHeader::recipe_payload},  PlacedMember{28, &SegmentHeader::copies},
+    PlacedMember{32, &SegmentHeader::payload_check}};
+constexpr std::tuple data_layout{
+    PlacedMember{1, &DataHeader::method}, PlacedMember{4, &DataHeader::content_size},
+    PlacedMember{8, &DataHeader::payload_size}, PlacedMember{16, &DataHeader::payload_check}};
+constexpr std::tuple reference_layout{
+    PlacedMember{4, &ReferenceHeader::length}, PlacedMember{8, &ReferenceHeader::begin},
+    PlacedMember{16, &ReferenceHeader::archive_offset}, PlacedMember{24, &ReferenceHeader::stream_offset}};
+constexpr std::tuple index_layout{PlacedMember{16, &IndexHeader::entries},
+                                  PlacedMember{24, &IndexHeader::entries_check}};
+// And the halves of the stream's check, from 48 and from 56 on.
+constexpr std::tuple end_layout{
+    PlacedMember{4, &EndHeader::literal_bytes}, PlacedMember{16, &EndHeader::index_offset},
+    PlacedMember{24, &EndHeader::stream_size}, PlacedMember{32, &EndHeader::data_records},
+    PlacedMember{40, &EndHeader::references}};
+constexpr std::tuple entry_layout{PlacedMember{0, &IndexEntry::stream_offset},
+                                  PlacedMember{8, &IndexEntry::archive_offset}};
 
 // The low half of XXH3, seeded with the offset, of a header whose check is zero.
 std::uint32_t header_check(std::span<const std::byte> header, std::uint64_t offset) {
@@ -34,13 +63,23 @@ bool is_sealed(std::span<const std::byte> bytes, std::uint64_t offset) {
   return get_little_endian<std::uint32_t>(bytes, check_at) == header_check(bytes, offset);
 }
 
-template <std::size_t size> std::array<std::byte, size> record_of(Type type) {
-  std::array<std::byte, size> bytes{};
+template <class Header, class Layout>
+std::array<std::byte, Header::size> record_of(Type type, const Header& header, const Layout& layout) {
+  std::array<std::byte, Header::size> bytes{};
   bytes[0] = static_cast<std::byte>(type);
+  put_members(bytes, header, layout);
   return bytes;
 }
 
-bool is_method(std::uint8_t value) { return value <= static_cast<std::uint8_t>(Method::zlib); }
+template <class Header, class Layout>
+std::array<std::byte, Header::size> sealed_record_of(Type type, const Header& header, const Layout& layout,
+                                                     std::uint64_t offset) {
+  auto bytes = record_of(type, header, layout);
+  seal(bytes, offset);
+  return bytes;
+}
+
+bool is_method(Method method) { return method <= Method::zlib; }
 
 // Whether so many bytes can be stored in so many.
 bool payload_fits(Method method, std::uint32_t payload, std::uint32_t content) {
@@ -48,18 +87,10 @@ bool payload_fits(Method method, std::uint32_t payload, std::uint32_t content) {
 }
 
 Result<RecordHeader> decode_segment(std::span<const std::byte> bytes, std::uint32_t largest_content) {
-  for (const std::size_t at : {1U, 2U})
-    if (const auto method = std::to_integer<std::uint8_t>(bytes[at]); !is_method(method))
-      return failure("it is compressed by method {}, which is not known", method);
-  const SegmentHeader header{.literal_method = static_cast<Method>(bytes[1]),
-                             .recipe_method = static_cast<Method>(bytes[2]),
-                             .content_size = get_little_endian<std::uint32_t>(bytes, 4),
-                             .literal_size = get_little_endian<std::uint32_t>(bytes, 8),
-                             .literal_payload = get_little_endian<std::uint32_t>(bytes, 16),
-                             .recipe_size = get_little_endian<std::uint32_t>(bytes, 20),
-                             .recipe_payload = get_little_endian<std::uint32_t>(bytes, 24),
-                             .copies = get_little_endian<std::uint32_t>(bytes, 28),
-                             .payload_check = get_little_endian<std::uint64_t>(bytes, 32)};
+  const auto header = get_members(bytes, segment_layout);
+  for (const Method method : {header.literal_method, header.recipe_method})
+    if (!is_method(method))
+      return failure("it is compressed by method {}, which is not known", static_cast<int>(method));
   if (header.content_size == 0 || header.content_size > largest_content)
     return failure("its content of {} bytes is not within 1 to {}", header.content_size, largest_content);
   if (header.literal_size > header.content_size)
@@ -75,12 +106,9 @@ Result<RecordHeader> decode_segment(std::span<const std::byte> bytes, std::uint3
 }
 
 Result<RecordHeader> decode_data(std::span<const std::byte> bytes, std::uint32_t largest_content) {
-  const auto method = std::to_integer<std::uint8_t>(bytes[1]);
-  if (!is_method(method)) return failure("it is compressed by method {}, which is not known", method);
-  const DataHeader header{.method = static_cast<Method>(method),
-                          .content_size = get_little_endian<std::uint32_t>(bytes, 4),
-                          .payload_size = get_little_endian<std::uint32_t>(bytes, 8),
-                          .payload_check = get_little_endian<std::uint64_t>(bytes, 16)};
+  const auto header = get_members(bytes, data_layout);
+  if (!is_method(header.method))
+    return failure("it is compressed by method {}, which is not known", static_cast<int>(header.method));
   if (header.content_size == 0 || header.content_size > largest_content)
     return failure("its content of {} bytes is not within 1 to {}", header.content_size, largest_content);
   if (!payload_fits(header.method, header.payload_size, header.content_size))
@@ -91,10 +119,7 @@ Result<RecordHeader> decode_data(std::span<const std::byte> bytes, std::uint32_t
 
 Result<RecordHeader> decode_reference(std::span<const std::byte> bytes, std::uint64_t offset,
                                       std::uint32_t largest_content) {
-  const ReferenceHeader header{.length = get_little_endian<std::uint32_t>(bytes, 4),
-                               .begin = get_little_endian<std::uint32_t>(bytes, 8),
-                               .archive_offset = get_little_endian<std::uint64_t>(bytes, 16),
-                               .stream_offset = get_little_endian<std::uint64_t>(bytes, 24)};
+  const auto header = get_members(bytes, reference_layout);
   if (header.length == 0 || header.length > largest_content || header.begin > largest_content - header.length)
     return failure("{} bytes from {} on of a record of at most {} cannot be", header.length, header.begin,
                    largest_content);
@@ -108,65 +133,29 @@ Result<RecordHeader> decode_reference(std::span<const std::byte> bytes, std::uin
 std::array<std::byte, ArchiveHeader::size> encode(const ArchiveHeader& header) {
   std::array<std::byte, ArchiveHeader::size> bytes{};
   std::ranges::transform(magic, bytes.begin(), [](unsigned char c) { return static_cast<std::byte>(c); });
-  put_little_endian(std::span(bytes), 8, header.version);
-  put_little_endian(std::span(bytes), 16, header.largest_content);
-  put_little_endian(std::span(bytes), 20, header.average_chunk);
-  bytes[24] = static_cast<std::byte>(header.method);
-  bytes[25] = static_cast<std::byte>(header.level);
+  put_members(bytes, header, archive_layout);
   seal(bytes, 0);
   return bytes;
 }
 
 std::array<std::byte, SegmentHeader::size> encode(const SegmentHeader& header, std::uint64_t offset) {
-  auto bytes = record_of<SegmentHeader::size>(Type::segment);
-  bytes[1] = static_cast<std::byte>(header.literal_method);
-  bytes[2] = static_cast<std::byte>(header.recipe_method);
-  put_little_endian(std::span(bytes), 4, header.content_size);
-  put_little_endian(std::span(bytes), 8, header.literal_size);
-  put_little_endian(std::span(bytes), 16, header.literal_payload);
-  put_little_endian(std::span(bytes), 20, header.recipe_size);
-  put_little_endian(std::span(bytes), 24, header.recipe_payload);
-  put_little_endian(std::span(bytes), 28, header.copies);
-  put_little_endian(std::span(bytes), 32, header.payload_check);
-  seal(bytes, offset);
-  return bytes;
+  return sealed_record_of(Type::segment, header, segment_layout, offset);
 }
 
 std::array<std::byte, DataHeader::size> encode(const DataHeader& header, std::uint64_t offset) {
-  auto bytes = record_of<DataHeader::size>(Type::data);
-  bytes[1] = static_cast<std::byte>(header.method);
-  put_little_endian(std::span(bytes), 4, header.content_size);
-  put_little_endian(std::span(bytes), 8, header.payload_size);
-  put_little_endian(std::span(bytes), 16, header.payload_check);
-  seal(bytes, offset);
-  return bytes;
+  return sealed_record_of(Type::data, header, data_layout, offset);
 }
 
 std::array<std::byte, ReferenceHeader::size> encode(const ReferenceHeader& header, std::uint64_t offset) {
-  auto bytes = record_of<ReferenceHeader::size>(Type::reference);
-  put_little_endian(std::span(bytes), 4, header.length);
-  put_little_endian(std::span(bytes), 8, header.begin);
-  put_little_endian(std::span(bytes), 16, header.archive_offset);
-  put_little_endian(std::span(bytes), 24, header.stream_offset);
-  seal(bytes, offset);
-  return bytes;
+  return sealed_record_of(Type::reference, header, reference_layout, offset);
 }
 
 std::array<std::byte, IndexHeader::size> encode(const IndexHeader& header, std::uint64_t offset) {
-  auto bytes = record_of<IndexHeader::size>(Type::index);
-  put_little_endian(std::span(bytes), 16, header.entries);
-  put_little_endian(std::span(bytes), 24, header.entries_check);
-  seal(bytes, offset);
-  return bytes;
+  return sealed_record_of(Type::index, header, index_layout, offset);
 }
 
 std::array<std::byte, EndHeader::size> encode(const EndHeader& header, std::uint64_t offset) {
-  auto bytes = record_of<EndHeader::size>(Type::end);
-  put_little_endian(std::span(bytes), 4, header.literal_bytes);
-  put_little_endian(std::span(bytes), 16, header.index_offset);
-  put_little_endian(std::span(bytes), 24, header.stream_size);
-  put_little_endian(std::span(bytes), 32, header.data_records);
-  put_little_endian(std::span(bytes), 40, header.references);
+  auto bytes = record_of(Type::end, header, end_layout);
   put_little_endian(std::span(bytes), 48, header.stream_check.low);
   put_little_endian(std::span(bytes), 56, header.stream_check.high);
   seal(bytes, offset);
@@ -175,8 +164,7 @@ std::array<std::byte, EndHeader::size> encode(const EndHeader& header, std::uint
 
 std::array<std::byte, IndexEntry::size> encode(const IndexEntry& entry) {
   std::array<std::byte, IndexEntry::size> bytes{};
-  put_little_endian(std::span(bytes), 0, entry.stream_offset);
-  put_little_endian(std::span(bytes), 8, entry.archive_offset);
+  put_members(bytes, entry, entry_layout);
   return bytes;
 }
 
@@ -185,25 +173,18 @@ Result<ArchiveHeader> decode_archive_header(std::span<const std::byte, ArchiveHe
       std::ranges::equal(magic, bytes.first(magic.size()),
                          [](unsigned char c, std::byte b) { return static_cast<std::byte>(c) == b; });
   if (!is_archive) return failure("this is no archive of millrace-dedup");
-  const auto version = get_little_endian<std::uint16_t>(bytes, 8);
-  if (version < oldest_version || version > archive_version)
-    return failure("the archive has version {}, this program reads versions {} to {}", version,
+  const auto header = get_members(std::span<const std::byte>(bytes), archive_layout);
+  if (header.version < oldest_version || header.version > archive_version)
+    return failure("the archive has version {}, this program reads versions {} to {}", header.version,
                    oldest_version, archive_version);
-  const auto method = std::to_integer<std::uint8_t>(bytes[24]);
-  const ArchiveHeader header{.version = version,
-                             .largest_content = get_little_endian<std::uint32_t>(bytes, 16),
-                             .average_chunk = get_little_endian<std::uint32_t>(bytes, 20),
-                             .method = static_cast<Method>(method),
-                             .level = std::to_integer<std::uint8_t>(bytes[25])};
-  if (!is_sealed(bytes, 0) || !is_method(method) || header.largest_content == 0 ||
+  if (!is_sealed(bytes, 0) || !is_method(header.method) || header.largest_content == 0 ||
       header.largest_content > content_limit)
     return failure("the archive's header does not match its check");
   return header;
 }
 
 IndexEntry decode_index_entry(std::span<const std::byte, IndexEntry::size> bytes) {
-  return {.stream_offset = get_little_endian<std::uint64_t>(bytes, 0),
-          .archive_offset = get_little_endian<std::uint64_t>(bytes, 8)};
+  return get_members(std::span<const std::byte>(bytes), entry_layout);
 }
 
 Result<std::size_t> record_header_size(std::byte first) {
@@ -233,18 +214,14 @@ Result<RecordHeader> decode_record_header(std::span<const std::byte> bytes, std:
   case Type::reference:
     return decode_reference(bytes, offset, largest_content);
   case Type::index:
-    return IndexHeader{.entries = get_little_endian<std::uint64_t>(bytes, 16),
-                       .entries_check = get_little_endian<std::uint64_t>(bytes, 24)};
+    return get_members(bytes, index_layout);
   case Type::end:
     break;
   }
-  return EndHeader{.index_offset = get_little_endian<std::uint64_t>(bytes, 16),
-                   .stream_size = get_little_endian<std::uint64_t>(bytes, 24),
-                   .data_records = get_little_endian<std::uint64_t>(bytes, 32),
-                   .references = get_little_endian<std::uint64_t>(bytes, 40),
-                   .literal_bytes = get_little_endian<std::uint64_t>(bytes, 4),
-                   .stream_check = {get_little_endian<std::uint64_t>(bytes, 48),
-                                    get_little_endian<std::uint64_t>(bytes, 56)}};
+  auto header = get_members(bytes, end_layout);
+  header.stream_check = {get_little_endian<std::uint64_t>(bytes, 48),
+                         get_little_endian<std::uint64_t>(bytes, 56)};
+  return header;
 }
 
 bool belongs_to(const RecordHeader& header, std::uint16_t version) {
