@@ -34,6 +34,10 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t most_error_bytes = std::size_t{1} << 20;
 constexpr auto between_looks = std::chrono::milliseconds(2);
+// So long a program may take to end after it was asked to.
+constexpr std::int64_t longest_end_ns = 5'000'000'000;
+// Who ends several processes at once (a service, a container) signals them one after the other.
+constexpr auto longest_between_signals = std::chrono::milliseconds(200);
 
 std::string last_line(std::string text) {
   while (text.ends_with('\n'))
@@ -42,9 +46,18 @@ std::string last_line(std::string text) {
   return printable(end == std::string::npos ? text : text.substr(end + 1));
 }
 
+// Whether a stop was asked for, or is within a moment.
+bool is_stopped(const Interrupt& interrupt) {
+  for (auto waited = std::chrono::milliseconds(0); !interrupt.requested() && waited < longest_between_signals;
+       waited += between_looks)
+    std::this_thread::sleep_for(between_looks);
+  return interrupt.requested();
+}
+
 // `go`: the end of a pipe that says so by a byte.
 [[noreturn]] void become(char* const* words, const char* errors, pid_t parent, int go) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  setpgid(0, 0);
   char byte = 0;
   if (getppid() != parent || read(go, &byte, 1) != 1) _exit(127);
   sigset_t none;
@@ -129,6 +142,8 @@ Result<ProgramRun> run_program(const std::vector<std::string>& words, const Prog
   const auto granted = setup.scheduling == machine::SchedulingChange{}
                            ? Result<machine::SchedulingAttributes>()
                            : machine::change_scheduling(child, setup.scheduling);
+  // Also here: whoever is first, it is a group of its own from now on.
+  setpgid(child, child);
   if (!granted) {
     start_it = Descriptor();  // it ends without having become the program
     waitpid(child, nullptr, 0);
@@ -140,20 +155,30 @@ Result<ProgramRun> run_program(const std::vector<std::string>& words, const Prog
     return failure("cannot start {}: {}", words.front(), system_reason(errno));
   int status = 0;
   rusage usage{};
-  bool stopped = false;
+  std::int64_t stopped_ns = 0;
   for (;;) {
     const pid_t ended = wait4(child, &status, WNOHANG, &usage);
     if (ended == child) break;
     if (ended < 0 && errno != EINTR)
       return failure("cannot wait for {}: {}", words.front(), system_reason(errno));
-    if (interrupt.requested() && !std::exchange(stopped, true)) kill(child, SIGTERM);
+    if (interrupt.requested() && stopped_ns == 0) {
+      stopped_ns = now_ns();
+      kill(-child, SIGTERM);
+    } else if (stopped_ns != 0 && now_ns() - stopped_ns > longest_end_ns) {
+      kill(-child, SIGKILL);
+    }
     if (setup.watch_waiting) waiting.look();
     std::this_thread::sleep_for(between_looks);
   }
   ProgramRun run{.seconds = seconds(now_ns() - start)};
-  if (stopped) return std::unexpected(Error{ErrorKind::interrupted, "interrupted; nothing was written"});
+  const bool ended_well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  // A program that was ended together with this one has not failed.
+  if (stopped_ns != 0 || (!ended_well && is_stopped(interrupt))) {
+    kill(-child, SIGKILL);  // what it has left in its group
+    return std::unexpected(Error{ErrorKind::interrupted, "interrupted; nothing was written"});
+  }
   run.errors = read_text(errors, most_error_bytes).value_or("");
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+  if (!ended_well) {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 127 && run.errors.empty())
       return failure("cannot start {}; name the folder that holds it with --programs",
                      printable(words.front()));

@@ -1,4 +1,7 @@
 // Runs a program for a study: bound to CPUs, watched, and ended with this process.
+//
+// It has a process group of its own, so that a signal to this process's group (Ctrl-C, timeout) reaches this
+// process alone, which ends it and knows why it ended.
 #pragma once
 
 #include "millrace/base/interrupt.h"
@@ -37,7 +40,7 @@ struct ProgramRun {
 // Waits for its end. `words`: the program and its arguments. `scratch`: a folder for what it writes to
 // standard error; standard output goes nowhere. Failure that names the program with the last line it wrote
 // where it does not end with 0; usage error where the scheduling is not permitted; interrupted after a stop,
-// by which it is ended too.
+// by which it and what it has made in its group are ended too.
 [[nodiscard]] Result<ProgramRun> run_program(const std::vector<std::string>& words, const ProgramSetup& setup,
                                              const std::filesystem::path& scratch,
                                              const Interrupt& interrupt);

@@ -287,6 +287,33 @@ class Comparisons(unittest.TestCase):
             self.assertTrue(study["findings"] and study["paper"] and study["about"])
             self.assertIn(f"{study['study']}: ", self.done.stderr.decode())
 
+    def test_a_signal_to_its_group_ends_it_and_its_programs_and_is_named(self):
+        if "dispatch" not in self.names:
+            self.skipTest("needs millrace-skipline")
+        page = self.folder / "stopped.html"
+        for number in signal.SIGTERM, signal.SIGINT:
+            scratch = self.folder / f"scratch-{number}"
+            scratch.mkdir()
+            # As timeout and a terminal do.
+            child = subprocess.Popen([MILLRACE, "study", "dispatch-table4", "--runs", "10000", "-o", page],
+                                     stderr=subprocess.PIPE, start_new_session=True,
+                                     env=environment() | {"TMPDIR": str(scratch)})
+            end = time.monotonic() + 60
+            while not any(scratch.glob("*/made")) and time.monotonic() < end:
+                time.sleep(0.01)
+            os.killpg(child.pid, number)
+            _, text = child.communicate(timeout=60)
+            self.assertEqual(child.returncode, 128 + number, text)
+            self.assertEqual(text.count(b"\n"), 1, text)
+            self.assertIn(b"interrupted", text)
+            self.assertFalse(page.exists())
+            self.assertEqual(list(scratch.iterdir()), [])
+            for process in pathlib.Path("/proc").glob("[0-9]*"):
+                try:
+                    self.assertNotIn(os.fsencode(scratch), (process / "cmdline").read_bytes())
+                except OSError:
+                    pass
+
     def test_what_does_not_go_together_is_refused(self):
         page = self.folder / "no.html"
         for code, word, words in ((2, "'fig2' is no study", ("x264,fig2",)), (2, "--clips", ("pipelines", "--clips", "a")),
