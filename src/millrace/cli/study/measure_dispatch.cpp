@@ -1,12 +1,16 @@
 #include "millrace/cli/study/measure_dispatch.h"
 
+#include "millrace/base/median.h"
 #include "millrace/base/parse_number.h"
 #include "millrace/base/progress_line.h"
 #include "millrace/cli/study/made_inputs.h"
 #include "millrace/cli/study/program_run.h"
+#include "millrace/cli/study/thread_costs.h"
 
+#include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,6 +22,7 @@ using report::DispatchSetting;
 using report::Verb;
 
 constexpr int threads_of_paper = 4;
+constexpr int most_runs_alone = 9;
 
 // Of a text that ends with "0.512 ms".
 std::optional<double> ms_of(std::string_view text) {
@@ -37,11 +42,14 @@ class Executions {
         millrace_(find_program("millrace", request.programs)), scratch_(scratch), interrupt_(interrupt) {}
 
   [[nodiscard]] Status prepare(report::Variant variant) const {
-    const auto made =
-        run_program({skipline_, "encode", image(), encoded(variant), "-y", "-q", "--variant",
-                     std::string(report::name_of(variant)), "--threads", std::to_string(threads_of_paper)},
-                    {}, scratch_, interrupt_);
-    return made ? Status() : std::unexpected(made.error());
+    for (const int threads : {threads_of_paper, 1}) {
+      const auto made =
+          run_program({skipline_, "encode", image(), encoded(variant, threads), "-y", "-q", "--variant",
+                       std::string(report::name_of(variant)), "--threads", std::to_string(threads)},
+                      {}, scratch_, interrupt_);
+      if (!made) return std::unexpected(made.error());
+    }
+    return {};
   }
   [[nodiscard]] std::string image() const { return scratch_ / "text.pbm"; }
 
@@ -54,26 +62,40 @@ class Executions {
                "--policy",
                setting.binding == Binding::plus_main ? "main-least-loaded" : "one-to-one",
                "--"};
-    words.push_back(skipline_);
-    if (setting.verb == Verb::encode)
-      words.insert(words.end(), {"encode", image(), scratch_ / "made", "-y", "--variant",
-                                 std::string(report::name_of(setting.variant)), "--threads",
-                                 std::to_string(threads_of_paper)});
-    else
-      words.insert(words.end(), {"decode", encoded(setting.variant), scratch_ / "back.pbm", "-y"});
+    add_command(setting, threads_of_paper, words);
     if (setting.binding == Binding::own_one_to_one || setting.binding == Binding::own_main)
       words.insert(words.end(),
                    {"--dispatch", setting.binding == Binding::own_main ? "main-least-loaded" : "one-to-one"});
-    const auto run = run_program(words, {}, scratch_, interrupt_);
+    return time_of(words, {});
+  }
+  // With one thread on one CPU.
+  [[nodiscard]] Result<double> milliseconds_alone(const DispatchSetting& setting,
+                                                  const machine::CpuSet& cpu) const {
+    std::vector<std::string> words;
+    add_command(setting, 1, words);
+    return time_of(words, {.cpus = cpu});
+  }
+
+ private:
+  [[nodiscard]] std::string encoded(report::Variant variant, int threads) const {
+    return scratch_ / fmt::format("{}.{}", report::name_of(variant), threads);
+  }
+  void add_command(const DispatchSetting& setting, int threads, std::vector<std::string>& words) const {
+    words.push_back(skipline_);
+    if (setting.verb == Verb::encode)
+      words.insert(words.end(),
+                   {"encode", image(), scratch_ / "made", "-y", "--variant",
+                    std::string(report::name_of(setting.variant)), "--threads", std::to_string(threads)});
+    else
+      words.insert(words.end(), {"decode", encoded(setting.variant, threads), scratch_ / "back.pbm", "-y"});
+  }
+  [[nodiscard]] Result<double> time_of(const std::vector<std::string>& words,
+                                       const ProgramSetup& setup) const {
+    const auto run = run_program(words, setup, scratch_, interrupt_);
     if (!run) return std::unexpected(run.error());
     const auto ms = ms_of(run->errors);
     if (!ms) return failure("millrace-skipline does not say how long it took");
     return *ms;
-  }
-
- private:
-  [[nodiscard]] std::string encoded(report::Variant variant) const {
-    return scratch_ / report::name_of(variant);
   }
 
   std::string skipline_;
@@ -95,6 +117,10 @@ Result<report::DispatchObservations> measure_dispatch(const DispatchRequest& req
     if (Status ready = executions.prepare(variant); !ready) return std::unexpected(ready.error());
   const auto settings = report::dispatch_settings(request.studies);
   report::DispatchObservations observed{.cpus = machine.usable.worker_limit, .threads = threads_of_paper};
+  const auto costs = measure_thread_costs(machine.usable.cpus);
+  if (!costs) return std::unexpected(costs.error());
+  observed.costs = *costs;
+  std::map<std::pair<report::Variant, Verb>, std::vector<double>> alone;
   ProgressLine progress(request.progress, {.plural = "executions"});
   std::int64_t done = 0;
   for (int execution = 0; execution < request.executions; ++execution) {
@@ -106,8 +132,16 @@ Result<report::DispatchObservations> measure_dispatch(const DispatchRequest& req
       const auto ms = executions.milliseconds(settings[turn]);
       if (!ms) return std::unexpected(ms.error());
       observed.ms[settings[turn]].push_back(*ms);
+      if (settings[turn].binding != Binding::none) continue;
+      std::vector<double>& times = alone[{settings[turn].variant, settings[turn].verb}];
+      if (std::ssize(times) == most_runs_alone) continue;
+      const auto one = executions.milliseconds_alone(settings[turn], machine.usable.cpus.first(1));
+      if (!one) return std::unexpected(one.error());
+      times.push_back(*one);
     }
   }
+  for (const auto& [which, times] : alone)
+    observed.alone_ms[which] = median(times);
   progress.clear();
   return observed;
 }

@@ -3,11 +3,13 @@
 
 #include "millrace/base/result.h"
 #include "millrace/report/comparison/comparison.h"
+#include "millrace/report/comparison/placement_gain.h"
 
 #include <compare>
 #include <map>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace millrace::report {
@@ -20,12 +22,8 @@ enum class DispatchStudy { table4, table7, fig5 };
 
 enum class Variant { basic, swing, tow };
 enum class Verb { encode, decode };
-// Who places the threads: the kernel; the program itself, one to one or main on the least loaded core too
-// (UDispatch); `millrace exec`, the same two (UDispatch+).
-enum class Binding { none, own_one_to_one, own_main, plus_one_to_one, plus_main };
 [[nodiscard]] std::string_view name_of(Variant variant);  // as millrace-skipline has it
 [[nodiscard]] std::string_view name_of(Verb verb);
-[[nodiscard]] std::string_view name_of(Binding binding);  // the paper's: "NoB", "1-1", "M-L", "1-1+", "M-L+"
 
 struct DispatchSetting {
   Variant variant = Variant::basic;
@@ -38,7 +36,9 @@ struct DispatchSetting {
 struct DispatchObservations {
   int cpus = 1;
   int threads = 4;
-  std::map<DispatchSetting, std::vector<double>> ms;  // of each execution, in turns
+  std::map<DispatchSetting, std::vector<double>> ms;    // of each execution, in turns
+  std::map<std::pair<Variant, Verb>, double> alone_ms;  // of one thread on one CPU; of the two tables
+  ThreadCosts costs;
 };
 
 // What the studies need, each once.
