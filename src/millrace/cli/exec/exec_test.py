@@ -89,8 +89,19 @@ class Exec(unittest.TestCase):
             ignored = int(done.stdout.split()[1], 16)
             self.assertEqual([kept for kept in kept_by_the_library if not ignored >> (kept - 1) & 1], [], birth)
 
+    def test_its_own_priority_and_mains_place_leave_the_program_what_it_had(self):
+        count = str(len(os.sched_getaffinity(0)))
+        done = self.run_exec("--quiet", "--policy", "main-least-loaded", "--priority", "19", "--", "sh", "-c", "nice; nproc")
+        self.assertEqual(done.stdout.split(), [str(os.nice(0)), count], done.stderr)
+        # A thread, and so a place for main, before the count is asked for.
+        done = self.run_exec("--quiet", "--policy", "main-least-loaded", "--", sys.executable, "-c",
+                             "import os, threading; gate = threading.Event(); thread = threading.Thread(target=gate.wait);"
+                             "thread.start(); print(len(os.sched_getaffinity(0))); gate.set(); thread.join()")
+        self.assertEqual(done.stdout.split(), [count], done.stderr)
+
     def test_what_is_impossible_is_refused_before_anything_runs(self):
         for arguments in (["--policy", "nonsense"], ["--sched", "idle"], ["--slice", "0"], ["--slice", "500"],
+                          ["--priority", "20"], ["--priority", "-21"], ["--priority", "5", "--learn", "40"],
                           ["--birth", "magic"], ["--units", "magic"],
                           ["--units", "workover", "--policy", "spread"], ["--units", "auto", "--learn", "40"], ["--progress", "([0-9"], ["--policy", "cpus=x"], ["--policy", "cpus=0;999"],
                           ["--policy", "rules=/dev/zero"],
