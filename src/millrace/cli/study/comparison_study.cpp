@@ -2,6 +2,7 @@
 
 #include "millrace/base/clock.h"
 #include "millrace/base/in_quotes.h"
+#include "millrace/cli/study/measure_decoders.h"
 #include "millrace/cli/study/measure_dispatch.h"
 #include "millrace/cli/study/measure_pipelines.h"
 #include "millrace/cli/study/measure_x264.h"
@@ -22,6 +23,7 @@ constexpr std::string_view all_pipelines = "pipelines";
 constexpr std::string_view all_dispatch = "dispatch";
 constexpr int usual_program_runs = 5;
 constexpr int usual_executions = 100;
+constexpr int usual_decoder_executions = 20;
 constexpr int quick_program_runs = 2;
 
 std::vector<PipelineStudy> pipeline_studies_of(const std::vector<std::string>& names) {
@@ -114,10 +116,46 @@ Status add_dispatch(const ComparisonRequest& request, const machine::MachineRepo
   return {};
 }
 
+std::vector<report::DecoderStudy> decoder_studies_of(const std::vector<std::string>& names) {
+  std::vector<report::DecoderStudy> studies;
+  for (const report::DecoderStudy study : report::all_decoder_studies())
+    if (std::ranges::any_of(names, [&](const std::string& name) {
+          return name == all_dispatch || name == report::name_of(study);
+        }))
+      studies.push_back(study);
+  return studies;
+}
+
+Status add_decoders(const ComparisonRequest& request, const machine::MachineReport& machine,
+                    const Interrupt& interrupt, report::ComparisonPage& page) {
+  const auto studies = decoder_studies_of(request.names);
+  if (studies.empty()) return {};
+  const auto observed = measure_decoders(
+      {.studies = studies,
+       .clips = request.clips,
+       .programs = request.programs,
+       .executions = request.runs.value_or(request.quick ? quick_program_runs : usual_decoder_executions),
+       .quick = request.quick,
+       .progress = request.progress},
+      machine, interrupt);
+  if (!observed) return std::unexpected(observed.error());
+  for (const report::DecoderStudy study : studies) {
+    auto comparison = report::compare(study, *observed);
+    if (!comparison) return std::unexpected(comparison.error());
+    page.comparisons.push_back(std::move(*comparison));
+  }
+  return {};
+}
+
 }  // namespace
+
+bool shows_clips(const std::vector<std::string>& names) {
+  return std::ranges::find(names, report::x264_study) != names.end() || !decoder_studies_of(names).empty();
+}
 
 bool is_comparison(const std::string& name) {
   return name == all_pipelines || name == report::x264_study || !dispatch_studies_of({name}).empty() ||
+         !decoder_studies_of({name}).empty() ||
          std::ranges::any_of(report::all_pipeline_studies(),
                              [&](PipelineStudy study) { return name == report::name_of(study); });
 }
@@ -143,6 +181,8 @@ Result<report::ComparisonPage> measure_comparisons(const ComparisonRequest& requ
   if (Status added = add_x264(request, *machine, interrupt, page); !added)
     return std::unexpected(added.error());
   if (Status added = add_dispatch(request, *machine, interrupt, page); !added)
+    return std::unexpected(added.error());
+  if (Status added = add_decoders(request, *machine, interrupt, page); !added)
     return std::unexpected(added.error());
   page.seconds = seconds(now_ns() - start);
   if (Status whole = report::check(page); !whole) return std::unexpected(whole.error());

@@ -14,17 +14,22 @@ namespace millrace::cli {
 
 struct ComparisonRequest {
   std::vector<std::string> names;  // of studies, or of groups of them
-  std::vector<std::string> clips;  // of x264, the small and the large one; made where there are none
-  std::string photos;              // of the image search; made where empty
-  std::string stream;              // to be packed; made where empty
-  std::string programs;            // the folder of the programs that are run; see find_program()
-  std::optional<int> runs;         // of each setting
+  // Of x264, the small and the large one; of decoders, what their streams are made of. Made where there are
+  // none.
+  std::vector<std::string> clips;
+  std::string photos;       // of the image search; made where empty
+  std::string stream;       // to be packed; made where empty
+  std::string programs;     // the folder of the programs that are run; see find_program()
+  std::optional<int> runs;  // of each setting
   bool quick = false;
   bool progress = true;
 };
 
 // Whether a word names one of these studies, or a group of them.
 [[nodiscard]] bool is_comparison(const std::string& name);
+
+// Whether one of these studies is made of clips that the user may give.
+[[nodiscard]] bool shows_clips(const std::vector<std::string>& names);
 
 // Usage error that lists the names for one that is none of these; else what keeps a program from being run,
 // and interrupted.

@@ -144,10 +144,13 @@ Result<ProgramRun> run_program(const std::vector<std::string>& words, const Prog
                            : machine::change_scheduling(child, setup.scheduling);
   // Also here: whoever is first, it is a group of its own from now on.
   setpgid(child, child);
-  if (!granted) {
+  const Status ready = !granted             ? std::unexpected(granted.error())
+                       : setup.before_start ? setup.before_start(child)
+                                            : Status();
+  if (!ready) {
     start_it = Descriptor();  // it ends without having become the program
     waitpid(child, nullptr, 0);
-    return std::unexpected(granted.error());
+    return std::unexpected(ready.error());
   }
   WaitingTimes waiting(child);
   const std::int64_t start = now_ns();

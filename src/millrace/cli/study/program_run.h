@@ -11,9 +11,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <sys/types.h>
 
 namespace millrace::cli {
 
@@ -23,9 +26,10 @@ namespace millrace::cli {
 
 // How it is run.
 struct ProgramSetup {
-  machine::CpuSet cpus;                  // those that it may use; empty: all that this process may
-  machine::SchedulingChange scheduling;  // of its first thread, from which the others inherit
-  bool watch_waiting = false;            // look at how long its threads wait for a CPU
+  machine::CpuSet cpus;                       // those that it may use; empty: all that this process may
+  machine::SchedulingChange scheduling;       // of its first thread, from which the others inherit
+  bool watch_waiting = false;                 // look at how long its threads wait for a CPU
+  std::function<Status(pid_t)> before_start;  // called with its process, which waits to become the program
 };
 
 struct ProgramRun {

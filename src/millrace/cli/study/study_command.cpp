@@ -12,7 +12,6 @@
 #include "millrace/cli/study/measure_study.h"
 #include "millrace/cli/study/study_list.h"
 #include "millrace/report/comparison/comparison.h"
-#include "millrace/report/comparison/x264_study.h"
 #include "millrace/report/study/findings.h"
 #include "millrace/report/study/study_page.h"
 
@@ -65,11 +64,11 @@ Status compare_with_papers(const StudyOptions& options, const Interrupt& interru
   request.quick = options.request.quick;
   request.progress = !options.quiet;
   request.clips = options.request.inputs;
-  const bool of_x264 = std::ranges::find(request.names, report::x264_study) != request.names.end();
-  if ((!request.clips.empty() && !of_x264) || options.request.frames || options.request.threads)
-    return usage_error(
-        "--clips belongs to x264 and the studies of execution structures, --frames and --threads to "
-        "these alone; see: millrace study list");
+  if ((!request.clips.empty() && !shows_clips(request.names)) || options.request.frames ||
+      options.request.threads)
+    return usage_error("--clips belongs to x264, decoders and the studies of execution structures, --frames "
+                       "and --threads to "
+                       "these last alone; see: millrace study list");
   const NamedPath none;
   if (Status checked = check_outputs({{"-o", options.output}, {"--json", options.json}},
                                      overwrite_if(options.force), none);
@@ -147,10 +146,12 @@ void add_study_command(CLI::App& app, Action& action) {
       ->delimiter(',');
   verb->add_option("--input,--clips", o.request.inputs,
                    "one or two videos, a small one for foreman (CIF) and a large one for tractor (1080p); "
-                   "what is not given is generated")
+                   "what is not given is generated; of decoders, one or more that their streams are made of")
       ->delimiter(',');
-  verb->add_option("--runs", o.runs,
-                   "of each setting; default: 30 of fig2 to map, else 5; with --quick 3 and 2")
+  verb->add_option(
+          "--runs", o.runs,
+          "of each setting; default: 30 of fig2 to map, 20 of decoders (the paper: 500), 100 of the other "
+          "dispatch studies, else 5; with --quick 3 and 2")
       ->check(CLI::Range(2, 10000));
   verb->add_option("--frames", o.request.frames, "in a run; default: 24 of the small clip, 6 of the large")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{10000}));

@@ -1,5 +1,6 @@
 #include "millrace/cli/study/study_list.h"
 
+#include "millrace/report/comparison/decoder_study.h"
 #include "millrace/report/comparison/dispatch_study.h"
 #include "millrace/report/comparison/pipeline_studies.h"
 #include "millrace/report/comparison/x264_study.h"
@@ -28,6 +29,8 @@ std::string study_list() {
   text += "x264 and the kernel's scheduler (a report to its developers, 2012)\n";
   text += line(report::x264_study, report::x264_title);
   text += "UDispatch+ (a quad core, 2010); dispatch: every one of these\n";
+  for (const report::DecoderStudy study : report::all_decoder_studies())
+    text += line(report::name_of(study), report::title_of(study));
   for (const report::DispatchStudy study : report::all_dispatch_studies())
     text += line(report::name_of(study), report::title_of(study));
   return text;

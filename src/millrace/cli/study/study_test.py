@@ -206,7 +206,9 @@ class Comparisons(unittest.TestCase):
     """The studies of the other papers, which run programs."""
 
     PIPELINES = [f"pipeline-{name}" for name in ("table1", "table2", "fig2", "fig4", "fig6b", "fig9", "fig10b", "fig11")]
-    DISPATCH = ["dispatch-table4", "dispatch-table7", "dispatch-fig5"]
+    SKIPLINE = ["dispatch-table4", "dispatch-table7", "dispatch-fig5"]
+    DECODERS = ["dispatch-table3", "dispatch-table5"]
+    DISPATCH = SKIPLINE + DECODERS
 
     @classmethod
     def setUpClass(cls):
@@ -223,10 +225,17 @@ class Comparisons(unittest.TestCase):
             cls.names.append("x264")
         else:
             print("SKIPPED: the study of x264, which is not installed")
-        if (apps / "skipline" / "millrace-skipline").exists():
+        skipline = (apps / "skipline" / "millrace-skipline").exists()
+        if not skipline:
+            print("SKIPPED: the studies of UDispatch+ on its coder, as millrace-skipline is not built")
+        if not shutil.which("ffmpeg"):
+            print("SKIPPED: the studies of decoders, as ffmpeg is not installed")
+        if skipline and shutil.which("ffmpeg"):
             cls.names.append("dispatch")
-        else:
-            print("SKIPPED: the studies of UDispatch+, as millrace-skipline is not built")
+        elif skipline:
+            cls.names += cls.SKIPLINE
+        elif shutil.which("ffmpeg"):
+            cls.names += cls.DECODERS
         if not cls.names:
             raise unittest.SkipTest("none of the programs is there")
         cls.done = Study.run_study(",".join(cls.names), "--quick", "-o", cls.folder / "page.html", "--json",
@@ -287,8 +296,23 @@ class Comparisons(unittest.TestCase):
             self.assertTrue(study["findings"] and study["paper"] and study["about"])
             self.assertIn(f"{study['study']}: ", self.done.stderr.decode())
 
+    def test_decoders_without_a_clip_or_a_decoder_are_told_of_loudly(self):
+        studies = [study for study in self.report["studies"] if study["study"] in self.DECODERS]
+        for study in studies:
+            self.assertTrue(study["findings"][0].startswith("NO CLIP WAS GIVEN"))
+            self.assertEqual(any("apt install dav1d" in finding for finding in study["findings"]),
+                             shutil.which("dav1d") is None)
+            (table,) = study["tables"]
+            self.assertEqual({row["keys"][0] for row in table["rows"]}, {"1", "8"})
+            for row in table["rows"]:
+                for column, value in zip(table["columns"], row["values"]):
+                    if column["origin"] != "the paper":
+                        self.assertIsNotNone(value, (row, column))
+        if studies:
+            self.assertIn("no clip was given", self.done.stderr.decode())
+
     def test_a_signal_to_its_group_ends_it_and_its_programs_and_is_named(self):
-        if "dispatch" not in self.names:
+        if "dispatch" not in self.names and "dispatch-table4" not in self.names:
             self.skipTest("needs millrace-skipline")
         page = self.folder / "stopped.html"
         for number in signal.SIGTERM, signal.SIGINT:
