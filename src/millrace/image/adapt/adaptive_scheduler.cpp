@@ -26,11 +26,11 @@ constexpr double compiler_start_seconds = 0.15;
 constexpr int urgent_requests = 2;
 constexpr int profile_length = 32;  // schedules whose costs are remembered
 
-// Planes share their kernels, and those of single stages are built in.
+// Planes share their kernels, and those of single stages are built in where they have no formula.
 double expected_compile_seconds(const KernelBuild& build) {
   std::set<std::string> kernels;
   for (const KernelSpec& spec : build.specs) {
-    if (spec.stages.size() > 1) kernels.insert(spec.key());
+    if (spec.stages.size() > 1 || spec.stages[0].filter->formula) kernels.insert(spec.key());
   }
   return compiler_start_seconds + kernel_compile_seconds * static_cast<double>(kernels.size());
 }
@@ -210,8 +210,10 @@ Status AdaptiveScheduler::run(std::span<const FrameTask> frames, double waited) 
   // What others had the workers for says nothing of the schedule.
   const double spent = seconds(end - start) - (executor_.waited_seconds() - waited_before);
   done_ += std::ssize(frames);
-  // A stand-in, or the last few frames of a stream, tell nothing about the candidate.
-  if (!executor_.stand_in() && static_cast<int>(frames.size()) == executor_.in_use().frames_in_flight)
+  // A stand-in, what runs until a kernel is compiled, or the last few frames of a stream, tell nothing about
+  // the candidate.
+  if (!executor_.stand_in() && !executor_.interim() &&
+      static_cast<int>(frames.size()) == executor_.in_use().frames_in_flight)
     observe(static_cast<int>(frames.size()), end, spent, waited + seconds(end - start));
   overhead_ns_ += now_ns() - end;
   return {};

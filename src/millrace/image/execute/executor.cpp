@@ -186,7 +186,7 @@ Result<bool> Executor::bind(const Schedule& schedule) {
 
 Status Executor::await_kernels(const std::stop_token& stop) {
   if (unavailable_) return std::unexpected(*unavailable_);
-  if (!pending_) return {};
+  if (!pending_) return interim() ? kept_.front().await_kernels(library_, stop) : Status{};
   if (Status there = pending_->await_kernels(library_, stop); !there) return there;
   Status installed = install(std::move(*pending_));
   pending_.reset();
@@ -206,6 +206,7 @@ Status Executor::run(std::span<const FrameTask> frames) {
       pending_.reset();
     }
   }
+  if (interim()) kept_.front().replace_interim(library_);
   if (stand_in()) stand_in_frames_ += static_cast<std::int64_t>(frames.size());
   const Watch watch{.timed = time_every_ > 0 && runs_ % time_every_ == 0,
                     .log = std::exchange(log_, nullptr)};

@@ -70,6 +70,8 @@ class Executor {
   // What runs now: the schedule set, or its stand-in.
   [[nodiscard]] const Schedule& in_use() const { return in_use_; }
   [[nodiscard]] bool stand_in() const { return pending_.has_value() || unavailable_.has_value(); }
+  // Whether what runs now has a kernel that is slower than the one which is being compiled.
+  [[nodiscard]] bool interim() const { return !kept_.empty() && kept_.front().interim(); }
   [[nodiscard]] std::int64_t stand_in_frames() const { return stand_in_frames_; }
   [[nodiscard]] std::int64_t switches() const { return switches_; }
 

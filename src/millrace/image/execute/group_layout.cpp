@@ -1,6 +1,7 @@
 #include "millrace/image/execute/group_layout.h"
 
 #include "millrace/image/execute/point_table.h"
+#include "millrace/image/kernel/formula_kernel.h"
 
 #include <algorithm>
 
@@ -53,6 +54,10 @@ GroupReads Group::reads(const Rect& rect) const {
 
 bool GroupLayout::ready() const {
   return std::ranges::all_of(groups, [](const Group& group) { return group.kernel != nullptr; });
+}
+
+bool GroupLayout::interim() const {
+  return std::ranges::any_of(groups, [](const Group& group) { return group.interim; });
 }
 
 GroupLayout lay_out_groups(const PlaneLayout& layout, const Grouping& grouping, const Grouping& stored) {
@@ -111,6 +116,30 @@ Result<bool> find_kernels(GroupLayout& layout, KernelLibrary& library, machine::
     if (!group.kernel) library.request(group.spec, isa, Urgency::urgent);
   }
   return layout.ready();
+}
+
+Result<bool> find_kernels_at_once(GroupLayout& layout, KernelLibrary& library, machine::Isa isa) {
+  for (Group& group : layout.groups) {
+    if (group.kernel) continue;
+    auto kernel = library.find(group.spec, isa);
+    if (!kernel) return std::unexpected(kernel.error());
+    group.kernel = *kernel;
+    if (group.kernel) continue;
+    library.request(group.spec, isa);
+    group.kernel = formula_kernel(group.spec);
+    group.interim = group.kernel != nullptr;
+  }
+  return layout.ready();
+}
+
+void replace_interim(GroupLayout& layout, KernelLibrary& library, machine::Isa isa) {
+  for (Group& group : layout.groups) {
+    if (!group.interim) continue;
+    auto kernel = library.find(group.spec, isa);
+    if (!kernel || !*kernel) continue;
+    group.kernel = *kernel;
+    group.interim = false;
+  }
 }
 
 void required_of_groups(const GroupLayout& layout, const Rect& rect, std::span<Rect> regions,

@@ -33,6 +33,7 @@ struct Group {
   int inner_begin = 0;
   int inner_end = 0;
   std::shared_ptr<const Kernel> kernel;
+  bool interim = false;  // the kernel needs no compiling, and one that is compiled is on its way
 
   [[nodiscard]] Size size() const { return layouts.back().output.size; }  // of the output
   [[nodiscard]] ElementType type() const { return spec.output_type(); }
@@ -45,7 +46,8 @@ struct GroupLayout {
   std::vector<Group> groups;  // in topological order; the last one is the output
 
   [[nodiscard]] const Group& output() const { return groups.back(); }
-  [[nodiscard]] bool ready() const;  // every group has its kernel
+  [[nodiscard]] bool ready() const;    // every group has its kernel
+  [[nodiscard]] bool interim() const;  // that of some group is
 };
 
 // Groups without their kernels. stored: for each group the stages it writes beside its output; empty where
@@ -56,6 +58,12 @@ struct GroupLayout {
 // Fills in the kernels that are there and requests those that are not. Returns whether all are there; the
 // Error of one that cannot be compiled.
 [[nodiscard]] Result<bool> find_kernels(GroupLayout& layout, KernelLibrary& library, machine::Isa isa);
+// The same of single stages: what would have to be compiled first, because it has a formula, has an interim
+// kernel until it is.
+[[nodiscard]] Result<bool> find_kernels_at_once(GroupLayout& layout, KernelLibrary& library,
+                                                machine::Isa isa);
+// Puts kernels that have been compiled in the place of interim ones.
+void replace_interim(GroupLayout& layout, KernelLibrary& library, machine::Isa isa);
 
 // For each group the part of its output that computing `rect` of the layout's output needs. With `columns`,
 // what is needed of a group is widened to the columns given for it, and what that needs in turn is included.

@@ -2,6 +2,8 @@
 
 #include "millrace/base/byte_count.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace millrace::image {
@@ -58,8 +60,10 @@ Result<PreparedSchedule> PreparedSchedule::make(const FrameLayout& layout, const
 
 Result<bool> PreparedSchedule::find_kernels(KernelLibrary& library) {
   bool all = true;
+  const bool at_once = schedule_.fusion == Fusion::none && !is_one_kernel(schedule_.structure);
   for (GroupLayout& plane : *groups_) {
-    const auto found = image::find_kernels(plane, library, schedule_.isa);
+    const auto found = at_once ? find_kernels_at_once(plane, library, schedule_.isa)
+                               : image::find_kernels(plane, library, schedule_.isa);
     if (!found) return found;
     all = all && *found;
   }
@@ -72,9 +76,17 @@ Status PreparedSchedule::await_kernels(KernelLibrary& library, const std::stop_t
       auto kernel = library.wait(group.spec, schedule_.isa, stop);
       if (!kernel) return std::unexpected(kernel.error());
       group.kernel = *kernel;
+      group.interim = false;
     }
   }
   return {};
+}
+
+bool PreparedSchedule::interim() const { return std::ranges::any_of(*groups_, &GroupLayout::interim); }
+
+void PreparedSchedule::replace_interim(KernelLibrary& library) {
+  for (GroupLayout& plane : *groups_)
+    image::replace_interim(plane, library, schedule_.isa);
 }
 
 Status PreparedSchedule::make_runners(std::size_t most_bytes) {
@@ -102,8 +114,10 @@ Status PreparedSchedule::make_runners(std::size_t most_bytes) {
 void PreparedSchedule::update(const FrameLayout& layout) {
   for (std::size_t i = 0; i < computed_.size(); ++i) {
     GroupLayout updated = group_layout_of(layout.planes[computed_[i]], schedule_);
-    for (std::size_t g = 0; g < updated.groups.size(); ++g)
+    for (std::size_t g = 0; g < updated.groups.size(); ++g) {
       updated.groups[g].kernel = (*groups_)[i].groups[g].kernel;
+      updated.groups[g].interim = (*groups_)[i].groups[g].interim;
+    }
     (*groups_)[i] = std::move(updated);
   }
 }

@@ -35,10 +35,14 @@ class PreparedSchedule {
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
 
   // Requests the kernels that are not there and returns whether all are; the Error of one that cannot be
-  // compiled.
+  // compiled. Where stages are not fused they are there at once, some of them perhaps interim ones.
   [[nodiscard]] Result<bool> find_kernels(KernelLibrary& library);
-  // Waits for them.
+  // Waits for them, and for what interim ones stand for.
   [[nodiscard]] Status await_kernels(KernelLibrary& library, const std::stop_token& stop);
+  // Whether a kernel is an interim one, see Group; and what puts the compiled ones in their place where they
+  // are there by now.
+  [[nodiscard]] bool interim() const;
+  void replace_interim(KernelLibrary& library);
 
   // The memory. Only where all kernels are there. Failure where there is none, or where several frames in
   // flight take more than `most_bytes`.

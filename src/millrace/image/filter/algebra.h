@@ -25,7 +25,7 @@
 //   code(v)                        the whole number not above v, which is not negative: a pixel to be stored
 //                                  as a code. No value to compute with
 //   lesser(v, w), greater(v, w)    w where neither is: also of two zeros
-//   to_float, floor_int, rint, sqrt, clamp, clamp_int, logical operators on Bool
+//   to_float, floor_int, rint, sqrt, absolute, clamp, clamp_int, logical operators on Bool
 //
 // ScalarAlgebra computes one pixel and is the reference; HalideAlgebra (halide_algebra.h) builds the
 // expression that kernels are compiled from. Both use 32-bit floats without contraction, so that they agree
@@ -118,6 +118,7 @@ class ScalarAlgebra {
   [[nodiscard]] static float code(float v) { return std::floor(v); }
   [[nodiscard]] static float rint(float v) { return std::nearbyint(v); }  // ties to even
   [[nodiscard]] static float sqrt(float v) { return std::sqrt(v); }
+  [[nodiscard]] static float absolute(float v) { return std::fabs(v); }
   [[nodiscard]] static int clamp_int(int v, int low, int high) { return std::clamp(v, low, high); }
   [[nodiscard]] static float clamp(float v, float low, float high) {
     return std::max(std::min(v, high), low);

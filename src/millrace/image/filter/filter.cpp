@@ -1,5 +1,7 @@
 #include "millrace/image/filter/filter.h"
 
+#include "millrace/image/filter/formula.h"
+
 namespace millrace::image {
 
 int bytes_of(ElementType type) {
@@ -13,6 +15,8 @@ int bytes_of(ElementType type) {
   }
   return 4;
 }
+
+std::string_view Filter::identity() const { return formula ? formula->identity() : name; }
 
 std::string_view name_of(ChromaDefault chroma) {
   switch (chroma) {

@@ -11,9 +11,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace millrace::image {
@@ -95,6 +97,7 @@ struct NeighbouringFrames {
 };
 inline constexpr int max_neighbouring_frames = 32;  // in a whole pipeline, on either side
 
+class Formula;
 class ScalarAlgebra;
 struct Part;
 
@@ -122,10 +125,10 @@ struct Filter {
   Coefficients (*coefficients)(const PlaneGeometry& input, const ParameterValues& values) = nullptr;
   // The input pixels that the given output pixels read, before they are clamped to the frame: a superset.
   // Where it lies inside the frame, no output pixel touches an edge.
-  Rect (*footprint)(const Rect& output, const PlaneGeometry& input,
-                    const Coefficients& coefficients) = nullptr;
+  std::function<Rect(const Rect& output, const PlaneGeometry& input, const Coefficients& coefficients)>
+      footprint;
   // The value of one pixel; reads go through the algebra.
-  float (*pixel)(ScalarAlgebra& algebra, int x, int y) = nullptr;
+  std::function<float(ScalarAlgebra& algebra, int x, int y)> pixel;
 
   // Of a filter that is composed of others, instead of the three above: what a plane goes through, the last
   // part making the output. Not empty. `access` is of no meaning then. The geometry of each of its inputs.
@@ -137,6 +140,26 @@ struct Filter {
   }
   // Of a composed filter that reads its input at other times too; null: none.
   NeighbouringFrames (*frames)(const ParameterValues& values) = nullptr;
+
+  // The arithmetic of a filter that is none of this program's but was made at run time, see formula_filter.h.
+  std::shared_ptr<const Formula> formula;
+  // By which kernels and what runs have learnt are kept: the name, or what the formula is.
+  [[nodiscard]] std::string_view identity() const;
+};
+
+// A filter as pipelines hold it, and all that is made of them: one of this program's, which live as long as
+// the process, or one that lives as long as anybody holds it.
+class FilterRef {
+ public:
+  FilterRef(const Filter* lasting = nullptr) : filter_(std::shared_ptr<const Filter>(), lasting) {}
+  FilterRef(std::shared_ptr<const Filter> held) : filter_(std::move(held)) {}
+
+  operator const Filter*() const { return filter_.get(); }
+  const Filter* operator->() const { return filter_.get(); }
+  const Filter& operator*() const { return *filter_; }
+
+ private:
+  std::shared_ptr<const Filter> filter_;  // without an owner where it lasts
 };
 
 // One use of a filter within a composed one.

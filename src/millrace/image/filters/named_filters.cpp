@@ -71,6 +71,18 @@ std::vector<std::string_view> filter_names() {
 
 const Filter* find_filter(std::string_view name) { return find_in(all_filters(), name); }
 
+std::vector<std::string_view> filter_names(std::span<const FilterRef> own) {
+  std::vector<std::string_view> names = filter_names();
+  for (const FilterRef& filter : own)
+    names.push_back(filter->name);
+  return names;
+}
+
+FilterRef find_filter(std::string_view name, std::span<const FilterRef> own) {
+  const auto found = std::ranges::find(own, name, [](const FilterRef& one) { return one->name; });
+  return found == own.end() ? FilterRef(find_filter(name)) : *found;
+}
+
 std::span<const Filter> unnamed_filters() {
   static const std::vector<Filter> filters = [] {
     std::vector<Filter> all;

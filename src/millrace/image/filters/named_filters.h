@@ -15,6 +15,9 @@ namespace millrace::image {
 [[nodiscard]] std::vector<std::string_view> filter_names();
 // nullptr where there is none.
 [[nodiscard]] const Filter* find_filter(std::string_view name);
+// The same with filters that a pipeline has of its own.
+[[nodiscard]] std::vector<std::string_view> filter_names(std::span<const FilterRef> own);
+[[nodiscard]] FilterRef find_filter(std::string_view name, std::span<const FilterRef> own);
 
 // What pipelines do not name: the parts of composed filters, and what stands at the ends of graphs.
 [[nodiscard]] std::span<const Filter> unnamed_filters();

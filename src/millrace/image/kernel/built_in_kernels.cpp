@@ -23,7 +23,7 @@ namespace {
 class AheadOfTimeKernel final : public Kernel {
  public:
   AheadOfTimeKernel(const Filter& filter, int (*function)(void**))
-      : Kernel(single_stage(filter)), function_(function) {}
+      : Kernel(single_stage(&filter)), function_(function) {}
 
  private:
   int invoke(std::span<void*> arguments) const override { return function_(arguments.data()); }
@@ -34,6 +34,7 @@ class AheadOfTimeKernel final : public Kernel {
 }  // namespace
 
 std::shared_ptr<const Kernel> built_in_kernel(const Filter& filter, machine::Isa isa) {
+  if (filter.formula) return nullptr;
   auto written = filter.name == "lookup_8"     ? lookup_kernel(isa)
                  : filter.name == "resample_x" ? resample_x_kernel(isa)
                                                : nullptr;

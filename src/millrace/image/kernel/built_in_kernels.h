@@ -9,7 +9,8 @@
 
 namespace millrace::image {
 
-// nullptr where there is none for this instruction set on this architecture.
+// nullptr where there is none for this instruction set on this architecture, nor for filters made at run
+// time.
 [[nodiscard]] std::shared_ptr<const Kernel> built_in_kernel(const Filter& filter, machine::Isa isa);
 
 // The program_identity() of the compiler that compiled them. Whatever it compiles later belongs to this

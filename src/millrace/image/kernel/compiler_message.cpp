@@ -1,8 +1,13 @@
 #include "millrace/image/kernel/compiler_message.h"
 
+#include "millrace/image/filter/formula_filter.h"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
+#include <set>
+#include <utility>
 #include <xxhash.h>
 
 namespace millrace::image {
@@ -52,7 +57,13 @@ Result<std::optional<Message>> take_message(std::vector<std::byte>& received) {
 }
 
 std::string request_text(const KernelSpec& spec, machine::Isa isa) {
-  return fmt::format("{} {}", machine::name_of(isa), spec.key());
+  std::string text = fmt::format("{} {}", machine::name_of(isa), spec.key());
+  std::set<std::string_view> told;
+  for (const KernelStage& stage : spec.stages) {
+    const auto& formula = stage.filter->formula;
+    if (formula && told.insert(formula->identity()).second) text += '\n' + formula->text();
+  }
+  return text;
 }
 
 Result<CompilerRequest> parse_request(std::string_view text) {
@@ -60,7 +71,20 @@ Result<CompilerRequest> parse_request(std::string_view text) {
   if (space == std::string_view::npos) return failure("no request to compile a kernel: '{}'", text);
   const auto isa = machine::parse_isa(text.substr(0, space));
   if (!isa) return std::unexpected(isa.error());
-  auto spec = parse_kernel_spec(text.substr(space + 1));
+  std::string_view rest = text.substr(space + 1);
+  const auto take_line = [&rest] {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    return line;
+  };
+  const std::string_view key = take_line();
+  std::vector<FilterRef> own;
+  while (!rest.empty()) {
+    auto formula = Formula::parse(take_line());
+    if (!formula) return std::unexpected(formula.error());
+    own.push_back(nameless_filter(std::make_shared<const Formula>(std::move(*formula))));
+  }
+  auto spec = parse_kernel_spec(key, own);
   if (!spec) return std::unexpected(spec.error());
   return CompilerRequest{std::move(*spec), *isa};
 }

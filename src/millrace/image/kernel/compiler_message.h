@@ -19,7 +19,7 @@ namespace millrace::image {
 // The compiler begins with `ready`. Then each request is answered by an object or a refusal, in their order.
 enum class MessageKind : std::uint32_t {
   ready,    // the compiler's identity (program_identity.h)
-  request,  // what to compile, see request_text
+  request,  // what to compile, see request_text; its filters that were made at run time among it
   object,   // a relocatable object whose function object_entry is the kernel
   refusal,  // why the kernel cannot be compiled, as text
 };
@@ -53,7 +53,8 @@ struct CompilerRequest {
 };
 
 [[nodiscard]] std::string request_text(const KernelSpec& spec, machine::Isa isa);
-// The inverse. An Error for what is no such text, and where this program has no filter of a name in it.
+// The inverse. An Error for what is no such text, and where this program has no filter of a name in it and it
+// is not told either.
 [[nodiscard]] Result<CompilerRequest> parse_request(std::string_view text);
 
 }  // namespace millrace::image

@@ -4,6 +4,7 @@
 #include "millrace/image/kernel/built_in_kernels.h"
 #include "millrace/image/kernel/compiled_kernel.h"
 #include "millrace/image/kernel/elf_object.h"
+#include "millrace/image/kernel/formula_kernel.h"
 
 #include <algorithm>
 #include <chrono>
@@ -42,7 +43,7 @@ KernelLibrary::Entry& KernelLibrary::look_up(const KernelSpec& spec, const Key& 
   const auto [position, is_new] = entries_.try_emplace(key);
   Entry& entry = position->second;
   if (!is_new) return entry;
-  if (key.first == single_stage(*spec.stages[0].filter).key())
+  if (key.first == single_stage(spec.stages[0].filter).key())
     entry.kernel = built_in_kernel(*spec.stages[0].filter, key.second);
   if (!entry.kernel && can_load_objects) {
     const auto object = options_.cache.load(key.first, key.second);
@@ -89,8 +90,9 @@ void KernelLibrary::enqueue(const KernelSpec& spec, const Key& key, Urgency urge
   }
   if (entry.state == State::done && !entry.try_again) return;
   if (!can_load_objects) {
-    fail(entry, {CompileFailure::Kind::refused,
-                 {ErrorKind::failure, "fused kernels can be compiled on x86-64 only"}});
+    fail(entry, spec,
+         {CompileFailure::Kind::refused,
+          {ErrorKind::failure, "fused kernels can be compiled on x86-64 only"}});
     return;
   }
   entry = {.kernel = nullptr, .error = {}, .state = State::queued};
@@ -117,7 +119,7 @@ void KernelLibrary::start(Urgency urgency) {
     own.thread = std::thread([this, urgency] { serve(urgency); });
   } catch (const std::system_error& error) {
     for (const Job& job : own.queue)
-      fail(entries_[job.key],
+      fail(entries_[job.key], job.spec,
            {CompileFailure::Kind::not_run,
             {ErrorKind::failure, fmt::format("cannot start a thread for the compiler: {}", error.what())}});
     own.queue.clear();
@@ -149,8 +151,8 @@ std::optional<Error> KernelLibrary::first_error() const {
   return first_error_;
 }
 
-void KernelLibrary::fail(Entry& entry, const CompileFailure& failure) {
-  entry = {.kernel = nullptr,
+void KernelLibrary::fail(Entry& entry, const KernelSpec& spec, const CompileFailure& failure) {
+  entry = {.kernel = formula_kernel(spec),
            .error = failure.error,
            .state = State::done,
            .try_again = failure.kind == CompileFailure::Kind::not_run};
@@ -199,12 +201,12 @@ void KernelLibrary::compile(Worker& worker, KernelCompiler& compiler, std::uniqu
   compile_ns_ += spent;
   if (!object) {
     if (object.error().kind == CompileFailure::Kind::refused) ++compiled_;
-    fail(entry, object.error());
+    fail(entry, job.spec, object.error());
     return;
   }
   ++compiled_;
   if (!kernel) {
-    fail(entry, {CompileFailure::Kind::refused, kernel.error()});
+    fail(entry, job.spec, {CompileFailure::Kind::refused, kernel.error()});
     return;
   }
   entry.kernel = std::move(*kernel);

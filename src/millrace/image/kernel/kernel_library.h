@@ -33,7 +33,8 @@ struct KernelLibraryOptions {
 // kernel is compiled at a time, by a process that starts with the first request and ends some time after the
 // last one, or with the library; so nothing urgent ever waits for something that is not. What cannot be
 // compiled, and what its compiler broke down over, is an Error for good. Where there was no compiler to be
-// had, the next request tries again.
+// had, the next request tries again. Of a single filter with a formula the kernel is then the one that needs
+// none (formula_kernel.h), and no Error.
 class KernelLibrary {
  public:
   explicit KernelLibrary(KernelLibraryOptions options = {});
@@ -89,7 +90,7 @@ class KernelLibrary {
   void enqueue(const KernelSpec& spec, const Key& key, Urgency urgency);
   void make_urgent(const KernelSpec& spec, const Key& key);
   void start(Urgency urgency);
-  void fail(Entry& entry, const CompileFailure& failure);
+  void fail(Entry& entry, const KernelSpec& spec, const CompileFailure& failure);
   // Lets go of the mutex meanwhile.
   void compile(Worker& worker, KernelCompiler& compiler, std::unique_lock<std::mutex>& lock);
 

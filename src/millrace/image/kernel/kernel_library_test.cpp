@@ -66,7 +66,7 @@ TEST_F(KernelLibraries, singleFiltersAreThereWithoutCompiling) {
   KernelLibrary library;
   for (const Filter& filter : all_filters()) {
     if (filter.composed()) continue;
-    const auto kernel = library.find(single_stage(filter), isa);
+    const auto kernel = library.find(single_stage(&filter), isa);
     ASSERT_TRUE(kernel);
     EXPECT_NE(*kernel, nullptr) << filter.name;
   }

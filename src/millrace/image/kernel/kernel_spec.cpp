@@ -42,6 +42,11 @@ class KeyReader {
   std::string_view text_;
 };
 
+FilterRef find_by_identity(std::string_view identity, std::span<const FilterRef> own) {
+  const auto found = std::ranges::find(own, identity, [](const FilterRef& one) { return one->identity(); });
+  return found == own.end() ? FilterRef(find_simple_filter(identity)) : *found;
+}
+
 // The inputs of stage `stage`, up to their closing parenthesis.
 bool take_inputs(KeyReader& reader, int stage, std::vector<int>& inputs) {
   do {
@@ -83,7 +88,7 @@ std::string KernelSpec::key() const {
   std::string key;
   for (const KernelStage& stage : stages) {
     if (!key.empty()) key += ';';
-    key += stage.filter->name;
+    key += stage.filter->identity();
     key += '(';
     for (std::size_t i = 0; i < stage.inputs.size(); ++i) {
       if (i > 0) key += ',';
@@ -97,13 +102,13 @@ std::string KernelSpec::key() const {
   return key;
 }
 
-Result<KernelSpec> parse_kernel_spec(std::string_view key) {
+Result<KernelSpec> parse_kernel_spec(std::string_view key, std::span<const FilterRef> own) {
   const auto wrong = [&] { return failure("no key of a kernel: '{}'", key); };
   KernelSpec spec;
   KeyReader reader(key);
   do {
     const std::string_view name = reader.take_until('(');
-    KernelStage stage{.filter = find_simple_filter(name), .inputs = {}};
+    KernelStage stage{.filter = find_by_identity(name, own), .inputs = {}};
     if (!reader.take('(') || !take_inputs(reader, static_cast<int>(spec.stages.size()), stage.inputs))
       return wrong();
     if (stage.filter == nullptr) return failure("there is no filter '{}'", name);
@@ -120,11 +125,11 @@ Result<KernelSpec> parse_kernel_spec(std::string_view key) {
   return reader.at_end() ? Result<KernelSpec>(std::move(spec)) : wrong();
 }
 
-KernelSpec single_stage(const Filter& filter) {
+KernelSpec single_stage(const FilterRef& filter) {
   KernelSpec spec;
-  spec.buffers = filter.inputs;
-  KernelStage stage{.filter = &filter, .inputs = {}};
-  for (int i = 0; i < filter.inputs; ++i)
+  spec.buffers = filter->inputs;
+  KernelStage stage{.filter = filter, .inputs = {}};
+  for (int i = 0; i < filter->inputs; ++i)
     stage.inputs.push_back(-1 - i);
   spec.stages.push_back(std::move(stage));
   return spec;

@@ -4,6 +4,7 @@
 #include "millrace/base/result.h"
 #include "millrace/image/filter/filter.h"
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,7 @@ inline constexpr int max_gather_columns = 256;
 
 // One stage of a group. An input is either a buffer given to the kernel or an earlier stage of the group.
 struct KernelStage {
-  const Filter* filter = nullptr;
+  FilterRef filter;
   std::vector<int> inputs;  // k >= 0: stage k of the group; -1-k: buffer k
 };
 
@@ -35,15 +36,16 @@ struct KernelSpec {
   // Whether a stage gathers from this buffer, whose corners are then handed over too, see kernel_builder.h.
   [[nodiscard]] bool gathered(int buffer) const;
   [[nodiscard]] ElementType output_type() const { return stages.back().filter->output_type; }
-  // "blur(i0);sobel_x(0)": names the group in caches, reports, traces and to the compiler.
+  // "blur(i0);sobel_x(0)": names the group in caches, reports, traces and to the compiler. Filters go by
+  // their identity().
   [[nodiscard]] std::string key() const;
 };
 
 // The inverse of KernelSpec::key, where every buffer is read by a stage. An Error for what is no key, and
-// where this program has no filter of a name in it.
-[[nodiscard]] Result<KernelSpec> parse_kernel_spec(std::string_view key);
+// where neither this program nor `own` has a filter of an identity in it.
+[[nodiscard]] Result<KernelSpec> parse_kernel_spec(std::string_view key, std::span<const FilterRef> own = {});
 
 // The kernel of one filter on its own: what is built ahead of time.
-[[nodiscard]] KernelSpec single_stage(const Filter& filter);
+[[nodiscard]] KernelSpec single_stage(const FilterRef& filter);
 
 }  // namespace millrace::image

@@ -75,20 +75,20 @@ std::vector<StageLayout> leading_to(int last, std::vector<StageLayout> stages) {
 
 // One more stage, and what it makes. The inputs are of equal size and none is neutral. A part of a filter
 // whose inputs differ takes them one at a time.
-Result<Made> add_stage(const Filter& filter, const ParameterValues& values, std::string name, int node,
+Result<Made> add_stage(const FilterRef& filter, const ParameterValues& values, std::string name, int node,
                        const std::vector<Made>& inputs, std::vector<StageLayout>& stages) {
   const PlaneGeometry& geometry = inputs[0].geometry;
-  const auto output = filter.output(geometry, values);
+  const auto output = filter->output(geometry, values);
   if (!output) return std::unexpected(output.error());
   StageLayout& stage = stages.emplace_back();
-  stage.filter = &filter;
+  stage.filter = filter;
   stage.name = std::move(name);
   stage.node = node;
   for (const Made& input : inputs)
     stage.inputs.push_back(input.stage);
   stage.input = geometry;
   stage.output = *output;
-  stage.coefficients = filter.coefficients(geometry, values);
+  stage.coefficients = filter->coefficients(geometry, values);
   return Made{.stage = static_cast<int>(stages.size()) - 1, .geometry = *output};
 }
 
@@ -174,7 +174,7 @@ class PlaneBuilder {
     if (treated == ChromaDefault::neutral || std::ranges::any_of(inputs, &Made::neutral))
       return Made{.geometry = *output, .neutral = true};
     if (node.filter->composed()) return parts_of(n, offset, inputs);
-    return add_stage(*node.filter, node.values, std::string(node.filter->name), n, inputs, stages_);
+    return add_stage(node.filter, node.values, std::string(node.filter->name), n, inputs, stages_);
   }
 
   // As of luma, whatever the plane.
@@ -207,7 +207,7 @@ class PlaneBuilder {
         part_inputs.push_back(std::move(*read));
       }
       auto result =
-          add_stage(*part.filter, part.values, fmt::format("{}.{}", node.filter->name, part.filter->name), n,
+          add_stage(part.filter, part.values, fmt::format("{}.{}", node.filter->name, part.filter->name), n,
                     part_inputs, stages_);
       if (!result) return result;
       made.push_back(std::move(*result));

@@ -28,7 +28,7 @@ struct StageLayout {
     return static_cast<std::size_t>(source - input);
   }
 
-  const Filter* filter = nullptr;
+  FilterRef filter;
   std::string name;         // of the filter; of a part of a composed one, "gaussian.row_sum"
   int node = -1;            // of the pipeline; -1 for the conversions at the ends
   std::vector<int> inputs;  // earlier stages, or source frames

@@ -22,9 +22,9 @@ struct Node {
 
   [[nodiscard]] static constexpr bool is_video(int input) { return input < 0; }
 
-  const Filter* filter = nullptr;  // one of all_filters(), which live as long as the process
-  ParameterValues values;          // as many as the filter has parameters, each within its range
-  std::vector<int> inputs;         // as many as the filter has inputs
+  FilterRef filter;         // one of all_filters(), or one made at run time
+  ParameterValues values;   // as many as the filter has parameters, each within its range
+  std::vector<int> inputs;  // as many as the filter has inputs
 
   bool operator==(const Node&) const = default;
 };

@@ -39,7 +39,7 @@ std::string joining_example(std::size_t inputs) {
 // video.
 class Parser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  Parser(std::string_view text, std::span<const FilterRef> own) : text_(text), own_(own) {}
 
   Result<Pipeline> parse() {
     if (text_.size() > max_pipeline_text) {
@@ -152,7 +152,7 @@ class Parser {
     const std::size_t start = position_;
     const std::string_view name = word();
     if (name.empty()) return error_at(start, fmt::format("expected a filter, not {}", found()));
-    const Filter* filter = find_filter(name);
+    const FilterRef filter = find_filter(name, own_);
     if (filter == nullptr) return unknown_filter(start, name, nesting);
     const auto wanted = static_cast<std::size_t>(filter->inputs);
     if (flow.values.size() != wanted) return wrong_arity(start, *filter, flow.values.size());
@@ -178,7 +178,7 @@ class Parser {
       return error_at(where, "'second' is where a branch begins, as in '[input, second | blur] | magnitude'");
     }
     return error_at(where, fmt::format("unknown filter {}{} ('millrace filters' lists them)", in_quotes(name),
-                                       did_you_mean(name, filter_names())));
+                                       did_you_mean(name, filter_names(own_))));
   }
 
   std::unexpected<Error> wrong_arity(std::size_t where, const Filter& filter, std::size_t reaching) const {
@@ -330,6 +330,7 @@ class Parser {
   }
 
   std::string_view text_;
+  std::span<const FilterRef> own_;
   std::size_t position_ = 0;
   Pipeline pipeline_;
   std::vector<std::size_t> places_;  // of its nodes
@@ -337,6 +338,8 @@ class Parser {
 
 }  // namespace
 
-Result<Pipeline> parse_pipeline(std::string_view text) { return Parser(text).parse(); }
+Result<Pipeline> parse_pipeline(std::string_view text, std::span<const FilterRef> own) {
+  return Parser(text, own).parse();
+}
 
 }  // namespace millrace::image

@@ -23,6 +23,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -40,8 +41,9 @@ inline constexpr std::size_t max_nesting = max_stages;   // fan-outs within fan-
 
 // The pipeline that the text means, in canonical order. Errors are usage errors, one line each that begins
 // with the place: "pipeline column 8: unknown filter 'bluur'; did you mean 'blur'? ...". Columns count
-// characters (UTF-8) of the text from 1. Pure; safe from any thread.
-[[nodiscard]] Result<Pipeline> parse_pipeline(std::string_view text);
+// characters (UTF-8) of the text from 1. Pure; safe from any thread. `own`: filters that it may name beside
+// those of this program, see check_own_filters.
+[[nodiscard]] Result<Pipeline> parse_pipeline(std::string_view text, std::span<const FilterRef> own = {});
 
 // The canonical spelling: required parameters by position, others by name and only where they differ from
 // their defaults, numbers as short as they can be. parse_pipeline reads it back as an equal pipeline. None

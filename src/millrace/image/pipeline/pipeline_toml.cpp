@@ -38,7 +38,7 @@ std::string written(const toml::node& node) {
 
 class TomlReader {
  public:
-  explicit TomlReader(std::string_view file) : file_(file) {}
+  TomlReader(std::string_view file, std::span<const FilterRef> own) : file_(file), own_(own) {}
 
   Result<Pipeline> read(const toml::table& root) {
     const toml::array* stages = nullptr;
@@ -79,11 +79,11 @@ class TomlReader {
       return error(table, "this stage has no filter; write filter = \"blur\", for example");
     const auto filter_name = filter_key->value_exact<std::string>();
     if (!filter_name) return error(*filter_key, "filter must be a name in quotes");
-    const Filter* filter = find_filter(*filter_name);
+    const FilterRef filter = find_filter(*filter_name, own_);
     if (filter == nullptr) {
       return error(*filter_key,
                    fmt::format("unknown filter {}{} ('millrace filters' lists them)", in_quotes(*filter_name),
-                               did_you_mean(*filter_name, filter_names())));
+                               did_you_mean(*filter_name, filter_names(own_))));
     }
     auto inputs = stage_inputs(table, *filter);
     if (!inputs) return std::unexpected(inputs.error());
@@ -226,6 +226,7 @@ class TomlReader {
   }
 
   std::string_view file_;
+  std::span<const FilterRef> own_;
   std::vector<const toml::table*> stages_;
   std::map<std::string, int, std::less<>> index_of_;  // of the named stages read so far
   Pipeline pipeline_;
@@ -233,10 +234,11 @@ class TomlReader {
 
 }  // namespace
 
-Result<Pipeline> parse_pipeline_toml(std::string_view text, std::string_view file_name) {
+Result<Pipeline> parse_pipeline_toml(std::string_view text, std::string_view file_name,
+                                     std::span<const FilterRef> own) {
   // toml++ as Debian builds it reports by exceptions, which end here.
   try {
-    return TomlReader(file_name).read(toml::parse(text));
+    return TomlReader(file_name, own).read(toml::parse(text));
   } catch (const toml::parse_error& error) {
     // Its descriptions may quote the file, line breaks and all.
     std::string description(error.description());
@@ -245,11 +247,12 @@ Result<Pipeline> parse_pipeline_toml(std::string_view text, std::string_view fil
   }
 }
 
-Result<Pipeline> read_pipeline_toml(const std::string& path, const std::stop_token& stop) {
+Result<Pipeline> read_pipeline_toml(const std::string& path, const std::stop_token& stop,
+                                    std::span<const FilterRef> own) {
   const auto text =
       read_text(path, max_pipeline_file, {.missing = "give a .toml file, a preset or a pipeline"}, stop);
   if (!text) return std::unexpected(text.error());
-  return parse_pipeline_toml(*text, path);
+  return parse_pipeline_toml(*text, path, own);
 }
 
 std::string to_toml(const Pipeline& pipeline) {

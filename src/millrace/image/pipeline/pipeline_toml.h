@@ -37,6 +37,7 @@
 #include "millrace/image/pipeline/pipeline.h"
 
 #include <cstddef>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -46,12 +47,14 @@ namespace millrace::image {
 inline constexpr std::size_t max_pipeline_file = std::size_t{1} << 20;  // bytes; larger files are refused
 
 // The pipeline that the text of a TOML file means, in canonical order. Errors are usage errors, one line each
-// that begins with the place: "edges.toml:12: ...". Pure; safe from any thread.
-[[nodiscard]] Result<Pipeline> parse_pipeline_toml(std::string_view text, std::string_view file_name);
+// that begins with the place: "edges.toml:12: ...". Pure; safe from any thread. own: as of parse_pipeline.
+[[nodiscard]] Result<Pipeline> parse_pipeline_toml(std::string_view text, std::string_view file_name,
+                                                   std::span<const FilterRef> own = {});
 
 // The same from a file or pipe. A file that cannot be read is a usage error that says why; interrupted where
 // a wait for a pipe is stopped.
-[[nodiscard]] Result<Pipeline> read_pipeline_toml(const std::string& path, const std::stop_token& stop = {});
+[[nodiscard]] Result<Pipeline> read_pipeline_toml(const std::string& path, const std::stop_token& stop = {},
+                                                  std::span<const FilterRef> own = {});
 
 // The text of a TOML file that reads back as an equal pipeline. Needs canonical order.
 [[nodiscard]] std::string to_toml(const Pipeline& pipeline);

@@ -21,19 +21,44 @@ constexpr std::array<Preset, 7> paper_pipelines{{
     {.name = "@G", .text = "rotate(30) | threshold(0.5) | binary"},
 }};
 
+constexpr std::array<std::string_view, 4> toml_words{"filter", "name", "input", "inputs"};
+
 }  // namespace
 
 std::span<const Preset> presets() { return paper_pipelines; }
 
-Result<Pipeline> load_pipeline(std::string_view argument, const std::stop_token& stop) {
+Result<Pipeline> load_pipeline(std::string_view argument, const std::stop_token& stop,
+                               std::span<const FilterRef> own) {
   if (argument.starts_with('@')) {
     const auto* const preset = std::ranges::find(paper_pipelines, argument, &Preset::name);
     if (preset != paper_pipelines.end()) return parse_pipeline(preset->text);
     return usage_error("unknown preset {}; the presets are {} to {}, each of which stands alone",
                        in_quotes(argument), paper_pipelines.front().name, paper_pipelines.back().name);
   }
-  if (argument.ends_with(".toml")) return read_pipeline_toml(std::string(argument), stop);
-  return parse_pipeline(argument);
+  if (argument.ends_with(".toml")) return read_pipeline_toml(std::string(argument), stop, own);
+  return parse_pipeline(argument, own);
+}
+
+Status check_own_filters(std::span<const FilterRef> own) {
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const std::string_view name = own[i]->name;
+    if (name == identity_branch)
+      return usage_error(
+          "a filter cannot be called '{}', which is a branch of a pipeline; choose another name", name);
+    if (find_filter(name) != nullptr)
+      return usage_error("there is a filter '{}' already; give the one of your own another name", name);
+    for (std::size_t other = 0; other < i; ++other) {
+      if (own[other]->name == name)
+        return usage_error("two filters are called '{}'; give one of them another name", name);
+    }
+    for (const Parameter& parameter : own[i]->parameters) {
+      if (std::ranges::find(toml_words, parameter.name) != toml_words.end())
+        return usage_error(
+            "a parameter of filter '{}' cannot be called '{}', which TOML files use for stages", name,
+            parameter.name);
+    }
+  }
+  return {};
 }
 
 }  // namespace millrace::image

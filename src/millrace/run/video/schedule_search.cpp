@@ -28,7 +28,7 @@ std::string graph_text(const image::Pipeline& pipeline) {
   std::string text;
   for (const image::Node& node : pipeline.nodes) {
     if (!text.empty()) text += ' ';
-    text += node.filter->name;
+    text += node.filter->identity();
     for (int input : node.inputs)
       text += fmt::format(":{}", input);
   }

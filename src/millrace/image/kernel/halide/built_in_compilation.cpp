@@ -26,7 +26,7 @@ Status compile_built_in_kernels(const std::string& folder, std::span<const machi
       std::vector<Halide::Module> modules;
       for (const Filter& filter : filters) {
         const std::string name = fmt::format("millrace_{}_{}", filter.name, isa_name);
-        BuiltKernel kernel = build_kernel(single_stage(filter), target);
+        BuiltKernel kernel = build_kernel(single_stage(&filter), target);
         modules.push_back(kernel.pipeline.compile_to_module(kernel.arguments, name, target));
         declarations += fmt::format("extern \"C\" int {}_argv(void** arguments);\n", name);
         table += fmt::format("    {{\"{}\", machine::Isa::{}, &{}_argv}},\n", filter.name, isa_name, name);

@@ -9,7 +9,8 @@
 
 namespace millrace::image {
 
-// The pixel (x, y) of the filter's output. Throws std::out_of_range for a filter that is not of this program.
+// The pixel (x, y) of the filter's output. Throws std::out_of_range for a filter that is neither of this
+// program nor has a formula.
 [[nodiscard]] Halide::Expr filter_expression(const Filter& filter, HalideAlgebra& algebra,
                                              const Halide::Expr& x, const Halide::Expr& y);
 

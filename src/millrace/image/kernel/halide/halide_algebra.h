@@ -121,6 +121,7 @@ class HalideAlgebra {
   [[nodiscard]] static Float code(const Float& v) { return Halide::cast<int>(v); }
   [[nodiscard]] static Float rint(const Float& v) { return Halide::round(v); }
   [[nodiscard]] static Float sqrt(const Float& v) { return Halide::sqrt(v); }
+  [[nodiscard]] static Float absolute(const Float& v) { return Halide::abs(v); }
   [[nodiscard]] static Int clamp_int(const Int& v, const Int& low, const Int& high) {
     return Halide::clamp(v, low, high);
   }

@@ -1,0 +1,159 @@
+// What tests of schedules share: frames of noise with their references, and an executor that must give these.
+#pragma once
+
+#include "millrace/image/execute/executor.h"
+#include "millrace/image/execute/plane_buffer.h"
+#include "millrace/image/kernel/kernel_compiler_testing.h"
+#include "millrace/image/reference/scalar_reference.h"
+
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace millrace::image {
+
+// Memory and reference of one frame, with every sample random, so that no pixel can be right by chance.
+struct TestFrame {
+  FrameLayout layout;
+  std::vector<PlaneBuffer> sources;
+  std::vector<PlaneBuffer> destinations;
+  std::vector<ScalarImage> expected;
+  FrameTask task;
+
+  TestFrame(const FrameLayout& frame_plan, unsigned seed) : layout(frame_plan) {
+    std::mt19937 random(seed);
+    std::vector<std::vector<ScalarImage>> images(layout.planes.size());
+    for (std::size_t k = 0; k < layout.sources.size(); ++k) {
+      for (std::size_t p = 0; p < layout.planes.size(); ++p)
+        images[p].push_back(random_plane(layout.planes[p], layout.sources[k], random));
+    }
+    for (std::size_t p = 0; p < layout.planes.size(); ++p) {
+      const PlaneLayout& plane = layout.planes[p];
+      expected.push_back(scalar_reference(plane, images[p]));
+      destinations.emplace_back(plane.output.size, plane.output_type);
+    }
+    for (const PlaneBuffer& source : sources)
+      task.sources.push_back(source.view());
+    for (const PlaneBuffer& destination : destinations)
+      task.destinations.push_back(destination.view());
+  }
+
+  void clear() {
+    for (const PixelView& view : task.destinations) {
+      for (int y = view.covers.y0; y < view.covers.y1; ++y) {
+        std::memset(view.at(0, y), 0xa5, static_cast<std::size_t>(view.covers.width()) * bytes_of(view.type));
+      }
+    }
+  }
+
+  // The first pixel that differs from the reference, as text; empty where none does.
+  [[nodiscard]] std::string difference() const {
+    for (std::size_t p = 0; p < expected.size(); ++p) {
+      const PixelView& view = task.destinations[p];
+      for (int y = 0; y < expected[p].size.height; ++y) {
+        for (int x = 0; x < expected[p].size.width; ++x) {
+          const float wanted = expected[p].at(x, y);
+          float got = 0;
+          switch (view.type) {
+          case ElementType::u8:
+            got = view.pixel<std::uint8_t>(x, y);
+            break;
+          case ElementType::u16:
+            got = view.pixel<std::uint16_t>(x, y);
+            break;
+          case ElementType::f32:
+            got = view.pixel<float>(x, y);
+            break;
+          }
+          if (std::bit_cast<std::uint32_t>(wanted) != std::bit_cast<std::uint32_t>(got)) {
+            return fmt::format("plane {} ({}, {}): {} instead of {}", p, x, y, got, wanted);
+          }
+        }
+      }
+    }
+    return {};
+  }
+
+ private:
+  // A source plane in memory, and the same as numbers.
+  ScalarImage random_plane(const PlaneLayout& plane, const SourceFrame& from, std::mt19937& random) {
+    const Size size = plane.geometry_of(from).size;
+    ScalarImage image{.size = size, .pixels = std::vector<float>(size.pixels())};
+    PlaneBuffer& source = sources.emplace_back(size, plane.source_type);
+    const int codes = 1 << layout.input.bits;
+    for (int y = 0; y < size.height; ++y) {
+      for (int x = 0; x < size.width; ++x) {
+        const auto code = static_cast<float>(random() % static_cast<unsigned>(codes));
+        float& value = image.pixels[image.index(x, y)];
+        switch (plane.source_type) {
+        case ElementType::u8:
+          source.view().pixel<std::uint8_t>(x, y) = static_cast<std::uint8_t>(code);
+          value = code;
+          break;
+        case ElementType::u16:
+          source.view().pixel<std::uint16_t>(x, y) = static_cast<std::uint16_t>(code);
+          value = code;
+          break;
+        case ElementType::f32:
+          value = code / static_cast<float>(codes - 1);
+          source.view().pixel<float>(x, y) = value;
+          break;
+        }
+      }
+    }
+    return image;
+  }
+};
+
+inline constexpr int structure_workers = 3;
+
+class Structures : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto topology = machine::Topology::live();
+    ASSERT_TRUE(topology) << topology.error().message;
+    topology_.emplace(std::move(*topology));
+    auto pool = pool::WorkerPool::create(structure_workers);
+    ASSERT_TRUE(pool) << pool.error().message;
+    pool_ = std::move(*pool);
+  }
+
+  // Processes the frames by the schedule and compares them.
+  void expect_reference(TestFrame& frame, const Schedule& schedule) {
+    SCOPED_TRACE(fmt::format("{} on {}", to_string(schedule), video::to_string(frame.layout.input)));
+    Executor executor(*pool_, library_, *topology_, topology_->cpus());
+    executor.time_stages_every(1);
+    if (const Status set = executor.set(frame.layout, schedule); !set) FAIL() << set.error().message;
+    if (const Status ready = executor.await_kernels(); !ready) FAIL() << ready.error().message;
+    // Twice, because what a frame leaves behind must not show in the next one.
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      frame.clear();
+      if (const Status done = executor.run({&frame.task, 1}); !done) FAIL() << done.error().message;
+      ASSERT_EQ(frame.difference(), "");
+    }
+  }
+
+  std::optional<machine::Topology> topology_;
+  std::unique_ptr<pool::WorkerPool> pool_;
+  KernelLibrary library_;
+};
+
+inline std::vector<machine::Isa> isas_here() {
+#ifdef MILLRACE_SANITIZED
+  return {machine::best_isa()};  // kernels are not instrumented: what is looked for is in the executor
+#else
+  std::vector<machine::Isa> isas;
+  for (machine::Isa isa : machine::all_isas()) {
+    if (machine::can_run(isa)) isas.push_back(isa);
+  }
+  return isas;
+#endif
+}
+
+}  // namespace millrace::image

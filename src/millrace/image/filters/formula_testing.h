@@ -1,0 +1,87 @@
+// Formulas for tests: from text, and of random operations.
+#pragma once
+
+#include "millrace/image/filter/formula_filter.h"
+#include "millrace/image/pipeline/pipeline_language.h"
+#include "millrace/image/pipeline/pipeline_testing.h"
+#include "millrace/image/pipeline/pipeline_toml.h"
+#include "millrace/image/pipeline/presets.h"
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace millrace::image {
+
+inline std::shared_ptr<const Formula> own_formula(std::string_view operations, int coefficients = 0,
+                                                  int inputs = 1) {
+  auto formula =
+      Formula::parse(fmt::format("inputs {} coefficients {}; {}", inputs, coefficients, operations));
+  if (!formula) throw std::invalid_argument(formula.error().message);
+  return std::make_shared<const Formula>(std::move(*formula));
+}
+
+// Called "own", with parameters t, u, ... from 0 to 1.
+inline FilterRef own_filter(std::shared_ptr<const Formula> formula) {
+  FormulaFilterDraft draft{.name = "own", .formula = std::move(formula)};
+  for (int i = 0; i < draft.formula->coefficients(); ++i)
+    draft.parameters.push_back({.name = std::string(1, static_cast<char>('t' + i))});
+  auto filter = make_formula_filter(std::move(draft));
+  if (!filter) throw std::invalid_argument(filter.error().message);
+  return std::move(*filter);
+}
+inline FilterRef own_filter(std::string_view operations, int coefficients = 0, int inputs = 1) {
+  return own_filter(own_formula(operations, coefficients, inputs));
+}
+
+// Operations of every kind, on anything that came before, with two coefficients. What they make is often not
+// finite.
+inline Formula random_formula(Random& random, int inputs, int length, int reach = 2) {
+  std::vector<Operation> list;
+  std::vector<int> numbers;
+  std::vector<int> conditions;
+  const auto add = [&](const Operation& operation) {
+    (makes_condition(operation.op) ? conditions : numbers).push_back(static_cast<int>(list.size()));
+    list.push_back(operation);
+  };
+  const auto one_of = [&](const std::vector<int>& of) {
+    // What came last more often, so that most of it counts.
+    const std::size_t reachable = below(random, 3) == 0 ? of.size() : std::min<std::size_t>(of.size(), 4);
+    return of[of.size() - 1 - below(random, reachable)];
+  };
+  const auto distance = [&] { return static_cast<int>(below(random, 2 * reach + 1)) - reach; };
+  for (int input = 0; input < inputs; ++input)
+    add({.op = Operator::pixel, .arguments = {input, distance(), distance()}});
+  const float constants[] = {0.0F, -0.0F, 1.0F, 0.5F, 1.0F / 3, -7.25F, 255.0F, 1e-30F, 1e30F};
+  while (static_cast<int>(list.size()) < length - 1) {
+    const auto op = static_cast<Operator>(below(random, static_cast<std::size_t>(Operator::either) + 1));
+    Operation operation{.op = op};
+    if (op == Operator::constant) {
+      operation.value = constants[below(random, std::size(constants))];
+    } else if (op == Operator::coefficient) {
+      operation.arguments[0] = static_cast<int>(below(random, 2));
+    } else if (op == Operator::pixel) {
+      operation.arguments = {static_cast<int>(below(random, static_cast<std::size_t>(inputs))), distance(),
+                             distance()};
+    } else if (op == Operator::both || op == Operator::either || op == Operator::select) {
+      if (conditions.empty()) continue;
+      operation.arguments = {one_of(conditions), one_of(conditions), 0};
+      if (op == Operator::select)
+        operation.arguments = {one_of(conditions), one_of(numbers), one_of(numbers)};
+    } else {
+      for (int i = 0; i < operands_of(op); ++i)
+        operation.arguments[static_cast<std::size_t>(i)] = one_of(numbers);
+    }
+    add(operation);
+  }
+  add({.op = Operator::add, .arguments = {numbers.back(), one_of(numbers), 0}});
+  auto formula = Formula::make(inputs, 2, std::move(list));
+  if (!formula) throw std::logic_error(formula.error().message);
+  return std::move(*formula);
+}
+
+}  // namespace millrace::image

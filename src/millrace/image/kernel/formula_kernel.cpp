@@ -1,0 +1,249 @@
+#include "millrace/image/kernel/formula_kernel.h"
+
+#include "millrace/image/filter/formula.h"
+
+#include <HalideRuntime.h>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+namespace millrace::image {
+namespace {
+
+// Numbers of one call, those of each operation side by side: what the stack holds, and the first-level cache.
+constexpr std::size_t room = std::size_t{16} << 10;
+constexpr std::size_t longest_piece = 256;
+static_assert(room / most_operations >= 16);
+
+// What is read of a plane.
+struct InputPlane {
+  const halide_buffer_t* buffer = nullptr;
+
+  [[nodiscard]] const float* at(int x, int y) const {
+    return reinterpret_cast<const float*>(buffer->host) + (x - buffer->dim[0].min) +
+           std::ptrdiff_t{y - buffer->dim[1].min} * buffer->dim[1].stride;
+  }
+};
+
+template <class Compute> void each(std::size_t count, float* made, Compute&& compute) {
+  for (std::size_t i = 0; i < count; ++i)
+    made[i] = compute(i);
+}
+
+// As C has them, without a mask: conditions are 1 or 0.
+constexpr float as_number(bool condition) { return condition ? 1.0F : 0.0F; }
+
+class FormulaKernel final : public Kernel {
+ public:
+  FormulaKernel(const KernelSpec& spec, std::shared_ptr<const Formula> formula)
+      : Kernel(spec), formula_(std::move(formula)) {
+    place_operations();
+  }
+
+ private:
+  // A piece of an output row.
+  struct Piece {
+    int x;
+    int y;
+    std::size_t count;
+  };
+  // The arguments of a call, see kernel_builder.h.
+  struct Call {
+    std::array<InputPlane, most_formula_inputs> inputs;
+    int width;
+    int height;
+    std::array<float, max_coefficients> coefficients;
+  };
+
+  // Operations whose numbers nobody reads any more give their room to later ones. What is the same for every
+  // pixel keeps its own, and is filled in once for a call.
+  void place_operations() {
+    const auto& operations = formula_->operations();
+    std::vector<std::size_t> last_read(operations.size());
+    for (std::size_t n = 0; n < operations.size(); ++n) {
+      for (int i = 0; i < operands_of(operations[n].op); ++i)
+        last_read[static_cast<std::size_t>(operations[n].arguments[static_cast<std::size_t>(i)])] = n;
+    }
+    std::vector<std::size_t> free;
+    for (std::size_t n = 0; n < operations.size(); ++n) {
+      if (free.empty() || is_fixed(operations[n].op)) {
+        place_.push_back(places_++);
+      } else {
+        place_.push_back(free.back());
+        free.pop_back();
+      }
+      for (std::size_t before = 0; before < n; ++before) {
+        if (last_read[before] == n && !is_fixed(operations[before].op)) free.push_back(place_[before]);
+      }
+      // Read by nobody, and not the last: its room is for the next one.
+      if (last_read[n] == 0 && n + 1 < operations.size() && !is_fixed(operations[n].op))
+        free.push_back(place_[n]);
+    }
+    piece_ = std::min(longest_piece, room / places_);
+  }
+
+  static bool is_fixed(Operator op) {
+    return op == Operator::constant || op == Operator::coefficient || op == Operator::width ||
+           op == Operator::height;
+  }
+
+  int invoke(std::span<void*> arguments) const override {
+    std::size_t next = 0;
+    Call call{};
+    for (int b = 0; b < spec().buffers; ++b)
+      call.inputs.at(static_cast<std::size_t>(b)).buffer =
+          static_cast<const halide_buffer_t*>(arguments[next++]);
+    next += 2;  // what it may take for granted: reading along an edge costs next to nothing here
+    call.width = *static_cast<const int*>(arguments[next++]);
+    call.height = *static_cast<const int*>(arguments[next++]);
+    ++next;  // fill
+    for (float& coefficient : call.coefficients)
+      coefficient = *static_cast<const float*>(arguments[next++]);
+    const auto& output = *static_cast<const halide_buffer_t*>(arguments[next]);
+
+    alignas(64) std::array<float, room> numbers;
+    fill_fixed(call, numbers);
+    const int columns = output.dim[0].extent;
+    for (int y = 0; y < output.dim[1].extent; ++y) {
+      float* const row = reinterpret_cast<float*>(output.host) + std::ptrdiff_t{y} * output.dim[1].stride;
+      for (int x = 0; x < columns; x += static_cast<int>(piece_)) {
+        const std::size_t count = std::min(piece_, static_cast<std::size_t>(columns - x));
+        compute(call, {output.dim[0].min + x, output.dim[1].min + y, count}, numbers);
+        const float* const last = numbers.data() + place_.back() * piece_;
+        each(count, row + x, [&](std::size_t i) {
+          const float v = last[i] > -formula_limit ? last[i] : -formula_limit;
+          return v < formula_limit ? v : formula_limit;
+        });
+      }
+    }
+    return 0;
+  }
+
+  void fill_fixed(const Call& call, std::span<float> numbers) const {
+    const auto& operations = formula_->operations();
+    for (std::size_t n = 0; n < operations.size(); ++n) {
+      if (!is_fixed(operations[n].op)) continue;
+      const Operation& operation = operations[n];
+      const float number = operation.op == Operator::constant ? operation.value
+                           : operation.op == Operator::coefficient
+                               ? call.coefficients.at(static_cast<std::size_t>(operation.arguments[0]))
+                           : operation.op == Operator::width ? static_cast<float>(call.width)
+                                                             : static_cast<float>(call.height);
+      std::ranges::fill(numbers.subspan(place_[n] * piece_, piece_), number);
+    }
+  }
+
+  static void read_pixels(const Call& call, const Operation& operation, const Piece& piece, float* made) {
+    const auto [input, dx, dy] = operation.arguments;
+    const InputPlane& plane = call.inputs.at(static_cast<std::size_t>(input));
+    const int y = dy == 0 ? piece.y : std::clamp(piece.y + dy, 0, call.height - 1);
+    const int x = piece.x + dx;
+    const auto count = static_cast<int>(piece.count);
+    if (x >= 0 && x + count <= call.width) {
+      std::copy_n(plane.at(x, y), count, made);
+      return;
+    }
+    for (int i = 0; i < count; ++i)
+      made[i] = *plane.at(std::clamp(x + i, 0, call.width - 1), y);
+  }
+
+  void compute(const Call& call, const Piece& piece, std::span<float> numbers) const {
+    const auto& operations = formula_->operations();
+    const std::size_t count = piece.count;
+    for (std::size_t n = 0; n < operations.size(); ++n) {
+      const Operation& operation = operations[n];
+      float* const made = numbers.data() + place_[n] * piece_;
+      const auto operand = [&](std::size_t i) -> const float* {
+        if (static_cast<int>(i) >= operands_of(operation.op)) return nullptr;
+        return numbers.data() + place_[static_cast<std::size_t>(operation.arguments[i])] * piece_;
+      };
+      const float* const a = operand(0);
+      const float* const b = operand(1);
+      const float* const c = operand(2);
+      switch (operation.op) {
+      case Operator::constant:
+      case Operator::coefficient:
+      case Operator::width:
+      case Operator::height:
+        break;
+      case Operator::pixel:
+        read_pixels(call, operation, piece, made);
+        break;
+      case Operator::column:
+        each(count, made, [&](std::size_t i) { return static_cast<float>(piece.x + static_cast<int>(i)); });
+        break;
+      case Operator::row:
+        each(count, made, [&](std::size_t) { return static_cast<float>(piece.y); });
+        break;
+      case Operator::add:
+        each(count, made, [&](std::size_t i) { return a[i] + b[i]; });
+        break;
+      case Operator::subtract:
+        each(count, made, [&](std::size_t i) { return a[i] - b[i]; });
+        break;
+      case Operator::multiply:
+        each(count, made, [&](std::size_t i) { return a[i] * b[i]; });
+        break;
+      case Operator::divide:
+        each(count, made, [&](std::size_t i) { return a[i] / b[i]; });
+        break;
+      case Operator::minimum:
+        each(count, made, [&](std::size_t i) { return a[i] < b[i] ? a[i] : b[i]; });
+        break;
+      case Operator::maximum:
+        each(count, made, [&](std::size_t i) { return a[i] > b[i] ? a[i] : b[i]; });
+        break;
+      case Operator::sqrt:
+        each(count, made, [&](std::size_t i) { return std::sqrt(a[i]); });
+        break;
+      case Operator::absolute:
+        each(count, made, [&](std::size_t i) { return std::fabs(a[i]); });
+        break;
+      case Operator::floor:
+        each(count, made, [&](std::size_t i) { return std::floor(a[i]); });
+        break;
+      case Operator::rint:
+        each(count, made, [&](std::size_t i) { return std::nearbyint(a[i]); });
+        break;
+      case Operator::select:
+        each(count, made, [&](std::size_t i) { return a[i] != 0.0F ? b[i] : c[i]; });
+        break;
+      case Operator::less:
+        each(count, made, [&](std::size_t i) { return as_number(a[i] < b[i]); });
+        break;
+      case Operator::less_equal:
+        each(count, made, [&](std::size_t i) { return as_number(a[i] <= b[i]); });
+        break;
+      case Operator::equal:
+        each(count, made, [&](std::size_t i) { return as_number(a[i] == b[i]); });
+        break;
+      case Operator::not_equal:
+        each(count, made, [&](std::size_t i) { return as_number(a[i] != b[i]); });
+        break;
+      case Operator::both:
+        each(count, made, [&](std::size_t i) { return a[i] * b[i]; });
+        break;
+      case Operator::either:
+        each(count, made, [&](std::size_t i) { return a[i] > b[i] ? a[i] : b[i]; });
+        break;
+      }
+    }
+  }
+
+  std::shared_ptr<const Formula> formula_;
+  std::vector<std::size_t> place_;  // of each operation's numbers, in pieces
+  std::size_t places_ = 0;
+  std::size_t piece_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<const Kernel> formula_kernel(const KernelSpec& spec) {
+  if (spec.stages.size() != 1 || !spec.stored.empty()) return nullptr;
+  const auto& formula = spec.stages[0].filter->formula;
+  return formula ? std::make_shared<FormulaKernel>(spec, formula) : nullptr;
+}
+
+}  // namespace millrace::image
