@@ -6,6 +6,7 @@
 #include "millrace/base/print.h"
 #include "millrace/cli/model/model_plot.h"
 #include "millrace/cli/model/pipeline_source.h"
+#include "millrace/model/pipeline/load_pipeline.h"
 #include "millrace/model/pipeline/recorded_calls.h"
 #include "millrace/model/pipeline/recorded_run.h"
 #include "millrace/model/report/ferret_report.h"
@@ -139,7 +140,7 @@ Status run_model(const ModelOptions& options) {
     if (run->threads > 0 && run->wall_seconds > 0)
       measured.push_back({run->strategy, run->threads, run->wall_seconds});
   } else {
-    auto given = pipeline_of(options.pipeline);
+    auto given = model::load_pipeline(options.pipeline);
     if (!given) return std::unexpected(given.error());
     pipeline = std::move(*given);
   }

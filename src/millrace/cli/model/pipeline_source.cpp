@@ -3,8 +3,6 @@
 #include "millrace/base/in_quotes.h"
 #include "millrace/base/whole_file.h"
 #include "millrace/model/pipeline/duration_text.h"
-#include "millrace/model/pipeline/pipeline_text.h"
-#include "millrace/model/pipeline/pipeline_toml.h"
 
 #include <algorithm>
 #include <optional>
@@ -51,13 +49,6 @@ Status add_part(std::string_view part, std::vector<int>& counts) {
 }  // namespace
 
 Result<std::string> read_text_file(const std::string& path) { return read_text(path, most_bytes); }
-
-Result<model::Pipeline> pipeline_of(const std::string& text_or_file) {
-  if (!text_or_file.ends_with(".toml")) return model::parse_pipeline_text(text_or_file);
-  const auto text = read_text_file(text_or_file);
-  if (!text) return std::unexpected(text.error());
-  return model::parse_pipeline_toml(*text, text_or_file);
-}
 
 Result<std::vector<int>> counts_of(const std::string& text) {
   std::vector<int> counts;

@@ -1,0 +1,15 @@
+// What a user may write where a pipeline of stages is wanted.
+#pragma once
+
+#include "millrace/base/result.h"
+#include "millrace/model/pipeline/pipeline.h"
+
+#include <string>
+
+namespace millrace::model {
+
+// A pipeline in words (pipeline_text.h), or the name of a file of at most 64 MiB that ends in .toml
+// (pipeline_toml.h). Usage errors, one line each.
+[[nodiscard]] Result<Pipeline> load_pipeline(const std::string& text_or_file);
+
+}  // namespace millrace::model
