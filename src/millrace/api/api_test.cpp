@@ -568,6 +568,16 @@ millrace_code format_refused(millrace_run* run, const std::function<void(millrac
   return millrace_run_input_frames(run, &format);
 }
 
+millrace_code with_filters(const char* filters) {
+  millrace_pipeline* made = nullptr;
+  return millrace_pipeline_create_with("mine", filters, &made);
+}
+
+millrace_code asked(millrace_code (*answer)(const char*, const char**), const char* question) {
+  const char* text = nullptr;
+  return answer(question, &text);
+}
+
 // As it would be pushed to a run that has been started.
 millrace_code frame_refused(millrace_run* run, Memory& memory,
                             const std::function<void(millrace_frame&)>& spoil) {
@@ -599,6 +609,26 @@ INSTANTIATE_TEST_SUITE_P(
                 millrace_pipeline* made = nullptr;
                 return millrace_pipeline_create("bluur", &made);
               }},
+        Wrong{"no_question", "object of JSON", [](auto*, auto*, Memory&) { return asked(millrace_predict, R"({"pipeline":)"); }},
+        Wrong{"a_question_that_is_a_list", "object of JSON", [](auto*, auto*, Memory&) { return asked(millrace_predict, R"([1])"); }},
+        Wrong{"a_misspelt_member", "did you mean 'pipeline'", [](auto*, auto*, Memory&) { return asked(millrace_predict, R"({"pipelin": "work 1ms"})"); }},
+        Wrong{"no_stages", "give a pipeline", [](auto*, auto*, Memory&) { return asked(millrace_predict, R"({"threads": [1]})"); }},
+        Wrong{"half_a_thread", "threads is a whole number from 1 to 1024", [](auto*, auto*, Memory&) { return asked(millrace_predict, R"({"pipeline": "work 1ms", "threads": [1, 2.5]})"); }},
+        Wrong{"too_many_threads", "whole number", [](auto*, auto*, Memory&) { return asked(millrace_predict, R"({"pipeline": "work 1ms", "threads": 4000})"); }},
+        Wrong{"a_strategy_that_is_none", "'luck' is no strategy", [](auto*, auto*, Memory&) { return asked(millrace_predict, R"({"pipeline": "work 1ms", "strategies": ["luck"]})"); }},
+        Wrong{"a_flag_that_is_a_number", "sticky is true or false", [](auto*, auto*, Memory&) { return asked(millrace_predict, R"({"pipeline": "work 1ms", "sticky": 1})"); }},
+        Wrong{"a_stage_without_a_time", "work", [](auto*, auto*, Memory&) { return asked(millrace_simulate, R"({"pipeline": "work"})"); }},
+        Wrong{"a_machine_and_cores", "not both", [](auto*, auto*, Memory&) { return asked(millrace_simulate, R"({"pipeline": "work 1ms", "cores": 2, "machine": "core:2"})"); }},
+        Wrong{"a_machine_that_is_none", "cheese", [](auto*, auto*, Memory&) { return asked(millrace_simulate, R"({"pipeline": "work 1ms", "machine": "cheese"})"); }},
+        Wrong{"no_items", "items is a whole number", [](auto*, auto*, Memory&) { return asked(millrace_simulate, R"({"pipeline": "work 1ms", "cores": 1, "items": 0})"); }},
+        Wrong{"filters_that_are_no_json", "cannot be read", [](auto*, auto*, Memory&) { return with_filters(R"([)"); }},
+        Wrong{"filters_without_a_formula", "formula", [](auto*, auto*, Memory&) { return with_filters(R"([{"name": "mine"}])"); }},
+        Wrong{"filters_that_are_an_object", "array", [](auto*, auto*, Memory&) { return with_filters(R"({})"); }},
+        Wrong{"a_filter_whose_name_is_a_number", "cannot be read", [](auto*, auto*, Memory&) { return with_filters(R"([{"name": 1, "formula": ""}])"); }},
+        Wrong{"a_filter_of_a_name_that_is_taken", "already", [](auto*, auto*, Memory&) { return with_filters(R"([{"name": "blur", "formula": "inputs 1 coefficients 0; pixel 0 0 0"}])"); }},
+        Wrong{"a_formula_that_is_none", "filter 'mine': no formula", [](auto*, auto*, Memory&) { return with_filters(R"([{"name": "mine", "formula": "x + 1"}])"); }},
+        Wrong{"a_parameter_without_a_range", "minimum", [](auto*, auto*, Memory&) { return with_filters(R"([{"name": "mine", "parameters": [{"name": "t"}], "formula": "inputs 1 coefficients 0; pixel 0 0 0"}])"); }},
+        Wrong{"chroma_of_another_word", "filtered, passes or neutral", [](auto*, auto*, Memory&) { return with_filters(R"([{"name": "mine", "chroma": "blue", "formula": "inputs 1 coefficients 0; pixel 0 0 0"}])"); }},
         Wrong{"a_misspelt_option", "did you mean 'threads'",
               [](auto*, auto* run, Memory&) { return millrace_run_set(run, "thread", "2"); }},
         Wrong{"a_number_out_of_range", "from 0 to 63",

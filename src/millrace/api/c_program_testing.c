@@ -11,6 +11,8 @@ static const char* (*const error)(void) = millrace_error;
 static millrace_code (*const filters)(const char**) = millrace_filters;
 static millrace_code (*const machine)(const char**) = millrace_machine;
 static millrace_code (*const pipeline_create)(const char*, millrace_pipeline**) = millrace_pipeline_create;
+static millrace_code (*const pipeline_create_with)(const char*, const char*,
+                                                   millrace_pipeline**) = millrace_pipeline_create_with;
 static millrace_code (*const pipeline_free)(millrace_pipeline*) = millrace_pipeline_free;
 static millrace_code (*const pipeline_text)(millrace_pipeline*, const char**) = millrace_pipeline_text;
 static millrace_code (*const pipeline_neighbours)(millrace_pipeline*, int*,
@@ -40,6 +42,8 @@ static millrace_code (*const run_stop)(millrace_run*) = millrace_run_stop;
 static millrace_code (*const run_wait)(millrace_run*, int) = millrace_run_wait;
 static millrace_code (*const run_report)(millrace_run*, const char**) = millrace_run_report;
 static millrace_code (*const run_explanation)(millrace_run*, const char**) = millrace_run_explanation;
+static millrace_code (*const predict)(const char*, const char**) = millrace_predict;
+static millrace_code (*const simulate)(const char*, const char**) = millrace_simulate;
 
 /* And of what is passed, on machines of 64 bits. */
 _Static_assert(sizeof(void*) != 8 || sizeof(millrace_format) == 40, "the layout of millrace_format");
@@ -57,6 +61,43 @@ enum { width = 33, height = 21, stride = 48 };
       return 0;                                                                                              \
     }                                                                                                        \
   } while (0)
+
+/* One frame by a filter of its own: every pixel is what was to the right of it, the last one of a row itself.
+ */
+static int own_filter(char* message, size_t size) {
+  static const char* const moved = "[{\"name\": \"moved\", \"formula\": "
+                                   "\"inputs 1 coefficients 0; pixel 0 1 0\"}]";
+  unsigned char before[8 * 4], after[8 * 4];
+  millrace_pipeline* pipeline = NULL;
+  millrace_run* run = NULL;
+  CHECK(pipeline_create_with("moved", moved, &pipeline) == MILLRACE_OK);
+  CHECK(run_create(pipeline, &run) == MILLRACE_OK && pipeline_free(pipeline) == MILLRACE_OK);
+  const millrace_format format = MILLRACE_FORMAT(8, 4, MILLRACE_GRAY, 8);
+  CHECK(run_input_frames(run, &format) == MILLRACE_OK && run_output_frames(run) == MILLRACE_OK);
+  CHECK(run_set(run, "no-profile", "true") == MILLRACE_OK && run_start_in_place(run) == MILLRACE_OK);
+  for (int i = 0; i < 8 * 4; ++i)
+    before[i] = (unsigned char)(i * 37);
+  millrace_frame in = MILLRACE_FRAME, out = MILLRACE_FRAME;
+  in.planes[0] = before;
+  out.planes[0] = after;
+  in.strides[0] = out.strides[0] = 8;
+  CHECK(run_process(run, &in, &out) == MILLRACE_OK);
+  for (int i = 0; i < 8 * 4; ++i)
+    CHECK(after[i] == before[(i & 7) == 7 ? i : i + 1]);
+  CHECK(run_free(run) == MILLRACE_OK);
+  return 1;
+}
+
+static int models(char* message, size_t size) {
+  const char* answer = NULL;
+  CHECK(predict("{\"pipeline\": \"load serial 1ms; work 4ms\", \"threads\": [1, 2], \"formulas\": true}",
+                &answer) == MILLRACE_OK);
+  CHECK(strstr(answer, "\"millrace.model\"") != NULL && strstr(answer, "\"recommended\"") != NULL);
+  CHECK(simulate("{\"pipeline\": \"work 4ms cv 0\", \"cores\": 2, \"items\": 1000}", &answer) == MILLRACE_OK);
+  CHECK(strstr(answer, "\"items_out\": 1000") != NULL);
+  CHECK(predict("{\"pipeline\": \"work\"}", &answer) == MILLRACE_USAGE && answer == NULL);
+  return 1;
+}
 
 /* Three gray frames, of which the bright half stays, one after the other. Whether all went as it should;
  * where it did not, what. */
@@ -113,5 +154,5 @@ int c_program(char* message, size_t size) {
   CHECK(run_stop(run) == MILLRACE_OK);
   CHECK(run_free(run) == MILLRACE_OK);
   CHECK(run_free(run) == MILLRACE_USAGE && strstr(error(), "freed") != NULL);
-  return 1;
+  return own_filter(message, size) && models(message, size);
 }

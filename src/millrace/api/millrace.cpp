@@ -3,6 +3,8 @@
 
 #include "millrace/api/handles.h"
 #include "millrace/api/hosted_run.h"
+#include "millrace/api/model_questions.h"
+#include "millrace/api/own_filters.h"
 #include "millrace/image/pipeline/filter_catalogue.h"
 #include "millrace/image/pipeline/presets.h"
 
@@ -13,7 +15,9 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -261,6 +265,33 @@ Patience patience_of(int milliseconds) {
   return std::chrono::milliseconds(milliseconds);
 }
 
+Status create_pipeline(const char* text, std::span<const image::FilterRef> own,
+                       millrace_pipeline** pipeline) {
+  if (Status there = check_pointer(pipeline, "the place of the pipeline"); !there) return there;
+  *pipeline = nullptr;
+  if (Status there = check_pointer(text, "the text of the pipeline"); !there) return there;
+  auto loaded = image::load_pipeline(text, {}, own);
+  if (!loaded) return std::unexpected(loaded.error());
+  std::string spelled = image::to_string(*loaded);
+  *pipeline =
+      pipelines().add(std::make_shared<KeptPipeline>(KeptPipeline{std::move(*loaded), std::move(spelled)}));
+  return {};
+}
+
+// The answer to a question, kept for the thread that asked.
+Status answer_question(Result<std::string> (*answered)(std::string_view), const char* question,
+                       const char** answer) {
+  thread_local std::string kept;
+  if (Status there = check_pointer(answer, "the place of the answer"); !there) return there;
+  *answer = nullptr;
+  if (Status there = check_pointer(question, "the question"); !there) return there;
+  auto made = answered(question);
+  if (!made) return std::unexpected(made.error());
+  kept = std::move(*made);
+  *answer = kept.c_str();
+  return {};
+}
+
 // A text that is made once; both may be asked for by several threads at once.
 template <class Make> Status hand_out_text(const Make& make, const char** text) {
   static const Result<std::string>* const made = new Result<std::string>(make());
@@ -298,16 +329,19 @@ millrace_code millrace_machine(const char** json) {
 }
 
 millrace_code millrace_pipeline_create(const char* text, millrace_pipeline** pipeline) {
+  return guarded([&] { return create_pipeline(text, {}, pipeline); });
+}
+
+millrace_code millrace_pipeline_create_with(const char* text, const char* filters,
+                                            millrace_pipeline** pipeline) {
   return guarded([&]() -> Status {
     if (Status there = check_pointer(pipeline, "the place of the pipeline"); !there) return there;
     *pipeline = nullptr;
-    if (Status there = check_pointer(text, "the text of the pipeline"); !there) return there;
-    auto loaded = image::load_pipeline(text);
-    if (!loaded) return std::unexpected(loaded.error());
-    std::string spelled = image::to_string(*loaded);
-    *pipeline =
-        pipelines().add(std::make_shared<KeptPipeline>(KeptPipeline{std::move(*loaded), std::move(spelled)}));
-    return {};
+    if (Status there = check_pointer(filters, "the text of the filters"); !there) return there;
+    const auto own = millrace::api::read_own_filters(filters);
+    if (!own) return std::unexpected(own.error());
+    if (Status possible = image::check_own_filters(*own); !possible) return possible;
+    return create_pipeline(text, *own, pipeline);
   });
 }
 
@@ -498,4 +532,12 @@ millrace_code millrace_run_report(millrace_run* run, const char** json) {
 millrace_code millrace_run_explanation(millrace_run* run, const char** text) {
   return on_run(run,
                 [&](HostedRun& of) { return hand_out(of.explanation(), text, "the place of the text"); });
+}
+
+millrace_code millrace_predict(const char* question, const char** answer) {
+  return guarded([&] { return answer_question(millrace::api::predict, question, answer); });
+}
+
+millrace_code millrace_simulate(const char* question, const char** answer) {
+  return guarded([&] { return answer_question(millrace::api::simulate, question, answer); });
 }

@@ -64,6 +64,31 @@ typedef struct millrace_pipeline millrace_pipeline;
 /* text: in the pipeline language ("blur | sobel_x"), a preset ("@A"), or the name of a .toml file. On an
  * error *pipeline is NULL. */
 MILLRACE_EXPORT millrace_code millrace_pipeline_create(const char* text, millrace_pipeline** pipeline);
+/* The same, where the text may name filters of the caller's own beside those of millrace.
+ *
+ * filters: JSON, an array of {"name", "summary", "chroma": "filtered"|"passes"|"neutral", "parameters":
+ * [{"name", "summary", "unit", "type": "real"|"integer", "minimum", "maximum", "default"}], "formula"}; only
+ * names, ranges and formulas must be there. A parameter without "default" must be given in the text. Filters
+ * belong to this pipeline and what is made of it.
+ *
+ * A formula is a list of operations, divided by "; ", each on what earlier ones made, by their numbers from
+ * 0; the last one makes the pixel: "inputs 1 coefficients 1; pixel 0 1 -1; coefficient 0; multiply 0 1" is
+ * the upper right neighbour times the first parameter. In front, how many images it reads (1 to 4) and how
+ * many parameters there are (0 to 8). Samples are numbers, 0 to 1 from the least to the greatest. All are
+ * 32-bit floats; the operations, at most 1024, are those of IEEE 754:
+ *
+ *   constant BITS             a float, its bits in hexadecimal
+ *   coefficient K             parameter K
+ *   pixel INPUT DX DY         so far to the right and down, at most 64; edges are replicated
+ *   column, row, width, height   where the pixel is in its plane, from 0, and how large that is
+ *   add, subtract, multiply, divide, minimum, maximum A B
+ *   sqrt, absolute, floor, rint A
+ *   less, less_equal, equal, not_equal A B, and of two of these: both, either C D
+ *   select C A B              A where the condition C holds, else B
+ *
+ * What comes out is held within +-2^32. Kernels are compiled while runs go on, as those of fused filters. */
+MILLRACE_EXPORT millrace_code millrace_pipeline_create_with(const char* text, const char* filters,
+                                                            millrace_pipeline** pipeline);
 /* Runs that were made of it go on. */
 MILLRACE_EXPORT millrace_code millrace_pipeline_free(millrace_pipeline* pipeline);
 /* In one spelling for equal pipelines. Until the pipeline is freed. */
@@ -194,6 +219,21 @@ MILLRACE_EXPORT millrace_code millrace_run_wait(millrace_run* run, int milliseco
  * and why it was kept or not, for people. Until the run is freed. */
 MILLRACE_EXPORT millrace_code millrace_run_report(millrace_run* run, const char** json);
 MILLRACE_EXPORT millrace_code millrace_run_explanation(millrace_run* run, const char** text);
+
+/* ---- Models
+ * -------------------------------------------------------------------------------------------------- */
+
+/* How fast a pipeline of stages will run, which is nothing of the pipelines above: items through serial and
+ * parallel stages, whatever they do. What `millrace model` answers.
+ *
+ * question: JSON, {"pipeline": "load serial 0.5ms; work 4ms", "threads": [1, 2, 4], "cores", "strategies":
+ * ["pools"], "tokens", "queue", "items", "seed", "sticky": false, "formulas": false}; all but the pipeline
+ * may be missing. The members are options of `millrace model`. answer: as `millrace model --json` has it,
+ * until the thread's next call of either function. */
+MILLRACE_EXPORT millrace_code millrace_predict(const char* question, const char** answer);
+/* The same of `millrace simulate`: {"pipeline", "machine", "cores", "strategy", "tokens", "queue", "items",
+ * "seed", "sticky"}. Takes about 0.2 us for each item and stage. */
+MILLRACE_EXPORT millrace_code millrace_simulate(const char* question, const char** answer);
 
 #ifdef __cplusplus
 }

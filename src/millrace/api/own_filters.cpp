@@ -1,0 +1,86 @@
+#include "millrace/api/own_filters.h"
+
+#include "millrace/base/in_quotes.h"
+#include "millrace/base/printable.h"
+#include "millrace/image/filter/formula_filter.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace millrace::api {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array chroma_defaults{image::ChromaDefault::filtered, image::ChromaDefault::passes,
+                                     image::ChromaDefault::neutral};
+
+// The member of an object, or what it is without; nlohmann's exceptions tell of wrong types.
+template <class T> T member(const json& object, const char* name, T without) {
+  const auto found = object.find(name);
+  return found == object.end() ? std::move(without) : found->get<T>();
+}
+
+Result<image::FormulaParameter> read_parameter(const json& told) {
+  image::FormulaParameter parameter{.name = told.at("name").get<std::string>(),
+                                    .summary = member<std::string>(told, "summary", ""),
+                                    .unit = member<std::string>(told, "unit", ""),
+                                    .minimum = told.at("minimum").get<double>(),
+                                    .maximum = told.at("maximum").get<double>()};
+  const auto type = member<std::string>(told, "type", "real");
+  if (type != "real" && type != "integer")
+    return usage_error("parameter {} is real or integer, not {}", in_quotes(parameter.name), in_quotes(type));
+  if (type == "integer") parameter.type = image::ParameterType::integer;
+  if (told.contains("default")) parameter.fallback = told.at("default").get<double>();
+  return parameter;
+}
+
+Result<image::FilterRef> read_filter(const json& told) {
+  image::FormulaFilterDraft draft{.name = told.at("name").get<std::string>(),
+                                  .summary = member<std::string>(told, "summary", "")};
+  const auto wrong = [&](const Error& error) {
+    return std::unexpected(
+        Error{error.kind, fmt::format("filter {}: {}", in_quotes(draft.name), error.message)});
+  };
+  const auto chroma = member<std::string>(told, "chroma", std::string(name_of(draft.chroma)));
+  const auto* const known =
+      std::ranges::find(chroma_defaults, chroma, [](image::ChromaDefault one) { return name_of(one); });
+  if (known == chroma_defaults.end())
+    return usage_error("filter {}: chroma is filtered, passes or neutral, not {}", in_quotes(draft.name),
+                       in_quotes(chroma));
+  draft.chroma = *known;
+  for (const json& one : member<json>(told, "parameters", json::array())) {
+    auto parameter = read_parameter(one);
+    if (!parameter) return wrong(parameter.error());
+    draft.parameters.push_back(std::move(*parameter));
+  }
+  auto formula = image::Formula::parse(told.at("formula").get<std::string>());
+  if (!formula) return wrong(formula.error());
+  draft.formula = std::make_shared<const image::Formula>(std::move(*formula));
+  return image::make_formula_filter(std::move(draft));
+}
+
+}  // namespace
+
+Result<std::vector<image::FilterRef>> read_own_filters(std::string_view text) {
+  std::vector<image::FilterRef> filters;
+  try {
+    const json told = json::parse(text);
+    if (!told.is_array()) return usage_error("filters are told as an array of JSON");
+    for (const json& one : told) {
+      auto filter = read_filter(one);
+      if (!filter) return std::unexpected(filter.error());
+      filters.push_back(std::move(*filter));
+    }
+  } catch (const json::exception& error) {
+    return usage_error("what filters there are cannot be read: {}", printable(error.what()));
+  }
+  return filters;
+}
+
+}  // namespace millrace::api
