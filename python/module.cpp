@@ -79,9 +79,11 @@ template <class Array> millrace_frame frame_at(const Array& frames, std::size_t 
 
 class Run {
  public:
-  Run(const std::string& pipeline, const std::map<std::string, std::string>& options) {
+  // filters: of one's own, as millrace_pipeline_create_with has them.
+  Run(const std::string& pipeline, const std::map<std::string, std::string>& options,
+      const std::string& filters) {
     millrace_pipeline* made = nullptr;
-    check(millrace_pipeline_create(pipeline.c_str(), &made));
+    check(millrace_pipeline_create_with(pipeline.c_str(), filters.c_str(), &made));
     const millrace_code code = millrace_run_create(made, &run_);
     millrace_pipeline_free(made);
     check(code);
@@ -275,6 +277,14 @@ std::string text_of(millrace_code (*ask)(const char**)) {
   return told;
 }
 
+// Of a question in JSON, in JSON.
+std::string answer_of(millrace_code (*answer)(const char*, const char**), const std::string& question) {
+  const nb::gil_scoped_release unlocked;
+  const char* told = nullptr;
+  check(answer(question.c_str(), &told));
+  return told;
+}
+
 // Rows and columns of each plane.
 std::vector<std::pair<int, int>> plane_shapes(const Format& told) {
   const millrace_format format = format_of(told);
@@ -297,10 +307,16 @@ NB_MODULE(_millrace, module) {
   module.def("version", [] { return std::string(millrace_version()); });
   module.def("filters", [] { return text_of(millrace_filters); });
   module.def("machine", [] { return text_of(millrace_machine); });
+  module.def(
+      "predict", [](const std::string& question) { return answer_of(millrace_predict, question); },
+      nb::arg("question"));
+  module.def(
+      "simulate", [](const std::string& question) { return answer_of(millrace_simulate, question); },
+      nb::arg("question"));
   module.def("plane_shapes", &plane_shapes, nb::arg("format"));
   nb::class_<Run>(module, "Run")
-      .def(nb::init<const std::string&, const std::map<std::string, std::string>&>(), nb::arg("pipeline"),
-           nb::arg("options"))
+      .def(nb::init<const std::string&, const std::map<std::string, std::string>&, const std::string&>(),
+           nb::arg("pipeline"), nb::arg("options"), nb::arg("filters") = "[]")
       .def("input", &Run::input, nb::arg("name"))
       .def("input_frames", &Run::input_frames, nb::arg("format"))
       .def("output", &Run::output, nb::arg("name"))

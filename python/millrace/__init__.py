@@ -6,6 +6,11 @@
     out = edges(image)               # uint8 or uint16, (H, W) or (N, H, W)
     print(edges.explain())           # what was tried, what it measured, what was chosen and why
 
+    @mr.filter(ranges={"strength": (-16, 16)})
+    def emboss(x, strength=1.0):     # a filter of one's own, compiled like the others
+        return x + (x[1, 1] - x[-1, -1]) * strength
+    relief = mr.Pipeline("emboss(2) | blur", filters=[emboss])
+
     mr.run("@A", "in.mp4", "out.mkv", force=True, progress=True)
 
     with mr.open("in.mp4") as source, mr.write("out.mkv", like=source) as target:
@@ -20,6 +25,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import cluster as cluster
+    from . import models as models
+    from ._filters import Condition as Condition
+    from ._filters import Filter as Filter
+    from ._filters import Image as Image
+    from ._filters import Number as Number
+    from ._filters import absolute as absolute
+    from ._filters import clip as clip
+    from ._filters import filter as filter
+    from ._filters import floor as floor
+    from ._filters import maximum as maximum
+    from ._filters import minimum as minimum
+    from ._filters import rint as rint
+    from ._filters import sqrt as sqrt
+    from ._filters import where as where
     from ._millrace import RunError as RunError
     from ._millrace import UsageError as UsageError
     from ._pipeline import Pipeline as Pipeline
@@ -40,10 +59,13 @@ if TYPE_CHECKING:
 _HOMES = {"Format": "_video", "Frame": "_video", "Pipeline": "_pipeline", "Progress": "_runs", "Reader": "_video",
           "RunError": "_millrace", "Stream": "_video", "UsageError": "_millrace", "Writer": "_video", "open": "_video",
           "run": "_runs", "write": "_video"}
-_MODULES = ("cluster",)
+_HOMES.update(dict.fromkeys(("Condition", "Filter", "Image", "Number", "absolute", "clip", "filter", "floor", "maximum",
+                             "minimum", "rint", "sqrt", "where"), "_filters"))
+_MODULES = ("cluster", "models")
 
-__all__ = ["Format", "Frame", "Pipeline", "Progress", "Reader", "RunError", "Stream", "UsageError", "Writer", "cluster",
-           "filters", "machine", "open", "run", "write"]
+__all__ = ["Condition", "Filter", "Format", "Frame", "Image", "Number", "Pipeline", "Progress", "Reader", "RunError",
+           "Stream", "UsageError", "Writer", "absolute", "clip", "cluster", "filter", "filters", "floor", "machine",
+           "maximum", "minimum", "models", "open", "rint", "run", "sqrt", "where", "write"]
 
 
 def __getattr__(name: str) -> Any:

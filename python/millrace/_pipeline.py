@@ -11,13 +11,14 @@ import numpy as np
 
 from . import _millrace
 from ._millrace import UsageError
-from ._runs import as_options
+from ._runs import as_options, told_filters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import numpy.typing as npt
 
+    from ._filters import Filter
     from ._runs import Path
     from ._video import Format, Frame, Reader, Stream
 
@@ -27,17 +28,19 @@ _BITS = {np.dtype(np.uint8): 8, np.dtype(np.uint16): 16}
 class Pipeline:
     """Filters: called with gray images, one or many at a time; or, by stream(), over the frames of a video.
 
-    Options are those of `millrace run`: Pipeline("blur", threads=2, structure="sliding"). Mistakes are UsageError, a
+    Options are those of `millrace run`: Pipeline("blur", threads=2, structure="sliding"). filters: of one's own, made
+    by @filter, which the text may name. Mistakes are UsageError, a
     ValueError; what goes wrong otherwise is RunError, a RuntimeError. Threads may share a pipeline: they take turns.
     A fork does not: the child makes its own.
     """
 
-    def __init__(self, text: str, **options: Any) -> None:
+    def __init__(self, text: str, *, filters: Iterable[Filter] = (), **options: Any) -> None:
         self.text = str(text)
+        self._filters = told_filters(filters)
         self._options = as_options(options)
         self._process = os.getpid()
         self._turn = threading.Lock()
-        self._run: _millrace.Run | None = _millrace.Run(self.text, self._options)
+        self._run: _millrace.Run | None = _millrace.Run(self.text, self._options, self._filters)
         self._format: tuple[int, int, int] | None = None
         self._shape = (0, 0)  # of what comes out
         self._filtered = False  # anything, in this run
@@ -71,7 +74,7 @@ class Pipeline:
         """The frames of a video, filtered: of a file, of what mr.open() gave, or of frames of one's own, whose format
         `like` tells. Options are added to those of the pipeline."""
         from ._video import Stream
-        return Stream(self.text, self._options | as_options(options), source, like)
+        return Stream(self.text, self._options | as_options(options), source, like, self._filters)
 
     def explain(self) -> str:
         """What was tried on the images so far, or since the last call, and why it was kept or not."""
@@ -98,7 +101,7 @@ class Pipeline:
         if self._format == (height, width, bits):
             return
         self._finish()
-        fresh = self._run or _millrace.Run(self.text, self._options)
+        fresh = self._run or _millrace.Run(self.text, self._options, self._filters)
         self._run = None
         fresh.input_frames((width, height, 0, bits, (25, 1), (0, 1)))
         fresh.output_frames()
@@ -138,6 +141,8 @@ def _checked(out: npt.NDArray[Any], shape: tuple[int, ...], frames: npt.NDArray[
         raise UsageError("out may not be written to")
     if out.strides[-1] != out.itemsize:
         raise UsageError("the samples of a row of out do not lie side by side")
+    if any(abs(stride) < out.itemsize * out.shape[-1] for stride in out.strides[:-1]):
+        raise UsageError("rows of out lie over each other")
     if np.may_share_memory(out, frames):
         raise UsageError("out lies where the image does; give memory of its own")
     return out

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-import time
-from collections.abc import Callable
-from typing import Any, Union
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Union
 
 from . import _millrace
+from ._progress import shown
+
+if TYPE_CHECKING:
+    from ._filters import Filter
 
 # Called with the frames that are done and how many there will be, None where that is not known.
 Progress = Callable[[int, Union[int, None]], None]
@@ -25,19 +27,33 @@ def as_options(options: dict[str, Any]) -> dict[str, str]:
             for name, value in options.items() if value is not None}
 
 
-def run(pipeline: str, input: Path, output: Path = "null", *, progress: bool | Progress = False,
-        **options: Any) -> dict[str, Any]:
+def told_filters(filters: Iterable[Filter]) -> str:
+    """As the C interface takes them."""
+    told = []
+    for one in filters:
+        if not hasattr(one, "told"):
+            raise _millrace.UsageError(f"what is of {type(one).__name__} is no filter; put @millrace.filter before the "
+                                       "function")
+        told.append(one.told())
+    return json.dumps(told)
+
+
+def run(pipeline: str, input: Path, output: Path = "null", *, filters: Iterable[Filter] = (),
+        progress: bool | Progress = False, **options: Any) -> dict[str, Any]:
     """Filters a video, as `millrace run PIPELINE INPUT -o OUTPUT` does; returns what it did.
 
-    Ctrl-C stops it, as does what `progress` raises; the output then holds what was done. progress=True shows a line
-    while it runs; a function is called with the frames done and the number there will be, some ten times a second.
+    filters: of one's own, which the pipeline may name (@filter).
+
+    Ctrl-C stops it, as does what `progress` raises; the output then holds what was done. progress=True shows how far it
+    is, as a bar where `rich` is installed; a function is called with the frames done and the number there will be, some
+    ten times a second.
     """
-    one = _millrace.Run(str(pipeline), as_options(options))
+    one = _millrace.Run(str(pipeline), as_options(options), told_filters(filters))
     one.input(os.fspath(input))
     one.output(os.fspath(output))
     one.start()
-    shown = _Line() if progress is True else None
-    tell: Progress | None = shown if progress is True else progress or None
+    bar = shown() if progress is True else None
+    tell: Progress | None = bar if isinstance(progress, bool) else progress
     try:
         while not one.wait(PATIENCE_MS):
             if tell is not None:
@@ -48,8 +64,8 @@ def run(pipeline: str, input: Path, output: Path = "null", *, progress: bool | P
         stop_and_wait(one)
         raise
     finally:
-        if shown is not None:
-            shown.close()
+        if bar is not None:
+            bar.close()
     return dict(json.loads(one.report()))
 
 
@@ -66,19 +82,3 @@ def stop_and_wait(one: _millrace.Run) -> None:
 def _progress(one: _millrace.Run) -> tuple[int, int | None]:
     frames, total = one.progress()
     return frames, None if total < 0 else total
-
-
-class _Line:
-    """One line on standard error, written over and over; notebooks do as terminals do."""
-
-    def __init__(self) -> None:
-        self._begin = time.monotonic()
-
-    def __call__(self, frames: int, total: int | None) -> None:
-        seconds = max(time.monotonic() - self._begin, 1e-3)
-        text = f"{frames} frames" if not total else f"{frames}/{total} frames, {100 * frames // total} %"
-        sys.stderr.write(f"\r{text}, {frames / seconds:.0f} a second ")
-        sys.stderr.flush()
-
-    def close(self) -> None:
-        sys.stderr.write("\n")

@@ -71,6 +71,18 @@ class Frame:
         return self.planes[0]
 
 
+def _frame_of(given: Any) -> Frame:
+    """A frame, or an array that is a gray one."""
+    frame = Frame((given,)) if isinstance(given, np.ndarray) else given
+    if not isinstance(frame, Frame):
+        raise UsageError(f"what is of {type(given).__name__} is no frame; hand over mr.Frame((plane, ...)), or an array")
+    if not (frame.timestamp is None or isinstance(frame.timestamp, int)):
+        raise UsageError(f"the timestamp of a frame is a whole number, not {frame.timestamp!r}")
+    if any(np.ndim(plane) != 2 for plane in frame.planes):
+        raise UsageError("a plane of a frame is an array of rows and columns")
+    return frame
+
+
 class Stream:
     """Frames that come out of a run, in order; read once. The run is a few frames ahead, never more.
 
@@ -78,8 +90,8 @@ class Stream:
     """
 
     def __init__(self, text: str, options: dict[str, str], source: Path | Reader | Iterable[Frame],
-                 like: Format | None) -> None:
-        self._run: _millrace.Run | None = _millrace.Run(text, options)
+                 like: Format | None = None, filters: str = "[]") -> None:
+        self._run: _millrace.Run | None = _millrace.Run(text, options, filters)
         self._frames: Iterator[Frame] | None = None
         self._waiting: Frame | None = None  # for room in the run
         self._told: tuple[str, str] | None = None
@@ -129,11 +141,12 @@ class Stream:
     def _push(self, one: _millrace.Run, frames: Iterator[Frame]) -> bool:
         """Whether there may be room for another."""
         if self._waiting is None:
-            self._waiting = next(frames, None)
-        if self._waiting is None:
-            one.end()
-            self._frames = None
-            return False
+            try:
+                self._waiting = _frame_of(next(frames))
+            except StopIteration:
+                one.end()
+                self._frames = None
+                return False
         if not one.push([np.ascontiguousarray(plane) for plane in self._waiting.planes], self._waiting.timestamp, 0):
             return False
         self._waiting = None
@@ -217,7 +230,7 @@ class Writer:
         """A frame, or an array that is a gray one."""
         if self._run is None:
             raise UsageError(f"{self.path}: was closed")
-        one = frame if isinstance(frame, Frame) else Frame((frame,))
+        one = _frame_of(frame)
         planes = [np.ascontiguousarray(plane) for plane in one.planes]
         timestamp = one.timestamp if self.format.time_base is not None else None
         while not self._run.push(list(planes), timestamp, PATIENCE_MS):
