@@ -54,7 +54,7 @@ void tabulate(Group& group) {
     lookup.name += (lookup.name.empty() ? "" : "+") + stage.name;
   lookup.filter = find_simple_filter("lookup_8");
   lookup.coefficients = Coefficients({}, std::vector<float>(made.back().begin(), made.back().end()));
-  group.spec = single_stage(*lookup.filter);
+  group.spec = single_stage(lookup.filter);
   group.arguments = {{.width = lookup.input.size.width,
                       .height = lookup.input.size.height,
                       .fill = lookup.input.fill,

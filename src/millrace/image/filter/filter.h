@@ -114,8 +114,8 @@ struct Filter {
   bool makes_progressive = false;  // of frames that hold two fields
   bool has_table = false;          // its coefficients come with a table
   bool sizes_may_differ =
-      false;  // of its inputs; its parts see to that. The first one's is handed to `output`
-  int value_coefficient = -1;      // the coefficient that is the value of a pixel; -1: none is
+      false;                   // of its inputs; its parts see to that. The first one's is handed to `output`
+  int value_coefficient = -1;  // the coefficient that is the value of a pixel; -1: none is
   ElementType input_type = ElementType::f32;
   ElementType output_type = ElementType::f32;
   std::vector<Parameter> parameters;

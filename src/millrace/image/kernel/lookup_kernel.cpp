@@ -38,7 +38,7 @@ constexpr int looked_up_codes = 256;
 
 class LookupKernel final : public Kernel {
  public:
-  LookupKernel() : Kernel(single_stage(*find_simple_filter("lookup_8"))) {}
+  LookupKernel() : Kernel(single_stage(find_simple_filter("lookup_8"))) {}
 
  private:
   // input, two words on the interior, the stage's numbers, its table, output

@@ -61,7 +61,7 @@ template <int rows>
 
 class ResampleXKernel final : public Kernel {
  public:
-  ResampleXKernel() : Kernel(single_stage(*find_simple_filter("resample_x"))) {}
+  ResampleXKernel() : Kernel(single_stage(find_simple_filter("resample_x"))) {}
 
  private:
   // input, two words on the interior, the stage's numbers, its table, output

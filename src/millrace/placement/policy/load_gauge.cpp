@@ -1,5 +1,6 @@
 #include "millrace/placement/policy/load_gauge.h"
 
+#include "millrace/base/system_file.h"
 #include "millrace/machine/limits/cpu_times.h"
 #include "millrace/placement/task/task_files.h"
 
@@ -18,7 +19,7 @@ constexpr std::int64_t shortest_time_ns = 2 * tick_ns;
 std::map<pid_t, MainRun> runs_of(std::span<const pid_t> processes) {
   std::map<pid_t, MainRun> runs;
   for (const pid_t process : processes) {
-    const auto text = read_small_file(fmt::format("/proc/{0}/task/{0}/schedstat", process));
+    const auto text = read_system_file(fmt::format("/proc/{0}/task/{0}/schedstat", process));
     const auto times = text ? parse_schedstat(*text) : std::nullopt;
     const auto stat = read_task_stat(process, process);
     if (times && stat) runs[process] = {times->run_ns, stat->cpu};
@@ -48,7 +49,7 @@ bool LoadGauge::due(std::int64_t now_ns) const {
 
 std::optional<std::vector<double>> LoadGauge::look(std::int64_t now_ns, std::span<const pid_t> processes) {
   if (!due(now_ns)) return std::nullopt;
-  auto stat = read_small_file("/proc/stat");
+  auto stat = read_system_file("/proc/stat");
   if (!stat) return std::nullopt;
   readings_.push_back({now_ns, std::move(*stat), runs_of(processes)});
   while (readings_.size() > 1 && now_ns - readings_[1].time_ns >= shortest_time_ns)
