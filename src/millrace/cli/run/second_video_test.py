@@ -112,7 +112,7 @@ class SecondVideo(unittest.TestCase):
                                ("takes two", ["run", blend, first, "--count"]),
                                ("no such file", ["run", blend, first, self.inputs / "none.mp4", "-o", out]),
                                ("takes two", ["batch", blend, first, second, "-o", self.folder / "{stem}.mkv"]),
-                               ("takes two", ["plan", blend, first, "-o", self.folder / "plan.json"]),
+                               ("cannot be cut", ["plan", blend, first, "-o", self.folder / "plan.json"]),
                                ("has no mode", ["run", "[input, second] | blend", first, second])):
             with self.subTest(words):
                 done = run(*command)

@@ -25,7 +25,9 @@ SequentialRunner::SequentialRunner(std::shared_ptr<const FrameGroups> groups, in
     for (std::size_t g = 0; g + 1 < all.size(); ++g) {
       std::size_t chosen = memory.buffers.size();
       for (std::size_t b = 0; b < memory.buffers.size(); ++b) {
-        if (free_after[b] < g && memory.buffers[b].size() == all[g].size()) chosen = b;
+        if (free_after[b] < g && memory.buffers[b].size() == all[g].size() &&
+            memory.buffers[b].view().type == all[g].type())
+          chosen = b;
       }
       if (chosen == memory.buffers.size()) {
         memory.buffers.emplace_back(all[g].size(), all[g].type());

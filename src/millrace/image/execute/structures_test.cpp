@@ -199,9 +199,11 @@ INSTANTIATE_TEST_SUITE_P(Image, EveryFormat, ::testing::ValuesIn(every_format())
 
 // What works on code values as they are, and what becomes a table of them.
 TEST_F(Structures, codesHaveTheBitsOfTheReferenceInEveryInstructionSet) {
-  const char* const on_codes[] = {"median | median(2)", "morphology(open, 3)", "transpose | flip(horizontal)",
-                                  "levels(0.1, 0.9, 2.2) | threshold(0.3)",
-                                  "flip(both) | pad(3, 5, 2, 1, 0.3) | morphology(dilate)"};
+  const char* const on_codes[] = {
+      "median | median(2)", "morphology(open, 3)", "transpose | flip(horizontal)",
+      "levels(0.1, 0.9, 2.2) | threshold(0.3)", "flip(both) | pad(3, 5, 2, 1, 0.3) | morphology(dilate)",
+      // Codes and numbers in turn, of one size.
+      "flip(vertical) | blur | median | gaussian(1) | transpose | transpose | blur"};
   for (const char* text : on_codes) {
     SCOPED_TRACE(text);
     for (const int bits : {8, 10}) {
