@@ -306,7 +306,7 @@ TEST_P(FailedAllocation, while_a_phase_is_set_up_refuses_it_and_calls_nothing) {
       ASSERT_EQ(calls, items + 1);
     }
   }
-  EXPECT_GT(refused, 3);
+  EXPECT_GE(refused, 3);
 }
 
 // The functions allocate, too, and what they do is more varied.

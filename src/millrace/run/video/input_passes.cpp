@@ -49,7 +49,11 @@ std::optional<std::int64_t> InputPasses::total() const {
 }
 
 Result<std::optional<video::Frame>> InputPasses::next() {
-  if (most_ && delivered_ >= *most_) return std::nullopt;
+  if (most_ && delivered_ >= *most_) {
+    // The reader ends here, too, once it has what is heard until then.
+    if (!std::exchange(read_to_the_end_, true)) static_cast<void>(reader_->next());
+    return std::nullopt;
+  }
   while (true) {
     auto frame = reader_->next();
     if (!frame) return frame;

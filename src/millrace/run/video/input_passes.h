@@ -61,6 +61,7 @@ class InputPasses {
   std::int64_t first_time_ = 0;
   std::int64_t shift_ = 0;
   std::int64_t delivered_ = 0;
+  bool read_to_the_end_ = false;
   int pass_ = 0;
 };
 
