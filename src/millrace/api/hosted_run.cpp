@@ -213,10 +213,13 @@ Status HostedRun::check_not_in_place() const {
 Status HostedRun::process(const std::vector<image::PixelView>& from,
                           const std::vector<image::PixelView>& to) {
   const std::unique_lock processing(processing_, std::try_to_lock);
-  if (!processing.owns_lock())
-    return usage_error("another thread is handing a frame to this run; one at a time");
   {
     const std::scoped_lock lock(mutex_);
+    if (!processing.owns_lock()) {
+      // Whoever stops the run holds it too, for a moment.
+      if (stopped_) return std::unexpected(stopped_error());
+      return usage_error("another thread is handing a frame to this run; one at a time");
+    }
     if (Status started = check_started(); !started) return started;
     if (!in_place_) return usage_error("the run was not started in place; push its frames, and pull them");
     if (stopped_) return std::unexpected(stopped_error());
