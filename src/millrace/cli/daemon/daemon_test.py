@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import threading
 import time
 import unittest
 import urllib.request
@@ -239,6 +240,36 @@ class Daemon(unittest.TestCase):
                     self.assertEqual(termios.tcgetattr(top.its), top.before)
                 finally:
                     top.close()
+
+    def test_top_goes_on_where_the_window_changes_while_it_waits_for_an_answer(self):
+        self.environment["TERM"] = "xterm"
+        path = os.path.join(self.folder.name, "slow.sock")
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(path)
+            server.listen()
+
+            def answer():
+                client = server.accept()[0]
+                with client, client.makefile("rwb") as lines:
+                    for _ in lines:
+                        time.sleep(0.3)
+                        lines.write(b'{"parameters": {"programs": [], "groups": ["0"]}}\n')
+                        lines.flush()
+            threading.Thread(target=answer, daemon=True).start()
+            top = Terminal(lambda take, its: self.start(
+                MILLRACE, "top", "--every", "0.1", "--socket", path, stdin=its, stdout=its, stderr=its, preexec_fn=take), 24, 100)
+            try:
+                self.assertTrue(top.shows(b"q ends"), top.text)
+                for number in range(20):
+                    top.resize(20 + number, 60 + number)
+                    time.sleep(0.05)
+                top.text = b""
+                top.resize(44, 90)
+                self.assertTrue(top.shows(b"\x1b[44", b"q ends"), top.text)
+                os.write(top.ours, b"q")
+                self.assertEqual(top.ended(), 0, top.text)
+            finally:
+                top.close()
 
     def test_top_pauses_and_tells_when_the_daemon_ends(self):
         daemon = self.start_daemon()

@@ -35,7 +35,8 @@ Result<nlohmann::json> read_json(const std::string& path, const std::stop_token&
   if (!text) return std::unexpected(text.error());
   auto json = nlohmann::json::parse(*text, nullptr, false);
   if (json.is_discarded())
-    return failure("{}: is not JSON; give what 'millrace run --json' wrote", printable(path));
+    return failure("{}: is not JSON; give what 'millrace run --json' or 'millrace status --json' wrote",
+                   printable(path));
   return json;
 }
 

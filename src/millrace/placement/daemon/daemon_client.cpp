@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <poll.h>
 #include <unistd.h>
@@ -24,9 +26,15 @@ namespace {
 // Replies to root may tell of hundreds of programs.
 constexpr std::size_t longest_reply = 64 << 20;
 
+// A signal, as of a terminal that changes its size, ends no wait.
 bool wait_for(int socket, short what, std::chrono::milliseconds patience) {
-  pollfd waited{socket, what, 0};
-  return poll(&waited, 1, static_cast<int>(patience.count())) > 0;
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (true) {
+    pollfd waited{socket, what, 0};
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    const int ready = poll(&waited, 1, static_cast<int>(std::max<std::int64_t>(0, left.count())));
+    if (ready >= 0 || errno != EINTR) return ready > 0;
+  }
 }
 
 Result<Descriptor> connect_to(const std::string& path) {

@@ -308,7 +308,9 @@ Result<RunDocument> read_run_document(const nlohmann::json& json, std::string na
   document.frames = whole(json, "frames");
   document.wall_seconds = number(json, "wall_seconds");
   if (document.pipeline.empty() || document.frames < 1 || !(document.wall_seconds > 0))
-    return failure("{}: is no record of a run; write one with 'millrace run ... --json FILE'", document.name);
+    return failure("{}: is no record of a run, nor what `millrace status --json` prints; write one with "
+                   "'millrace run ... --json FILE'",
+                   document.name);
   document.command = read_command(json);
   document.input_format = text(json, "input_format");
   document.output_format = text(json, "output_format");
