@@ -15,7 +15,7 @@
 // meeting" asks for what the other two give: each half returns when both have started (or after a
 // millisecond).
 #include "millrace/base/clock.h"
-#include "millrace/base/parse_number.h"
+#include "millrace/base/count_argument.h"
 #include "millrace/machine/cpus/cpu_set.h"
 #include "millrace/pool/mailbox.h"
 #include "millrace/pool/spin.h"
@@ -148,12 +148,6 @@ class Meeting {
   std::atomic<std::int64_t> arrivals_ = 0;
 };
 
-int argument(int argc, char** argv, int index, int otherwise) {
-  if (index >= argc) return otherwise;
-  const auto value = parse_number<int>(argv[index]);
-  return value && *value > 0 ? *value : -1;
-}
-
 // CPU seconds per second that the process uses while nothing is forked, once the linger is over.
 double idle_cpu() {
   std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -174,8 +168,8 @@ double clock_cost_ns() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int rounds = argument(argc, argv, 1, 60);
-  const int forks = argument(argc, argv, 2, 5000);
+  const int rounds = count_argument(argc, argv, 1, 60);
+  const int forks = count_argument(argc, argv, 2, 5000);
   if (rounds < 1 || forks < 1) {
     fmt::print(stderr, "usage: fork_join_compare [rounds] [forks per batch], both whole numbers from 1\n");
     return 2;

@@ -14,8 +14,8 @@
 // all take turns in a random order. Printed are the medians over the rounds of a round's median and 99th
 // percentile.
 #include "millrace/base/clock.h"
+#include "millrace/base/count_argument.h"
 #include "millrace/base/median.h"
-#include "millrace/base/parse_number.h"
 #include "millrace/machine/thread/scheduling_attributes.h"
 #include "millrace/pool/worker_pool.h"
 
@@ -282,18 +282,12 @@ bool measure(const Contender& contender, machine::SchedulingClass scheduling_cla
   return told && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-int argument(int argc, char** argv, int index, int otherwise) {
-  if (index >= argc) return otherwise;
-  const auto value = parse_number<int>(argv[index]);
-  return value && *value > 0 ? *value : -1;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int rounds = argument(argc, argv, 1, 7);
-  const int frames = argument(argc, argv, 2, 200);
-  const int threads = argument(argc, argv, 3, 4);
+  const int rounds = count_argument(argc, argv, 1, 7);
+  const int frames = count_argument(argc, argv, 2, 200);
+  const int threads = count_argument(argc, argv, 3, 4);
   if (rounds < 1 || frames < 1 || threads < 1 || argc > 4) {
     fmt::print(stderr, "usage: frame_structure_compare [rounds] [frames] [threads], whole numbers from 1\n");
     return 2;

@@ -10,7 +10,7 @@
 // the number that had the best median; `stealing` takes its default. Ratios are taken within a round, so that
 // whatever else the machine was doing then bears on both; below 1 `stealing` is the faster.
 #include "millrace/base/clock.h"
-#include "millrace/base/parse_number.h"
+#include "millrace/base/count_argument.h"
 #include "millrace/pool/worker_pool.h"
 #include "millrace/stream/flow.h"
 #include "millrace/stream/paired_rounds_testing.h"
@@ -381,17 +381,11 @@ std::vector<double> trace_cost(pool::PoolTeam team, std::int64_t work_ns, int ro
   return costs;
 }
 
-int argument(int argc, char** argv, int index, int otherwise) {
-  if (index >= argc) return otherwise;
-  const auto value = parse_number<int>(argv[index]);
-  return value && *value > 0 ? *value : -1;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int rounds = argument(argc, argv, 1, 15);
-  const int items = argument(argc, argv, 2, 20'000);
+  const int rounds = count_argument(argc, argv, 1, 15);
+  const int items = count_argument(argc, argv, 2, 20'000);
   if (rounds < 1 || items < 1) {
     fmt::print(stderr, "usage: stream_compare [rounds] [items per batch], both whole numbers from 1\n");
     return 2;

@@ -7,7 +7,7 @@
 // times as long. Bursty: the source sleeps a millisecond before every 64 items. Nested: each item runs a
 // stream of 32 small ones. Rounds and contenders as of stream_compare: the others are judged by the best of
 // 1, 2, 4 and 10 tokens (lines) a thread, ours by its default.
-#include "millrace/base/parse_number.h"
+#include "millrace/base/count_argument.h"
 #include "millrace/pool/serial_team.h"
 #include "millrace/pool/worker_pool.h"
 #include "millrace/stream/flow.h"
@@ -267,17 +267,11 @@ void compare(const Workload& workload, pool::PoolTeam team, int rounds, int batc
   static_cast<void>(std::fflush(stdout));
 }
 
-int argument(int argc, char** argv, int index, int otherwise) {
-  if (index >= argc) return otherwise;
-  const auto value = parse_number<int>(argv[index]);
-  return value && *value > 0 ? *value : -1;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int rounds = argument(argc, argv, 1, 11);
-  const int batch_ms = argument(argc, argv, 2, 30);
+  const int rounds = count_argument(argc, argv, 1, 11);
+  const int batch_ms = count_argument(argc, argv, 2, 30);
   std::vector<const Workload*> chosen;
   for (const Workload& workload : workloads)
     if (argc <= 3) chosen.push_back(&workload);
