@@ -1,13 +1,11 @@
 #pragma once
 
-#include "millrace/image/filters/defaults.h"
-
-#include <algorithm>
+#include "millrace/image/filters/moved_input.h"
 
 namespace millrace::image::filters {
 
 // A border of one value around the frame, its sides in luma samples, rounded down to whole chroma samples.
-struct Pad {
+struct Pad : MovedInput {
   static constexpr Access access = Access::stencil;
   static constexpr int longest = 32768;
 
@@ -58,14 +56,6 @@ struct Pad {
     return {static_cast<float>(whole_samples(values[0], input.frame_step_x) / input.step_x),
             static_cast<float>(whole_samples(values[1], input.frame_step_y) / input.step_y),
             is_chroma ? input.gray : static_cast<float>(values[4])};
-  }
-
-  // Holds a pixel of the frame even where only the border is computed: the nearest is read then, and not
-  // used.
-  static Rect footprint(const Rect& output, const PlaneGeometry& input, const Coefficients& k) {
-    const Rect moved = shifted(output, -static_cast<int>(k[0]), -static_cast<int>(k[1]));
-    return {std::min(moved.x0, input.size.width - 1), std::min(moved.y0, input.size.height - 1),
-            std::max(moved.x1, 1), std::max(moved.y1, 1)};
   }
 
   template <class A>

@@ -1,15 +1,13 @@
 #pragma once
 
-#include "millrace/image/filters/defaults.h"
-
-#include <algorithm>
+#include "millrace/image/filters/moved_input.h"
 
 namespace millrace::image::filters {
 
 // The part of `overlay` that moves: a plane of the given size with the input at a place that may lie outside.
 // Elsewhere it has numbers that nobody may use. It gathers, so that what is before it is computed once for
 // each pixel of the input and not for each of the output.
-struct Place {
+struct Place : MovedInput {
   static constexpr Access access = Access::gather;
 
   static Filter about() {
@@ -33,13 +31,6 @@ struct Place {
   // 0, 1: where the input begins, in pixels of this plane
   static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
     return {static_cast<float>(values[0]), static_cast<float>(values[1])};
-  }
-
-  // Holds a pixel of the input even where none is needed: the nearest is read then, and not used.
-  static Rect footprint(const Rect& output, const PlaneGeometry& input, const Coefficients& k) {
-    const Rect moved = shifted(output, -static_cast<int>(k[0]), -static_cast<int>(k[1]));
-    return {std::min(moved.x0, input.size.width - 1), std::min(moved.y0, input.size.height - 1),
-            std::max(moved.x1, 1), std::max(moved.y1, 1)};
   }
 
   template <class A>
