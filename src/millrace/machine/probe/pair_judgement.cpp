@@ -22,8 +22,11 @@ struct Sign {
 constexpr std::array signs{Sign{SharedUnit::integer, 1.2}, Sign{SharedUnit::fp, 1.4},
                            Sign{SharedUnit::simd, 1.18}};
 constexpr int signs_needed = 2;
-// Unlike kinds that disturb each other more than this on both PUs: it is no unit that they wait for.
-constexpr double most_unlike = 1.25;
+// Unlike kinds that disturb each other by more than this part of what like ones do: it is no unit that they
+// wait for. 0 to 0.3 was measured on siblings (a Zen 5 gives one thread more of its front end while the other
+// idles, so that int takes 1.4 times as long beside anything and 1.8 times beside its like); 1 where two take
+// turns.
+constexpr double most_unlike = 0.6;
 constexpr std::size_t windows_needed = 2;
 
 std::vector<ProbeStep> deciding_steps() {
@@ -89,7 +92,12 @@ struct BestSpeeds {
     return speed > 0 && reference > 0 ? reference / speed : 1;
   }
 
-  // Against it alone.
+  // By how much more than alone two kinds take together: 2 where each takes twice as long.
+  [[nodiscard]] double loss(SharedUnit unit, SharedUnit other) const {
+    return against_alone(unit, other) + against_alone(other, unit) - 2;
+  }
+
+ private:
   [[nodiscard]] double against_alone(SharedUnit unit, SharedUnit other) const {
     const double speed = beside[unit][other];
     return speed > 0 && alone[unit] > 0 ? alone[unit] / speed : 1;
@@ -167,7 +175,8 @@ PairJudgement judge(const PairMeasurement& measurement) {
                            judgement.slowdown[sign.unit][sign.unit]);
     }
   const bool all_alike = std::ranges::all_of(pus, [](const BestSpeeds& pu) {
-    return std::max(pu.against_alone(integer, fp), pu.against_alone(fp, integer)) >= most_unlike;
+    const double like = (pu.loss(integer, integer) + pu.loss(fp, fp)) / 2;
+    return pu.loss(integer, fp) >= most_unlike * like;
   });
   if (seen >= signs_needed) {
     if (all_alike) return unclear("Unlike kinds of work disturb each other as like ones do.");

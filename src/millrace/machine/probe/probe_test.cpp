@@ -42,6 +42,14 @@ constexpr Recorded on_one_core_again{{{1.45, 1.00, 1.06, 0.94, 1.01, 1.00, 0.90}
                                       {0.90, 0.92, 0.90, 0.95, 2.60, 2.70, 3.30},
                                       {0.87, 0.86, 0.88, 0.90, 1.60, 1.60, 1.90},
                                       {0.90, 0.90, 0.90, 0.90, 1.20, 1.40, 1.77}}};
+// Another machine of the same kind: int is slowed down by whatever runs beside it.
+constexpr Recorded on_one_core_of_shared_front_end{{{1.81, 1.39, 1.39, 1.37, 1.53, 1.52, 1.40},
+                                                    {1.02, 1.97, 1.10, 1.01, 1.02, 1.04, 1.04},
+                                                    {1.34, 2.02, 1.80, 1.17, 1.08, 1.15, 1.10},
+                                                    {1.25, 1.20, 1.22, 1.45, 2.14, 2.43, 2.25},
+                                                    {1.15, 1.09, 1.12, 1.18, 2.88, 2.66, 2.56},
+                                                    {1.59, 1.01, 1.04, 1.07, 1.84, 1.92, 2.72},
+                                                    {1.03, 1.10, 1.00, 1.25, 1.30, 1.53, 1.78}}};
 
 Recorded undisturbed(double dram) {
   Recorded all;
@@ -103,6 +111,7 @@ TEST(PairJudgement, KnowsWhatWasRecorded) {
   EXPECT_EQ(judge(measurement_of(undisturbed(1.78), 75)).state, PairState::same_llc);
   EXPECT_EQ(judge(measurement_of(on_one_core, 45)).state, PairState::siblings);
   EXPECT_EQ(judge(measurement_of(on_one_core_again, 60)).state, PairState::siblings);
+  EXPECT_EQ(judge(measurement_of(on_one_core_of_shared_front_end, 40)).state, PairState::siblings);
   EXPECT_EQ(judge(measurement_of(on_one_module(), 80)).state, PairState::siblings);
 }
 
