@@ -161,6 +161,7 @@ bench-daemon: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace intensity_testing
 	python3 src/millrace/placement/daemon_bench.py $(PROGRAM) probe
 	python3 src/millrace/placement/daemon_bench.py $(PROGRAM) units --kinds build/release/src/millrace/intensity/testing/kinds
+	python3 src/millrace/placement/daemon_bench.py $(PROGRAM) siblings --kinds build/release/src/millrace/intensity/testing/kinds
 	python3 src/millrace/placement/daemon_bench.py $(PROGRAM) programs --clips $(CLIPS)
 
 # As root, attacks that need two users are run as well.

@@ -2,6 +2,7 @@
 """What `millrace daemon` gains and costs on this machine.
 
     daemon_bench.py MILLRACE units --kinds KINDS [--seconds 2] [--rounds 15]
+    daemon_bench.py MILLRACE siblings --kinds KINDS [--rounds 300]
     daemon_bench.py MILLRACE programs --clips CLIPS [--programs a,b] [--rounds 15] [--work FOLDER]
     daemon_bench.py MILLRACE probe [--rounds 100]
 
@@ -10,6 +11,10 @@ units     two programs that compute with integers and two with floating point, f
           itself and believes the machine. How much work they did, as the geometric mean of the four over the kernel's, by what a
           probe before and after each round says the CPUs share (`siblings`, `same LLC`, `apart`; `changed` between the two).
           KINDS is the program intensity/testing/kinds.
+siblings  what there is to gain where a hypervisor puts two CPUs on one core for moments only, too short for a daemon to learn and
+          act: the same four programs for a tenth of a second of CPU time each, left to the kernel and then each kind on a CPU of
+          its own, as the rule `units` places them on siblings; by the probe before and after. The work is that of a second of
+          CPU time.
 programs  the programs of exec_bench.py, each as it is and while a daemon watches it that may act: pairs in random order, the
           ratio of wall times (above 1: faster under the daemon). What the daemon itself takes is in it.
 probe     how often a probe says what: on a machine whose CPUs are known to be apart each `siblings` is an error.
@@ -120,6 +125,23 @@ class Bench:
         for state, arms in sorted(kept.items()):
             print(f"{state:10} {len(arms['daemon']):6}  {quartiles(arms['bound']):24} {quartiles(arms['daemon']):24}")
 
+    def siblings(self):
+        cpus = sorted(os.sched_getaffinity(0))[:2]
+        kept = {}  # state -> ratios
+        before = self.state()
+        for _ in range(self.options.rounds):
+            order = ["int", "int", "fma", "fma"]
+            random.shuffle(order)
+            by_kind = [cpus[kind == "fma"] for kind in order]
+            done = {placed: self.work_of(order, by_kind if placed else None) for placed in random.sample([False, True], 2)}
+            after = self.state()
+            ratio = math.exp(statistics.fmean(math.log(done[True][name] / done[False][name]) for name in done[True]))
+            kept.setdefault(before if before == after else "changed", []).append(ratio)
+            before = after
+        print("work done by 2 int + 2 fma programs with a CPU for each kind, over the kernel's; medians and quartiles")
+        for state, ratios in sorted(kept.items()):
+            print(f"{state:10} {len(ratios):6} rounds  {quartiles(ratios)}")
+
     # Programs
 
     def programs(self):
@@ -156,17 +178,18 @@ class Bench:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("millrace", type=os.path.abspath)
-    parser.add_argument("what", choices=["units", "programs", "probe"])
+    parser.add_argument("what", choices=["units", "siblings", "programs", "probe"])
     parser.add_argument("--kinds", type=os.path.abspath)
     parser.add_argument("--clips")
     parser.add_argument("--programs", default="")
     parser.add_argument("--rounds", type=int)
-    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--seconds", type=float)
     parser.add_argument("--work", default="/tmp/millrace-exec-bench")
     options = parser.parse_args()
-    if (options.what == "units" and not options.kinds) or (options.what == "programs" and not options.clips):
-        parser.error("units needs --kinds, programs needs --clips")
-    options.rounds = options.rounds or (100 if options.what == "probe" else 15)
+    if (options.what in ("units", "siblings") and not options.kinds) or (options.what == "programs" and not options.clips):
+        parser.error("units and siblings need --kinds, programs needs --clips")
+    options.rounds = options.rounds or {"probe": 100, "siblings": 300}.get(options.what, 15)
+    options.seconds = options.seconds or (0.1 if options.what == "siblings" else 2)
     with tempfile.TemporaryDirectory(prefix="millrace-daemon-") as folder:
         os.chmod(folder, 0o777)
         getattr(Bench(options, folder), options.what)()
