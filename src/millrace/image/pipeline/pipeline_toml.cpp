@@ -2,6 +2,7 @@
 
 #include "millrace/base/in_quotes.h"
 #include "millrace/base/nearest_name.h"
+#include "millrace/base/toml_document.h"
 #include "millrace/base/whole_file.h"
 #include "millrace/image/filter/arguments.h"
 #include "millrace/image/filters/named_filters.h"
@@ -16,7 +17,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 namespace millrace::image {
 namespace {
@@ -236,15 +236,9 @@ class TomlReader {
 
 Result<Pipeline> parse_pipeline_toml(std::string_view text, std::string_view file_name,
                                      std::span<const FilterRef> own) {
-  // toml++ as Debian builds it reports by exceptions, which end here.
-  try {
-    return TomlReader(file_name, own).read(toml::parse(text));
-  } catch (const toml::parse_error& error) {
-    // Its descriptions may quote the file, line breaks and all.
-    std::string description(error.description());
-    std::ranges::replace_if(description, [](char c) { return c < ' ' || c > '~'; }, ' ');
-    return usage_error("{}:{}: not valid TOML: {}", file_name, error.source().begin.line, description);
-  }
+  const auto document = parse_toml(text, file_name);
+  if (!document) return std::unexpected(document.error());
+  return TomlReader(file_name, own).read(*document);
 }
 
 Result<Pipeline> read_pipeline_toml(const std::string& path, const std::stop_token& stop,

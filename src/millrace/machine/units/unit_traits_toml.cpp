@@ -2,6 +2,7 @@
 
 #include "millrace/base/in_quotes.h"
 #include "millrace/base/nearest_name.h"
+#include "millrace/base/toml_document.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +10,6 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 namespace millrace::machine {
 namespace {
@@ -342,14 +342,9 @@ class UnitTraitsReader {
 }  // namespace
 
 Result<UnitTraits> parse_unit_traits(std::string_view text, std::string_view file_name) {
-  // toml++ as Debian builds it reports by exceptions, which end here.
-  try {
-    return UnitTraitsReader(file_name).read(toml::parse(text));
-  } catch (const toml::parse_error& error) {
-    std::string description(error.description());
-    std::ranges::replace_if(description, [](char c) { return c < ' ' || c > '~'; }, ' ');
-    return usage_error("{}:{}: not valid TOML: {}", file_name, error.source().begin.line, description);
-  }
+  const auto document = parse_toml(text, file_name);
+  if (!document) return std::unexpected(document.error());
+  return UnitTraitsReader(file_name).read(*document);
 }
 
 }  // namespace millrace::machine

@@ -1,6 +1,7 @@
 #include "millrace/model/cluster/cluster_toml.h"
 
 #include "millrace/base/in_quotes.h"
+#include "millrace/base/toml_document.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +11,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <toml++/toml.h>
 
 namespace millrace::model {
 namespace {
@@ -148,14 +148,9 @@ class ClusterReader {
 }  // namespace
 
 Result<ClusterCase> parse_cluster_toml(std::string_view text, std::string_view file_name) {
-  // toml++ as Debian builds it reports by exceptions, which end here.
-  try {
-    return ClusterReader(file_name).read(toml::parse(text));
-  } catch (const toml::parse_error& error) {
-    std::string description(error.description());
-    std::ranges::replace_if(description, [](char c) { return c < ' ' || c > '~'; }, ' ');
-    return usage_error("{}:{}: not valid TOML: {}", file_name, error.source().begin.line, description);
-  }
+  const auto document = parse_toml(text, file_name);
+  if (!document) return std::unexpected(document.error());
+  return ClusterReader(file_name).read(*document);
 }
 
 }  // namespace millrace::model

@@ -1,6 +1,7 @@
 #include "millrace/model/contention/placement_toml.h"
 
 #include "millrace/base/in_quotes.h"
+#include "millrace/base/toml_document.h"
 #include "millrace/machine/cpus/cpu_set.h"
 #include "millrace/model/contention/topology_machine.h"
 
@@ -9,7 +10,6 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 namespace millrace::model {
 namespace {
@@ -297,14 +297,9 @@ class PlacementReader {
 
 Result<PlacementCase> parse_placement_toml(std::string_view text, std::string_view file_name,
                                            const machine::UnitFamilies& families) {
-  // toml++ as Debian builds it reports by exceptions, which end here.
-  try {
-    return PlacementReader(file_name, families).read(toml::parse(text));
-  } catch (const toml::parse_error& error) {
-    std::string description(error.description());
-    std::ranges::replace_if(description, [](char c) { return c < ' ' || c > '~'; }, ' ');
-    return usage_error("{}:{}: not valid TOML: {}", file_name, error.source().begin.line, description);
-  }
+  const auto document = parse_toml(text, file_name);
+  if (!document) return std::unexpected(document.error());
+  return PlacementReader(file_name, families).read(*document);
 }
 
 }  // namespace millrace::model

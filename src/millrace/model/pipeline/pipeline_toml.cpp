@@ -1,13 +1,12 @@
 #include "millrace/model/pipeline/pipeline_toml.h"
 
 #include "millrace/base/in_quotes.h"
+#include "millrace/base/toml_document.h"
 #include "millrace/model/pipeline/duration_text.h"
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
-
-#include <toml++/toml.h>
 
 namespace millrace::model {
 namespace {
@@ -132,14 +131,9 @@ class TomlReader {
 }  // namespace
 
 Result<Pipeline> parse_pipeline_toml(std::string_view text, std::string_view file_name) {
-  // toml++ as Debian builds it reports by exceptions, which end here.
-  try {
-    return TomlReader(file_name).read(toml::parse(text));
-  } catch (const toml::parse_error& error) {
-    std::string description(error.description());
-    std::ranges::replace_if(description, [](char c) { return c < ' ' || c > '~'; }, ' ');
-    return usage_error("{}:{}: not valid TOML: {}", file_name, error.source().begin.line, description);
-  }
+  const auto document = parse_toml(text, file_name);
+  if (!document) return std::unexpected(document.error());
+  return TomlReader(file_name).read(*document);
 }
 
 }  // namespace millrace::model

@@ -3,6 +3,7 @@
 #include "millrace/base/in_quotes.h"
 #include "millrace/base/nearest_name.h"
 #include "millrace/base/take_word.h"
+#include "millrace/base/toml_document.h"
 #include "millrace/base/whole_file.h"
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <toml++/toml.h>
 
 namespace millrace::run {
 namespace {
@@ -183,11 +183,9 @@ Result<JobWords> json_job(std::string_view line, std::string place, std::span<co
 
 Result<std::vector<JobWords>> parse_toml_jobs(std::string_view text, const std::string& name,
                                               std::span<const std::string_view> keys) {
-  try {
-    return TomlJobs(name, keys).read(toml::parse(text, name));
-  } catch (const toml::parse_error& error) {
-    return usage_error("{}:{}: {}", name, error.source().begin.line, error.description());
-  }
+  const auto document = parse_toml(text, name);
+  if (!document) return std::unexpected(document.error());
+  return TomlJobs(name, keys).read(*document);
 }
 
 Result<std::vector<JobWords>> parse_json_jobs(std::string_view text, const std::string& name,
