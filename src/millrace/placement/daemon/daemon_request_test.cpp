@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 namespace millrace::placement {
 namespace {
@@ -137,6 +138,13 @@ TEST(DaemonSettings, AreTheDefaultsWhereThereIsNoFileUnlessItWasNamed) {
   EXPECT_EQ(read_daemon_settings(folder / "daemon.toml", false).value(), DaemonSettings());
   EXPECT_FALSE(read_daemon_settings(folder / "daemon.toml", true));
   EXPECT_FALSE(read_daemon_settings(folder.path(), false));
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  for (const std::string path : {folder / "pipe", std::string("/dev/zero")}) {
+    const auto refused = read_daemon_settings(path, true);  // and nobody waits for a writer
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, ErrorKind::usage);
+    EXPECT_THAT(refused.error().message, HasSubstr("'" + path + "': no regular file"));
+  }
   make_file(folder / "daemon.toml", "act = true");
   EXPECT_TRUE(read_daemon_settings(folder / "daemon.toml", false)->act);
 }

@@ -4,6 +4,7 @@
 #include "millrace/base/nearest_name.h"
 #include "millrace/base/parse_number.h"
 #include "millrace/base/printable.h"
+#include "millrace/base/toml_document.h"
 #include "millrace/base/whole_file.h"
 
 #include <algorithm>
@@ -16,7 +17,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 namespace millrace::placement {
 namespace {
@@ -210,13 +210,9 @@ bool DaemonSettings::acts_on(const ProcessTraits& process) const {
 }
 
 Result<DaemonSettings> parse_daemon_settings(std::string_view text, std::string_view file_name) {
-  // toml++ as Debian builds it reports by exceptions, which end here.
-  try {
-    return SettingsReader(file_name).read(toml::parse(text));
-  } catch (const toml::parse_error& error) {
-    return usage_error("{}:{}: not valid TOML: {}", file_name, error.source().begin.line,
-                       printable(error.description()));
-  }
+  const auto document = parse_toml(text, file_name);
+  if (!document) return std::unexpected(document.error());
+  return SettingsReader(file_name).read(*document);
 }
 
 std::string usual_daemon_settings(bool of_user) {
@@ -235,9 +231,13 @@ Result<DaemonSettings> read_daemon_settings(const std::string& path, bool must_e
   if (path.empty() ||
       (!must_exist && std::filesystem::status(path, error).type() == std::filesystem::file_type::not_found))
     return DaemonSettings();
-  auto text = read_text(path, most_bytes, {.missing = "give the path of a TOML file"});
-  if (!text) return std::unexpected(text.error());
-  return parse_daemon_settings(*text, path);
+  constexpr std::string_view advice = "give the path of a TOML file";
+  // A service that begins waits for nobody: no pipes.
+  const auto bytes = read_regular_file(path, most_bytes);
+  if (!bytes) return usage_error("{}; {}", bytes.error().message, advice);
+  if (!*bytes) return usage_error("{}: no such file; {}", path, advice);
+  return parse_daemon_settings(std::string(reinterpret_cast<const char*>((*bytes)->data()), (*bytes)->size()),
+                               path);
 }
 
 }  // namespace millrace::placement
