@@ -1,7 +1,9 @@
 #include "millrace/cli/daemon/daemon_command.h"
 
 #include "millrace/base/error_line.h"
+#include "millrace/base/in_quotes.h"
 #include "millrace/base/print.h"
+#include "millrace/base/printable.h"
 #include "millrace/cli/daemon/daemon_metrics.h"
 #include "millrace/cli/daemon/top_screen.h"
 #include "millrace/placement/apply/state_folder.h"
@@ -80,6 +82,11 @@ Result<json> parameters_of(const TargetOptions& options, bool needed) {
   const int said =
       (options.process ? 1 : 0) + (options.cgroup.empty() ? 0 : 1) + (options.exe.empty() ? 0 : 1);
   if (said > 1 || (needed && said == 0)) return usage_error("give one of: PID, --cgroup PATH, --exe PATTERN");
+  // As the daemon demands it: requests are JSON, and lines of answers go to a terminal.
+  for (const auto& [option, text] : {std::pair("--cgroup", &options.cgroup), {"--exe", &options.exe}})
+    if (printable(*text) != *text)
+      return usage_error("{} {}: must be UTF-8 without control characters{}", option, in_quotes(*text),
+                         text == &options.exe ? "; ? stands for any byte" : "");
   json parameters = json::object();
   if (options.process) parameters["pid"] = *options.process;
   if (!options.cgroup.empty()) parameters["cgroup"] = options.cgroup;

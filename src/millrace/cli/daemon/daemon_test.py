@@ -361,6 +361,9 @@ class Daemon(unittest.TestCase):
                                  (["watch", "4194303"], 2, "no process 4194303"), (["unwatch", "1"], 1, "nothing"),
                                  (["daemon", "--user", "--config", "/nonexistent"], 2, "/nonexistent"),
                                  (["daemon", "--user"], 1, "another daemon of this user"),
+                                 (["watch", "--exe", b"*/\xff"], 2, r"--exe '*/\xff': must be UTF-8"),
+                                 (["watch", "--exe", "*/\x1b[31m"], 2, r"--exe '*/\x1b[31m'"),
+                                 (["unwatch", "--cgroup", "/\x1b[31m"], 2, r"--cgroup '/\x1b[31m'"),
                                  (["explain"], 2, "program")):
             done = self.ask(*verb)
             self.assertEqual(done.returncode, code, (verb, done.stderr))
