@@ -31,8 +31,14 @@ std::string line_of(const json& reply) {
   return reply.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-// The folder of a control group in version 2, or of a hierarchy that knows it; empty where none does.
-std::string folder_of_group(const std::string& path) {
+// A control group, whatever way it was asked for.
+struct ControlGroup {
+  std::string folder;  // empty where there is none of the kind
+  std::string path;    // within its hierarchy, as /proc/PID/cgroup has it and rules mean it; "/" of all
+};
+
+// In version 2, or of a hierarchy that knows it.
+ControlGroup control_group(const std::string& path) {
   constexpr std::array<std::string_view, 7> hierarchies{"",        "/unified", "/systemd", "/pids",
                                                         "/cpuset", "/cpu",     "/memory"};
   const std::string below =
@@ -41,11 +47,16 @@ std::string folder_of_group(const std::string& path) {
     std::error_code error;
     const auto folder =
         std::filesystem::canonical(fmt::format("{}{}{}", hierarchies_folder, hierarchy, below), error);
-    if (!error && folder.string().starts_with(hierarchies_folder) &&
-        std::filesystem::exists(folder / "cgroup.procs", error))
-      return folder.string();
+    if (error || !folder.string().starts_with(hierarchies_folder) ||
+        !std::filesystem::exists(folder / "cgroup.procs", error))
+      continue;
+    std::string within = folder.string().substr(hierarchies_folder.size());
+    // Where the mount itself is no group, each folder in it is a hierarchy.
+    if (!std::filesystem::exists(std::filesystem::path(hierarchies_folder) / "cgroup.procs", error))
+      within.erase(0, std::min(within.find('/', 1), within.size()));
+    return {.folder = folder.string(), .path = within.empty() ? "/" : within};
   }
-  return "";
+  return {};
 }
 
 }  // namespace
@@ -116,7 +127,7 @@ UnitDaemon::Reply UnitDaemon::told(const WatchedProgram& program) const {
 UnitDaemon::Reply UnitDaemon::follow(WatchedProgram::Start start, bool announced) {
   if (DaemonSettings::first_of(options_.settings.exclude, start.traits) != nullptr)
     return refuse(DaemonError::excluded, "the settings of the daemon exclude {}",
-                  start.process != 0 ? start.traits.exe : start.cgroup);
+                  start.process != 0 ? start.traits.exe : start.traits.cgroup);
   start.number = next_number_++;
   start.acts = options_.settings.acts_on(start.traits);
   start.judge = options_.settings.judge && options_.settings.rule != DaemonSettings::Rule::workover;
@@ -164,14 +175,14 @@ UnitDaemon::Reply UnitDaemon::watch_process(const DaemonRequest& request, const 
 }
 
 UnitDaemon::Reply UnitDaemon::watch_cgroup(const std::string& path, const Peer& peer) {
-  const std::string folder = folder_of_group(path);
+  const auto [folder, within] = control_group(path);
   if (folder.empty()) return refuse(DaemonError::not_found, "there is no control group {}", path);
   for (const auto& [number, program] : programs_)
     if (program->start().cgroup == folder && program->start().traits.user == peer.user) return told(*program);
   if (auto room = room_for(peer.user); !room) return std::unexpected(room.error());
   return follow({.process = 0,
                  .cgroup = folder,
-                 .traits = {.user = peer.user, .exe = {}, .cgroup = path},
+                 .traits = {.user = peer.user, .exe = {}, .cgroup = within},
                  .any_user = peer.user == 0},
                 false);
 }
@@ -193,7 +204,7 @@ UnitDaemon::Reply UnitDaemon::unwatch(const DaemonTarget& target, const Peer& pe
     if (!may_see(peer.user, program)) return false;
     if (target.process) return program.start().process == *target.process;
     if (!target.exe.empty()) return fits_pattern(target.exe, program.start().traits.exe);
-    return !program.start().cgroup.empty() && program.start().cgroup == folder_of_group(target.cgroup);
+    return !program.start().cgroup.empty() && program.start().cgroup == control_group(target.cgroup).folder;
   };
   auto gone = std::erase_if(programs_, [&](const auto& entry) {
     if (!meant(*entry.second)) return false;
@@ -234,9 +245,10 @@ UnitDaemon::Reply UnitDaemon::pause(const DaemonRequest& request, const Peer& pe
   int count = 0;
   for (auto& [number, program] : programs_) {
     const bool meant =
-        target.none() || (target.process        ? program->start().process == *target.process
-                          : !target.exe.empty() ? fits_pattern(target.exe, program->start().traits.exe)
-                                                : program->start().cgroup == folder_of_group(target.cgroup));
+        target.none() ||
+        (target.process        ? program->start().process == *target.process
+         : !target.exe.empty() ? fits_pattern(target.exe, program->start().traits.exe)
+                               : program->start().cgroup == control_group(target.cgroup).folder);
     if (!meant || !may_see(peer.user, *program)) continue;
     program->act(request.resume && options_.settings.acts_on(program->start().traits));
     ++count;

@@ -327,6 +327,28 @@ TEST_F(UnitDaemonTest, JoinsAProgramAnewThatIsConfinedOtherwise) {
   EXPECT_TRUE(eventually([&] { return std::filesystem::remove(sets / name, error); }));
 }
 
+TEST_F(UnitDaemonTest, KnowsAControlGroupByItsPathInTheHierarchy) {
+  begin({});
+  for (const char* path : {"/", "//", "/sys/fs/cgroup/"}) {
+    const json reply = ask("Watch", {{"cgroup", path}});
+    if (reply["error"] == "org.millrace.daemon1.NotFound") GTEST_SKIP() << "no control groups here";
+    EXPECT_EQ(reply["parameters"]["name"], "/") << path;
+    EXPECT_EQ(only_program()["cgroup"], "/") << path;
+    EXPECT_TRUE(ask("Unwatch", {{"cgroup", path}}).contains("parameters")) << path;
+  }
+}
+
+TEST_F(UnitDaemonTest, ExcludesAControlGroupWhateverWayItIsAskedFor) {
+  DaemonSettings settings;
+  settings.exclude.push_back({.exe = {}, .cgroup = "/"});
+  begin(settings);
+  for (const char* path : {"/", "//", "/./", "/sys/fs/cgroup/"}) {
+    const json reply = ask("Watch", {{"cgroup", path}});
+    if (reply["error"] == "org.millrace.daemon1.NotFound") GTEST_SKIP() << "no control groups here";
+    EXPECT_EQ(reply["error"], "org.millrace.daemon1.Excluded") << path;
+  }
+}
+
 TEST(OtherTuner, IsASchedulerThatIsLoadedOrNumadOfWhoIsTrusted) {
   const TemporaryFolder folder;
   const auto found = [&] { return other_tuner(folder / "sys", folder / "proc"); };

@@ -84,7 +84,7 @@ WatchedProgram::begin(Start start, const Result<std::filesystem::path>& state, b
   auto allowed = machine::thread_affinity(process);  // of this process where there is none
   if (!allowed) return failure("there is no process {}", process);
   program->allowed_ = std::move(*allowed);
-  program->name_ = program->start_.cgroup;
+  program->name_ = program->start_.traits.cgroup;
   if (process != 0) {
     const auto stat = read_task_stat(process, process);
     if (!stat || stat->state == 'Z') return failure("there is no process {}", process);
