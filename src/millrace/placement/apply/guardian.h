@@ -5,11 +5,15 @@
 #include "millrace/base/result.h"
 #include "millrace/placement/apply/journal.h"
 
+#include <string_view>
 #include <utility>
 
 #include <sys/types.h>
 
 namespace millrace::placement {
+
+// What it calls itself.
+inline constexpr std::string_view guardian_name = "millrace-guard";
 
 // While it lives, the end of this process for any reason, SIGKILL included, makes the guardian restore by the
 // journal and remove it. When the object is destroyed, the guardian ends and is waited for.

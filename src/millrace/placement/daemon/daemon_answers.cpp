@@ -129,6 +129,7 @@ UnitDaemon::Reply UnitDaemon::follow(WatchedProgram::Start start, bool announced
     return refuse(DaemonError::excluded, "the settings of the daemon exclude {}",
                   start.process != 0 ? start.traits.exe : start.traits.cgroup);
   start.number = next_number_++;
+  start.exclude = options_.settings.exclude;
   start.acts = options_.settings.acts_on(start.traits);
   start.judge = options_.settings.judge && options_.settings.rule != DaemonSettings::Rule::workover;
   start.trials = options_.trials;

@@ -7,6 +7,7 @@
 #include "millrace/placement/daemon/unit_daemon.h"
 #include "millrace/placement/task/forked_process_testing.h"
 
+#include <fstream>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
@@ -347,6 +348,43 @@ TEST_F(UnitDaemonTest, ExcludesAControlGroupWhateverWayItIsAskedFor) {
     if (reply["error"] == "org.millrace.daemon1.NotFound") GTEST_SKIP() << "no control groups here";
     EXPECT_EQ(reply["error"], "org.millrace.daemon1.Excluded") << path;
   }
+}
+
+TEST_F(UnitDaemonTest, LeavesAloneInAGroupAndBelowAProcessWhatIsExcludedAndItself) {
+  const std::filesystem::path group = "/sys/fs/cgroup/pids/millrace-test-" + std::to_string(getpid());
+  std::error_code error;
+  if (!std::filesystem::create_directory(group, error)) GTEST_SKIP() << "no control groups can be made here";
+  {
+    DaemonSettings settings;
+    settings.exclude.push_back({.exe = "*/sleep", .cgroup = {}});
+    begin(settings);
+    // A parent, and a child that executes what is excluded.
+    const ForkedProcess parent([] {
+      if (fork() == 0) execlp("sleep", "sleep", "60", nullptr);
+      pause();
+    });
+    const std::string children =
+        "/proc/" + std::to_string(parent.number()) + "/task/" + std::to_string(parent.number()) + "/children";
+    pid_t child = 0;
+    ASSERT_TRUE(eventually([&] {
+      child = static_cast<pid_t>(std::atoi(content_of(children).c_str()));
+      const auto stat = child > 0 ? read_task_stat(child, child) : std::nullopt;
+      return stat && stat->name == "sleep";
+    }));
+    ASSERT_TRUE(watch(parent.number()).contains("parameters"));
+    EXPECT_EQ(only_program()["threads"], 1);
+    EXPECT_TRUE(ask("Unwatch", {{"pid", parent.number()}}).contains("parameters"));
+    for (const pid_t member : {parent.number(), child, getpid()}) {
+      std::ofstream(group / "cgroup.procs") << member;
+    }
+    ASSERT_TRUE(ask("Watch", {{"cgroup", "/" + group.filename().string()}}).contains("parameters"));
+    EXPECT_EQ(only_program()["threads"], 1);
+    EXPECT_EQ(only_program()["thread_list"][0]["process"], parent.number());
+    daemon_->end();
+    std::ofstream("/sys/fs/cgroup/pids/cgroup.procs") << getpid();
+    kill(child, SIGKILL);
+  }
+  EXPECT_TRUE(eventually([&] { return std::filesystem::remove(group, error); }));
 }
 
 TEST(OtherTuner, IsASchedulerThatIsLoadedOrNumadOfWhoIsTrusted) {

@@ -6,6 +6,7 @@
 #include "millrace/base/take_word.h"
 #include "millrace/machine/limits/cgroup_limits.h"
 #include "millrace/machine/thread/thread_affinity.h"
+#include "millrace/placement/apply/guardian.h"
 #include "millrace/placement/daemon/process_identity.h"
 #include "millrace/placement/run/summary.h"
 
@@ -13,6 +14,7 @@
 #include <cmath>
 #include <filesystem>
 #include <tuple>
+#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -52,6 +54,13 @@ std::string confinement_of(pid_t process) {
                   .value_or("");
   }
   return text + cpus;
+}
+
+// This process, and its guardian, which is what others of that name are not: its child.
+bool is_of_daemon(pid_t process) {
+  if (process == getpid()) return true;
+  const auto stat = read_task_stat(process, process);
+  return stat && stat->parent == getpid() && stat->name == guardian_name;
 }
 
 // The processes of a control group and of those below it.
@@ -108,6 +117,11 @@ WatchedProgram::begin(Start start, const Result<std::filesystem::path>& state, b
 }
 
 bool WatchedProgram::is_own(pid_t process) const {
+  if (is_of_daemon(process)) return false;
+  if (!start_.exclude.empty()) {
+    const auto traits = traits_of(process);
+    if (!traits || DaemonSettings::first_of(start_.exclude, *traits) != nullptr) return false;
+  }
   const auto users = users_of(process);
   return users && (start_.any_user || users->all(start_.traits.user));
 }

@@ -26,13 +26,14 @@ namespace millrace::placement {
 class WatchedProgram {
  public:
   struct Start {
-    int number = 0;         // by which the daemon knows it
-    pid_t process = 0;      // with all that descend from it; 0: all of the control group
-    std::string cgroup;     // path of its folder; "" with a process
-    ProcessTraits traits;   // of the process; of a group its path and who asked
-    bool any_user = false;  // of a group: also processes of other users than traits.user
-    bool acts = false;      // threads are placed
-    bool judge = true;      // ... where the program's progress shows a gain
+    int number = 0;                   // by which the daemon knows it
+    pid_t process = 0;                // with all that descend from it; 0: all of the control group
+    std::string cgroup;               // path of its folder; "" with a process
+    ProcessTraits traits;             // of the process; of a group its path and who asked
+    bool any_user = false;            // of a group: also processes of other users than traits.user
+    std::vector<DaemonRule> exclude;  // processes that are left alone, also those in the group or born below
+    bool acts = false;                // threads are placed
+    bool judge = true;                // ... where the program's progress shows a gain
     TrialOptions trials = {};
   };
   // Failure where it is gone or followed by another millrace. Where there is no `state`, or it cannot be
