@@ -160,7 +160,9 @@ struct MetricsExposer::Parts {
 
 MetricsExposer::MetricsExposer(const std::string& where) : parts_(std::make_unique<Parts>()) {
   try {
-    parts_->exposer = std::make_unique<prometheus::Exposer>(where, 1);
+    // Who connects and says nothing keeps a thread from others until then.
+    parts_->exposer = std::make_unique<prometheus::Exposer>(
+        std::vector<std::string>{"listening_ports", where, "num_threads", "2", "request_timeout_ms", "1000"});
     parts_->exposer->RegisterCollectable(parts_->published);
   } catch (const std::exception& error) {
     parts_->exposer.reset();

@@ -1,5 +1,6 @@
 """What a user sees of `millrace daemon` and of its clients. Arguments: the program; one whose threads use different units."""
 
+import contextlib
 import ctypes
 import fcntl
 import json
@@ -198,6 +199,12 @@ class Daemon(unittest.TestCase):
             except OSError:
                 return False
         self.assertTrue(eventually(scraped))
+        # Those who connect and say nothing keep it from nobody for long.
+        with contextlib.ExitStack() as silent:
+            for _ in range(3):
+                silent.enter_context(socket.create_connection(("127.0.0.1", port)))
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as reply:
+                self.assertEqual(reply.status, 200)
 
     def test_exec_leaves_placing_to_a_daemon_that_acts_and_works_alone_without(self):
         def run():

@@ -139,7 +139,7 @@ TEST(DaemonSettings, AreTheDefaultsWhereThereIsNoFileUnlessItWasNamed) {
   EXPECT_FALSE(read_daemon_settings(folder / "daemon.toml", true));
   EXPECT_FALSE(read_daemon_settings(folder.path(), false));
   ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
-  for (const std::string path : {folder / "pipe", std::string("/dev/zero")}) {
+  for (const std::string& path : {folder / "pipe", std::string("/dev/zero")}) {
     const auto refused = read_daemon_settings(path, true);  // and nobody waits for a writer
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind, ErrorKind::usage);
