@@ -38,7 +38,7 @@ std::string random_word() {
 }
 
 // Of the file, or of the environment; empty where neither is there.
-Result<std::string> given_token(const std::string& file) {
+Result<std::string> given_token(const std::string& file, const Interrupt& interrupt) {
   std::string token;
   std::string name = token_variable;
   if (!file.empty()) {
@@ -48,7 +48,8 @@ Result<std::string> given_token(const std::string& file) {
       return usage_error("--token-file {}: others than you can read it; chmod 600 it", file);
     const auto text = read_text(
         file, 4096,
-        {.missing = "write a word into it that nobody guesses", .directory = "give a file with one line"});
+        {.missing = "write a word into it that nobody guesses", .directory = "give a file with one line"},
+        interrupt.token());
     if (!text) return std::unexpected(text.error());
     token = text->substr(0, text->find('\n'));
     if (token.empty()) return usage_error("--token-file {}: its first line is empty", file);
@@ -83,7 +84,7 @@ Status run_cut_verb(CutWords& words, const Interrupt& interrupt) {
   if (Status possible = run::check_outputs(options.run); !possible) return possible;
   const auto at = cluster::parse_endpoint(words.listen, "--listen");
   if (!at) return std::unexpected(at.error());
-  const auto token = given_token(words.token_file);
+  const auto token = given_token(words.token_file, interrupt);
   if (!token) return std::unexpected(token.error());
   const auto machine = machine::inspect_machine();
   if (!machine) return std::unexpected(machine.error());
@@ -145,7 +146,7 @@ struct NodeWords {
 Status run_node_verb(const NodeWords& words, const Interrupt& interrupt) {
   const auto head = cluster::parse_endpoint(words.head, "HEAD");
   if (!head) return std::unexpected(head.error());
-  const auto token = given_token(words.token_file);
+  const auto token = given_token(words.token_file, interrupt);
   if (!token) return std::unexpected(token.error());
   if (token->empty())
     return usage_error("give the token of the head: --token-file FILE, or {} in the environment",

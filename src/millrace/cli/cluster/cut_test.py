@@ -312,6 +312,28 @@ class Cut(unittest.TestCase):
         self.node(env=with_none | {"MILLRACE_TOKEN": token})
         self.done(head)
 
+    def test_a_wait_for_what_is_read_from_a_pipe_ends_with_ctrl_c(self):
+        pipe = str(self.folder / "pipe")
+        os.mkfifo(pipe)
+        for words in (["cut", "blur", "test:32x32@3", "--token-file", pipe], ["node", "127.0.0.1:1", "--token-file", pipe],
+                      ["plan", "--show", pipe], ["chunk", pipe, "0", "-o", self.folder], ["join", pipe, self.folder, "-o", "null"]):
+            with self.subTest(words), subprocess.Popen([MILLRACE, *map(str, words)], env=ENVIRONMENT, text=True,
+                                                       stderr=subprocess.PIPE) as process:
+                writer = -1
+                while writer < 0 and process.poll() is None:  # refused until it reads
+                    try:
+                        writer = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+                    except OSError:
+                        time.sleep(0.01)
+                process.send_signal(signal.SIGINT)
+                try:
+                    process.wait(timeout=5)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                self.assertIn("reading was stopped", process.stderr.read())
+                self.assertEqual(process.returncode, 128 + signal.SIGINT)
+                os.close(writer)
+
     def test_mistakes_are_said_in_one_line(self):
         open_file = self.folder / "open"
         open_file.write_text("word\n")

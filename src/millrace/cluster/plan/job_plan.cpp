@@ -179,9 +179,9 @@ Result<JobPlan> parse_plan(std::string_view text, const std::string& name) {
   }
 }
 
-Result<JobPlan> read_plan(const std::string& file) {
-  const auto text = read_text(file, most_bytes,
-                              {.missing = "millrace plan makes one", .directory = "give the plan itself"});
+Result<JobPlan> read_plan(const std::string& file, const std::stop_token& stop) {
+  const auto text = read_text(
+      file, most_bytes, {.missing = "millrace plan makes one", .directory = "give the plan itself"}, stop);
   if (!text) return std::unexpected(text.error());
   auto plan = parse_plan(*text, file);
   if (plan && plan->version != MILLRACE_VERSION)

@@ -73,6 +73,7 @@ void read_name(std::span<const std::byte> record, std::uint16_t misc, const Samp
                (misc & PERF_RECORD_MISC_COMM_EXEC) != 0);
 }
 
+// Not open where there is no such thread.
 Result<Descriptor> open_event(pid_t thread, int for_each_second) {
   perf_event_attr wanted{};
   wanted.type = PERF_TYPE_SOFTWARE;
@@ -99,6 +100,8 @@ Result<Descriptor> open_event(pid_t thread, int for_each_second) {
     return failure(
         "sampling is not permitted (kernel.perf_event_paranoid above 2, another user's thread, or a "
         "container without perf_event_open)");
+  case ESRCH:
+    return Descriptor();
   case EMFILE:
   case ENFILE:
     return failure("too many files are open (RLIMIT_NOFILE)");
@@ -125,10 +128,11 @@ std::int64_t read_records(std::span<const std::byte> records, const SampleReader
   return lost;
 }
 
-Result<ThreadSampler> ThreadSampler::begin(pid_t thread, int for_each_second) {
+Result<std::optional<ThreadSampler>> ThreadSampler::begin(pid_t thread, int for_each_second) {
 #if defined(__x86_64__)
   auto event = open_event(thread, for_each_second);
   if (!event) return std::unexpected(event.error());
+  if (!event->is_open()) return std::nullopt;
   void* ring =
       mmap(nullptr, (1 + ring_pages) * page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, event->get(), 0);
   if (ring == MAP_FAILED)

@@ -33,8 +33,9 @@ struct SampleReader {
 // alone. A thread that does not run costs nothing. Used by one thread.
 class ThreadSampler {
  public:
-  // Failure where it is not permitted, there is no such thread, or too many are watched.
-  [[nodiscard]] static Result<ThreadSampler> begin(pid_t thread, int for_each_second);
+  // Nothing where there is no such thread, or one that is ending. Failure where it is not permitted, or too
+  // many are watched.
+  [[nodiscard]] static Result<std::optional<ThreadSampler>> begin(pid_t thread, int for_each_second);
   ThreadSampler(ThreadSampler&& other) noexcept;
   ThreadSampler& operator=(ThreadSampler&&) = delete;
   ~ThreadSampler();

@@ -63,18 +63,18 @@ void IntensityWatch::begin(const LivingThread& thread) {
     return;
   }
   auto sampler = ThreadSampler::begin(thread.thread, rate_);
-  if (!sampler) {
+  if (!sampler || !*sampler) {
     refused_.insert(thread.thread);
     // A thread that has just ended is none that is missing.
-    if (!read_name(thread.thread).empty()) missing_ = sampler.error().message;
+    if (!sampler) missing_ = sampler.error().message;
     return;
   }
   source_ = Source::samples;
-  if (paused_) sampler->pause();
+  if (paused_) (*sampler)->pause();
   watched_.emplace(thread.thread, Watched{.id = thread,
                                           .order = next_++,
                                           .name = read_name(thread.thread),
-                                          .sampler = std::move(*sampler),
+                                          .sampler = std::move(**sampler),
                                           .samples = {}});
 }
 

@@ -169,6 +169,20 @@ class Watch : public testing::Test {
   CacheSizes caches_{.l1 = 32 << 10, .l2 = 512 << 10, .llc = 16 << 20};
 };
 
+// As each of a program of short-lived threads is for a while.
+TEST_F(Watch, MissesNothingOfAThreadThatHasEndedAndIsStillListed) {
+  const pid_t ended = fork();
+  if (ended == 0) _exit(0);
+  siginfo_t told{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(ended), &told, WEXITED | WNOWAIT), 0);
+  for (const std::size_t remember : {0U, 10U}) {
+    IntensityWatch watch(caches_, 2, remember);
+    watch.look(std::vector<LivingThread>{{ended, ended}}, now_ns());
+    EXPECT_EQ(watch.missing(), "");
+  }
+  waitpid(ended, nullptr, 0);
+}
+
 TEST_F(Watch, TellsWhatTheThreadsOfAnotherProgramUse) {
   IntensityWatch watch(caches_, 2);
   watch_kinds(watch, {"0.3", "int", "fp", "sad", "jit", "chase:40M", "sleep"});

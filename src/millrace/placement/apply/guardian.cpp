@@ -89,7 +89,11 @@ Result<Guardian> Guardian::start(const Journal& journal) {
 }
 
 Result<Guardian> Guardian::start(const StateFolder& folder) {
-  return make(folder, [] { restore_left_behind(1); });
+  return make(folder, [&] {
+    restore_left_behind(1);
+    // Had somebody removed it, journals lie in the one that was made anew.
+    if (const auto again = StateFolder::open(folder.path())) restore_left_behind(*again);
+  });
 }
 
 }  // namespace millrace::placement

@@ -23,7 +23,8 @@ class Guardian {
   // signals from the terminal or to the process group do not reach it. It holds no descriptor of this process
   // but one end of a pipe and the journal's folder. Of a journal that refuses, nothing is guarded.
   [[nodiscard]] static Result<Guardian> start(const Journal& journal);
-  // The same for all journals that this process has begun in the folder, or will.
+  // The same for all journals that this process has begun in the folder, or will, also where it was removed
+  // and made anew meanwhile.
   [[nodiscard]] static Result<Guardian> start(const StateFolder& folder);
   Guardian(Guardian&& other) noexcept
       : alive_(std::move(other.alive_)), process_(std::exchange(other.process_, -1)) {}

@@ -305,6 +305,8 @@ Journal::~Journal() {
   if (file_.is_open()) unlinkat(folder_->descriptor(), name_.c_str(), 0);
 }
 
+bool Journal::is_lost() const { return file_.is_open() && !is_still_there(file_.get()); }
+
 Status Journal::write_line(const std::string& line) {
   if (!file_.is_open()) return std::unexpected(reason_);
   // The beginning of a line that was not written as a whole must not spoil the next one.

@@ -101,6 +101,10 @@ class Journal {
   // Goes on in a new file that leaves out processes and threads that have ended: for runs of days.
   Status forget_ended();
 
+  // Nobody would find it any more to undo what it tells: others have removed it, or its folder, while the run
+  // goes on. Never of one that refuses.
+  [[nodiscard]] bool is_lost() const;
+
   [[nodiscard]] const JournalContent& content() const { return content_; }
   [[nodiscard]] bool refuses() const { return !folder_; }
   // Not of one that refuses.

@@ -297,7 +297,8 @@ json UnitDaemon::program_json(const WatchedProgram& program, bool threads) const
   const RegisterCounts counts = program.threads().counts();
   const auto judgement = program.judgement();
   const UnitsBoard::Part* const part = program.acts() ? board_->part_of(program.allowed()) : nullptr;
-  const std::string nothing_as = places_nothing_as();
+  const std::string nothing_as =
+      program.changes_nothing() ? "what would be changed could not be undone" : places_nothing_as();
   const std::string reason = program.paused()      ? "Only observed: it is paused."
                              : !program.acts()     ? "Only observed: the settings do not say act."
                              : !nothing_as.empty() ? "Only observed: " + nothing_as

@@ -1,11 +1,15 @@
 // What tests of the daemon have in common: work to watch, and a machine on which it is moved.
 #pragma once
 
+#include "millrace/base/system_file.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/machine/topology/topology.h"
+#include "millrace/placement/apply/journal.h"
 #include "millrace/placement/daemon/daemon_settings.h"
 
 #include <filesystem>
+#include <thread>
+#include <unistd.h>
 
 namespace millrace::placement {
 
@@ -14,6 +18,16 @@ inline void compute_floats() {
   volatile double x = 1;
   for (int i = 0; i < 1000000; ++i)
     x = x * 1.0000001 + x * 0.0000001 - x / 3;
+}
+
+// The same as one of two threads of its process: placed sooner than a process that may yet make others.
+inline void compute_floats_beside_another() {
+  static const bool once = [] {
+    std::thread([] { pause(); }).detach();
+    return true;
+  }();
+  static_cast<void>(once);
+  compute_floats();
 }
 
 // Two cores of which this process may use a CPU each: what uses floating point most is bound to one of them
@@ -30,6 +44,17 @@ inline machine::Topology two_cores() {
 inline bool is_left_empty(const std::filesystem::path& folder) {
   std::error_code error;
   return !std::filesystem::exists(folder, error) || std::filesystem::is_empty(folder, error);
+}
+
+// How many processes journals in the folder tell of.
+inline std::size_t processes_told_of(const std::filesystem::path& folder) {
+  std::size_t count = 0;
+  std::error_code error;
+  for (std::filesystem::directory_iterator file(folder, error), end; !error && file != end;
+       file.increment(error))
+    if (file->path().extension() == ".journal")
+      count += parse_journal(read_system_file(file->path().string()).value_or("")).processes.size();
+  return count;
 }
 
 inline DaemonSettings acting_at_once() {

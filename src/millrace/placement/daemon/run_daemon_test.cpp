@@ -116,6 +116,25 @@ TEST_F(RunDaemonTest, AnswersUntilItIsAskedToEnd) {
   EXPECT_TRUE(is_left_empty(folder_.path()));
 }
 
+TEST_F(RunDaemonTest, GivesBackWhenItIsKilledAlsoAfterItsFolderWasRemoved) {
+  if (const std::string why = intensity::why_no_sampling(); !why.empty()) GTEST_SKIP() << why;
+  RunningDaemon daemon(folder_, acting_at_once());
+  const ForkedProcess one(compute_floats_beside_another);
+  const ForkedProcess other(compute_floats_beside_another);
+  ASSERT_TRUE(daemon.watch(one.number()));
+  ASSERT_TRUE(daemon.watch(other.number()));
+  const auto bound = [&](int count) {
+    return machine::thread_affinity(one.number())->count() == count &&
+           machine::thread_affinity(other.number())->count() == count;
+  };
+  ASSERT_TRUE(eventually([&] { return bound(1); }));
+  std::filesystem::remove_all(folder_ / "state");
+  ASSERT_TRUE(eventually([&] { return bound(1) && processes_told_of(folder_ / "state") == 2; }));
+  daemon.end(SIGKILL);
+  const int all = machine::current_thread_affinity()->count();
+  EXPECT_TRUE(eventually([&] { return bound(all); }));
+}
+
 Descriptor raw_connection(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

@@ -141,7 +141,7 @@ void UnitDaemon::tick(std::int64_t now) {
   look_at_programs(now);
   if (now >= next_place_ns_) {
     next_place_ns_ = now + second_ns;
-    follow_confinement();
+    join_anew();
     place(now);
   }
   // However much there is to look at, it takes its budget and no more.
@@ -192,25 +192,31 @@ void UnitDaemon::look_at_machine(std::int64_t now) {
   find_lacks();
 }
 
-// Programs that were put into another control group, or whose group allows other CPUs.
-void UnitDaemon::follow_confinement() {
-  struct Moved {
+void UnitDaemon::join_anew() {
+  struct Changed {
     WatchedProgram::Start start;
     bool paused;
   };
-  std::vector<Moved> moved;
+  std::vector<Changed> changed;
   std::erase_if(programs_, [&](auto& entry) {
-    if (!entry.second->confined_anew()) return false;
-    moved.push_back({entry.second->start(), entry.second->paused()});
+    WatchedProgram& program = *entry.second;
+    if (!program.to_join_anew()) return false;
+    const bool paused = program.paused();
+    program.restore();
+    auto start = program.start();
+    auto traits = start.process == 0 ? std::optional(start.traits) : traits_of(start.process);
+    // Asked last, so that what was read is of no other process.
+    if (traits && program.is_still_there()) {
+      start.traits = std::move(*traits);
+      changed.push_back({std::move(start), paused});
+    } else {
+      note_ended(program);
+    }
     return true;
   });
-  for (auto& [start, paused] : moved) {
-    const pid_t process = start.process;
-    auto traits = traits_of(process);
-    if (!traits) continue;
-    start.traits = std::move(*traits);
-    std::ignore = follow(std::move(start), false);
-    if (WatchedProgram* const anew = program_of(process); anew != nullptr && paused) anew->act(false);
+  for (auto& [start, paused] : changed) {
+    const auto joined = follow(std::move(start), false);
+    if (joined && paused) programs_.at(joined->at("program"))->act(false);
   }
 }
 

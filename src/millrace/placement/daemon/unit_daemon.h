@@ -100,7 +100,7 @@ class UnitDaemon {
   void note_ended(const WatchedProgram& program);
   void look_at_programs(std::int64_t now_ns);
   void look_at_machine(std::int64_t now_ns);
-  void follow_confinement();
+  void join_anew();
   void place(std::int64_t now_ns);
 
   Options options_;

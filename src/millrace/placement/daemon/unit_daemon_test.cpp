@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 
 namespace millrace::placement {
 namespace {
@@ -124,6 +125,76 @@ TEST_F(UnitDaemonTest, LeavesThreadsAloneThatHaveChosenForThemselves) {
   EXPECT_EQ(only_program()["left_alone"], 1);
   daemon_->end();
   EXPECT_EQ(mask_of(process), CpuSet{chosen});
+}
+
+// As logind removes /run/user/UID beneath a daemon that was started by hand.
+TEST_F(UnitDaemonTest, TellsAnewWhatToUndoWhereThatWasRemoved) {
+  if (const std::string why = intensity::why_no_sampling(); !why.empty()) GTEST_SKIP() << why;
+  begin(acting_at_once());
+  const ForkedProcess one(compute_floats_beside_another);
+  const ForkedProcess other(compute_floats_beside_another);
+  ASSERT_TRUE(watch(one.number()).contains("parameters"));
+  ASSERT_TRUE(watch(other.number()).contains("parameters"));
+  const auto apart = [&] {
+    tick();
+    return mask_of(one).count() == 1 && mask_of(other).count() == 1;
+  };
+  ASSERT_TRUE(eventually(apart));
+  std::filesystem::remove_all(folder_ / "state");
+  EXPECT_TRUE(eventually([&] { return apart() && processes_told_of(folder_ / "state") == 2; }));
+  // Where there cannot be a folder, nothing is changed any more.
+  std::filesystem::remove_all(folder_ / "state");
+  make_file(folder_ / "state", "");
+  const CpuSet all = machine::current_thread_affinity().value();
+  daemon_->tick(now_ns() + 2'000'000'000);
+  EXPECT_EQ(mask_of(one), all);
+  EXPECT_EQ(mask_of(other), all);
+  EXPECT_THAT(only_program()["trouble"].get<std::string>(), HasSubstr("state is no folder"));
+  EXPECT_THAT(only_program()["reason"].get<std::string>(),
+              HasSubstr("Only observed: what would be changed could not be undone"));
+  EXPECT_EQ(only_program()["state"], "observed");
+}
+
+TEST_F(UnitDaemonTest, KnowsAProgramByWhatItExecutesNow) {
+  DaemonSettings settings;
+  settings.exclude.push_back({.exe = "*/sleep", .cgroup = {}});
+  begin(settings);
+  const auto executing = [&](const char* program, const char* first, const char* second) {
+    return [when = folder_ / "now", program, first, second] {
+      if (std::filesystem::exists(when)) execlp(program, program, first, second, nullptr);
+      usleep(1000);
+    };
+  };
+  const ForkedProcess fine(executing("tail", "-f", "/dev/null"));
+  const ForkedProcess excluded(executing("sleep", "60", "0"));
+  ASSERT_TRUE(watch(fine.number()).contains("parameters"));
+  ASSERT_TRUE(watch(excluded.number()).contains("parameters"));
+  make_file(folder_ / "now", "");
+  std::int64_t ahead_ns = 0;
+  EXPECT_TRUE(eventually([&] {
+    daemon_->tick(now_ns() + (ahead_ns += 1'000'000'000));
+    const json programs = daemon_->status(geteuid(), false)["programs"];
+    return programs.size() == 1 && programs[0]["pid"] == fine.number() &&
+           programs[0]["exe"].get<std::string>().ends_with("/tail");
+  }));
+}
+
+TEST_F(UnitDaemonTest, LeavesAProcessAloneOnceItIsAnotherUsers) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root becomes somebody else";
+  begin({});
+  constexpr uid_t nobody = 65534;
+  const ForkedProcess process([&] {
+    if (std::filesystem::exists(folder_ / "now") && setresuid(nobody, nobody, nobody) != 0) _exit(1);
+    usleep(1000);
+  });
+  ASSERT_TRUE(watch(process.number()).contains("parameters"));
+  chmod(folder_.path().c_str(), 0755);
+  make_file(folder_ / "now", "");
+  std::int64_t ahead_ns = 0;
+  EXPECT_TRUE(eventually([&] {
+    daemon_->tick(now_ns() + (ahead_ns += 1'000'000'000));
+    return daemon_->status(geteuid(), false)["programs"].empty();
+  }));
 }
 
 TEST_F(UnitDaemonTest, WatchesNoProcessForSomebodyElse) {

@@ -103,6 +103,8 @@ WatchedProgram::begin(Start start, const Result<std::filesystem::path>& state, b
       return failure("process {} ({}) is followed by another millrace already", process, stat->name);
     program->name_ = stat->name;
     program->confinement_ = confinement_of(process);
+    program->executes_ = exe_of(process);
+    program->began_ = stat->start_time;
   }
   program->threads_.emplace(Surroundings{.allowed = program->allowed_}, policy_of({}), program->journal_);
   program->births_.emplace(*program->threads_, nullptr);
@@ -194,8 +196,16 @@ bool WatchedProgram::gone() const {
   return !start_.cgroup.empty() && !std::filesystem::exists(start_.cgroup, error);
 }
 
-bool WatchedProgram::confined_anew() const {
-  return start_.process != 0 && confinement_of(start_.process) != confinement_;
+bool WatchedProgram::to_join_anew() const {
+  return journal_.is_lost() || !is_still_there() ||
+         (start_.process != 0 &&
+          (confinement_of(start_.process) != confinement_ || exe_of(start_.process) != executes_));
+}
+
+bool WatchedProgram::is_still_there() const {
+  if (start_.process == 0) return !gone();
+  const auto stat = read_task_stat(start_.process, start_.process);
+  return stat && stat->state != 'Z' && stat->start_time == began_ && is_own(start_.process);
 }
 
 WatchedProgram::Judgement WatchedProgram::judgement() const {

@@ -68,6 +68,8 @@ class WatchedProgram {
   [[nodiscard]] bool acts() const { return acts_; }
   // Not placed for now, though it was to be.
   [[nodiscard]] bool paused() const { return start_.acts && !acts_; }
+  // There is no journal, and never was: trouble() says why.
+  [[nodiscard]] bool changes_nothing() const { return journal_.refuses(); }
   // Why nothing can be changed; "" where it can.
   [[nodiscard]] std::string trouble() const;
   // What became of it, as far as it is placed.
@@ -78,9 +80,12 @@ class WatchedProgram {
     std::optional<double> gain;       // that they have measured: 0.1 is 10 % faster
   };
   [[nodiscard]] Judgement judgement() const;
-  // Whether it is in another control group than when it was joined, or that one allows other CPUs: it is to
-  // be joined anew.
-  [[nodiscard]] bool confined_anew() const;
+  // Whether it is to be joined anew, where it is_still_there(): it is in another control group than when it
+  // was joined, or that one allows other CPUs; it executes another program, or is another user's; its journal
+  // was removed.
+  [[nodiscard]] bool to_join_anew() const;
+  // Its first process, which has not become another user's, nor its number another process's; or its group.
+  [[nodiscard]] bool is_still_there() const;
 
  private:
   WatchedProgram(Start start, Journal journal);
@@ -91,6 +96,8 @@ class WatchedProgram {
   Start start_;
   std::string name_;
   std::string confinement_;  // its control groups and what they allow, as they were
+  std::string executes_;     // what its first process executed then
+  std::uint64_t began_ = 0;  // when that was born, see TaskStat
   Journal journal_;
   std::string trouble_;
   machine::CpuSet allowed_;
