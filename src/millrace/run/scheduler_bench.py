@@ -3,10 +3,10 @@
 usage: scheduler_bench.py MILLRACE parts|idle|affinity [--pipelines P ...] [--sizes 352x288 ...] [--threads 1 2] [--rounds 7]
 
 parts: whether the parts of one pipeline should have structures, tiles and fusions of their own. Computation alone. Every
-setting is tried for the whole and for each part alone; then the fastest of the whole and the fastest of each part take turns,
-with a copy of what passes between parts (`crop(1)`, the fastest setting of it). `gain`: the time of the whole over the sum of
-the parts. `bound`: the same, with a copy taken off for each cut, as a part that ran apart need not write what the next one reads:
-more than this no scheduler could gain by it. Medians of the rounds, least and greatest.
+setting is tried for the whole and for each part alone, wherever the pipeline may be cut; then the fastest of the whole and the
+fastest of each part take turns. `gain`: the time of the whole over the sum of the parts, which is what it would come to, as what
+passes between parts of different structure is a plane in memory; of the cut where it is greatest. Medians of the rounds, least
+and greatest.
 
 idle: how much of the time that computing takes a worker is without work because its frame ends, with 1 to as many frames in
 flight as threads: what stealing tiles across frames could gain at most, of computing and of the run's wall clock. From traces.
@@ -110,7 +110,7 @@ class Bench:
 
 
 def parts(bench):
-    print(f"{'pipeline, size, threads':<28} {'gain':>22} {'bound':>22}  whole; parts", flush=True)
+    print(f"{'pipeline, size, threads':<28} {'gain':>22}  whole; parts", flush=True)
     for threads, size, name in itertools.product(bench.options.threads, bench.options.sizes, bench.options.pipelines):
         width, height = (int(side) for side in size.split("x"))
         pieces = [piece.format(w2=width // 2, h2=height // 2) for piece in PRESETS[name]]
@@ -123,8 +123,7 @@ def parts(bench):
                 for begin, end in itertools.pairwise((0, *places, len(pieces))):
                     step = " | ".join(pieces[begin:end])
                     setting, out = bench.fastest(step, at, threads)
-                    copy, _ = bench.fastest("crop(1)", out, threads)
-                    steps.append((step, at, setting, out, copy))
+                    steps.append((step, at, setting))
                     at = out
                 rounds = []
                 for turn in range(bench.options.rounds):
@@ -134,19 +133,16 @@ def parts(bench):
                         times["whole"] = bench.time(whole, size, best_whole, threads)[0]
 
                     def time_parts():
-                        times["parts"] = sum(bench.time(*step[:3], threads)[0] for step in steps)
-                        times["copies"] = sum(bench.time("crop(1)", *step[3:], threads)[0] for step in steps[:-1])
+                        times["parts"] = sum(bench.time(*step, threads)[0] for step in steps)
 
                     for timing in (time_whole, time_parts) if turn % 2 == 0 else (time_parts, time_whole):
                         timing()
-                    gain = times["whole"] / times["parts"]
-                    rounds.append((gain, times["whole"] / max(times["parts"] - times["copies"], 0.01 * times["parts"])))
-                ranked = statistics.median(bound for _, bound in rounds)
+                    rounds.append(times["whole"] / times["parts"])
+                ranked = statistics.median(rounds)
                 if best_cut is None or ranked > best_cut[0]:
                     best_cut = ranked, rounds, steps
         _, rounds, steps = best_cut
-        print(f"{name + ' ' + size + ', ' + str(threads):<28} {spread([r[0] for r in rounds]):>22} "
-              f"{spread([r[1] for r in rounds]):>22}  {' '.join(best_whole)}; "
+        print(f"{name + ' ' + size + ', ' + str(threads):<28} {spread(rounds):>22}  {' '.join(best_whole)}; "
               f"{' | '.join(' '.join(step[2]) for step in steps)}", flush=True)
 
 
