@@ -138,10 +138,10 @@ class Gains {
                     name_of(pairs_.front()), clear_, table_.rows.size()));
     if (simulates_ && !table_.rows.empty())
       result.findings.push_back(fmt::format(
-          "On the simulated quad core the gain is {:.0f} to {:.0f} %, {}, where the kernel leaves woken "
-          "threads "
-          "with main, and {:.0f} % at most where it looks for an idle core whenever one is woken.",
-          least_, most_, beside_the_paper(), most_today_));
+          "On the simulated quad core the gain is {}, {}, where the kernel leaves woken threads with main, "
+          "and "
+          "{} at most where it looks for an idle core whenever one is woken.",
+          percent_text(least_, most_), beside_the_paper(), percent_text(most_today_, most_today_)));
     for (auto& [decoder, plot] : plots_)
       result.plots.emplace_back(std::move(plot));
     result.tables.push_back(std::move(table_));
@@ -154,8 +154,7 @@ class Gains {
     constexpr double most_of_paper = 20.1;
     if (least_ > most_of_paper)
       return "more than in the paper, whose decoder had only its deblocking in threads, where here whole "
-             "slices "
-             "or tiles are";
+             "slices or tiles are";
     if (most_ < least_of_paper) return "less than in the paper, as main does more of a frame alone";
     return "some of it as in the paper";
   }
