@@ -18,9 +18,9 @@ std::string_view to_string(StageKind kind) {
   return "";
 }
 
-// Thirty years; what is far beyond cannot be computed with.
+// Thirty years, and, as items may split, whatever can be computed with.
 constexpr double longest_service_seconds = 1e9;
-constexpr double most_seconds_of_an_item = 1e15;
+constexpr double most_seconds_of_an_item = 1e100;
 
 Status check(const Pipeline& pipeline) {
   if (pipeline.stages.empty())
