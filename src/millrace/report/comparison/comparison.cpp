@@ -23,7 +23,7 @@ table { border-collapse: collapse; margin: 1rem 0; font-size: 0.88rem; }
 caption { text-align: left; padding-bottom: 0.5rem; }
 th, td { border-bottom: 1px solid var(--grid); padding: 0.25rem 0.75rem 0.25rem 0; text-align: left;
   vertical-align: top; }
-th { min-width: 4.5rem; }
+th { white-space: nowrap; }
 td { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .soft { color: var(--soft); font-weight: normal; }
 )";

@@ -31,8 +31,9 @@ class Legend {
 
   [[nodiscard]] double height() const { return 44 + legend_step * static_cast<double>(lines_); }
   [[nodiscard]] std::pair<double, double> place(std::size_t entry) const {
+    const std::size_t line = entry / in_a_line_;
     return {entry % in_a_line_ == 0 ? plot_left : (plot_left + plot_right) / 2 + 10,
-            plot_bottom + 58 + legend_step * static_cast<double>(entry / in_a_line_)};
+            plot_bottom + 58 + legend_step * static_cast<double>(line)};
   }
 
  private:
@@ -106,6 +107,16 @@ void draw_whisker(Svg& svg, double x, const Axis& y, const PlotValue& value) {
   for (const double end : {y(value.low), y(value.high)}) {
     if (end >= plot_top && end <= plot_bottom) svg.line(x - 3, end, x + 3, end, "class=\"whisker\"");
   }
+}
+
+// In two lines where one is too long.
+void draw_group_name(Svg& svg, double middle, double width, std::string_view name) {
+  constexpr double letter_width = 7.5;
+  const std::size_t blank = name.rfind(' ');
+  const bool fits = letter_width * static_cast<double>(name.size()) <= width;
+  const std::size_t first = fits || blank == std::string_view::npos ? name.size() : blank;
+  svg.text(middle, plot_bottom + 20, Anchor::middle, name.substr(0, first));
+  if (first < name.size()) svg.text(middle, plot_bottom + 37, Anchor::middle, name.substr(first + 1));
 }
 
 std::string text_of(const PlotValue& value) {
@@ -194,8 +205,8 @@ std::string to_svg(const BarPlot& plot) {
   const double bar_width =
       0.8 * group_width / static_cast<double>(std::max<std::size_t>(plot.series.size(), 1));
   for (std::size_t g = 0; g < plot.groups.size(); ++g)
-    svg.text(plot_left + (static_cast<double>(g) + 0.5) * group_width, plot_bottom + 20, Anchor::middle,
-             plot.groups[g]);
+    draw_group_name(svg, plot_left + (static_cast<double>(g) + 0.5) * group_width, group_width,
+                    plot.groups[g]);
   for (std::size_t s = 0; s < plot.series.size(); ++s) {
     const BarSeries& series = plot.series[s];
     svg.element(fmt::format("<g {}>\n", series_class(s)));

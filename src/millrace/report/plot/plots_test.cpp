@@ -96,6 +96,16 @@ TEST(BarPlotTest, losses_hang_below_the_axis_inside_the_picture) {
     }
 }
 
+TEST(BarPlotTest, long_names_of_groups_have_two_lines) {
+  const BarSeries bars{"s", std::vector<std::optional<PlotValue>>(6, PlotValue{1, 1, 1})};
+  const std::string svg =
+      to_svg(BarPlot{.title = "t", .groups = {"swing encode", "a", "b", "c", "d", "e"}, .series = {bars}});
+  EXPECT_THAT(svg, HasSubstr(">swing</text>"));
+  EXPECT_THAT(svg, HasSubstr(">encode</text>"));
+  const std::string wide = to_svg(BarPlot{.title = "t", .groups = {"swing encode"}, .series = {bars}});
+  EXPECT_THAT(wide, HasSubstr(">swing encode</text>"));
+}
+
 TEST(LinePlotTest, values_below_zero_stay_above_the_names_of_the_axis) {
   const std::string svg = to_svg(
       LinePlot{.title = "t", .series = {{"a", {{1, {-3, -4, -2}}, {2, {40, 40, 40}}, {3, {0, -1, 1}}}}}});
