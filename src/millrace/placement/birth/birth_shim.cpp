@@ -182,16 +182,15 @@ void BirthShim::note_given(const machine::CpuSet& mask, const machine::CpuSet& o
   millrace_given_mask noted{};
   write_cpus(mask, noted.mask);
   write_cpus(original, noted.original);
-  // Relaxed: nobody else adds any.
-  const std::uint32_t count = board_->given_count.load(std::memory_order_relaxed);
-  const std::span<millrace_given_mask> given(board_->given, count);
-  const auto last = std::ranges::find_if(given.rbegin(), given.rend(), [&](const millrace_given_mask& other) {
-    return std::ranges::equal(other.mask, noted.mask);
-  });
-  if (last != given.rend() && std::ranges::equal(last->original, noted.original)) return;
-  if (count == millrace_board_given) return;
-  board_->given[count] = noted;
-  board_->given_count.store(count + 1, std::memory_order_release);
+  const auto last =
+      std::ranges::find_if(given_.rbegin(), given_.rend(), [&](const millrace_given_mask& other) {
+        return std::ranges::equal(other.mask, noted.mask);
+      });
+  if (last != given_.rend() && std::ranges::equal(last->original, noted.original)) return;
+  if (given_.size() == millrace_board_given) return;
+  board_->given[given_.size()] = noted;
+  given_.push_back(noted);
+  board_->given_count.store(static_cast<std::uint32_t>(given_.size()), std::memory_order_release);
 }
 
 void BirthShim::note_traced(bool traced) { board_->traced.store(traced ? 1 : 0, std::memory_order_relaxed); }

@@ -66,6 +66,8 @@ class BirthShim {
   Descriptor board_file_;
   millrace_birth_board* board_;
   std::unique_ptr<Starters> starters_;
+  // As on the board, where the program might change them.
+  std::vector<millrace_given_mask> given_;
   std::uint32_t taken_ = 0;
 };
 
