@@ -137,9 +137,9 @@ Result<Comparison> speed_up_table(const DispatchObservations& observed, const st
           : ""));
   if (pairs.front().fast == Binding::own_main)
     result.findings.emplace_back(
-        "M-L looks for the load for 20 ms before its clock begins, in which what the "
-        "start of a program disturbs dies down: a program that only waits so long "
-        "gains a part of that, too. M-L+ has no such pause.");
+        "M-L has looked for the load for 20 ms before its clock begins, which no other "
+        "setting does: what the execution before it left to do may be over by then, "
+        "so that not all of its gain need be placing.");
   result.findings.push_back(fmt::format(
       "On the simulated quad core {} is {}, where the kernel leaves threads with their maker, and {} at most "
       "where it looks for an idle core at each birth: the gain is that kernel's loss.",
