@@ -123,12 +123,12 @@ Result<Comparison> speed_up_table(const DispatchObservations& observed, const st
       ++row_number;
       table.rows.push_back(std::move(row));
     }
-  const auto [fewest, largest] =
+  const auto [least_stated, most_stated] =
       std::ranges::minmax(stated, {}, [](const std::array<double, n>& row) { return row.front(); });
   result.findings.push_back(fmt::format("Against the kernel alone ({}) the gain is above 0 beyond doubt in "
                                         "{} of {} rows; in the paper it is {:.1f} to {:.1f} % in all.",
-                                        table.columns[n].name, clear, table.rows.size(), fewest.front(),
-                                        largest.front()));
+                                        table.columns[n].name, clear, table.rows.size(), least_stated.front(),
+                                        most_stated.front()));
   result.findings.push_back(fmt::format(
       "Its kernel, of 2008, left new threads on the core of their maker until the next balancing; one of "
       "today looks for an idle core at each birth, so that less is left to gain{}.",
