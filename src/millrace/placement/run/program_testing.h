@@ -32,8 +32,8 @@ struct TestRun {
   int status = 0;  // the shell's code of the process that ran run_program(), which ends as the command does
   std::string output;  // standard output of it and of the program
   std::string errors;  // standard error
-  Summary summary;     // seconds, births, processes, changes, refused, left alone, crowds, way of birth and its reason,
-                       // progress, notes
+  Summary summary;  // seconds, births, processes, changes, refused, left alone, crowds, way of birth and its
+                    // reason, progress, notes
 };
 
 // A process that calls run_program(settings) and ends with the program's shell code, or with 99 after writing
