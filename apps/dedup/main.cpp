@@ -161,7 +161,7 @@ Status run_pack(const Arguments& a, const Interrupt& interrupt) {
 
   auto run = run_options(a, interrupt);
   if (!run) return std::unexpected(run.error());
-  run->byte_budget -= *window + *window / 8;  // and what remembers its marks
+  run->byte_budget -= *window + *window / 16;  // and what remembers its marks
   const auto input = open_input(a, interrupt);
   if (!input) return std::unexpected(input.error());
   const auto output = open_output(a, interrupt);

@@ -26,12 +26,12 @@ CutFragment cut(Fragment fragment, const ChunkCutter& cutter) {
   return {std::move(fragment), std::move(chunks), std::move(marks)};
 }
 
-Status digest(CutFragment& fragment) {
-  Result<Sha256> sha = Sha256::create();
-  if (!sha) return std::unexpected(sha.error());
+Status digest(CutFragment& fragment, const ChunkDigest::Key& key) {
+  Result<ChunkDigest> digest = ChunkDigest::create(key);
+  if (!digest) return std::unexpected(digest.error());
   std::size_t begin = 0;
   for (Chunk& chunk : fragment.chunks) {
-    chunk.digest = sha->of(fragment.fragment.bytes.subspan(begin, chunk.end - begin));
+    chunk.digest = digest->of(fragment.fragment.bytes.subspan(begin, chunk.end - begin));
     begin = chunk.end;
   }
   return {};

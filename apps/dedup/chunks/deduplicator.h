@@ -2,11 +2,11 @@
 #pragma once
 
 #include "dedup/chunks/chunk_cutter.h"
+#include "dedup/chunks/chunk_digest.h"
 #include "dedup/chunks/fragmenter.h"
 #include "dedup/chunks/gear_scan.h"
 #include "dedup/chunks/history.h"
 #include "dedup/chunks/segment.h"
-#include "dedup/chunks/sha256.h"
 #include "millrace/base/result.h"
 
 #include <cstddef>
@@ -31,8 +31,8 @@ struct CutFragment {
 
 // Where the chunks are; digests are left empty.
 [[nodiscard]] CutFragment cut(Fragment fragment, const ChunkCutter& cutter);
-// Fills in the digests.
-[[nodiscard]] Status digest(CutFragment& fragment);
+// Fills in the digests. key: the same for all fragments of a stream.
+[[nodiscard]] Status digest(CutFragment& fragment, const ChunkDigest::Key& key);
 
 struct DedupCounts {
   std::uint64_t chunks = 0;

@@ -16,8 +16,8 @@ struct Mark {
   bool operator==(const Mark&) const = default;
 };
 
-// So many of the highest bits are zero at a mark: on average one place in 128 is one.
-inline constexpr int mark_bits = 7;
+// So many of the highest bits are zero at a mark: on average one place in 256 is one.
+inline constexpr int mark_bits = 8;
 
 // Marks that follow another, left out itself or not, more closely are left out: no content has very many.
 inline constexpr std::size_t least_between_marks = 16;

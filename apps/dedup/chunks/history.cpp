@@ -36,7 +36,7 @@ std::size_t equal_before(const std::byte* a, const std::byte* b, std::size_t mos
 
 }  // namespace
 
-// One mark in 128 bytes; room for twice as many, since they crowd in some buckets.
+// One mark in 256 bytes; room for twice as many, since they crowd in some buckets.
 History::History(std::size_t window, std::size_t largest_fragment)
     : window_(window), largest_fragment_(largest_fragment),
       capacity_(window + largest_fragment + GearHash::window),

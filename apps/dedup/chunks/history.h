@@ -17,7 +17,7 @@ namespace millrace::dedup {
 class History {
  public:
   // `window`: how far back is looked, a power of two, or 0 for not at all. `largest_fragment`: of new bytes
-  // between two calls of begin_fragment(), at most. Memory: window + largest_fragment + window / 8.
+  // between two calls of begin_fragment(), at most. Memory: window + largest_fragment + window / 16.
   History(std::size_t window, std::size_t largest_fragment);
 
   // The bytes added from now on stand together: matches in them reach from one end to the other.

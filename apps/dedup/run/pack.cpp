@@ -53,6 +53,11 @@ class SinkAtOffset final : public ByteSink {
 
 PackOutcome pack(ByteSource& source, ByteSink& sink, pool::Team& team, const PackOptions& options) {
   PackOutcome outcome;
+  const auto key = ChunkDigest::new_key();
+  if (!key) {
+    outcome.status = std::unexpected(key.error());
+    return outcome;
+  }
   const ChunkCutter cutter(options.chunks);
   Fragmenter fragmenter(source, cutter, fragment_bytes);
   Deduplicator deduplicator(options.window, fragmenter.most_bytes());
@@ -74,8 +79,8 @@ PackOutcome pack(ByteSource& source, ByteSink& sink, pool::Team& team, const Pac
           .stage(Kind::parallel, "refine",
                  [&](Fragment fragment) { return cut(std::move(fragment), cutter); })
           .stage(Kind::parallel, "digest",
-                 [](CutFragment fragment) -> Result<CutFragment> {
-                   if (Status done = digest(fragment); !done) return std::unexpected(done.error());
+                 [&key](CutFragment fragment) -> Result<CutFragment> {
+                   if (Status done = digest(fragment, *key); !done) return std::unexpected(done.error());
                    return fragment;
                  })
           // In order, so that the first in the stream is the one that counts; what takes long is done by

@@ -31,7 +31,7 @@ struct PackOptions {
   Compression compression;
   ChunkSizes chunks;
   // Bytes of new content in which what is new is looked for once more, in pieces shorter than chunks: a power
-  // of two up to 1 GiB, or 0. Takes this much memory and a fourth more.
+  // of two up to 1 GiB, or 0. Takes this much memory and a sixteenth more.
   std::size_t window = default_window;
   stream::RunOptions run;
   // Whether reading, and writing, may wait for another program. What waits gets a thread of its own.

@@ -240,6 +240,28 @@ static void test_waiting_ends_for_what_is_no_child_or_nothing(void) {
   EXPECT(millrace_dispatch_wait_app_done(child) == -1 && errno == ESRCH);
 }
 
+/* To waitpid() such numbers are any child, whose end would be lost on who asked. */
+static void test_waiting_for_a_group_or_oneself_is_refused(void) {
+  const pid_t child = fork();
+  if (child == 0) _exit(7);
+  for (const pid_t* wrong = (const pid_t[]){0, -1, -child, getpid(), 1}; *wrong != 1; ++wrong)
+    EXPECT(millrace_dispatch_wait_app_done(*wrong) == -1 && errno == EINVAL);
+  const int status = millrace_dispatch_wait_app_done(child);
+  EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
+static void test_without_a_dispatch_nothing_is_done(void) {
+  EXPECT(millrace_dispatch_on(NULL, 0) == -1 && errno == EINVAL);
+  EXPECT(millrace_dispatch_core(NULL, 0) == -1 && errno == EINVAL);
+  EXPECT(millrace_dispatch_bound(NULL) == 0);
+  millrace_dispatch_off(NULL);
+  EXPECT(millrace_dispatch_get_nr_threads(-1) == 0);
+  pid_t thread = 0;
+  EXPECT(millrace_dispatch_get_pids_on_task(&thread, 1, -1) == 0);
+  EXPECT(millrace_dispatch_get_pids_on_task(&thread, -1, 0) == 0);
+  EXPECT(millrace_dispatch_bind_to_cpu(NULL, -1, 0) == -1);
+}
+
 /* The example ends with 0 and prints so many lines of that kind. */
 static void expect_lines(const char* program, const char* argument, const char* line, int lines) {
   char command[4096];
@@ -267,6 +289,8 @@ int main(int argc, char** argv) {
   test_threads_of_a_bound_main_have_the_cores_that_it_had();
   test_threads_are_bound_in_turn_while_it_is_on();
   test_waiting_ends_for_what_is_no_child_or_nothing();
+  test_waiting_for_a_group_or_oneself_is_refused();
+  test_without_a_dispatch_nothing_is_done();
   expect_lines(argv[1], "echo dispatched", "dispatched", 1);
   const cpu_set_t allowed = allowed_here();
   expect_lines(argv[2], "", "thread", 4);

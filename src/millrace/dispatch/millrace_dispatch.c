@@ -111,7 +111,7 @@ static int core_number(const cpu_set_t* cores, int n) {
 }
 
 int millrace_dispatch_core(const millrace_dispatch* dispatch, int n) {
-  if (n >= 0) return core_number(&dispatch->own_cores, n);
+  if (dispatch != NULL && n >= 0) return core_number(&dispatch->own_cores, n);
   errno = EINVAL;
   return -1;
 }
@@ -155,6 +155,10 @@ static void* watch(void* argument) {
 }
 
 int millrace_dispatch_on(millrace_dispatch* dispatch, pid_t process) {
+  if (dispatch == NULL) {
+    errno = EINVAL;
+    return -1;
+  }
   if (process == 0) process = getpid();
   pthread_mutex_lock(&dispatch->mutex);
   int error = 0;
@@ -195,6 +199,7 @@ int millrace_dispatch_on(millrace_dispatch* dispatch, pid_t process) {
 }
 
 void millrace_dispatch_off(millrace_dispatch* dispatch) {
+  if (dispatch == NULL) return;
   pthread_mutex_lock(&dispatch->mutex);
   if (dispatch->is_on) {
     atomic_store_explicit(&dispatch->stop, 1, memory_order_relaxed);
@@ -207,10 +212,15 @@ void millrace_dispatch_off(millrace_dispatch* dispatch) {
 }
 
 int millrace_dispatch_bound(const millrace_dispatch* dispatch) {
-  return atomic_load_explicit(&dispatch->bound, memory_order_relaxed);
+  return dispatch == NULL ? 0 : atomic_load_explicit(&dispatch->bound, memory_order_relaxed);
 }
 
 int millrace_dispatch_wait_app_done(pid_t process) {
+  /* To waitpid() these are any child, and the caller itself would wait for ever. */
+  if (process <= 0 || process == getpid()) {
+    errno = EINVAL;
+    return -1;
+  }
   int status = 0;
   pid_t ended = -1;
   do

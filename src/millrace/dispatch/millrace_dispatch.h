@@ -5,13 +5,14 @@
  *   millrace_dispatch* d = millrace_dispatch_new();
  *   if (d == NULL) ...
  *   millrace_dispatch_bind_to_cpu(d, pid, millrace_dispatch_find_least_load_core());
- *   millrace_dispatch_on(d, pid);          // threads of pid that are born from now on go one to one to the
- * cores millrace_dispatch_wait_app_done(pid); millrace_dispatch_off(d); millrace_dispatch_free(d);
+ *   millrace_dispatch_on(d, pid);  // its threads that are born from now on go one to one to the cores
+ *   millrace_dispatch_wait_app_done(pid);
+ *   millrace_dispatch_free(d);
  *
  * Every function but millrace_dispatch_free may be called from any thread at any time. None prints, ends the
  * process or takes a signal. Where one says so, errno tells why it failed. A pid is a process's, or a
- * thread's where threads are bound; 0 stands for the caller. No privilege is needed for one's own user's
- * processes. */
+ * thread's where threads are bound; 0 stands for the caller. A dispatch that is NULL is refused with EINVAL,
+ * but that binding a thread needs none. No privilege is needed for one's own user's processes. */
 #ifndef MILLRACE_DISPATCH_H
 #define MILLRACE_DISPATCH_H
 
@@ -66,7 +67,7 @@ MILLRACE_DISPATCH_EXPORT void millrace_dispatch_off(millrace_dispatch* dispatch)
 MILLRACE_DISPATCH_EXPORT int millrace_dispatch_bound(const millrace_dispatch* dispatch);
 
 /* Returns when the process has ended: its exit status as waitpid() has it where it is a child of the caller,
- * which takes it; 0 where it is not. -1 with errno: ESRCH there is none. */
+ * which takes it; 0 where it is not. -1 with errno: ESRCH there is none, EINVAL 0, negative or the caller. */
 MILLRACE_DISPATCH_EXPORT int millrace_dispatch_wait_app_done(pid_t process);
 
 #ifdef __cplusplus

@@ -79,6 +79,7 @@ Result<model::ModelQuestion> question_of(const ModelOptions& options) {
 // What the paper's models say, where they are asked for.
 Result<std::vector<model::PaperRow>> paper_rows(const ModelOptions& options, const model::Pipeline& pipeline,
                                                 const model::ModelQuestion& question) {
+  if (options.cases.empty()) return std::vector<model::PaperRow>();
   model::PaperQuestion asked{.threads = question.cores, .tokens = question.tokens, .items = question.items};
   if (question.queue) asked.queue = *question.queue;
   for (const std::string& name : options.cases) {

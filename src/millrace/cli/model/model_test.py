@@ -175,6 +175,10 @@ class Model(unittest.TestCase):
         simulated("one item of the source becomes", nested + " outputs 1000", "--cores", "2")
         simulated("give at most 1 items, or smaller outputs", nested, "--cores", "2", "--items", "2")
         self.refused("formulas", nested, "--threads", "1")
+        # What is far beyond cannot be computed with.
+        self.refused("'b': a service time of 1e+300 s", "a 1ms; b 1e300s")
+        self.refused("'a': a service time of 1e+308 s", "a 1e308s; b 1e308s; c 1e308s", "--formulas")
+        self.refused("in all stages", "; ".join(f"s{i} 1s outputs 1000000" for i in range(60)), "--formulas")
         self.assertEqual(run(nested, "--threads", "1", "--formulas").returncode, 0)
 
     def test_a_plot_of_another_kind_or_place_is_refused(self):

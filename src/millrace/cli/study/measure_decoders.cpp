@@ -9,6 +9,7 @@
 #include "millrace/cli/study/program_run.h"
 #include "millrace/cli/study/thread_costs.h"
 #include "millrace/dispatch/millrace_dispatch.h"
+#include "millrace/report/study/turn_order.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -203,8 +204,7 @@ Result<report::DecoderObservations> measure_decoders(const DecoderRequest& reque
           alone[{stream.number, decoder}].push_back(*ms);
         }
     for (std::size_t i = 0; i < settings.size(); ++i) {
-      std::size_t turn = (i + static_cast<std::size_t>(execution)) % settings.size();
-      if (execution % 2 == 1) turn = settings.size() - 1 - turn;
+      const std::size_t turn = report::whose_turn(i, execution, settings.size());
       const DecoderSetting& setting = settings[turn];
       progress.update(++done, std::ssize(settings) * request.executions, report::name_of(setting.binding));
       const auto ms = executions.milliseconds(stream_of(setting.stream), setting.decoder, setting.binding);

@@ -6,6 +6,7 @@
 #include "millrace/cli/study/made_inputs.h"
 #include "millrace/cli/study/program_run.h"
 #include "millrace/cli/study/thread_costs.h"
+#include "millrace/report/study/turn_order.h"
 
 #include <map>
 #include <optional>
@@ -125,8 +126,7 @@ Result<report::DispatchObservations> measure_dispatch(const DispatchRequest& req
   std::int64_t done = 0;
   for (int execution = 0; execution < request.executions; ++execution) {
     for (std::size_t i = 0; i < settings.size(); ++i) {
-      std::size_t turn = (i + static_cast<std::size_t>(execution)) % settings.size();
-      if (execution % 2 == 1) turn = settings.size() - 1 - turn;
+      const std::size_t turn = report::whose_turn(i, execution, settings.size());
       progress.update(++done, std::ssize(settings) * request.executions,
                       report::name_of(settings[turn].binding));
       const auto ms = executions.milliseconds(settings[turn]);

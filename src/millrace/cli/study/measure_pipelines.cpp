@@ -5,6 +5,7 @@
 #include "millrace/cli/study/made_inputs.h"
 #include "millrace/cli/study/program_run.h"
 #include "millrace/model/pipeline/recorded_run.h"
+#include "millrace/report/study/turn_order.h"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -72,8 +73,7 @@ class Measurement {
     const std::vector<ProgramSetting> settings(wanted.begin(), wanted.end());
     for (int run = 0; run < request_.runs; ++run) {
       for (std::size_t i = 0; i < settings.size(); ++i) {
-        std::size_t turn = (i + static_cast<std::size_t>(run)) % settings.size();
-        if (run % 2 == 1) turn = settings.size() - 1 - turn;
+        const std::size_t turn = report::whose_turn(i, run, settings.size());
         progress_.update(++done_, total_, settings[turn].strategy);
         const auto text = run_once(settings[turn]);
         if (!text) return std::unexpected(text.error());

@@ -3,6 +3,7 @@
 #include "millrace/base/clock.h"
 #include "millrace/base/progress_line.h"
 #include "millrace/image/pipeline/presets.h"
+#include "millrace/report/study/turn_order.h"
 #include "millrace/run/video/computation.h"
 #include "millrace/run/words/check_threads.h"
 #include "millrace/video/reader.h"
@@ -148,9 +149,7 @@ class StudyMeasurement {
     run::Computation computation(workplace, clip_->frames, std::move(*layout), run::InputPixels::fresh);
     for (int run = 0; run < request_.runs; ++run) {
       for (std::size_t i = 0; i < cases.size(); ++i) {
-        // Each begins as often as the others, and follows each of its neighbours as often.
-        std::size_t turn = (i + static_cast<std::size_t>(run)) % cases.size();
-        if (run % 2 == 1) turn = cases.size() - 1 - turn;
+        const std::size_t turn = report::whose_turn(i, run, cases.size());
         if (interrupt_.requested()) return interrupted();
         progress_.update(++done_, total_, fmt::format("{} on {}", group.pipeline, group.input));
         if (Status measured = measure_turn(computation, cases[turn]); !measured) {

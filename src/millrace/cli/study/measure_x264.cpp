@@ -4,7 +4,9 @@
 #include "millrace/base/parse_number.h"
 #include "millrace/base/progress_line.h"
 #include "millrace/cli/study/made_inputs.h"
+#include "millrace/cli/study/made_streams.h"
 #include "millrace/cli/study/program_run.h"
+#include "millrace/report/study/turn_order.h"
 
 #include <algorithm>
 #include <array>
@@ -71,6 +73,8 @@ Result<report::EncoderObservations> measure_x264(const EncoderRequest& request,
   if (!request.clips.empty() && request.clips.size() != 2)
     return usage_error(
         "x264 is studied on two clips, a small and a large one; give both to --clips, or none");
+  if (!is_installed("x264"))
+    return usage_error("the study of x264 needs that program: install it (Debian: apt install x264)");
   const auto scratch = ScratchFolder::make();
   if (!scratch) return std::unexpected(scratch.error());
   report::EncoderObservations observed;
@@ -99,8 +103,7 @@ Result<report::EncoderObservations> measure_x264(const EncoderRequest& request,
   std::int64_t done = 0;
   for (int run = 0; run < request.runs; ++run) {
     for (std::size_t i = 0; i < settings.size(); ++i) {
-      std::size_t turn = (i + static_cast<std::size_t>(run)) % settings.size();
-      if (run % 2 == 1) turn = settings.size() - 1 - turn;
+      const std::size_t turn = report::whose_turn(i, run, settings.size());
       const EncoderSetting& setting = settings[turn];
       if (observed.missing.contains(setting.scheduling_class)) continue;
       progress.update(++done, std::ssize(settings) * request.runs, report::name_of(setting.scheduling_class));

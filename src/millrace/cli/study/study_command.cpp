@@ -3,6 +3,7 @@
 #include "millrace/base/check_outputs.h"
 #include "millrace/base/command_line.h"
 #include "millrace/base/error_line.h"
+#include "millrace/base/in_quotes.h"
 #include "millrace/base/interrupt.h"
 #include "millrace/base/json_file.h"
 #include "millrace/base/print.h"
@@ -56,6 +57,30 @@ void tell_where(const StudyOptions& options) {
   if (options.output != "-") print_note("wrote {}\n", printable(options.output));
 }
 
+// An input is read several times, so it is none that can be read once, nor an output.
+Status check_input(const StudyOptions& options, const NamedPath& input) {
+  std::error_code missing;
+  if (input.path == "-" || std::filesystem::is_other(std::filesystem::status(input.path, missing)))
+    return usage_error("{}: cannot be read more than once, as study does; give a file",
+                       input.path == "-" ? "standard input" : printable(input.path));
+  return check_outputs({{"-o", options.output}, {"--json", options.json}}, overwrite_if(options.force),
+                       input);
+}
+
+// Of what programs are to read: they would say what is wrong with it only after a while.
+Status check_file(const StudyOptions& options, const NamedPath& input) {
+  if (Status checked = check_input(options, input); !checked) return checked;
+  std::error_code error;
+  const auto status = std::filesystem::status(input.path, error);
+  if (!std::filesystem::exists(status))
+    return usage_error("{}: no such file; give a file to {}", printable(input.path), input.role);
+  if (std::filesystem::is_directory(status))
+    return usage_error("{}: is a directory; give a file in it", printable(input.path));
+  if (std::filesystem::file_size(input.path, error) == 0 && !error)
+    return usage_error("{}: is empty; give a file with content to {}", printable(input.path), input.role);
+  return {};
+}
+
 // The studies of the other papers.
 Status compare_with_papers(const StudyOptions& options, const Interrupt& interrupt) {
   ComparisonRequest request = options.comparison;
@@ -69,11 +94,16 @@ Status compare_with_papers(const StudyOptions& options, const Interrupt& interru
     return usage_error("--clips belongs to x264, decoders and the studies of execution structures, --frames "
                        "and --threads to "
                        "these last alone; see: millrace study list");
-  const NamedPath none;
-  if (Status checked = check_outputs({{"-o", options.output}, {"--json", options.json}},
-                                     overwrite_if(options.force), none);
+  if (Status checked =
+          check_outputs({{"-o", options.output}, {"--json", options.json}}, overwrite_if(options.force));
       !checked)
     return checked;
+  for (const std::string& clip : request.clips)
+    if (Status checked = check_file(options, {"--clips", clip}); !checked) return checked;
+  if (!request.stream.empty())
+    if (Status checked = check_file(options, {"--stream", request.stream}); !checked) return checked;
+  if (!request.photos.empty() && !std::filesystem::is_directory(request.photos))
+    return usage_error("--photos: there is no folder {}", in_quotes(request.photos));
   const auto page = measure_comparisons(request, interrupt);
   if (!page) return std::unexpected(page.error());
   if (Status written = write_results(options, report::to_page(*page), report::to_json(*page)); !written)
@@ -88,26 +118,20 @@ Status compare_with_papers(const StudyOptions& options, const Interrupt& interru
 
 Status study(const StudyOptions& options, const Interrupt& interrupt) {
   StudyRequest request = options.request;
+  if (const auto other = std::ranges::find_if(options.figures, is_comparison); other != options.figures.end())
+    return usage_error("{} is no study that goes on one page with {}; see: millrace study list",
+                       in_quotes(*other), in_quotes(options.figures.front()));
   auto figures = report::parse_figures(options.figures);
   if (!figures) return std::unexpected(figures.error());
   request.figures = std::move(*figures);
   request.runs = options.runs.value_or(request.quick ? quick_runs : request.runs);
   request.progress = !options.quiet;
-  const Overwrite overwrite = overwrite_if(options.force);
-  const NamedPath none;
-  if (Status checked = check_outputs({{"-o", options.output}, {"--json", options.json}}, overwrite, none);
+  if (Status checked =
+          check_outputs({{"-o", options.output}, {"--json", options.json}}, overwrite_if(options.force));
       !checked)
     return checked;
-  for (const std::string& input : request.inputs) {
-    std::error_code missing;
-    if (input == "-" || std::filesystem::is_other(std::filesystem::status(input, missing)))
-      return usage_error("{}: cannot be read more than once, as study does with its clips; give a file",
-                         input == "-" ? "standard input" : input);
-    if (Status apart =
-            check_outputs({{"-o", options.output}, {"--json", options.json}}, overwrite, {"--input", input});
-        !apart)
-      return apart;
-  }
+  for (const std::string& input : request.inputs)
+    if (Status checked = check_input(options, {"--input", input}); !checked) return checked;
   const auto result = measure_study(request, interrupt);
   if (!result) return std::unexpected(result.error());
   if (Status written = write_results(options, report::study_page(*result), report::to_json(*result));

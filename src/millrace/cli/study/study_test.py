@@ -164,7 +164,7 @@ class Study(unittest.TestCase):
         self.assertIn("test:60x50@2", page.read_text())
 
     def test_what_cannot_be_is_refused_in_one_line_before_anything_is_measured(self):
-        self.refused(2, "fig8", "fig8")
+        self.refused(2, "there is no study 'fig8'; see: millrace study list", "fig8")
         self.refused(2, "figures", "--quick")
         self.refused(2, "two", "fig2", "--input", "test:9x9", "--input", "test:9x9", "--input", "test:9x9",
                      "-o", self.folder / "no.html")
@@ -245,6 +245,11 @@ class Comparisons(unittest.TestCase):
 
     def setUp(self):
         self.assertFalse(self.failed, self.done.stderr)
+
+    def one_clip(self):
+        clip = self.folder / "one.y4m"
+        clip.write_bytes(b"a film")
+        return str(clip)
 
     def columns(self):
         """Of every table: study, column, its values by row."""
@@ -338,10 +343,34 @@ class Comparisons(unittest.TestCase):
                 except OSError:
                     pass
 
+    def test_inputs_that_programs_could_not_read_are_refused_at_once(self):
+        page, clip, empty, pipe = (self.folder / name for name in ("no.html", "clip.y4m", "empty", "once"))
+        clip.write_bytes(b"a film")
+        empty.touch()
+        os.mkfifo(pipe)
+        for word, words in (("no such file", ("x264", "--clips", f"{clip},{self.folder}/none")),
+                            ("is a directory", ("dispatch-table3", "--clips", self.folder)),
+                            ("cannot be read more than once", ("dispatch-table3", "--clips", pipe)),
+                            ("cannot be read more than once", ("pipeline-fig4", "--stream", pipe)),
+                            ("is empty", ("pipeline-fig4", "--stream", empty)),
+                            ("no folder", ("pipeline-fig2", "--photos", clip)),
+                            ("--clips", ("x264", "--clips", f"{clip},{clip}", "--json", clip, "-y"))):
+            done = Study.run_study(*words, "-o", page)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+            self.assertIn(word, done.stderr.decode())
+            self.assertFalse(page.exists())
+        self.assertEqual(clip.read_bytes(), b"a film")
+        nothing = subprocess.run([MILLRACE, "study", "x264", "--quick", "-o", page], capture_output=True, timeout=60,
+                                 env=environment() | {"PATH": str(self.folder)})
+        self.assertEqual((nothing.returncode, nothing.stderr.count(b"\n")), (2, 1), nothing.stderr)
+        self.assertIn("apt install x264", nothing.stderr.decode())
+
     def test_what_does_not_go_together_is_refused(self):
         page = self.folder / "no.html"
-        for code, word, words in ((2, "'fig2' is no study", ("x264,fig2",)), (2, "--clips", ("pipelines", "--clips", "a")),
-                                  (2, "both", ("x264", "--clips", "a.y4m")),
+        for code, word, words in ((2, "'fig2' is no study", ("x264,fig2",)), (2, "'x264' is no study", ("fig2,x264",)),
+                                  (2, "--clips", ("pipelines", "--clips", "a")),
+                                  (2, "both", ("x264", "--clips", self.one_clip())),
                                   (1, "none/millrace-dedup", ("pipeline-fig4", "--quick", "--programs", "none"))):
             done = Study.run_study(*words, "-o", page)
             self.assertEqual(done.returncode, code, done.stderr)

@@ -18,6 +18,10 @@ std::string_view to_string(StageKind kind) {
   return "";
 }
 
+// Thirty years, and, as items may split, whatever can be computed with.
+constexpr double longest_service_seconds = 1e9;
+constexpr double most_seconds_of_an_item = 1e100;
+
 Status check(const Pipeline& pipeline) {
   if (pipeline.stages.empty())
     return usage_error("a pipeline without a stage; describe at least one, such as 'load serial 0.5ms'");
@@ -34,8 +38,9 @@ Status check(const Pipeline& pipeline) {
     return usage_error("the first stage, '{}', makes the items: it has neither batch nor visits", first.name);
   for (const Stage& stage : pipeline.stages) {
     const double mean = stage.service.mean_seconds();
-    if (!std::isfinite(mean) || mean < 0)
-      return usage_error("stage '{}': a service time of {} s; give 0 or more", stage.name, mean);
+    if (!(mean >= 0 && mean <= longest_service_seconds))
+      return usage_error("stage '{}': a service time of {} s; give 0 to {}", stage.name, mean,
+                         longest_service_seconds);
     if (!(stage.outputs >= 0 && stage.outputs <= 1e6))
       return usage_error("stage '{}': {} outputs an item; give 0 to 1000000", stage.name, stage.outputs);
     if (!(stage.visits > 0 && stage.visits <= 1))
@@ -46,8 +51,10 @@ Status check(const Pipeline& pipeline) {
       return usage_error("stage '{}': a slowdown of {}; give 0 to 1 (at 1 a second core brings nothing)",
                          stage.name, stage.slowdown);
   }
-  if (!(total_demand(pipeline) > 0))
-    return usage_error("no stage takes any time; give at least one a service time above 0");
+  const double total = total_demand(pipeline);
+  if (!(total > 0)) return usage_error("no stage takes any time; give at least one a service time above 0");
+  if (!(total <= most_seconds_of_an_item))
+    return usage_error("an item takes {} s in all stages; give them fewer outputs or shorter times", total);
   return {};
 }
 

@@ -34,8 +34,14 @@ void ThreadRegister::lay_ready(const std::vector<CpuSet>& masks) {
   for (const CpuSet& mask : masks) {
     if (mask.empty()) continue;
     changer_.note(journal_->add_mask(mask));
-    changer_.note_given({.mask = mask}, {.mask = surroundings_.allowed});
+    note_ready(mask);
   }
+}
+
+// Threads may take it by themselves.
+void ThreadRegister::note_ready(const CpuSet& mask) {
+  changer_.note_given({.mask = mask}, {.mask = surroundings_.allowed});
+  if (on_mask_) on_mask_(mask, surroundings_.allowed);
 }
 
 CpuSet ThreadRegister::lay_main_ready() {
@@ -48,15 +54,20 @@ CpuSet ThreadRegister::lay_main_ready() {
   if (laid_for_main_.insert(mask.to_string()).second) {
     changer_.note(journal_->add_mask(mask));
     if (!changer_.counts().not_journalled.empty()) return {};
-    changer_.note_given({.mask = mask}, {.mask = surroundings_.allowed});
+    note_ready(mask);
   }
   laid_main_ = mask;
   return mask;
 }
 
-void ThreadRegister::on_main_mask(std::function<void(const CpuSet&)> told) {
+void ThreadRegister::on_mask(std::function<void(const CpuSet&, const CpuSet&)> told) {
   const std::scoped_lock lock(mutex_);
-  on_main_mask_ = std::move(told);
+  on_mask_ = std::move(told);
+}
+
+void ThreadRegister::watch_starters(Starters& starters) {
+  const std::scoped_lock lock(mutex_);
+  starters_ = &starters;
 }
 
 void ThreadRegister::watch_load() {
@@ -79,8 +90,20 @@ void ThreadRegister::read_load() {
   if (auto load = look_at_load()) surroundings_.load = std::move(*load);
 }
 
-// A main thread that has taken its mask by itself, which nobody tells of.
-void ThreadRegister::take_over_laid(Thread& thread) {
+// What a thread has done by itself in millrace's name, which nobody tells of: it has put back what it had,
+// or, if it is a main thread, taken its mask.
+void ThreadRegister::take_over_own(Thread& thread) {
+  const auto state = starters_ == nullptr ? Starters::State::none : starters_->state_of(thread.state.number);
+  thread.starting = state == Starters::State::starting;
+  if (state != Starters::State::none) {
+    const auto now = read_original(thread.state.number);
+    if (now && now->mask == thread.state.original.mask) {
+      thread.state.last.mask = now->mask;
+      thread.new_born = true;  // so that it is given its mask again
+    }
+    if (state == Starters::State::done) starters_->take_out(thread.state.number);
+    return;
+  }
   if (!thread.main || laid_for_main_.empty()) return;
   const auto now = read_original(thread.state.number);
   if (!now || now->mask == thread.state.last.mask || !laid_for_main_.contains(now->mask.to_string())) return;
@@ -286,7 +309,7 @@ std::vector<ThreadPlan> ThreadRegister::plans_by(const Policy& policy,
   for (auto& [number, process] : processes_)
     for (auto& [id, thread] : process.threads) {
       if (process.left_alone.contains(id)) continue;
-      take_over_laid(thread);
+      take_over_own(thread);
       threads.emplace_back(&process, &thread);
     }
   std::ranges::sort(threads, {}, [](const auto& entry) { return entry.second->order; });
@@ -331,11 +354,32 @@ void ThreadRegister::follow_policy() {
 }
 
 void ThreadRegister::give(Process& process, Thread& thread, const ThreadPlan& plan) {
-  take_over_laid(thread);
+  take_over_own(thread);
+  if (thread.starting) return;
   thread.new_born = false;
   thread.wanted = plan;
-  if (thread.main && !plan.mask.empty() && on_main_mask_) on_main_mask_(plan.mask);
-  if (!changer_.give(thread.state, plan)) leave_alone(process, thread);
+  if (!plan.mask.empty() && plan.mask != thread.state.original.mask && on_mask_)
+    on_mask_(plan.mask, thread.state.original.mask);
+  if (changer_.give(thread.state, plan)) return;
+  if (looks_after_itself(thread))
+    leave_alone(process, thread);
+  else
+    thread.new_born = true;  // it has begun to start a program meanwhile
+}
+
+// A thread is entered as one that starts a program before it changes anything: what was unknown when its mask
+// was read is known by now.
+bool ThreadRegister::looks_after_itself(Thread& thread) {
+  if (ThreadChanger::as_left(thread.state)) return false;
+  take_over_own(thread);
+  return !ThreadChanger::as_left(thread.state);
+}
+
+// Those that ended meanwhile.
+void ThreadRegister::forget_starters() {
+  if (starters_ == nullptr) return;
+  for (const pid_t thread : starters_->all())
+    if (!owner_.contains(thread)) starters_->take_out(thread);
 }
 
 void ThreadRegister::leave_alone(Process& process, Thread& thread) {
@@ -403,9 +447,10 @@ void ThreadRegister::find_changed_by_others() {
   for (auto& [number, process] : processes_)
     for (auto& [id, thread] : process.threads)
       if (!process.left_alone.contains(id)) {
-        take_over_laid(thread);
-        if (!ThreadChanger::as_left(thread.state)) leave_alone(process, thread);
+        take_over_own(thread);
+        if (looks_after_itself(thread)) leave_alone(process, thread);
       }
+  forget_starters();
 }
 
 std::int64_t ThreadRegister::migrations() const {

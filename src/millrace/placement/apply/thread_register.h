@@ -4,6 +4,7 @@
 #include "millrace/placement/apply/crowd_times.h"
 #include "millrace/placement/apply/heritage.h"
 #include "millrace/placement/apply/journal.h"
+#include "millrace/placement/apply/starters.h"
 #include "millrace/placement/apply/thread_changer.h"
 #include "millrace/placement/apply/thread_times.h"
 #include "millrace/placement/policy/candidates.h"
@@ -76,8 +77,12 @@ class ThreadRegister {
   // The mask that the program's main thread is to take by itself as it makes its first thread, by the load at
   // this moment; empty: it keeps what it has. To be asked again as long as it has not.
   [[nodiscard]] machine::CpuSet lay_main_ready();
-  // `told` is called, under the register's lock, with each mask that a main thread is about to be given.
-  void on_main_mask(std::function<void(const machine::CpuSet&)> told);
+  // `told` is called, under the register's lock, with each mask that a thread is about to be given, or may
+  // take, and what it had before.
+  void on_mask(std::function<void(const machine::CpuSet& mask, const machine::CpuSet& original)> told);
+  // Threads that put back what they had, to start programs, are given their masks again afterwards.
+  // `starters` outlives the register.
+  void watch_starters(Starters& starters);
   // Policies see the load as it is at each birth, not only as it was at the start.
   void watch_load();
 
@@ -150,6 +155,7 @@ class ThreadRegister {
     std::string name;
     ThreadPlan wanted;  // what the policy said last
     bool new_born = true;
+    bool starting = false;  // a program: it keeps what it has as long
   };
   struct Process {
     int order = 0;
@@ -173,7 +179,10 @@ class ThreadRegister {
                                                  const Process* maker = nullptr);
   [[nodiscard]] std::optional<std::vector<double>> look_at_load();
   void read_load();
-  void take_over_laid(Thread& thread);
+  void note_ready(const machine::CpuSet& mask);
+  void take_over_own(Thread& thread);
+  [[nodiscard]] bool looks_after_itself(Thread& thread);
+  void forget_starters();
   void place_newcomer(Process& process, Thread& thread);
   void follow_policy();
   void give(Process& process, Thread& thread, const ThreadPlan& plan);
@@ -194,7 +203,8 @@ class ThreadRegister {
   std::optional<LoadGauge> gauge_;
   machine::CpuSet laid_main_;            // what main is to take by itself, as was last said
   std::set<std::string> laid_for_main_;  // all that was said
-  std::function<void(const machine::CpuSet&)> on_main_mask_;
+  std::function<void(const machine::CpuSet&, const machine::CpuSet&)> on_mask_;
+  Starters* starters_ = nullptr;
   ThreadPlan newest_plan_;
   bool to_be_planned_ = false;  // newcomers that the policy was not asked about
   RegisterCounts counts_;

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <csignal>
 #include <latch>
+#include <set>
+#include <string>
 #include <thread>
 #include <tuple>
 #include <unistd.h>
@@ -227,8 +229,11 @@ TEST_F(ThreadRegisterTest, AMainThreadThatTookThePlaceItWasPromisedLooksAfterNot
         return plans;
       });
   ThreadRegister threads(surroundings_, main_there, journal_);
-  std::vector<machine::CpuSet> told;
-  threads.on_main_mask([&](const machine::CpuSet& mask) { told.push_back(mask); });
+  std::set<std::string> told;
+  threads.on_mask([&](const machine::CpuSet& mask, const machine::CpuSet& original) {
+    told.insert(mask.to_string());
+    EXPECT_EQ(original, surroundings_.allowed);
+  });
   const ForkedProcess program_process;
   const pid_t program = program_process.number();
   ASSERT_TRUE(threads.process_began(program));
@@ -236,12 +241,71 @@ TEST_F(ThreadRegisterTest, AMainThreadThatTookThePlaceItWasPromisedLooksAfterNot
   EXPECT_EQ(threads.lay_main_ready(), place);
   ASSERT_TRUE(machine::bind_thread(program, place));
   threads.makes_a_thread(program);
-  EXPECT_EQ(told, std::vector{place});
+  EXPECT_EQ(told, std::set{place.to_string()});
   EXPECT_EQ(machine::thread_affinity(program), place);
   EXPECT_EQ(threads.counts().changes, 0) << "it is where it should be";
   EXPECT_TRUE(threads.counts().left_alone.empty());
   threads.restore();
   EXPECT_EQ(machine::thread_affinity(program), surroundings_.allowed);
+}
+
+class OneStarter : public Starters {
+ public:
+  [[nodiscard]] State state_of(pid_t thread) const override {
+    return thread == thread_ ? state_ : State::none;
+  }
+  void take_out(pid_t thread) override {
+    if (thread == thread_) thread_ = 0;
+  }
+  [[nodiscard]] std::vector<pid_t> all() const override { return {thread_}; }
+  void enter(pid_t thread, State state) {
+    thread_ = thread;
+    state_ = state;
+  }
+
+ private:
+  pid_t thread_ = 0;
+  State state_ = State::none;
+};
+
+TEST_F(ThreadRegisterTest, AThreadThatPutsBackItsMaskToStartAProgramIsGivenItAgainAfterwards) {
+  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const machine::CpuSet place = surroundings_.allowed.first(1);
+  ThreadRegister threads(surroundings_, cpu_list_policy({place}), journal_);
+  OneStarter starters;
+  threads.watch_starters(starters);
+  const ForkedProcess job_process;
+  const pid_t job = job_process.number();
+  ASSERT_TRUE(threads.process_began(job));
+  ASSERT_TRUE(eventually([&] {
+    std::ignore = threads.observe();
+    return machine::thread_affinity(job) == place;
+  }));
+  const auto look = [&] {
+    constexpr int until_others_are_looked_for = 20;
+    for (int i = 0; i < until_others_are_looked_for; ++i)
+      std::ignore = threads.observe();
+    return machine::thread_affinity(job);
+  };
+  starters.enter(job, Starters::State::starting);
+  ASSERT_TRUE(machine::bind_thread(job, surroundings_.allowed));
+  EXPECT_EQ(look(), surroundings_.allowed) << "it starts one now";
+  starters.enter(job, Starters::State::done);
+  EXPECT_EQ(look(), place);
+  EXPECT_TRUE(starters.all() == std::vector<pid_t>{0}) << "it has its mask again";
+  EXPECT_TRUE(threads.counts().left_alone.empty());
+  ASSERT_TRUE(machine::bind_thread(job, surroundings_.allowed));
+  EXPECT_EQ(look(), surroundings_.allowed) << "it has chosen that";
+  EXPECT_EQ(threads.counts().left_alone.size(), 1U);
+}
+
+TEST_F(ThreadRegisterTest, StartersThatEndedAreForgotten) {
+  ThreadRegister threads(surroundings_, policy_of({}), journal_);
+  OneStarter starters;
+  starters.enter(getpid(), Starters::State::done);
+  threads.watch_starters(starters);
+  threads.restore();
+  EXPECT_EQ(starters.all(), std::vector<pid_t>{0});
 }
 
 TEST_F(ThreadRegisterTest, PoliciesSeeTheLoadOfTheMomentAtEachBirth) {

@@ -1,6 +1,6 @@
 /* The memory that a preloaded birth shim shares with millrace: where new threads find their masks, and say
- * that they are there; where main finds its own, and what it is to see of the CPUs. Included by the shim,
- * which is C, and by millrace. */
+ * that they are there; where main finds its own; and which masks are millrace's, with what was there before.
+ * Included by the shim, which is C, and by millrace. */
 #pragma once
 
 #ifdef __cplusplus
@@ -15,9 +15,11 @@ extern "C" {
 #include <stdint.h>
 
 enum {
-  millrace_board_version = 2,
-  millrace_board_slots = 1024, /* births beyond these are found by polling */
-  millrace_board_words = 16,   /* of a mask: 1024 CPUs, as in glibc's cpu_set_t */
+  millrace_board_version = 3,
+  millrace_board_slots = 1024,  /* births beyond these are found by polling */
+  millrace_board_given = 1024,  /* masks beyond these nobody is told of */
+  millrace_board_starters = 64, /* threads beyond these start programs with the mask that they have */
+  millrace_board_words = 16,    /* of a mask: 1024 CPUs, as in glibc's cpu_set_t */
 };
 
 #define MILLRACE_BOARD_VARIABLE "MILLRACE_BIRTH_BOARD"
@@ -31,18 +33,33 @@ struct millrace_birth_slot {
   MILLRACE_ATOMIC(uint32_t) thread;
 };
 
+/* A mask that a thread was given, or may take, and what it had before. */
+struct millrace_given_mask {
+  uint64_t mask[millrace_board_words];
+  uint64_t original[millrace_board_words];
+};
+
+/* A thread that has put back what it had, so that a program that it starts begins with that: its number, and
+ * this bit as long as it is about to start one. 0: nobody. Threads enter themselves before they put anything
+ * back; millrace, which gives them their place again, takes them out. */
+#define MILLRACE_STARTING UINT32_C(0x80000000)
+
 struct millrace_birth_board {
   uint32_t version;
   uint32_t size;         /* of this structure */
   uint32_t owner;        /* the process that has laid it ready, and from which the program descends */
   uint32_t answers_only; /* births are somebody else's to see and to place */
-  uint64_t
-      allowed[millrace_board_words]; /* what the program was given, and its main thread sees; or nothing */
-  /* CPUs each of which alone was some main thread's mask by millrace, or may be by the shim. Set with release
-   * order before the mask is: who sees such a mask of its own finds the CPU here. */
-  MILLRACE_ATOMIC(uint64_t) main_given[millrace_board_words];
-  /* Where the main thread goes as it makes its first thread; -1: it stays. Release and acquire: its CPU is in
-   * main_given. */
+  /* What a thread starts is given back what the program had before it begins, by whoever traces it. Relaxed
+   * order: late is no harm. */
+  MILLRACE_ATOMIC(uint32_t) traced;
+  /* How many there are in `given`, which only grows. Release and acquire; a mask is there before any thread
+   * has it. */
+  MILLRACE_ATOMIC(uint32_t) given_count;
+  struct millrace_given_mask given[millrace_board_given];
+  /* Sequentially consistent, against the mask in the kernel. */
+  MILLRACE_ATOMIC(uint32_t) starters[millrace_board_starters];
+  /* Where the main thread goes as it makes its first thread; -1: it stays. Release and acquire: its mask is
+   * in `given`. */
   MILLRACE_ATOMIC(int32_t) main_cpu;
   /* The number of births; takes the next slot. Relaxed order: it hands out numbers and publishes nothing. */
   MILLRACE_ATOMIC(uint32_t) births;

@@ -1,12 +1,13 @@
 /* Preloaded into a dynamic program, it lets every new thread take its mask, as millrace has laid it ready,
  * before the thread's own function begins, and the main thread its own before it makes the first. Programs
  * take the number of CPUs from the mask of main; so where main asks for that mask, and it is one that
- * millrace gave, it is told what the program was given. Without a board it does nothing.
+ * millrace gave, it is told what it had before. Processes begin with that, too (process_shim.c). Without a
+ * board it does nothing.
  *
  * Threads that glibc makes for itself, and those made by clone() alone, do not come by here; millrace finds
  * them by polling. */
 #define _GNU_SOURCE
-#include "birth_board.h"
+#include "process_shim.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,16 +28,14 @@ struct birth {
   void* argument;
 };
 
-enum { word_bits = 64, highest_given = millrace_board_words * word_bits };
+enum { word_bits = 64, highest_cpu = millrace_board_words * word_bits };
 
 static struct millrace_birth_board* board;
 static create_function real_create;
 static pthread_t main_handle;
-/* Relaxed, all of them: they are set and read by one thread, or publish nothing. */
+/* Relaxed, both of them: they are set and read by one thread, or publish nothing. */
 static atomic_int main_is_bound; /* here, as it made its first thread */
 static atomic_int main_chose;    /* the program has given its main thread a mask */
-
-static void begin_as_process(void);
 
 /* What the program executes itself finds the environment that it would have found. */
 static void clean_environment(void) {
@@ -52,15 +51,16 @@ static void clean_environment(void) {
   unsetenv(MILLRACE_BOARD_VARIABLE);
 }
 
+/* Of a library that was loaded for itself alone (RTLD_LOCAL) there is no next one, but libc is there. */
+void* millrace_next_function(const char* name) {
+  void* found = dlsym(RTLD_NEXT, name);
+  if (found != NULL) return found;
+  void* libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  return libc == NULL ? NULL : dlsym(libc, name);
+}
+
 __attribute__((constructor)) static void find_board(void) {
-  /* The next definition; a library that was loaded for itself alone (RTLD_LOCAL) has none, but libc is there.
-   */
-  void* found = dlsym(RTLD_NEXT, "pthread_create");
-  if (found == NULL) {
-    void* libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
-    if (libc != NULL) found = dlsym(libc, "pthread_create");
-  }
-  *(void**)&real_create = found;
+  *(void**)&real_create = millrace_next_function("pthread_create");
 
   const int kept = errno;
   if (syscall(SYS_gettid) == getpid()) main_handle = pthread_self();
@@ -74,10 +74,8 @@ __attribute__((constructor)) static void find_board(void) {
       if (board->version != millrace_board_version || board->size != sizeof(*board)) board = NULL;
     }
   }
-  if (path != NULL) {
-    clean_environment();
-    if (board != NULL && !board->answers_only) pthread_atfork(NULL, NULL, begin_as_process);
-  }
+  if (path != NULL) clean_environment();
+  if (board != NULL) millrace_watch_processes(board);
   errno = kept;
 }
 
@@ -85,13 +83,16 @@ static int is_main(pid_t thread) {
   return thread == 0 ? syscall(SYS_gettid) == getpid() : thread == getpid();
 }
 
-static int chose(void) { return atomic_load_explicit(&main_chose, memory_order_relaxed); }
+int millrace_main_chose(void) { return atomic_load_explicit(&main_chose, memory_order_relaxed); }
+
+void millrace_forget_main(void) { atomic_store_explicit(&main_is_bound, 0, memory_order_relaxed); }
 
 /* Of the program that was launched alone: what it forks has another parent, and so has it when millrace is
  * gone. */
 static void bind_main(void) {
   const int cpu = atomic_load_explicit(&board->main_cpu, memory_order_acquire);
-  if (cpu < 0 || cpu >= highest_given || chose() || !is_main(0) || (uint32_t)getppid() != board->owner)
+  if (cpu < 0 || cpu >= highest_cpu || millrace_main_chose() || !is_main(0) ||
+      (uint32_t)getppid() != board->owner)
     return;
   if (atomic_exchange_explicit(&main_is_bound, 1, memory_order_relaxed)) return;
   uint64_t mask[millrace_board_words] = {0};
@@ -99,28 +100,13 @@ static void bind_main(void) {
   syscall(SYS_sched_setaffinity, 0, sizeof(mask), mask);
 }
 
-/* A mask of one CPU that millrace gave becomes what the program was given. */
-static void widen(size_t size, cpu_set_t* mask) {
-  if (board == NULL || chose() || CPU_COUNT_S(size, mask) != 1) return;
-  for (int cpu = 0; cpu < highest_given && (size_t)cpu < 8 * size; ++cpu) {
-    if (!CPU_ISSET_S((size_t)cpu, size, mask)) continue;
-    const uint64_t given = atomic_load_explicit(&board->main_given[cpu / word_bits], memory_order_acquire);
-    if ((given >> (cpu % word_bits) & 1) == 0) return;
-    memcpy(mask, board->allowed, size < sizeof(board->allowed) ? size : sizeof(board->allowed));
-    return;
-  }
-}
-
-/* A forked process begins with what the program was given, unless it was made by a thread with a place. */
-static void begin_as_process(void) {
-  uint64_t mask[millrace_board_words] = {0};
-  if (!atomic_exchange_explicit(&main_is_bound, 0, memory_order_relaxed) || chose() ||
-      syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask) < 0)
-    return;
-  uint64_t wide[millrace_board_words];
-  memcpy(wide, mask, sizeof(mask));
-  widen(sizeof(wide), (cpu_set_t*)wide);
-  if (memcmp(wide, mask, sizeof(mask)) != 0) syscall(SYS_sched_setaffinity, 0, sizeof(wide), wide);
+/* A mask that millrace gave becomes what was there before. */
+static void answer(size_t size, cpu_set_t* mask) {
+  if (board == NULL || millrace_main_chose()) return;
+  uint64_t whole[millrace_board_words] = {0};
+  memcpy(whole, mask, size < sizeof(whole) ? size : sizeof(whole));
+  const uint64_t* original = millrace_original_of(whole);
+  if (original != NULL) memcpy(mask, original, size < sizeof(whole) ? size : sizeof(whole));
 }
 
 static void take_place(void) {
@@ -128,8 +114,8 @@ static void take_place(void) {
   struct millrace_birth_slot* slot = number < millrace_board_slots ? &board->slots[number] : NULL;
   if (slot != NULL && slot->has_mask)
     syscall(SYS_sched_setaffinity, 0, sizeof(slot->mask), slot->mask);
-  else if (atomic_load_explicit(&main_is_bound, memory_order_relaxed) && !chose())
-    syscall(SYS_sched_setaffinity, 0, sizeof(board->allowed), board->allowed); /* not main's */
+  else if (atomic_load_explicit(&main_is_bound, memory_order_relaxed) && !millrace_main_chose())
+    millrace_put_back(); /* not main's */
   if (slot == NULL) return;
   slot->process = (uint32_t)getpid();
   atomic_store_explicit(&slot->thread, (uint32_t)syscall(SYS_gettid), memory_order_release);
@@ -167,7 +153,7 @@ __attribute__((visibility("default"))) int sched_getaffinity(pid_t thread, size_
   const long got = syscall(SYS_sched_getaffinity, thread, size, mask);
   if (got < 0) return -1;
   if ((size_t)got < size) memset((char*)mask + got, 0, size - (size_t)got);
-  if (is_main(thread)) widen(size, mask);
+  if (is_main(thread)) answer(size, mask);
   return 0;
 }
 
@@ -188,16 +174,16 @@ static int is_main_handle(pthread_t thread) {
 __attribute__((visibility("default"))) int pthread_getaffinity_np(pthread_t thread, size_t size,
                                                                   cpu_set_t* mask) {
   get_mask_function real = NULL;
-  *(void**)&real = dlsym(RTLD_NEXT, "pthread_getaffinity_np");
+  *(void**)&real = millrace_next_function("pthread_getaffinity_np");
   const int error = real == NULL ? ENOSYS : real(thread, size, mask);
-  if (error == 0 && is_main_handle(thread)) widen(size, mask);
+  if (error == 0 && is_main_handle(thread)) answer(size, mask);
   return error;
 }
 
 __attribute__((visibility("default"))) int pthread_setaffinity_np(pthread_t thread, size_t size,
                                                                   const cpu_set_t* mask) {
   set_mask_function real = NULL;
-  *(void**)&real = dlsym(RTLD_NEXT, "pthread_setaffinity_np");
+  *(void**)&real = millrace_next_function("pthread_setaffinity_np");
   const int error = real == NULL ? ENOSYS : real(thread, size, mask);
   if (error == 0 && is_main_handle(thread)) atomic_store_explicit(&main_chose, 1, memory_order_relaxed);
   return error;

@@ -82,7 +82,9 @@ bool leads_there(const Descriptor& file) {
 
 constexpr int mask_word_bits = 64;
 
-void write_cpus(const machine::CpuSet& cpus, std::span<std::uint64_t, millrace_board_words> words) {
+using MaskWords = std::span<std::uint64_t, millrace_board_words>;
+
+void write_cpus(const machine::CpuSet& cpus, MaskWords words) {
   for (const int cpu : cpus)
     if (cpu < millrace_board_words * mask_word_bits)
       words[static_cast<std::size_t>(cpu / mask_word_bits)] |= std::uint64_t{1} << (cpu % mask_word_bits);
@@ -103,6 +105,37 @@ machine::CpuSet read_mask(const millrace_birth_slot& slot) {
 
 }  // namespace
 
+class BirthShim::BoardStarters : public Starters {
+ public:
+  explicit BoardStarters(millrace_birth_board& board) : entries_(board.starters) {}
+
+  [[nodiscard]] State state_of(pid_t thread) const override {
+    for (const auto& entry : entries_) {
+      const std::uint32_t entered = entry;
+      if (entered == static_cast<std::uint32_t>(thread)) return State::done;
+      if (entered == (static_cast<std::uint32_t>(thread) | MILLRACE_STARTING)) return State::starting;
+    }
+    return State::none;
+  }
+
+  void take_out(pid_t thread) override {
+    for (auto& entry : entries_)
+      if (auto entered = static_cast<std::uint32_t>(thread); entry.compare_exchange_strong(entered, 0))
+        return;
+  }
+
+  [[nodiscard]] std::vector<pid_t> all() const override {
+    std::vector<pid_t> threads;
+    for (const auto& entry : entries_)
+      if (const std::uint32_t entered = entry; entered != 0)
+        threads.push_back(static_cast<pid_t>(entered & ~MILLRACE_STARTING));
+    return threads;
+  }
+
+ private:
+  std::span<std::atomic<std::uint32_t>> entries_;
+};
+
 Result<BirthShim> BirthShim::make(const Ready& ready) {
   auto library = make_library();
   if (!library) return std::unexpected(library.error());
@@ -119,16 +152,20 @@ Result<BirthShim> BirthShim::make(const Ready& ready) {
   board->size = sizeof(millrace_birth_board);
   board->owner = static_cast<std::uint32_t>(getpid());
   board->answers_only = ready.answers_only ? 1 : 0;
-  write_cpus(ready.allowed, board->allowed);
   board->main_cpu = -1;
   for (std::size_t i = 0; i < std::min<std::size_t>(ready.masks.size(), millrace_board_slots); ++i)
     write_mask(ready.masks[i], board->slots[i]);
   return BirthShim(std::move(*library), std::move(file), board);
 }
 
+BirthShim::BirthShim(Descriptor library, Descriptor board_file, millrace_birth_board* board)
+    : library_(std::move(library)), board_file_(std::move(board_file)), board_(board),
+      starters_(std::make_unique<BoardStarters>(*board)) {}
+
 BirthShim::BirthShim(BirthShim&& other) noexcept
     : library_(std::move(other.library_)), board_file_(std::move(other.board_file_)),
-      board_(std::exchange(other.board_, nullptr)), taken_(other.taken_) {}
+      board_(std::exchange(other.board_, nullptr)), starters_(std::move(other.starters_)),
+      taken_(other.taken_) {}
 
 BirthShim::~BirthShim() {
   if (board_ != nullptr) munmap(board_, sizeof(*board_));
@@ -141,18 +178,27 @@ std::vector<std::string> BirthShim::environment() const {
           fmt::format(MILLRACE_BOARD_VARIABLE "={}", path_of(board_file_))};
 }
 
-void BirthShim::note_main_mask(const machine::CpuSet& mask) {
-  const int cpu = mask.count() == 1 ? mask.lowest() : -1;
-  if (cpu < 0 || cpu >= millrace_board_words * mask_word_bits) return;
-  // Release: what the mask, set later, is taken for.
-  board_->main_given[cpu / mask_word_bits].fetch_or(std::uint64_t{1} << (cpu % mask_word_bits),
-                                                    std::memory_order_release);
+void BirthShim::note_given(const machine::CpuSet& mask, const machine::CpuSet& original) {
+  millrace_given_mask noted{};
+  write_cpus(mask, noted.mask);
+  write_cpus(original, noted.original);
+  const auto last =
+      std::ranges::find_if(given_.rbegin(), given_.rend(), [&](const millrace_given_mask& other) {
+        return std::ranges::equal(other.mask, noted.mask);
+      });
+  if (last != given_.rend() && std::ranges::equal(last->original, noted.original)) return;
+  if (given_.size() == millrace_board_given) return;
+  board_->given[given_.size()] = noted;
+  given_.push_back(noted);
+  board_->given_count.store(static_cast<std::uint32_t>(given_.size()), std::memory_order_release);
 }
 
+void BirthShim::note_traced(bool traced) { board_->traced.store(traced ? 1 : 0, std::memory_order_relaxed); }
+
 void BirthShim::lay_main_ready(const machine::CpuSet& mask) {
-  note_main_mask(mask);
   const int cpu = mask.count() == 1 ? mask.lowest() : -1;
-  board_->main_cpu.store(cpu < millrace_board_words * mask_word_bits ? cpu : -1, std::memory_order_release);
+  const bool told = cpu >= 0 && cpu < millrace_board_words * mask_word_bits;
+  board_->main_cpu.store(told ? cpu : -1, std::memory_order_release);
 }
 
 int BirthShim::births() const {

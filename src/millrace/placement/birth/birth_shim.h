@@ -4,8 +4,10 @@
 #include "millrace/base/descriptor.h"
 #include "millrace/base/result.h"
 #include "millrace/machine/cpus/cpu_set.h"
+#include "millrace/placement/apply/starters.h"
 #include "millrace/placement/birth/birth_board.h"
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,15 +23,13 @@ struct ShimBirth {
   machine::CpuSet mask;  // as it was laid ready; empty: none was
 };
 
-// Used by one thread at a time.
+// Used by one thread at a time; note_given() may be by another than the rest.
 class BirthShim {
  public:
   // What the program finds on the board from its start.
   struct Ready {
     std::span<const machine::CpuSet> masks;  // for the first births, in order; CPUs below 1024
-    // What main is told where it asks for its mask and that is one that it was given here.
-    machine::CpuSet allowed;
-    bool answers_only = false;  // births are seen by others, and threads take nothing
+    bool answers_only = false;               // births are seen by others, and threads take nothing
   };
   // Lays an empty board ready, and the library, which is a part of this program: both in memory that only
   // this user's processes can open, the library sealed, and only while this process lives.
@@ -42,22 +42,32 @@ class BirthShim {
   // as it is loaded: what the program executes is not for the shim.
   [[nodiscard]] std::vector<std::string> environment() const;
   // The program's main thread takes this mask, of one CPU, as it makes its first thread; empty, or of more
-  // CPUs: it keeps what it has.
+  // CPUs: it keeps what it has. Noted as given before.
   void lay_main_ready(const machine::CpuSet& mask);
-  // A main thread is about to be given this mask by others, of which it is not to be told.
-  void note_main_mask(const machine::CpuSet& mask);
+  // A thread that had `original` is about to be given `mask`, or may take it. Main is told the former where
+  // it asks, and processes that the thread makes begin with it. Of `mask` the last one counts.
+  void note_given(const machine::CpuSet& mask, const machine::CpuSet& original);
+  // Whether processes are given back what the program had, before they begin, by whoever traces the program;
+  // else they, or who starts them, have to do it themselves. No, to begin with.
+  void note_traced(bool traced);
+  // Valid as long as this is.
+  [[nodiscard]] Starters& starters() const { return *starters_; }
   // How many there were so far.
   [[nodiscard]] int births() const;
   // Those since the last call.
   [[nodiscard]] std::vector<ShimBirth> take_births();
 
  private:
-  BirthShim(Descriptor library, Descriptor board_file, millrace_birth_board* board)
-      : library_(std::move(library)), board_file_(std::move(board_file)), board_(board) {}
+  class BoardStarters;
+
+  BirthShim(Descriptor library, Descriptor board_file, millrace_birth_board* board);
 
   Descriptor library_;
   Descriptor board_file_;
   millrace_birth_board* board_;
+  std::unique_ptr<Starters> starters_;
+  // As on the board, where the program might change them.
+  std::vector<millrace_given_mask> given_;
   std::uint32_t taken_ = 0;
 };
 

@@ -32,8 +32,8 @@ struct TestRun {
   int status = 0;  // the shell's code of the process that ran run_program(), which ends as the command does
   std::string output;  // standard output of it and of the program
   std::string errors;  // standard error
-  Summary summary;     // seconds, births, processes, changes, refused, crowds, way of birth and its reason,
-                       // progress, notes
+  Summary summary;  // seconds, births, processes, changes, refused, left alone, crowds, way of birth and its
+                    // reason, progress, notes
 };
 
 // A process that calls run_program(settings) and ends with the program's shell code, or with 99 after writing
@@ -128,6 +128,7 @@ class TestProcess {
     summary.threads.processes = threads["processes"];
     summary.threads.changes = threads["changes"];
     summary.threads.refused = threads["refused"];
+    summary.threads.left_alone = threads["left_alone"];
     for (const auto& crowd : threads["crowds"])
       summary.threads.crowds.push_back({crowd["processes"], crowd["threads"], crowd["seconds"]});
     summary.seconds = json["seconds"];

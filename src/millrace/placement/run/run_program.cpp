@@ -160,7 +160,7 @@ Status Run::prepare_threads(const ProgramFile* program) {
   if (by_shim || wants_answers(policy, program)) {
     constexpr int births_in_advance = 64;
     if (by_shim) laid_ready = masks_in_advance(policy, surroundings, births_in_advance);
-    auto shim = BirthShim::make({.masks = laid_ready, .allowed = allowed_, .answers_only = !by_shim});
+    auto shim = BirthShim::make({.masks = laid_ready, .answers_only = !by_shim});
     if (shim) {
       shim_.emplace(std::move(*shim));
     } else if (by_shim) {
@@ -170,9 +170,14 @@ Status Run::prepare_threads(const ProgramFile* program) {
     }
   }
   threads_.emplace(std::move(surroundings), std::move(policy), journal_);
+  if (shim_) {
+    threads_->on_mask(
+        [this](const CpuSet& mask, const CpuSet& original) { shim_->note_given(mask, original); });
+    threads_->watch_starters(shim_->starters());
+    shim_->note_traced(summary_.birth == BirthWay::ptrace);
+  }
   threads_->lay_ready(laid_ready);
   if (settings_.policy && settings_.masks == MasksNeed::load) threads_->watch_load();
-  if (shim_) threads_->on_main_mask([this](const CpuSet& mask) { shim_->note_main_mask(mask); });
   lay_main_ready();
   births_.emplace(*threads_, by_shim && shim_ ? &*shim_ : nullptr, settings_.hand_over_ns);
   overseer_.emplace(*threads_, reports_ ? &reports_->reader : nullptr,
@@ -334,6 +339,7 @@ Result<Summary> Run::attach() {
 
 // Nobody sees the program's births from now on but by looking.
 void Run::begin_polling() {
+  if (shim_) shim_->note_traced(false);
   if (joined_orphans_) return births_->begin_polling(*joined_orphans_);
   BirthPoller::take_orphans();
   births_->begin_polling(Orphans::of_launched({guardian_, witness_ ? witness_->process() : -1}));

@@ -96,16 +96,42 @@ TEST_P(EveryWay, MainHasItsPlaceBeforeItsFirstThreadBeginsAndIsToldOfAllCpus) {
   EXPECT_TRUE(is_one(masks["kernel"])) << run.output;
   if (binds_at_birth()) {
     EXPECT_TRUE(is_one(masks["first"])) << run.output;
-    EXPECT_EQ(masks["child"], all) << run.output;
   }
   EXPECT_EQ(masks["bound count"], masks["start count"]);
   // A static program loads no shim that could answer.
   if (std::string("dynamic") == std::get<1>(GetParam())) {
+    EXPECT_EQ(masks["child"], all) << run.output;
     EXPECT_EQ(masks["bound libc"], all) << run.output;
     EXPECT_EQ(masks["bound pthread"], all) << run.output;
     EXPECT_EQ(masks["chosen libc"], masks["own"]) << run.output;
     EXPECT_EQ(masks["chosen pthread"], masks["own"]) << run.output;
   }
+}
+
+// It may ask at once how many CPUs there are, and make as many threads for good.
+TEST_P(EveryWay, WhatAThreadWithAPlaceStartsBeginsWithWhatTheProgramWasGiven) {
+  if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  if (way() != BirthWay::ptrace && std::string("static") == std::get<1>(GetParam()))
+    GTEST_SKIP() << "found by polling, some milliseconds later";
+  RunSettings settings = fixed(MaskPolicy::main_least_loaded, way(), {program("starters")});
+  settings.policy = with_main_at_first_birth(*settings.policy);
+  settings.masks = MasksNeed::load;
+  const TestRun run = run_to_end(settings);
+  EXPECT_EQ(run.status, 0) << run.errors;
+  auto masks = masks_in(run.output);
+  for (const std::string who : {"main", "thread"}) {
+    EXPECT_EQ(masks[who + " before"], "1");
+    EXPECT_EQ(masks[who + " after"], "1") << "it has its place again";
+  }
+  std::size_t programs = 0;
+  for (const auto& [who, mask] : masks) {
+    if (who.ends_with("before") || who.ends_with("after")) continue;
+    ++programs;
+    EXPECT_EQ(mask, one_by_one(allowed())) << who;
+  }
+  constexpr std::size_t calls = 20;
+  EXPECT_EQ(programs, 2 * calls);
+  EXPECT_THAT(run.summary.threads.left_alone, testing::IsEmpty());
 }
 
 TEST_P(EveryWay, ThreadsBeginOnCoresOfTheirOwnWhereBirthIsSeen) {

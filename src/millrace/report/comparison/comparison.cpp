@@ -17,11 +17,13 @@ body { margin: 0 auto; max-width: 76rem; padding: 1rem; background: var(--ground
 h1 { line-height: 1.2; } h2 { margin-top: 2.5rem; border-top: 1px solid var(--grid); padding-top: 1rem; }
 p, li { max-width: 48rem; }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 1.5rem; }
+.plots > div { max-width: 38rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; margin: 1rem 0; font-size: 0.88rem; }
 caption { text-align: left; padding-bottom: 0.5rem; }
 th, td { border-bottom: 1px solid var(--grid); padding: 0.25rem 0.75rem 0.25rem 0; text-align: left;
   vertical-align: top; }
+th { white-space: nowrap; }
 td { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .soft { color: var(--soft); font-weight: normal; }
 )";

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -133,15 +134,15 @@ class Gains {
   }
 
   Comparison into(Comparison result) {
+    const auto [least, most] = of_paper();
     result.findings.push_back(
-        fmt::format("{} gains beyond doubt in {} of {} rows; in the paper it is 10.0 to 20.1 % in all.",
-                    name_of(pairs_.front()), clear_, table_.rows.size()));
+        fmt::format("{} gains beyond doubt in {} of {} rows; in the paper it is {:.1f} to {:.1f} % in all.",
+                    name_of(pairs_.front()), clear_, table_.rows.size(), least, most));
     if (simulates_ && !table_.rows.empty())
       result.findings.push_back(fmt::format(
-          "On the simulated quad core the gain is {:.0f} to {:.0f} %, {}, where the kernel leaves woken "
-          "threads "
-          "with main, and {:.0f} % at most where it looks for an idle core whenever one is woken.",
-          least_, most_, beside_the_paper(), most_today_));
+          "On the simulated quad core the gain is {}, {}, where the kernel leaves woken threads with main, "
+          "and {} at most where it looks for an idle core whenever one is woken.",
+          percent_text(least_, most_), beside_the_paper(), percent_text(most_today_, most_today_)));
     for (auto& [decoder, plot] : plots_)
       result.plots.emplace_back(std::move(plot));
     result.tables.push_back(std::move(table_));
@@ -149,13 +150,18 @@ class Gains {
   }
 
  private:
+  // The least and the largest gain of the first pair that the paper states.
+  [[nodiscard]] std::pair<double, double> of_paper() const {
+    const auto [least, most] =
+        std::ranges::minmax(stated_, {}, [](const StatedGains& gains) { return gains.front(); });
+    return {least.front(), most.front()};
+  }
+
   [[nodiscard]] std::string_view beside_the_paper() const {
-    constexpr double least_of_paper = 10.0;
-    constexpr double most_of_paper = 20.1;
+    const auto [least_of_paper, most_of_paper] = of_paper();
     if (least_ > most_of_paper)
       return "more than in the paper, whose decoder had only its deblocking in threads, where here whole "
-             "slices "
-             "or tiles are";
+             "slices or tiles are";
     if (most_ < least_of_paper) return "less than in the paper, as main does more of a frame alone";
     return "some of it as in the paper";
   }

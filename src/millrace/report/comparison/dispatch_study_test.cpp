@@ -59,5 +59,11 @@ TEST(DispatchStudy, SaysWhatWasNotMeasured) {
   EXPECT_FALSE(compare(DispatchStudy::table4, without));
 }
 
+TEST(PercentText, has_no_negative_zero_and_no_span_of_nothing) {
+  EXPECT_EQ(percent_text(-0.3, 0.2), "0 %");
+  EXPECT_EQ(percent_text(-1.2, -0.1), "-1 to 0 %");
+  EXPECT_EQ(percent_text(9.6, 20.4), "10 to 20 %");
+}
+
 }  // namespace
 }  // namespace millrace::report

@@ -3,9 +3,12 @@
 #include "millrace/report/comparison/pipeline_settings.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace millrace::report::pipelines {
 
@@ -34,7 +37,7 @@ Result<Comparison> breakdown(const PipelineObservations& observed, const Observe
   BarPlot plot{.title = "useful part of a thread's time, simulated", .y_label = "%"};
   for (const model::Stage& stage : program.pipeline().stages)
     plot.groups.push_back(stage.name);
-  std::string bottleneck;
+  std::vector<std::pair<std::string, std::vector<int>>> bottlenecks;  // the stage, and with which c
   for (const int c : all_counts(observed.pes, 16)) {
     Plan plan = model::make_plan(program.pipeline(), model::Strategy::oversubscribed, c, paper_queue, 0);
     plan.cores = plan.threads();
@@ -67,12 +70,18 @@ Result<Comparison> breakdown(const PipelineObservations& observed, const Observe
       bars.bars.push_back(exactly(100 * useful / run->seconds));
       table.rows.push_back(std::move(row));
     }
-    bottleneck += fmt::format("{}{} with c = {}", bottleneck.empty() ? "" : ", ", busiest, c);
+    if (bottlenecks.empty() || bottlenecks.back().first != busiest)
+      bottlenecks.emplace_back(busiest, std::vector<int>{});
+    bottlenecks.back().second.push_back(c);
     if (plot.series.size() < most_colours) plot.series.push_back(std::move(bars));
   }
   result.tables.push_back(std::move(table));
   result.plots.emplace_back(std::move(plot));
-  result.findings.push_back(fmt::format("The busiest threads are, in simulation: {}.", bottleneck));
+  std::string sentence;
+  for (const auto& [stage, counts] : bottlenecks)
+    sentence += fmt::format("{}those of {} with c = {}", sentence.empty() ? "" : ", ", stage,
+                            fmt::join(counts, ", "));
+  result.findings.push_back(fmt::format("The busiest threads are, in simulation, {}.", sentence));
   result.findings.push_back(fmt::format(
       "Here {}; so serial stages end the growth at {:.1f} times the speed of one thread, in the paper at {}.",
       program.balance(), program.most_speed_up(), similar ? "12.7" : "about 5"));

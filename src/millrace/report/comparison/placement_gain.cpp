@@ -2,6 +2,8 @@
 
 #include "millrace/report/study/mean_interval.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 namespace millrace::report {
@@ -81,6 +83,12 @@ PlotValue quad_core_gain(const BindingPair& pair, const model::ForkJoinWork& pas
 PlotValue quad_core_gain_today(const model::ForkJoinWork& pass, int passes, const ThreadCosts& costs) {
   return gain_in_percent(quad_core_ms(Binding::none, pass, passes, costs, NewbornPlacement::on_idle_core),
                          quad_core_ms(Binding::plus_main, pass, passes, costs));
+}
+
+std::string percent_text(double least, double most) {
+  const double from = std::round(least) + 0.0;  // no negative zero
+  const double to = std::round(most) + 0.0;
+  return from == to ? fmt::format("{:.0f} %", to) : fmt::format("{:.0f} to {:.0f} %", from, to);
 }
 
 std::string about_quad_core(const ThreadCosts& costs) {

@@ -51,6 +51,9 @@ inline constexpr double quad_balancing_ms = 4;
                                              const ThreadCosts& costs);
 inline constexpr std::string_view gain_today_name = "NoB, idle core at birth / M-L+";
 
+// "10 to 20 %", or "10 %" where both are that in whole numbers.
+[[nodiscard]] std::string percent_text(double least, double most);
+
 // How it is simulated, and from what; for the text of a study.
 [[nodiscard]] std::string about_quad_core(const ThreadCosts& costs);
 

@@ -20,17 +20,33 @@ constexpr double legend_step = 22;
 
 std::string series_class(std::size_t series) { return fmt::format("class=\"s{}\"", series % most_colours); }
 
-// Names of series under each other below the plot, two a line.
-struct Legend {
-  explicit Legend(std::size_t entries)
-      : height(44 + legend_step * std::ceil(static_cast<double>(entries) / 2)) {}
-  double height;
+// Names of series under each other below the plot: two a line, or one where one of them is long.
+class Legend {
+ public:
+  explicit Legend(const std::vector<std::string>& names)
+      : in_a_line_(std::ranges::any_of(names, [](const auto& name) { return name.size() > longest_of_two; })
+                       ? 1
+                       : 2),
+        lines_((names.size() + in_a_line_ - 1) / in_a_line_) {}
+
+  [[nodiscard]] double height() const { return 44 + legend_step * static_cast<double>(lines_); }
+  [[nodiscard]] std::pair<double, double> place(std::size_t entry) const {
+    const std::size_t line = entry / in_a_line_;
+    return {entry % in_a_line_ == 0 ? plot_left : (plot_left + plot_right) / 2 + 10,
+            plot_bottom + 58 + legend_step * static_cast<double>(line)};
+  }
+
+ private:
+  static constexpr std::size_t longest_of_two = 28;
+  std::size_t in_a_line_;
+  std::size_t lines_;
 };
 
-std::pair<double, double> legend_place(std::size_t entry) {
-  const std::size_t row = entry / 2;
-  return {entry % 2 == 0 ? plot_left : (plot_left + plot_right) / 2 + 10,
-          plot_bottom + 58 + legend_step * static_cast<double>(row)};
+template <class Series> std::vector<std::string> names_of(const std::vector<Series>& all) {
+  std::vector<std::string> names;
+  for (const Series& series : all)
+    names.push_back(series.name);
+  return names;
 }
 
 void draw_frame(Svg& svg, std::string_view title, std::string_view x_label, std::string_view y_label) {
@@ -39,39 +55,69 @@ void draw_frame(Svg& svg, std::string_view title, std::string_view x_label, std:
   svg.text((plot_left + plot_right) / 2, plot_bottom + 38, Anchor::middle, x_label, "class=\"label\"");
 }
 
-// From 0 to above the largest value.
-std::vector<double> draw_y_axis(Svg& svg, double most) {
-  std::vector<double> ticks = round_ticks(0, most > 0 ? most : 1);
-  const Axis y(0, ticks.back(), plot_bottom, plot_top);
+// How far an axis goes: to 0, to every value and to the end of every interval, but not so far that values can
+// be told apart no more. Below 0 only where there are values, or where all of them are `differences`: other
+// intervals end there.
+class Extent {
+ public:
+  explicit Extent(bool differences = false) : below_(differences) {}
+
+  void add(const PlotValue& value) {
+    below_ = below_ || value.mean < 0;
+    largest_ = std::max(largest_, std::abs(value.mean));
+    mean_low_ = std::min(mean_low_, value.mean);
+    mean_high_ = std::max(mean_high_, value.mean);
+    low_ = std::min(low_, value.low);
+    high_ = std::max(high_, value.high);
+  }
+  void add(double value) { add(PlotValue{value, value, value}); }
+
+  [[nodiscard]] double least() const {
+    return below_ ? std::min(mean_low_, std::max(low_, -most_of_largest * largest_)) : 0;
+  }
+  [[nodiscard]] double most() const {
+    const double most = std::max(mean_high_, std::min(high_, most_of_largest * largest_));
+    return most > least() ? most : 1;
+  }
+
+ private:
+  static constexpr double most_of_largest = 1.5;
+  bool below_;
+  double largest_ = 0;
+  double mean_low_ = 0;
+  double mean_high_ = 0;
+  double low_ = 0;
+  double high_ = 0;
+};
+
+Axis draw_y_axis(Svg& svg, const Extent& extent) {
+  const std::vector<double> ticks = round_ticks(extent.least(), extent.most());
+  const Axis y(ticks.front(), ticks.back(), plot_bottom, plot_top);
   for (const double tick : ticks) {
     svg.line(plot_left, y(tick), plot_right, y(tick), tick == 0 ? "class=\"axis\"" : "class=\"grid\"");
     svg.text(plot_left - 8, y(tick) + 5, Anchor::end, fmt::format("{:.4g}", tick));
   }
-  return ticks;
+  return y;
 }
 
-// What lies below 0 or above the plot is cut off, and its end without a bar.
-void draw_whisker(Svg& svg, double x, const Axis& y, double most, const PlotValue& value) {
-  svg.line(x, y(std::clamp(value.low, 0.0, most)), x, y(std::clamp(value.high, 0.0, most)),
-           "class=\"whisker\"");
-  for (const double end : {value.low, value.high}) {
-    if (end >= 0 && end <= most) svg.line(x - 3, y(end), x + 3, y(end), "class=\"whisker\"");
+// What lies outside the plot is cut off, and its end without a bar.
+void draw_whisker(Svg& svg, double x, const Axis& y, const PlotValue& value) {
+  svg.line(x, std::clamp(y(value.low), plot_top, plot_bottom), x,
+           std::clamp(y(value.high), plot_top, plot_bottom), "class=\"whisker\"");
+  for (const double end : {y(value.low), y(value.high)}) {
+    if (end >= plot_top && end <= plot_bottom) svg.line(x - 3, end, x + 3, end, "class=\"whisker\"");
   }
 }
 
-// How far an axis goes: to the end of every interval, but not so far that values can be told apart no more.
-class Extent {
- public:
-  void add(const PlotValue& value) {
-    mean_ = std::max(mean_, value.mean);
-    high_ = std::max(high_, value.high);
-  }
-  [[nodiscard]] double most() const { return std::min(high_, 1.5 * mean_); }
-
- private:
-  double mean_ = 0;
-  double high_ = 0;
-};
+// In two lines where one is too long.
+void draw_group_name(Svg& svg, double middle, double width, std::string_view name) {
+  constexpr double letter_width = 7.5;
+  const std::size_t blank = name.rfind(' ');
+  const bool fits = letter_width * static_cast<double>(name.size()) <= width;
+  const std::size_t first = fits || blank == std::string_view::npos ? name.size() : blank;
+  svg.text(middle, plot_bottom + 20, Anchor::middle, name.substr(0, first));
+  if (first < name.size()) svg.text(middle, plot_bottom + 37, Anchor::middle, name.substr(first + 1));
+}
 
 std::string text_of(const PlotValue& value) {
   return fmt::format("{:.4g} ({:.4g} to {:.4g})", value.mean, value.low, value.high);
@@ -80,8 +126,12 @@ std::string text_of(const PlotValue& value) {
 }  // namespace
 
 std::string to_svg(const LinePlot& plot) {
-  const std::size_t entries = plot.series.size() + (plot.diagonal ? 1 : 0);
-  Svg svg(plot_width, plot_bottom + Legend(entries).height, plot.title);
+  std::vector<std::string> names;
+  for (const LineSeries& series : plot.series)
+    names.push_back(series.points.empty() ? series.name + " (not here)" : series.name);
+  if (plot.diagonal) names.emplace_back("linear");
+  const Legend legend(names);
+  Svg svg(plot_width, plot_bottom + legend.height(), plot.title);
   draw_frame(svg, plot.title, plot.x_label, plot.y_label);
   std::set<double> at;
   Extent extent;
@@ -96,9 +146,8 @@ std::string to_svg(const LinePlot& plot) {
              "nothing could be measured here");
     return svg.str();
   }
-  const std::vector<double> ticks =
-      draw_y_axis(svg, plot.diagonal ? std::max(extent.most(), *at.rbegin()) : extent.most());
-  const Axis y(0, ticks.back(), plot_bottom, plot_top);
+  if (plot.diagonal) extent.add(*at.rbegin());
+  const Axis y = draw_y_axis(svg, extent);
   const double span = *at.rbegin() - *at.begin();
   // A single value stands in the middle.
   const Axis x = span > 0 ? Axis(*at.begin(), *at.rbegin(), plot_left + 24, plot_right - 24)
@@ -120,35 +169,35 @@ std::string to_svg(const LinePlot& plot) {
       line.emplace_back(x(point.x), y(point.y.mean));
     if (line.size() > 1) svg.polyline(line, "class=\"line\"");
     for (const LinePoint& point : series.points) {
-      draw_whisker(svg, x(point.x), y, ticks.back(), point.y);
+      draw_whisker(svg, x(point.x), y, point.y);
       svg.circle(x(point.x), y(point.y.mean), 4, "class=\"fill\"");
     }
-    const auto [legend_x, legend_y] = legend_place(s);
+    const auto [legend_x, legend_y] = legend.place(s);
     svg.line(legend_x, legend_y - 4, legend_x + 26, legend_y - 4, "class=\"line\"");
     svg.circle(legend_x + 13, legend_y - 4, 4, "class=\"fill\"");
     svg.element("</g>\n");
-    svg.text(legend_x + 34, legend_y, Anchor::start,
-             series.points.empty() ? series.name + " (not here)" : series.name);
+    svg.text(legend_x + 34, legend_y, Anchor::start, names[s]);
   }
   if (plot.diagonal) {
-    const auto [legend_x, legend_y] = legend_place(plot.series.size());
+    const auto [legend_x, legend_y] = legend.place(plot.series.size());
     svg.line(legend_x, legend_y - 4, legend_x + 26, legend_y - 4, "class=\"faint\"");
-    svg.text(legend_x + 34, legend_y, Anchor::start, "linear");
+    svg.text(legend_x + 34, legend_y, Anchor::start, names.back());
   }
   return svg.str();
 }
 
 std::string to_svg(const BarPlot& plot) {
-  Svg svg(plot_width, plot_bottom + Legend(plot.series.size()).height, plot.title);
+  const Legend legend(names_of(plot.series));
+  Svg svg(plot_width, plot_bottom + legend.height(), plot.title);
   draw_frame(svg, plot.title, "", plot.y_label);
-  Extent extent;
+  Extent extent(plot.reference == 0);
   for (const BarSeries& series : plot.series) {
     for (const auto& bar : series.bars) {
       if (bar) extent.add(*bar);
     }
   }
-  const std::vector<double> ticks = draw_y_axis(svg, std::max(extent.most(), plot.reference.value_or(0)));
-  const Axis y(0, ticks.back(), plot_bottom, plot_top);
+  if (plot.reference) extent.add(*plot.reference);
+  const Axis y = draw_y_axis(svg, extent);
   if (plot.reference)
     svg.line(plot_left, y(*plot.reference), plot_right, y(*plot.reference), "class=\"faint\"");
   const double group_width =
@@ -156,8 +205,8 @@ std::string to_svg(const BarPlot& plot) {
   const double bar_width =
       0.8 * group_width / static_cast<double>(std::max<std::size_t>(plot.series.size(), 1));
   for (std::size_t g = 0; g < plot.groups.size(); ++g)
-    svg.text(plot_left + (static_cast<double>(g) + 0.5) * group_width, plot_bottom + 20, Anchor::middle,
-             plot.groups[g]);
+    draw_group_name(svg, plot_left + (static_cast<double>(g) + 0.5) * group_width, group_width,
+                    plot.groups[g]);
   for (std::size_t s = 0; s < plot.series.size(); ++s) {
     const BarSeries& series = plot.series[s];
     svg.element(fmt::format("<g {}>\n", series_class(s)));
@@ -166,11 +215,11 @@ std::string to_svg(const BarPlot& plot) {
       const PlotValue& bar = *series.bars[g];
       const double x =
           plot_left + (static_cast<double>(g) + 0.1) * group_width + static_cast<double>(s) * bar_width;
-      svg.rectangle(x, y(bar.mean), bar_width * 0.92, plot_bottom - y(bar.mean), "class=\"fill\"",
-                    fmt::format("{}, {}: {}", plot.groups[g], series.name, text_of(bar)));
-      draw_whisker(svg, x + bar_width * 0.46, y, ticks.back(), bar);
+      svg.rectangle(x, std::min(y(bar.mean), y(0)), bar_width * 0.92, std::abs(y(0) - y(bar.mean)),
+                    "class=\"fill\"", fmt::format("{}, {}: {}", plot.groups[g], series.name, text_of(bar)));
+      draw_whisker(svg, x + bar_width * 0.46, y, bar);
     }
-    const auto [legend_x, legend_y] = legend_place(s);
+    const auto [legend_x, legend_y] = legend.place(s);
     svg.rectangle(legend_x, legend_y - 12, 26, 13, "class=\"fill\"");
     svg.element("</g>\n");
     svg.text(legend_x + 34, legend_y, Anchor::start, series.name);
@@ -179,7 +228,8 @@ std::string to_svg(const BarPlot& plot) {
 }
 
 std::string to_svg(const MapPlot& plot) {
-  Svg svg(plot_width, plot_bottom + Legend(plot.kinds.size()).height, plot.title);
+  const Legend legend(plot.kinds);
+  Svg svg(plot_width, plot_bottom + legend.height(), plot.title);
   draw_frame(svg, plot.title, plot.x_label, plot.y_label);
   const double field_width =
       (plot_right - plot_left) / static_cast<double>(std::max<std::size_t>(plot.columns.size(), 1));
@@ -204,7 +254,7 @@ std::string to_svg(const MapPlot& plot) {
     }
   }
   for (std::size_t k = 0; k < plot.kinds.size(); ++k) {
-    const auto [legend_x, legend_y] = legend_place(k);
+    const auto [legend_x, legend_y] = legend.place(k);
     svg.element(fmt::format("<g {}>\n", series_class(k)));
     svg.rectangle(legend_x, legend_y - 12, 26, 13, "class=\"fill\"");
     svg.element("</g>\n");

@@ -45,7 +45,7 @@ struct BarPlot {
   std::string y_label;
   std::vector<std::string> groups;
   std::vector<BarSeries> series;
-  std::optional<double> reference;  // a faint line
+  std::optional<double> reference;  // a faint line; 0: bars are differences, whose intervals go below it
 };
 
 // A table of coloured fields: in each the index of the kind that it belongs to.

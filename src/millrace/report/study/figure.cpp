@@ -9,7 +9,6 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace millrace::report {
 namespace {
@@ -139,8 +138,7 @@ Result<std::vector<Figure>> parse_figures(std::span<const std::string> words) {
     }
     const auto* const name = std::ranges::find(names, word);
     if (name == names.end())
-      return usage_error("there is no figure {}; choose of {}, or all", in_quotes(word),
-                         fmt::join(names, ", "));
+      return usage_error("there is no study {}; see: millrace study list", in_quotes(word));
     wanted.insert(figures[static_cast<std::size_t>(name - names.begin())]);
   }
   return std::vector<Figure>(wanted.begin(), wanted.end());

@@ -1,0 +1,94 @@
+#include "millrace/placement/birth/birth_shim.h"
+
+#include <algorithm>
+#include <fcntl.h>
+#include <string>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+namespace millrace::placement {
+namespace {
+
+// The board as a program maps it that was told of it by its environment.
+class ProgramsBoard {
+ public:
+  explicit ProgramsBoard(const BirthShim& shim) {
+    const std::string variable = MILLRACE_BOARD_VARIABLE "=";
+    for (const std::string& text : shim.environment())
+      if (text.starts_with(variable)) {
+        const Descriptor file =
+            Descriptor::owned(open(text.substr(variable.size()).c_str(), O_RDWR | O_CLOEXEC));
+        void* start =
+            mmap(nullptr, sizeof(millrace_birth_board), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+        if (start != MAP_FAILED) board_ = static_cast<millrace_birth_board*>(start);
+      }
+  }
+  ProgramsBoard(const ProgramsBoard&) = delete;
+  ProgramsBoard& operator=(const ProgramsBoard&) = delete;
+  ~ProgramsBoard() {
+    if (board_ != nullptr) munmap(board_, sizeof(*board_));
+  }
+  [[nodiscard]] millrace_birth_board* operator->() const { return board_; }
+  [[nodiscard]] bool is_there() const { return board_ != nullptr; }
+
+ private:
+  millrace_birth_board* board_ = nullptr;
+};
+
+TEST(BirthShim, TellsOfEachMaskOnceAndOfWhatWasThereBeforeLast) {
+  auto shim = BirthShim::make({});
+  ASSERT_TRUE(shim);
+  const ProgramsBoard board(*shim);
+  ASSERT_TRUE(board.is_there());
+  const machine::CpuSet place{1};
+  const machine::CpuSet two{0, 1};
+  const machine::CpuSet many{0, 1, 2, 70};
+  for (int i = 0; i < 3; ++i)
+    shim->note_given(place, two);
+  EXPECT_EQ(board->given_count, 1U);
+  EXPECT_EQ(board->given[0].mask[0], 2U);
+  EXPECT_EQ(board->given[0].original[0], 3U);
+  shim->note_given(place, many);
+  EXPECT_EQ(board->given_count, 2U);
+  EXPECT_EQ(board->given[1].original[0], 7U);
+  EXPECT_EQ(board->given[1].original[1], 1U << 6);
+}
+
+TEST(BirthShim, KeepsToItsBoardWhateverTheProgramWritesThere) {
+  auto shim = BirthShim::make({});
+  ASSERT_TRUE(shim);
+  const ProgramsBoard board(*shim);
+  ASSERT_TRUE(board.is_there());
+  board->given_count = 0xffffffff;
+  board->births = 0xffffffff;
+  std::ranges::fill(board->starters, 0xffffffff);
+  for (int cpu = 0; cpu < 1024; ++cpu)
+    shim->note_given({cpu}, {0, 1023});
+  shim->note_given({0}, {5});
+  EXPECT_EQ(board->given_count, millrace_board_given);
+  EXPECT_TRUE(shim->take_births().empty());
+  EXPECT_EQ(shim->starters().state_of(getpid()), Starters::State::none);
+  shim->starters().take_out(getpid());
+}
+
+TEST(BirthShim, StartersAreKnownUntilTheyAreTakenOut) {
+  auto shim = BirthShim::make({});
+  ASSERT_TRUE(shim);
+  const ProgramsBoard board(*shim);
+  ASSERT_TRUE(board.is_there());
+  Starters& starters = shim->starters();
+  board->starters[7] = 42 | MILLRACE_STARTING;
+  EXPECT_EQ(starters.state_of(42), Starters::State::starting);
+  starters.take_out(42);
+  EXPECT_EQ(starters.state_of(42), Starters::State::starting) << "it is not done yet";
+  board->starters[7] = 42;
+  EXPECT_EQ(starters.state_of(42), Starters::State::done);
+  EXPECT_EQ(starters.all(), std::vector<pid_t>{42});
+  starters.take_out(42);
+  EXPECT_EQ(starters.state_of(42), Starters::State::none);
+}
+
+}  // namespace
+}  // namespace millrace::placement

@@ -1,0 +1,223 @@
+#define _GNU_SOURCE
+#include "process_shim.h"
+
+#include <alloca.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/syscall.h>
+
+/* A process has the mask of the thread that makes it. After fork() and vfork() it puts back by itself what
+ * that had before. What posix_spawn(), system() and popen() start has no moment for that; so there the thread
+ * puts back its own first, and enters itself on the board, where millrace sees it and gives it its place
+ * again. It does not take it again by itself: millrace may be gone by then.
+ *
+ * In a process between vfork() and exec its maker's memory is shared, so nothing is written there, nor is
+ * anything allocated or locked. */
+
+#define EXPORTED __attribute__((visibility("default")))
+
+static struct millrace_birth_board* board;
+static pid_t process; /* the one that this memory belongs to, but for what vfork() makes */
+
+static int (*real_posix_spawn)(pid_t*, const char*, const posix_spawn_file_actions_t*,
+                               const posix_spawnattr_t*, char* const*, char* const*);
+static int (*real_posix_spawnp)(pid_t*, const char*, const posix_spawn_file_actions_t*,
+                                const posix_spawnattr_t*, char* const*, char* const*);
+static int (*real_system)(const char*);
+static FILE* (*real_popen)(const char*, const char*);
+static int (*real_execvpe)(const char*, char* const*, char* const*);
+static int (*real_fexecve)(int, char* const*, char* const*);
+
+const uint64_t* millrace_original_of(const uint64_t* mask) {
+  const uint32_t count = atomic_load_explicit(&board->given_count, memory_order_acquire);
+  for (uint32_t i = count < millrace_board_given ? count : millrace_board_given; i > 0; --i)
+    if (memcmp(board->given[i - 1].mask, mask, sizeof(board->given[i - 1].mask)) == 0)
+      return board->given[i - 1].original;
+  return NULL;
+}
+
+static const uint64_t* own_original(void) {
+  uint64_t mask[millrace_board_words] = {0};
+  if (board == NULL || millrace_main_chose() || syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask) < 0)
+    return NULL;
+  return millrace_original_of(mask);
+}
+
+static void set_mask(const uint64_t* mask) {
+  syscall(SYS_sched_setaffinity, 0, sizeof(uint64_t) * millrace_board_words, mask);
+}
+
+void millrace_put_back(void) {
+  const uint64_t* original = own_original();
+  if (original != NULL) set_mask(original);
+}
+
+static void begin_as_process(void) {
+  const int kept = errno;
+  process = getpid();
+  millrace_put_back();
+  millrace_forget_main();
+  errno = kept;
+}
+
+/* The caller's entry, made where there is none; NULL: there is no room for one. */
+static MILLRACE_ATOMIC(uint32_t) * own_entry(void) {
+  const uint32_t thread = (uint32_t)syscall(SYS_gettid);
+  MILLRACE_ATOMIC(uint32_t)* free_entry = NULL;
+  for (int i = 0; i < millrace_board_starters; ++i) {
+    const uint32_t entered = atomic_load(&board->starters[i]);
+    if ((entered & ~MILLRACE_STARTING) == thread) return &board->starters[i];
+    if (entered == 0 && free_entry == NULL) free_entry = &board->starters[i];
+  }
+  return free_entry;
+}
+
+/* Returns what done_starting() takes. */
+static MILLRACE_ATOMIC(uint32_t) * begin_starting(void) {
+  const uint64_t* original = own_original();
+  if (original == NULL || atomic_load_explicit(&board->traced, memory_order_relaxed)) return NULL;
+  const uint32_t thread = (uint32_t)syscall(SYS_gettid);
+  MILLRACE_ATOMIC(uint32_t)* entry = own_entry();
+  if (entry == NULL) return NULL;
+  uint32_t before = atomic_load(entry);
+  /* Somebody else was faster in taking it: seldom, and no more than a program with the caller's mask. */
+  if ((before != 0 && before != thread) ||
+      !atomic_compare_exchange_strong(entry, &before, thread | MILLRACE_STARTING))
+    return NULL;
+  set_mask(original);
+  return entry;
+}
+
+static void done_starting(void* argument) {
+  MILLRACE_ATOMIC(uint32_t)* entry = argument;
+  if (entry != NULL) atomic_fetch_and(entry, ~MILLRACE_STARTING);
+}
+
+/* Before an exec, of a process that vfork() or another call made, or of this one. */
+static void begin_executing(void) {
+  const int kept = errno;
+  if (board != NULL && getpid() == process)
+    done_starting(begin_starting());
+  else
+    millrace_put_back();
+  errno = kept;
+}
+
+void millrace_watch_processes(struct millrace_birth_board* shared) {
+  board = shared;
+  process = getpid();
+  pthread_atfork(NULL, NULL, begin_as_process);
+}
+
+/* Those that are called before the board was looked for, by another library's constructor, find them too. */
+__attribute__((constructor)) static void find_functions(void) {
+  *(void**)&real_posix_spawn = millrace_next_function("posix_spawn");
+  *(void**)&real_posix_spawnp = millrace_next_function("posix_spawnp");
+  *(void**)&real_system = millrace_next_function("system");
+  *(void**)&real_popen = millrace_next_function("popen");
+  *(void**)&real_execvpe = millrace_next_function("execvpe");
+  *(void**)&real_fexecve = millrace_next_function("fexecve");
+}
+
+EXPORTED int posix_spawn(pid_t* child, const char* path, const posix_spawn_file_actions_t* actions,
+                         const posix_spawnattr_t* attributes, char* const arguments[],
+                         char* const environment[]) {
+  if (real_posix_spawn == NULL) find_functions();
+  MILLRACE_ATOMIC(uint32_t)* entry = begin_starting();
+  const int error = real_posix_spawn(child, path, actions, attributes, arguments, environment);
+  done_starting(entry);
+  return error;
+}
+
+EXPORTED int posix_spawnp(pid_t* child, const char* file, const posix_spawn_file_actions_t* actions,
+                          const posix_spawnattr_t* attributes, char* const arguments[],
+                          char* const environment[]) {
+  if (real_posix_spawnp == NULL) find_functions();
+  MILLRACE_ATOMIC(uint32_t)* entry = begin_starting();
+  const int error = real_posix_spawnp(child, file, actions, attributes, arguments, environment);
+  done_starting(entry);
+  return error;
+}
+
+/* It may be cancelled. */
+EXPORTED int system(const char* command) {
+  if (real_system == NULL) find_functions();
+  int status = 0;
+  pthread_cleanup_push(done_starting, begin_starting());
+  status = real_system(command);
+  pthread_cleanup_pop(1);
+  return status;
+}
+
+EXPORTED FILE* popen(const char* command, const char* mode) {
+  if (real_popen == NULL) find_functions();
+  MILLRACE_ATOMIC(uint32_t)* entry = begin_starting();
+  FILE* stream = real_popen(command, mode);
+  const int kept = errno;
+  done_starting(entry);
+  errno = kept;
+  return stream;
+}
+
+EXPORTED int execve(const char* path, char* const arguments[], char* const environment[]) {
+  begin_executing();
+  return (int)syscall(SYS_execve, path, arguments, environment);
+}
+
+EXPORTED int execv(const char* path, char* const arguments[]) { return execve(path, arguments, environ); }
+
+EXPORTED int fexecve(int file, char* const arguments[], char* const environment[]) {
+  if (real_fexecve == NULL) find_functions();
+  begin_executing();
+  return real_fexecve(file, arguments, environment);
+}
+
+EXPORTED int execvpe(const char* file, char* const arguments[], char* const environment[]) {
+  if (real_execvpe == NULL) find_functions();
+  begin_executing();
+  return real_execvpe(file, arguments, environment);
+}
+
+EXPORTED int execvp(const char* file, char* const arguments[]) { return execvpe(file, arguments, environ); }
+
+/* The arguments that begin with `first`, up to the null that ends them, as an array of the calling
+ * function's; `rest` is left behind that null. */
+#define COLLECT(arguments, first, rest)                                                                      \
+  va_list rest;                                                                                              \
+  va_start(rest, first);                                                                                     \
+  size_t count = 1;                                                                                          \
+  for (const char* next = first; next != NULL; next = va_arg(rest, char*))                                   \
+    ++count;                                                                                                 \
+  va_end(rest);                                                                                              \
+  char** arguments = alloca(count * sizeof(char*));                                                          \
+  va_start(rest, first);                                                                                     \
+  arguments[0] = (char*)first;                                                                               \
+  for (size_t i = 1; i < count; ++i)                                                                         \
+  arguments[i] = va_arg(rest, char*)
+
+EXPORTED int execl(const char* path, const char* first, ...) {
+  COLLECT(arguments, first, rest);
+  va_end(rest);
+  return execve(path, arguments, environ);
+}
+
+EXPORTED int execle(const char* path, const char* first, ...) {
+  COLLECT(arguments, first, rest);
+  char* const* environment = va_arg(rest, char* const*);
+  va_end(rest);
+  return execve(path, arguments, environment);
+}
+
+EXPORTED int execlp(const char* file, const char* first, ...) {
+  COLLECT(arguments, first, rest);
+  va_end(rest);
+  return execvpe(file, arguments, environ);
+}
