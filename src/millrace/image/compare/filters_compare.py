@@ -1,6 +1,7 @@
 """Compares single filters with their counterparts in OpenCV and FFmpeg.
 
     filters_compare.py LIBRARY [--filters median,resize,...] [--size 1920x1080] [--threads 2] [--rounds N] [--ffmpeg PROGRAM]
+                       [--isa avx2]
 
 One gray picture of 8 bits, which is what both others are best at; everybody gets the same number of threads. Ours and
 OpenCV's read memory made beforehand, other frames and second videos in memory of their own, and take turns, round after
@@ -156,12 +157,12 @@ class FFmpeg:
         return max(statistics.median(times), 1e-6)
 
 
-def compare(library, ffmpeg, cv2, np, picture, entry, threads, rounds):
+def compare(library, ffmpeg, cv2, np, picture, entry, threads, rounds, isa):
     pipeline, call, graph = entry
     height, width = picture.shape
     ours = library.ours_open_codes(pipeline.encode(), width, height, threads,
                                    picture.ctypes.data_as(ctypes.c_void_p))
-    if not ours:
+    if not ours or (isa and not library.ours_use_isa(ours, isa.encode())):
         sys.exit("compare: " + library.last_error().decode())
 
     def run_ours(times):
@@ -205,12 +206,14 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--ffmpeg", default="ffmpeg", help="the program; empty for none")
+    parser.add_argument("--isa", default="", help="the instruction set of our kernels; the best there is")
     options = parser.parse_args()
     import cv2
     import numpy as np
     cv2.setNumThreads(options.threads)
     library = load_library(options.library)
     library.ours_open_codes.restype = ctypes.c_void_p
+    library.ours_use_isa.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
     library.ours_open_codes.argtypes = [ctypes.c_char_p] + [ctypes.c_int] * 3 + [ctypes.c_void_p]
     width, height = (int(v) for v in options.size.split("x"))
     picture = np.round(255 * picture_of(cv2, np, width, height)).astype(np.uint8)
@@ -222,7 +225,8 @@ def main():
         found = []
         for entry in filters(cv2, np, width, height):
             if not words or any(word in entry[0] for word in words):
-                found.append(compare(library, ffmpeg, cv2, np, picture, entry, options.threads, options.rounds))
+                found.append(compare(library, ffmpeg, cv2, np, picture, entry, options.threads, options.rounds,
+                                     options.isa))
         for i, peer in enumerate(("OpenCV", "FFmpeg")):
             ratios = [each[i] for each in found if each[i]]
             if ratios:

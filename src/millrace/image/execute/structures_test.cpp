@@ -208,8 +208,10 @@ TEST_F(Structures, codesHaveTheBitsOfTheReferenceInEveryInstructionSet) {
       "transpose(counterclockwise) | blur", "median | box(2)", "deinterlace", "deinterlace(bob, bottom)",
       "pad(0, 1, 3, 0, 1) | resize(152, 5, area)", "crop_at(1, 0, 300, 9) | resize(100, 3, area)",
       "crop_at(0, 1, 300, 8) | resize(75, 2, area) | flip(both)", "[input, second] | overlay(-3, 5)",
-      "[input, flip(both)] | blend(average)", "[input, flip(both)] | blend(difference)",
-      "[input, flip(both)] | blend(grain_extract)", "[input, flip(both)] | blend(screen)"};
+      "[input, flip(both)] | blend(average)", "[input, flip(both)] | blend(difference)", "resize(450, 13)",
+      "resize(120, 5, lanczos3)", "resize(333, 4, area) | flip(vertical)", "resize(17, 30, bilinear)",
+      "resize(2, 2, lanczos3)", "[input, flip(both)] | blend(grain_extract)",
+      "[input, flip(both)] | blend(screen)"};
   for (const char* text : on_codes) {
     SCOPED_TRACE(text);
     for (const int bits : {8, 10}) {

@@ -19,6 +19,7 @@
 #include "millrace/image/filters/code_extremes.h"
 #include "millrace/image/filters/code_patch.h"
 #include "millrace/image/filters/code_product.h"
+#include "millrace/image/filters/code_resample.h"
 #include "millrace/image/filters/code_rows.h"
 #include "millrace/image/filters/code_sum.h"
 #include "millrace/image/filters/column_extreme.h"
@@ -186,7 +187,9 @@ using CodeFiltersOf = FilterList<     //
 using CodeFiltersOf8 = FilterList<  //
     filters::CodeBoxColumns,        //
     filters::CodeBoxRows,           //
-    filters::CodeProduct>;
+    filters::CodeProduct,           //
+    filters::CodeResample<filters::ResampleX, true>, filters::CodeResample<filters::ResampleX, false>,
+    filters::CodeResample<filters::ResampleY, true>, filters::CodeResample<filters::ResampleY, false>>;
 
 template <class Visitor> void visit_code_filters(Visitor&& visitor) {
   CodeFiltersOf<ElementType::u8>::visit(visitor);

@@ -222,5 +222,26 @@ TEST(CodeFilters, AreThoseOnNumbersButForHalves) {
   }
 }
 
+// Weights to a 16384th and a 64th of a code in between leave less than a 16th of a code.
+TEST(CodeFilters, ResampleToTheNearestCodeOrASixteenthPastHalfway) {
+  const Size size{72, 48};
+  const ScalarImage codes = random_codes(size, 8, 9);
+  ScalarImage numbers = codes;
+  for (float& number : numbers.pixels)
+    number /= 255;
+  for (const char* kernel : {"nearest", "bilinear", "bicubic", "lanczos3", "area"}) {
+    for (const Size to : {Size{108, 72}, Size{71, 90}, Size{31, 20}, Size{9, 100}, Size{1, 1}}) {
+      SCOPED_TRACE(fmt::format("{} to {}x{}", kernel, to.width, to.height));
+      const std::string text = fmt::format("resize({}, {}, {})", to.width, to.height, kernel);
+      const PlaneLayout layout = codes_layout(text, size, 8);
+      ASSERT_FALSE(layout.stages.back().filter->input_type == ElementType::f32);
+      const ScalarImage made = scalar_reference(layout, codes);
+      const ScalarImage exact = scalar_reference(codes_layout(text, size, 8, Samples::floats), numbers);
+      for (std::size_t i = 0; i < made.pixels.size(); ++i)
+        ASSERT_NEAR(made.pixels[i], std::clamp(exact.pixels[i] * 255, 0.0F, 255.0F), 0.5 + 1.0 / 16) << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace millrace::image

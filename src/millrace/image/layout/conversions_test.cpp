@@ -61,6 +61,14 @@ TEST(Conversions, LeaveSumsOfCodesToWhatMakesCodesOfThem) {
   EXPECT_THAT(filters_of("box(1)", 10), ElementsAre("load16", "box_rows", "box_columns", "store16"));
 }
 
+TEST(Conversions, AreNoneAroundAResizeOfBytes) {
+  EXPECT_THAT(filters_of("resize(60, 50)"), ElementsAre("resample_x_8_first", "resample_y_8_last"));
+  EXPECT_THAT(filters_of("resize(10, 10)"), ElementsAre("resample_y_8_first", "resample_x_8_last"));
+  EXPECT_THAT(filters_of("resize(60, 50)", 10), ElementsAre("load16", "resample_x", "resample_y", "store16"));
+  EXPECT_THAT(filters_of("resize(60, 50) | blur"),
+              ElementsAre("load8", "resample_x", "resample_y", "blur", "store8"));
+}
+
 TEST(Conversions, LeaveABorderBetweenTwoCodesToTheFiltersThatFollow) {
   EXPECT_THAT(filters_of("pad(1, 2, 3, 4, 0.3)"), ElementsAre("pad_8"));
   EXPECT_THAT(filters_of("pad(1, 2, 3, 4, 0.3) | median"), ElementsAre("pad_8", "median3_8"));
