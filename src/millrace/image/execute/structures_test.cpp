@@ -205,8 +205,9 @@ TEST_F(Structures, codesHaveTheBitsOfTheReferenceInEveryInstructionSet) {
       // Codes and numbers in turn, of one size.
       "flip(vertical) | blur | median | gaussian(1) | transpose | transpose | blur",
       // Sums of codes.
-      "transpose(counterclockwise) | blur", "median | box(2)", "deinterlace", "deinterlace(bob, bottom)",
-      "pad(0, 1, 3, 0, 1) | resize(152, 5, area)", "crop_at(1, 0, 300, 9) | resize(100, 3, area)",
+      "transpose(counterclockwise) | blur", "median | box(2)", "convolve([0, 1, 0, 2, -3, 1, 0, 5, 0])",
+      "deinterlace", "deinterlace(bob, bottom)", "pad(0, 1, 3, 0, 1) | resize(152, 5, area)",
+      "crop_at(1, 0, 300, 9) | resize(100, 3, area)",
       "crop_at(0, 1, 300, 8) | resize(75, 2, area) | flip(both)", "[input, second] | overlay(-3, 5)",
       "[input, flip(both)] | blend(average)", "[input, flip(both)] | blend(difference)", "resize(450, 13)",
       "resize(120, 5, lanczos3)", "resize(333, 4, area) | flip(vertical)", "resize(17, 30, bilinear)",

@@ -29,13 +29,13 @@
 //   code(v)                        the whole number not above v, which is not negative: a pixel to be stored
 //                                  as a code. No value to compute with
 //   lesser(v, w), greater(v, w)    w where neither is: also of two zeros
-//   total(v), wide(v), whole(i)    for filters of codes (on_codes.h): a code, a code with a sign, coefficient
-//   i
-//                                  with a sign as whole numbers of twice the bits, to add and to multiply.
-//                                  What comes out must fit, and be exact as a float
-//   halved(v)                      half of a whole number with a sign, rounded down
+//   total(v), wide(v)              for filters on codes: a code, and a code with a sign, as whole numbers of
+//                                  twice the bits, to add and to multiply
+//   whole(i), whole_table(i)       coefficient i, number i of the table as such numbers with a sign. What is
+//                                  computed with them must fit, and be exact as a float
+//   halved(v)                      half of such a number with a sign, rounded down
 //   mean(v, n), mean_by(v, i)      the n-th part of a total to the nearest, halves upwards, n up to 255. The
-//                                  second one's n is coefficient i, where a Divisor has put it
+//                                  second one's n is coefficient i, followed by those of its Divisor
 //   whole_number(i)                an Int as the pixel of a stage on codes
 //   to_float, floor_int, rint, sqrt, absolute, clamp, clamp_int, logical operators on Bool
 //
@@ -136,6 +136,7 @@ class ScalarAlgebra {
   [[nodiscard]] static float total(float v) { return v; }
   [[nodiscard]] static float wide(float v) { return v; }
   [[nodiscard]] float whole(int i) const { return coefficient(i); }
+  [[nodiscard]] float whole_table(int i) const { return table(i); }
   [[nodiscard]] static float halved(float v) { return std::floor(v * 0.5F); }
   [[nodiscard]] static float mean(float v, int n) {
     return static_cast<float>((static_cast<int>(v) + n / 2) / n);

@@ -16,6 +16,7 @@
 #include "millrace/image/filters/code_block_mean.h"
 #include "millrace/image/filters/code_blur.h"
 #include "millrace/image/filters/code_box.h"
+#include "millrace/image/filters/code_convolve.h"
 #include "millrace/image/filters/code_extremes.h"
 #include "millrace/image/filters/code_patch.h"
 #include "millrace/image/filters/code_product.h"
@@ -187,6 +188,7 @@ using CodeFiltersOf = FilterList<     //
 using CodeFiltersOf8 = FilterList<  //
     filters::CodeBoxColumns,        //
     filters::CodeBoxRows,           //
+    filters::CodeConvolve,          //
     filters::CodeProduct,           //
     filters::CodeResample<filters::ResampleX, true>, filters::CodeResample<filters::ResampleX, false>,
     filters::CodeResample<filters::ResampleY, true>, filters::CodeResample<filters::ResampleY, false>>;

@@ -123,6 +123,8 @@ TEST(CodeFilters, AreNotForModesThatMixOrHaveNoneOnCodes) {
   EXPECT_FALSE(works_on_codes(codes_layout("[input, second] | blend(multiply)", {8, 8}, 10)));
   EXPECT_FALSE(works_on_codes(codes_layout("box(7)", {8, 8}, 8))) << "sums beyond 16 bits";
   EXPECT_FALSE(works_on_codes(codes_layout("box(1)", {8, 8}, 10)));
+  EXPECT_FALSE(works_on_codes(codes_layout("convolve([1, 2, 1, 2, 4, 2, 1, 2.5, 1])", {8, 8}, 8)));
+  EXPECT_FALSE(works_on_codes(codes_layout("convolve([100, 0, 0, 0, 0, 0, 0, 0, 29])", {8, 8}, 8)));
 }
 
 // What a pixel is, by whole numbers; of a pipeline that works on codes.
@@ -169,6 +171,25 @@ const CodeWindow code_windows[] = {
     {"resize(18, 12, area)",
      [](const ScalarImage& image, int x, int y) { return block_of(image, x, y, 4); },
      {8, 10, 16}},
+    {"convolve([0, 1, 0, 2, -3, 1, 0, 5, 0])",
+     [](const ScalarImage& image, int x, int y) {
+       const int sum = code_at(image, x, y - 1) + 2 * code_at(image, x - 1, y) - 3 * code_at(image, x, y) +
+                       code_at(image, x + 1, y) + 5 * code_at(image, x, y + 1);
+       return std::clamp(nearest_of(sum, 6), 0, 255);
+     },
+     {8}},
+    // Of weights that come to 0, to -1.
+    {"convolve([0, 0, 0, -9, 0, 9, 0, 0, 0])",
+     [](const ScalarImage& image, int x, int y) {
+       return std::clamp(9 * (code_at(image, x + 1, y) - code_at(image, x - 1, y)), 0, 255);
+     },
+     {8}},
+    {"convolve([0, 0, 0, 3, -5, 1, 0, 0, 0])",
+     [](const ScalarImage& image, int x, int y) {
+       return std::clamp(5 * code_at(image, x, y) - 3 * code_at(image, x - 1, y) - code_at(image, x + 1, y),
+                         0, 255);
+     },
+     {8}},
     {"deinterlace(bob, top)",
      [](const ScalarImage& image, int x, int y) {
        if (y % 2 == 0) return code_at(image, x, y);

@@ -1,9 +1,11 @@
 #pragma once
 
+#include "millrace/image/filters/code_convolve.h"
 #include "millrace/image/filters/defaults.h"
 
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 namespace millrace::image::filters {
@@ -39,7 +41,8 @@ struct Convolve {
                        values.size());
   }
 
-  // 0: the radius, 1: how many weights are not 0; table: those, then where they are in x, then in y
+  // 0: the radius, 1: how many weights are not 0, 2: what all have been divided by; table: those, then where
+  // they are in x, then in y
   static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
     const double sum = std::accumulate(values.begin(), values.end(), 0.0);
     const int length = side(values);
@@ -56,11 +59,16 @@ struct Convolve {
     table.insert(table.end(), columns.begin(), columns.end());
     table.insert(table.end(), rows.begin(), rows.end());
     if (table.empty()) table.push_back(0);  // there must be one
-    return {{static_cast<float>(length / 2), count}, std::move(table)};
+    return {{static_cast<float>(length / 2), count, sum == 0 ? 1.0F : static_cast<float>(sum)},
+            std::move(table)};
   }
 
   static Rect footprint(const Rect& output, const PlaneGeometry& /*input*/, const Coefficients& k) {
     return grown(output, static_cast<int>(k[0]));
+  }
+
+  static std::optional<CodeFilter> codes(const Coefficients& k, int maximum) {
+    return CodeConvolve::of(k, maximum);
   }
 
   template <class A>

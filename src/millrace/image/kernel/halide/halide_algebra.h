@@ -126,6 +126,9 @@ class HalideAlgebra {
   [[nodiscard]] Float total(const Float& v) const { return Halide::cast(twice_the_bits(false), v); }
   [[nodiscard]] Float wide(const Float& v) const { return Halide::cast(twice_the_bits(true), v); }
   [[nodiscard]] Float whole(int i) const { return Halide::cast(twice_the_bits(true), coefficient(i)); }
+  [[nodiscard]] Float whole_table(const Int& i) const {
+    return Halide::cast(twice_the_bits(true), stage_.table(i));
+  }
   [[nodiscard]] static Float halved(const Float& v) { return v.type().is_float() ? v : v >> 1; }
   [[nodiscard]] static Float mean(const Float& v, int n) {
     if (v.type().is_float()) return v;
@@ -135,10 +138,10 @@ class HalideAlgebra {
   }
   [[nodiscard]] Float mean_by(const Float& v, int i) const {
     if (v.type().is_float()) return v;
-    const Halide::Type type = v.type();
+    const Halide::Type type = v.type().with_code(Halide::Type::UInt);
     const Float half = Halide::cast(type, integer_coefficient(i) / 2);
     const Float factor = Halide::cast(Halide::UInt(32), Halide::cast(type, integer_coefficient(i + 1)));
-    const Float product = Halide::cast(Halide::UInt(32), v + half) * factor;
+    const Float product = Halide::cast(Halide::UInt(32), Halide::cast(type, v) + half) * factor;
     return Halide::cast(type, product >> 16) >> Halide::cast(type, integer_coefficient(i + 2));
   }
   [[nodiscard]] static Float whole_number(const Int& v) { return v; }
