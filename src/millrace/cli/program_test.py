@@ -176,13 +176,13 @@ class Program(unittest.TestCase):
 
     def test_profiles_that_another_process_keeps_locked_are_gone_without_in_one_line(self):
         cache = self.folder / "cache"
-        words = "run", "blur", "test:64x48@300", "-q"
+        words = "run", "gaussian(3)", "test:64x48@300", "-q"
         self.assertEqual(run(*words, cache=cache).returncode, 0)
         other = sqlite3.connect(cache / "millrace/profiles.db", isolation_level=None)
         self.addCleanup(other.close)
         other.execute("BEGIN IMMEDIATE")
         for _ in range(20):  # one that waits for its input, as on a busy machine, has nothing to keep
-            with subprocess.Popen([MILLRACE, "run", "blur", "test:64x48@4000"], stderr=subprocess.PIPE,
+            with subprocess.Popen([MILLRACE, "run", "gaussian(3)", "test:64x48@4000"], stderr=subprocess.PIPE,
                                   env=os.environ | {"XDG_CACHE_HOME": str(cache)}) as child:
                 text = child.communicate(timeout=60)[1].decode()
             self.assertEqual(child.returncode, 0, text)

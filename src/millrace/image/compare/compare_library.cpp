@@ -42,6 +42,7 @@ struct Ours {
   image::PlaneBuffer destination;
   image::FrameTask task;
   std::unique_ptr<image::Executor> executor;
+  machine::Isa isa = machine::best_isa();
 };
 
 Ours* open_ours(Result<image::FrameLayout> layout, int threads, const void* pixels) {
@@ -94,6 +95,18 @@ Ours* ours_open_codes(const char* pipeline, int width, int height, int threads, 
   return open_ours(layout_of(pipeline, width, height, image::Samples::codes), threads, codes);
 }
 
+// Of the schedules set from now on; the best one until then. One that this processor has.
+int ours_use_isa(Ours* ours, const char* isa) {
+  const auto parsed = machine::parse_isa(isa);
+  if (failed(parsed)) return 0;
+  if (!machine::can_run(*parsed)) {
+    error_text() = fmt::format("this processor has no {}", isa);
+    return 0;
+  }
+  ours->isa = *parsed;
+  return 1;
+}
+
 // tile: "128x32". Compiles what has to be compiled.
 int ours_set(Ours* ours, const char* structure, const char* fusion, const char* tile, int threads) {
   const auto parsed_structure = image::parse_structure(structure);
@@ -104,7 +117,7 @@ int ours_set(Ours* ours, const char* structure, const char* fusion, const char* 
                                                 .fusion = *parsed_fusion,
                                                 .tile = *parsed_tile,
                                                 .threads = threads,
-                                                .isa = machine::best_isa()})))
+                                                .isa = ours->isa})))
     return 0;
   return failed(ours->executor->await_kernels()) ? 0 : 1;
 }

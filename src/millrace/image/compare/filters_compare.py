@@ -1,6 +1,7 @@
 """Compares single filters with their counterparts in OpenCV and FFmpeg.
 
     filters_compare.py LIBRARY [--filters median,resize,...] [--size 1920x1080] [--threads 2] [--rounds N] [--ffmpeg PROGRAM]
+                       [--isa avx2]
 
 One gray picture of 8 bits, which is what both others are best at; everybody gets the same number of threads. Ours and
 OpenCV's read memory made beforehand, other frames and second videos in memory of their own, and take turns, round after
@@ -147,21 +148,25 @@ class FFmpeg:
         return time.perf_counter() - start
 
     def frame_seconds(self, graph, frames=40):
-        """Of a frame, less what a frame takes without a filter."""
+        """Of a frame, less what a frame takes without a filter. Over more frames where that is next to nothing."""
         times = []
         for _ in range(3):
             few, many = self.seconds(graph, 2), self.seconds(graph, 2 + frames)
             no_few, no_many = self.seconds("null", 2), self.seconds("null", 2 + frames)
             times.append(((many - few) - (no_many - no_few)) / frames)
-        return max(statistics.median(times), 1e-6)
+        seconds = statistics.median(times)
+        if seconds < 3e-4 and frames < 400:
+            return self.frame_seconds(graph, 400)
+        return max(seconds, 1e-6)
 
 
-def compare(library, ffmpeg, cv2, np, picture, entry, threads, rounds):
-    pipeline, call, graph = entry
+def compare(library, cv2, np, picture, entry, threads, rounds, isa):
+    """Our time and schedule, and OpenCV's time, if it has the filter."""
+    pipeline, call, _ = entry
     height, width = picture.shape
     ours = library.ours_open_codes(pipeline.encode(), width, height, threads,
                                    picture.ctypes.data_as(ctypes.c_void_p))
-    if not ours:
+    if not ours or (isa and not library.ours_use_isa(ours, isa.encode())):
         sys.exit("compare: " + library.last_error().decode())
 
     def run_ours(times):
@@ -184,13 +189,13 @@ def compare(library, ffmpeg, cv2, np, picture, entry, threads, rounds):
             repeats = max(1, int(0.004 / max(seconds_of(lambda: call(picture, to), 1), 1e-7)))
             theirs.append(seconds_of(lambda: call(picture, to), repeats) / repeats)
     library.ours_close(ours)
-    mine = statistics.median(own)
+    return statistics.median(own), schedule, statistics.median(theirs) if call else None
+
+
+def report(ffmpeg, entry, mine, schedule, opencvs):
+    pipeline, _, graph = entry
     line = f"{pipeline:42} {1e3 * mine:8.3f} ms"
-    ratios = [None, None]
-    if call:
-        ratios[0] = statistics.median(theirs) / mine
-    if graph and ffmpeg:
-        ratios[1] = ffmpeg.frame_seconds(graph) / mine
+    ratios = [opencvs / mine if opencvs else None, ffmpeg.frame_seconds(graph) / mine if graph and ffmpeg else None]
     for ratio in ratios:
         line += f" {ratio:9.2f}x" if ratio else f" {'-':>10}"
     print(f"{line}   {schedule[0]} {schedule[1]} {schedule[2]}", flush=True)
@@ -205,12 +210,14 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--ffmpeg", default="ffmpeg", help="the program; empty for none")
+    parser.add_argument("--isa", default="", help="the instruction set of our kernels; the best there is")
     options = parser.parse_args()
     import cv2
     import numpy as np
     cv2.setNumThreads(options.threads)
     library = load_library(options.library)
     library.ours_open_codes.restype = ctypes.c_void_p
+    library.ours_use_isa.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
     library.ours_open_codes.argtypes = [ctypes.c_char_p] + [ctypes.c_int] * 3 + [ctypes.c_void_p]
     width, height = (int(v) for v in options.size.split("x"))
     picture = np.round(255 * picture_of(cv2, np, width, height)).astype(np.uint8)
@@ -219,10 +226,12 @@ def main():
         ffmpeg = FFmpeg(options.ffmpeg, picture, options.threads, folder) if options.ffmpeg else None
         print(f"{width}x{height}, gray of 8 bits, {options.threads} threads")
         print(f"{'':42} {'millrace':>11} {'OpenCV':>10} {'FFmpeg':>10}")
-        found = []
-        for entry in filters(cv2, np, width, height):
-            if not words or any(word in entry[0] for word in words):
-                found.append(compare(library, ffmpeg, cv2, np, picture, entry, options.threads, options.rounds))
+        chosen = [entry for entry in filters(cv2, np, width, height)
+                  if not words or any(word in entry[0] for word in words)]
+        # FFmpeg comes last: the processes of one filter would disturb the next one.
+        measured = [compare(library, cv2, np, picture, entry, options.threads, options.rounds, options.isa)
+                    for entry in chosen]
+        found = [report(ffmpeg, entry, *times) for entry, times in zip(chosen, measured)]
         for i, peer in enumerate(("OpenCV", "FFmpeg")):
             ratios = [each[i] for each in found if each[i]]
             if ratios:

@@ -203,12 +203,21 @@ TEST_F(Structures, codesHaveTheBitsOfTheReferenceInEveryInstructionSet) {
       "median | median(2)", "morphology(open, 3)", "transpose | flip(horizontal)",
       "levels(0.1, 0.9, 2.2) | threshold(0.3)", "flip(both) | pad(3, 5, 2, 1, 0.3) | morphology(dilate)",
       // Codes and numbers in turn, of one size.
-      "flip(vertical) | blur | median | gaussian(1) | transpose | transpose | blur"};
+      "flip(vertical) | blur | median | gaussian(1) | transpose | transpose | blur",
+      // Sums of codes.
+      "transpose(counterclockwise) | blur", "median | box(2)", "convolve([0, 1, 0, 2, -3, 1, 0, 5, 0])",
+      "deinterlace", "deinterlace(bob, bottom)", "pad(0, 1, 3, 0, 1) | resize(152, 5, area)",
+      "crop_at(1, 0, 300, 9) | resize(100, 3, area)",
+      "crop_at(0, 1, 300, 8) | resize(75, 2, area) | flip(both)", "[input, second] | overlay(-3, 5)",
+      "[input, flip(both)] | blend(average)", "[input, flip(both)] | blend(difference)", "resize(450, 13)",
+      "resize(120, 5, lanczos3)", "resize(333, 4, area) | flip(vertical)", "resize(17, 30, bilinear)",
+      "resize(2, 2, lanczos3)", "[input, flip(both)] | blend(grain_extract)",
+      "[input, flip(both)] | blend(screen)"};
   for (const char* text : on_codes) {
     SCOPED_TRACE(text);
     for (const int bits : {8, 10}) {
       const video::FrameFormat format{.width = 301, .height = 9, .chroma = video::Chroma::gray, .bits = bits};
-      TestFrame frame(*lay_out_frame(*load_pipeline(text), format), 11);
+      TestFrame frame(*lay_out_beside(*load_pipeline(text), format, Planes::all, Samples::codes), 11);
       for (const machine::Isa isa : isas_here()) {
         for (Structure structure : all_structures()) {
           // What is compiled for one kernel is kept small.
@@ -392,7 +401,7 @@ TEST_F(Structures, aStandInRunsUntilTheFusedKernelsAreThere) {
 }
 
 TEST_F(Structures, framesInFlightThatTakeTooMuchMemoryAreRefusedAndWhatRanBeforeGoesOn) {
-  const auto layout = lay_out_frame(*load_pipeline("blur"), {.width = 40, .height = 30}, Planes::all);
+  const auto layout = lay_out_frame(*load_pipeline("sobel_x"), {.width = 40, .height = 30}, Planes::all);
   TestFrame frame(*layout, 5);
   Executor executor(*pool_, library_, *topology_, topology_->cpus());
   executor.allow_bytes(1);
@@ -415,7 +424,7 @@ TEST_F(Structures, framesInFlightThatTakeTooMuchMemoryAreRefusedAndWhatRanBefore
 
 TEST_F(Structures, aScheduleWhoseKernelCannotBeCompiledRunsItsStandIn) {
   const auto layout =
-      lay_out_frame(*load_pipeline("blur"), {.width = 40, .height = 30, .chroma = video::Chroma::gray});
+      lay_out_frame(*load_pipeline("sobel_x"), {.width = 40, .height = 30, .chroma = video::Chroma::gray});
   TestFrame frame(*layout, 5);
   TemporaryFolder folder;
   KernelLibrary library({.cache = {}, .compiler = {.program = stand_in(folder, "crashes")}});

@@ -4,9 +4,11 @@
 //   A::Float, A::Int, A::Bool      the values of an expression
 //   coefficient(i), integer_coefficient(i), fill()   the filter's numbers
 //   value(i)                       coefficient i, which is the value of a pixel
-//   table(i)                       the number i of its table, which must have so many
-//   fold(count, first, step)       first, then count times step(value so far, i), i from 0. count and places
-//                                  read in a step may be computed, but from no table
+//   table(i), integer_table(i)     the number i of its table, which must have so many
+//   fold(count, first, step)       first, then count times step(value so far, i), i from 0. count may be
+//                                  computed, but from no table; places read in a step from a table if they
+//                                  are promised to lie inside
+//   fold_int(count, first, step)   the same of an Int
 //   fold_two(count, first, step)   the same of two values at once, as Sums
 //   width(), height()              of the input plane
 //   input(k, x, y)                 the pixel of input k; the filter has brought x, y inside the frame
@@ -22,9 +24,19 @@
 //   interior()                     true where the caller knows that no pixel touches an edge; may be false
 //                                  although none does. Both ways must give the same bits.
 //   when(c, f, g)                  f() or g(); reads in the branch not taken do not happen
+//   when_row(c, f, g)              the same of a condition that holds for a whole row or for none of it: a
+//                                  kernel computes one of both
 //   code(v)                        the whole number not above v, which is not negative: a pixel to be stored
 //                                  as a code. No value to compute with
 //   lesser(v, w), greater(v, w)    w where neither is: also of two zeros
+//   total(v), wide(v)              for filters on codes: a code, and a code with a sign, as whole numbers of
+//                                  twice the bits, to add and to multiply
+//   whole(i), whole_table(i)       coefficient i, number i of the table as such numbers with a sign. What is
+//                                  computed with them must fit, and be exact as a float
+//   halved(v)                      half of such a number with a sign, rounded down
+//   mean(v, n), mean_by(v, i)      the n-th part of a total to the nearest, halves upwards, n up to 255. The
+//                                  second one's n is coefficient i, followed by those of its Divisor
+//   whole_number(i)                an Int as the pixel of a stage on codes
 //   to_float, floor_int, rint, sqrt, absolute, clamp, clamp_int, logical operators on Bool
 //
 // ScalarAlgebra computes one pixel and is the reference; HalideAlgebra (halide_algebra.h) builds the
@@ -79,7 +91,13 @@ class ScalarAlgebra {
   [[nodiscard]] int integer_coefficient(int i) const { return static_cast<int>(coefficient(i)); }
   [[nodiscard]] float value(int i) const { return coefficient(i); }
   [[nodiscard]] float table(int i) const { return coefficients_.table()[i]; }
+  [[nodiscard]] int integer_table(int i) const { return static_cast<int>(table(i)); }
   template <class Step> [[nodiscard]] static float fold(int count, float first, Step&& step) {
+    for (int i = 0; i < count; ++i)
+      first = step(first, i);
+    return first;
+  }
+  template <class Step> [[nodiscard]] static int fold_int(int count, int first, Step&& step) {
     for (int i = 0; i < count; ++i)
       first = step(first, i);
     return first;
@@ -109,8 +127,22 @@ class ScalarAlgebra {
   template <class Then, class Else> [[nodiscard]] float when(bool condition, Then&& then, Else&& otherwise) {
     return condition ? then() : otherwise();
   }
+  template <class Then, class Else>
+  [[nodiscard]] float when_row(bool condition, Then&& then, Else&& otherwise) {
+    return condition ? then() : otherwise();
+  }
   [[nodiscard]] static float lesser(float v, float w) { return v < w ? v : w; }
   [[nodiscard]] static float greater(float v, float w) { return v > w ? v : w; }
+  [[nodiscard]] static float total(float v) { return v; }
+  [[nodiscard]] static float wide(float v) { return v; }
+  [[nodiscard]] float whole(int i) const { return coefficient(i); }
+  [[nodiscard]] float whole_table(int i) const { return table(i); }
+  [[nodiscard]] static float halved(float v) { return std::floor(v * 0.5F); }
+  [[nodiscard]] static float mean(float v, int n) {
+    return static_cast<float>((static_cast<int>(v) + n / 2) / n);
+  }
+  [[nodiscard]] float mean_by(float v, int i) const { return mean(v, integer_coefficient(i)); }
+  [[nodiscard]] static float whole_number(int v) { return static_cast<float>(v); }
   [[nodiscard]] static float to_float(int v) { return static_cast<float>(v); }
   // The greatest integer not above v; v within the range of int.
   [[nodiscard]] static int floor_int(float v) { return static_cast<int>(std::floor(v)); }

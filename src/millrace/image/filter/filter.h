@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -99,7 +100,16 @@ inline constexpr int max_neighbouring_frames = 32;  // in a whole pipeline, on e
 
 class Formula;
 class ScalarAlgebra;
+struct Filter;
 struct Part;
+
+// What stands for a stage where codes are read: a filter that makes codes of codes, with its numbers.
+struct CodeFilter {
+  const Filter* filter = nullptr;
+  Coefficients coefficients{};
+  bool computes = true;  // with what it reads, which may be no rounded number therefore; else it only chooses
+  bool rounds = true;    // what comes out is to be stored: to others it would be another number
+};
 
 // A filter with its type erased. Every function is pure and safe to call from any thread.
 struct Filter {
@@ -127,6 +137,9 @@ struct Filter {
   // Where it lies inside the frame, no output pixel touches an edge.
   std::function<Rect(const Rect& output, const PlaneGeometry& input, const Coefficients& coefficients)>
       footprint;
+  // What does the same on codes up to `maximum`, with these coefficients: nothing where there is none that
+  // makes the nearest code. May be null.
+  std::optional<CodeFilter> (*codes)(const Coefficients& coefficients, int maximum) = nullptr;
   // The value of one pixel; reads go through the algebra.
   std::function<float(ScalarAlgebra& algebra, int x, int y)> pixel;
 

@@ -1,6 +1,9 @@
 #pragma once
 
+#include "millrace/image/filters/code_extremes.h"
 #include "millrace/image/filters/defaults.h"
+
+#include <optional>
 
 namespace millrace::image::filters {
 
@@ -8,6 +11,10 @@ namespace millrace::image::filters {
 struct AbsoluteDifference : ValueFunction, NoCoefficients {
   static Filter about() {
     return {.name = "absolute_difference", .summary = "how far two inputs are apart", .inputs = 2};
+  }
+
+  static std::optional<CodeFilter> codes(const Coefficients& /*k*/, int maximum) {
+    return extremes_of_codes(1, -1, maximum);
   }
 
   template <class A>

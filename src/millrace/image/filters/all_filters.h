@@ -8,8 +8,21 @@
 #include "millrace/image/filters/blend_contrast.h"
 #include "millrace/image/filters/blend_extremes.h"
 #include "millrace/image/filters/blend_product.h"
+#include "millrace/image/filters/block_mean.h"
 #include "millrace/image/filters/blur.h"
 #include "millrace/image/filters/box.h"
+#include "millrace/image/filters/box_columns.h"
+#include "millrace/image/filters/box_rows.h"
+#include "millrace/image/filters/code_block_mean.h"
+#include "millrace/image/filters/code_blur.h"
+#include "millrace/image/filters/code_box.h"
+#include "millrace/image/filters/code_convolve.h"
+#include "millrace/image/filters/code_extremes.h"
+#include "millrace/image/filters/code_patch.h"
+#include "millrace/image/filters/code_product.h"
+#include "millrace/image/filters/code_resample.h"
+#include "millrace/image/filters/code_rows.h"
+#include "millrace/image/filters/code_sum.h"
 #include "millrace/image/filters/column_extreme.h"
 #include "millrace/image/filters/column_sum.h"
 #include "millrace/image/filters/convert.h"
@@ -113,6 +126,11 @@ using PartFilters = FilterList<   //
     filters::BlendContrast,       //
     filters::BlendExtremes,       //
     filters::BlendProduct,        //
+    filters::BlockMean<2>,        //
+    filters::BlockMean<3>,        //
+    filters::BlockMean<4>,        //
+    filters::BoxColumns,          //
+    filters::BoxRows,             //
     filters::ColumnExtreme,       //
     filters::ColumnSum,           //
     filters::Exaggerate,          //
@@ -151,8 +169,35 @@ using ChoosingFilters = FilterList<  //
     filters::MirrorColumns,          //
     filters::MirrorRows,             //
     filters::Pad,                    //
+    filters::Place,                  //
     filters::RowExtreme,             //
     filters::SwapAxes>;
+
+// What stands for filters on codes, which name it by their `codes`.
+template <ElementType type>
+using CodeFiltersOf = FilterList<     //
+    filters::CodeBlockMean<2, type>,  //
+    filters::CodeBlockMean<3, type>,  //
+    filters::CodeBlockMean<4, type>,  //
+    filters::CodeBlur<type>,          //
+    filters::CodeExtremes<type>,      //
+    filters::CodeFieldRows<type>,     //
+    filters::CodeMovingRows<type>,    //
+    filters::CodePatch<type>,         //
+    filters::CodeSum<type>>;
+using CodeFiltersOf8 = FilterList<  //
+    filters::CodeBoxColumns,        //
+    filters::CodeBoxRows,           //
+    filters::CodeConvolve,          //
+    filters::CodeProduct,           //
+    filters::CodeResample<filters::ResampleX, true>, filters::CodeResample<filters::ResampleX, false>,
+    filters::CodeResample<filters::ResampleY, true>, filters::CodeResample<filters::ResampleY, false>>;
+
+template <class Visitor> void visit_code_filters(Visitor&& visitor) {
+  CodeFiltersOf<ElementType::u8>::visit(visitor);
+  CodeFiltersOf<ElementType::u16>::visit(visitor);
+  CodeFiltersOf8::visit(visitor);
+}
 
 template <class Visitor> void visit_on_codes(Visitor&& visitor) {
   ChoosingFilters::visit([&]<class F>() {
@@ -167,6 +212,7 @@ template <class Visitor> void visit_simple_filters(Visitor&& visitor) {
   PartFilters::visit(visitor);
   Conversions::visit(visitor);
   visit_on_codes(visitor);
+  visit_code_filters(visitor);
 }
 
 }  // namespace millrace::image

@@ -35,29 +35,33 @@ struct Bilateral : SameSize {
 
   static int radius(double sigma) { return std::max(1, static_cast<int>(std::lround(1.5 * sigma))); }
 
-  // 0, 1: how far the window reaches, 2: its width, 3: 1 / that, 4: u for the square of a difference; table:
-  // weights by distance, row by row
+  // 0, 1: how far the window reaches, 2: how many pixels of it count, 3: u for the square of a difference;
+  // table: their weights by distance, row by row, then their distances in x, then those in y
   static Coefficients coefficients(const PlaneGeometry& input, const ParameterValues& values) {
     const int reach = radius(values[0]);
     const int rx = std::max(1, reach / input.step_x);
     const int ry = std::max(1, reach / input.step_y);
-    std::vector<float> table;
+    std::vector<float> weights;
+    std::vector<float> columns;
+    std::vector<float> rows;
     for (int dy = -ry; dy <= ry; ++dy) {
       for (int dx = -rx; dx <= rx; ++dx) {
         const double x = dx * input.step_x;
         const double y = dy * input.step_y;
         const double square = x * x + y * y;
         const double farthest = std::max({double(reach), double(input.step_x), double(input.step_y)});
-        const bool inside = square <= farthest * farthest;
-        table.push_back(inside ? static_cast<float>(std::exp(-0.5 * square / (values[0] * values[0])))
-                               : 0.0F);
+        if (square > farthest * farthest) continue;
+        weights.push_back(static_cast<float>(std::exp(-0.5 * square / (values[0] * values[0]))));
+        columns.push_back(static_cast<float>(dx));
+        rows.push_back(static_cast<float>(dy));
       }
     }
-    const int width = 2 * rx + 1;
-    return {{static_cast<float>(rx), static_cast<float>(ry), static_cast<float>(width),
-             1.0F / static_cast<float>(width),
+    const auto count = static_cast<float>(weights.size());
+    weights.insert(weights.end(), columns.begin(), columns.end());
+    weights.insert(weights.end(), rows.begin(), rows.end());
+    return {{static_cast<float>(rx), static_cast<float>(ry), count,
              static_cast<float>(1 / (2 * values[1] * values[1] * (1 << squarings)))},
-            std::move(table)};
+            std::move(weights)};
   }
 
   static Rect footprint(const Rect& output, const PlaneGeometry& /*input*/, const Coefficients& k) {
@@ -70,24 +74,22 @@ struct Bilateral : SameSize {
   static typename A::Float pixel(A& a, const typename A::Int& x, const typename A::Int& y) {
     using Float = typename A::Float;
     using Int = typename A::Int;
-    const Int rx = a.integer_coefficient(0);
-    const Int ry = a.integer_coefficient(1);
-    const Int width = a.integer_coefficient(2);
+    const Int count = a.integer_coefficient(2);
     const Float centre = a.input(0, x, y);
     const auto add = [&](const Sums<Float>& so_far, const Int& i) -> Sums<Float> {
-      // i / width, without the slow division: half a pixel from the next whole number.
-      const Int row = A::floor_int((A::to_float(i) + 0.5F) * a.coefficient(3));
-      const Float value = a.input(0, a.promise_x(0, a.replicate_x(x + (i - row * width) - rx)),
-                                  a.promise_y(0, a.replicate_y(y + row - ry)));
+      const Int column = x + a.integer_table(count + i);
+      const Int row = y + a.integer_table(2 * count + i);
+      const Float value =
+          a.input(0, a.promise_x(0, a.replicate_x(column)), a.promise_y(0, a.replicate_y(row)));
       const Float apart = value - centre;
-      const Float u = A::lesser(apart * apart * a.coefficient(4), 1.0F);
+      const Float u = A::lesser(apart * apart * a.coefficient(3), 1.0F);
       Float alike = 1.0F - u * (1.0F - u * (0.5F - u * (1.0F / 6)));
       for (int times = 0; times < squarings; ++times)
         alike = alike * alike;
       const Float weight = a.table(i) * alike;
       return {so_far.first + weight * value, so_far.second + weight};
     };
-    const Sums<Float> sums = a.fold_two(width * (2 * ry + 1), Sums<Float>{Float(0.0F), Float(0.0F)}, add);
+    const Sums<Float> sums = a.fold_two(count, Sums<Float>{Float(0.0F), Float(0.0F)}, add);
     return sums.first / sums.second;
   }
 };

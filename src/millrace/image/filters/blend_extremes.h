@@ -1,6 +1,9 @@
 #pragma once
 
 #include "millrace/image/filters/blend_mode.h"
+#include "millrace/image/filters/code_extremes.h"
+
+#include <optional>
 
 namespace millrace::image::filters {
 
@@ -17,6 +20,11 @@ struct BlendExtremes : Pointwise {
 
   static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
     return {static_cast<float>(values[0]), static_cast<float>(values[1]), static_cast<float>(values[2])};
+  }
+
+  static std::optional<CodeFilter> codes(const Coefficients& k, int maximum) {
+    if (k[0] != 1.0F) return {};
+    return extremes_of_codes(k[1], k[2], maximum);
   }
 
   template <class A>

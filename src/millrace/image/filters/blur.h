@@ -1,6 +1,10 @@
 #pragma once
 
+#include "millrace/image/filters/code_blur.h"
 #include "millrace/image/filters/convolution.h"
+#include "millrace/image/filters/named_filters.h"
+
+#include <optional>
 
 namespace millrace::image::filters {
 
@@ -8,6 +12,11 @@ namespace millrace::image::filters {
 struct Blur : Convolution3x3 {
   static Filter about() {
     return {.name = "blur", .summary = "smooth with the 3x3 binomial window [1 2 1]x[1 2 1]/16"};
+  }
+
+  static std::optional<CodeFilter> codes(const Coefficients& /*k*/, int maximum) {
+    return CodeFilter{.filter = find_simple_filter(maximum > 255 ? CodeBlur<ElementType::u16>::name
+                                                                 : CodeBlur<ElementType::u8>::name)};
   }
 
   template <class A>

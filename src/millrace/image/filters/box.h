@@ -1,6 +1,9 @@
 #pragma once
 
-#include "millrace/image/filters/separable.h"
+#include "millrace/image/filters/defaults.h"
+#include "millrace/image/filters/named_filters.h"
+
+#include <vector>
 
 namespace millrace::image::filters {
 
@@ -17,13 +20,14 @@ struct Box : SameSize {
                             .maximum = 100}}};
   }
 
-  static ParameterValues weights(double radius, int step) {
-    const int samples = (static_cast<int>(radius) + step / 2) / step;
-    return ParameterValues(samples + 1, 1.0 / (2 * samples + 1));
-  }
+  static int in_samples(double radius, int step) { return (static_cast<int>(radius) + step / 2) / step; }
 
   static std::vector<Part> parts(const PlaneGeometry& input, const ParameterValues& values) {
-    return separable(weights(values[0], input.step_x), weights(values[0], input.step_y));
+    const int columns = in_samples(values[0], input.step_x);
+    const int rows = in_samples(values[0], input.step_y);
+    const double count = (2.0 * columns + 1) * (2.0 * rows + 1);
+    return {{.filter = find_simple_filter("box_rows"), .values = {double(columns), count}},
+            {.filter = find_simple_filter("box_columns"), .values = {double(rows), count}, .inputs = {0}}};
   }
 };
 

@@ -1,9 +1,11 @@
 #pragma once
 
+#include "millrace/image/filters/code_convolve.h"
 #include "millrace/image/filters/defaults.h"
 
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 namespace millrace::image::filters {
@@ -39,32 +41,45 @@ struct Convolve {
                        values.size());
   }
 
-  // 0: the radius, 1: 1 / the side; table: the weights
+  // 0: the radius, 1: how many weights are not 0, 2: what all have been divided by; table: those, then where
+  // they are in x, then in y
   static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
     const double sum = std::accumulate(values.begin(), values.end(), 0.0);
-    std::vector<float> table;
-    table.reserve(values.size());
-    for (const double weight : values)
-      table.push_back(static_cast<float>(sum == 0 ? weight : weight / sum));
     const int length = side(values);
-    return {{static_cast<float>(length / 2), 1.0F / static_cast<float>(length)}, std::move(table)};
+    std::vector<float> table;
+    std::vector<float> columns;
+    std::vector<float> rows;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (values[i] == 0) continue;
+      table.push_back(static_cast<float>(sum == 0 ? values[i] : values[i] / sum));
+      columns.push_back(static_cast<float>(static_cast<int>(i) % length - length / 2));
+      rows.push_back(static_cast<float>(static_cast<int>(i) / length - length / 2));
+    }
+    const auto count = static_cast<float>(table.size());
+    table.insert(table.end(), columns.begin(), columns.end());
+    table.insert(table.end(), rows.begin(), rows.end());
+    if (table.empty()) table.push_back(0);  // there must be one
+    return {{static_cast<float>(length / 2), count, sum == 0 ? 1.0F : static_cast<float>(sum)},
+            std::move(table)};
   }
 
   static Rect footprint(const Rect& output, const PlaneGeometry& /*input*/, const Coefficients& k) {
     return grown(output, static_cast<int>(k[0]));
   }
 
+  static std::optional<CodeFilter> codes(const Coefficients& k, int maximum) {
+    return CodeConvolve::of(k, maximum);
+  }
+
   template <class A>
   static typename A::Float pixel(A& a, const typename A::Int& x, const typename A::Int& y) {
     using Int = typename A::Int;
-    const Int radius = a.integer_coefficient(0);
-    const Int side = 2 * radius + 1;
-    return sum(a, side * side, [&](const Int& i) {
-      // i / side, without the slow division: half a pixel from the next whole number.
-      const Int row = A::floor_int((A::to_float(i) + 0.5F) * a.coefficient(1));
-      const Int column = i - row * side;
-      return a.table(i) * a.input(0, a.promise_x(0, a.replicate_x(x + column - radius)),
-                                  a.promise_y(0, a.replicate_y(y + row - radius)));
+    const Int count = a.integer_coefficient(1);
+    return sum(a, count, [&](const Int& i) {
+      const Int column = x + a.integer_table(count + i);
+      const Int row = y + a.integer_table(2 * count + i);
+      return a.table(i) *
+             a.input(0, a.promise_x(0, a.replicate_x(column)), a.promise_y(0, a.replicate_y(row)));
     });
   }
 };

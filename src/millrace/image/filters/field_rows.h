@@ -1,6 +1,10 @@
 #pragma once
 
+#include "millrace/image/filters/code_rows.h"
 #include "millrace/image/filters/mirrored_row.h"
+#include "millrace/image/filters/named_filters.h"
+
+#include <optional>
 
 namespace millrace::image::filters {
 
@@ -24,14 +28,19 @@ struct FieldRows : SameSize {
     return {output.x0, output.y0 - 1, output.x1, output.y1 + 1};
   }
 
+  static std::optional<CodeFilter> codes(const Coefficients& k, int maximum) {
+    return CodeFilter{.filter = find_simple_filter(maximum > 255 ? CodeFieldRows<ElementType::u16>::name
+                                                                 : CodeFieldRows<ElementType::u8>::name),
+                      .coefficients = k};
+  }
+
   template <class A>
   static typename A::Float pixel(A& a, const typename A::Int& x, const typename A::Int& y) {
-    using Float = typename A::Float;
-    const Float here = a.input(0, x, y);
-    const Float above = a.input(0, x, mirrored_row(a, y - 1));
-    const Float below = a.input(0, x, mirrored_row(a, y + 1));
-    return a.when(
-        y % 2 == a.integer_coefficient(0), [&] { return here; }, [&] { return (above + below) * 0.5F; });
+    return a.when_row(
+        y % 2 == a.integer_coefficient(0), [&] { return a.input(0, x, y); },
+        [&] {
+          return (a.input(0, x, mirrored_row(a, y - 1)) + a.input(0, x, mirrored_row(a, y + 1))) * 0.5F;
+        });
   }
 };
 

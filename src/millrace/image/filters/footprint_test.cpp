@@ -154,6 +154,13 @@ class Footprint : public testing::TestWithParam<Subject> {
         values[1] = integer(1, 300);
         values[0] = (static_cast<int>(values[1]) + step - 1) / step;
       }
+      if (GetParam().name.starts_with("block_mean_")) {
+        // As `resize` gives them: nothing is left over.
+        const int n = GetParam().name.back() - '0';
+        if (std::min(geometry.size.width, geometry.size.height) < n) continue;
+        values = {double(geometry.size.width / n), double(geometry.size.height / n),
+                  double(geometry.luma.width / n), double(geometry.luma.height / n)};
+      }
       if (GetParam().name == "pad")  // or few rectangles lie inside
         std::ranges::generate_n(values.begin(), 4, [&] { return integer(0, 12); });
       if (GetParam().name == "bilateral") values[0] = real(0.5, 1.2);  // larger windows take long
@@ -171,6 +178,8 @@ class Footprint : public testing::TestWithParam<Subject> {
       }
       const auto output = filter.output(geometry, values);
       if (!output) continue;
+      // Of weights that are all 0 nothing is read.
+      if (GetParam().name == "convolve" && std::ranges::count(values, 0.0) == std::ssize(values)) continue;
       return {.filter = &filter,
               .node = 0,
               .inputs = std::vector<int>(static_cast<std::size_t>(filter.inputs), StageLayout::source),
@@ -242,6 +251,9 @@ TEST_P(Footprint, IsHardlyLargerThanWhatIsRead) {
       slack = 1.1;
     }
     const Rect rect = any_rect(stage.output.size);
+    // Rows that stay read nothing around them.
+    const bool keeps_rows = GetParam().name == "field_rows" || GetParam().name == "moving_rows";
+    if (keeps_rows && rect.height() < 2) continue;
     if (!stage.interior(rect)) continue;
     ++interiors;
     WatchedPicture picture(stage.input.size);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "millrace/image/filters/defaults.h"
-#include "millrace/image/filters/median_of.h"
+#include "millrace/image/filters/median_of_25.h"
 
 namespace millrace::image::filters {
 
@@ -20,7 +20,7 @@ struct Median5 : SameSize, NoCoefficients {
     std::array<typename A::Float, 25> values;
     for (int i = 0; i < 25; ++i)
       values[i] = a.input(0, a.replicate_x(x + i % 5 - 2), a.replicate_y(y + i / 5 - 2));
-    return median_of<A>(values);
+    return median_of_25<A>(values);
   }
 };
 

@@ -23,6 +23,7 @@ template <class F> Filter erased() {
   filter.output = &F::output;
   filter.coefficients = &F::coefficients;
   filter.footprint = &F::footprint;
+  if constexpr (requires { &F::codes; }) filter.codes = &F::codes;
   filter.pixel = &scalar_pixel<F>;
   return filter;
 }
@@ -90,6 +91,7 @@ std::span<const Filter> unnamed_filters() {
     PartFilters::visit(add);
     Conversions::visit(add);
     visit_on_codes(add);
+    visit_code_filters(add);
     return all;
   }();
   return filters;

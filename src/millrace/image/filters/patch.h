@@ -1,6 +1,10 @@
 #pragma once
 
 #include "millrace/image/filters/blend_mode.h"
+#include "millrace/image/filters/code_patch.h"
+#include "millrace/image/filters/named_filters.h"
+
+#include <optional>
 
 namespace millrace::image::filters {
 
@@ -21,6 +25,16 @@ struct Patch : Pointwise {
   static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
     return {static_cast<float>(values[0]), static_cast<float>(values[1]), static_cast<float>(values[2]),
             static_cast<float>(values[3]), static_cast<float>(values[4])};
+  }
+
+  // Nothing is mixed.
+  static std::optional<CodeFilter> codes(const Coefficients& k, int maximum) {
+    if (k[0] != 1.0F) return {};
+    return CodeFilter{.filter = find_simple_filter(maximum > 255 ? CodePatch<ElementType::u16>::name
+                                                                 : CodePatch<ElementType::u8>::name),
+                      .coefficients = {k[1], k[2], k[3], k[4]},
+                      .computes = false,
+                      .rounds = false};
   }
 
   template <class A>

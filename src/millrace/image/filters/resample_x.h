@@ -1,12 +1,17 @@
 #pragma once
 
+#include "millrace/image/filters/code_resampling.h"
 #include "millrace/image/filters/resampling.h"
+
+#include <optional>
 
 namespace millrace::image::filters {
 
 // The part of `resize` that changes the width.
 struct ResampleX {
   static constexpr Access access = Access::window;
+  static constexpr std::string_view first_on_codes = "resample_x_8_first";
+  static constexpr std::string_view last_on_codes = "resample_x_8_last";
 
   static Filter about() {
     return {.name = "resample_x",
@@ -28,12 +33,16 @@ struct ResampleX {
   static Coefficients coefficients(const PlaneGeometry& input, const ParameterValues& values) {
     return Resampling(static_cast<ResamplingKernel>(values[2]), input.size.width,
                       input.luma.width / values[1])
-        .coefficients(static_cast<int>(values[0]));
+        .coefficients(static_cast<int>(values[0]), values[3] == 0);
   }
 
   static Rect footprint(const Rect& output, const PlaneGeometry& /*input*/, const Coefficients& k) {
     const auto [begin, end] = Resampling::range(output.x0, output.x1, k);
     return {begin, output.y0, end, output.y1};
+  }
+
+  static std::optional<CodeFilter> codes(const Coefficients& k, int maximum) {
+    return CodeResampling::codes(first_on_codes, last_on_codes, k, maximum);
   }
 
   template <class A>

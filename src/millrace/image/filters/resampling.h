@@ -38,9 +38,10 @@ class Resampling {
   // How many samples each sample of the result is made of.
   [[nodiscard]] int taps() const { return taps_; }
 
-  // 0: taps, 1, 2: where the first tap lies, as a line over x, 3: the last place where it may
+  // 0: taps, 1, 2: where the first tap lies, as a line over x, 3: the last place where it may, 4: `output`,
+  // 5: 0 for the first of two axes, 1 for the last
   // table: for each tap the weights over `output` samples; what is read past an edge counts there
-  [[nodiscard]] Coefficients coefficients(int output) const {
+  [[nodiscard]] Coefficients coefficients(int output, bool first_part) const {
     std::vector<float> table(static_cast<std::size_t>(taps_) * static_cast<std::size_t>(output));
     std::vector<double> weights(static_cast<std::size_t>(taps_));
     for (int x = 0; x < output; ++x) {
@@ -70,7 +71,7 @@ class Resampling {
     while (taps > 1 && std::ranges::all_of(weights_of(taps - 1), [](float weight) { return weight == 0; }))
       table.resize(static_cast<std::size_t>(--taps) * static_cast<std::size_t>(output));
     return {{static_cast<float>(taps), slope_, offset_, static_cast<float>(input_ - taps_),
-             static_cast<float>(output)},
+             static_cast<float>(output), first_part ? 0.0F : 1.0F},
             std::move(table)};
   }
 
@@ -169,7 +170,13 @@ inline std::vector<Parameter> resampling_parameters() {
            .type = ParameterType::choice,
            .minimum = 0,
            .maximum = 4,
-           .choices = resampling_kernels}};
+           .choices = resampling_kernels},
+          {.name = "part",
+           .summary = "of the two axes",
+           .type = ParameterType::choice,
+           .minimum = 0,
+           .maximum = 1,
+           .choices = {"first", "last"}}};
 }
 
 }  // namespace millrace::image::filters

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "millrace/image/filters/block_mean.h"
 #include "millrace/image/filters/named_filters.h"
 #include "millrace/image/filters/resampling.h"
 
@@ -64,15 +65,36 @@ struct Resize {
     return result;
   }
 
+  // What makes an area a few times as large and as high at once; nullptr for all else.
+  static const Filter* mean_of_blocks(const PlaneGeometry& from, const PlaneGeometry& to,
+                                      ResamplingKernel kernel) {
+    const int n = from.size.width / to.size.width;
+    const auto fits = [&](Size large, Size small) {
+      return large.width == n * small.width && large.height == n * small.height;
+    };
+    if (kernel != ResamplingKernel::area || !fits(from.size, to.size) || !fits(from.luma, to.luma))
+      return nullptr;
+    return n == 2   ? find_simple_filter(BlockMean<2>::name)
+           : n == 3 ? find_simple_filter(BlockMean<3>::name)
+           : n == 4 ? find_simple_filter(BlockMean<4>::name)
+                    : nullptr;
+  }
+
   // First what leaves less for the rows, which are read from anywhere.
   static std::vector<Part> parts(const PlaneGeometry& input, const ParameterValues& values) {
     const PlaneGeometry result = output(input, values).value();
+    if (const Filter* blocks = mean_of_blocks(input, result, static_cast<ResamplingKernel>(values[2])))
+      return {{.filter = blocks,
+               .values = {double(result.size.width), double(result.size.height), double(result.luma.width),
+                          double(result.luma.height)}}};
+    const bool height_first = result.size.height < input.size.height;
     const Part width{.filter = find_simple_filter("resample_x"),
-                     .values = {double(result.size.width), double(result.luma.width), values[2]}};
+                     .values = {double(result.size.width), double(result.luma.width), values[2],
+                                height_first ? 1.0 : 0.0}};
     const Part height{.filter = find_simple_filter("resample_y"),
-                      .values = {double(result.size.height), double(result.luma.height), values[2]}};
-    std::vector<Part> parts =
-        result.size.height < input.size.height ? std::vector{height, width} : std::vector{width, height};
+                      .values = {double(result.size.height), double(result.luma.height), values[2],
+                                 height_first ? 0.0 : 1.0}};
+    std::vector<Part> parts = height_first ? std::vector{height, width} : std::vector{width, height};
     parts[1].inputs = {0};
     return parts;
   }

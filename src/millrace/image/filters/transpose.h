@@ -27,10 +27,9 @@ struct Transpose {
   }
 
   static std::vector<Part> parts(const PlaneGeometry& /*input*/, const ParameterValues& values) {
-    const Filter* swap = find_simple_filter("swap_axes");
-    if (values[0] == 2) return {{.filter = swap, .values = {}}};
-    const Filter* mirror = find_simple_filter(values[0] == 0 ? "mirror_rows" : "mirror_columns");
-    return {{.filter = mirror, .values = {}}, {.filter = swap, .values = {}, .inputs = {0}}};
+    const double last_column = values[0] == 1 ? 1 : 0;
+    const double last_row = values[0] == 0 ? 1 : 0;
+    return {{.filter = find_simple_filter("swap_axes"), .values = {last_column, last_row}}};
   }
 };
 

@@ -1,7 +1,11 @@
 #include "millrace/image/kernel/built_in_kernels.h"
 
+#include "millrace/image/kernel/code_resample_kernel.h"
 #include "millrace/image/kernel/lookup_kernel.h"
+#include "millrace/image/kernel/moved_input_kernel.h"
+#include "millrace/image/kernel/patch_kernel.h"
 #include "millrace/image/kernel/resample_x_kernel.h"
+#include "millrace/image/kernel/swap_axes_kernel.h"
 
 namespace millrace::image {
 namespace {
@@ -37,7 +41,10 @@ std::shared_ptr<const Kernel> built_in_kernel(const Filter& filter, machine::Isa
   if (filter.formula) return nullptr;
   auto written = filter.name == "lookup_8"     ? lookup_kernel(isa)
                  : filter.name == "resample_x" ? resample_x_kernel(isa)
-                                               : nullptr;
+                                               : code_resample_kernel(filter, isa);
+  if (!written) written = swap_axes_kernel(filter);
+  if (!written) written = moved_input_kernel(filter);
+  if (!written) written = patch_kernel(filter);
   if (written) return written;
   for (const BuiltInKernel& kernel : built_in_kernels) {
     if (kernel.filter == filter.name && kernel.isa == isa) {

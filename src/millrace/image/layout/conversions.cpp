@@ -9,10 +9,13 @@
 namespace millrace::image {
 namespace {
 
-class ChoicesOnCodes {
+class WorkOnCodes {
  public:
-  explicit ChoicesOnCodes(PlaneLayout layout)
-      : old_(std::move(layout)), type_(old_.source_type), refused_(old_.stages.size()) {}
+  WorkOnCodes(PlaneLayout layout, bool changing)
+      : old_(std::move(layout)), type_(old_.source_type), refused_(old_.stages.size()) {
+    for (const StageLayout& stage : old_.stages)
+      counterparts_.push_back(counterpart(stage, changing));
+  }
 
   PlaneLayout result() {
     while (!choose()) {
@@ -31,25 +34,50 @@ class ChoicesOnCodes {
   [[nodiscard]] bool stores(std::size_t s) const { return old_.stages[s].filter == &store_filter(type_); }
   [[nodiscard]] float maximum() const { return old_.stages.back().coefficients[0]; }
 
+  // What would do the work of a stage on codes.
+  [[nodiscard]] std::optional<CodeFilter> counterpart(const StageLayout& stage, bool changing) const {
+    if (stage.filter->codes != nullptr && !changing)
+      return stage.filter->codes(stage.coefficients, static_cast<int>(maximum()));
+    const Filter* same = on_codes(*stage.filter, type_);
+    if (same == nullptr) return {};
+    CodeFilter found{.filter = same, .coefficients = stage.coefficients, .computes = false, .rounds = false};
+    if (const int value = stage.filter->value_coefficient; value >= 0) {
+      const float border = std::clamp(stage.coefficients[value], 0.0F, 1.0F);
+      found.coefficients.set(value, std::floor(border * maximum() + 0.5F));
+      found.rounds = true;
+    }
+    return found;
+  }
+
   // Decides which stages work on codes. False where a stage had to be refused, which others may depend on.
   bool choose() {
     chosen_.assign(old_.stages.size(), false);
     for (std::size_t s = 0; s < old_.stages.size(); ++s) {
       const StageLayout& stage = old_.stages[s];
-      chosen_[s] = loads(s) || (!refused_[s] && on_codes(*stage.filter, type_) != nullptr &&
+      chosen_[s] = loads(s) || (!refused_[s] && counterparts_[s] &&
                                 std::ranges::all_of(stage.inputs, [&](int i) { return chosen_[i]; }));
     }
-    // A border is a code only where it is stored next: a number between two codes would be another one to
-    // the filters that follow.
+    // What is rounded, as a border is, is a code only where it is stored next: a number between two codes
+    // would be another one to the filters that follow. Sums of codes are no codes: only a stage on codes
+    // reads them.
     std::vector<bool> read_as_number(old_.stages.size());
+    std::vector<bool> read_as_code(old_.stages.size());
     for (std::size_t s = old_.stages.size(); s-- > 0;) {
-      if (stores(s)) continue;
-      if (chosen_[s] && read_as_number[s] && old_.stages[s].filter->value_coefficient >= 0) {
+      if (stores(s)) {
+        if (const int made = old_.stages[s].inputs[0]; made >= 0) read_as_code[made] = true;
+        continue;
+      }
+      if (chosen_[s] && !loads(s) &&
+          ((read_as_number[s] && counterparts_[s]->rounds) ||
+           (read_as_code[s] && counterparts_[s]->filter->output_type != type_))) {
         refused_[s] = true;
         return false;
       }
       for (const int input : old_.stages[s].inputs) {
-        if (input >= 0 && (!chosen_[s] || read_as_number[s])) read_as_number[input] = true;
+        if (input < 0) continue;
+        if (!chosen_[s]) read_as_code[input] = true;
+        if (!chosen_[s] || read_as_number[s] || loads(s) || counterparts_[s]->computes)
+          read_as_number[input] = true;
       }
     }
     return true;
@@ -78,13 +106,10 @@ class ChoicesOnCodes {
       return;
     }
     if (chosen_[s]) {
-      stage.filter = on_codes(*old.filter, type_);
+      stage.filter = counterparts_[s]->filter;
+      stage.coefficients = counterparts_[s]->coefficients;
       for (int& input : stage.inputs)
         input = *codes_[input];
-      if (const int value = old.filter->value_coefficient; value >= 0) {
-        const float border = std::clamp(stage.coefficients[value], 0.0F, 1.0F);
-        stage.coefficients.set(value, std::floor(border * maximum() + 0.5F));
-      }
       codes_[s] = append(std::move(stage));
       return;
     }
@@ -104,6 +129,7 @@ class ChoicesOnCodes {
 
   PlaneLayout old_;
   ElementType type_;
+  std::vector<std::optional<CodeFilter>> counterparts_;
   std::vector<bool> refused_;  // stages that stay on numbers
   std::vector<bool> chosen_;   // stages that work on codes
   // The stage that makes the same as an old one.
@@ -114,9 +140,9 @@ class ChoicesOnCodes {
 
 }  // namespace
 
-PlaneLayout with_choices_on_codes(PlaneLayout layout) {
+PlaneLayout with_work_on_codes(PlaneLayout layout, bool changing) {
   if (layout.is_neutral() || layout.source_type == ElementType::f32) return layout;
-  return ChoicesOnCodes(std::move(layout)).result();
+  return WorkOnCodes(std::move(layout), changing).result();
 }
 
 }  // namespace millrace::image

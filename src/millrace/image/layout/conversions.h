@@ -5,9 +5,13 @@
 
 namespace millrace::image {
 
-// The same layout with what only chooses among pixels working on codes where it is fed with them: a stage
-// that converts comes behind it instead of before it, or not at all. The output keeps its bits; which stages
-// there are does not depend on their numbers. A layout of floats stays as it is.
-[[nodiscard]] PlaneLayout with_choices_on_codes(PlaneLayout layout);
+// The same layout with stages working on codes where they are fed with them and can: a stage that converts
+// comes behind them instead of before, or not at all.
+//
+// What only chooses among pixels keeps every bit of the output. What computes (Filter::codes) does so where
+// its result is stored: then that is the nearest code, halves upwards, where floats round on the way and come
+// out one code lower or higher at such halves. `changing`: the stages are to be the same whatever the numbers
+// of filters, and these stay on floats. A layout of floats stays as it is.
+[[nodiscard]] PlaneLayout with_work_on_codes(PlaneLayout layout, bool changing = false);
 
 }  // namespace millrace::image

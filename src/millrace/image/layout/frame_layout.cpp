@@ -21,7 +21,8 @@ struct PlaneRequest {
   PlaneGeometry second;  // of the second video
   Planes planes = Planes::all;
   bool chroma = false;
-  int bits = 0;  // of code values; 0: floats, no conversions
+  int bits = 0;           // of code values; 0: floats, no conversions
+  bool changing = false;  // other numbers may follow
 };
 
 ChromaDefault treatment(const Filter& filter, const PlaneRequest& plane) {
@@ -117,7 +118,7 @@ class PlaneBuilder {
     }
     layout.stages = leading_to(output, std::move(stages_));
     layout.sources = sources_;
-    return with_choices_on_codes(std::move(layout));
+    return with_work_on_codes(std::move(layout), request_.changing);
   }
 
  private:
@@ -280,7 +281,8 @@ Result<FrameLayout> lay_out_frame(const Pipeline& pipeline, const video::FrameFo
                                .second = beside,
                                .planes = planes,
                                .chroma = p > 0,
-                               .bits = samples == Samples::codes ? format.bits : 0};
+                               .bits = samples == Samples::floats ? 0 : format.bits,
+                               .changing = samples == Samples::codes_all_along};
     auto layouts = PlaneBuilder(pipeline, request, frame.sources).build();
     if (!layouts) return std::unexpected(layouts.error());
     frame.planes.push_back(std::move(*layouts));

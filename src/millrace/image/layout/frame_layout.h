@@ -78,9 +78,12 @@ enum class Planes {
 [[nodiscard]] std::string_view name_of(Planes planes);
 [[nodiscard]] Result<Planes> parse_planes(std::string_view name);
 
-// Whether planes hold code values, converted by the first and last stages, or floats in [0,1] as they are
-// (for measuring computation alone).
-enum class Samples { codes, floats };
+enum class Samples {
+  codes,            // planes hold code values, converted by stages where a stage works on numbers in [0,1]
+  codes_all_along,  // the same for parameters that change: which stages there are depends on none of them
+                    // more than the pipeline says, so that a stage on codes only stands for what only chooses
+  floats,           // in [0,1] as they are, for measuring computation alone
+};
 
 struct FrameLayout {
   video::FrameFormat input;

@@ -21,8 +21,7 @@ PipelineRunner::PipelineRunner(Workplace& workplace, const VideoRunOptions& opti
 
 Status PipelineRunner::lay_out(const video::FrameFormat& input,
                                const std::optional<video::FrameFormat>& second) {
-  auto layout =
-      image::lay_out_frame(options_.pipeline, input, options_.planes, image::Samples::codes, second);
+  auto layout = image::lay_out_frame(options_.pipeline, input, options_.planes, samples(), second);
   if (!layout) return std::unexpected(layout.error());
   layout_ = std::move(*layout);
   auto timeline = image::ParameterTimeline::make(options_.pipeline, options_.changes);
@@ -32,8 +31,11 @@ Status PipelineRunner::lay_out(const video::FrameFormat& input,
 }
 
 Result<image::FrameLayout> PipelineRunner::layout_of(const image::Pipeline& pipeline) const {
-  return image::lay_out_frame(pipeline, layout_.input, options_.planes, image::Samples::codes,
-                              layout_.second);
+  return image::lay_out_frame(pipeline, layout_.input, options_.planes, samples(), layout_.second);
+}
+
+image::Samples PipelineRunner::samples() const {
+  return options_.changes.empty() ? image::Samples::codes : image::Samples::codes_all_along;
 }
 
 // The output has one size from its first frame to its last.

@@ -48,6 +48,7 @@ class PipelineRunner {
   void finish(RunRecord& record);
 
  private:
+  [[nodiscard]] image::Samples samples() const;
   // With other values of parameters.
   [[nodiscard]] Result<image::FrameLayout> layout_of(const image::Pipeline& pipeline) const;
   [[nodiscard]] Status check_changes() const;

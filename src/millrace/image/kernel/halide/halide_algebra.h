@@ -60,10 +60,14 @@ class HalideAlgebra {
   [[nodiscard]] Int integer_coefficient(int i) const { return Halide::cast<int>(coefficient(i)); }
   [[nodiscard]] Float value(int i) const { return Halide::cast(stage_.pixels, coefficient(i)); }
   [[nodiscard]] Float table(const Int& i) const { return stage_.table(i); }
+  [[nodiscard]] Int integer_table(const Int& i) const { return Halide::cast<int>(stage_.table(i)); }
   template <class Step> [[nodiscard]] Float fold(const Int& count, const Float& first, Step&& step) {
     return loop(count, {first}, [&](const std::vector<Float>& so_far, const Int& i) {
       return std::vector<Float>{step(so_far[0], i)};
     })[0];
+  }
+  template <class Step> [[nodiscard]] Int fold_int(const Int& count, const Int& first, Step&& step) {
+    return fold(count, first, std::forward<Step>(step));
   }
   template <class Step>
   [[nodiscard]] Sums<Float> fold_two(const Int& count, const Sums<Float>& first, Step&& step) {
@@ -106,12 +110,41 @@ class HalideAlgebra {
   [[nodiscard]] Float when(const Bool& condition, Then&& then, Else&& otherwise) const {
     return Halide::select(condition, then(), otherwise());
   }
+  template <class Then, class Else>
+  [[nodiscard]] Float when_row(const Bool& condition, Then&& then, Else&& otherwise) const {
+    const Float value = then();
+    return Halide::Internal::Call::make(value.type(), Halide::Internal::Call::if_then_else,
+                                        {condition, value, otherwise()},
+                                        Halide::Internal::Call::PureIntrinsic);
+  }
   [[nodiscard]] static Float lesser(const Float& v, const Float& w) {
     return v.type().is_float() ? Halide::select(v < w, v, w) : Halide::min(v, w);
   }
   [[nodiscard]] static Float greater(const Float& v, const Float& w) {
     return v.type().is_float() ? Halide::select(v > w, v, w) : Halide::max(v, w);
   }
+  [[nodiscard]] Float total(const Float& v) const { return Halide::cast(twice_the_bits(false), v); }
+  [[nodiscard]] Float wide(const Float& v) const { return Halide::cast(twice_the_bits(true), v); }
+  [[nodiscard]] Float whole(int i) const { return Halide::cast(twice_the_bits(true), coefficient(i)); }
+  [[nodiscard]] Float whole_table(const Int& i) const {
+    return Halide::cast(twice_the_bits(true), stage_.table(i));
+  }
+  [[nodiscard]] static Float halved(const Float& v) { return v.type().is_float() ? v : v >> 1; }
+  [[nodiscard]] static Float mean(const Float& v, int n) {
+    if (v.type().is_float()) return v;
+    const Halide::Type type = v.type();
+    return Halide::cast(type.with_code(Halide::Type::Int),
+                        (v + Halide::cast(type, n / 2)) / Halide::cast(type, n));
+  }
+  [[nodiscard]] Float mean_by(const Float& v, int i) const {
+    if (v.type().is_float()) return v;
+    const Halide::Type type = v.type().with_code(Halide::Type::UInt);
+    const Float half = Halide::cast(type, integer_coefficient(i) / 2);
+    const Float factor = Halide::cast(Halide::UInt(32), Halide::cast(type, integer_coefficient(i + 1)));
+    const Float product = Halide::cast(Halide::UInt(32), Halide::cast(type, v) + half) * factor;
+    return Halide::cast(type, product >> 16) >> Halide::cast(type, integer_coefficient(i + 2));
+  }
+  [[nodiscard]] static Float whole_number(const Int& v) { return v; }
   [[nodiscard]] static Float to_float(const Int& v) { return Halide::cast<float>(v); }
   [[nodiscard]] static Int floor_int(const Float& v) {
     return Halide::cast<int>(v.type().is_float() ? Halide::floor(v) : v);
@@ -130,6 +163,12 @@ class HalideAlgebra {
   }
 
  private:
+  // Of a stage on codes; of another one, as what a pixel of no type stands for, floats.
+  [[nodiscard]] Halide::Type twice_the_bits(bool sign) const {
+    if (stage_.pixels.is_float()) return stage_.pixels;
+    return sign ? Halide::Int(2 * stage_.pixels.bits()) : Halide::UInt(2 * stage_.pixels.bits());
+  }
+
   using Values = std::vector<Halide::Expr>;
 
   // A loop in the kernel, since only a call knows how many steps there are: a function of the output's pixel
