@@ -26,8 +26,7 @@ struct ResampleX {
   }
 
   static Coefficients coefficients(const PlaneGeometry& input, const ParameterValues& values) {
-    return Resampling(static_cast<ResamplingKernel>(values[2]), input.size.width,
-                      input.luma.width / values[1])
+    return Resampling(static_cast<ResamplingKernel>(values[2]), input.size.width, values[3])
         .coefficients(static_cast<int>(values[0]));
   }
 

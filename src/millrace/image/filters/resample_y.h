@@ -26,8 +26,7 @@ struct ResampleY {
   }
 
   static Coefficients coefficients(const PlaneGeometry& input, const ParameterValues& values) {
-    return Resampling(static_cast<ResamplingKernel>(values[2]), input.size.height,
-                      input.luma.height / values[1])
+    return Resampling(static_cast<ResamplingKernel>(values[2]), input.size.height, values[3])
         .coefficients(static_cast<int>(values[0]));
   }
 

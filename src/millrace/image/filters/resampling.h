@@ -169,7 +169,11 @@ inline std::vector<Parameter> resampling_parameters() {
            .type = ParameterType::choice,
            .minimum = 0,
            .maximum = 4,
-           .choices = resampling_kernels}};
+           .choices = resampling_kernels},
+          {.name = "scale",
+           .summary = "samples of the input for each of the result",
+           .minimum = 1.0 / 32768,
+           .maximum = 32768}};
 }
 
 }  // namespace millrace::image::filters

@@ -68,9 +68,11 @@ struct Resize {
   static std::vector<Part> parts(const PlaneGeometry& input, const ParameterValues& values) {
     const PlaneGeometry result = output(input, values).value();
     const Part width{.filter = find_simple_filter("resample_x"),
-                     .values = {double(result.size.width), double(result.luma.width), values[2]}};
+                     .values = {double(result.size.width), double(result.luma.width), values[2],
+                                double(input.luma.width) / result.luma.width}};
     const Part height{.filter = find_simple_filter("resample_y"),
-                      .values = {double(result.size.height), double(result.luma.height), values[2]}};
+                      .values = {double(result.size.height), double(result.luma.height), values[2],
+                                 double(input.luma.height) / result.luma.height}};
     std::vector<Part> parts =
         result.size.height < input.size.height ? std::vector{height, width} : std::vector{width, height};
     parts[1].inputs = {0};
