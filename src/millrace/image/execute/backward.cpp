@@ -67,7 +67,7 @@ Status BackwardRunner::run_frame(const FrameTask& frame, pool::Team& team) {
         const std::vector<int>& sources = plane(p).groups[g].inputs;
         std::array<PixelView, max_kernel_buffers> inputs;
         for (std::size_t b = 0; b < sources.size(); ++b)
-          inputs[b] = frame.source(p, sources[b]);
+          inputs[b] = frame.source(plane(p), sources[b]);
         compute(rank, p, g, {inputs.data(), sources.size()}, output.part(band), block_, stored);
       }
     }

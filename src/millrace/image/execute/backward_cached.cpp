@@ -63,7 +63,7 @@ void BackwardCachedRunner::compute_from_caches(const FrameTask& frame, std::size
   for (std::size_t b = 0; b < group.inputs.size(); ++b) {
     const int from = group.inputs[b];
     if (StageLayout::is_source(from)) {
-      inputs[b] = frame.source(p, from);
+      inputs[b] = frame.source(plane(p), from);
       continue;
     }
     ensure(frame, p, from, reads.inputs[b], rank);

@@ -126,11 +126,7 @@ Status PreparedSchedule::run_frame(StructureRunner& runner, const FrameTask& fra
                                    const Watch& watch) const {
   if (neutral_.empty()) return runner.run(frame, team, watch);
   if (Status filled = neutral_.fill(frame, team); !filled) return filled;
-  FrameTask computed;
-  for (std::size_t first = 0; first < frame.sources.size(); first += frame.destinations.size()) {
-    for (std::size_t p : computed_)
-      computed.sources.push_back(frame.sources[first + p]);
-  }
+  FrameTask computed{.sources = frame.sources, .destinations = {}};
   for (std::size_t p : computed_)
     computed.destinations.push_back(frame.destinations[p]);
   return runner.run(computed, team, watch);

@@ -50,7 +50,7 @@ std::size_t SequentialRunner::bytes() const {
 }
 
 PixelView SequentialRunner::output_view(const FrameTask& frame, std::size_t p, int group) const {
-  if (StageLayout::is_source(group)) return frame.source(p, group);
+  if (StageLayout::is_source(group)) return frame.source(plane(p), group);
   const int buffer = memory_[p].buffer_of_group[group];
   return buffer < 0 ? frame.destinations[p] : memory_[p].buffers[buffer].view();
 }

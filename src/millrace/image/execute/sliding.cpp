@@ -85,7 +85,7 @@ void SlidingRunner::step(const FrameTask& frame, std::size_t p, const Rect& rows
     std::array<PixelView, max_kernel_buffers> inputs;
     for (std::size_t b = 0; b < group.inputs.size(); ++b) {
       const int from = group.inputs[b];
-      inputs[b] = StageLayout::is_source(from) ? frame.source(p, from) : memory.windows[from].view();
+      inputs[b] = StageLayout::is_source(from) ? frame.source(plane(p), from) : memory.windows[from].view();
     }
     compute(rank, p, g, {inputs.data(), group.inputs.size()}, output, gather_strip);
   };

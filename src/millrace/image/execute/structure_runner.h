@@ -14,17 +14,17 @@
 
 namespace millrace::image {
 
-// The planes of one frame before and after; each view covers its whole plane. For a runner those that are
-// computed, in the order of its groups. Where a layout reads several source frames, the planes of the first
-// one are followed by those of the others, in its order; those that are missing look like the first.
+// The planes of one frame before and after; each view covers its whole plane. After, for a runner, those that
+// are computed, in the order of its groups. Before, all planes; where a layout reads several source frames,
+// those of the first one are followed by those of the others, in its order, or stand for all of them.
 struct FrameTask {
   std::vector<PixelView> sources;
   std::vector<PixelView> destinations;
 
-  // Of the source frame that a stage names by `input`.
-  [[nodiscard]] const PixelView& source(std::size_t plane, int input) const {
-    const std::size_t at = StageLayout::source_frame(input) * destinations.size() + plane;
-    return sources[at < sources.size() ? at : plane];
+  // What a stage of that layout names by `input`.
+  [[nodiscard]] const PixelView& source(const GroupLayout& plane, int input) const {
+    const auto at = static_cast<std::size_t>(plane.layout.places[StageLayout::source_frame(input)]);
+    return sources[at % sources.size()];
   }
 };
 

@@ -8,10 +8,12 @@
 
 #include <bit>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -28,14 +30,18 @@ struct TestFrame {
 
   TestFrame(const FrameLayout& frame_plan, unsigned seed) : layout(frame_plan) {
     std::mt19937 random(seed);
-    std::vector<std::vector<ScalarImage>> images(layout.planes.size());
-    for (std::size_t k = 0; k < layout.sources.size(); ++k) {
-      for (std::size_t p = 0; p < layout.planes.size(); ++p)
-        images[p].push_back(random_plane(layout.planes[p], layout.sources[k], random));
+    std::map<std::tuple<int, bool, int>, ScalarImage> images;
+    for (const SourceFrame& from : layout.sources) {
+      const video::FrameFormat& format = from.second ? *layout.second : layout.input;
+      for (int p = 0; p < video::plane_count(format.chroma); ++p)
+        images[{from.offset, from.second, p}] =
+            random_plane(plane_geometry(format, p).size, layout.planes[0].source_type, random);
     }
-    for (std::size_t p = 0; p < layout.planes.size(); ++p) {
-      const PlaneLayout& plane = layout.planes[p];
-      expected.push_back(scalar_reference(plane, images[p]));
+    for (const PlaneLayout& plane : layout.planes) {
+      std::vector<ScalarImage> read;
+      for (const SourceFrame& from : plane.sources)
+        read.push_back(images.at({from.offset, from.second, from.plane}));
+      expected.push_back(scalar_reference(plane, read));
       destinations.emplace_back(plane.output.size, plane.output_type);
     }
     for (const PlaneBuffer& source : sources)
@@ -82,16 +88,15 @@ struct TestFrame {
 
  private:
   // A source plane in memory, and the same as numbers.
-  ScalarImage random_plane(const PlaneLayout& plane, const SourceFrame& from, std::mt19937& random) {
-    const Size size = plane.geometry_of(from).size;
+  ScalarImage random_plane(Size size, ElementType type, std::mt19937& random) {
     ScalarImage image{.size = size, .pixels = std::vector<float>(size.pixels())};
-    PlaneBuffer& source = sources.emplace_back(size, plane.source_type);
+    PlaneBuffer& source = sources.emplace_back(size, type);
     const int codes = 1 << layout.input.bits;
     for (int y = 0; y < size.height; ++y) {
       for (int x = 0; x < size.width; ++x) {
         const auto code = static_cast<float>(random() % static_cast<unsigned>(codes));
         float& value = image.pixels[image.index(x, y)];
-        switch (plane.source_type) {
+        switch (type) {
         case ElementType::u8:
           source.view().pixel<std::uint8_t>(x, y) = static_cast<std::uint8_t>(code);
           value = code;

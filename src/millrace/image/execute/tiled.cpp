@@ -46,7 +46,7 @@ void TiledRunner::compute_tile(const FrameTask& frame, std::size_t p, const Rect
     std::array<PixelView, max_kernel_buffers> inputs;
     for (std::size_t b = 0; b < group.inputs.size(); ++b) {
       const int from = group.inputs[b];
-      inputs[b] = StageLayout::is_source(from) ? frame.source(p, from) : memory.views[from];
+      inputs[b] = StageLayout::is_source(from) ? frame.source(plane(p), from) : memory.views[from];
     }
     compute(rank, p, g, {inputs.data(), group.inputs.size()}, memory.views[g],
             group.reads(memory.views[g].covers));

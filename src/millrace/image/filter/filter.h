@@ -47,6 +47,18 @@ struct Parameter {
 // parameters belongs to the list, where the filter takes one.
 using ParameterValues = std::vector<double>;
 
+// What the samples of a plane are. Planes of RGB are as large as luma, and filtered like it.
+enum class PlaneRole { luma, chroma, rgb };
+
+// How codes of Y'CbCr are meant: what it takes to make RGB of them.
+struct ColorCoding {
+  int matrix = 2;  // number in ITU-T H.273; 2: not known
+  bool full_range = false;
+  int bits = 8;
+
+  bool operator==(const ColorCoding&) const = default;
+};
+
 // A plane as a filter sees it. The planes of a frame are images of their own; `step` relates them.
 struct PlaneGeometry {
   Size size;       // of this plane
@@ -62,6 +74,8 @@ struct PlaneGeometry {
   std::int64_t aspect_numerator = 0;
   std::int64_t aspect_denominator = 1;
   bool bottom_first = false;  // frames hold two fields, and the one that is shown first has the odd rows
+  PlaneRole role = PlaneRole::luma;
+  ColorCoding color;
 
   bool operator==(const PlaneGeometry&) const = default;
 };
@@ -90,6 +104,9 @@ enum class ChromaDefault {
 };
 [[nodiscard]] std::string_view name_of(ChromaDefault chroma);
 
+// What the planes are that a filter makes.
+enum class ColorModel { as_input, ycbcr, rgb };
+
 // Frames that a filter reads beside the one it makes. Before the first frame of a video and after its last
 // one that frame stands still.
 struct NeighbouringFrames {
@@ -102,6 +119,7 @@ class Formula;
 class ScalarAlgebra;
 struct Filter;
 struct Part;
+struct PlaneMix;
 
 // What stands for a stage where codes are read: a filter that makes codes of codes, with its numbers.
 struct CodeFilter {
@@ -122,7 +140,8 @@ struct Filter {
   ChromaDefault chroma = ChromaDefault::filtered;
   bool luma_passes = false;        // works on chroma alone
   bool makes_progressive = false;  // of frames that hold two fields
-  bool has_table = false;          // its coefficients come with a table
+  ColorModel color = ColorModel::as_input;
+  bool has_table = false;  // its coefficients come with a table
   bool sizes_may_differ =
       false;                   // of its inputs; its parts see to that. The first one's is handed to `output`
   int value_coefficient = -1;  // the coefficient that is the value of a pixel; -1: none is
@@ -146,7 +165,11 @@ struct Filter {
   // Of a filter that is composed of others, instead of the three above: what a plane goes through, the last
   // part making the output. Not empty. `access` is of no meaning then. The geometry of each of its inputs.
   std::vector<Part> (*parts)(std::span<const PlaneGeometry> inputs, const ParameterValues& values) = nullptr;
-  [[nodiscard]] bool composed() const { return parts != nullptr; }
+  // Of one whose planes are each made of several planes of its input, instead of `parts`: what plane `plane`
+  // is, and what goes into it. planes: all of the input's, three of RGB; luma alone where there is no colour.
+  Result<PlaneMix> (*mix)(int plane, std::span<const PlaneGeometry> planes,
+                          const ParameterValues& values) = nullptr;
+  [[nodiscard]] bool composed() const { return parts != nullptr || mix != nullptr; }
   // Whether it makes code values of code values, see on_codes.h.
   [[nodiscard]] bool on_codes() const {
     return input_type != ElementType::f32 && output_type != ElementType::f32;
@@ -182,6 +205,12 @@ struct Part {
   // Earlier parts, or -1-k: input k of the whole; where that reads neighbouring frames, its input k frames
   // after the first of them.
   std::vector<int> inputs{-1};
+};
+
+// A plane that is made of several. Input -1-k of a part is plane k of the input; the last part makes it.
+struct PlaneMix {
+  PlaneGeometry output;
+  std::vector<Part> parts;
 };
 
 }  // namespace millrace::image

@@ -47,6 +47,7 @@
 #include "millrace/image/filters/middle_of_5.h"
 #include "millrace/image/filters/mirror_columns.h"
 #include "millrace/image/filters/mirror_rows.h"
+#include "millrace/image/filters/mix.h"
 #include "millrace/image/filters/morphology.h"
 #include "millrace/image/filters/moving_rows.h"
 #include "millrace/image/filters/on_codes.h"
@@ -58,6 +59,7 @@
 #include "millrace/image/filters/resample_x.h"
 #include "millrace/image/filters/resample_y.h"
 #include "millrace/image/filters/resize.h"
+#include "millrace/image/filters/rgb2yuv.h"
 #include "millrace/image/filters/rotate.h"
 #include "millrace/image/filters/row_extreme.h"
 #include "millrace/image/filters/row_sum.h"
@@ -72,6 +74,7 @@
 #include "millrace/image/filters/undistort.h"
 #include "millrace/image/filters/unsharp.h"
 #include "millrace/image/filters/weighted_sum.h"
+#include "millrace/image/filters/yuv2rgb.h"
 
 namespace millrace::image {
 
@@ -115,10 +118,12 @@ using ComposedFilters = FilterList<  //
     filters::Morphology,             //
     filters::Overlay,                //
     filters::Resize,                 //
+    filters::Rgb2Yuv,                //
     filters::TemporalAverage,        //
     filters::TemporalMedian,         //
     filters::Transpose,              //
-    filters::Unsharp>;
+    filters::Unsharp,                //
+    filters::Yuv2Rgb>;
 
 // What only composed filters use.
 using PartFilters = FilterList<   //
@@ -142,6 +147,7 @@ using PartFilters = FilterList<   //
     filters::MiddleOf5,           //
     filters::MirrorColumns,       //
     filters::MirrorRows,          //
+    filters::Mix,                 //
     filters::MovingRows,          //
     filters::Patch,               //
     filters::Place,               //

@@ -239,10 +239,10 @@ TEST(Filters, DeclareWhatChromaGetsByDefault) {
                           "curve passes", "deinterlace filtered", "difference neutral", "discretise passes",
                           "flip filtered", "gaussian filtered", "levels passes", "magnitude neutral",
                           "median filtered", "morphology passes", "overlay filtered", "pad filtered",
-                          "perspective filtered", "resize filtered", "rotate filtered", "saturate filtered",
-                          "sobel_x neutral", "sobel_y neutral", "temporal_average filtered",
-                          "temporal_median filtered", "threshold neutral", "transpose filtered",
-                          "undistort filtered", "unsharp passes"));
+                          "perspective filtered", "resize filtered", "rgb2yuv filtered", "rotate filtered",
+                          "saturate filtered", "sobel_x neutral", "sobel_y neutral",
+                          "temporal_average filtered", "temporal_median filtered", "threshold neutral",
+                          "transpose filtered", "undistort filtered", "unsharp passes", "yuv2rgb filtered"));
 }
 
 TEST(Filters, AreSortedAndFoundByTheirNames) {

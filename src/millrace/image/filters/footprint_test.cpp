@@ -153,6 +153,7 @@ class Footprint : public testing::TestWithParam<Subject> {
         const int step = filter.name == "resample_x" ? geometry.step_x : geometry.step_y;
         values[1] = integer(1, 300);
         values[0] = (static_cast<int>(values[1]) + step - 1) / step;
+        values[3] = (filter.name == "resample_x" ? geometry.luma.width : geometry.luma.height) / values[1];
       }
       if (GetParam().name.starts_with("block_mean_")) {
         // As `resize` gives them: nothing is left over.

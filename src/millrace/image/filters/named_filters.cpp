@@ -40,7 +40,10 @@ std::vector<Part> parts_of(std::span<const PlaneGeometry> inputs, const Paramete
 template <class F> Filter composed() {
   Filter filter = F::about();
   filter.output = &F::output;
-  filter.parts = &parts_of<F>;
+  if constexpr (requires { &F::mix; })
+    filter.mix = &F::mix;
+  else
+    filter.parts = &parts_of<F>;
   if constexpr (requires { &F::frames; }) filter.frames = &F::frames;
   return filter;
 }

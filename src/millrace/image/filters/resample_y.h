@@ -31,9 +31,8 @@ struct ResampleY {
   }
 
   static Coefficients coefficients(const PlaneGeometry& input, const ParameterValues& values) {
-    return Resampling(static_cast<ResamplingKernel>(values[2]), input.size.height,
-                      input.luma.height / values[1])
-        .coefficients(static_cast<int>(values[0]), values[3] == 0);
+    return Resampling(static_cast<ResamplingKernel>(values[2]), input.size.height, values[3])
+        .coefficients(static_cast<int>(values[0]), values[4] == 0);
   }
 
   static Rect footprint(const Rect& output, const PlaneGeometry& /*input*/, const Coefficients& k) {

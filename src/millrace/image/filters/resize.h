@@ -90,10 +90,10 @@ struct Resize {
     const bool height_first = result.size.height < input.size.height;
     const Part width{.filter = find_simple_filter("resample_x"),
                      .values = {double(result.size.width), double(result.luma.width), values[2],
-                                height_first ? 1.0 : 0.0}};
+                                double(input.luma.width) / result.luma.width, height_first ? 1.0 : 0.0}};
     const Part height{.filter = find_simple_filter("resample_y"),
                       .values = {double(result.size.height), double(result.luma.height), values[2],
-                                 height_first ? 0.0 : 1.0}};
+                                 double(input.luma.height) / result.luma.height, height_first ? 0.0 : 1.0}};
     std::vector<Part> parts = height_first ? std::vector{height, width} : std::vector{width, height};
     parts[1].inputs = {0};
     return parts;

@@ -13,16 +13,17 @@
 
 namespace millrace::image {
 
-// One of the frames that a layout reads.
+// A plane of one of the frames that a layout reads.
 struct SourceFrame {
   int offset = 0;       // how many frames after the one that is made
   bool second = false;  // of the second video: the one that is shown beside that frame
+  int plane = 0;
 
   bool operator==(const SourceFrame&) const = default;
 };
 
 struct StageLayout {
-  static constexpr int source = -1;  // the frame itself; source - k: source frame k of the layout
+  static constexpr int source = -1;  // the frame itself; source - k: what is k in its sources
   [[nodiscard]] static constexpr bool is_source(int input) { return input < 0; }
   [[nodiscard]] static constexpr std::size_t source_frame(int input) {
     return static_cast<std::size_t>(source - input);
@@ -31,7 +32,7 @@ struct StageLayout {
   FilterRef filter;
   std::string name;         // of the filter; of a part of a composed one, "gaussian.row_sum"
   int node = -1;            // of the pipeline; -1 for the conversions at the ends
-  std::vector<int> inputs;  // earlier stages, or source frames
+  std::vector<int> inputs;  // earlier stages, or sources
   PlaneGeometry input;
   PlaneGeometry output;
   Coefficients coefficients{};
@@ -49,17 +50,15 @@ struct StageLayout {
 
 struct PlaneLayout {
   PlaneGeometry source;
-  PlaneGeometry second;  // of the second video; of no meaning where none of its frames is read
   ElementType source_type = ElementType::f32;
   PlaneGeometry output;
   ElementType output_type = ElementType::f32;
   // In topological order; the last one makes the output.
   std::vector<StageLayout> stages;
-  // What the stages read; the first one is the frame itself, read or not.
+  // What the stages read; the first one is this plane of the frame itself, read or not.
   std::vector<SourceFrame> sources{{}};
-  [[nodiscard]] const PlaneGeometry& geometry_of(const SourceFrame& frame) const {
-    return frame.second ? second : source;
-  }
+  // Where each of them is among all planes of FrameLayout::sources, frame after frame.
+  std::vector<int> places{0};
   // Where there are no stages, every sample of the output: 0.5, or the code value for it. The source is not
   // read then.
   float neutral = 0.5F;
@@ -90,7 +89,7 @@ struct FrameLayout {
   std::optional<video::FrameFormat> second;  // of the second video, where there is one
   video::FrameFormat output;
   std::vector<PlaneLayout> planes;       // luma, which is never neutral, comes first
-  std::vector<SourceFrame> sources{{}};  // of all planes
+  std::vector<SourceFrame> sources{{}};  // what all planes read; of each frame they have all planes at hand
 
   // The frames before and after that making one takes.
   [[nodiscard]] NeighbouringFrames neighbours() const;

@@ -275,14 +275,16 @@ TEST(PlaneGeometry, RelatesPlanesToTheFrame) {
                                    .frame_step_x = 2,
                                    .frame_step_y = 2,
                                    .fill = 0.5F,
-                                   .gray = 128.0F / 255.0F}));
+                                   .gray = 128.0F / 255.0F,
+                                   .role = PlaneRole::chroma}));
   const PlaneGeometry halved = plane_geometry(frame(17, 33, Chroma::c422), 1);
   EXPECT_EQ(halved, (PlaneGeometry{.size = {9, 33},
                                    .luma = {17, 33},
                                    .step_x = 2,
                                    .frame_step_x = 2,
                                    .fill = 0.5F,
-                                   .gray = 128.0F / 255.0F}));
+                                   .gray = 128.0F / 255.0F,
+                                   .role = PlaneRole::chroma}));
 }
 
 TEST(PlanPlane, HasTheStagesOfThePipelineAlone) {

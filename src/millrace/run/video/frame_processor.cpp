@@ -61,10 +61,15 @@ Status FrameProcessor::lay_out(const video::FrameFormat& input) {
                        reads->name);
   record_.input_format = input_format();
   record_.output_format = output_format();
-  for (const image::PlaneLayout& plane : runner_.layout().planes)
-    gathered_.push_back(std::ranges::any_of(plane.stages, [](const image::StageLayout& stage) {
-      return stage.filter->access == image::Access::gather;
-    }));
+  gathered_.resize(runner_.layout().planes.size());
+  for (const image::PlaneLayout& plane : runner_.layout().planes) {
+    if (std::ranges::none_of(plane.stages, [](const image::StageLayout& stage) {
+          return stage.filter->access == image::Access::gather;
+        }))
+      continue;
+    for (const image::SourceFrame& source : plane.sources)
+      gathered_[static_cast<std::size_t>(source.plane)] = true;
+  }
   return {};
 }
 

@@ -21,8 +21,10 @@ const image::Filter* row_mixing_filter(const image::Pipeline& pipeline, const im
           return image::Node::is_video(input) || !progressive[static_cast<std::size_t>(input)];
         }))
       continue;
-    if (mixes_rows(*node.filter)) return node.filter;
-    if (node.filter->composed() &&
+    // Rows of chroma lie between those of luma.
+    const bool mixes_chroma = node.filter->mix != nullptr && plane.frame_step_y > 1;
+    if (mixes_rows(*node.filter) || mixes_chroma) return node.filter;
+    if (node.filter->parts != nullptr &&
         std::ranges::any_of(node.filter->parts(std::vector(node.inputs.size(), plane), node.values),
                             [](const image::Part& part) { return mixes_rows(*part.filter); }))
       return node.filter;

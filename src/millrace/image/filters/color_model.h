@@ -1,0 +1,74 @@
+// Y'CbCr and R'G'B', as ITU-T H.273 relates them.
+#pragma once
+
+#include "millrace/image/filters/named_filters.h"
+
+#include <optional>
+#include <vector>
+
+namespace millrace::image::filters {
+
+// What luma is made of: red R' + green G' + blue B', which sum to 1. Cb is (B' - Y') / (2 (1 - blue)), Cr is
+// (R' - Y') / (2 (1 - red)).
+struct LumaWeights {
+  double red = 0;
+  double blue = 0;
+  [[nodiscard]] double green() const { return 1 - red - blue; }
+};
+
+// By the number of the matrix. None where there are no such weights, or the light itself is weighed.
+inline std::optional<LumaWeights> luma_weights(int matrix) {
+  switch (matrix) {
+  case 1:  // BT.709
+    return LumaWeights{.red = 0.2126, .blue = 0.0722};
+  case 4:  // FCC
+    return LumaWeights{.red = 0.30, .blue = 0.11};
+  case 5:  // BT.601
+  case 6:
+    return LumaWeights{.red = 0.299, .blue = 0.114};
+  case 7:  // SMPTE 240M
+    return LumaWeights{.red = 0.212, .blue = 0.087};
+  case 9:  // BT.2020, non-constant luminance
+    return LumaWeights{.red = 0.2627, .blue = 0.0593};
+  default:
+    return std::nullopt;
+  }
+}
+
+// The numbers in [0,1] that stand for codes: code / (2^bits - 1) is zero + span * signal.
+struct SignalCodes {
+  double zero = 0;
+  double span = 1;
+};
+
+// Of luma, whose signal is in [0,1].
+inline SignalCodes luma_codes(const ColorCoding& color) {
+  if (color.full_range) return {};
+  const double unit = (1 << (color.bits - 8)) / double((1 << color.bits) - 1);
+  return {.zero = 16 * unit, .span = 219 * unit};
+}
+
+// Of chroma, whose signal is in [-0.5,0.5].
+inline SignalCodes chroma_codes(const ColorCoding& color) {
+  const double unit = (1 << (color.bits - 8)) / double((1 << color.bits) - 1);
+  return {.zero = 128 * unit, .span = color.full_range ? 1 : 224 * unit};
+}
+
+// Adds the parts that bring `input` from one size to another, which both fill the frame: so samples of either
+// are spread evenly about its centre, as FFmpeg has it. Returns what makes the result: the last of the parts,
+// or the input where it has that size. luma: that of the frame, which stays.
+inline int add_resampling(std::vector<Part>& parts, int input, Size from, Size to, Size luma) {
+  constexpr double bilinear = 1;
+  const auto add = [&](const char* filter, int length, int result, int of_luma) {
+    if (length == result) return;
+    parts.push_back({.filter = find_simple_filter(filter),
+                     .values = {double(result), double(of_luma), bilinear, double(length) / result},
+                     .inputs = {input}});
+    input = static_cast<int>(parts.size()) - 1;
+  };
+  add("resample_x", from.width, to.width, luma.width);
+  add("resample_y", from.height, to.height, luma.height);
+  return input;
+}
+
+}  // namespace millrace::image::filters

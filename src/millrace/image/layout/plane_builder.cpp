@@ -1,0 +1,274 @@
+#include "millrace/image/layout/plane_builder.h"
+
+#include "millrace/image/filters/named_filters.h"
+#include "millrace/image/layout/conversions.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace millrace::image {
+namespace {
+
+ChromaDefault treatment(const Filter& filter, PlaneRole role, Planes planes) {
+  if (role == PlaneRole::luma && filter.luma_passes) return ChromaDefault::passes;
+  if (role != PlaneRole::chroma || planes == Planes::all) return ChromaDefault::filtered;
+  if (planes == Planes::automatic) return filter.chroma;
+  return filter.geometric ? ChromaDefault::filtered : ChromaDefault::passes;
+}
+
+// What a node makes of a plane.
+struct Made {
+  int stage = StageLayout::source;  // that makes it; of no meaning where it is neutral
+  PlaneGeometry geometry;
+  bool neutral = false;
+};
+
+StageLayout conversion(const Filter& filter, int input, const PlaneGeometry& geometry, double maximum) {
+  StageLayout stage{.filter = &filter,
+                    .name = std::string(filter.name),
+                    .node = -1,
+                    .inputs = {input},
+                    .input = geometry,
+                    .output = geometry};
+  stage.coefficients = filter.coefficients(geometry, {maximum});
+  return stage;
+}
+
+// The stages that lead to `last`, renumbered; it comes last. Leaving out filters leaves branches without a
+// reader.
+std::vector<StageLayout> leading_to(int last, std::vector<StageLayout> stages) {
+  std::vector<bool> leads(stages.size());
+  leads[last] = true;
+  for (std::size_t s = stages.size(); s-- > 0;) {
+    if (!leads[s]) continue;
+    for (int input : stages[s].inputs) {
+      if (input >= 0) leads[input] = true;
+    }
+  }
+  std::vector<StageLayout> kept;
+  std::vector<int> renumbered(stages.size());
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    if (!leads[s]) continue;
+    for (int& input : stages[s].inputs) {
+      if (input >= 0) input = renumbered[input];
+    }
+    renumbered[s] = static_cast<int>(kept.size());
+    kept.push_back(std::move(stages[s]));
+  }
+  return kept;
+}
+
+// One more stage, and what it makes. The inputs are of equal size and none is neutral. A part of a filter
+// whose inputs differ takes them one at a time.
+Result<Made> add_stage(const FilterRef& filter, const ParameterValues& values, std::string name, int node,
+                       const std::vector<Made>& inputs, std::vector<StageLayout>& stages) {
+  const PlaneGeometry& geometry = inputs[0].geometry;
+  const auto output = filter->output(geometry, values);
+  if (!output) return std::unexpected(output.error());
+  StageLayout& stage = stages.emplace_back();
+  stage.filter = filter;
+  stage.name = std::move(name);
+  stage.node = node;
+  for (const Made& input : inputs)
+    stage.inputs.push_back(input.stage);
+  stage.input = geometry;
+  stage.output = *output;
+  stage.coefficients = filter->coefficients(geometry, values);
+  return Made{.stage = static_cast<int>(stages.size()) - 1, .geometry = *output};
+}
+
+// Lays out one plane from the output backwards: what a node makes of a plane so many frames after the one
+// that is made, once for each such plane and offset that is asked for. What is read of other planes is laid
+// out for each plane that reads it.
+class PlaneBuilder {
+ public:
+  PlaneBuilder(const Pipeline& pipeline, const PlaneRequest& request)
+      : pipeline_(pipeline), request_(request), sources_{{.plane = request.plane}} {}
+
+  Result<PlaneLayout> build() {
+    PlaneLayout layout{.source = request_.video.at(static_cast<std::size_t>(request_.plane))};
+    if (request_.bits > 0) {
+      layout.source_type = layout.output_type = element_type();
+      layout.neutral = static_cast<float>(1 << (request_.bits - 1));
+    }
+    const auto last = made_by(static_cast<int>(pipeline_.nodes.size()) - 1, 0, request_.plane);
+    if (!last) return std::unexpected(last.error());
+    layout.output = last->geometry;
+    if (last->neutral) return layout;
+    int output = last->stage;
+    if (request_.bits > 0 || StageLayout::is_source(output)) {
+      const Filter& filter = request_.bits > 0 ? store_filter(layout.output_type) : copy_filter();
+      output = static_cast<int>(stages_.size());
+      stages_.push_back(conversion(filter, last->stage, last->geometry, maximum()));
+    }
+    layout.stages = leading_to(output, std::move(stages_));
+    layout.sources = sources_;
+    layout.places.resize(sources_.size());
+    std::iota(layout.places.begin(), layout.places.end(), 0);
+    return with_work_on_codes(std::move(layout), request_.changing);
+  }
+
+ private:
+  [[nodiscard]] double maximum() const { return (1 << request_.bits) - 1; }
+  [[nodiscard]] ElementType element_type() const {
+    return request_.bits > 8 ? ElementType::u16 : ElementType::u8;
+  }
+
+  Result<Made> made_by(int node, int offset, int plane) {
+    const auto known = made_.find({node, offset, plane});
+    if (known != made_.end()) return known->second;
+    auto made = Node::is_video(node)
+                    ? source_frame({.offset = offset, .second = node == Node::second, .plane = plane})
+                : pipeline_.nodes[node].filter->mix != nullptr ? mixed(node, offset, plane)
+                                                               : computed(node, offset, plane);
+    if (made) made_.emplace(std::tuple{node, offset, plane}, *made);
+    return made;
+  }
+
+  Result<Made> source_frame(const SourceFrame& frame) {
+    if (std::abs(frame.offset) > max_neighbouring_frames) {
+      return usage_error("the pipeline reads frames that are {} apart from the one it makes; {} is the most",
+                         std::abs(frame.offset), max_neighbouring_frames);
+    }
+    auto found = std::ranges::find(sources_, frame);
+    if (found == sources_.end()) found = sources_.insert(found, frame);
+    Made made{
+        .stage = StageLayout::source - static_cast<int>(found - sources_.begin()),
+        .geometry =
+            (frame.second ? request_.second : request_.video).at(static_cast<std::size_t>(frame.plane))};
+    if (request_.bits > 0) {
+      stages_.push_back(conversion(load_filter(element_type()), made.stage, made.geometry, maximum()));
+      made.stage = static_cast<int>(stages_.size()) - 1;
+    }
+    return made;
+  }
+
+  Result<Made> computed(int n, int offset, int plane) {
+    const Node& node = pipeline_.nodes[n];
+    const auto first = made_by(node.inputs[0], offset, plane);
+    if (!first) return first;
+    const PlaneRole role = first->geometry.role;
+    if (role == PlaneRole::rgb && node.filter->luma_passes)
+      return usage_error("{}: works on chroma, and its input is RGB; put rgb2yuv before it",
+                         node.filter->name);
+    const ChromaDefault treated = treatment(*node.filter, role, request_.planes);
+    if (treated == ChromaDefault::passes) return first;
+    std::vector<Made> inputs;
+    for (int input : node.inputs) {
+      auto made = made_by(input, offset, plane);
+      if (!made) return made;
+      if (made->geometry.role != role)
+        return usage_error("{}: one of its inputs is RGB and another is not; put yuv2rgb or rgb2yuv into "
+                           "one of the branches",
+                           node.filter->name);
+      inputs.push_back(std::move(*made));
+    }
+    const PlaneGeometry& geometry = inputs[0].geometry;
+    for (const Made& input : inputs) {
+      if (input.geometry.size != geometry.size && !node.filter->sizes_may_differ) {
+        return usage_error("{}: its inputs differ in size, {}x{} and {}x{}; {}", node.filter->name,
+                           geometry.size.width, geometry.size.height, input.geometry.size.width,
+                           input.geometry.size.height, way_to_one_size(node, inputs));
+      }
+    }
+    auto output = node.filter->output(geometry, node.values);
+    if (!output) return std::unexpected(output.error());
+    if (treated == ChromaDefault::neutral || std::ranges::any_of(inputs, &Made::neutral))
+      return Made{.geometry = *output, .neutral = true};
+    if (node.filter->composed()) return parts_of(n, offset, plane, inputs);
+    return add_stage(node.filter, node.values, std::string(node.filter->name), n, inputs, stages_);
+  }
+
+  // As of luma, whatever the plane.
+  static std::string way_to_one_size(const Node& node, const std::vector<Made>& inputs) {
+    const auto others = std::ranges::find_if(node.inputs, [](int input) { return input != Node::second; });
+    const std::size_t other = others == node.inputs.end() ? 0 : others - node.inputs.begin();
+    const Size& first = inputs[other].geometry.luma;
+    if (std::ranges::find(node.inputs, Node::second) == node.inputs.end())
+      return fmt::format("give every branch the same crop, or resize({}, {})", first.width, first.height);
+    return fmt::format("resize the second video: [input, second | resize({}, {})] | {}", first.width,
+                       first.height, node.filter->name);
+  }
+
+  // The stages of a composed filter.
+  Result<Made> parts_of(int n, int offset, int plane, const std::vector<Made>& inputs) {
+    const Node& node = pipeline_.nodes[n];
+    const auto whole_input = [&](int k) -> Result<Made> {
+      if (node.filter->frames == nullptr) return inputs.at(k);
+      return made_by(node.inputs[0], offset + k - node.filter->frames(node.values).before, plane);
+    };
+    return add_parts(n, node.filter->parts(geometries_of(inputs), node.values), whole_input);
+  }
+
+  // A plane of a filter that mixes those of its input.
+  Result<Made> mixed(int n, int offset, int plane) {
+    const Node& node = pipeline_.nodes[n];
+    std::vector<Made> planes;
+    std::size_t count = 1;
+    for (std::size_t p = 0; p < count; ++p) {
+      auto made = made_by(node.inputs[0], offset, static_cast<int>(p));
+      if (!made) return made;
+      if (made->neutral) {  // both planes of chroma are, or neither
+        planes.resize(1);
+        break;
+      }
+      count = made->geometry.role == PlaneRole::rgb ? 3 : request_.video.size();
+      planes.push_back(std::move(*made));
+    }
+    const auto mix = node.filter->mix(plane, geometries_of(planes), node.values);
+    if (!mix) return std::unexpected(mix.error());
+    auto made = add_parts(n, mix->parts, [&](int k) -> Result<Made> { return planes.at(k); });
+    if (made) made->geometry = mix->output;
+    return made;
+  }
+
+  static std::vector<PlaneGeometry> geometries_of(const std::vector<Made>& inputs) {
+    std::vector<PlaneGeometry> geometries;
+    for (const Made& input : inputs)
+      geometries.push_back(input.geometry);
+    return geometries;
+  }
+
+  // whole_input(k): what stands for input -1-k of a part.
+  Result<Made> add_parts(int n, const std::vector<Part>& parts,
+                         const std::function<Result<Made>(int)>& whole_input) {
+    const Node& node = pipeline_.nodes[n];
+    std::vector<Made> made;
+    for (const Part& part : parts) {
+      std::vector<Made> part_inputs;
+      for (int input : part.inputs) {
+        auto read = input < 0 ? whole_input(-1 - input) : Result<Made>(made.at(input));
+        if (!read) return read;
+        part_inputs.push_back(std::move(*read));
+      }
+      auto result =
+          add_stage(part.filter, part.values, fmt::format("{}.{}", node.filter->name, part.filter->name), n,
+                    part_inputs, stages_);
+      if (!result) return result;
+      made.push_back(std::move(*result));
+    }
+    return made.back();
+  }
+
+  const Pipeline& pipeline_;
+  const PlaneRequest& request_;
+  std::vector<SourceFrame> sources_;
+  std::vector<StageLayout> stages_;
+  std::map<std::tuple<int, int, int>, Made> made_;  // by node, offset and plane
+};
+
+}  // namespace
+
+Result<PlaneLayout> build_plane(const Pipeline& pipeline, const PlaneRequest& request) {
+  return PlaneBuilder(pipeline, request).build();
+}
+
+}  // namespace millrace::image
