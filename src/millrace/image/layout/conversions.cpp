@@ -115,7 +115,8 @@ class ChoicesOnCodes {
 }  // namespace
 
 PlaneLayout with_choices_on_codes(PlaneLayout layout) {
-  if (layout.is_neutral() || layout.source_type == ElementType::f32) return layout;
+  if (layout.is_neutral() || layout.source_type == ElementType::f32 || layout.output_type == ElementType::f32)
+    return layout;
   return ChoicesOnCodes(std::move(layout)).result();
 }
 

@@ -7,7 +7,7 @@ namespace millrace::image {
 
 // The same layout with what only chooses among pixels working on codes where it is fed with them: a stage
 // that converts comes behind it instead of before it, or not at all. The output keeps its bits; which stages
-// there are does not depend on their numbers. A layout of floats stays as it is.
+// there are does not depend on their numbers. A layout that begins or ends with numbers stays as it is.
 [[nodiscard]] PlaneLayout with_choices_on_codes(PlaneLayout layout);
 
 }  // namespace millrace::image

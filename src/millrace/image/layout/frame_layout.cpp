@@ -21,7 +21,10 @@ struct PlaneRequest {
   PlaneGeometry second;  // of the second video
   Planes planes = Planes::all;
   bool chroma = false;
-  int bits = 0;  // of code values; 0: floats, no conversions
+  bool neutral = false;  // already, where it comes from
+  int bits = 0;          // of code values
+  bool loads = true;     // code values come
+  bool stores = true;    // code values are made
 };
 
 ChromaDefault treatment(const Filter& filter, const PlaneRequest& plane) {
@@ -101,8 +104,9 @@ class PlaneBuilder {
 
   Result<PlaneLayout> build() {
     PlaneLayout layout{.source = request_.geometry, .second = request_.second, .output = request_.geometry};
-    if (request_.bits > 0) {
-      layout.source_type = layout.output_type = element_type();
+    if (request_.loads) layout.source_type = element_type();
+    if (request_.stores) {
+      layout.output_type = element_type();
       layout.neutral = static_cast<float>(1 << (request_.bits - 1));
     }
     const auto last = made_by(static_cast<int>(pipeline_.nodes.size()) - 1, 0);
@@ -110,8 +114,8 @@ class PlaneBuilder {
     layout.output = last->geometry;
     if (last->neutral) return layout;
     int output = last->stage;
-    if (request_.bits > 0 || StageLayout::is_source(output)) {
-      const Filter& filter = request_.bits > 0 ? store_filter(layout.output_type) : copy_filter();
+    if (request_.stores || StageLayout::is_source(output)) {
+      const Filter& filter = request_.stores ? store_filter(layout.output_type) : copy_filter();
       output = static_cast<int>(stages_.size());
       stages_.push_back(conversion(filter, last->stage, last->geometry, maximum()));
     }
@@ -143,8 +147,9 @@ class PlaneBuilder {
     auto found = std::ranges::find(sources_, frame);
     if (found == sources_.end()) found = sources_.insert(found, frame);
     Made made{.stage = StageLayout::source - static_cast<int>(found - sources_.begin()),
-              .geometry = frame.second ? request_.second : request_.geometry};
-    if (request_.bits > 0) {
+              .geometry = frame.second ? request_.second : request_.geometry,
+              .neutral = request_.neutral};
+    if (request_.loads) {
       stages_.push_back(conversion(load_filter(element_type()), made.stage, made.geometry, maximum()));
       made.stage = static_cast<int>(stages_.size()) - 1;
     }
@@ -222,6 +227,12 @@ class PlaneBuilder {
   std::map<std::pair<int, int>, Made> made_;
 };
 
+video::SampleForm form_of_output(const std::vector<PlaneLayout>& planes, Samples samples) {
+  if (samples != Samples::handed_on) return video::SampleForm::codes;
+  const bool has_colour = planes.size() == 1 || !planes.back().is_neutral();
+  return has_colour ? video::SampleForm::numbers : video::SampleForm::numbers_of_luma;
+}
+
 constexpr std::pair<Planes, std::string_view> planes_names[] = {
     {Planes::automatic, "auto"}, {Planes::all, "all"}, {Planes::luma, "luma"}};
 
@@ -280,7 +291,10 @@ Result<FrameLayout> lay_out_frame(const Pipeline& pipeline, const video::FrameFo
                                .second = beside,
                                .planes = planes,
                                .chroma = p > 0,
-                               .bits = samples == Samples::codes ? format.bits : 0};
+                               .neutral = p >= video::held_planes(format),
+                               .bits = format.bits,
+                               .loads = samples != Samples::floats && format.form == video::SampleForm::codes,
+                               .stores = samples == Samples::codes};
     auto layouts = PlaneBuilder(pipeline, request, frame.sources).build();
     if (!layouts) return std::unexpected(layouts.error());
     frame.planes.push_back(std::move(*layouts));
@@ -296,6 +310,7 @@ Result<FrameLayout> lay_out_frame(const Pipeline& pipeline, const video::FrameFo
   }
   if (format.is_interlaced() && makes_progressive(pipeline).back())
     frame.output.field_order = video::FieldOrder::progressive;
+  frame.output.form = form_of_output(frame.planes, samples);
   return frame;
 }
 
@@ -322,7 +337,11 @@ bool same_stages(const FrameLayout& a, const FrameLayout& b) {
 Result<PlaneLayout> lay_out_plane(const Pipeline& pipeline, const PlaneGeometry& geometry,
                                   const std::optional<PlaneGeometry>& second) {
   std::vector<SourceFrame> sources{{}};
-  return PlaneBuilder(pipeline, {.geometry = geometry, .second = second.value_or(geometry)}, sources).build();
+  return PlaneBuilder(
+             pipeline,
+             {.geometry = geometry, .second = second.value_or(geometry), .loads = false, .stores = false},
+             sources)
+      .build();
 }
 
 std::vector<Rect> required_regions(const PlaneLayout& layout, const Rect& output) {

@@ -78,9 +78,14 @@ enum class Planes {
 [[nodiscard]] std::string_view name_of(Planes planes);
 [[nodiscard]] Result<Planes> parse_planes(std::string_view name);
 
-// Whether planes hold code values, converted by the first and last stages, or floats in [0,1] as they are
-// (for measuring computation alone).
-enum class Samples { codes, floats };
+// Whether planes hold code values, converted by the first and last stages.
+enum class Samples {
+  codes,  // of the output; of the input where its format says so
+  // The output is numbers, for another layout that goes on with them: the two make what one of both pipelines
+  // makes, bit by bit, chroma included that became neutral.
+  handed_on,
+  floats,  // floats in [0,1] as they are, at both ends (for measuring computation alone)
+};
 
 struct FrameLayout {
   video::FrameFormat input;

@@ -7,7 +7,10 @@
 namespace millrace::run {
 
 [[nodiscard]] inline std::vector<image::PixelView> views_of(const video::Frame& frame) {
-  const auto type = frame.format().bits > 8 ? image::ElementType::u16 : image::ElementType::u8;
+  const bool codes = frame.format().form == video::SampleForm::codes;
+  const auto type = !codes                    ? image::ElementType::f32
+                    : frame.format().bits > 8 ? image::ElementType::u16
+                                              : image::ElementType::u8;
   std::vector<image::PixelView> views;
   for (int p = 0; p < frame.planes(); ++p) {
     const video::PlaneView plane = frame.plane(p);

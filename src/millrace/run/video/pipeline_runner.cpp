@@ -22,7 +22,7 @@ PipelineRunner::PipelineRunner(Workplace& workplace, const VideoRunOptions& opti
 Status PipelineRunner::lay_out(const video::FrameFormat& input,
                                const std::optional<video::FrameFormat>& second) {
   auto layout =
-      image::lay_out_frame(options_.pipeline, input, options_.planes, image::Samples::codes, second);
+      image::lay_out_frame(options_.pipeline, input, options_.planes, options_.samples_made, second);
   if (!layout) return std::unexpected(layout.error());
   layout_ = std::move(*layout);
   auto timeline = image::ParameterTimeline::make(options_.pipeline, options_.changes);
@@ -32,7 +32,7 @@ Status PipelineRunner::lay_out(const video::FrameFormat& input,
 }
 
 Result<image::FrameLayout> PipelineRunner::layout_of(const image::Pipeline& pipeline) const {
-  return image::lay_out_frame(pipeline, layout_.input, options_.planes, image::Samples::codes,
+  return image::lay_out_frame(pipeline, layout_.input, options_.planes, options_.samples_made,
                               layout_.second);
 }
 

@@ -32,7 +32,14 @@ int chroma_step_x(Chroma chroma) { return chroma == Chroma::c420 || chroma == Ch
 
 int chroma_step_y(Chroma chroma) { return chroma == Chroma::c420 ? 2 : 1; }
 
-int bytes_per_sample(const FrameFormat& format) { return format.bits > 8 ? 2 : 1; }
+int held_planes(const FrameFormat& format) {
+  return format.form == SampleForm::numbers_of_luma ? 1 : plane_count(format.chroma);
+}
+
+int bytes_per_sample(const FrameFormat& format) {
+  if (format.form != SampleForm::codes) return sizeof(float);
+  return format.bits > 8 ? 2 : 1;
+}
 
 int plane_width(const FrameFormat& format, int plane) {
   return plane == 0 ? format.width : divide_rounding_up(format.width, chroma_step_x(format.chroma));
@@ -58,7 +65,7 @@ std::size_t frame_bytes(const FrameFormat& format) {
 
 std::size_t packed_bytes(const FrameFormat& format) {
   std::size_t samples = 0;
-  for (int plane = 0; plane < plane_count(format.chroma); ++plane)
+  for (int plane = 0; plane < held_planes(format); ++plane)
     samples +=
         static_cast<std::size_t>(std::int64_t{plane_width(format, plane)} * plane_height(format, plane));
   return samples * static_cast<std::size_t>(bytes_per_sample(format));
@@ -66,8 +73,10 @@ std::size_t packed_bytes(const FrameFormat& format) {
 
 std::string to_string(const FrameFormat& format) {
   static constexpr std::array names = {"gray", "4:2:0", "4:2:2", "4:4:4"};
-  return fmt::format("{}x{} {} {} bit", format.width, format.height,
-                     names[static_cast<std::size_t>(format.chroma)], format.bits);
+  static constexpr std::array forms = {"", ", as numbers", ", as numbers of luma"};
+  return fmt::format("{}x{} {} {} bit{}", format.width, format.height,
+                     names[static_cast<std::size_t>(format.chroma)], format.bits,
+                     forms[static_cast<std::size_t>(format.form)]);
 }
 
 Frame::Frame(const FrameFormat& format) : format_(format), samples_(allocate_samples(frame_bytes(format))) {}
@@ -98,7 +107,7 @@ void Frame::Free::operator()(std::byte* memory) const {
 
 bool within_bit_depth(const Frame& frame) {
   const int bits = frame.format().bits;
-  if (bits == 8 || bits == 16) return true;
+  if (bits == 8 || bits == 16 || frame.format().form != SampleForm::codes) return true;
   for (int index = 0; index < frame.planes(); ++index) {
     const PlaneView plane = frame.plane(index);
     std::uint16_t used = 0;  // the bits that any sample has set

@@ -25,6 +25,14 @@ enum class ColorRange { unspecified, limited, full };
 // is the earlier, the one with the topmost row or the other.
 enum class FieldOrder { unspecified, progressive, top_first, bottom_first };
 
+// How samples are held. No reader makes and no writer takes anything but codes: numbers are what a pipeline
+// has between its filters, and go from one part of it to another.
+enum class SampleForm {
+  codes,            // code values
+  numbers,          // the floats that they stand for: 0 for the least and 1 for the greatest
+  numbers_of_luma,  // the same, of a frame that has no colour left: its chroma planes hold nothing
+};
+
 // What the code values of a frame mean, and when frames are shown. Code values run from 0 to 2^bits - 1
 // whatever the colour range is.
 struct FrameFormat {
@@ -49,6 +57,7 @@ struct FrameFormat {
   int color_matrix = 2;
   int chroma_location = 0;
   FieldOrder field_order = FieldOrder::unspecified;
+  SampleForm form = SampleForm::codes;
 
   [[nodiscard]] bool is_interlaced() const {
     return field_order == FieldOrder::top_first || field_order == FieldOrder::bottom_first;
@@ -70,6 +79,8 @@ struct Samples {
 [[nodiscard]] FrameFormat with_samples(FrameFormat format, const Samples& samples);
 
 [[nodiscard]] int plane_count(Chroma chroma);
+// How many of the planes, from the first on, hold samples.
+[[nodiscard]] int held_planes(const FrameFormat& format);
 
 // Luma samples for each sample of the chroma planes: 1 or 2.
 [[nodiscard]] int chroma_step_x(Chroma chroma);
@@ -87,13 +98,14 @@ struct Samples {
 // Bytes of memory a Frame of this format takes, padding included.
 [[nodiscard]] std::size_t frame_bytes(const FrameFormat& format);
 
-// Bytes of the samples alone, rows and planes packed: what a frame takes in a file of uncompressed video.
+// Bytes of the samples that are held, rows and planes packed: what a frame takes in a file of uncompressed
+// video.
 [[nodiscard]] std::size_t packed_bytes(const FrameFormat& format);
 
 // "352x288 4:2:0 8 bit", for messages and reports.
 [[nodiscard]] std::string to_string(const FrameFormat& format);
 
-// One plane of samples, not owned: uint8_t for 8 bits, native-endian uint16_t above.
+// One plane of samples, not owned: uint8_t for 8 bits, native-endian uint16_t above; float for numbers.
 struct PlaneView {
   std::byte* data = nullptr;
   std::ptrdiff_t stride = 0;  // bytes from one row to the next
@@ -147,8 +159,8 @@ class Frame {
   Samples samples_;
 };
 
-// Whether every code value is below 2^bits. Files with 9 to 15 bits keep them in 16-bit words that can hold
-// more.
+// Whether every code value is below 2^bits; true of numbers. Files with 9 to 15 bits keep them in 16-bit
+// words that can hold more.
 [[nodiscard]] bool within_bit_depth(const Frame& frame);
 
 }  // namespace millrace::video

@@ -9,7 +9,7 @@ namespace millrace::video {
 namespace {
 
 static_assert(std::endian::native == std::endian::little,
-              "y4m samples of more than 8 bits are little-endian");
+              "y4m samples of more than 8 bits, and numbers, are little-endian");
 
 // The bytes of a row.
 std::size_t row_bytes(const Frame& frame, const PlaneView& plane) {
@@ -28,7 +28,7 @@ void pack_y4m_frame(const Frame& frame, std::vector<std::byte>& bytes) {
   std::memcpy(to, y4m_frame_magic.data(), y4m_frame_magic.size());
   to += y4m_frame_magic.size();
   *to++ = std::byte{'\n'};
-  for (int index = 0; index < frame.planes(); ++index) {
+  for (int index = 0; index < held_planes(frame.format()); ++index) {
     const PlaneView plane = frame.plane(index);
     const std::size_t row = row_bytes(frame, plane);
     for (int y = 0; y < plane.height; ++y, to += row)
@@ -43,7 +43,7 @@ bool unpack_y4m_frame(std::span<const std::byte> bytes, const Frame& frame) {
       from[y4m_frame_magic.size()] != std::byte{'\n'})
     return false;
   from += y4m_frame_magic.size() + 1;
-  for (int index = 0; index < frame.planes(); ++index) {
+  for (int index = 0; index < held_planes(frame.format()); ++index) {
     const PlaneView plane = frame.plane(index);
     const std::size_t row = row_bytes(frame, plane);
     for (int y = 0; y < plane.height; ++y, from += row)
