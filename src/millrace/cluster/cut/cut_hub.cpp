@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <ranges>
 #include <utility>
 
 namespace millrace::cluster {
@@ -278,8 +279,11 @@ void CutHub::divide() {
                     to_string(workers_.at(ready[division.sections[i].node]).end), post.record.seconds * 1e3);
     posts_.push_back(std::move(post));
   }
-  for (std::size_t i = posts_.size() - 1; i-- > 0;)
-    posts_[i].keep = posts_[i + 1].keep + posts_[i + 1].section.neighbours.before;
+  std::int64_t beyond = 0;
+  for (Post& post : posts_ | std::views::reverse) {
+    const image::NeighbouringFrames& read = post.section.neighbours;
+    post.beyond = beyond += read.before + read.after;
+  }
   note(text);
   for (std::size_t i = 0; i < posts_.size(); ++i)
     assign(i, ready[division.sections[i].node]);
@@ -291,8 +295,7 @@ void CutHub::fill_posts() {
     if (const std::vector<int> ready = ready_workers(); !ready.empty()) {
       assign(i, ready.front());
       note(fmt::format("{} goes on with {} from frame {} on", to_string(workers_.at(ready.front()).end),
-                       printable(posts_[i].record.pipeline),
-                       std::max<std::int64_t>(0, told_written_ - posts_[i].keep)));
+                       printable(posts_[i].record.pipeline), told_written_));
     } else if (static_cast<double>(now_ns() - posts_[i].vacant_ns) > options_.patience * 1e9) {
       fail(unusable(
           fmt::format("no node has come within {:g} s for the one that was lost; start more of them than "
@@ -308,18 +311,17 @@ void CutHub::assign(std::size_t number, int id) {
   post.worker = id;
   worker.post = number;
   post.record.nodes.push_back(to_string(worker.end));
-  const std::int64_t start = std::max<std::int64_t>(0, told_written_ - post.keep);
-  worker.channel.send_json(
-      to_message(Assignment{.first = static_cast<int>(post.first),
-                            .end = static_cast<int>(post.end),
-                            .pipeline = post.record.pipeline,
-                            .planes = std::string(image::name_of(options_.planes)),
-                            .input = post.section.input,
-                            .output = post.section.output,
-                            .start = start,
-                            .before = std::min<std::int64_t>(start, post.section.neighbours.before),
-                            .keep = post.keep,
-                            .window = options_.window}));
+  worker.channel.send_json(to_message(Assignment{.first = static_cast<int>(post.first),
+                                                 .end = static_cast<int>(post.end),
+                                                 .pipeline = post.record.pipeline,
+                                                 .planes = std::string(image::name_of(options_.planes)),
+                                                 .input = post.section.input,
+                                                 .output = post.section.output,
+                                                 .start = told_written_,
+                                                 .before = post.section.neighbours.before,
+                                                 .after = post.section.neighbours.after,
+                                                 .beyond = post.beyond,
+                                                 .window = options_.window}));
   if (told_end_) worker.channel.send_json({{"say", "end"}, {"frames", end_.load(std::memory_order_relaxed)}});
   tell_producer(number);
   const std::scoped_lock lock(mutex_);

@@ -33,9 +33,15 @@ struct PostRecord {
 // Listens to nodes in a thread of its own. Once there are as many as asked for, it divides the pipeline among
 // them; those that come later wait for one to be lost.
 //
-// A node that takes a section over begins with the first frame that was not written by then, and those before
-// it that sections behind it may have to read again. Until it has its input, nobody is told of more that is
-// written, so that what it asks for is still there.
+// Before the first frame of the video and after the last one it stands still for filters that read
+// neighbouring frames. The head sends those two again, as often as all sections together read beyond, so that
+// no section has to know where the video ends: of the frames n to n + before + after that come to it, it
+// makes its frame n, and where as many frames go in as sections behind it read beyond, and those of the
+// video, just the others come out. So nobody needs frames before n any more, wherever in the cut, once n are
+// written.
+//
+// A node that takes a section over begins with the first frame that was not written by then. Until it has its
+// input, nobody is told of more that is written, so that what it asks for is still there.
 class CutHub {
  public:
   struct Options {
@@ -88,7 +94,7 @@ class CutHub {
     PipelineSection section;
     std::size_t first = 0;
     std::size_t end = 0;
-    std::int64_t keep = 0;
+    std::int64_t beyond = 0;  // frames of its input beside those of the video
     std::optional<int> worker;
     std::optional<Endpoint> at;  // where its output is to be had
     bool linked = false;

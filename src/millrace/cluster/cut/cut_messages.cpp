@@ -19,6 +19,7 @@ std::int64_t frame_number(const Message& message, const char* name, std::int64_t
 constexpr int any_number = 1 << 30;
 constexpr std::int64_t most_frame = std::int64_t{1} << 60;
 constexpr std::int64_t most_around = 4096;
+constexpr std::int64_t most_beyond = 1 << 20;
 constexpr std::int64_t most_window = 1 << 20;
 
 }  // namespace
@@ -35,7 +36,8 @@ Message to_message(const video::FrameFormat& f) {
           {"transfer", f.color_transfer},
           {"matrix", f.color_matrix},
           {"chroma_location", f.chroma_location},
-          {"field_order", static_cast<int>(f.field_order)}};
+          {"field_order", static_cast<int>(f.field_order)},
+          {"form", static_cast<int>(f.form)}};
 }
 
 video::FrameFormat format_from(const Message& message) {
@@ -59,6 +61,8 @@ video::FrameFormat format_from(const Message& message) {
   f.chroma_location = whole_number(message, "chroma_location", 0, any_number);
   f.field_order = static_cast<video::FieldOrder>(
       whole_number(message, "field_order", 0, static_cast<int>(video::FieldOrder::bottom_first)));
+  f.form = static_cast<video::SampleForm>(
+      whole_number(message, "form", 0, static_cast<int>(video::SampleForm::numbers_of_luma)));
   return f;
 }
 
@@ -78,7 +82,8 @@ Message to_message(const Assignment& a) {
           {"output", to_message(a.output)},
           {"start", a.start},
           {"before", a.before},
-          {"keep", a.keep},
+          {"after", a.after},
+          {"beyond", a.beyond},
           {"window", a.window}};
 }
 
@@ -91,12 +96,15 @@ Assignment assignment_from(const Message& message) {
   a.input = format_from(message.at("input"));
   a.output = format_from(message.at("output"));
   a.start = frame_number(message, "start", most_frame);
-  a.before = frame_number(message, "before", std::min(a.start, most_around));
-  a.keep = frame_number(message, "keep", most_frame);
+  a.before = frame_number(message, "before", most_around);
+  a.after = frame_number(message, "after", most_around);
+  a.beyond = frame_number(message, "beyond", most_beyond);
   a.window = frame_number(message, "window", most_window);
   if (a.window < 1) throw std::string("window");
   return a;
 }
+
+std::int64_t frames_of(const Message& message) { return frame_number(message, "frames", most_frame); }
 
 Message parse_message(std::string_view line) {
   Message message = Message::parse(line, nullptr, false);

@@ -1,8 +1,8 @@
 #include "millrace/cluster/cut/incoming_link.h"
 
+#include "millrace/base/in_quotes.h"
 #include "millrace/cluster/cut/link_words.h"
 #include "millrace/video/y4m/y4m_frame.h"
-#include "millrace/video/y4m/y4m_header.h"
 
 #include <algorithm>
 #include <array>
@@ -21,10 +21,6 @@ namespace {
 constexpr std::size_t most_header_bytes = 1024;
 constexpr int connect_ms = 3000;
 constexpr int reconnect_rest_ms = 50;  // before another attempt
-
-bool are_alike(const video::FrameFormat& a, const video::FrameFormat& b) {
-  return a.width == b.width && a.height == b.height && a.chroma == b.chroma && a.bits == b.bits;
-}
 
 }  // namespace
 
@@ -161,10 +157,9 @@ Status IncomingLink::take_header() {
     if (filled_ < most_header_bytes) return {};
     return failure("{}: sends no y4m", to_string(*at_));
   }
-  const std::string_view line(reinterpret_cast<const char*>(received_.data()), filled_ - 1);
-  const auto format = video::parse_y4m_header(line);
-  if (!format || !are_alike(*format, options_.format))
-    return failure("{}: sends {}, not {}", to_string(*at_), format ? video::to_string(*format) : "no y4m",
+  const std::string_view line(reinterpret_cast<const char*>(received_.data()), filled_);
+  if (line != link_header(options_.format))
+    return failure("{}: sends {}, not {}", to_string(*at_), in_quotes(line.substr(0, line.size() - 1)),
                    video::to_string(options_.format));
   filled_ = 0;
   header_taken_ = true;

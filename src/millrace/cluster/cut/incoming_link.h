@@ -26,7 +26,7 @@ class IncomingLink {
     std::string job;
     std::string token;
     int place = 0;                    // how many stages the frames wanted have passed
-    video::FrameFormat format;        // what frames are; of what y4m can say, the producer must agree
+    video::FrameFormat format;        // what frames are; of what a header can say, the producer must agree
     std::int64_t first = 0;           // number of the first frame wanted
     std::function<void()> on_linked;  // each time a producer has begun to answer; by the thread of next()
   };

@@ -169,7 +169,7 @@ TEST(Link, AProducerOfOtherFramesIsAFailure) {
   const auto frame = in.next();
   ASSERT_FALSE(frame);
   EXPECT_EQ(frame.error().kind, ErrorKind::failure);
-  EXPECT_NE(frame.error().message.find("6x4"), std::string::npos);
+  EXPECT_NE(frame.error().message.find("W6 H4"), std::string::npos);
 }
 
 // Connections that are cut at any moment lose no frame and give none twice.

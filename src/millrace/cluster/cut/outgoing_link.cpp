@@ -3,7 +3,6 @@
 #include "millrace/base/clock.h"
 #include "millrace/cluster/cut/link_words.h"
 #include "millrace/video/y4m/y4m_frame.h"
-#include "millrace/video/y4m/y4m_header.h"
 
 #include <algorithm>
 #include <array>
@@ -131,7 +130,7 @@ void OutgoingLink::become_consumer(Guest& guest, std::int64_t from) {
     if (from < first_held_) return;  // no longer there: whoever asks is late
     consumer_at_ = from;
   }
-  const std::string header = video::y4m_header(options_.format) + "\n";
+  const std::string header = link_header(options_.format);
   const auto bytes = std::as_bytes(std::span(header));
   consumer_ =
       Consumer{std::move(guest.socket), std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end())};

@@ -33,10 +33,12 @@ Result<std::vector<PipelineSection>> take_apart(const image::Pipeline& pipeline,
     const std::size_t first = i == 0 ? 0 : begins[i - 1];
     const std::size_t end = i < begins.size() ? begins[i] : pipeline.nodes.size();
     PipelineSection section{.pipeline = section_of(pipeline, first, end - first), .input = format};
-    const auto layout = image::lay_out_frame(section.pipeline, format, planes);
+    const bool last = i == begins.size();
+    const auto layout = image::lay_out_frame(section.pipeline, format, planes,
+                                             last ? image::Samples::codes : image::Samples::handed_on);
     if (!layout) return std::unexpected(layout.error());
     section.output = format = layout->output;
-    section.neighbours = layout->neighbours();
+    section.neighbours = image::neighbours_of(section.pipeline);
     sections.push_back(std::move(section));
   }
   return sections;
