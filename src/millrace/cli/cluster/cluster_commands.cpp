@@ -55,7 +55,7 @@ Status plan_job(const PlanOptions& options, const Interrupt& interrupt) {
   if (!options.show.empty()) {
     if (!options.run.pipeline.empty())
       return usage_error("--show prints a plan that is there; give it alone");
-    const auto plan = cluster::read_plan(options.show);
+    const auto plan = cluster::read_plan(options.show, interrupt.token());
     if (!plan) return std::unexpected(plan.error());
     print_out("{}", to_text(*plan));
     return {};
@@ -104,10 +104,14 @@ nlohmann::ordered_json to_json(const cluster::ChunkOutcome& outcome) {
 }
 
 Status do_chunks(const ChunkWords& words, const Interrupt& interrupt) {
-  const auto plan = cluster::read_plan(words.plan);
+  const auto plan = cluster::read_plan(words.plan, interrupt.token());
   if (!plan) return std::unexpected(plan.error());
   for (const std::int64_t number : words.numbers)
     if (Status known = cluster::check_number(*plan, number); !known) return known;
+  const std::string& input = words.input.empty() ? plan->input : words.input;
+  for (const NamedPath& other : {NamedPath{"PLAN", words.plan}, NamedPath{"INPUT", input}})
+    if (Status possible = check_outputs({{"--json", words.json}}, Overwrite::yes, other); !possible)
+      return possible;
   std::error_code made;
   std::filesystem::create_directories(words.folder, made);
   if (made)
@@ -167,7 +171,7 @@ struct JoinWords {
 };
 
 Status join(JoinWords words, const Interrupt& interrupt) {
-  const auto plan = cluster::read_plan(words.plan);
+  const auto plan = cluster::read_plan(words.plan, interrupt.token());
   if (!plan) return std::unexpected(plan.error());
   words.join.overwrite = overwrite_if(words.force);
   words.join.stop = interrupt.token();

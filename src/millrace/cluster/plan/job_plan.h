@@ -6,6 +6,7 @@
 #include "millrace/run/words/run_options.h"
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,7 +56,7 @@ struct JobPlan {
 // Failure, of one line that calls it `name`, where it is no plan, of a later version or damaged.
 [[nodiscard]] Result<JobPlan> parse_plan(std::string_view text, const std::string& name);
 // The same from a file. Usage error, too, where another version of millrace made it.
-[[nodiscard]] Result<JobPlan> read_plan(const std::string& file);
+[[nodiscard]] Result<JobPlan> read_plan(const std::string& file, const std::stop_token& stop = {});
 
 // A few lines for people, and one for each chunk.
 [[nodiscard]] std::string to_text(const JobPlan& plan);
