@@ -5,53 +5,27 @@ usage: cut_test.py MILLRACE
 In a network of its own where that can be had; else on the loopback of this machine.
 """
 
-import argparse
 import json
 import os
-import pathlib
 import random
 import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import unittest
 
-PARSER = argparse.ArgumentParser()
-PARSER.add_argument("millrace")
-PARSER.add_argument("--soak", type=int, default=0, help="kill so many nodes, and do nothing else")
-PARSER.add_argument("--seed", type=int, default=5, help="of who is killed when")
-ARGUMENTS, REST = PARSER.parse_known_args()
-MILLRACE = os.path.abspath(ARGUMENTS.millrace)
-CACHE = tempfile.TemporaryDirectory()
+from cluster_testing import ARGUMENTS, ENVIRONMENT, MILLRACE, SANITIZED, SOAK, Case, frames_of, main, run
+
 IN_NAMESPACE = "MILLRACE_TEST_NAMESPACE"
-ENVIRONMENT = os.environ | {"XDG_CACHE_HOME": CACHE.name, "MILLRACE_TOKEN": "known-to-all"}
-SANITIZED = "MILLRACE_SANITIZED" in os.environ
 PIPELINE = "blur | difference(2) | temporal_average(3) | unsharp(1, 0.5)"
 
 
-def run(*words, **more):
-    done = subprocess.run([MILLRACE, *map(str, words)], capture_output=True, timeout=300, env=ENVIRONMENT, **more)
-    if done.returncode != 0:
-        raise AssertionError(f"{words}: {done.returncode}: {done.stderr.decode()}")
-    return done
-
-
-def frames_of(path):
-    """Of each frame: when it is shown, and a digest of its pixels, as FFmpeg sees them."""
-    done = subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-i", str(path), "-map", "0:v", "-fps_mode", "passthrough",
-                           "-copyts", "-f", "framemd5", "-"], check=True, capture_output=True, text=True)
-    return [line.split(",")[2:] for line in done.stdout.splitlines() if not line.startswith("#")]
-
-
-class Cut(unittest.TestCase):
+class Cut(Case):
     def setUp(self):
-        self.temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(self.temporary.cleanup)
-        self.folder = pathlib.Path(self.temporary.name)
+        super().setUp()
         self.nodes = []
 
     def began(self, words, **more):
@@ -103,7 +77,7 @@ class Cut(unittest.TestCase):
         self.nodes.append(self.began(["node", self.address, "-q", "--threads", "1", *words], **more))
         return self.nodes[-1]
 
-    def whole(self, pipeline, source):
+    def one_run(self, pipeline, source):
         """The same by one run."""
         output = self.folder / "whole.mkv"
         run("run", pipeline, source, "-o", output, "-q", "-y", "--threads", 1, "--structure", "sequential")
@@ -118,7 +92,7 @@ class Cut(unittest.TestCase):
     def test_sections_make_what_one_run_makes_bit_by_bit(self):
         source, out, report = "test:96x64@60", self.folder / "out.mkv", self.folder / "report.json"
         pipeline = "blur | temporal_average(4) | unsharp(2, 1.5) | rotate(3)"
-        wanted = self.whole(pipeline, source)
+        wanted = self.one_run(pipeline, source)
         for count in (1, 2, 3):
             with self.subTest(sections=count):
                 self.nodes = []
@@ -141,7 +115,7 @@ class Cut(unittest.TestCase):
         self.node()
         self.node()
         self.done(head)
-        self.assertEqual(frames_of(out), self.whole("blur | sobel_x", film))
+        self.assertEqual(frames_of(out), self.one_run("blur | sobel_x", film))
         probe = ["ffprobe", "-v", "error", "-show_entries", "stream=codec_type:format_tags=title", "-of", "csv"]
         told = [subprocess.run([*probe, path], check=True, capture_output=True).stdout
                 for path in (out, self.folder / "whole.mkv")]
@@ -153,7 +127,7 @@ class Cut(unittest.TestCase):
         source, out = f"test:96x64@{frames}", self.folder / "out.mkv"
         chance = random.Random(seed)
         total = 0
-        wanted = self.whole(PIPELINE, source)
+        wanted = self.one_run(PIPELINE, source)
         number = 0
         while total < rounds:
             number += 1
@@ -187,8 +161,8 @@ class Cut(unittest.TestCase):
         return total
 
     def test_of_nodes_that_are_killed_others_take_the_place_and_no_frame_is_lost_or_comes_twice(self):
-        if ARGUMENTS.soak:
-            total = self.killed(ARGUMENTS.soak, 3000, ARGUMENTS.seed)
+        if SOAK:
+            total = self.killed(SOAK, 3000, ARGUMENTS.seed)
             print(f"PASSED: {total} nodes killed in the middle of a section: all videos identical, no process left", flush=True)
         else:
             self.killed(2, 300 if SANITIZED else 2000, ARGUMENTS.seed)
@@ -210,6 +184,58 @@ class Cut(unittest.TestCase):
         told = json.loads(report.read_text())
         self.assertEqual((told["frames"], told["replaced"]), (2000, 1))
         self.assertEqual(len(frames_of(out)), 2000)
+
+    def liar(self, sends):
+        """A node that is as fast as can be, and sends something else than frames."""
+        version = run("--version").stdout.decode().split()[-1]
+        host, port = self.address.rsplit(":", 1)
+        head = socket.create_connection((host, int(port)), timeout=60)
+        server = socket.create_server((host, 0))
+        self.addCleanup(server.close)
+        self.addCleanup(head.close)
+
+        def say(**words):
+            head.sendall(json.dumps(words).encode() + b"\n")
+
+        def serve():
+            try:
+                while True:
+                    with server.accept()[0] as guest:
+                        guest.sendall(sends)
+            except OSError:
+                pass  # closed
+
+        def listen():
+            try:
+                say(hello="millrace.cut", version=2, millrace=version, token=ENVIRONMENT["MILLRACE_TOKEN"], threads=1)
+                for line in head.makefile("rb"):
+                    message = json.loads(line)
+                    if message["say"] == "measure":
+                        say(say="measured", seconds=[1e-9] * len(message["sections"]))
+                    if message["say"] == "section":
+                        say(say="serving", port=server.getsockname()[1])
+                        say(say="linked")
+                        threading.Thread(target=serve, daemon=True).start()
+            except OSError:
+                pass  # sent away
+
+        threading.Thread(target=listen, daemon=True).start()
+
+    def test_a_node_whose_frames_cannot_be_used_is_replaced(self):
+        source, out, report = "test:96x64@60", self.folder / "out.mkv", self.folder / "report.json"
+        wanted = self.one_run("blur | sobel_x", source)
+        for sends in (b"GET / HTTP/1.1\r\n\r\n", b"YUV4MPEG2 W8 H8 F25:1 C420jpeg\nFRAME\n" + bytes(96)):
+            with self.subTest(sends[:20]):
+                self.nodes = []
+                head = self.head("blur | sobel_x", source, out, "-y", "--nodes", 2, "--sections", 2, "--json", report)
+                self.liar(sends)
+                self.node()
+                self.heard("sections")
+                self.heard("sends ")
+                self.node()
+                self.done(head)
+                self.assertEqual(json.loads(report.read_text())["replaced"], 1)
+                self.assertEqual(frames_of(out), wanted)
 
     def test_a_pipe_is_read_no_further_than_what_is_written_allows(self):
         head = self.head("blur | sobel_x", "-", "-", "--nodes", 2, "--sections", 2, stdin=subprocess.PIPE,
@@ -323,5 +349,4 @@ if __name__ == "__main__":
             subprocess.run([*alone, "true"], capture_output=True).returncode == 0:
         os.environ[IN_NAMESPACE] = "1"
         os.execvp(alone[0], [*alone, sys.executable, *sys.argv])
-    SOAK = ["Cut.test_of_nodes_that_are_killed_others_take_the_place_and_no_frame_is_lost_or_comes_twice"] if ARGUMENTS.soak else []
-    unittest.main(argv=[sys.argv[0], *SOAK, *REST])
+    main("Cut.test_of_nodes_that_are_killed_others_take_the_place_and_no_frame_is_lost_or_comes_twice")

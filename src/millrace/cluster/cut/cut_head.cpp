@@ -18,6 +18,7 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 namespace millrace::cluster {
@@ -84,21 +85,17 @@ class CutHead {
     auto source = OutgoingLink::open(std::move(sending));
     if (!source) return std::unexpected(source.error());
     OutgoingLink& link = **source;
-    IncomingLink results({.job = options_.job,
-                          .token = options_.token,
-                          .place = static_cast<int>(pipeline_.nodes.size()),
-                          .format = output_});
+    IncomingLink results(
+        {.job = options_.job,
+         .token = options_.token,
+         .place = static_cast<int>(pipeline_.nodes.size()),
+         .format = output_,
+         .on_trouble = [&](const Endpoint& at, const std::string& why) { hub_->output_trouble(at, why); }});
     CutHub hub(std::move(listener), {.job = options_.job,
                                      .token = options_.token,
                                      .nodes = options_.nodes,
-                                     .pipeline = pipeline_,
-                                     .planes = planes_,
-                                     .input = input_,
-                                     .rate = options_.rate > 0 ? options_.rate
-                                                               : static_cast<double>(input_.rate_numerator) /
-                                                                     input_.rate_denominator,
-                                     .sections = options_.sections,
-                                     .link_bytes = options_.link_bytes,
+                                     .wish = std::move(wish_),
+                                     .pieces = std::move(pieces_),
                                      .window = window,
                                      .patience = options_.patience,
                                      .source_port = link.port(),
@@ -106,6 +103,7 @@ class CutHead {
                                      .on_written = [&](std::int64_t frames) { link.release(frames); },
                                      .on_failure = [&] { results.cancel(); },
                                      .on_note = options_.on_note});
+    hub_ = &hub;
     const std::stop_callback stopped(options_.stop, [&] { results.cancel(); });
     std::thread pump([&] {
       const std::int64_t frames = send_all(link);
@@ -132,13 +130,21 @@ class CutHead {
     input_ = reader_->format();
     if (options_.run.treat_as_progressive) input_.field_order = video::FieldOrder::progressive;
     if (Status fields = run::check_fields(pipeline_, input_, options_.run.input); !fields) return fields;
-    const auto sections = take_apart(pipeline_, cut_places(loads_of(pipeline_)), input_, planes_);
-    if (!sections) return std::unexpected(sections.error());
-    output_ = sections->back().output;
-    output_.time_base_numerator = input_.time_base_numerator;
-    output_.time_base_denominator = input_.time_base_denominator;
+    const std::pair time_base{input_.time_base_numerator, input_.time_base_denominator};
     input_.time_base_numerator = 0;
     input_.time_base_denominator = 1;
+    wish_ = {.pipeline = pipeline_,
+             .planes = planes_,
+             .input = input_,
+             .rate = options_.rate > 0 ? options_.rate
+                                       : static_cast<double>(input_.rate_numerator) / input_.rate_denominator,
+             .sections = options_.sections,
+             .link_bytes = options_.link_bytes};
+    auto pieces = pieces_of(wish_);
+    if (!pieces) return std::unexpected(pieces.error());
+    pieces_ = *std::move(pieces);
+    output_ = pieces_.pieces.back().output;
+    std::tie(output_.time_base_numerator, output_.time_base_denominator) = time_base;
     return {};
   }
 
@@ -210,6 +216,9 @@ class CutHead {
   std::unique_ptr<video::FrameReader> reader_;
   video::FrameFormat input_;   // without times
   video::FrameFormat output_;  // with those of the input
+  CutWish wish_;
+  CutPieces pieces_;
+  CutHub* hub_ = nullptr;  // while frames are under way
   std::unique_ptr<video::OverlappedWriter> writer_;
   std::mutex mutex_;
   std::deque<Beside> beside_;  // of the frames under way

@@ -10,6 +10,7 @@
 //     {"say": "serving", "port": 40001}   others can have its frames there
 //     {"say": "linked"}                   it has the frames of the section before
 //     {"say": "failed", "why": "..."}     where it cannot do it
+//     {"say": "trouble", "host": "10.0.0.2", "port": 40000, "why": "..."}  with that producer
 //   {"say": "producer", "host": "", "port": 40000}  of the section before; no host: where the head is
 //   {"say": "written", "frames": 120}     what was written is not asked for again
 //   {"say": "end", "frames": 3000}        so many there are
@@ -57,6 +58,7 @@ struct Assignment {
 [[nodiscard]] Assignment assignment_from(const Message& message);
 [[nodiscard]] video::FrameFormat format_from(const Message& message);
 [[nodiscard]] std::int64_t frames_of(const Message& message);
+[[nodiscard]] int port_of(const Message& message);
 
 // A JSON object with a word "say", or "hello"; a null message where it is none.
 [[nodiscard]] Message parse_message(std::string_view line);

@@ -209,7 +209,7 @@ class CutNode {
     } else if (run_) {
       if (say_word == "producer") {
         const auto host = message.at("host").get<std::string>();
-        run_->set_producer({host.empty() ? options_.head.host : host, message.at("port").get<int>()});
+        run_->set_producer({host.empty() ? options_.head.host : host, port_of(message)});
       }
       if (say_word == "written") run_->written(frames_of(message));
       if (say_word == "end") run_->end_at(frames_of(message));
@@ -217,11 +217,17 @@ class CutNode {
   }
 
   void begin(const Assignment& assignment) {
-    auto run = SectionRun::open(assignment, {.job = job_,
-                                             .token = options_.token,
-                                             .host = host_,
-                                             .no_profile = options_.no_profile,
-                                             .on_linked = [this] { say({{"say", "linked"}}); }});
+    auto run = SectionRun::open(
+        assignment,
+        {.job = job_,
+         .token = options_.token,
+         .host = host_,
+         .no_profile = options_.no_profile,
+         .on_linked = [this] { say({{"say", "linked"}}); },
+         .on_trouble =
+             [this](const Endpoint& producer, const std::string& why) {
+               say({{"say", "trouble"}, {"host", producer.host}, {"port", producer.port}, {"why", why}});
+             }});
     if (!run) {
       say({{"say", "failed"}, {"why", run.error().message}});
       return;

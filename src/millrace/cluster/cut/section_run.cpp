@@ -62,7 +62,8 @@ SectionRun::SectionRun(Assignment assignment, const Options& options, std::uniqu
                  .place = assignment_.first,
                  .format = assignment_.input,
                  .first = assignment_.start,
-                 .on_linked = options.on_linked}),
+                 .on_linked = options.on_linked,
+                 .on_trouble = options.on_trouble}),
       outgoing_(std::move(outgoing)) {}
 
 void SectionRun::stop() {

@@ -24,7 +24,9 @@ class SectionRun {
     std::string token;
     std::string host;  // to listen at
     bool no_profile = false;
+    // As of IncomingLink.
     std::function<void()> on_linked;
+    std::function<void(const Endpoint&, const std::string&)> on_trouble;
   };
 
   // Listens already; others may come for frames before there are any.
