@@ -41,9 +41,9 @@ class Cut(Case):
         self.addCleanup(end)
         return process
 
-    def head(self, pipeline, source, output, *words, **more):
+    def head(self, pipeline, source, output, *words, at="127.0.0.1:0", **more):
         """The head, and where nodes reach it."""
-        process = self.began(["cut", pipeline, source, "-o", output, "--listen", "127.0.0.1:0", *words],
+        process = self.began(["cut", pipeline, source, "-o", output, "--listen", at, *words],
                              stderr=subprocess.PIPE, **more)
         self.said = []
         self.notes = threading.Condition()
@@ -279,6 +279,21 @@ class Cut(Case):
         self.heard("no node has come within 0.5 s")
         self.assertGreater(len(frames_of(out)), 0)
         self.assertEqual(self.nodes[0].wait(timeout=30), 0)
+
+    def test_nodes_that_stay_are_there_for_the_next_head(self):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        node = self.began(["node", f"127.0.0.1:{port}", "--stay", "-q", "--threads", "1"], stderr=subprocess.PIPE)
+        for frames, killed in ((20, False), (200000, True), (20, False)):
+            head = self.head("blur", f"test:96x64@{frames}", "null", at=f"127.0.0.1:{port}")
+            if killed:
+                self.heard("section")
+                head.kill()
+                head.wait()
+            else:
+                self.done(head)
+        node.terminate()
+        self.assertEqual(node.wait(timeout=30), 143)
 
     def test_nodes_end_with_their_head(self):
         head = self.head("blur", "test:96x64@200000", "null", "--nodes", 1)
