@@ -198,6 +198,7 @@ void CutHub::failed(Worker& worker, const std::string& why) {
   const std::string said =
       fmt::format("{}: {}", to_string(worker.end), printable(why.substr(0, most_reason_bytes)));
   note(said);
+  if (!worker.post && !posts_.empty()) return;  // others do the work
   Failures& failures = worker.post ? posts_[*worker.post].failures : failures_;
   if (told_written_ > failures.written) failures = {.written = told_written_};
   if (++failures.count >= most_failures) fail(unusable(said));
