@@ -16,6 +16,7 @@ no pixel. Videos are cut into chunks by `millrace plan`, done by `millrace chunk
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -102,13 +103,18 @@ def run(pipeline: str, inputs: str | list[str], output: str, *, engine: str = "p
                 words += [f"--{option}", str(each)]
         else:
             raise UsageError(f"there is no option {name!r}; there are {', '.join(_job.OUTPUT_OPTIONS + _job.OUTPUT_FLAGS)}")
-    if not chunk_seconds > 0:
-        raise UsageError(f"chunks of {chunk_seconds} seconds cannot be")
+    if not 0.001 <= chunk_seconds <= 86400:
+        raise UsageError(f"chunks of {chunk_seconds:g} seconds cannot be; give 0.001 to 86400")
+    if not re.fullmatch(r"\.\w+", suffix):
+        raise UsageError(f"{suffix!r} is no suffix of a video; write .mkv")
     made = _engines.make(engine, nodes, address, program)
+    plan = None
     try:
         plan = _job.make(pipeline, [inputs] if isinstance(inputs, str) else list(inputs), output, chunk_seconds=chunk_seconds,
                          small_bytes=small_bytes, suffix=suffix, resume=resume, force=force, options=words, scratch=scratch)
         return Job(Driver(plan, made, program))
     except BaseException:
         made.close()
+        if plan is not None:
+            plan.leave_nothing_new()
         raise

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import dataclasses
+import json
+import os
+import pathlib
 import sys
 from typing import Any
 
@@ -108,6 +110,30 @@ def _report(job: Job) -> dict[str, object]:
             "events": [dataclasses.asdict(event) for event in job.events]}
 
 
+def _megabytes(given: float) -> int:
+    if not 0 <= given <= 2**40:
+        raise UsageError(f"--small {given:g} is no size; give megabytes")
+    return int(given * 2**20)
+
+
+def _check_writable(option: str, file: str | None) -> None:
+    """Before the work rather than after it."""
+    if file and file != "-" and (os.path.isdir(file) or not os.access(os.path.dirname(file) or ".", os.W_OK)):
+        raise UsageError(f"{option} {file}: cannot be written; choose another file")
+
+
+def _write_reports(job: Job, json_file: str | None, page: str | None) -> None:
+    try:
+        if json_file == "-":
+            print(json.dumps(_report(job), indent=2))
+        elif json_file:
+            pathlib.Path(json_file).write_text(json.dumps(_report(job), indent=2) + "\n", encoding="utf-8")
+        if page:
+            job.report(page)
+    except OSError as error:
+        raise RunError(f"{error.filename or 'standard output'}: {error.strerror}; the job itself is done") from None
+
+
 def main() -> int:
     given = vars(_parser().parse_args())
     if given["verb"] == "cut":
@@ -120,26 +146,20 @@ def main() -> int:
             return 130
     options = {name: given[name.replace("-", "_")] for name in OUTPUT_OPTIONS + OUTPUT_FLAGS}
     try:
+        for option in ("json", "report"):
+            _check_writable(f"--{option}", given[option])
         job = run(given["pipeline"], given["inputs"], given["output"], engine=given["engine"], nodes=given["nodes"],
-                  address=given["address"], chunk_seconds=given["chunk"], small_bytes=int(given["small"] * 2**20),
+                  address=given["address"], chunk_seconds=given["chunk"], small_bytes=_megabytes(given["small"]),
                   suffix=given["suffix"], resume=given["resume"], force=given["force"], program=given["program"], scratch=given["scratch"],
                   **{name: value for name, value in options.items() if value})
         _follow(job, given["quiet"])
+        _write_reports(job, given["json"], given["report"])
     except (UsageError, RunError) as error:
         print(f"millrace.cluster: {error}", file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
     except KeyboardInterrupt:
         print("millrace.cluster: interrupted; what is done is kept, --resume goes on with it", file=sys.stderr)
         return 130
-    if given["json"]:
-        text = json.dumps(_report(job), indent=2)
-        if given["json"] == "-":
-            print(text)
-        else:
-            with open(given["json"], "w", encoding="utf-8") as file:
-                file.write(text + "\n")
-    if given["report"]:
-        job.report(given["report"])
     if not given["quiet"]:
         print(_line(job.progress), file=sys.stderr)
     for video in job.failed:

@@ -105,10 +105,11 @@ class Driver:
         finally:
             for number in list(self._running):
                 self.engine.cancel(number)
+            # What is worth going on with stays: parts of videos that failed on the way.
+            if not any(video.folder.exists() for video in self.job.videos):
+                shutil.rmtree(self.job.folder, ignore_errors=True)
+            self.job.let_go()
         self._count()
-        # What is worth going on with stays: parts of videos that failed on the way.
-        if not any(video.folder.exists() for video in self.job.videos):
-            shutil.rmtree(self.job.folder, ignore_errors=True)
         yield self.progress
 
     def _check_versions(self) -> None:
@@ -170,7 +171,8 @@ class Driver:
         elif done.code == 2 or task.failures + 1 >= MOST_FAILURES:
             self._note(running, "failed")
             for video in task.videos:
-                self._fail(video, f"{task.name}: {done.reason}" if task.kind == "chunk" else done.reason)
+                which = f"chunk {task.chunk}: " if task.kind == "chunk" else ""
+                self._fail(video, which + done.reason.removeprefix(which))
         else:
             task.failures += 1
             self._again(running, "failed")
@@ -201,7 +203,10 @@ class Driver:
             assert task.then is not None
             self._queue.insert(0, task.then)
         elif task.kind == "plan":
-            self._queue[:0] = self.job.chunk_tasks(video)
+            try:
+                self._queue[:0] = self.job.chunk_tasks(video)
+            except (OSError, ValueError, KeyError, TypeError):
+                self._fail(video, f"{video.plan}: is no plan any more; was it changed?")
         elif task.kind == "chunk":
             self._rates[running.node].append((task.frames, done.seconds))
             self.progress.chunks += 1

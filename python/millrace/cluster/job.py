@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import fcntl
 import json
 import os
 import pathlib
 import shutil
 from collections.abc import Iterator
+from typing import IO
 
 from . import remote
 from .._millrace import RunError, UsageError
@@ -17,6 +19,7 @@ VIDEO_SUFFIXES = frozenset(".mkv .mp4 .mov .webm .avi .ts .m2ts .mts .mpg .mpeg 
 # Options of `millrace plan` and `millrace batch` that change the output.
 OUTPUT_OPTIONS = ("at", "planes", "codec", "crf", "preset", "bitrate", "encoder-options", "encoder-threads", "format")
 OUTPUT_FLAGS = ("no-audio", "no-autorotate", "treat-as-progressive")
+LOCK = "driver.lock"
 ENCODER_THREADS = "4"  # as `millrace plan` has it: `millrace batch` would ask the machine
 
 
@@ -61,12 +64,12 @@ class Video:
         """The input where the machines of the job have it."""
         if not remote.is_url(self.input):
             return self.input
-        return str(self.folder / ("input" + pathlib.PurePosixPath(self.input.split("::")[0]).suffix))
+        return str(self.folder / ("input" + pathlib.PurePosixPath(remote.name_of(self.input)).suffix))
 
     @property
     def target(self) -> str:
         """The output where they write it."""
-        return str(self.folder / ("output" + pathlib.PurePosixPath(self.output).suffix)) if remote.is_url(self.output) else self.output
+        return str(self.folder / ("output" + pathlib.PurePosixPath(remote.name_of(self.output)).suffix)) if remote.is_url(self.output) else self.output
 
     @property
     def plan(self) -> str:
@@ -88,6 +91,11 @@ class Job:
     chunk_seconds: float
     small_bytes: int
     threads_given: bool
+    lock: IO[bytes] | None = None  # held as long as a driver is at work
+
+    def let_go(self) -> None:
+        if self.lock is not None:
+            self.lock.close()
 
     @property
     def learnt(self) -> str:
@@ -96,6 +104,8 @@ class Job:
 
     def leave_nothing_new(self) -> None:
         """Where nothing was begun: folders that hold nothing yet go."""
+        (self.folder / LOCK).unlink(missing_ok=True)
+        self.let_go()
         for folder in [*(video.folder for video in self.videos), self.folder]:
             try:
                 folder.rmdir()
@@ -167,13 +177,14 @@ def _is_video(name: str) -> bool:
 
 def _far_inputs(url: str) -> Iterator[tuple[str, pathlib.PurePath, int]]:
     if (size := remote.size(url)) is not None:
-        name = url.split("::")[0].rstrip("/").rsplit("/", 1)[-1]
-        yield url, pathlib.PurePath(name), size
+        yield url, pathlib.PurePath(remote.name_of(url)), size
         return
     found = [(each, name) for each, name in remote.files_below(url) if _is_video(name)] if remote.is_folder(url) else []
     if not found:
         raise UsageError(f"{url}: no such file, or folder with videos")
     for each, name in found:
+        if ".." in pathlib.PurePosixPath(name).parts:
+            raise UsageError(f"{each}: does not lie in {url}, whatever its name says; give it by itself")
         yield each, pathlib.PurePath(name), remote.size(each) or 0
 
 
@@ -210,6 +221,33 @@ def _is_folder(name: str) -> bool:
     if remote.is_url(name):
         return "::" not in name and remote.size(name) is None and remote.is_folder(name)
     return pathlib.Path(name).is_dir()
+
+
+def _lock(folder: pathlib.Path) -> IO[bytes]:
+    """One driver at a time; whoever is killed lets go."""
+    lock = open(folder / LOCK, "wb")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        lock.close()
+        if isinstance(error, BlockingIOError):
+            raise UsageError(f"{folder}: another driver is at work on it; wait for it, or end it") from None
+        raise
+    return lock
+
+
+def _begin(folder: pathlib.Path, resume: bool, force: bool) -> IO[bytes]:
+    """The folder of the job, empty but where an earlier one is resumed; its lock."""
+    if folder.is_symlink():
+        raise UsageError(f"{folder}: is a link; remove it")
+    if folder.exists() and not resume:
+        if not force:
+            raise UsageError(f"{folder}: is left of an earlier job; resume=True (--resume) goes on with it, force=True "
+                             "(--force) begins anew")
+        with _lock(folder):
+            shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    return _lock(folder)
 
 
 def make(pipeline: str, inputs: list[str], output: str, *, chunk_seconds: float = 10, small_bytes: int = 4 << 20,
@@ -251,18 +289,16 @@ def make(pipeline: str, inputs: list[str], output: str, *, chunk_seconds: float 
     if done and not (resume or force):
         raise UsageError(f"{done[0].output}: exists; resume=True (--resume) goes on where a job was cut off, force=True "
                          "(--force) replaces it")
-    if folder.exists() and not resume:
-        if not force:
-            raise UsageError(f"{folder}: is left of an earlier job; resume=True (--resume) goes on with it, force=True "
-                             "(--force) begins anew")
-        shutil.rmtree(folder)
+    lock = None
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        lock = _begin(folder, resume, force)
         for video in videos:
             if not remote.is_url(video.output):
                 pathlib.Path(video.output).parent.mkdir(parents=True, exist_ok=True)
             video.folder.mkdir(exist_ok=True)
     except OSError as error:
+        if lock is not None:
+            lock.close()
         raise RunError(f"{error.filename}: {error.strerror}") from None
     if force and not resume:
         for video in done:
@@ -276,4 +312,4 @@ def make(pipeline: str, inputs: list[str], output: str, *, chunk_seconds: float 
             video.state = "done"
             shutil.rmtree(video.folder, ignore_errors=True)
     return Job(pipeline, videos, folder, options, chunk_seconds, small_bytes,
-               "--encoder-threads" in options)
+               "--encoder-threads" in options, lock)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import posixpath
 import sys
+import urllib.parse
 import uuid
 from typing import Any
 
@@ -24,6 +25,14 @@ def is_url(name: str) -> bool:
     """Names of files that are there are not."""
     scheme = name.split("://", 1)[0]
     return "://" in name and scheme.replace("+", "").replace("-", "").replace(":", "").isalnum() and not os.path.exists(name)
+
+
+def name_of(url: str) -> str:
+    """Of the file itself, as "a.mkv" of "https://host/films/a.mkv?key=x.y"."""
+    first = url.split("::")[0]
+    if first.startswith(("http://", "https://")):
+        first = urllib.parse.urlsplit(first).path
+    return posixpath.basename(first.rstrip("/"))
 
 
 def _one_line(error: Exception) -> str:

@@ -108,6 +108,10 @@ Status do_chunks(const ChunkWords& words, const Interrupt& interrupt) {
   if (!plan) return std::unexpected(plan.error());
   for (const std::int64_t number : words.numbers)
     if (Status known = cluster::check_number(*plan, number); !known) return known;
+  const std::string& input = words.input.empty() ? plan->input : words.input;
+  for (const NamedPath& other : {NamedPath{"PLAN", words.plan}, NamedPath{"INPUT", input}})
+    if (Status possible = check_outputs({{"--json", words.json}}, Overwrite::yes, other); !possible)
+      return possible;
   std::error_code made;
   std::filesystem::create_directories(words.folder, made);
   if (made)

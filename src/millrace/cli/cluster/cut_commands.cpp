@@ -139,6 +139,7 @@ struct NodeWords {
   std::string head;
   std::string token_file;
   int threads = 0;
+  bool stay = false;
   bool no_profile = false;
   bool quiet = false;
 };
@@ -162,6 +163,7 @@ Status run_node_verb(const NodeWords& words, const Interrupt& interrupt) {
   if (!workplace) return std::unexpected(workplace.error());
   return cluster::serve_cut(**workplace, {.head = *head,
                                           .token = *token,
+                                          .stay = words.stay,
                                           .no_profile = words.no_profile,
                                           .stop = interrupt.token(),
                                           .on_note = [&](const std::string& text) {
@@ -206,7 +208,7 @@ void add_cut_command(CLI::App& app, Action& action) {
   verb->add_option("--bitrate", o.bitrate, "as for millrace run");
   verb->add_option("--encoder-options", o.encoder_options, "as for millrace run")->take_all();
   verb->add_option("--encoder-threads", o.encoder_threads, "as for millrace run")->check(CLI::Range(1, 256));
-  verb->add_option("--format", o.format, "of samples, as for millrace run; also of those between sections");
+  verb->add_option("--format", o.format, "of the output's samples, as for millrace run");
   verb->add_flag("--no-audio", o.no_audio, "leave sound out of the output");
   verb->add_flag("--no-autorotate", o.no_autorotate, "as for millrace run");
   verb->add_flag("--treat-as-progressive", o.treat_as_progressive, "as for millrace run");
@@ -228,6 +230,7 @@ void add_node_command(CLI::App& app, Action& action) {
                    "the token of the head, in one line; default: MILLRACE_TOKEN");
   verb->add_option("--threads", words->threads, "worker threads; default: as many as this process may use")
       ->check(CLI::Range(1, 4096));
+  verb->add_flag("--stay", words->stay, "wait for the next head when this one has ended or is lost");
   verb->add_flag("--no-profile", words->no_profile,
                  "neither use nor keep what runs learn, nor the kernels they compile");
   verb->add_flag("-q,--quiet", words->quiet, "no notes");

@@ -1,57 +1,31 @@
-"""A pipeline in sections on several nodes: what comes out is what runs with pipes between them make, whoever is lost.
+"""A pipeline in sections on several nodes: what comes out is what one run makes, whoever is lost.
 
 usage: cut_test.py MILLRACE
 
 In a network of its own where that can be had; else on the loopback of this machine.
 """
 
-import argparse
 import json
 import os
-import pathlib
 import random
 import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import unittest
 
-PARSER = argparse.ArgumentParser()
-PARSER.add_argument("millrace")
-PARSER.add_argument("--soak", type=int, default=0, help="kill so many nodes, and do nothing else")
-PARSER.add_argument("--seed", type=int, default=5, help="of who is killed when")
-ARGUMENTS, REST = PARSER.parse_known_args()
-MILLRACE = os.path.abspath(ARGUMENTS.millrace)
-CACHE = tempfile.TemporaryDirectory()
+from cluster_testing import ARGUMENTS, ENVIRONMENT, MILLRACE, SANITIZED, SOAK, Case, frames_of, main, run
+
 IN_NAMESPACE = "MILLRACE_TEST_NAMESPACE"
-ENVIRONMENT = os.environ | {"XDG_CACHE_HOME": CACHE.name, "MILLRACE_TOKEN": "known-to-all"}
-SANITIZED = "MILLRACE_SANITIZED" in os.environ
 PIPELINE = "blur | difference(2) | temporal_average(3) | unsharp(1, 0.5)"
 
 
-def run(*words, **more):
-    done = subprocess.run([MILLRACE, *map(str, words)], capture_output=True, timeout=300, env=ENVIRONMENT, **more)
-    if done.returncode != 0:
-        raise AssertionError(f"{words}: {done.returncode}: {done.stderr.decode()}")
-    return done
-
-
-def frames_of(path):
-    """Of each frame: when it is shown, and a digest of its pixels, as FFmpeg sees them."""
-    done = subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-i", str(path), "-map", "0:v", "-fps_mode", "passthrough",
-                           "-copyts", "-f", "framemd5", "-"], check=True, capture_output=True, text=True)
-    return [line.split(",")[2:] for line in done.stdout.splitlines() if not line.startswith("#")]
-
-
-class Cut(unittest.TestCase):
+class Cut(Case):
     def setUp(self):
-        self.temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(self.temporary.cleanup)
-        self.folder = pathlib.Path(self.temporary.name)
+        super().setUp()
         self.nodes = []
 
     def began(self, words, **more):
@@ -67,9 +41,9 @@ class Cut(unittest.TestCase):
         self.addCleanup(end)
         return process
 
-    def head(self, pipeline, source, output, *words, **more):
+    def head(self, pipeline, source, output, *words, at="127.0.0.1:0", **more):
         """The head, and where nodes reach it."""
-        process = self.began(["cut", pipeline, source, "-o", output, "--listen", "127.0.0.1:0", *words],
+        process = self.began(["cut", pipeline, source, "-o", output, "--listen", at, *words],
                              stderr=subprocess.PIPE, **more)
         self.said = []
         self.notes = threading.Condition()
@@ -103,13 +77,10 @@ class Cut(unittest.TestCase):
         self.nodes.append(self.began(["node", self.address, "-q", "--threads", "1", *words], **more))
         return self.nodes[-1]
 
-    def piped(self, sections, source, output):
-        """The same by runs one after the other, with y4m between them."""
-        for number, section in enumerate(sections[:-1]):
-            to = self.folder / f"between-{number}.y4m"
-            run("run", section, source, "-o", to, "-q", "--threads", 1, "--structure", "sequential")
-            source = to
-        run("run", sections[-1], source, "-o", output, "-q", "--threads", 1, "--structure", "sequential")
+    def one_run(self, pipeline, source):
+        """The same by one run."""
+        output = self.folder / "whole.mkv"
+        run("run", pipeline, source, "-o", output, "-q", "-y", "--threads", 1, "--structure", "sequential")
         return frames_of(output)
 
     def done(self, process, seconds=120):
@@ -118,13 +89,14 @@ class Cut(unittest.TestCase):
         for node in self.nodes:
             node.wait(timeout=30)
 
-    def test_sections_make_what_runs_with_pipes_between_them_make(self):
+    def test_sections_make_what_one_run_makes_bit_by_bit(self):
         source, out, report = "test:96x64@60", self.folder / "out.mkv", self.folder / "report.json"
+        pipeline = "blur | temporal_average(4) | unsharp(2, 1.5) | rotate(3)"
+        wanted = self.one_run(pipeline, source)
         for count in (1, 2, 3):
             with self.subTest(sections=count):
                 self.nodes = []
-                head = self.head("blur | sobel_x | threshold(0.4)", source, out, "-y", "--nodes", count, "--sections", count,
-                                 "--json", report)
+                head = self.head(pipeline, source, out, "-y", "--nodes", count, "--sections", count, "--json", report)
                 for _ in range(count):
                     self.node()
                 self.done(head)
@@ -132,12 +104,7 @@ class Cut(unittest.TestCase):
                 told = json.loads(report.read_text())
                 self.assertEqual((told["frames"], told["replaced"], len(told["sections"])), (60, 0, count))
                 self.assertEqual(len({node for section in told["sections"] for node in section["nodes"]}), count)
-                whole = self.folder / "whole.mkv"
-                whole.unlink(missing_ok=True)
-                self.assertEqual(frames_of(out), self.piped([section["pipeline"] for section in told["sections"]], source,
-                                                            whole))
-                for path in self.folder.glob("between*"):
-                    path.unlink()
+                self.assertEqual(frames_of(out), wanted)
 
     def test_times_sound_and_metadata_of_a_file_go_from_input_to_output(self):
         film, out = self.folder / "film.mp4", self.folder / "out.mkv"
@@ -148,11 +115,10 @@ class Cut(unittest.TestCase):
         self.node()
         self.node()
         self.done(head)
-        whole = self.folder / "whole.mkv"
-        run("run", "blur", film, "-o", whole, "-q")
-        self.assertEqual([time for time, *_ in frames_of(out)], [time for time, *_ in frames_of(whole)])
+        self.assertEqual(frames_of(out), self.one_run("blur | sobel_x", film))
         probe = ["ffprobe", "-v", "error", "-show_entries", "stream=codec_type:format_tags=title", "-of", "csv"]
-        told = [subprocess.run([*probe, path], check=True, capture_output=True).stdout for path in (out, whole)]
+        told = [subprocess.run([*probe, path], check=True, capture_output=True).stdout
+                for path in (out, self.folder / "whole.mkv")]
         self.assertEqual(told[0], told[1])
         self.assertIn(b"audio", told[0])
 
@@ -161,7 +127,7 @@ class Cut(unittest.TestCase):
         source, out = f"test:96x64@{frames}", self.folder / "out.mkv"
         chance = random.Random(seed)
         total = 0
-        wanted = {}  # by where the cuts were: nodes do not measure the same each time
+        wanted = self.one_run(PIPELINE, source)
         number = 0
         while total < rounds:
             number += 1
@@ -185,23 +151,18 @@ class Cut(unittest.TestCase):
             self.done(head)
             told = json.loads(report.read_text())
             total += told["replaced"]
-            sections = tuple(section["pipeline"] for section in told["sections"])
-            if sections not in wanted:
-                wanted[sections] = self.piped(sections, source, self.folder / f"whole-{len(wanted)}.mkv")
-                for path in self.folder.glob("between*"):
-                    path.unlink()
             made = frames_of(out)
-            self.assertEqual((len(made), len(wanted[sections])), (frames, frames))
-            other = [n for n in range(frames) if made[n] != wanted[sections][n]]
-            self.assertEqual(other[:5], [], f"{sections}, {told['replaced']} replaced")
+            self.assertEqual((len(made), len(wanted)), (frames, frames))
+            other = [n for n in range(frames) if made[n] != wanted[n]]
+            self.assertEqual(other[:5], [], f"{told['sections']}, {told['replaced']} replaced")
             self.assertLess(number, 10 + rounds, "nodes were killed that did nothing")
             for process in (head, *self.nodes):
                 self.assertIsNotNone(process.poll())
         return total
 
     def test_of_nodes_that_are_killed_others_take_the_place_and_no_frame_is_lost_or_comes_twice(self):
-        if ARGUMENTS.soak:
-            total = self.killed(ARGUMENTS.soak, 3000, ARGUMENTS.seed)
+        if SOAK:
+            total = self.killed(SOAK, 3000, ARGUMENTS.seed)
             print(f"PASSED: {total} nodes killed in the middle of a section: all videos identical, no process left", flush=True)
         else:
             self.killed(2, 300 if SANITIZED else 2000, ARGUMENTS.seed)
@@ -223,6 +184,58 @@ class Cut(unittest.TestCase):
         told = json.loads(report.read_text())
         self.assertEqual((told["frames"], told["replaced"]), (2000, 1))
         self.assertEqual(len(frames_of(out)), 2000)
+
+    def liar(self, sends):
+        """A node that is as fast as can be, and sends something else than frames."""
+        version = run("--version").stdout.decode().split()[-1]
+        host, port = self.address.rsplit(":", 1)
+        head = socket.create_connection((host, int(port)), timeout=60)
+        server = socket.create_server((host, 0))
+        self.addCleanup(server.close)
+        self.addCleanup(head.close)
+
+        def say(**words):
+            head.sendall(json.dumps(words).encode() + b"\n")
+
+        def serve():
+            try:
+                while True:
+                    with server.accept()[0] as guest:
+                        guest.sendall(sends)
+            except OSError:
+                pass  # closed
+
+        def listen():
+            try:
+                say(hello="millrace.cut", version=2, millrace=version, token=ENVIRONMENT["MILLRACE_TOKEN"], threads=1)
+                for line in head.makefile("rb"):
+                    message = json.loads(line)
+                    if message["say"] == "measure":
+                        say(say="measured", seconds=[1e-9] * len(message["sections"]))
+                    if message["say"] == "section":
+                        say(say="serving", port=server.getsockname()[1])
+                        say(say="linked")
+                        threading.Thread(target=serve, daemon=True).start()
+            except OSError:
+                pass  # sent away
+
+        threading.Thread(target=listen, daemon=True).start()
+
+    def test_a_node_whose_frames_cannot_be_used_is_replaced(self):
+        source, out, report = "test:96x64@60", self.folder / "out.mkv", self.folder / "report.json"
+        wanted = self.one_run("blur | sobel_x", source)
+        for sends in (b"GET / HTTP/1.1\r\n\r\n", b"YUV4MPEG2 W8 H8 F25:1 C420jpeg\nFRAME\n" + bytes(96)):
+            with self.subTest(sends[:20]):
+                self.nodes = []
+                head = self.head("blur | sobel_x", source, out, "-y", "--nodes", 2, "--sections", 2, "--json", report)
+                self.liar(sends)
+                self.node()
+                self.heard("sections")
+                self.heard("sends ")
+                self.node()
+                self.done(head)
+                self.assertEqual(json.loads(report.read_text())["replaced"], 1)
+                self.assertEqual(frames_of(out), wanted)
 
     def test_a_pipe_is_read_no_further_than_what_is_written_allows(self):
         head = self.head("blur | sobel_x", "-", "-", "--nodes", 2, "--sections", 2, stdin=subprocess.PIPE,
@@ -266,6 +279,21 @@ class Cut(unittest.TestCase):
         self.heard("no node has come within 0.5 s")
         self.assertGreater(len(frames_of(out)), 0)
         self.assertEqual(self.nodes[0].wait(timeout=30), 0)
+
+    def test_nodes_that_stay_are_there_for_the_next_head(self):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        node = self.began(["node", f"127.0.0.1:{port}", "--stay", "-q", "--threads", "1"], stderr=subprocess.PIPE)
+        for frames, killed in ((20, False), (200000, True), (20, False)):
+            head = self.head("blur", f"test:96x64@{frames}", "null", at=f"127.0.0.1:{port}")
+            if killed:
+                self.heard("section")
+                head.kill()
+                head.wait()
+            else:
+                self.done(head)
+        node.terminate()
+        self.assertEqual(node.wait(timeout=30), 143)
 
     def test_nodes_end_with_their_head(self):
         head = self.head("blur", "test:96x64@200000", "null", "--nodes", 1)
@@ -358,5 +386,4 @@ if __name__ == "__main__":
             subprocess.run([*alone, "true"], capture_output=True).returncode == 0:
         os.environ[IN_NAMESPACE] = "1"
         os.execvp(alone[0], [*alone, sys.executable, *sys.argv])
-    SOAK = ["Cut.test_of_nodes_that_are_killed_others_take_the_place_and_no_frame_is_lost_or_comes_twice"] if ARGUMENTS.soak else []
-    unittest.main(argv=[sys.argv[0], *SOAK, *REST])
+    main("Cut.test_of_nodes_that_are_killed_others_take_the_place_and_no_frame_is_lost_or_comes_twice")

@@ -18,6 +18,7 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 namespace millrace::cluster {
@@ -73,8 +74,8 @@ class CutHead {
   }
 
   [[nodiscard]] Status run(Descriptor listener) {
-    const auto around = image::neighbours_of(pipeline_);
-    const std::int64_t window = frames_under_way + around.before + around.after;
+    around_ = image::neighbours_of(pipeline_);
+    const std::int64_t window = frames_under_way + around_.before + around_.after;
     OutgoingLink::Options sending;
     sending.address.host = options_.host;
     sending.job = options_.job;
@@ -84,29 +85,25 @@ class CutHead {
     auto source = OutgoingLink::open(std::move(sending));
     if (!source) return std::unexpected(source.error());
     OutgoingLink& link = **source;
-    IncomingLink results({.job = options_.job,
-                          .token = options_.token,
-                          .place = static_cast<int>(pipeline_.nodes.size()),
-                          .format = output_});
-    CutHub hub(std::move(listener),
-               {.job = options_.job,
-                .token = options_.token,
-                .nodes = options_.nodes,
-                .pipeline = pipeline_,
-                .planes = planes_,
-                .input = input_,
-                .rate = options_.rate > 0
-                            ? options_.rate
-                            : static_cast<double>(input_.rate_numerator) / input_.rate_denominator,
-                .sections = options_.sections,
-                .link_bytes = options_.link_bytes,
-                .window = window,
-                .patience = options_.patience,
-                .source_port = link.port(),
-                .on_output = [&](const Endpoint& at) { results.set_producer(at); },
-                .on_written = [&](std::int64_t frames) { link.release(frames - around.before); },
-                .on_failure = [&] { results.cancel(); },
-                .on_note = options_.on_note});
+    IncomingLink results(
+        {.job = options_.job,
+         .token = options_.token,
+         .place = static_cast<int>(pipeline_.nodes.size()),
+         .format = output_,
+         .on_trouble = [&](const Endpoint& at, const std::string& why) { hub_->output_trouble(at, why); }});
+    CutHub hub(std::move(listener), {.job = options_.job,
+                                     .token = options_.token,
+                                     .nodes = options_.nodes,
+                                     .wish = std::move(wish_),
+                                     .pieces = std::move(pieces_),
+                                     .window = window,
+                                     .patience = options_.patience,
+                                     .source_port = link.port(),
+                                     .on_output = [&](const Endpoint& at) { results.set_producer(at); },
+                                     .on_written = [&](std::int64_t frames) { link.release(frames); },
+                                     .on_failure = [&] { results.cancel(); },
+                                     .on_note = options_.on_note});
+    hub_ = &hub;
     const std::stop_callback stopped(options_.stop, [&] { results.cancel(); });
     std::thread pump([&] {
       const std::int64_t frames = send_all(link);
@@ -133,30 +130,50 @@ class CutHead {
     input_ = reader_->format();
     if (options_.run.treat_as_progressive) input_.field_order = video::FieldOrder::progressive;
     if (Status fields = run::check_fields(pipeline_, input_, options_.run.input); !fields) return fields;
-    const auto sections = take_apart(pipeline_, cut_places(loads_of(pipeline_)), input_, planes_);
-    if (!sections) return std::unexpected(sections.error());
-    output_ = sections->back().output;
-    output_.time_base_numerator = input_.time_base_numerator;
-    output_.time_base_denominator = input_.time_base_denominator;
+    const std::pair time_base{input_.time_base_numerator, input_.time_base_denominator};
     input_.time_base_numerator = 0;
     input_.time_base_denominator = 1;
+    wish_ = {.pipeline = pipeline_,
+             .planes = planes_,
+             .input = input_,
+             .rate = options_.rate > 0 ? options_.rate
+                                       : static_cast<double>(input_.rate_numerator) / input_.rate_denominator,
+             .sections = options_.sections,
+             .link_bytes = options_.link_bytes};
+    auto pieces = pieces_of(wish_);
+    if (!pieces) return std::unexpected(pieces.error());
+    pieces_ = *std::move(pieces);
+    output_ = pieces_.pieces.back().output;
+    std::tie(output_.time_base_numerator, output_.time_base_denominator) = time_base;
     return {};
   }
 
-  // By a thread of its own. Returns how many frames there were.
+  // By a thread of its own: all frames, with the first and the last once more for each that filters read
+  // beyond them. Returns how many there were.
   [[nodiscard]] std::int64_t send_all(OutgoingLink& link) {
     std::int64_t frames = 0;
+    video::Frame last;
     while (true) {
       auto frame = reader_->next();
       if (!frame) source_status_ = std::unexpected(frame.error());
-      if (!frame || !*frame) return frames;
+      if (!frame || !*frame) break;
       {
         const std::scoped_lock lock(mutex_);
         beside_.push_back({(*frame)->timestamp, (*frame)->properties});
       }
-      if (!link.put(**frame)) return frames;
+      last = std::move(**frame);
+      if (frames == 0 && !put(link, last, around_.before)) return frames;
+      if (!put(link, last, 1)) return frames;
       ++frames;
     }
+    if (frames > 0) static_cast<void>(put(link, last, around_.after));
+    return frames;
+  }
+
+  [[nodiscard]] static Status put(OutgoingLink& link, const video::Frame& frame, int times) {
+    for (int i = 0; i < times; ++i)
+      if (Status done = link.put(frame); !done) return done;
+    return {};
   }
 
   [[nodiscard]] Status write_all(IncomingLink& results, CutHub& hub) {
@@ -194,10 +211,14 @@ class CutHead {
   CutRecord& record_;
   image::Pipeline pipeline_;
   image::Planes planes_ = image::Planes::automatic;
+  image::NeighbouringFrames around_;
   std::shared_ptr<video::SideStreams> side_;
   std::unique_ptr<video::FrameReader> reader_;
   video::FrameFormat input_;   // without times
   video::FrameFormat output_;  // with those of the input
+  CutWish wish_;
+  CutPieces pieces_;
+  CutHub* hub_ = nullptr;  // while frames are under way
   std::unique_ptr<video::OverlappedWriter> writer_;
   std::mutex mutex_;
   std::deque<Beside> beside_;  // of the frames under way

@@ -3,13 +3,10 @@
 #include "millrace/base/clock.h"
 #include "millrace/base/printable.h"
 #include "millrace/cluster/cut/link_words.h"
-#include "millrace/cluster/plan/partition.h"
 #include "millrace/version.h"
-#include "millrace/video/y4m/y4m_frame.h"
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 namespace millrace::cluster {
@@ -17,10 +14,10 @@ namespace {
 
 constexpr std::int64_t silence_ns = 10'000'000'000;  // after which a node is lost
 constexpr std::int64_t hello_ns = 5'000'000'000;     // in which who comes must say who they are
-constexpr std::size_t most_workers = 256;
+constexpr std::size_t most_strangers = 64;           // who have not yet said who they are
 constexpr int look_ms = 500;
-constexpr int most_failures = 2;       // of a section, on different nodes
-constexpr double rate_to_spare = 1.1;  // a node that just about keeps the rate does not
+constexpr int most_failures = 2;  // of a section, on different nodes
+constexpr std::size_t most_reason_bytes = 300;
 constexpr std::int64_t farewell_ns = 1'000'000'000;
 
 Error unusable(const std::string& what) { return {ErrorKind::failure, what}; }
@@ -29,8 +26,6 @@ Error unusable(const std::string& what) { return {ErrorKind::failure, what}; }
 
 CutHub::CutHub(Descriptor listener, Options options)
     : options_(std::move(options)), listener_(std::move(listener)) {
-  pieces_ = cut_places(loads_of(options_.pipeline));
-  pieces_.insert(pieces_.begin(), 0);
   server_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
 }
 
@@ -47,6 +42,14 @@ void CutHub::written(std::int64_t frames) {
 
 void CutHub::end_at(std::int64_t frames) {
   end_.store(frames, std::memory_order_relaxed);
+  wake_.wake();
+}
+
+void CutHub::output_trouble(const Endpoint& at, const std::string& why) {
+  {
+    const std::scoped_lock lock(mutex_);
+    output_trouble_.emplace(at, why);
+  }
   wake_.wake();
 }
 
@@ -68,6 +71,7 @@ void CutHub::serve(const std::stop_token& stop) {
     let_in();
     for (auto& [id, worker] : workers_)
       listen_to(id, worker);
+    take_output_trouble();
     forget_the_gone();
     if (posts_.empty()) divide();
     fill_posts();
@@ -89,17 +93,23 @@ void CutHub::serve(const std::stop_token& stop) {
 }
 
 std::vector<pollfd> CutHub::waited_for() const {
-  std::vector<pollfd> waited{{wake_.descriptor(), POLLIN, 0},
-                             {workers_.size() < most_workers ? listener_.get() : -1, POLLIN, 0}};
+  std::vector<pollfd> waited{{wake_.descriptor(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
   for (const auto& [id, worker] : workers_)
     waited.push_back({worker.channel.descriptor(), worker.channel.events(), 0});
   return waited;
 }
 
+// A node says at once who it is, so that it is heard before it could have to make room for others.
 void CutHub::let_in() {
-  while (workers_.size() < most_workers) {
+  const auto is_guest = [](const auto& each) { return !each.second.welcome; };
+  auto guests = std::ranges::count_if(workers_, is_guest);
+  for (std::size_t more = 0; more < most_strangers; ++more) {
     Descriptor socket = accept_next(listener_.get());
     if (!socket.is_open()) return;
+    if (std::cmp_equal(guests, most_strangers))
+      workers_.erase(std::ranges::find_if(workers_, is_guest));
+    else
+      ++guests;
     const Endpoint end = other_end(socket.get());
     Worker& worker = workers_.try_emplace(next_worker_++, std::move(socket)).first->second;
     worker.end = end;
@@ -132,16 +142,19 @@ void CutHub::hear(int id, Worker& worker, const Message& message) {
   const auto say = message.at("say").get<std::string>();
   if (say == "measured" && !worker.ready) {
     message.at("seconds").get_to(worker.seconds);
-    worker.ready = worker.seconds.size() == pieces_.size() &&
+    worker.ready = worker.seconds.size() == options_.pieces.pieces.size() &&
                    std::ranges::all_of(worker.seconds, [](double s) { return std::isfinite(s) && s > 0; });
     worker.gone = !worker.ready;
     if (worker.ready && !posts_.empty()) note(fmt::format("{} has come, and waits", to_string(worker.end)));
   } else if (say == "failed") {
     failed(worker, message.at("why").get<std::string>());
   } else if (say == "serving" && worker.post && posts_[*worker.post].worker == id) {
-    serves(*worker.post, {worker.end.host, message.at("port").get<int>()});
+    serves(*worker.post, {worker.end.host, port_of(message)});
   } else if (say == "linked" && worker.post) {
     posts_[*worker.post].linked = true;
+  } else if (say == "trouble" && worker.post) {
+    trouble(*worker.post, {message.at("host").get<std::string>(), port_of(message)},
+            message.at("why").get<std::string>());
   }
 }
 
@@ -165,17 +178,11 @@ void CutHub::greet(Worker& worker, const Message& message) {
   }
   worker.welcome = true;
   worker.channel.send_json({{"say", "welcome"}, {"job", options_.job}});
-  const auto sections =
-      take_apart(options_.pipeline, {pieces_.begin() + 1, pieces_.end()}, options_.input, options_.planes);
-  if (!sections) {
-    fail(sections.error());
-    return;
-  }
   Message all = Message::array();
-  for (const PipelineSection& section : *sections)
-    all.push_back(to_message(section));
+  for (const PipelineSection& piece : options_.pieces.pieces)
+    all.push_back(to_message(piece));
   worker.channel.send_json(
-      {{"say", "measure"}, {"planes", image::name_of(options_.planes)}, {"sections", std::move(all)}});
+      {{"say", "measure"}, {"planes", image::name_of(options_.wish.planes)}, {"sections", std::move(all)}});
 }
 
 void CutHub::serves(std::size_t post, const Endpoint& at) {
@@ -188,9 +195,31 @@ void CutHub::serves(std::size_t post, const Endpoint& at) {
 
 void CutHub::failed(Worker& worker, const std::string& why) {
   worker.gone = true;
-  const std::string said = fmt::format("{}: {}", to_string(worker.end), printable(why));
+  const std::string said =
+      fmt::format("{}: {}", to_string(worker.end), printable(why.substr(0, most_reason_bytes)));
   note(said);
-  if (!worker.post || ++posts_[*worker.post].failures >= most_failures) fail(unusable(said));
+  if (!worker.post && !posts_.empty()) return;  // others do the work
+  Failures& failures = worker.post ? posts_[*worker.post].failures : failures_;
+  if (told_written_ > failures.written) failures = {.written = told_written_};
+  if (++failures.count >= most_failures) fail(unusable(said));
+}
+
+void CutHub::trouble(std::size_t consumer, const Endpoint& producer, const std::string& why) {
+  if (consumer == 0) {  // what the head sends is right
+    failed(workers_.at(*posts_[0].worker), fmt::format("has no frames from the head: {}", why));
+    return;
+  }
+  const Post& post = posts_[consumer - 1];
+  if (post.worker && post.at == producer) failed(workers_.at(*post.worker), why);
+}
+
+void CutHub::take_output_trouble() {
+  std::optional<std::pair<Endpoint, std::string>> told;
+  {
+    const std::scoped_lock lock(mutex_);
+    told = std::exchange(output_trouble_, std::nullopt);
+  }
+  if (told && !posts_.empty()) trouble(posts_.size(), told->first, told->second);
 }
 
 void CutHub::forget_the_gone() {
@@ -228,61 +257,28 @@ std::vector<int> CutHub::ready_workers() const {
 void CutHub::divide() {
   const std::vector<int> ready = ready_workers();
   if (std::ssize(ready) < options_.nodes || ready.empty()) return;
-  const auto pieces =
-      take_apart(options_.pipeline, {pieces_.begin() + 1, pieces_.end()}, options_.input, options_.planes);
-  if (!pieces) {
-    fail(pieces.error());
-    return;
-  }
-  const auto total = [&](int id) {
-    const std::vector<double>& seconds = workers_.at(id).seconds;
-    return std::accumulate(seconds.begin(), seconds.end(), 0.0);
-  };
-  StreamLoad stream{.source_bytes = static_cast<double>(video::y4m_frame_bytes(options_.input)),
-                    .rate = options_.rate * rate_to_spare,
-                    .sections = options_.sections};
-  const std::vector<double>& seconds = workers_.at(ready.front()).seconds;
-  for (std::size_t i = 0; i < pieces->size(); ++i)
-    stream.stages.push_back({.seconds = seconds[i],
-                             .bytes = static_cast<double>(video::y4m_frame_bytes((*pieces)[i].output)),
-                             .inputs = {static_cast<int>(i) - 1}});
-  NodeLoads nodes;
+  std::vector<std::vector<double>> seconds;
   for (const int id : ready)
-    nodes.speeds.push_back(total(ready.front()) / total(id));
-  nodes.links.assign(ready.size() + 1, std::vector<double>(ready.size() + 1, options_.link_bytes));
-  const Division division = partition(stream, nodes);
-
-  std::vector<std::size_t> begins;
-  for (const Section& section : division.sections)
-    begins.push_back(pieces_[section.first]);
-  auto sections =
-      take_apart(options_.pipeline, {begins.begin() + 1, begins.end()}, options_.input, options_.planes);
-  if (!sections) {
-    fail(sections.error());
+    seconds.push_back(workers_.at(id).seconds);
+  auto divided = cluster::divide(options_.wish, options_.pieces, seconds);
+  if (!divided) {
+    fail(divided.error());
     return;
   }
-  std::string text = fmt::format("{} section{}, {:.1f} frames a second expected", sections->size(),
-                                 sections->size() == 1 ? "" : "s", division.rate);
-  if (options_.rate > 0) text += fmt::format(" of {:g} wanted", options_.rate);
-  for (std::size_t i = 0; i < sections->size(); ++i) {
-    Post post{.section = std::move((*sections)[i]),
-              .first = begins[i],
-              .end = i + 1 < begins.size() ? begins[i + 1] : options_.pipeline.nodes.size(),
-              .vacant_ns = now_ns()};
-    for (std::size_t piece = 0; piece < division.sections[i].stages; ++piece)
-      post.record.seconds +=
-          workers_.at(ready[division.sections[i].node]).seconds[division.sections[i].first + piece];
-    post.record.pipeline = image::to_string(post.section.pipeline);
-    text +=
-        fmt::format("; {} on {}: {:.2f} ms", printable(post.record.pipeline),
-                    to_string(workers_.at(ready[division.sections[i].node]).end), post.record.seconds * 1e3);
+  std::string text = fmt::format("{} section{}, {:.1f} frames a second expected", divided->sections.size(),
+                                 divided->sections.size() == 1 ? "" : "s", divided->rate);
+  if (options_.wish.rate > 0) text += fmt::format(" of {:g} wanted", options_.wish.rate);
+  for (DividedSection& each : divided->sections) {
+    Post post{.work = std::move(each), .vacant_ns = now_ns()};
+    post.record.pipeline = image::to_string(post.work.section.pipeline);
+    post.record.seconds = post.work.seconds;
+    text += fmt::format("; {} on {}: {:.2f} ms", printable(post.record.pipeline),
+                        to_string(workers_.at(ready[post.work.node]).end), post.record.seconds * 1e3);
     posts_.push_back(std::move(post));
   }
-  for (std::size_t i = posts_.size() - 1; i-- > 0;)
-    posts_[i].keep = posts_[i + 1].keep + posts_[i + 1].section.neighbours.before;
   note(text);
   for (std::size_t i = 0; i < posts_.size(); ++i)
-    assign(i, ready[division.sections[i].node]);
+    assign(i, ready[posts_[i].work.node]);
 }
 
 void CutHub::fill_posts() {
@@ -291,8 +287,7 @@ void CutHub::fill_posts() {
     if (const std::vector<int> ready = ready_workers(); !ready.empty()) {
       assign(i, ready.front());
       note(fmt::format("{} goes on with {} from frame {} on", to_string(workers_.at(ready.front()).end),
-                       printable(posts_[i].record.pipeline),
-                       std::max<std::int64_t>(0, told_written_ - posts_[i].keep)));
+                       printable(posts_[i].record.pipeline), told_written_));
     } else if (static_cast<double>(now_ns() - posts_[i].vacant_ns) > options_.patience * 1e9) {
       fail(unusable(
           fmt::format("no node has come within {:g} s for the one that was lost; start more of them than "
@@ -308,18 +303,18 @@ void CutHub::assign(std::size_t number, int id) {
   post.worker = id;
   worker.post = number;
   post.record.nodes.push_back(to_string(worker.end));
-  const std::int64_t start = std::max<std::int64_t>(0, told_written_ - post.keep);
-  worker.channel.send_json(
-      to_message(Assignment{.first = static_cast<int>(post.first),
-                            .end = static_cast<int>(post.end),
-                            .pipeline = post.record.pipeline,
-                            .planes = std::string(image::name_of(options_.planes)),
-                            .input = post.section.input,
-                            .output = post.section.output,
-                            .start = start,
-                            .before = std::min<std::int64_t>(start, post.section.neighbours.before),
-                            .keep = post.keep,
-                            .window = options_.window}));
+  const DividedSection& work = post.work;
+  worker.channel.send_json(to_message(Assignment{.first = static_cast<int>(work.first),
+                                                 .end = static_cast<int>(work.end),
+                                                 .pipeline = post.record.pipeline,
+                                                 .planes = std::string(image::name_of(options_.wish.planes)),
+                                                 .input = work.section.input,
+                                                 .output = work.section.output,
+                                                 .start = told_written_,
+                                                 .before = work.section.neighbours.before,
+                                                 .after = work.section.neighbours.after,
+                                                 .beyond = work.beyond,
+                                                 .window = options_.window}));
   if (told_end_) worker.channel.send_json({{"say", "end"}, {"frames", end_.load(std::memory_order_relaxed)}});
   tell_producer(number);
   const std::scoped_lock lock(mutex_);

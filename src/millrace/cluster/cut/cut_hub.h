@@ -3,6 +3,7 @@
 
 #include "millrace/base/descriptor.h"
 #include "millrace/base/result.h"
+#include "millrace/cluster/cut/cut_division.h"
 #include "millrace/cluster/cut/cut_messages.h"
 #include "millrace/cluster/cut/endpoint.h"
 #include "millrace/cluster/cut/line_channel.h"
@@ -19,6 +20,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace millrace::cluster {
@@ -33,21 +35,23 @@ struct PostRecord {
 // Listens to nodes in a thread of its own. Once there are as many as asked for, it divides the pipeline among
 // them; those that come later wait for one to be lost.
 //
-// A node that takes a section over begins with the first frame that was not written by then, and those before
-// it that sections behind it may have to read again. Until it has its input, nobody is told of more that is
-// written, so that what it asks for is still there.
+// Before the first frame of the video and after the last one it stands still for filters that read
+// neighbouring frames. The head sends those two again, as often as all sections together read beyond, so that
+// no section has to know where the video ends: of the frames n to n + before + after that come to it, it
+// makes its frame n, and where as many frames go in as sections behind it read beyond, and those of the
+// video, just the others come out. So nobody needs frames before n any more, wherever in the cut, once n are
+// written.
+//
+// A node that takes a section over begins with the first frame that was not written by then. Until it has its
+// input, nobody is told of more that is written, so that what it asks for is still there.
 class CutHub {
  public:
   struct Options {
     std::string job;
     std::string token;
     int nodes = 1;  // that it waits for
-    image::Pipeline pipeline;
-    image::Planes planes = image::Planes::automatic;
-    video::FrameFormat input;
-    double rate = 0;        // frames a second that are wanted
-    int sections = 0;       // 0: as many as are best
-    double link_bytes = 0;  // a second, from any machine to any other
+    CutWish wish;
+    CutPieces pieces;  // of the wish
     std::int64_t window = 16;
     double patience = 60;  // seconds in which another must come for one that is lost
     int source_port = 0;   // of the link that the first section reads
@@ -67,6 +71,8 @@ class CutHub {
   // Any thread: so many frames are written, and so many there are.
   void written(std::int64_t frames);
   void end_at(std::int64_t frames);
+  // Any thread: the last section's frames cannot be had there.
+  void output_trouble(const Endpoint& at, const std::string& why);
   [[nodiscard]] std::optional<Error> error() const;
   [[nodiscard]] std::vector<PostRecord> posts() const;
   [[nodiscard]] int replaced() const { return replaced_.load(std::memory_order_relaxed); }
@@ -83,16 +89,18 @@ class CutHub {
     std::optional<std::size_t> post;
     std::int64_t heard_ns = 0;
   };
+  // One behind the other, with nothing written between.
+  struct Failures {
+    int count = 0;
+    std::int64_t written = 0;
+  };
   // A section to be done.
   struct Post {
-    PipelineSection section;
-    std::size_t first = 0;
-    std::size_t end = 0;
-    std::int64_t keep = 0;
+    DividedSection work;
     std::optional<int> worker;
     std::optional<Endpoint> at;  // where its output is to be had
     bool linked = false;
-    int failures = 0;
+    Failures failures;
     std::int64_t vacant_ns = 0;
     PostRecord record;
   };
@@ -105,6 +113,9 @@ class CutHub {
   void greet(Worker& worker, const Message& message);
   void serves(std::size_t post, const Endpoint& at);
   void failed(Worker& worker, const std::string& why);
+  // With what the section before makes; consumer: the post that it comes to, or their number, for the head.
+  void trouble(std::size_t consumer, const Endpoint& producer, const std::string& why);
+  void take_output_trouble();
   void forget_the_gone();
   void lose(Worker& worker);
   void divide();
@@ -121,17 +132,18 @@ class CutHub {
   const Options options_;
   Descriptor listener_;
   WakeUp wake_;
-  std::vector<std::size_t> pieces_;  // the first stages of what no cut divides
   std::atomic<std::int64_t> written_ = 0;
   std::atomic<std::int64_t> end_ = -1;
   std::atomic<int> replaced_ = 0;
   mutable std::mutex mutex_;  // over what follows
   std::optional<Error> error_;
   std::vector<PostRecord> records_;
+  std::optional<std::pair<Endpoint, std::string>> output_trouble_;
   // Of the hub's thread.
   std::map<int, Worker> workers_;
   int next_worker_ = 0;
   std::vector<Post> posts_;
+  Failures failures_;  // of nodes without a post
   std::int64_t told_written_ = 0;
   bool told_end_ = false;
   std::jthread server_;  // the last: it uses all of the above

@@ -1,6 +1,6 @@
 // What the head of a cut and its nodes say to each other, a line of JSON each.
 //
-// A node begins: {"hello": "millrace.cut", "version": 1, "millrace": "0.1", "token": "...", "threads": 4}
+// A node begins: {"hello": "millrace.cut", "version": 2, "millrace": "0.1", "token": "...", "threads": 4}
 // and is told {"say": "welcome", "job": "..."}, or {"say": "refused", "why": "..."}.
 //
 // Then the head says, and the node answers:
@@ -10,6 +10,7 @@
 //     {"say": "serving", "port": 40001}   others can have its frames there
 //     {"say": "linked"}                   it has the frames of the section before
 //     {"say": "failed", "why": "..."}     where it cannot do it
+//     {"say": "trouble", "host": "10.0.0.2", "port": 40000, "why": "..."}  with that producer
 //   {"say": "producer", "host": "", "port": 40000}  of the section before; no host: where the head is
 //   {"say": "written", "frames": 120}     what was written is not asked for again
 //   {"say": "end", "frames": 3000}        so many there are
@@ -32,7 +33,7 @@ namespace millrace::cluster {
 using Message = nlohmann::json;
 
 inline constexpr const char* cut_protocol = "millrace.cut";
-inline constexpr int cut_protocol_version = 1;
+inline constexpr int cut_protocol_version = 2;
 
 // A section, and from where on a node is to do it.
 struct Assignment {
@@ -43,8 +44,9 @@ struct Assignment {
   video::FrameFormat input;
   video::FrameFormat output;
   std::int64_t start = 0;   // the first frame to make
-  std::int64_t before = 0;  // frames before it that are read as well
-  std::int64_t keep = 0;    // frames that those behind it may want again, of those that were written
+  std::int64_t before = 0;  // frames that its filters read before one and after it
+  std::int64_t after = 0;
+  std::int64_t beyond = 0;  // so many more frames come to it than the video has, see CutHub
   std::int64_t window = 16;
 };
 
@@ -55,6 +57,8 @@ struct Assignment {
 // Throw what the JSON library throws where something is missing, and std::string where it cannot be.
 [[nodiscard]] Assignment assignment_from(const Message& message);
 [[nodiscard]] video::FrameFormat format_from(const Message& message);
+[[nodiscard]] std::int64_t frames_of(const Message& message);
+[[nodiscard]] int port_of(const Message& message);
 
 // A JSON object with a word "say", or "hello"; a null message where it is none.
 [[nodiscard]] Message parse_message(std::string_view line);

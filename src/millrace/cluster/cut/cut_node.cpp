@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::int64_t say_here_ns = 1'000'000'000;
 constexpr int head_rest_ms = 100;  // before another attempt
+constexpr std::int64_t connect_ns = 3'000'000'000;
 
 // The head is listened to by a thread of its own, while the thread of the workplace does what it says.
 class CutNode {
@@ -62,7 +63,8 @@ class CutNode {
         there = std::unexpected(socket.error());
       } else {
         pollfd waited[2] = {{socket->get(), POLLOUT, 0}, {wake_.descriptor(), POLLIN, 0}};
-        poll(waited, 2, static_cast<int>(std::max<std::int64_t>(0, (until - now_ns()) / 1'000'000)));
+        const std::int64_t left = std::max<std::int64_t>(0, until - now_ns());
+        poll(waited, 2, static_cast<int>((options_.stay ? connect_ns : left) / 1'000'000));
         there = connected(socket->get());
         if (there && waited[0].revents == 0) there = failure("no answer");
       }
@@ -72,7 +74,7 @@ class CutNode {
         channel_.emplace(*std::move(socket));
         return {};
       }
-      if (now_ns() >= until)
+      if (now_ns() >= until && !options_.stay)
         return failure("there is no head at {} ({}); millrace cut is one", to_string(options_.head),
                        there.error().message);
       pollfd waited{wake_.descriptor(), POLLIN, 0};
@@ -111,9 +113,9 @@ class CutNode {
     try {
       const auto planes = image::parse_planes(task.at("planes").get<std::string>());
       for (const Message& section : task.at("sections")) {
-        const auto measured = measure_section(workplace_, section.at("pipeline").get<std::string>(),
-                                              planes.value_or(image::Planes::automatic),
-                                              format_from(section.at("input")), options_.stop);
+        const auto measured = measure_section(
+            workplace_, section.at("pipeline").get<std::string>(), planes.value_or(image::Planes::automatic),
+            format_from(section.at("input")), format_from(section.at("output")).forms, options_.stop);
         if (!measured) {
           say({{"say", "failed"}, {"why", measured.error().message}});
           return;
@@ -207,19 +209,25 @@ class CutNode {
     } else if (run_) {
       if (say_word == "producer") {
         const auto host = message.at("host").get<std::string>();
-        run_->set_producer({host.empty() ? options_.head.host : host, message.at("port").get<int>()});
+        run_->set_producer({host.empty() ? options_.head.host : host, port_of(message)});
       }
-      if (say_word == "written") run_->written(message.at("frames").get<std::int64_t>());
-      if (say_word == "end") run_->end_at(message.at("frames").get<std::int64_t>());
+      if (say_word == "written") run_->written(frames_of(message));
+      if (say_word == "end") run_->end_at(frames_of(message));
     }
   }
 
   void begin(const Assignment& assignment) {
-    auto run = SectionRun::open(assignment, {.job = job_,
-                                             .token = options_.token,
-                                             .host = host_,
-                                             .no_profile = options_.no_profile,
-                                             .on_linked = [this] { say({{"say", "linked"}}); }});
+    auto run = SectionRun::open(
+        assignment,
+        {.job = job_,
+         .token = options_.token,
+         .host = host_,
+         .no_profile = options_.no_profile,
+         .on_linked = [this] { say({{"say", "linked"}}); },
+         .on_trouble =
+             [this](const Endpoint& producer, const std::string& why) {
+               say({{"say", "trouble"}, {"host", producer.host}, {"port", producer.port}, {"why", why}});
+             }});
     if (!run) {
       say({{"say", "failed"}, {"why", run.error().message}});
       return;
@@ -263,7 +271,14 @@ class CutNode {
 }  // namespace
 
 Status serve_cut(run::Workplace& workplace, const CutNodeOptions& options) {
-  return CutNode(workplace, options).serve();
+  while (true) {
+    Status served = CutNode(workplace, options).serve();
+    const bool refused = !served && served.error().kind == ErrorKind::usage;
+    if (!options.stay || refused || options.stop.stop_requested()) return served;
+    if (options.on_note)
+      options.on_note(fmt::format("{}; waiting for the next head",
+                                  served ? "the head has ended" : served.error().message));
+  }
 }
 
 }  // namespace millrace::cluster

@@ -1,8 +1,9 @@
 #include "millrace/cluster/cut/incoming_link.h"
 
+#include "millrace/base/clock.h"
+#include "millrace/base/in_quotes.h"
 #include "millrace/cluster/cut/link_words.h"
 #include "millrace/video/y4m/y4m_frame.h"
-#include "millrace/video/y4m/y4m_header.h"
 
 #include <algorithm>
 #include <array>
@@ -21,10 +22,6 @@ namespace {
 constexpr std::size_t most_header_bytes = 1024;
 constexpr int connect_ms = 3000;
 constexpr int reconnect_rest_ms = 50;  // before another attempt
-
-bool are_alike(const video::FrameFormat& a, const video::FrameFormat& b) {
-  return a.width == b.width && a.height == b.height && a.chroma == b.chroma && a.bits == b.bits;
-}
 
 }  // namespace
 
@@ -65,18 +62,22 @@ IncomingLink::Step IncomingLink::look() {
   if (std::exchange(changed_, false)) {
     at_ = producer_;
     disconnect();
+    unanswered_ns_ = now_ns();
   }
   return Step::again;
 }
 
 Result<std::optional<video::Frame>> IncomingLink::next() {
-  if (failed_) return std::unexpected(*failed_);
   while (true) {
     const Step step = look();
     if (step == Step::ended) return std::nullopt;
     if (step == Step::cancelled) return std::unexpected(Error{ErrorKind::interrupted, "reading was stopped"});
     if (!at_) {
       wait_for(0, -1);
+      continue;
+    }
+    if (!header_taken_ && now_ns() - unanswered_ns_ > options_.unreachable_ns) {
+      give_up("does not answer; can all nodes reach each other, whatever the port?");
       continue;
     }
     if (!socket_.is_open()) {
@@ -88,20 +89,12 @@ Result<std::optional<video::Frame>> IncomingLink::next() {
       send_request();
       continue;
     }
-    if (!receive()) continue;
-    if (!header_taken_) {
-      if (Status taken = take_header(); !taken) {
-        failed_ = taken.error();
-        return std::unexpected(taken.error());
-      }
-    }
-    if (!header_taken_ || filled_ < frame_bytes_) continue;
+    if (!receive() || !take()) continue;
     auto frame = pool_.acquire();
     if (!frame) return std::unexpected(frame.error());
     if (!video::unpack_y4m_frame(std::span(received_).first(frame_bytes_), *frame)) {
-      failed_ = Error{ErrorKind::failure, fmt::format("{}: frame {}: is no frame of {}", to_string(*at_),
-                                                      next_, video::to_string(options_.format))};
-      return std::unexpected(*failed_);
+      give_up(fmt::format("frame {} is none of {}", next_, video::to_string(options_.format)));
+      continue;
     }
     filled_ = 0;
     frame->index = next_++;
@@ -114,13 +107,20 @@ void IncomingLink::connect() {
   if (!begun) return;
   socket_ = *std::move(begun);
   connecting_ = true;
-  header_taken_ = false;
   filled_ = 0;
 }
 
 void IncomingLink::disconnect() {
   socket_ = Descriptor();
   connecting_ = false;
+  if (std::exchange(header_taken_, false)) unanswered_ns_ = now_ns();
+}
+
+void IncomingLink::give_up(const std::string& why) {
+  const Endpoint producer = *at_;
+  disconnect();
+  at_.reset();
+  if (options_.on_trouble) options_.on_trouble(producer, why);
 }
 
 void IncomingLink::send_request() {
@@ -148,7 +148,9 @@ bool IncomingLink::receive() {
     return true;
   }
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
-    wait_for(POLLIN, -1);
+    const std::int64_t left_ns = unanswered_ns_ + options_.unreachable_ns - now_ns();
+    wait_for(POLLIN,
+             header_taken_ ? -1 : static_cast<int>(std::max<std::int64_t>(0, left_ns) / 1'000'000 + 1));
     return false;
   }
   disconnect();
@@ -156,20 +158,21 @@ bool IncomingLink::receive() {
   return false;
 }
 
-Status IncomingLink::take_header() {
-  if (received_[filled_ - 1] != std::byte{'\n'}) {
-    if (filled_ < most_header_bytes) return {};
-    return failure("{}: sends no y4m", to_string(*at_));
+bool IncomingLink::take() {
+  if (header_taken_) return filled_ == frame_bytes_;
+  if (received_[filled_ - 1] == std::byte{'\n'} || filled_ == most_header_bytes) take_header();
+  return false;
+}
+
+void IncomingLink::take_header() {
+  const std::string_view line(reinterpret_cast<const char*>(received_.data()), filled_);
+  if (line != link_header(options_.format)) {
+    give_up(fmt::format("sends {}, not {}", in_quotes(line), video::to_string(options_.format)));
+    return;
   }
-  const std::string_view line(reinterpret_cast<const char*>(received_.data()), filled_ - 1);
-  const auto format = video::parse_y4m_header(line);
-  if (!format || !are_alike(*format, options_.format))
-    return failure("{}: sends {}, not {}", to_string(*at_), format ? video::to_string(*format) : "no y4m",
-                   video::to_string(options_.format));
   filled_ = 0;
   header_taken_ = true;
   if (options_.on_linked) options_.on_linked();
-  return {};
 }
 
 void IncomingLink::wait_for(short events, int most_ms) const {

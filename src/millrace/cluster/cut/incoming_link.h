@@ -25,10 +25,14 @@ class IncomingLink {
   struct Options {
     std::string job;
     std::string token;
-    int place = 0;                    // how many stages the frames wanted have passed
-    video::FrameFormat format;        // what frames are; of what y4m can say, the producer must agree
-    std::int64_t first = 0;           // number of the first frame wanted
-    std::function<void()> on_linked;  // each time a producer has begun to answer; by the thread of next()
+    int place = 0;              // how many stages the frames wanted have passed
+    video::FrameFormat format;  // what frames are; of what a header can say, the producer must agree
+    std::int64_t first = 0;     // number of the first frame wanted
+    std::int64_t unreachable_ns = 10'000'000'000;  // a producer that does not answer for so long is none
+    // By the thread of next():
+    std::function<void()> on_linked;  // each time a producer has begun to answer
+    // Of a producer that does not answer, or sends other frames, and why: it is asked no more.
+    std::function<void(const Endpoint&, const std::string&)> on_trouble;
   };
 
   explicit IncomingLink(Options options);
@@ -40,7 +44,7 @@ class IncomingLink {
   void cancel();
 
   // The next frame, with its number; waits for it, however long that takes. None behind the last one.
-  // Interrupted where it was cancelled; failure where what comes is no frame of the format.
+  // Interrupted where it was cancelled.
   [[nodiscard]] Result<std::optional<video::Frame>> next();
 
  private:
@@ -53,7 +57,11 @@ class IncomingLink {
   void send_request();
   // Reads what there is. True where something came.
   [[nodiscard]] bool receive();
-  [[nodiscard]] Status take_header();
+  // True where a whole frame has come.
+  [[nodiscard]] bool take();
+  void take_header();
+  // The producer is of no use.
+  void give_up(const std::string& why);
   void wait_for(short events, int most_ms) const;
 
   const Options options_;
@@ -73,7 +81,7 @@ class IncomingLink {
   std::vector<std::byte> received_;
   std::size_t filled_ = 0;  // bytes of it
   std::int64_t next_;
-  std::optional<Error> failed_;
+  std::int64_t unanswered_ns_ = 0;  // since when
 };
 
 }  // namespace millrace::cluster

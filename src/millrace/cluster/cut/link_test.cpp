@@ -8,6 +8,8 @@
 #include <cstring>
 #include <future>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -40,8 +42,13 @@ std::unique_ptr<OutgoingLink> listening(std::int64_t first = 0, std::int64_t win
 }
 
 IncomingLink::Options asking(std::int64_t first = 0, const char* token = "secret", int place = 2) {
-  return {
-      .job = "job", .token = token, .place = place, .format = small, .first = first, .on_linked = nullptr};
+  IncomingLink::Options options;
+  options.job = "job";
+  options.token = token;
+  options.place = place;
+  options.format = small;
+  options.first = first;
+  return options;
 }
 
 Endpoint place_of(const OutgoingLink& link) { return {"127.0.0.1", link.port()}; }
@@ -160,16 +167,79 @@ TEST(Link, StrangersGetNothing) {
   EXPECT_EQ(value_of(**in.next()), 7);
 }
 
-TEST(Link, AProducerOfOtherFramesIsAFailure) {
+// Whoever says nothing makes room for those who come later.
+TEST(Link, StrangersWhoSayNothingKeepNobodyOut) {
   const auto out = listening();
-  IncomingLink::Options options = asking();
-  options.format.width = 8;
-  IncomingLink in(options);
+  ASSERT_TRUE(out->put(frame_of(7)));
+  std::vector<Descriptor> strangers;
+  for (int i = 0; i < 300; ++i)
+    strangers.push_back(*begin_to_connect(place_of(*out)));
+  IncomingLink in(asking());
   in.set_producer(place_of(*out));
+  auto frame = std::async(std::launch::async, [&] { return in.next(); });
+  const bool came = frame.wait_for(std::chrono::seconds(4)) == std::future_status::ready;
+  EXPECT_TRUE(came);
+  in.cancel();
+  const auto first = frame.get();
+  ASSERT_TRUE(first && *first);
+  EXPECT_EQ(value_of(**first), 7);
+}
+
+// Sends to whoever comes what is no frame.
+class Talker {
+ public:
+  explicit Talker(std::string text)
+      : text_(std::move(text)), thread_([this](const std::stop_token& stop) {
+          while (!stop.stop_requested()) {
+            Descriptor guest = accept_next(listener_.get());
+            if (guest.is_open()) {
+              static_cast<void>(send(guest.get(), text_.data(), text_.size(), MSG_NOSIGNAL));
+              guests_.push_back(std::move(guest));
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          }
+        }) {}
+  [[nodiscard]] Endpoint place() const { return own_end(listener_.get()); }
+
+ private:
+  const std::string text_;
+  Descriptor listener_ = *listen_at_endpoint({"127.0.0.1", 0});
+  std::vector<Descriptor> guests_;
+  std::jthread thread_;
+};
+
+// Neither who cannot be reached, nor who does not answer, nor who sends other frames or what is none.
+TEST(Link, OfAProducerThatIsOfNoUseItIsToldAndAnotherOneIsAsked) {
+  video::FrameFormat other = small;
+  other.width = 8;
+  const Talker silent("");
+  const Talker alien(link_header(other));
+  const Talker endless(std::string(5000, 'x'));
+  const Talker broken(link_header(small) + "FRAMF\n" + std::string(24, 'x'));
+  const auto good = listening();
+  ASSERT_TRUE(good->put(frame_of(7)));
+  const std::vector<std::pair<Endpoint, std::string>> useless{{{"127.0.0.1", 1}, "does not answer"},
+                                                              {silent.place(), "does not answer"},
+                                                              {alien.place(), "W8 H4"},
+                                                              {endless.place(), "xxxxx"},
+                                                              {broken.place(), "frame 0 is none"}};
+  std::size_t told = 0;
+  IncomingLink::Options options = asking();
+  options.unreachable_ns = 50'000'000;
+  IncomingLink* link = nullptr;
+  options.on_trouble = [&](const Endpoint& producer, const std::string& why) {
+    EXPECT_EQ(producer, useless.at(told).first) << told;
+    EXPECT_NE(why.find(useless.at(told).second), std::string::npos) << why;
+    ++told;
+    link->set_producer(told < useless.size() ? useless[told].first : place_of(*good));
+  };
+  IncomingLink in(options);
+  link = &in;
+  in.set_producer(useless.front().first);
   const auto frame = in.next();
-  ASSERT_FALSE(frame);
-  EXPECT_EQ(frame.error().kind, ErrorKind::failure);
-  EXPECT_NE(frame.error().message.find("6x4"), std::string::npos);
+  ASSERT_TRUE(frame && *frame);
+  EXPECT_EQ(value_of(**frame), 7);
+  EXPECT_EQ(told, useless.size());
 }
 
 // Connections that are cut at any moment lose no frame and give none twice.

@@ -1,6 +1,7 @@
 #include "millrace/cluster/cut/link_words.h"
 
 #include "millrace/base/parse_number.h"
+#include "millrace/video/y4m/y4m_header.h"
 
 #include <array>
 
@@ -29,6 +30,12 @@ std::optional<LinkRequest> parse_link_request(std::string_view line) {
   const auto from = parse_number<std::int64_t>(words[3]);
   if (words[0] != request_magic || !place || !from || *from < 0 || !line.empty()) return std::nullopt;
   return LinkRequest{std::string(words[1]), std::string(words[4]), *place, *from};
+}
+
+std::string link_header(const video::FrameFormat& format) {
+  std::string header = video::y4m_header(format);
+  if (!video::is_of_codes(format)) header += fmt::format(" XMILLRACE={}", video::to_string(format.forms));
+  return header + '\n';
 }
 
 bool is_same_secret(std::string_view a, std::string_view b) {

@@ -1,6 +1,9 @@
 // What the ends of a link say to each other before frames are sent: y4m from the producer, from the frame on
-// that the consumer asks for.
+// that the consumer asks for. Frames of numbers are as those of y4m, with floats of this machine's byte order
+// for samples; where they have no colour left, luma alone.
 #pragma once
+
+#include "millrace/video/frame/frame.h"
 
 #include <cstdint>
 #include <optional>
@@ -25,6 +28,9 @@ inline constexpr std::size_t most_request_bytes = 512;
 [[nodiscard]] std::string to_line(const LinkRequest& request);
 // Without its end; nothing where it is no request.
 [[nodiscard]] std::optional<LinkRequest> parse_link_request(std::string_view line);
+
+// What comes before the frames: a line with its end, that of y4m where they are.
+[[nodiscard]] std::string link_header(const video::FrameFormat& format);
 
 // In the same time whatever they differ in.
 [[nodiscard]] bool is_same_secret(std::string_view a, std::string_view b);

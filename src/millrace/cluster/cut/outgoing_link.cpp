@@ -3,7 +3,6 @@
 #include "millrace/base/clock.h"
 #include "millrace/cluster/cut/link_words.h"
 #include "millrace/video/y4m/y4m_frame.h"
-#include "millrace/video/y4m/y4m_header.h"
 
 #include <algorithm>
 #include <array>
@@ -16,7 +15,7 @@
 namespace millrace::cluster {
 namespace {
 
-constexpr std::size_t most_guests = 16;
+constexpr std::size_t most_guests = 64;
 constexpr std::int64_t guest_patience_ns = 5'000'000'000;
 constexpr int look_at_guests_ms = 1000;
 
@@ -94,18 +93,19 @@ std::vector<pollfd> OutgoingLink::waited_for() {
   const bool more = consumer_ && (consumer_->sending != nullptr || take_next());
   std::vector<pollfd> waited{
       {wake_.descriptor(), POLLIN, 0},
-      // Who waits at the door while there are too many waits on.
-      {guests_.size() < most_guests ? listener_.get() : -1, POLLIN, 0},
+      {listener_.get(), POLLIN, 0},
       {consumer_ ? consumer_->socket.get() : -1, static_cast<short>(more ? POLLIN | POLLOUT : POLLIN), 0}};
   for (const Guest& guest : guests_)
     waited.push_back({guest.socket.get(), POLLIN, 0});
   return waited;
 }
 
+// A consumer says at once what it wants, so that it is heard before it could have to make room for others.
 void OutgoingLink::let_in() {
-  while (guests_.size() < most_guests) {
+  for (std::size_t more = 0; more < most_guests; ++more) {
     Descriptor socket = accept_next(listener_.get());
     if (!socket.is_open()) return;
+    if (guests_.size() == most_guests) guests_.pop_front();
     guests_.push_back({std::move(socket), "", now_ns()});
   }
 }
@@ -131,7 +131,7 @@ void OutgoingLink::become_consumer(Guest& guest, std::int64_t from) {
     if (from < first_held_) return;  // no longer there: whoever asks is late
     consumer_at_ = from;
   }
-  const std::string header = video::y4m_header(options_.format) + "\n";
+  const std::string header = link_header(options_.format);
   const auto bytes = std::as_bytes(std::span(header));
   consumer_ =
       Consumer{std::move(guest.socket), std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end())};

@@ -20,11 +20,15 @@ void fill_with_noise(const video::Frame& frame) {
   std::minstd_rand random(1);
   const auto most = static_cast<unsigned>((1 << frame.format().bits) - 1);
   for (int index = 0; index < frame.planes(); ++index) {
+    const bool numbers =
+        frame.format().forms.at(static_cast<std::size_t>(index)) == video::SampleForm::numbers;
     const video::PlaneView plane = frame.plane(index);
     for (int y = 0; y < plane.height; ++y)
       for (int x = 0; x < plane.width; ++x) {
         const auto sample = static_cast<unsigned>(random() >> 8) & most;
-        if (frame.format().bits > 8)
+        if (numbers)
+          plane.row<float>(y)[x] = static_cast<float>(sample) / static_cast<float>(most);
+        else if (frame.format().bits > 8)
           plane.row<std::uint16_t>(y)[x] = static_cast<std::uint16_t>(sample);
         else
           plane.row<std::uint8_t>(y)[x] = static_cast<std::uint8_t>(sample);
@@ -54,8 +58,9 @@ SectionRun::SectionRun(Assignment assignment, const Options& options, std::uniqu
                  .token = options.token,
                  .place = assignment_.first,
                  .format = assignment_.input,
-                 .first = assignment_.start - assignment_.before,
-                 .on_linked = options.on_linked}),
+                 .first = assignment_.start,
+                 .on_linked = options.on_linked,
+                 .on_trouble = options.on_trouble}),
       outgoing_(std::move(outgoing)) {}
 
 void SectionRun::stop() {
@@ -80,8 +85,9 @@ Status SectionRun::run(run::Workplace& workplace) {
   auto options = video_run_options_of(words, *pipeline, workplace.threads());
   if (!options) return std::unexpected(options.error());
   options->planes = *planes;
-  options->first_frame = assignment_.start;
-  options->around.before = static_cast<int>(assignment_.before);
+  options->made = assignment_.output.forms;
+  options->around = {.before = static_cast<int>(assignment_.before),
+                     .after = static_cast<int>(assignment_.after)};
   options->stop = stop_.get_token();
   const auto next = [this](const std::stop_token& stop) {
     const std::stop_callback no_more(stop, [this] { incoming_.cancel(); });
@@ -94,7 +100,8 @@ Status SectionRun::run(run::Workplace& workplace) {
 }
 
 Result<double> measure_section(run::Workplace& workplace, const std::string& pipeline, image::Planes planes,
-                               const video::FrameFormat& input, const std::stop_token& stop) {
+                               const video::FrameFormat& input, const video::SampleForms& made,
+                               const std::stop_token& stop) {
   const auto loaded = image::load_pipeline(pipeline, stop);
   if (!loaded) return std::unexpected(loaded.error());
   video::FramePool pool(input);
@@ -103,6 +110,7 @@ Result<double> measure_section(run::Workplace& workplace, const std::string& pip
   double before = 0;
   run::VideoRunOptions options{.pipeline = *loaded,
                                .planes = planes,
+                               .made = made,
                                .schedule = image::default_schedule(workplace.threads(), machine::best_isa()),
                                .stop = stop};
   options.on_turn = [&](const run::RunSnapshot& snapshot) {

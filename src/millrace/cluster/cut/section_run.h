@@ -24,7 +24,9 @@ class SectionRun {
     std::string token;
     std::string host;  // to listen at
     bool no_profile = false;
+    // As of IncomingLink.
     std::function<void()> on_linked;
+    std::function<void(const Endpoint&, const std::string&)> on_trouble;
   };
 
   // Listens already; others may come for frames before there are any.
@@ -36,10 +38,10 @@ class SectionRun {
 
   [[nodiscard]] int port() const { return outgoing_->port(); }
   void set_producer(const Endpoint& producer) { incoming_.set_producer(producer); }
-  // So many frames there are.
-  void end_at(std::int64_t frames) { incoming_.end_at(frames); }
+  // So many frames the video has.
+  void end_at(std::int64_t frames) { incoming_.end_at(frames > 0 ? frames + assignment_.beyond : 0); }
   // So many frames were written.
-  void written(std::int64_t frames) { outgoing_->release(frames - assignment_.keep); }
+  void written(std::int64_t frames) { outgoing_->release(frames); }
   void stop();
 
  private:
@@ -52,9 +54,10 @@ class SectionRun {
   std::stop_source stop_;
 };
 
-// Seconds in which the workplace computes a frame of a section: the median of a few, of noise.
+// Seconds in which the workplace computes a frame of a section: the median of a few, of noise. `made`: what
+// it makes, codes or numbers.
 [[nodiscard]] Result<double> measure_section(run::Workplace& workplace, const std::string& pipeline,
                                              image::Planes planes, const video::FrameFormat& input,
-                                             const std::stop_token& stop);
+                                             const video::SampleForms& made, const std::stop_token& stop);
 
 }  // namespace millrace::cluster

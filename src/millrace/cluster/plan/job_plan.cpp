@@ -5,9 +5,11 @@
 #include "millrace/base/whole_file.h"
 #include "millrace/cluster/plan/digest.h"
 #include "millrace/cluster/plan/time_runs.h"
+#include "millrace/cluster/plan/whole_number.h"
 #include "millrace/version.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include <nlohmann/json.hpp>
@@ -19,8 +21,10 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* schema = "millrace.plan";
 constexpr int schema_version = 2;
-constexpr std::size_t most_bytes = std::size_t{1} << 30;
+constexpr std::size_t most_bytes = std::size_t{1} << 28;
 constexpr std::int64_t most_frames = std::int64_t{1} << 28;
+constexpr std::int64_t most_time = std::int64_t{1} << 61;  // sums of two of them are numbers
+constexpr int any_int = std::numeric_limits<int>::max();
 
 Json options_json(const run::RunOptions& o) {
   Json json{{"pipeline", o.pipeline},
@@ -40,17 +44,21 @@ Json options_json(const run::RunOptions& o) {
   return json;
 }
 
+int int_from(const Json& json, const char* what, int least, int most = any_int) {
+  return static_cast<int>(whole_number(json, what, least, most));
+}
+
 run::RunOptions options_from(const Json& json) {
   run::RunOptions o;
   json.at("pipeline").get_to(o.pipeline);
   json.at("at").get_to(o.changes);
   json.at("planes").get_to(o.planes);
   json.at("codec").get_to(o.codec);
-  if (!json.at("crf").is_null()) o.crf = json.at("crf").get<int>();
+  if (!json.at("crf").is_null()) o.crf = int_from(json.at("crf"), "its options", -any_int);
   json.at("preset").get_to(o.preset);
   json.at("bitrate").get_to(o.bitrate);
   json.at("encoder_options").get_to(o.encoder_options);
-  o.encoder_threads = std::clamp(json.at("encoder_threads").get<int>(), 1, 256);
+  o.encoder_threads = int_from(json.at("encoder_threads"), "its options", 1, 256);
   json.at("format").get_to(o.format);
   json.at("no_audio").get_to(o.no_audio);
   json.at("no_autorotate").get_to(o.no_autorotate);
@@ -60,9 +68,9 @@ run::RunOptions options_from(const Json& json) {
 
 Json optional_number(const std::optional<std::int64_t>& number) { return number ? Json(*number) : Json(); }
 
-std::optional<std::int64_t> number_or_null(const Json& json) {
+std::optional<std::int64_t> key_from(const Json& json) {
   if (json.is_null()) return std::nullopt;
-  return json.get<std::int64_t>();
+  return whole_number(json, "its chunks", 0);
 }
 
 // Throws what the JSON library throws, or a text of what is wrong.
@@ -71,46 +79,36 @@ JobPlan plan_from(const Json& json) {
   json.at("millrace").get_to(plan.version);
   const Json& input = json.at("input");
   input.at("file").get_to(plan.input);
-  input.at("bytes").get_to(plan.input_bytes);
+  plan.input_bytes = static_cast<std::uint64_t>(whole_number(input.at("bytes"), "the size of the input", 0));
   input.at("digest").get_to(plan.input_digest);
   plan.options = options_from(json.at("options"));
   plan.options.input = plan.input;
   json.at("chunk_seconds").get_to(plan.chunk_seconds);
   plan.list = json.at("list") == "packets" ? FrameList::packets : FrameList::decoded;
-  json.at("frames").get_to(plan.frames);
-  if (plan.frames < 1 || plan.frames > most_frames) throw std::string("the number of frames");
-  plan.rate_numerator = json.at("rate").at(0).get<int>();
-  plan.rate_denominator = json.at("rate").at(1).get<int>();
-  plan.time_base_numerator = json.at("time_base").at(0).get<int>();
-  plan.time_base_denominator = json.at("time_base").at(1).get<int>();
-  if (plan.rate_numerator < 1 || plan.rate_denominator < 1 || plan.time_base_denominator < 1 ||
-      plan.time_base_numerator < 0)
-    throw std::string("its rate or time base");
+  plan.frames = whole_number(json.at("frames"), "the number of frames", 1, most_frames);
+  plan.rate_numerator = int_from(json.at("rate").at(0), "its rate", 1);
+  plan.rate_denominator = int_from(json.at("rate").at(1), "its rate", 1);
+  plan.time_base_numerator = int_from(json.at("time_base").at(0), "its time base", 0);
+  plan.time_base_denominator = int_from(json.at("time_base").at(1), "its time base", 1);
   auto times = parse_time_runs(json.at("times").get<std::string>(), static_cast<std::size_t>(plan.frames));
   if (!times || std::ssize(*times) != (plan.has_times() ? plan.frames : 0) ||
-      std::ranges::adjacent_find(*times, std::ranges::greater_equal()) != times->end())
+      std::ranges::adjacent_find(*times, std::ranges::greater_equal()) != times->end() ||
+      (plan.has_times() && (times->front() < -most_time || times->back() > most_time)))
     throw std::string("its times");
   plan.times = std::move(*times);
   std::int64_t next = 0;
   for (const Json& each : json.at("chunks")) {
-    const ChunkCut cut{.first = each.at("first").get<std::int64_t>(),
-                       .frames = each.at("frames").get<std::int64_t>(),
-                       .before = each.at("before").get<std::int64_t>(),
-                       .after = each.at("after").get<std::int64_t>(),
-                       .key = number_or_null(each.at("key")),
-                       .earlier_key = number_or_null(each.at("earlier_key"))};
-    if (cut.first != next || cut.frames < 1 || cut.frames > plan.frames - next)
-      throw std::string("its chunks");
+    constexpr const char* what = "its chunks";
+    constexpr std::int64_t most_around = image::max_neighbouring_frames;
+    ChunkCut cut{.first = whole_number(each.at("first"), what, next, next),
+                 .frames = whole_number(each.at("frames"), what, 1, plan.frames - next),
+                 .before = whole_number(each.at("before"), what, 0, std::min(next, most_around)),
+                 .key = key_from(each.at("key")),
+                 .earlier_key = key_from(each.at("earlier_key"))};
     next += cut.frames;
-    const auto in_front = [&](const std::optional<std::int64_t>& key) {
-      return !key || (*key >= 0 && *key <= first_read(cut));
-    };
-    const auto around = [](std::int64_t asked, std::int64_t there) {
-      return asked >= 0 && asked <= std::min<std::int64_t>(there, image::max_neighbouring_frames);
-    };
-    if (!around(cut.before, cut.first) || !around(cut.after, plan.frames - next) || !in_front(cut.key) ||
-        !in_front(cut.earlier_key))
-      throw std::string("its chunks");
+    cut.after = whole_number(each.at("after"), what, 0, std::min(plan.frames - next, most_around));
+    if (cut.key.value_or(0) > first_read(cut) || cut.earlier_key.value_or(0) > first_read(cut))
+      throw std::string(what);
     plan.chunks.push_back(cut);
   }
   if (next != plan.frames) throw std::string("its chunks");

@@ -199,6 +199,32 @@ TEST(JobPlans, DamagedOnesAreRefusedInOneLine) {
   }
 }
 
+// Numbers of other kinds are not taken for the nearest that could be.
+TEST(JobPlans, NumbersThatCannotBeAreRefused) {
+  const nlohmann::json good = nlohmann::json::parse(to_json(small_plan()).dump());
+  const auto refused = [&](const char* place, const nlohmann::json& value) {
+    nlohmann::json spoilt = good;
+    spoilt[nlohmann::json::json_pointer(place)] = value;
+    return !parse_plan(spoilt.dump(), "plan");
+  };
+  for (const char* place :
+       {"/frames", "/rate/0", "/rate/1", "/time_base/0", "/time_base/1", "/chunks/0/first",
+        "/chunks/0/frames", "/chunks/1/before", "/chunks/0/after", "/chunks/1/key", "/chunks/1/earlier_key",
+        "/input/bytes", "/options/encoder_threads", "/options/crf"}) {
+    const nlohmann::json whole = good[nlohmann::json::json_pointer(place)];
+    if (whole.is_number()) {
+      EXPECT_TRUE(refused(place, whole.get<double>() + 0.5)) << place;
+    }
+    for (const char* number :
+         {"1e300", "-1e300", "18446744073709551615", "-9223372036854775808", "\"1\"", "true"})
+      EXPECT_TRUE(refused(place, nlohmann::json::parse(number))) << place << " " << number;
+  }
+  for (const char* place : {"/rate/0", "/time_base/1", "/options/encoder_threads", "/options/crf"})
+    EXPECT_TRUE(refused(place, (std::int64_t{1} << 32) + 4)) << place;
+  EXPECT_TRUE(refused("/times", "-9223372036854775808 40x49"));
+  EXPECT_TRUE(refused("/times", "9223372036854775000 1x49"));
+}
+
 TEST(FileDigests, TellFilesApartThatDifferInOneByte) {
   const TemporaryFolder folder;
   std::string content(300'000, 'a');

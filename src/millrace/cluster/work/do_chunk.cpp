@@ -7,6 +7,7 @@
 #include "millrace/video/reader.h"
 
 #include <array>
+#include <filesystem>
 #include <unistd.h>
 #include <utility>
 #include <variant>
@@ -25,6 +26,15 @@ run::VideoSource chunk_source(const JobPlan& plan, const ChunkCut& cut, const st
     return open_chunk(plan, cut, open_whole, options, reading);
   };
   return source;
+}
+
+// Whoever else writes to the folder does not say what is written over elsewhere.
+Status check_no_link(const std::string& folder, std::int64_t chunk) {
+  std::error_code ignored;
+  for (const std::string& name : {part_file(folder, chunk), record_file(folder, chunk)})
+    if (std::filesystem::is_symlink(std::filesystem::symlink_status(name, ignored)))
+      return usage_error("{}: is a link, and parts are written through none; remove it", name);
+  return {};
 }
 
 std::string host_name() {
@@ -55,6 +65,7 @@ Result<ChunkOutcome> do_chunk(const JobPlan& plan, std::int64_t chunk, run::Work
   if (before->state == PartState::good)
     return ChunkOutcome{.skipped = true, .part = std::move(before->record)};
 
+  if (Status own = check_no_link(options.folder, chunk); !own) return std::unexpected(own.error());
   const std::string input = options.input.empty() ? plan.input : options.input;
   if (Status same = check_same_input(plan, input); !same) return std::unexpected(same.error());
   const std::int64_t start = now_ns();

@@ -28,8 +28,9 @@ struct ChunkOutcome {
   run::RunRecord run;  // where it was not skipped
 };
 
-// Failure where the input is not the one of the plan, where a frame of the chunk cannot be had, or the part
-// not be written: then there is no part under its name, or the one that was there before.
+// Usage error where the part or its record is a link. Failure where the input is not the one of the plan,
+// where a frame of the chunk cannot be had, or the part not be written: then there is no part under its name,
+// or the one that was there before.
 [[nodiscard]] Result<ChunkOutcome> do_chunk(const JobPlan& plan, std::int64_t chunk,
                                             run::Workplace& workplace, const ChunkOptions& options);
 

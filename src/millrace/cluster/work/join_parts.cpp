@@ -1,5 +1,6 @@
 #include "millrace/cluster/work/join_parts.h"
 
+#include "millrace/base/check_outputs.h"
 #include "millrace/cluster/work/do_chunk.h"
 #include "millrace/cluster/work/make_plan.h"
 #include "millrace/cluster/work/part.h"
@@ -48,6 +49,9 @@ Status check_parts(const JobPlan& plan, const JoinPartsOptions& options) {
 
 Result<std::vector<std::string>> join_parts(const JobPlan& plan, const JoinPartsOptions& options) {
   const std::string input = options.input.empty() ? plan.input : options.input;
+  for (std::int64_t chunk = 0; chunk < std::ssize(plan.chunks); ++chunk)
+    if (is_same_file(options.output, part_file(options.folder, chunk)))
+      return usage_error("{}: is one of the parts; choose another output", options.output);
   if (Status whole = check_parts(plan, options); !whole) return std::unexpected(whole.error());
   if (Status same = check_same_input(plan, input); !same) return std::unexpected(same.error());
   run::RunOptions words = plan.options;

@@ -141,7 +141,8 @@ class WorkOnCodes {
 }  // namespace
 
 PlaneLayout with_work_on_codes(PlaneLayout layout, bool changing) {
-  if (layout.is_neutral() || layout.source_type == ElementType::f32) return layout;
+  if (layout.is_neutral() || layout.source_type == ElementType::f32 || layout.output_type == ElementType::f32)
+    return layout;
   return WorkOnCodes(std::move(layout), changing).result();
 }
 

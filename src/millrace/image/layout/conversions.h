@@ -11,7 +11,8 @@ namespace millrace::image {
 // What only chooses among pixels keeps every bit of the output. What computes (Filter::codes) does so where
 // its result is stored: then that is the nearest code, halves upwards, where floats round on the way and come
 // out one code lower or higher at such halves. `changing`: the stages are to be the same whatever the numbers
-// of filters, and these stay on floats. A layout of floats stays as it is.
+// of filters, and these stay on floats. A layout that begins or ends with floats stays as it
+// is.
 [[nodiscard]] PlaneLayout with_work_on_codes(PlaneLayout layout, bool changing = false);
 
 }  // namespace millrace::image

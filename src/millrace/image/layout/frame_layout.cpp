@@ -72,12 +72,15 @@ PlaneGeometry plane_geometry(const video::FrameFormat& format, int plane) {
 }
 
 Result<FrameLayout> lay_out_frame(const Pipeline& pipeline, const video::FrameFormat& format, Planes planes,
-                                  Samples samples, const std::optional<video::FrameFormat>& second) {
+                                  Samples samples, const std::optional<video::FrameFormat>& second,
+                                  const video::SampleForms& made) {
   if (!second && reads_second(pipeline))
     return usage_error("the pipeline reads a second video ('second'), and there is none here; `millrace run "
                        "PIPELINE FIRST SECOND` takes two");
   FrameLayout frame{.input = format, .second = second, .output = format, .planes = {}, .sources = {{}}};
   PlaneRequest request{.planes = planes,
+                       .forms = format.forms,
+                       .made = made,
                        .bits = samples == Samples::floats ? 0 : format.bits,
                        .changing = samples == Samples::codes_all_along};
   const int count = video::plane_count(format.chroma);
@@ -93,6 +96,10 @@ Result<FrameLayout> lay_out_frame(const Pipeline& pipeline, const video::FrameFo
     if (!layout) return std::unexpected(layout.error());
     for (std::size_t k = 0; k < layout->sources.size(); ++k)
       layout->places[k] = place_of(layout->sources[k], frame.sources) * count + layout->sources[k].plane;
+    auto& form = frame.output.forms.at(static_cast<std::size_t>(request.plane));
+    form = made.at(static_cast<std::size_t>(request.plane));
+    if (made != video::SampleForms{} && layout->is_neutral()) form = video::SampleForm::nothing;
+    if (form == video::SampleForm::nothing) layout->stages.clear();
     frame.planes.push_back(std::move(*layout));
   }
   const Size luma = frame.planes[0].output.luma;

@@ -78,7 +78,8 @@ enum class Planes {
 [[nodiscard]] Result<Planes> parse_planes(std::string_view name);
 
 enum class Samples {
-  codes,            // planes hold code values, converted by stages where a stage works on numbers in [0,1]
+  codes,            // planes hold code values, converted by stages where a stage works on numbers in [0,1];
+                    // numbers where their form says so
   codes_all_along,  // the same for parameters that change: which stages there are depends on none of them
                     // more than the pipeline says, so that a stage on codes only stands for what only chooses
   floats,           // in [0,1] as they are, for measuring computation alone
@@ -99,7 +100,8 @@ struct FrameLayout {
 // plane is too small for a filter, and where there is no second video though the pipeline reads it.
 [[nodiscard]] Result<FrameLayout> lay_out_frame(const Pipeline& pipeline, const video::FrameFormat& format,
                                                 Planes planes = Planes::all, Samples samples = Samples::codes,
-                                                const std::optional<video::FrameFormat>& second = {});
+                                                const std::optional<video::FrameFormat>& second = {},
+                                                const video::SampleForms& made = {});
 
 // Whether the stages of two layouts are those of one pipeline with other numbers, which Executor::update
 // takes.

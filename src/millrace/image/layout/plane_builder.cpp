@@ -95,8 +95,9 @@ class PlaneBuilder {
 
   Result<PlaneLayout> build() {
     PlaneLayout layout{.source = request_.video.at(static_cast<std::size_t>(request_.plane))};
-    if (request_.bits > 0) {
-      layout.source_type = layout.output_type = element_type();
+    if (converts(request_.forms, request_.plane)) layout.source_type = element_type();
+    if (converts(request_.made, request_.plane)) {
+      layout.output_type = element_type();
       layout.neutral = static_cast<float>(1 << (request_.bits - 1));
     }
     const auto last = made_by(static_cast<int>(pipeline_.nodes.size()) - 1, 0, request_.plane);
@@ -104,8 +105,9 @@ class PlaneBuilder {
     layout.output = last->geometry;
     if (last->neutral) return layout;
     int output = last->stage;
-    if (request_.bits > 0 || StageLayout::is_source(output)) {
-      const Filter& filter = request_.bits > 0 ? store_filter(layout.output_type) : copy_filter();
+    const bool stores = converts(request_.made, request_.plane);
+    if (stores || StageLayout::is_source(output)) {
+      const Filter& filter = stores ? store_filter(layout.output_type) : copy_filter();
       output = static_cast<int>(stages_.size());
       stages_.push_back(conversion(filter, last->stage, last->geometry, maximum()));
     }
@@ -118,6 +120,9 @@ class PlaneBuilder {
 
  private:
   [[nodiscard]] double maximum() const { return (1 << request_.bits) - 1; }
+  [[nodiscard]] bool converts(const video::SampleForms& forms, int plane) const {
+    return request_.bits > 0 && forms.at(static_cast<std::size_t>(plane)) != video::SampleForm::numbers;
+  }
   [[nodiscard]] ElementType element_type() const {
     return request_.bits > 8 ? ElementType::u16 : ElementType::u8;
   }
@@ -143,8 +148,10 @@ class PlaneBuilder {
     Made made{
         .stage = StageLayout::source - static_cast<int>(found - sources_.begin()),
         .geometry =
-            (frame.second ? request_.second : request_.video).at(static_cast<std::size_t>(frame.plane))};
-    if (request_.bits > 0) {
+            (frame.second ? request_.second : request_.video).at(static_cast<std::size_t>(frame.plane)),
+        .neutral =
+            request_.forms.at(static_cast<std::size_t>(frame.plane)) == video::SampleForm::nothing};
+    if (converts(request_.forms, frame.plane)) {
       stages_.push_back(conversion(load_filter(element_type()), made.stage, made.geometry, maximum()));
       made.stage = static_cast<int>(stages_.size()) - 1;
     }

@@ -14,8 +14,10 @@ struct PlaneRequest {
   std::vector<PlaneGeometry> second;  // those of the second video
   int plane = 0;                      // the one that is made
   Planes planes = Planes::all;
-  int bits = 0;           // of code values; 0: floats, no conversions
-  bool changing = false;  // other numbers of filters may follow
+  video::SampleForms forms{};  // that they come in
+  video::SampleForms made{};   // that they are asked for in
+  int bits = 0;                // of code values; 0: floats, no conversions
+  bool changing = false;       // other numbers of filters may follow
 };
 
 // The layout of that plane. The pipeline's output must not be RGB. Usage error where a plane is too small for

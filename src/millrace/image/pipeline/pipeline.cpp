@@ -71,14 +71,18 @@ std::vector<bool> makes_progressive(const Pipeline& pipeline) {
   return progressive;
 }
 
-Pipeline ending_in_ycbcr(Pipeline pipeline) {
+std::vector<bool> makes_rgb(const Pipeline& pipeline) {
   std::vector<bool> rgb;
   for (const Node& node : pipeline.nodes) {
     rgb.push_back(node.filter->color == ColorModel::rgb ||
                   (node.filter->color == ColorModel::as_input && !Node::is_video(node.inputs[0]) &&
                    rgb[static_cast<std::size_t>(node.inputs[0])]));
   }
-  if (rgb.back()) {
+  return rgb;
+}
+
+Pipeline ending_in_ycbcr(Pipeline pipeline) {
+  if (makes_rgb(pipeline).back()) {
     const int last = static_cast<int>(pipeline.nodes.size()) - 1;
     pipeline.nodes.push_back({.filter = find_filter("rgb2yuv"), .values = {}, .inputs = {last}});
   }

@@ -49,7 +49,10 @@ struct Pipeline {
 // every way from the source.
 [[nodiscard]] std::vector<bool> makes_progressive(const Pipeline& pipeline);
 
-// The same, with a last node that makes Y'CbCr of it again where its output is RGB.
+// For each node whether what it makes is RGB.
+[[nodiscard]] std::vector<bool> makes_rgb(const Pipeline& pipeline);
+
+// The same pipeline, with a last node that makes Y'CbCr of it again where its output is RGB.
 [[nodiscard]] Pipeline ending_in_ycbcr(Pipeline pipeline);
 
 // Whether a filter reads the second video.

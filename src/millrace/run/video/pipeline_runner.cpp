@@ -21,7 +21,8 @@ PipelineRunner::PipelineRunner(Workplace& workplace, const VideoRunOptions& opti
 
 Status PipelineRunner::lay_out(const video::FrameFormat& input,
                                const std::optional<video::FrameFormat>& second) {
-  auto layout = image::lay_out_frame(options_.pipeline, input, options_.planes, samples(), second);
+  auto layout = image::lay_out_frame(options_.pipeline, input, options_.planes, samples(), second,
+                                     options_.made);
   if (!layout) return std::unexpected(layout.error());
   layout_ = std::move(*layout);
   auto timeline = image::ParameterTimeline::make(options_.pipeline, options_.changes);
@@ -31,7 +32,8 @@ Status PipelineRunner::lay_out(const video::FrameFormat& input,
 }
 
 Result<image::FrameLayout> PipelineRunner::layout_of(const image::Pipeline& pipeline) const {
-  return image::lay_out_frame(pipeline, layout_.input, options_.planes, samples(), layout_.second);
+  return image::lay_out_frame(pipeline, layout_.input, options_.planes, samples(), layout_.second,
+                              options_.made);
 }
 
 image::Samples PipelineRunner::samples() const {

@@ -84,6 +84,7 @@ tuning::ProfileKey ScheduleSearch::key(const image::Pipeline& pipeline,
                          {"objective", objective_text(objective_)},
                          {"machine", machine::processor_key(*machine_)}};
   if (layout_.second) key.emplace("second", video::to_string(*layout_.second));
+  if (!video::is_of_codes(layout_.output)) key.emplace("makes", video::to_string(layout_.output));
   key.insert(fixed.begin(), fixed.end());
   return key;
 }

@@ -60,6 +60,7 @@ struct VideoRunOptions {
   image::Pipeline pipeline;
   std::optional<VideoSource> second;  // the video that the pipeline calls so, read beside the source
   image::Planes planes = image::Planes::automatic;
+  video::SampleForms made{};  // how the samples of the output are held; frames go to a sink that takes such
   std::vector<std::string> changes;  // of parameters, as image::parse_parameter_change reads them
   std::int64_t first_frame = 0;      // the number that the first frame made has in `changes`
   // Frames at the beginning and at the end of the source that are only read: others are made of them too.

@@ -32,7 +32,16 @@ int chroma_step_x(Chroma chroma) { return chroma == Chroma::c420 || chroma == Ch
 
 int chroma_step_y(Chroma chroma) { return chroma == Chroma::c420 ? 2 : 1; }
 
-int bytes_per_sample(const FrameFormat& format) { return format.bits > 8 ? 2 : 1; }
+bool is_of_codes(const FrameFormat& format) { return format.forms == SampleForms{}; }
+
+bool holds(const FrameFormat& format, int plane) {
+  return format.forms.at(static_cast<std::size_t>(plane)) != SampleForm::nothing;
+}
+
+int bytes_per_sample(const FrameFormat& format, int plane) {
+  if (format.forms.at(static_cast<std::size_t>(plane)) == SampleForm::numbers) return sizeof(float);
+  return format.bits > 8 ? 2 : 1;
+}
 
 int plane_width(const FrameFormat& format, int plane) {
   return plane == 0 ? format.width : divide_rounding_up(format.width, chroma_step_x(format.chroma));
@@ -43,7 +52,7 @@ int plane_height(const FrameFormat& format, int plane) {
 }
 
 std::ptrdiff_t plane_stride(const FrameFormat& format, int plane) {
-  const std::ptrdiff_t used = std::ptrdiff_t{plane_width(format, plane)} * bytes_per_sample(format);
+  const std::ptrdiff_t used = std::ptrdiff_t{plane_width(format, plane)} * bytes_per_sample(format, plane);
   return (used + row_alignment - 1) / row_alignment * row_alignment;
 }
 
@@ -57,17 +66,26 @@ std::size_t frame_bytes(const FrameFormat& format) {
 }
 
 std::size_t packed_bytes(const FrameFormat& format) {
-  std::size_t samples = 0;
+  std::int64_t bytes = 0;
   for (int plane = 0; plane < plane_count(format.chroma); ++plane)
-    samples +=
-        static_cast<std::size_t>(std::int64_t{plane_width(format, plane)} * plane_height(format, plane));
-  return samples * static_cast<std::size_t>(bytes_per_sample(format));
+    if (holds(format, plane))
+      bytes += std::int64_t{plane_width(format, plane)} * plane_height(format, plane) *
+               bytes_per_sample(format, plane);
+  return static_cast<std::size_t>(bytes);
+}
+
+std::string to_string(const SampleForms& forms) {
+  static constexpr std::array names = {"codes", "numbers", "nothing"};
+  const auto name = [&](std::size_t plane) { return names[static_cast<std::size_t>(forms[plane])]; };
+  return fmt::format("{},{},{}", name(0), name(1), name(2));
 }
 
 std::string to_string(const FrameFormat& format) {
   static constexpr std::array names = {"gray", "4:2:0", "4:2:2", "4:4:4"};
-  return fmt::format("{}x{} {} {} bit", format.width, format.height,
-                     names[static_cast<std::size_t>(format.chroma)], format.bits);
+  std::string text = fmt::format("{}x{} {} {} bit", format.width, format.height,
+                                 names[static_cast<std::size_t>(format.chroma)], format.bits);
+  if (!is_of_codes(format)) text += fmt::format(", of {}", to_string(format.forms));
+  return text;
 }
 
 Frame::Frame(const FrameFormat& format) : format_(format), samples_(allocate_samples(frame_bytes(format))) {}
@@ -100,6 +118,7 @@ bool within_bit_depth(const Frame& frame) {
   const int bits = frame.format().bits;
   if (bits == 8 || bits == 16) return true;
   for (int index = 0; index < frame.planes(); ++index) {
+    if (frame.format().forms.at(static_cast<std::size_t>(index)) != SampleForm::codes) continue;
     const PlaneView plane = frame.plane(index);
     std::uint16_t used = 0;  // the bits that any sample has set
     for (int y = 0; y < plane.height; ++y) {

@@ -3,6 +3,7 @@
 
 #include "millrace/video/frame/properties.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,6 +25,15 @@ enum class ColorRange { unspecified, limited, full };
 // Whether all rows of a frame are of one moment, or every second one is of a later: which of the two fields
 // is the earlier, the one with the topmost row or the other.
 enum class FieldOrder { unspecified, progressive, top_first, bottom_first };
+
+// How the samples of a plane are held. No reader makes and no writer takes anything but codes: numbers are what
+// a pipeline has between its filters, and go from one part of it to another.
+enum class SampleForm {
+  codes,    // code values
+  numbers,  // the floats that they stand for: 0 for the least and 1 for the greatest
+  nothing,  // a plane of chroma that has no colour left
+};
+using SampleForms = std::array<SampleForm, 3>;  // of the planes, those included that a format does not have
 
 // What the code values of a frame mean, and when frames are shown. Code values run from 0 to 2^bits - 1
 // whatever the colour range is.
@@ -49,6 +59,7 @@ struct FrameFormat {
   int color_matrix = 2;
   int chroma_location = 0;
   FieldOrder field_order = FieldOrder::unspecified;
+  SampleForms forms{};
 
   [[nodiscard]] bool is_interlaced() const {
     return field_order == FieldOrder::top_first || field_order == FieldOrder::bottom_first;
@@ -70,12 +81,16 @@ struct Samples {
 [[nodiscard]] FrameFormat with_samples(FrameFormat format, const Samples& samples);
 
 [[nodiscard]] int plane_count(Chroma chroma);
+// Whether it hands on anything but code values.
+[[nodiscard]] bool is_of_codes(const FrameFormat& format);
+// Whether a plane has samples to hand on.
+[[nodiscard]] bool holds(const FrameFormat& format, int plane);
 
 // Luma samples for each sample of the chroma planes: 1 or 2.
 [[nodiscard]] int chroma_step_x(Chroma chroma);
 [[nodiscard]] int chroma_step_y(Chroma chroma);
 
-[[nodiscard]] int bytes_per_sample(const FrameFormat& format);
+[[nodiscard]] int bytes_per_sample(const FrameFormat& format, int plane = 0);
 
 // Size of a plane: chroma planes of odd frames are rounded up, as H.264 and y4m do.
 [[nodiscard]] int plane_width(const FrameFormat& format, int plane);
@@ -87,13 +102,16 @@ struct Samples {
 // Bytes of memory a Frame of this format takes, padding included.
 [[nodiscard]] std::size_t frame_bytes(const FrameFormat& format);
 
-// Bytes of the samples alone, rows and planes packed: what a frame takes in a file of uncompressed video.
+// Bytes of the samples that are held, rows and planes packed: what a frame takes in a file of uncompressed
+// video.
 [[nodiscard]] std::size_t packed_bytes(const FrameFormat& format);
 
+// "numbers,codes,codes"
+[[nodiscard]] std::string to_string(const SampleForms& forms);
 // "352x288 4:2:0 8 bit", for messages and reports.
 [[nodiscard]] std::string to_string(const FrameFormat& format);
 
-// One plane of samples, not owned: uint8_t for 8 bits, native-endian uint16_t above.
+// One plane of samples, not owned: uint8_t for 8 bits, native-endian uint16_t above; float for numbers.
 struct PlaneView {
   std::byte* data = nullptr;
   std::ptrdiff_t stride = 0;  // bytes from one row to the next
@@ -147,8 +165,8 @@ class Frame {
   Samples samples_;
 };
 
-// Whether every code value is below 2^bits. Files with 9 to 15 bits keep them in 16-bit words that can hold
-// more.
+// Whether every code value is below 2^bits; true of numbers. Files with 9 to 15 bits keep them in 16-bit
+// words that can hold more.
 [[nodiscard]] bool within_bit_depth(const Frame& frame);
 
 }  // namespace millrace::video

@@ -9,11 +9,12 @@ namespace millrace::video {
 namespace {
 
 static_assert(std::endian::native == std::endian::little,
-              "y4m samples of more than 8 bits are little-endian");
+              "y4m samples of more than 8 bits, and numbers, are little-endian");
 
 // The bytes of a row.
-std::size_t row_bytes(const Frame& frame, const PlaneView& plane) {
-  return static_cast<std::size_t>(plane.width) * static_cast<std::size_t>(bytes_per_sample(frame.format()));
+std::size_t row_bytes(const Frame& frame, int index) {
+  return static_cast<std::size_t>(plane_width(frame.format(), index)) *
+         static_cast<std::size_t>(bytes_per_sample(frame.format(), index));
 }
 
 }  // namespace
@@ -29,8 +30,9 @@ void pack_y4m_frame(const Frame& frame, std::vector<std::byte>& bytes) {
   to += y4m_frame_magic.size();
   *to++ = std::byte{'\n'};
   for (int index = 0; index < frame.planes(); ++index) {
+    if (!holds(frame.format(), index)) continue;
     const PlaneView plane = frame.plane(index);
-    const std::size_t row = row_bytes(frame, plane);
+    const std::size_t row = row_bytes(frame, index);
     for (int y = 0; y < plane.height; ++y, to += row)
       std::memcpy(to, plane.row<std::byte>(y), row);
   }
@@ -44,8 +46,9 @@ bool unpack_y4m_frame(std::span<const std::byte> bytes, const Frame& frame) {
     return false;
   from += y4m_frame_magic.size() + 1;
   for (int index = 0; index < frame.planes(); ++index) {
+    if (!holds(frame.format(), index)) continue;
     const PlaneView plane = frame.plane(index);
-    const std::size_t row = row_bytes(frame, plane);
+    const std::size_t row = row_bytes(frame, index);
     for (int y = 0; y < plane.height; ++y, from += row)
       std::memcpy(plane.row<std::byte>(y), from, row);
   }

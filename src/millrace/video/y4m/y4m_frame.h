@@ -1,4 +1,4 @@
-// A frame as the bytes that it is in y4m.
+// A frame as the bytes that it is in y4m; one of numbers as those it would be.
 #pragma once
 
 #include "millrace/video/frame/frame.h"

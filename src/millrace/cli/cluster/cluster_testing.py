@@ -1,0 +1,98 @@
+"""What the tests of videos cut into chunks, and of pipelines cut into sections, share."""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+PARSER = argparse.ArgumentParser()
+PARSER.add_argument("millrace")
+PARSER.add_argument("--soak", type=int, default=0, help="kill so many workers or nodes, of longer videos, and do nothing else")
+PARSER.add_argument("--seed", type=int, default=7, help="of who is killed, and when")
+ARGUMENTS, REST = PARSER.parse_known_args()
+MILLRACE = os.path.abspath(ARGUMENTS.millrace)
+SOAK = ARGUMENTS.soak
+SANITIZED = "MILLRACE_SANITIZED" in os.environ
+CACHE = tempfile.TemporaryDirectory()
+INPUTS = tempfile.TemporaryDirectory()
+ENVIRONMENT = os.environ | {"XDG_CACHE_HOME": CACHE.name, "MILLRACE_TOKEN": "known-to-all"}
+
+SECONDS = 12 if SOAK else 2
+FRAMES = 25 * SECONDS
+# Every kind of video that cuts have to cope with: words for ffmpeg's encoder, and the key frames they make.
+KINDS = {
+    "closed": "-c:v libx264 -preset ultrafast -g 12 -bf 2 -flags +cgop -x264-params scenecut=0:open-gop=0",
+    "open": "-c:v libx264 -preset veryfast -g 12 -bf 3 -x264-params open-gop=1:scenecut=0",
+    "refresh": "-c:v libx264 -preset veryfast -g 12 -bf 0 -x264-params intra-refresh=1:scenecut=0",
+    "one_key": "-c:v libx264 -preset ultrafast -g 9999 -bf 2 -x264-params scenecut=0:keyint=infinite",
+    "open_h265": "-c:v libx265 -preset ultrafast -x265-params log-level=none:keyint=12:min-keyint=12:open-gop=1",
+    "mpeg2": "-c:v mpeg2video -g 12 -bf 2",
+    "uneven": "-vf setpts='PTS+mod(N\\,3)*0.011/TB' -fps_mode passthrough -c:v libx264 -preset ultrafast -g 12 -bf 2",
+}
+CONTAINERS = ("mp4", "mkv", "ts")
+
+
+def run(*words, check=True, environment=ENVIRONMENT, **more):
+    done = subprocess.run([MILLRACE, *map(str, words)], capture_output=True, timeout=300, env=environment, **more)
+    if check and done.returncode != 0:
+        raise AssertionError(f"{words}: {done.returncode}: {done.stderr.decode()}")
+    return done
+
+
+def make_inputs(kinds=KINDS):
+    """Of each kind one in Matroska, in INPUTS; and a few that are their own kinds."""
+    folder = pathlib.Path(INPUTS.name)
+    source = f"-f lavfi -i testsrc2=s=96x64:r=25:d={SECONDS} -f lavfi -i sine=r=44100:d={SECONDS}"
+    words = []
+    for name in kinds:
+        words += f"-map 0:v -map 1:a {KINDS[name]} -pix_fmt yuv420p -c:a aac -metadata title={name} {name}.mkv".split()
+    words += "-map 0:v -c:v libx264 -preset ultrafast -frames:v 1 one.mkv".split()
+    words += "-map 0:v -c:v libx264 -preset ultrafast -g 12 -bf 2 bare.h264".split()
+    words += "-map 0:v -pix_fmt yuv420p plain.y4m".split()
+    words += "-map 0:v -vf setfield=tff -c:v libx264 -preset ultrafast -g 12 -bf 2 -flags +ildct+ilme interlaced.mkv".split()
+    subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-y", *source.split(), *words], check=True, cwd=folder,
+                   capture_output=True)
+
+
+def rewrap(names):
+    """The same streams in the other containers."""
+    for name in names:
+        for container in CONTAINERS[::2]:
+            subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-y", "-i", f"{name}.mkv", "-map", "0", "-c", "copy",
+                            f"{name}.{container}"], check=True, cwd=INPUTS.name, capture_output=True)
+
+
+def frames_of(path):
+    """Of each frame: when it is shown, and a digest of its pixels, as FFmpeg sees them."""
+    done = subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-i", str(path), "-map", "0:v", "-fps_mode",
+                           "passthrough", "-copyts", "-f", "framemd5", "-"], check=True, capture_output=True, text=True)
+    base = [line.split()[2] for line in done.stdout.splitlines() if line.startswith("#tb")][0].split("/")
+    lines = [line.split(",") for line in done.stdout.splitlines() if not line.startswith("#")]
+    return [(round(int(line[2]) * int(base[0]) / int(base[1]), 4), line[-1].strip()) for line in lines]
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(self.temporary.cleanup)
+        self.folder = pathlib.Path(self.temporary.name)
+        self.plan = self.folder / "plan.json"
+        self.parts = self.folder / "parts"
+        self.inputs = pathlib.Path(INPUTS.name)
+
+    def make_plan(self, pipeline, name, *words):
+        source = name if name.startswith("test:") else self.inputs / name
+        run("plan", pipeline, source, "-o", self.plan, "-y", "-q", *words)
+        return json.loads(self.plan.read_text())
+
+    def do_all(self, plan, *words):
+        """The last one first: no chunk may know of another."""
+        run("chunk", self.plan, *reversed(range(len(plan["chunks"]))), "-o", self.parts, "-q", "--threads", 1, *words)
+
+
+def main(soak):
+    """soak: the test that kills so many as are asked for."""
+    unittest.main(argv=["test", *([soak] if SOAK else []), *REST])

@@ -1,0 +1,98 @@
+"""What one machine learns, others begin with: within a job, and by a file.
+
+usage: learnt_test.py MILLRACE
+"""
+
+import json
+import subprocess
+
+from cluster_testing import ENVIRONMENT, MILLRACE, Case, main, run
+
+
+class Learnt(Case):
+    def test_what_one_machine_learns_the_others_of_the_job_begin_with(self):
+        self.make_plan("@C", "test:320x180@6000", "--chunk", "2s", "--codec", "h264", "--preset", "ultrafast")
+        learnt = self.folder / "learnt"
+
+        def chunk(machine, number):
+            with_cache = ENVIRONMENT | {"XDG_CACHE_HOME": str(self.folder / machine)}
+            done = subprocess.run([MILLRACE, "chunk", self.plan, str(number), "-o", self.folder / f"parts-{machine}", "-q",
+                                   "--shared", learnt, "--json", "-"], env=with_cache, check=True, capture_output=True)
+            return json.loads(done.stdout)[0]
+
+        def learnt_by(machine):
+            return {path.name for path in self.folder.glob(f"{machine}/millrace/kernels/*.kernel")}
+
+        self.assertFalse(chunk("first", 0)["from_profile"])
+        for number in range(1, 11):  # a run that has tried nothing has learnt nothing
+            if list(learnt.glob("profiles/*")):
+                break
+            chunk("first", number)
+        self.assertEqual(len(list(learnt.glob("profiles/*"))), 1)
+        kernels = sorted(learnt.glob("kernels/*"))
+        self.assertEqual({path.name for path in kernels}, learnt_by("first"))
+        self.assertTrue(chunk("second", 11)["from_profile"])
+        # Kernels are code, and stay with the job.
+        self.assertFalse({path.name for path in kernels} & learnt_by("second"))
+        # What is damaged, or of another's making, is as good as absent.
+        for path in learnt.glob("*/*"):
+            path.write_bytes(path.read_bytes()[:-30])
+        self.assertFalse(chunk("third", 10)["from_profile"])
+        blocked = self.folder / "blocked"
+        blocked.write_text("a file")
+        refused = run("chunk", self.plan, 9, "-o", self.parts, "--shared", blocked, check=False)
+        self.assertEqual((refused.returncode, refused.stderr.count(b"\n")), (2, 1), refused.stderr)
+        self.assertIn(f"--shared {blocked}", refused.stderr.decode())
+
+    def test_profiles_travel_between_machines_as_a_file(self):
+        def profiles(machine, *words, check=True, **more):
+            return run_on(machine, "profiles", *words, check=check, **more)
+
+        def run_on(machine, *words, check=True, **more):
+            with_cache = ENVIRONMENT | {"XDG_CACHE_HOME": str(self.folder / machine)}
+            done = subprocess.run([MILLRACE, *map(str, words)], env=with_cache, capture_output=True, text=True, timeout=300,
+                                  **more)
+            if check:
+                self.assertEqual(done.returncode, 0, done.stderr)
+            return done
+
+        def learns(machine):
+            report = self.folder / f"{machine}.json"
+            run_on(machine, "run", "blur | sobel_x", "test:320x180@400", "-o", "null", "-q", "--json", report, "-y")
+            return json.loads(report.read_text())["decisions"]["from_profile"]
+
+        file = self.folder / "profiles.json"
+        for _ in range(5):
+            learns("first")
+            profiles("first", "export", file, "-y")
+            if json.loads(file.read_text())["profiles"]:
+                break
+        run_on("first", "exec", "--", "true", "secret-word")
+        again = profiles("first", "export", "-").stdout
+        self.assertEqual(json.loads(again), json.loads(file.read_text()))
+        self.assertNotIn("secret", again)
+        refused = profiles("first", "export", file, check=False)
+        self.assertEqual((refused.returncode, refused.stderr.count("\n")), (2, 1), refused.stderr)
+        self.assertIn("-y", refused.stderr)
+        self.assertIn("family", json.loads(again)["profiles"][0]["key"]["machine"])
+        self.assertEqual(profiles("second", "import", file).stdout, "1 profile taken, 0 known already\n")
+        self.assertTrue(learns("second"))
+        self.assertEqual(profiles("second", "import", "-", input=again).stdout, "0 profiles taken, 1 known already\n")
+
+        good = file.read_text()
+        for name, text in {"empty": "", "cut": good[:len(good) // 2], "other": '{"schema": "millrace.plan"}', "later":
+                           good.replace('"version": 1', '"version": 2', 1), "deep": "[" * 200000, "bytes": "\0\xff" * 999,
+                           "exec": good.replace('"run"', '"exec"', 1)}.items():
+            with self.subTest(name):
+                (self.folder / name).write_text(text)
+                done = profiles("third", "import", self.folder / name, check=False)
+                self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+                self.assertIn(str(self.folder / name), done.stderr)
+        for name in ("nowhere", "."):
+            done = profiles("third", "import", self.folder / name, check=False)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+        self.assertEqual(profiles("third", "list").stdout, "no profiles yet\n")
+
+
+if __name__ == "__main__":
+    main("")
