@@ -5,6 +5,7 @@
 //   coefficient(i), integer_coefficient(i), fill()   the filter's numbers
 //   value(i)                       coefficient i, which is the value of a pixel
 //   table(i)                       the number i of its table, which must have so many
+//   table_length()                 how many those are
 //   fold(count, first, step)       first, then count times step(value so far, i), i from 0. count and places
 //                                  read in a step may be computed, but from no table
 //   fold_two(count, first, step)   the same of two values at once, as Sums
@@ -79,6 +80,7 @@ class ScalarAlgebra {
   [[nodiscard]] int integer_coefficient(int i) const { return static_cast<int>(coefficient(i)); }
   [[nodiscard]] float value(int i) const { return coefficient(i); }
   [[nodiscard]] float table(int i) const { return coefficients_.table()[i]; }
+  [[nodiscard]] int table_length() const { return static_cast<int>(coefficients_.table().size()); }
   template <class Step> [[nodiscard]] static float fold(int count, float first, Step&& step) {
     for (int i = 0; i < count; ++i)
       first = step(first, i);

@@ -121,8 +121,8 @@ struct Filter {
   std::vector<Parameter> parameters;
 
   // Geometry of the output plane; an error where the plane is too small for the filter.
-  Result<PlaneGeometry> (*output)(const PlaneGeometry& input, const ParameterValues& values) = nullptr;
-  Coefficients (*coefficients)(const PlaneGeometry& input, const ParameterValues& values) = nullptr;
+  std::function<Result<PlaneGeometry>(const PlaneGeometry& input, const ParameterValues& values)> output;
+  std::function<Coefficients(const PlaneGeometry& input, const ParameterValues& values)> coefficients;
   // The input pixels that the given output pixels read, before they are clamped to the frame: a superset.
   // Where it lies inside the frame, no output pixel touches an edge.
   std::function<Rect(const Rect& output, const PlaneGeometry& input, const Coefficients& coefficients)>
@@ -132,14 +132,15 @@ struct Filter {
 
   // Of a filter that is composed of others, instead of the three above: what a plane goes through, the last
   // part making the output. Not empty. `access` is of no meaning then. The geometry of each of its inputs.
-  std::vector<Part> (*parts)(std::span<const PlaneGeometry> inputs, const ParameterValues& values) = nullptr;
+  std::function<std::vector<Part>(std::span<const PlaneGeometry> inputs, const ParameterValues& values)>
+      parts;
   [[nodiscard]] bool composed() const { return parts != nullptr; }
   // Whether it makes code values of code values, see on_codes.h.
   [[nodiscard]] bool on_codes() const {
     return input_type != ElementType::f32 && output_type != ElementType::f32;
   }
   // Of a composed filter that reads its input at other times too; null: none.
-  NeighbouringFrames (*frames)(const ParameterValues& values) = nullptr;
+  std::function<NeighbouringFrames(const ParameterValues& values)> frames;
 
   // The arithmetic of a filter that is none of this program's but was made at run time, see formula_filter.h.
   std::shared_ptr<const Formula> formula;
@@ -164,7 +165,7 @@ class FilterRef {
 
 // One use of a filter within a composed one.
 struct Part {
-  const Filter* filter = nullptr;  // not composed itself
+  FilterRef filter;  // not composed itself
   ParameterValues values;
   // Earlier parts, or -1-k: input k of the whole; where that reads neighbouring frames, its input k frames
   // after the first of them.
