@@ -30,14 +30,18 @@ if TYPE_CHECKING:
     from ._filters import Filter as Filter
     from ._filters import Image as Image
     from ._filters import Number as Number
+    from ._filters import Table as Table
     from ._filters import absolute as absolute
     from ._filters import clip as clip
     from ._filters import filter as filter
     from ._filters import floor as floor
+    from ._filters import fold as fold
     from ._filters import maximum as maximum
     from ._filters import minimum as minimum
     from ._filters import rint as rint
     from ._filters import sqrt as sqrt
+    from ._filters import table as table
+    from ._filters import total as total
     from ._filters import where as where
     from ._millrace import RunError as RunError
     from ._millrace import UsageError as UsageError
@@ -59,13 +63,13 @@ if TYPE_CHECKING:
 _HOMES = {"Format": "_video", "Frame": "_video", "Pipeline": "_pipeline", "Progress": "_runs", "Reader": "_video",
           "RunError": "_millrace", "Stream": "_video", "UsageError": "_millrace", "Writer": "_video", "open": "_video",
           "run": "_runs", "write": "_video"}
-_HOMES.update(dict.fromkeys(("Condition", "Filter", "Image", "Number", "absolute", "clip", "filter", "floor", "maximum",
-                             "minimum", "rint", "sqrt", "where"), "_filters"))
+_HOMES.update(dict.fromkeys(("Condition", "Filter", "Image", "Number", "Table", "absolute", "clip", "filter", "floor",
+                             "fold", "maximum", "minimum", "rint", "sqrt", "table", "total", "where"), "_filters"))
 _MODULES = ("cluster", "models")
 
 __all__ = ["Condition", "Filter", "Format", "Frame", "Image", "Number", "Pipeline", "Progress", "Reader", "RunError",
-           "Stream", "UsageError", "Writer", "absolute", "clip", "cluster", "filter", "filters", "floor", "machine",
-           "maximum", "minimum", "models", "open", "rint", "run", "sqrt", "where", "write"]
+           "Stream", "Table", "UsageError", "Writer", "absolute", "clip", "cluster", "filter", "filters", "floor", "fold",
+           "machine", "maximum", "minimum", "models", "open", "rint", "run", "sqrt", "table", "total", "where", "write"]
 
 
 def __getattr__(name: str) -> Any:
