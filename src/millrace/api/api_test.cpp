@@ -535,6 +535,13 @@ TEST(Api, AFileThatExistsIsReplacedOnlyWhereTheOptionSaysSo) {
   }
 }
 
+TEST(Api, TellsTheFormatOfPipelinesThatReadASecondVideo) {
+  const OwnPipeline pipeline("[input, second] | blend(screen, 0.5) | crop(0.5)");
+  millrace_format made = small_gray;
+  OK(millrace_pipeline_format(pipeline.handle, &small_gray, nullptr, &made));
+  EXPECT_EQ(made.width, small_gray.width / 2);
+}
+
 TEST(Api, ASecondVideoIsAnOptionOfRunsThatReadVideos) {
   const char* const blend = "[input, second] | blend(average)";
   const auto before = frames_of("test:32x24@4");

@@ -402,7 +402,8 @@ millrace_code millrace_pipeline_format(millrace_pipeline* pipeline, const millra
     const auto which =
         image::parse_planes(planes == nullptr ? image::name_of(image::Planes::automatic) : planes);
     if (!which) return std::unexpected(which.error());
-    const auto layout = image::lay_out_frame((*found)->pipeline, *format, *which);
+    const auto layout =
+        image::lay_out_frame((*found)->pipeline, *format, *which, image::Samples::codes, *format);
     if (!layout) return std::unexpected(layout.error());
     return hand_out_format(layout->output, output);
   });

@@ -142,7 +142,8 @@ typedef struct millrace_format {
 MILLRACE_EXPORT millrace_code millrace_format_plane(const millrace_format* format, int plane, int* planes,
                                                     int* width, int* height);
 
-/* The format that a pipeline makes of another; planes: as the option of the same name, NULL for "auto". */
+/* The format that a pipeline makes of another; planes: as the option of the same name, NULL for "auto". A
+ * second video is taken to have the same format as the first. */
 MILLRACE_EXPORT millrace_code millrace_pipeline_format(millrace_pipeline* pipeline,
                                                        const millrace_format* input, const char* planes,
                                                        millrace_format* output);
