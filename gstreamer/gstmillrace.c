@@ -3,9 +3,10 @@
  *   gst-launch-1.0 filesrc location=in.mp4 ! decodebin ! videoconvert ! millrace pipeline="blur | rotate(6)"
  * ! ...
  *
- * Frames go into a run of millrace.h and come out of it in order, one for each. Of a source that is not live
- * the element keeps one frame back, so that copying and computing overlap; of a live one it keeps none. What
- * is said of properties holds from the next start on. Everything happens in the streaming thread. */
+ * Frames go into a run of millrace.h and come out of it in order, one for each: from buffer to buffer, or,
+ * where the run reads a second video, by copies; then the element keeps one frame of a source that is not
+ * live back, so that copying and computing overlap. What is said of properties holds from the next start on.
+ * Everything happens in the streaming thread. */
 #include <millrace.h>
 #include <string.h>
 
@@ -28,8 +29,9 @@ struct _MillraceElement {
   millrace_run* run;
   GstVideoInfo in;
   GstVideoInfo out;
-  GQueue waiting; /* buffers whose frames are in the run, the oldest first */
-  guint kept;     /* how many of them stay there */
+  gboolean in_place; /* frames are processed where they lie; else: */
+  GQueue waiting;    /* buffers whose frames are in the run, the oldest first */
+  guint kept;        /* how many of them stay there */
 };
 
 G_DEFINE_TYPE(MillraceElement, millrace_element, GST_TYPE_BASE_TRANSFORM)
@@ -213,15 +215,8 @@ static gboolean set_number(MillraceElement* self, const char* name, guint value)
   return millrace_run_set(self->run, name, text) == MILLRACE_OK || failed(self);
 }
 
-static gboolean start_run(MillraceElement* self) {
-  millrace_format in, out;
-  if (!format_of(GST_VIDEO_INFO_FORMAT(&self->in), GST_VIDEO_INFO_WIDTH(&self->in),
-                 GST_VIDEO_INFO_HEIGHT(&self->in), &in))
-    return FALSE;
-  if (GST_VIDEO_INFO_FPS_N(&self->in) > 0) {
-    in.rate[0] = GST_VIDEO_INFO_FPS_N(&self->in);
-    in.rate[1] = GST_VIDEO_INFO_FPS_D(&self->in);
-  }
+/* One that has its options. */
+static gboolean create_run(MillraceElement* self) {
   GST_OBJECT_LOCK(self);
   const guint deadline = self->deadline, threads = self->threads;
   gchar* options = g_strdup(self->options);
@@ -231,9 +226,27 @@ static gboolean start_run(MillraceElement* self) {
   good = good && set_number(self, "deadline", deadline) && set_number(self, "threads", threads) &&
          set_options(self, options);
   g_free(options);
-  if (!good) return FALSE;
+  return good;
+}
+
+/* In place, where a run can do that: one that reads a second video has a thread for that. */
+static gboolean start_either_way(MillraceElement* self) {
+  self->in_place = millrace_run_start_in_place(self->run) == MILLRACE_OK;
+  return self->in_place || millrace_run_start(self->run) == MILLRACE_OK;
+}
+
+static gboolean start_run(MillraceElement* self) {
+  millrace_format in, out;
+  if (!format_of(GST_VIDEO_INFO_FORMAT(&self->in), GST_VIDEO_INFO_WIDTH(&self->in),
+                 GST_VIDEO_INFO_HEIGHT(&self->in), &in))
+    return FALSE;
+  if (GST_VIDEO_INFO_FPS_N(&self->in) > 0) {
+    in.rate[0] = GST_VIDEO_INFO_FPS_N(&self->in);
+    in.rate[1] = GST_VIDEO_INFO_FPS_D(&self->in);
+  }
+  if (!create_run(self)) return FALSE;
   if (millrace_run_input_frames(self->run, &in) != MILLRACE_OK ||
-      millrace_run_output_frames(self->run) != MILLRACE_OK || millrace_run_start(self->run) != MILLRACE_OK ||
+      millrace_run_output_frames(self->run) != MILLRACE_OK || !start_either_way(self) ||
       millrace_run_output_format(self->run, &out) != MILLRACE_OK)
     return failed(self);
   if (format_from(&out) != GST_VIDEO_INFO_FORMAT(&self->out) ||
@@ -267,9 +280,10 @@ static gboolean set_caps(GstBaseTransform* base, GstCaps* in, GstCaps* out) {
         ("the fields of interlaced video are not filtered apart; put 'deinterlace' before millrace"), (NULL));
     return FALSE;
   }
-  self->kept = is_live(base) ? 0 : 1;
+  if (!start_run(self)) return FALSE;
+  self->kept = self->in_place || is_live(base) ? 0 : 1;
   gst_element_post_message(GST_ELEMENT(self), gst_message_new_latency(GST_OBJECT(self)));
-  return start_run(self);
+  return TRUE;
 }
 
 static gboolean start(GstBaseTransform* base) {
@@ -286,13 +300,17 @@ static gboolean start(GstBaseTransform* base) {
            millrace_pipeline_neighbours(self->pipeline, NULL, &ahead) != MILLRACE_OK)
     GST_ELEMENT_ERROR(self, RESOURCE, SETTINGS, ("%s", millrace_error()), (NULL));
   else if (ahead == 0)
-    good = TRUE;
+    /* Made once for its options, so that what is wrong with them shows before anything flows. */
+    good = create_run(self);
   else
-    GST_ELEMENT_ERROR(self, RESOURCE, SETTINGS,
-                      ("the pipeline reads %d frames ahead, and each frame is to go on before the next comes; "
-                       "give the video to 'millrace run'",
-                       ahead),
-                      (NULL));
+    GST_ELEMENT_ERROR(
+        self, RESOURCE, SETTINGS,
+        ("the pipeline reads %d frames ahead, and each frame is to go on before the next comes; "
+         "give the video to 'millrace run'",
+         ahead),
+        (NULL));
+  if (self->run != NULL) millrace_run_free(self->run);
+  self->run = NULL;
   if (!good && self->pipeline != NULL) {
     millrace_pipeline_free(self->pipeline);
     self->pipeline = NULL;
@@ -318,47 +336,88 @@ static void point_to(const GstVideoFrame* mapped, millrace_frame* frame) {
   }
 }
 
-static GstFlowReturn push(MillraceElement* self, GstBuffer* buffer) {
-  GstVideoFrame mapped;
-  if (!gst_video_frame_map(&mapped, &self->in, buffer, GST_MAP_READ)) {
+static gboolean map_in(MillraceElement* self, GstBuffer* buffer, GstVideoFrame* mapped,
+                       millrace_frame* frame) {
+  if (!gst_video_frame_map(mapped, &self->in, buffer, GST_MAP_READ)) {
     GST_ELEMENT_ERROR(self, STREAM, FAILED, ("a frame that came in cannot be read"), (NULL));
-    gst_buffer_unref(buffer);
-    return GST_FLOW_ERROR;
+    return FALSE;
   }
-  millrace_frame frame = MILLRACE_FRAME;
-  point_to(&mapped, &frame);
-  const millrace_code code = millrace_run_push(self->run, &frame, -1);
-  gst_video_frame_unmap(&mapped);
-  if (code != MILLRACE_OK) {
-    failed(self);
-    gst_buffer_unref(buffer);
-    return GST_FLOW_ERROR;
-  }
-  g_queue_push_tail(&self->waiting, buffer);
-  return GST_FLOW_OK;
+  point_to(mapped, frame);
+  return TRUE;
 }
 
-/* The oldest frame in the run, with the times of the one it was made of. */
+/* A buffer with the times of the one that its frame is made of. NULL: none is to be had, as `flow` says. */
+static GstBuffer* map_out(MillraceElement* self, GstBuffer* in, GstVideoFrame* mapped, millrace_frame* frame,
+                          GstFlowReturn* flow) {
+  GstBuffer* out = NULL;
+  *flow = GST_BASE_TRANSFORM_GET_CLASS(self)->prepare_output_buffer(GST_BASE_TRANSFORM(self), in, &out);
+  if (*flow != GST_FLOW_OK) return NULL;
+  if (!gst_video_frame_map(mapped, &self->out, out, GST_MAP_WRITE)) {
+    GST_ELEMENT_ERROR(self, STREAM, FAILED, ("a frame that goes out cannot be written"), (NULL));
+    gst_buffer_unref(out);
+    *flow = GST_FLOW_ERROR;
+    return NULL;
+  }
+  point_to(mapped, frame);
+  return out;
+}
+
+/* The buffer that was made, or none. */
+static GstFlowReturn given(MillraceElement* self, millrace_code code, GstBuffer* made, GstBuffer** out) {
+  if (code == MILLRACE_OK) {
+    *out = made;
+    return GST_FLOW_OK;
+  }
+  failed(self);
+  gst_buffer_unref(made);
+  return GST_FLOW_ERROR;
+}
+
+static GstFlowReturn process(MillraceElement* self, GstBuffer* in, GstBuffer** out) {
+  millrace_frame from = MILLRACE_FRAME, to = MILLRACE_FRAME;
+  GstVideoFrame mapped_in, mapped_out;
+  GstFlowReturn flow = GST_FLOW_ERROR;
+  if (map_in(self, in, &mapped_in, &from)) {
+    GstBuffer* made = map_out(self, in, &mapped_out, &to, &flow);
+    if (made != NULL) {
+      const millrace_code code = millrace_run_process(self->run, &from, &to);
+      gst_video_frame_unmap(&mapped_out);
+      flow = given(self, code, made, out);
+    }
+    gst_video_frame_unmap(&mapped_in);
+  }
+  gst_buffer_unref(in);
+  return flow;
+}
+
+static GstFlowReturn push(MillraceElement* self, GstBuffer* buffer) {
+  millrace_frame frame = MILLRACE_FRAME;
+  GstVideoFrame mapped;
+  if (map_in(self, buffer, &mapped, &frame)) {
+    const millrace_code code = millrace_run_push(self->run, &frame, -1);
+    gst_video_frame_unmap(&mapped);
+    if (code == MILLRACE_OK) {
+      g_queue_push_tail(&self->waiting, buffer);
+      return GST_FLOW_OK;
+    }
+    failed(self);
+  }
+  gst_buffer_unref(buffer);
+  return GST_FLOW_ERROR;
+}
+
+/* The oldest frame in the run. */
 static GstFlowReturn pull(MillraceElement* self, GstBuffer** out) {
   GstBuffer* in = g_queue_pop_head(&self->waiting);
-  GstFlowReturn flow =
-      GST_BASE_TRANSFORM_GET_CLASS(self)->prepare_output_buffer(GST_BASE_TRANSFORM(self), in, out);
-  gst_buffer_unref(in);
-  if (flow != GST_FLOW_OK) return flow;
-  GstVideoFrame mapped;
-  if (!gst_video_frame_map(&mapped, &self->out, *out, GST_MAP_WRITE)) {
-    GST_ELEMENT_ERROR(self, STREAM, FAILED, ("a frame that goes out cannot be written"), (NULL));
-    gst_clear_buffer(out);
-    return GST_FLOW_ERROR;
-  }
   millrace_frame frame = MILLRACE_FRAME;
-  point_to(&mapped, &frame);
+  GstVideoFrame mapped;
+  GstFlowReturn flow;
+  GstBuffer* made = map_out(self, in, &mapped, &frame, &flow);
+  gst_buffer_unref(in);
+  if (made == NULL) return flow;
   const millrace_code code = millrace_run_pull(self->run, &frame, -1);
   gst_video_frame_unmap(&mapped);
-  if (code == MILLRACE_OK) return GST_FLOW_OK;
-  failed(self);
-  gst_clear_buffer(out);
-  return GST_FLOW_ERROR;
+  return given(self, code, made, out);
 }
 
 static GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** out) {
@@ -372,6 +431,7 @@ static GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** out) {
     gst_buffer_unref(in);
     return GST_FLOW_NOT_NEGOTIATED;
   }
+  if (self->in_place) return process(self, in, out);
   const GstFlowReturn flow = push(self, in);
   if (flow != GST_FLOW_OK || g_queue_get_length(&self->waiting) <= self->kept) return flow;
   return pull(self, out);

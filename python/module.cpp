@@ -38,6 +38,16 @@ void check(millrace_code code) {
   if (code != MILLRACE_OK) throw RunError(millrace_error());
 }
 
+// C would read it up to there.
+void check_whole(const std::string& text, const std::string& what) {
+  if (text.find('\0') != std::string::npos) throw UsageError("there is a null character in " + what);
+}
+std::string whole(const nb::bytes& name, const std::string& what) {
+  std::string text(name.c_str(), name.size());
+  check_whole(text, what);
+  return text;
+}
+
 // So often a call that waits asks whether Ctrl-C was pressed.
 constexpr std::chrono::milliseconds patience(100);
 
@@ -82,6 +92,9 @@ class Run {
   // filters: of one's own, as millrace_pipeline_create_with has them.
   Run(const std::string& pipeline, const std::map<std::string, std::string>& options,
       const std::string& filters) {
+    check_whole(pipeline, "the pipeline");
+    for (const auto& [name, value] : options)
+      check_whole(value, "option " + name);
     millrace_pipeline* made = nullptr;
     check(millrace_pipeline_create_with(pipeline.c_str(), filters.c_str(), &made));
     const millrace_code code = millrace_run_create(made, &run_);
@@ -102,13 +115,18 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  void input(const std::string& name) { check(millrace_run_input(run_, name.c_str())); }
+  // Names are bytes, as the system has them.
+  void input(const nb::bytes& name) {
+    check(millrace_run_input(run_, whole(name, "the name of the input").c_str()));
+  }
   void input_frames(const Format& told) {
     const millrace_format format = format_of(told);
     check(millrace_run_input_frames(run_, &format));
     set_input(format);
   }
-  void output(const std::string& name) { check(millrace_run_output(run_, name.c_str())); }
+  void output(const nb::bytes& name) {
+    check(millrace_run_output(run_, whole(name, "the name of the output").c_str()));
+  }
   void output_frames() { check(millrace_run_output_frames(run_)); }
 
   void start() {

@@ -26,19 +26,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import cluster as cluster
     from . import models as models
-    from ._filters import Condition as Condition
+    from ._numbers import Condition as Condition
     from ._filters import Filter as Filter
-    from ._filters import Image as Image
-    from ._filters import Number as Number
-    from ._filters import absolute as absolute
-    from ._filters import clip as clip
+    from ._numbers import Image as Image
+    from ._numbers import Number as Number
+    from ._numbers import Table as Table
+    from ._numbers import absolute as absolute
+    from ._numbers import clip as clip
     from ._filters import filter as filter
-    from ._filters import floor as floor
-    from ._filters import maximum as maximum
-    from ._filters import minimum as minimum
-    from ._filters import rint as rint
-    from ._filters import sqrt as sqrt
-    from ._filters import where as where
+    from ._numbers import floor as floor
+    from ._numbers import fold as fold
+    from ._numbers import maximum as maximum
+    from ._numbers import minimum as minimum
+    from ._numbers import rint as rint
+    from ._numbers import sqrt as sqrt
+    from ._numbers import table as table
+    from ._numbers import total as total
+    from ._numbers import where as where
     from ._millrace import RunError as RunError
     from ._millrace import UsageError as UsageError
     from ._pipeline import Pipeline as Pipeline
@@ -59,13 +63,14 @@ if TYPE_CHECKING:
 _HOMES = {"Format": "_video", "Frame": "_video", "Pipeline": "_pipeline", "Progress": "_runs", "Reader": "_video",
           "RunError": "_millrace", "Stream": "_video", "UsageError": "_millrace", "Writer": "_video", "open": "_video",
           "run": "_runs", "write": "_video"}
-_HOMES.update(dict.fromkeys(("Condition", "Filter", "Image", "Number", "absolute", "clip", "filter", "floor", "maximum",
-                             "minimum", "rint", "sqrt", "where"), "_filters"))
+_HOMES.update(dict.fromkeys(("Filter", "filter"), "_filters"))
+_HOMES.update(dict.fromkeys(("Condition", "Image", "Number", "Table", "absolute", "clip", "floor", "fold", "maximum", "minimum",
+                             "rint", "sqrt", "table", "total", "where"), "_numbers"))
 _MODULES = ("cluster", "models")
 
 __all__ = ["Condition", "Filter", "Format", "Frame", "Image", "Number", "Pipeline", "Progress", "Reader", "RunError",
-           "Stream", "UsageError", "Writer", "absolute", "clip", "cluster", "filter", "filters", "floor", "machine",
-           "maximum", "minimum", "models", "open", "rint", "run", "sqrt", "where", "write"]
+           "Stream", "Table", "UsageError", "Writer", "absolute", "clip", "cluster", "filter", "filters", "floor", "fold",
+           "machine", "maximum", "minimum", "models", "open", "rint", "run", "sqrt", "table", "total", "where", "write"]
 
 
 def __getattr__(name: str) -> Any:

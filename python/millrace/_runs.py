@@ -49,8 +49,8 @@ def run(pipeline: str, input: Path, output: Path = "null", *, filters: Iterable[
     ten times a second.
     """
     one = _millrace.Run(str(pipeline), as_options(options), told_filters(filters))
-    one.input(os.fspath(input))
-    one.output(os.fspath(output))
+    one.input(os.fsencode(input))
+    one.output(os.fsencode(output))
     one.start()
     bar = shown() if progress is True else None
     tell: Progress | None = bar if isinstance(progress, bool) else progress

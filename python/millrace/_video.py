@@ -98,7 +98,7 @@ class Stream:
         if isinstance(source, Reader):
             source = source.path
         if isinstance(source, (str, os.PathLike)):
-            self._run.input(os.fspath(source))
+            self._run.input(os.fsencode(source))
         else:
             if like is None:
                 raise UsageError("what format the frames have is not known; tell it: stream(frames, like=Format(...))")
@@ -223,7 +223,7 @@ class Writer:
         self.format = format
         self._run: _millrace.Run | None = _millrace.Run(_IDENTITY, {"no-profile": "true"} | options)
         self._run.input_frames(format._told())
-        self._run.output(self.path)
+        self._run.output(os.fsencode(self.path))
         self._run.start()
 
     def write(self, frame: Frame | npt.NDArray[Any]) -> None:

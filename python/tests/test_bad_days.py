@@ -124,6 +124,22 @@ class Ends(unittest.TestCase):
         with mr.open(self.folder / "out.y4m") as written:
             self.assertEqual(len(list(written)), 1)
 
+    def test_names_are_bytes_to_the_system_and_whole(self):
+        with tempfile.TemporaryDirectory() as folder:
+            name = os.fsencode(folder) + b"/\xff\n.y4m"
+            mr.run("blur", "test:64x48@2", name, no_profile=True)
+            with mr.open(os.fsdecode(name)) as written:
+                self.assertEqual(len(list(written)), 2)
+            with self.assertRaisesRegex(mr.UsageError, r"\\xff\\x0a.y4m/x"):
+                mr.run("blur", name + b"/x", name + b".mkv")
+        for call in (lambda: mr.run("blur", "test:64x48@2\0", "x.y4m"), lambda: mr.run("blur", "test:64x48@2", "x.y4m\0"),
+                     lambda: mr.run("blur\0 | sobel_x", "test:64x48@2", "x.y4m"),
+                     lambda: mr.Pipeline("blur\0 | sobel_x")(np.zeros((4, 4), np.uint8)),
+                     lambda: mr.run("blur", "test:64x48@2", "x.y4m", structure="tiled\0")):
+            with self.assertRaisesRegex(mr.UsageError, "null character"):
+                call()
+        self.assertFalse(os.path.exists("x.y4m"))
+
     def test_an_output_that_cannot_be_written_is_named(self):
         for name in "/nowhere/out.mkv", self.folder / "out.jpg2000x":
             with self.assertRaisesRegex((mr.UsageError, mr.RunError), "out"):

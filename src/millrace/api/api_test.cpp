@@ -1,3 +1,4 @@
+#include "millrace/api/handles.h"
 #include "millrace/api/millrace.h"
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/video/reader.h"
@@ -493,6 +494,29 @@ TEST(Api, HandlesOfAnotherProcessAreRefusedAndItsOwnServe) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
+// Two versions of the library in one process, as of a Python package and of a plug-in.
+TEST(Handles, OfAnotherCopyOfTheLibraryAreRefused) {
+  struct Handle;
+  constexpr std::size_t page = 4096;
+  alignas(page) static std::array<char, 2 * page> libraries;
+  api::Handles<Handle, int> ours("a thing", 0x1001, libraries.data());
+  api::Handles<Handle, int> theirs("a thing", 0x1001, libraries.data() + page);
+  const std::array handles{ours.add(std::make_shared<int>(1)), theirs.add(std::make_shared<int>(2))};
+  EXPECT_THAT(theirs.find(handles[0]).error().message, HasSubstr("another library's"));
+  EXPECT_FALSE(ours.remove(handles[1]));
+  EXPECT_EQ(**ours.find(handles[0]), 1);
+  EXPECT_EQ(**theirs.remove(handles[1]), 2);
+  EXPECT_FALSE(theirs.remove(handles[1]));
+}
+
+TEST(Api, WhatIsWrongIsToldInOneLineOfUtf8) {
+  const OwnRun run("blur");
+  OK(millrace_run_input(run.handle, "/nowhere/\xff\n\x1b[31mred"));
+  OK(millrace_run_start(run.handle));
+  EXPECT_EQ(millrace_run_wait(run.handle, -1), MILLRACE_USAGE);
+  EXPECT_THAT(millrace_error(), HasSubstr("/nowhere/\\xff\\x0a\\x1b[31mred"));
+}
+
 TEST(Api, AFileThatExistsIsReplacedOnlyWhereTheOptionSaysSo) {
   const TemporaryFolder folder;
   const std::string output = folder / "out.y4m";
@@ -509,6 +533,13 @@ TEST(Api, AFileThatExistsIsReplacedOnlyWhereTheOptionSaysSo) {
       EXPECT_THAT(millrace_error(), HasSubstr("option force"));
     }
   }
+}
+
+TEST(Api, TellsTheFormatOfPipelinesThatReadASecondVideo) {
+  const OwnPipeline pipeline("[input, second] | blend(screen, 0.5) | crop(0.5)");
+  millrace_format made = small_gray;
+  OK(millrace_pipeline_format(pipeline.handle, &small_gray, nullptr, &made));
+  EXPECT_EQ(made.width, small_gray.width / 2);
 }
 
 TEST(Api, ASecondVideoIsAnOptionOfRunsThatReadVideos) {
@@ -628,6 +659,9 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"a_filter_of_a_name_that_is_taken", "already", [](auto*, auto*, Memory&) { return with_filters(R"([{"name": "blur", "formula": "inputs 1 coefficients 0; pixel 0 0 0"}])"); }},
         Wrong{"a_formula_that_is_none", "filter 'mine': no formula", [](auto*, auto*, Memory&) { return with_filters(R"([{"name": "mine", "formula": "x + 1"}])"); }},
         Wrong{"a_parameter_without_a_range", "minimum", [](auto*, auto*, Memory&) { return with_filters(R"([{"name": "mine", "parameters": [{"name": "t"}], "formula": "inputs 1 coefficients 0; pixel 0 0 0"}])"); }},
+        Wrong{"a_filter_of_a_frame_too_far", "more than 32 away", [](auto*, auto*, Memory&) { return with_filters(R"([{"name": "mine", "frames": [99999999999], "formula": "inputs 1 coefficients 0; pixel 0 0 0"}])"); }},
+        Wrong{"a_filter_of_half_a_size", "height", [](auto*, auto*, Memory&) { return with_filters(R"([{"name": "mine", "size": {"width": "inputs 0 coefficients 0; width"}, "formula": "inputs 1 coefficients 2; column; row; pixel_at 0 1 0"}])"); }},
+        Wrong{"a_table_of_words", "number", [](auto*, auto*, Memory&) { return with_filters(R"([{"name": "mine", "table": ["x"], "formula": "inputs 1 coefficients 0; pixel 0 0 0; table 0"}])"); }},
         Wrong{"chroma_of_another_word", "filtered, passes or neutral", [](auto*, auto*, Memory&) { return with_filters(R"([{"name": "mine", "chroma": "blue", "formula": "inputs 1 coefficients 0; pixel 0 0 0"}])"); }},
         Wrong{"a_misspelt_option", "did you mean 'threads'",
               [](auto*, auto* run, Memory&) { return millrace_run_set(run, "thread", "2"); }},

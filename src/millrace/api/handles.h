@@ -21,10 +21,17 @@ template <class Handle, class Object> class Handles {
  public:
   // name: of such an object in messages, "a pipeline". first: the first number, above 0 and another below
   // `step` for each kind. To live as long as the process: there may be calls until its very end.
-  Handles(const char* name, std::uintptr_t first) : name_(name), own_(new Own), next_(first) {}
+  // library: anything that lies in the memory of this library alone. Another copy or version of it in the
+  // process then has other numbers, and refuses those of this one: copies are pages apart, and millions of
+  // handles fit between the numbers of two pages.
+  Handles(const char* name, std::uintptr_t first, const void* library)
+      : name_(name), own_(new Own),
+        next_((std::bit_cast<std::uintptr_t>(library) >> page_bits << handle_bits) + first) {}
 
   // From one number to the next of a kind.
   static constexpr std::uintptr_t step = 16;
+  static constexpr int page_bits = 12;
+  static constexpr int handle_bits = 27;  // addresses of 48 bits, less those of a page, leave so many
 
   [[nodiscard]] Handle* add(std::shared_ptr<Object> object) {
     Own& own = of_this_process();
@@ -72,9 +79,10 @@ template <class Handle, class Object> class Handles {
 
   [[nodiscard]] std::unexpected<Error> refusal(const Handle* handle) const {
     if (handle == nullptr) return usage_error("{} is wanted, not NULL", name_);
-    return usage_error(
-        "{:#x} is no handle of {}: it was freed, or is something else's, or from before a fork",
-        std::bit_cast<std::uintptr_t>(handle), name_);
+    return usage_error("{:#x} is no handle of {}: it was freed, or is something else's, or another "
+                       "library's, or from before "
+                       "a fork",
+                       std::bit_cast<std::uintptr_t>(handle), name_);
   }
 
   const char* name_;

@@ -49,6 +49,30 @@ class Installed(unittest.TestCase):
         cls.environment = cls.bare | {
             "LD_LIBRARY_PATH": str(cls.lib), "PKG_CONFIG_PATH": str(cls.lib / "pkgconfig")}
 
+    def test_two_copies_of_the_library_in_one_process_do_not_take_each_others_handles(self):
+        shutil.copy(self.lib / "libmillrace.so.0", self.folder / "libother.so")
+        program = """
+import ctypes, sys
+libraries = [ctypes.CDLL(name) for name in sys.argv[1:]]
+made = [ctypes.c_void_p() for _ in libraries]
+for library, pipeline in zip(libraries, made):
+    library.millrace_error.restype = ctypes.c_char_p
+    assert library.millrace_pipeline_create(b"blur | rotate(3)", ctypes.byref(pipeline)) == 0
+for library, foreign in zip(libraries, reversed(made)):
+    assert library.millrace_pipeline_free(foreign) == 2
+    assert b"another library's" in library.millrace_error(), library.millrace_error()
+for library, pipeline in zip(libraries, made):
+    run = ctypes.c_void_p()
+    assert library.millrace_run_create(pipeline, ctypes.byref(run)) == 0
+    assert library.millrace_run_input(run, b"test:64x48@5") == 0
+    assert library.millrace_run_start(run) == 0 and library.millrace_run_wait(run, -1) == 0, library.millrace_error()
+    assert library.millrace_run_free(run) == 0 and library.millrace_pipeline_free(pipeline) == 0
+print("done")
+"""
+        printed = run(sys.executable, "-c", program, self.lib / "libmillrace.so.0", self.folder / "libother.so",
+                      env=self.environment)
+        self.assertEqual(printed, b"done\n")
+
     def test_the_programs_work_from_a_prefix_that_was_moved(self):
         words = self.prefix / "bin/millrace", "run", "@A", "test:96x64@4", "--no-profile", "--structure", "tiled"
         report = self.folder / "report.json"

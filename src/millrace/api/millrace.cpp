@@ -5,6 +5,7 @@
 #include "millrace/api/hosted_run.h"
 #include "millrace/api/model_questions.h"
 #include "millrace/api/own_filters.h"
+#include "millrace/base/printable.h"
 #include "millrace/image/pipeline/filter_catalogue.h"
 #include "millrace/image/pipeline/presets.h"
 
@@ -43,12 +44,15 @@ struct KeptPipeline {
   std::string text;
 };
 
+constexpr char in_this_library = 0;
+
 Handles<millrace_pipeline, KeptPipeline>& pipelines() {
-  static auto* const all = new Handles<millrace_pipeline, KeptPipeline>("a pipeline", 0x1001);
+  static auto* const all =
+      new Handles<millrace_pipeline, KeptPipeline>("a pipeline", 0x1001, &in_this_library);
   return *all;
 }
 Handles<millrace_run, HostedRun>& runs() {
-  static auto* const all = new Handles<millrace_run, HostedRun>("a run", 0x1002);
+  static auto* const all = new Handles<millrace_run, HostedRun>("a run", 0x1002, &in_this_library);
   return *all;
 }
 
@@ -72,7 +76,7 @@ millrace_code code_of(const Error& error) {
 }
 
 millrace_code told(const Error& error) {
-  error_text() = error.message;
+  error_text() = millrace::printable(error.message);
   return code_of(error);
 }
 millrace_code told(const Status& status) { return status ? MILLRACE_OK : told(status.error()); }
@@ -98,7 +102,7 @@ template <class Call> millrace_code guarded(Call&& call) noexcept {
     error_text() = "out of memory";  // short enough for the string's own buffer
   } catch (const std::exception& error) {
     try {
-      error_text() = error.what();
+      error_text() = millrace::printable(error.what());
     } catch (...) {
       error_text() = "out of memory";
     }
@@ -398,7 +402,8 @@ millrace_code millrace_pipeline_format(millrace_pipeline* pipeline, const millra
     const auto which =
         image::parse_planes(planes == nullptr ? image::name_of(image::Planes::automatic) : planes);
     if (!which) return std::unexpected(which.error());
-    const auto layout = image::lay_out_frame((*found)->pipeline, *format, *which);
+    const auto layout =
+        image::lay_out_frame((*found)->pipeline, *format, *which, image::Samples::codes, *format);
     if (!layout) return std::unexpected(layout.error());
     return hand_out_format(layout->output, output);
   });

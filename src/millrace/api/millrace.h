@@ -67,14 +67,17 @@ MILLRACE_EXPORT millrace_code millrace_pipeline_create(const char* text, millrac
 /* The same, where the text may name filters of the caller's own beside those of millrace.
  *
  * filters: JSON, an array of {"name", "summary", "chroma": "filtered"|"passes"|"neutral", "parameters":
- * [{"name", "summary", "unit", "type": "real"|"integer", "minimum", "maximum", "default"}], "formula"}; only
- * names, ranges and formulas must be there. A parameter without "default" must be given in the text. Filters
- * belong to this pipeline and what is made of it.
+ * [{"name", "summary", "unit", "type": "real"|"integer"|"list", "minimum", "maximum", "default"}],
+ * "formula", "table": [numbers], "size": {"width": formula, "height": formula}, "frames": [numbers],
+ * "geometric": bool}; only names, ranges and formulas must be there. A parameter without "default" must be
+ * given in the text; a list, of 1 to 65536 numbers, is the last one and has none. Filters belong to this
+ * pipeline and what is made of it.
  *
  * A formula is a list of operations, divided by "; ", each on what earlier ones made, by their numbers from
  * 0; the last one makes the pixel: "inputs 1 coefficients 1; pixel 0 1 -1; coefficient 0; multiply 0 1" is
- * the upper right neighbour times the first parameter. In front, how many images it reads (1 to 4) and how
- * many parameters there are (0 to 8). Samples are numbers, 0 to 1 from the least to the greatest. All are
+ * the upper right neighbour times the first parameter. In front, how many images it reads (1 to 8) and how
+ * many coefficients there are (0 to 8): the parameters, of a list its length; where there is a "size", the
+ * width and the height of the plane that is made behind them. Samples are numbers, 0 to 1 from the least to the greatest. All are
  * 32-bit floats; the operations, at most 1024, are those of IEEE 754:
  *
  *   constant BITS             a float, its bits in hexadecimal
@@ -85,6 +88,16 @@ MILLRACE_EXPORT millrace_code millrace_pipeline_create(const char* text, millrac
  *   sqrt, absolute, floor, rint A
  *   less, less_equal, equal, not_equal A B, and of two of these: both, either C D
  *   select C A B              A where the condition C holds, else B
+ *   pixel_at COLUMN ROW INPUT   at floor(COLUMN) and floor(ROW) of the plane that is read; the nearest
+ *   table A                   number floor(A) of "table", behind which the list lies; the nearest
+ *   loop N FIRST ... end A    what is between is done floor(N) times, at most 4096, N being of constants,
+ *                             coefficients and sizes; within, its number is FIRST, then what A was the last
+ *                             time; behind, the number of `end` is the last A. At most 3 in each other
+ *   step L                    how often loop L, which is around, was gone through before
+ *
+ * "size": what is made, in luma samples, of the width and height of what is read and of the coefficients of
+ * the parameters, by formulas that begin with "inputs 0"; the formula then reads by pixel_at alone. "frames":
+ * its images are these frames of one image, counted from the one that is made: [-1, 0].
  *
  * What comes out is held within +-2^32. Kernels are compiled while runs go on, as those of fused filters. */
 MILLRACE_EXPORT millrace_code millrace_pipeline_create_with(const char* text, const char* filters,
@@ -129,7 +142,8 @@ typedef struct millrace_format {
 MILLRACE_EXPORT millrace_code millrace_format_plane(const millrace_format* format, int plane, int* planes,
                                                     int* width, int* height);
 
-/* The format that a pipeline makes of another; planes: as the option of the same name, NULL for "auto". */
+/* The format that a pipeline makes of another; planes: as the option of the same name, NULL for "auto". A
+ * second video is taken to have the same format as the first. */
 MILLRACE_EXPORT millrace_code millrace_pipeline_format(millrace_pipeline* pipeline,
                                                        const millrace_format* input, const char* planes,
                                                        millrace_format* output);

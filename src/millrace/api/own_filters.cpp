@@ -6,9 +6,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -19,6 +23,17 @@ using nlohmann::json;
 
 constexpr std::array chroma_defaults{image::ChromaDefault::filtered, image::ChromaDefault::passes,
                                      image::ChromaDefault::neutral};
+
+// More than a filter may read: is refused as that.
+constexpr std::int64_t any_frame = 1 << 20;
+
+struct ParameterWord {
+  std::string_view word;
+  image::ParameterType type;
+};
+constexpr std::array parameter_types{ParameterWord{"real", image::ParameterType::real},
+                                     ParameterWord{"integer", image::ParameterType::integer},
+                                     ParameterWord{"list", image::ParameterType::list}};
 
 // The member of an object, or what it is without; nlohmann's exceptions tell of wrong types.
 template <class T> T member(const json& object, const char* name, T without) {
@@ -33,9 +48,11 @@ Result<image::FormulaParameter> read_parameter(const json& told) {
                                     .minimum = told.at("minimum").get<double>(),
                                     .maximum = told.at("maximum").get<double>()};
   const auto type = member<std::string>(told, "type", "real");
-  if (type != "real" && type != "integer")
-    return usage_error("parameter {} is real or integer, not {}", in_quotes(parameter.name), in_quotes(type));
-  if (type == "integer") parameter.type = image::ParameterType::integer;
+  const auto* const known = std::ranges::find(parameter_types, type, &ParameterWord::word);
+  if (known == parameter_types.end())
+    return usage_error("parameter {} is real, integer or list, not {}", in_quotes(parameter.name),
+                       in_quotes(type));
+  parameter.type = known->type;
   if (told.contains("default")) parameter.fallback = told.at("default").get<double>();
   return parameter;
 }
@@ -59,9 +76,19 @@ Result<image::FilterRef> read_filter(const json& told) {
     if (!parameter) return wrong(parameter.error());
     draft.parameters.push_back(std::move(*parameter));
   }
-  auto formula = image::Formula::parse(told.at("formula").get<std::string>());
-  if (!formula) return wrong(formula.error());
-  draft.formula = std::make_shared<const image::Formula>(std::move(*formula));
+  const auto size = member<json>(told, "size", json::object());
+  for (const auto& [formula, of, name] :
+       {std::tuple{&draft.formula, &told, "formula"}, std::tuple{&draft.measure.width, &size, "width"},
+        std::tuple{&draft.measure.height, &size, "height"}}) {
+    if (of == &size && size.empty()) continue;
+    auto parsed = image::Formula::parse(of->at(name).get<std::string>());
+    if (!parsed) return wrong(parsed.error());
+    *formula = std::make_shared<const image::Formula>(std::move(*parsed));
+  }
+  draft.table = member<std::vector<float>>(told, "table", {});
+  for (const std::int64_t time : member<std::vector<std::int64_t>>(told, "frames", {}))
+    draft.times.push_back(static_cast<int>(std::clamp<std::int64_t>(time, -any_frame, any_frame)));
+  draft.geometric = member(told, "geometric", false);
   return image::make_formula_filter(std::move(draft));
 }
 

@@ -26,6 +26,8 @@ const char* const every_operation =
     "not_equal 2 0; both 23 24; either 25 26; both 27 28; select 27 22 3; select 28 30 11; select 29 8 31; "
     "multiply 8 12; add 32 33";
 
+const std::vector<float> some_table{0.25F, -3.0F, 0.0F, 17.5F, 1.0F};
+
 class FormulaStructures : public Structures {
  protected:
   static Pipeline pipeline_of(std::string_view text, const std::vector<FilterRef>& own) {
@@ -43,8 +45,10 @@ TEST_F(FormulaStructures, HaveTheBitsOfTheReferenceWithoutACompiler) {
   KernelLibrary none({.cache = {}, .compiler = {.program = "/nowhere"}});
   for (int round = 0; round < random_rounds; ++round) {
     const int inputs = 1 + static_cast<int>(below(random, 2));
-    const FilterRef filter = own_filter(std::make_shared<const Formula>(
-        random_formula(random, inputs, 3 + static_cast<int>(below(random, 60)))));
+    const FilterRef filter =
+        own_filter(std::make_shared<const Formula>(
+                       random_formula(random, inputs, 3 + static_cast<int>(below(random, 60)), 2, true)),
+                   some_table);
     const Pipeline pipeline =
         pipeline_of(inputs == 1 ? "crop(0.9) | own(0.3, 0.7)" : "[input, blur] | own(0.3, 0.7)", {filter});
     const Size sizes[] = {{1, 1}, {2, 7}, {37, 19}, {300, 3}};
@@ -73,7 +77,7 @@ TEST_P(EveryOperation, HasTheBitsOfTheReferenceCompiled) {
   Random random(3);
   std::vector<FilterRef> more = own;
   // One at random as well, each with other operations: what is not finite goes through all of them.
-  more[0] = own_filter(std::make_shared<const Formula>(random_formula(random, 1, 40)));
+  more[0] = own_filter(std::make_shared<const Formula>(random_formula(random, 1, 40, 2, true)), some_table);
   for (const auto& [text, filters] : {std::pair{"own(0.4)", own}, std::pair{"own(0.4, 0.2)", more}}) {
     const auto layout = lay_out(pipeline_of(text, filters), {67, 35});
     ASSERT_TRUE(layout) << layout.error().message;

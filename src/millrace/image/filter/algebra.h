@@ -5,6 +5,7 @@
 //   coefficient(i), integer_coefficient(i), fill()   the filter's numbers
 //   value(i)                       coefficient i, which is the value of a pixel
 //   table(i), integer_table(i)     the number i of its table, which must have so many
+//   table_length()                 how many those are
 //   fold(count, first, step)       first, then count times step(value so far, i), i from 0. count may be
 //                                  computed, but from no table; places read in a step from a table if they
 //                                  are promised to lie inside
@@ -92,6 +93,7 @@ class ScalarAlgebra {
   [[nodiscard]] float value(int i) const { return coefficient(i); }
   [[nodiscard]] float table(int i) const { return coefficients_.table()[i]; }
   [[nodiscard]] int integer_table(int i) const { return static_cast<int>(table(i)); }
+  [[nodiscard]] int table_length() const { return static_cast<int>(coefficients_.table().size()); }
   template <class Step> [[nodiscard]] static float fold(int count, float first, Step&& step) {
     for (int i = 0; i < count; ++i)
       first = step(first, i);

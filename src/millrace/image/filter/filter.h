@@ -150,8 +150,8 @@ struct Filter {
   std::vector<Parameter> parameters;
 
   // Geometry of the output plane; an error where the plane is too small for the filter.
-  Result<PlaneGeometry> (*output)(const PlaneGeometry& input, const ParameterValues& values) = nullptr;
-  Coefficients (*coefficients)(const PlaneGeometry& input, const ParameterValues& values) = nullptr;
+  std::function<Result<PlaneGeometry>(const PlaneGeometry& input, const ParameterValues& values)> output;
+  std::function<Coefficients(const PlaneGeometry& input, const ParameterValues& values)> coefficients;
   // The input pixels that the given output pixels read, before they are clamped to the frame: a superset.
   // Where it lies inside the frame, no output pixel touches an edge.
   std::function<Rect(const Rect& output, const PlaneGeometry& input, const Coefficients& coefficients)>
@@ -164,7 +164,8 @@ struct Filter {
 
   // Of a filter that is composed of others, instead of the three above: what a plane goes through, the last
   // part making the output. Not empty. `access` is of no meaning then. The geometry of each of its inputs.
-  std::vector<Part> (*parts)(std::span<const PlaneGeometry> inputs, const ParameterValues& values) = nullptr;
+  std::function<std::vector<Part>(std::span<const PlaneGeometry> inputs, const ParameterValues& values)>
+      parts;
   // Of one whose planes are each made of several planes of its input, instead of `parts`: what plane `plane`
   // is, and what goes into it. planes: all of the input's, three of RGB; luma alone where there is no colour.
   Result<PlaneMix> (*mix)(int plane, std::span<const PlaneGeometry> planes,
@@ -175,7 +176,7 @@ struct Filter {
     return input_type != ElementType::f32 && output_type != ElementType::f32;
   }
   // Of a composed filter that reads its input at other times too; null: none.
-  NeighbouringFrames (*frames)(const ParameterValues& values) = nullptr;
+  std::function<NeighbouringFrames(const ParameterValues& values)> frames;
 
   // The arithmetic of a filter that is none of this program's but was made at run time, see formula_filter.h.
   std::shared_ptr<const Formula> formula;
@@ -200,7 +201,7 @@ class FilterRef {
 
 // One use of a filter within a composed one.
 struct Part {
-  const Filter* filter = nullptr;  // not composed itself
+  FilterRef filter;  // not composed itself
   ParameterValues values;
   // Earlier parts, or -1-k: input k of the whole; where that reads neighbouring frames, its input k frames
   // after the first of them.

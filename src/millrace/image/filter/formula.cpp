@@ -43,6 +43,11 @@ constexpr std::array operation_words{
     Word{Operator::floor, "floor", 1, 0},
     Word{Operator::rint, "rint", 1, 0},
     Word{Operator::select, "select", 3, 0},
+    Word{Operator::pixel_at, "pixel_at", 2, 1},
+    Word{Operator::table, "table", 1, 0},
+    Word{Operator::loop, "loop", 2, 0},
+    Word{Operator::step, "step", 0, 1},
+    Word{Operator::end, "end", 1, 0},
     Word{Operator::less, "less", 2, 0},
     Word{Operator::less_equal, "less_equal", 2, 0},
     Word{Operator::equal, "equal", 2, 0},
@@ -72,6 +77,38 @@ std::string spelled(int inputs, int coefficients, const std::vector<Operation>& 
   }
   return text;
 }
+
+// Which loop each operation is in, as they come.
+class Loops {
+ public:
+  explicit Loops(std::size_t operations) : around_(operations), uniform_(operations), ends_(operations) {}
+
+  [[nodiscard]] std::size_t depth() const { return open_.size(); }
+  [[nodiscard]] bool is_open(std::size_t loop) const { return std::ranges::count(open_, loop) > 0; }
+  // Whether what comes next may use the operation.
+  [[nodiscard]] bool sees(std::size_t operation) const {
+    return !around_[operation] || is_open(*around_[operation]);
+  }
+  // Whether it is the same for every pixel of a plane.
+  [[nodiscard]] bool is_uniform(std::size_t operation) const { return uniform_[operation]; }
+  // At an `end` one has to be open.
+  void add(std::size_t operation, Operator op, bool uniform) {
+    if (op == Operator::loop) open_.push_back(operation);
+    if (op == Operator::end) {
+      ends_[open_.back()] = operation;
+      open_.pop_back();
+    }
+    if (!open_.empty()) around_[operation] = open_.back();
+    uniform_[operation] = uniform;
+  }
+  [[nodiscard]] const std::vector<std::size_t>& ends() const { return ends_; }
+
+ private:
+  std::vector<std::size_t> open_;  // the outermost first
+  std::vector<std::optional<std::size_t>> around_;
+  std::vector<bool> uniform_;
+  std::vector<std::size_t> ends_;
+};
 
 // Words of a text, one after the other.
 class FormulaWords {
@@ -106,9 +143,11 @@ template <class Number> std::optional<Number> number_in(std::string_view word, i
 
 int operands_of(Operator op) { return word_of(op).operands; }
 
+bool Formula::uses(Operator op) const { return std::ranges::count(operations_, op, &Operation::op) > 0; }
+
 Result<Formula> Formula::make(int inputs, int coefficients, std::vector<Operation> list) {
-  if (inputs < 1 || inputs > most_formula_inputs)
-    return usage_error("a formula has 1 to {} inputs, not {}", most_formula_inputs, inputs);
+  if (inputs < 0 || inputs > most_formula_inputs)
+    return usage_error("a formula has at most {} inputs, not {}", most_formula_inputs, inputs);
   if (coefficients < 0 || coefficients > max_coefficients)
     return usage_error("a formula has 0 to {} coefficients, not {}", max_coefficients, coefficients);
   if (list.empty() || list.size() > most_operations)
@@ -116,34 +155,54 @@ Result<Formula> Formula::make(int inputs, int coefficients, std::vector<Operatio
 
   Formula formula;
   std::vector<bool> is_read(static_cast<std::size_t>(inputs));
+  Loops loops(list.size());
   for (std::size_t n = 0; n < list.size(); ++n) {
     const Operation& operation = list[n];
     const auto wrong = [&](std::string_view what) {
       return usage_error("operation {} of the formula, {}, {}", n, word_of(operation.op).name, what);
     };
+    bool uniform = operation.op < Operator::select && operation.op != Operator::pixel &&
+                   operation.op != Operator::column && operation.op != Operator::row;
     for (int i = 0; i < operands_of(operation.op); ++i) {
       const int operand = operation.arguments.at(static_cast<std::size_t>(i));
       if (operand < 0 || operand >= static_cast<int>(n)) return wrong("uses what does not come before it");
-      if (makes_condition(list[static_cast<std::size_t>(operand)].op) != wants_condition(operation.op, i))
+      const auto used = static_cast<std::size_t>(operand);
+      if (!loops.sees(used)) return wrong("uses what is within a loop that is over");
+      if (makes_condition(list[used].op) != wants_condition(operation.op, i))
         return wrong(wants_condition(operation.op, i) ? "takes a number for a condition"
                                                       : "takes a condition for a number");
+      uniform = uniform && loops.is_uniform(used);
     }
     const auto [first, dx, dy] = operation.arguments;
+    if (operation.op == Operator::loop) {
+      if (!loops.is_uniform(static_cast<std::size_t>(first)))
+        return wrong(
+            "is not repeated as often for every pixel; coefficients, constants and sizes can say so");
+      if (loops.depth() == most_nested_loops)
+        return wrong(fmt::format("is within more than {} others", most_nested_loops - 1));
+    }
+    if (operation.op == Operator::end && loops.depth() == 0) return wrong("ends no loop");
+    if (operation.op == Operator::step && (first < 0 || !loops.is_open(static_cast<std::size_t>(first))))
+      return wrong("names no loop that is around");
+    loops.add(n, operation.op, uniform);
     if (operation.op == Operator::constant && !std::isfinite(operation.value))
       return wrong("is no finite number");
     if (operation.op == Operator::coefficient && (first < 0 || first >= coefficients))
       return wrong("names none that there is");
-    if (operation.op != Operator::pixel) continue;
-    if (first < 0 || first >= inputs) return wrong("names no input that there is");
+    if (operation.op != Operator::pixel && operation.op != Operator::pixel_at) continue;
+    const int input = operation.op == Operator::pixel ? first : dy;
+    if (input < 0 || input >= inputs) return wrong("names no input that there is");
+    is_read[static_cast<std::size_t>(input)] = true;
+    if (operation.op == Operator::pixel_at) continue;
     const auto far = [](int distance) { return distance < -farthest_pixel || distance > farthest_pixel; };
     if (far(dx) || far(dy)) return wrong(fmt::format("reads more than {} pixels away", farthest_pixel));
-    is_read[static_cast<std::size_t>(first)] = true;
     Reach& reach = formula.reach_;
     reach = {.left = std::min(reach.left, dx),
              .right = std::max(reach.right, dx),
              .up = std::min(reach.up, dy),
              .down = std::max(reach.down, dy)};
   }
+  if (loops.depth() > 0) return usage_error("a loop of the formula has no end");
   if (makes_condition(list.back().op)) return usage_error("a formula ends with a number, not a condition");
   const auto unread = std::ranges::find(is_read, false);
   if (unread != is_read.end())
@@ -153,6 +212,7 @@ Result<Formula> Formula::make(int inputs, int coefficients, std::vector<Operatio
   formula.coefficients_ = coefficients;
   formula.text_ = spelled(inputs, coefficients, list);
   formula.operations_ = std::move(list);
+  formula.ends_ = loops.ends();
   const XXH128_hash_t digest = XXH3_128bits(formula.text_.data(), formula.text_.size());
   formula.identity_ = fmt::format("own:{:016x}{:016x}", digest.high64, digest.low64);
   return formula;

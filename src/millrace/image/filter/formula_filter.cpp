@@ -2,19 +2,25 @@
 
 #include "millrace/base/in_quotes.h"
 #include "millrace/image/filter/algebra.h"
+#include "millrace/image/filter/formula_footprint.h"
 #include "millrace/image/filter/formula_pixel.h"
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace millrace::image {
 namespace {
 
 // A filter with what it has only views of.
 struct KeptFilter {
+  explicit KeptFilter(FormulaFilterDraft told) : draft(std::move(told)) {}
+
   FormulaFilterDraft draft;
+  FilterRef part;  // of one that is composed
   Filter filter;
 };
 
@@ -39,32 +45,166 @@ Status check_parameter(const FormulaFilterDraft& draft, const FormulaParameter& 
   return {};
 }
 
-Access access_of(const Reach& reach) {
+Status check_list(const FormulaFilterDraft& draft) {
+  for (const FormulaParameter& parameter : draft.parameters) {
+    if (parameter.type != ParameterType::list) continue;
+    if (&parameter != &draft.parameters.back())
+      return usage_error("filter {}: the list {} is not its last parameter", draft.name,
+                         in_quotes(parameter.name));
+    if (parameter.fallback)
+      return usage_error("filter {}: the list {} has a default; lists have none", draft.name,
+                         in_quotes(parameter.name));
+  }
+  if (draft.table.size() > most_table_numbers)
+    return usage_error("filter {} has a table of {} numbers; {} is the most", draft.name, draft.table.size(),
+                       most_table_numbers);
+  const auto infinite = std::ranges::find_if_not(draft.table, [](float one) { return std::isfinite(one); });
+  if (infinite != draft.table.end())
+    return usage_error("filter {}: number {} of its table is not finite", draft.name,
+                       infinite - draft.table.begin());
+  return {};
+}
+
+bool has_list(const FormulaFilterDraft& draft) {
+  return !draft.parameters.empty() && draft.parameters.back().type == ParameterType::list;
+}
+
+std::size_t plain_parameters(const FormulaFilterDraft& draft) {
+  return draft.parameters.size() - (has_list(draft) ? 1 : 0);
+}
+
+// What a measure knows: the plain parameters, and how many numbers the list has.
+int measure_coefficients(const FormulaFilterDraft& draft) {
+  return static_cast<int>(draft.parameters.size());
+}
+
+Status check_formula(const FormulaFilterDraft& draft) {
+  const Formula& formula = *draft.formula;
+  const auto wrong = [&](std::string_view what) { return usage_error("filter {} {}", draft.name, what); };
+  if ((draft.measure.width == nullptr) != (draft.measure.height == nullptr))
+    return wrong("has a size of one direction alone");
+  const int expected = measure_coefficients(draft) + (draft.measure.given() ? 2 : 0);
+  if (expected != formula.coefficients())
+    return wrong(fmt::format("has {} parameters{}, and its formula {} coefficients", draft.parameters.size(),
+                             draft.measure.given() ? " and a size" : "", formula.coefficients()));
+  if (formula.inputs() == 0) return wrong("reads no pixel");
+  if (formula.uses(Operator::table) && draft.table.empty() && !has_list(draft))
+    return wrong("reads a table and has none");
+  if (!draft.times.empty() && std::ssize(draft.times) != formula.inputs())
+    return wrong(
+        fmt::format("reads {} frames, and its formula {} inputs", draft.times.size(), formula.inputs()));
+  for (const int time : draft.times) {
+    if (time < -max_neighbouring_frames || time > max_neighbouring_frames)
+      return wrong(fmt::format("reads a frame that is more than {} away", max_neighbouring_frames));
+    if (std::ranges::count(draft.times, time) > 1) return wrong("has a frame twice");
+  }
+  if (!draft.measure.given()) return {};
+  if (formula.uses(Operator::pixel))
+    return wrong(
+        "makes another size and reads pixels at the place of its own; pixel_at reads them elsewhere");
+  for (const auto& side : {draft.measure.width, draft.measure.height}) {
+    if (side->inputs() != 0 || side->uses(Operator::table) || side->uses(Operator::column) ||
+        side->uses(Operator::row))
+      return wrong("has a size that reads pixels, a table, or where a pixel is");
+    if (side->coefficients() != measure_coefficients(draft))
+      return wrong(fmt::format("has {} parameters, and its size {} coefficients", draft.parameters.size(),
+                               side->coefficients()));
+  }
+  return {};
+}
+
+Access access_of(const Formula& formula) {
+  if (formula.uses(Operator::pixel_at) || formula.uses(Operator::loop)) return Access::window;
+  const Reach& reach = formula.reach();
   const int farthest = std::max({-reach.left, reach.right, -reach.up, reach.down});
   return farthest == 0 ? Access::pointwise : farthest == 1 ? Access::stencil : Access::window;
 }
 
-Coefficients coefficients_of(const PlaneGeometry& /*input*/, const ParameterValues& values) {
-  std::array<float, max_coefficients> numbers{};
-  std::ranges::transform(values, numbers.begin(), [](double value) { return static_cast<float>(value); });
-  return {numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], numbers[6], numbers[7]};
+// Those that a measure knows, and the table.
+Coefficients parameter_coefficients(const FormulaFilterDraft& draft, const ParameterValues& values) {
+  const std::size_t plain = plain_parameters(draft);
+  const auto list = std::span(values).subspan(plain);
+  std::vector<float> table;
+  if (draft.formula->uses(Operator::table)) {
+    table = draft.table;
+    for (const double number : list)
+      table.push_back(static_cast<float>(number));
+  }
+  Coefficients made({}, std::move(table));
+  for (std::size_t i = 0; i < plain; ++i)
+    made.set(i, static_cast<float>(values[i]));
+  if (has_list(draft)) made.set(plain, static_cast<float>(list.size()));
+  return made;
 }
 
-Result<PlaneGeometry> same_size(const PlaneGeometry& input, const ParameterValues& /*values*/) {
-  return input;
+// A measure reads none.
+class NoPixels final : public PixelSource {
+ public:
+  float read(int /*input*/, int /*x*/, int /*y*/) override { return 0; }
+};
+
+constexpr int longest_side = 32768;
+
+// A whole number, also where the formula gives none.
+int measured(const Formula& side, const PlaneGeometry& luma, const Coefficients& coefficients) {
+  NoPixels none;
+  ScalarAlgebra algebra(none, luma, coefficients);
+  return static_cast<int>(std::floor(
+      std::clamp(formula_pixel(side, algebra, 0, 0), -1.0F, static_cast<float>(longest_side + 1))));
 }
 
-FilterRef kept(FormulaFilterDraft draft) {
-  auto made = std::make_shared<KeptFilter>(KeptFilter{.draft = std::move(draft), .filter = {}});
-  const FormulaFilterDraft& told = made->draft;
-  Filter& filter = made->filter;
-  filter.name = told.name;
-  filter.summary = told.summary;
-  filter.chroma = told.chroma;
-  filter.formula = told.formula;
-  filter.inputs = told.formula->inputs();
-  filter.access = access_of(told.formula->reach());
-  for (const FormulaParameter& parameter : told.parameters)
+Result<PlaneGeometry> output_of(const FormulaFilterDraft& draft, const PlaneGeometry& input,
+                                const ParameterValues& values) {
+  if (!draft.measure.given()) return input;
+  PlaneGeometry luma = input;
+  luma.size = input.luma;
+  const Coefficients coefficients = parameter_coefficients(draft, values);
+  const Size made{measured(*draft.measure.width, luma, coefficients),
+                  measured(*draft.measure.height, luma, coefficients)};
+  if (made.width < 1 || made.height < 1 || made.width > longest_side || made.height > longest_side)
+    return usage_error("{}: a frame of {}x{} would become less than 1 pixel or more than {} wide or high",
+                       draft.name, input.luma.width, input.luma.height, longest_side);
+  PlaneGeometry output = input;
+  output.luma = made;
+  output.size = {(made.width + input.step_x - 1) / input.step_x,
+                 (made.height + input.step_y - 1) / input.step_y};
+  return output;
+}
+
+Coefficients coefficients_of(const FormulaFilterDraft& draft, const PlaneGeometry& input,
+                             const ParameterValues& values) {
+  Coefficients made = parameter_coefficients(draft, values);
+  const auto first = static_cast<std::size_t>(measure_coefficients(draft));
+  if (!draft.measure.given()) return made;
+  const Size size = output_of(draft, input, values).value().size;
+  made.set(first, static_cast<float>(size.width));
+  made.set(first + 1, static_cast<float>(size.height));
+  return made;
+}
+
+void fill_arithmetic(Filter& filter, const FormulaFilterDraft& draft) {
+  filter.formula = draft.formula;
+  filter.inputs = draft.formula->inputs();
+  filter.access = access_of(*draft.formula);
+  filter.has_table = draft.formula->uses(Operator::table);
+  filter.coefficients = [&draft](const PlaneGeometry& input, const ParameterValues& values) {
+    return coefficients_of(draft, input, values);
+  };
+  filter.footprint = [&draft](const Rect& output, const PlaneGeometry& input, const Coefficients& c) {
+    return formula_footprint(*draft.formula, output, input.size, c);
+  };
+  filter.pixel = [&draft](ScalarAlgebra& algebra, int x, int y) {
+    return formula_pixel(*draft.formula, algebra, x, y);
+  };
+}
+
+// What is said of a filter and its only part alike. draft: lasts as long as the filter.
+void fill_declaration(Filter& filter, const FormulaFilterDraft& draft) {
+  filter.name = draft.name;
+  filter.summary = draft.summary;
+  filter.chroma = draft.chroma;
+  filter.geometric = draft.geometric || draft.measure.given();
+  for (const FormulaParameter& parameter : draft.parameters)
     filter.parameters.push_back({.name = parameter.name,
                                  .summary = parameter.summary,
                                  .unit = parameter.unit,
@@ -72,16 +212,35 @@ FilterRef kept(FormulaFilterDraft draft) {
                                  .minimum = parameter.minimum,
                                  .maximum = parameter.maximum,
                                  .required = !parameter.fallback,
-                                 .fallback = parameter.fallback.value_or(0)});
-  filter.output = &same_size;
-  filter.coefficients = &coefficients_of;
-  filter.footprint = [reach = told.formula->reach()](const Rect& output, const PlaneGeometry& /*input*/,
-                                                     const Coefficients& /*c*/) {
-    return Rect{output.x0 + reach.left, output.y0 + reach.up, output.x1 + reach.right,
-                output.y1 + reach.down};
+                                 .fallback = parameter.fallback.value_or(0),
+                                 .most = most_list_numbers});
+  filter.output = [&draft](const PlaneGeometry& input, const ParameterValues& values) {
+    return output_of(draft, input, values);
   };
-  filter.pixel = [formula = told.formula](ScalarAlgebra& algebra, int x, int y) {
-    return formula_pixel(*formula, algebra, x, y);
+}
+
+FilterRef kept(FormulaFilterDraft draft) {
+  auto made = std::make_shared<KeptFilter>(std::move(draft));
+  fill_declaration(made->filter, made->draft);
+  fill_arithmetic(made->filter, made->draft);
+  return std::shared_ptr<const Filter>(made, &made->filter);
+}
+
+// A filter of neighbouring frames: one part, which has all of it but the frames.
+FilterRef kept_with_frames(FormulaFilterDraft draft) {
+  const auto [first, last] = std::ranges::minmax(draft.times);
+  const NeighbouringFrames frames{.before = std::max(-first, 0), .after = std::max(last, 0)};
+  std::vector<int> inputs;
+  for (const int time : draft.times)
+    inputs.push_back(-1 - (time + frames.before));
+  auto made = std::make_shared<KeptFilter>(draft);
+  made->part = kept(std::move(draft));
+  Filter& filter = made->filter;
+  fill_declaration(filter, made->draft);
+  filter.frames = [frames](const ParameterValues& /*values*/) { return frames; };
+  filter.parts = [&part = made->part, inputs](std::span<const PlaneGeometry> /*geometries*/,
+                                              const ParameterValues& values) -> std::vector<Part> {
+    return {{.filter = part, .values = values, .inputs = inputs}};
   };
   return std::shared_ptr<const Filter>(made, &made->filter);
 }
@@ -96,14 +255,15 @@ Result<FilterRef> make_formula_filter(FormulaFilterDraft draft) {
     if (Status possible = check_parameter(draft, parameter); !possible)
       return std::unexpected(possible.error());
   }
-  if (std::ssize(draft.parameters) != draft.formula->coefficients())
-    return usage_error("filter {} has {} parameters, and its formula {} coefficients", draft.name,
-                       draft.parameters.size(), draft.formula->coefficients());
-  return kept(std::move(draft));
+  if (Status possible = check_list(draft); !possible) return std::unexpected(possible.error());
+  if (Status possible = check_formula(draft); !possible) return std::unexpected(possible.error());
+  return draft.times.empty() ? kept(std::move(draft)) : kept_with_frames(std::move(draft));
 }
 
 FilterRef nameless_filter(std::shared_ptr<const Formula> formula) {
-  return kept({.name = "own", .formula = std::move(formula)});
+  FormulaFilterDraft draft{.name = "own", .formula = std::move(formula)};
+  if (draft.formula->uses(Operator::table)) draft.table = {0};  // kernels are of any table
+  return kept(std::move(draft));
 }
 
 }  // namespace millrace::image

@@ -45,7 +45,8 @@ TEST(Formulas, AreReadFromNothingElse) {
   const std::pair<const char*, const char*> wrong[] = {
       {"", "no formula"},
       {"inputs 1 coefficients 0", "1 to 1024 operations"},
-      {"inputs 0 coefficients 0; pixel 0 0 0", "1 to 4 inputs"},
+      {"inputs 9 coefficients 0; pixel 0 0 0", "at most 8 inputs"},
+      {"inputs 0 coefficients 0; pixel 0 0 0", "names no input"},
       {"inputs 1 coefficients 9; pixel 0 0 0", "0 to 8 coefficients"},
       {"inputs 2 coefficients 0; pixel 0 0 0", "does not read input 1"},
       {"inputs 1 coefficients 0; pixel 1 0 0", "names no input"},
@@ -58,6 +59,17 @@ TEST(Formulas, AreReadFromNothingElse) {
       {"inputs 1 coefficients 0; pixel 0 0 0; less 0 0; add 0 1", "a condition for a number"},
       {"inputs 1 coefficients 0; pixel 0 0 0; select 0 0 0", "a number for a condition"},
       {"inputs 1 coefficients 0; pixel 0 0 0; constant 7f800000; add 0 1", "finite"},
+      {"inputs 1 coefficients 0; pixel 0 0 0; pixel_at 0 0 1", "names no input"},
+      {"inputs 1 coefficients 0; pixel 0 0 0; loop 0 0; end 1", "not repeated as often for every pixel"},
+      {"inputs 1 coefficients 0; pixel 0 0 0; column; loop 1 0; end 1", "not repeated as often"},
+      {"inputs 1 coefficients 0; pixel 0 0 0; width; loop 1 0; add 2 0", "has no end"},
+      {"inputs 1 coefficients 0; pixel 0 0 0; end 0", "ends no loop"},
+      {"inputs 1 coefficients 0; pixel 0 0 0; step 0", "names no loop that is around"},
+      {"inputs 1 coefficients 0; pixel 0 0 0; width; loop 1 0; end 2; step 2; add 4 0", "names no loop"},
+      {"inputs 1 coefficients 0; pixel 0 0 0; width; loop 1 0; add 2 0; end 3; add 3 4", "loop that is over"},
+      {"inputs 1 coefficients 0; pixel 0 0 0; width; loop 1 0; end 2; add 2 3", "loop that is over"},
+      {"inputs 1 coefficients 0; pixel 0 0 0; width; loop 1 0; loop 1 0; loop 1 0; loop 1 0; add 0 0",
+       "within more than 2 others"},
       {"inputs 1 coefficients 0; pixel 0 0 0; power 0 0", "'power'"}};
   for (const auto& [what, words] : wrong) {
     const auto formula = Formula::parse(what);
@@ -82,6 +94,30 @@ TEST(Formulas, ReadPixelsAtADistance) {
   EXPECT_EQ(filter->access, Access::stencil);
   EXPECT_EQ(apply_filter(*filter, {}, {one_to_nine}, gray({3, 3})).pixels,
             (std::vector<float>{4, 5, 4, 7, 8, 7, 4, 5, 4}));
+}
+
+TEST(Formulas, ReadPixelsAtPlacesThatTheyCompute) {
+  // The middle of each row and the next, cut to whole places; far outside the nearest.
+  EXPECT_EQ(
+      apply_filter(*own_filter("row; constant 3fc00000; pixel_at 1 0 0"), {}, {one_to_nine}, gray({3, 3}))
+          .pixels,
+      (std::vector<float>{2, 2, 2, 5, 5, 5, 8, 8, 8}));
+  EXPECT_EQ(apply_filter(*own_filter("constant fe967699; constant 7e967699; pixel_at 1 0 0"), {},
+                         {one_to_nine}, gray({3, 3}))
+                .pixels,
+            std::vector<float>(9, 3.0F));
+}
+
+// By hand: each pixel of a row of the table is 10 times its step plus the place.
+TEST(Formulas, GoThroughTheirTableInALoop) {
+  const FilterRef filter = own_filter(
+      own_formula(
+          "pixel 0 0 0; constant 40400000; constant 41200000; loop 1 0; step 3; table 4; multiply 3 2; "
+          "add 6 5; end 7; constant 42c80000; table 9; add 8 10"),
+      {1, 2, 3, 4});
+  // ((p * 10 + 1) * 10 + 2) * 10 + 3, and the last number of the table.
+  EXPECT_EQ(apply_filter(*filter, {}, {ScalarImage{.size = {2, 1}, .pixels = {0, 1}}}, gray({2, 1})).pixels,
+            (std::vector<float>{127, 1127}));
 }
 
 TEST(Formulas, KnowWhereThePixelIs) {
@@ -114,6 +150,127 @@ TEST(FormulaFilters, DeclareHowFarTheyRead) {
   EXPECT_EQ(layout->stages[0].required({4, 10, 8, 12}), (Rect{4, 7, 13, 12}));
   // Along the edge, where what it reads is repeated.
   EXPECT_EQ(layout->stages[0].required({18, 0, 20, 1}), (Rect{18, 0, 20, 1}));
+}
+
+// Reads pixels of noise, and remembers from where.
+class RememberedReads final : public PixelSource {
+ public:
+  float read(int /*input*/, int x, int y) override {
+    reads.push_back({x, y, x + 1, y + 1});
+    return static_cast<float>((x * 7 + y * 13) % 11) - 3;
+  }
+  std::vector<Rect> reads;
+};
+
+TEST(FormulaFilters, DeclareAllThatTheyRead) {
+  Random random(11);
+  const Size frame{23, 17};
+  for (int round = 0; round < 300; ++round) {
+    const std::vector<float> table{0.5F, -4, 9, 2.25F};
+    const FilterRef filter =
+        own_filter(std::make_shared<const Formula>(random_formula(random, 1, 30, 2, true)), table);
+    const PlaneGeometry plane = gray(frame);
+    const Coefficients coefficients = filter->coefficients(plane, {0.75, 0.25});
+    const int x0 = static_cast<int>(below(random, 20));
+    const int y0 = static_cast<int>(below(random, 14));
+    const Rect output{x0, y0, x0 + 1 + static_cast<int>(below(random, 3)),
+                      y0 + 1 + static_cast<int>(below(random, 3))};
+    RememberedReads source;
+    ScalarAlgebra algebra(source, plane, coefficients);
+    for (int y = output.y0; y < output.y1; ++y) {
+      for (int x = output.x0; x < output.x1; ++x)
+        static_cast<void>(filter->pixel(algebra, x, y));
+    }
+    const Rect declared = filter->footprint(output, plane, coefficients);
+    for (const Rect& read : source.reads) {
+      // Past an edge that it declares to reach, it is the pixel at the edge that is read.
+      const Rect whole_frame = whole(frame);
+      const Rect covered =
+          bounding(intersection(declared, whole_frame),
+                   {std::clamp(declared.x0, 0, frame.width - 1), std::clamp(declared.y0, 0, frame.height - 1),
+                    std::clamp(declared.x0, 0, frame.width - 1) + 1,
+                    std::clamp(declared.y0, 0, frame.height - 1) + 1});
+      ASSERT_TRUE(covered.contains(read)) << filter->formula->text();
+    }
+  }
+}
+
+TEST(FormulaFilters, KnowHowFarAwayPlacesAreThatPixelsSay) {
+  const auto declared = [](const char* operations) {
+    const FilterRef filter = own_filter(operations);
+    return filter->footprint({10, 10, 14, 11}, gray({100, 80}), filter->coefficients(gray({100, 80}), {}));
+  };
+  // Held within +-3, as by clip().
+  EXPECT_EQ(
+      declared("pixel 0 0 0; constant c0400000; maximum 0 1; constant 40400000; minimum 2 3; column; add "
+               "5 4; row; pixel_at 6 7 0"),
+      (Rect{7, 10, 17, 11}));
+  EXPECT_EQ(declared("pixel 0 0 0; row; pixel_at 0 1 0").width(), 102);
+  // Twice as small.
+  EXPECT_EQ(declared("column; constant 40000000; multiply 0 1; row; pixel_at 2 3 0"), (Rect{20, 10, 27, 11}));
+  // Of a loop.
+  EXPECT_EQ(
+      declared(
+          "constant 40800000; constant 00000000; loop 0 1; step 2; column; add 4 3; row; pixel_at 5 6 0; "
+          "add 2 7; end 8"),
+      (Rect{10, 10, 17, 11}));
+}
+
+FormulaFilterDraft scaled_draft(const char* width, const char* height) {
+  const auto measure = [](const char* text) {
+    return std::make_shared<const Formula>(*Formula::parse(text));
+  };
+  return {.name = "scaled",
+          .parameters = {{.name = "by", .minimum = 0, .maximum = 1e6}},
+          .formula =
+              own_formula("column; width; multiply 0 1; coefficient 1; divide 2 3; row; pixel_at 4 5 0", 3),
+          .measure = {measure(width), measure(height)}};
+}
+
+TEST(FormulaFilters, MakeTheSizeThatTheySay) {
+  const auto filter = *make_formula_filter(scaled_draft(
+      "inputs 0 coefficients 1; width; coefficient 0; multiply 0 1", "inputs 0 coefficients 1; height"));
+  EXPECT_TRUE(filter->geometric);
+  PlaneGeometry chroma{.size = {5, 4}, .luma = {9, 8}, .step_x = 2, .step_y = 2};
+  const auto made = filter->output(chroma, {1.25});
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->luma, (Size{11, 8}));
+  EXPECT_EQ(made->size, (Size{6, 4}));
+  EXPECT_EQ(apply_filter(*filter, {2}, {one_to_nine}, gray({3, 3})).pixels,
+            (std::vector<float>{1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9}));
+  for (const double by : {0.0, 1e6})
+    EXPECT_THAT(filter->output(gray({9, 8}), {by}).error().message, HasSubstr("a frame of 9x8 would become"));
+}
+
+TEST(FormulaFilters, SayWhatIsWrongWithTheirSizeListOrFrames) {
+  const char* const width = "inputs 0 coefficients 1; width";
+  EXPECT_TRUE(make_formula_filter(scaled_draft(width, width)));
+  const auto refusal = [&](const std::function<void(FormulaFilterDraft&)>& spoil) {
+    FormulaFilterDraft draft = scaled_draft(width, width);
+    spoil(draft);
+    const auto made = make_formula_filter(std::move(draft));
+    return made ? std::string() : made.error().message;
+  };
+  EXPECT_THAT(refusal([](auto& draft) { draft.measure.height = nullptr; }), HasSubstr("one direction"));
+  EXPECT_THAT(refusal([](auto& draft) { draft.measure.height = own_formula("pixel 0 0 0", 1); }),
+              HasSubstr("reads pixels"));
+  EXPECT_THAT(refusal([](auto& draft) { draft.formula = own_formula("pixel 0 0 0", 3); }),
+              HasSubstr("pixel_at"));
+  EXPECT_THAT(refusal([](auto& draft) { draft.formula = own_formula("width; table 0; pixel_at 0 1 0", 3); }),
+              HasSubstr("table and has none"));
+  EXPECT_THAT(refusal([](auto& draft) { draft.times = {-1, 0}; }), HasSubstr("2 frames"));
+  EXPECT_THAT(refusal([](auto& draft) { draft.times = {-33}; }), HasSubstr("more than 32 away"));
+  EXPECT_THAT(refusal([](auto& draft) { draft.table = {NAN}; }), HasSubstr("number 0 of its table"));
+  EXPECT_THAT(refusal([](auto& draft) {
+                draft.parameters[0].type = ParameterType::list;
+                draft.parameters[0].fallback = 1;
+              }),
+              HasSubstr("lists have none"));
+  EXPECT_THAT(refusal([](auto& draft) {
+                draft.parameters[0].type = ParameterType::list;
+                draft.parameters.push_back({.name = "t"});
+              }),
+              HasSubstr("not its last"));
 }
 
 TEST(FormulaFilters, SayWhatIsWrongWithThem) {

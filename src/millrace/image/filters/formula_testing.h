@@ -26,8 +26,8 @@ inline std::shared_ptr<const Formula> own_formula(std::string_view operations, i
 }
 
 // Called "own", with parameters t, u, ... from 0 to 1.
-inline FilterRef own_filter(std::shared_ptr<const Formula> formula) {
-  FormulaFilterDraft draft{.name = "own", .formula = std::move(formula)};
+inline FilterRef own_filter(std::shared_ptr<const Formula> formula, std::vector<float> table = {}) {
+  FormulaFilterDraft draft{.name = "own", .formula = std::move(formula), .table = std::move(table)};
   for (int i = 0; i < draft.formula->coefficients(); ++i)
     draft.parameters.push_back({.name = std::string(1, static_cast<char>('t' + i))});
   auto filter = make_formula_filter(std::move(draft));
@@ -38,12 +38,19 @@ inline FilterRef own_filter(std::string_view operations, int coefficients = 0, i
   return own_filter(own_formula(operations, coefficients, inputs));
 }
 
-// Operations of every kind, on anything that came before, with two coefficients. What they make is often not
-// finite.
-inline Formula random_formula(Random& random, int inputs, int length, int reach = 2) {
+// Operations of every kind, on anything that came before, with two coefficients; tables where asked for. What
+// they make is often not finite.
+inline Formula random_formula(Random& random, int inputs, int length, int reach = 2, bool tables = false) {
   std::vector<Operation> list;
   std::vector<int> numbers;
   std::vector<int> conditions;
+  // How many of both there were where a loop began, and the loop: within it more is known than behind it.
+  struct Around {
+    std::size_t numbers;
+    std::size_t conditions;
+    int loop;
+  };
+  std::vector<Around> around;
   const auto add = [&](const Operation& operation) {
     (makes_condition(operation.op) ? conditions : numbers).push_back(static_cast<int>(list.size()));
     list.push_back(operation);
@@ -54,13 +61,40 @@ inline Formula random_formula(Random& random, int inputs, int length, int reach 
     return of[of.size() - 1 - below(random, reachable)];
   };
   const auto distance = [&] { return static_cast<int>(below(random, 2 * reach + 1)) - reach; };
+  const auto end_loop = [&] {
+    const int result = one_of(numbers);
+    numbers.resize(around.back().numbers);
+    conditions.resize(around.back().conditions);
+    around.pop_back();
+    add({.op = Operator::end, .arguments = {result, 0, 0}});
+  };
   for (int input = 0; input < inputs; ++input)
     add({.op = Operator::pixel, .arguments = {input, distance(), distance()}});
   const float constants[] = {0.0F, -0.0F, 1.0F, 0.5F, 1.0F / 3, -7.25F, 255.0F, 1e-30F, 1e30F};
   while (static_cast<int>(list.size()) < length - 1) {
     const auto op = static_cast<Operator>(below(random, static_cast<std::size_t>(Operator::either) + 1));
     Operation operation{.op = op};
-    if (op == Operator::constant) {
+    if (op == Operator::loop) {
+      if (around.size() == 2 || below(random, 3) != 0) continue;
+      add({.op = Operator::constant, .value = static_cast<float>(below(random, 5)) - 0.5F});
+      const int count = numbers.back();
+      const int first = one_of(numbers);
+      around.push_back({numbers.size(), conditions.size(), static_cast<int>(list.size())});
+      operation.arguments = {count, first, 0};
+    } else if (op == Operator::step) {
+      if (around.empty()) continue;
+      operation.arguments[0] = around[below(random, around.size())].loop;
+    } else if (op == Operator::end) {
+      if (around.empty()) continue;
+      end_loop();
+      continue;
+    } else if (op == Operator::table) {
+      if (!tables) continue;
+      operation.arguments[0] = one_of(numbers);
+    } else if (op == Operator::pixel_at) {
+      operation.arguments = {one_of(numbers), one_of(numbers),
+                             static_cast<int>(below(random, static_cast<std::size_t>(inputs)))};
+    } else if (op == Operator::constant) {
       operation.value = constants[below(random, std::size(constants))];
     } else if (op == Operator::coefficient) {
       operation.arguments[0] = static_cast<int>(below(random, 2));
@@ -78,6 +112,8 @@ inline Formula random_formula(Random& random, int inputs, int length, int reach 
     }
     add(operation);
   }
+  while (!around.empty())
+    end_loop();
   add({.op = Operator::add, .arguments = {numbers.back(), one_of(numbers), 0}});
   auto formula = Formula::make(inputs, 2, std::move(list));
   if (!formula) throw std::logic_error(formula.error().message);

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 namespace millrace::image {
@@ -55,6 +56,13 @@ class FormulaKernel final : public Kernel {
     int width;
     int height;
     std::array<float, max_coefficients> coefficients;
+    std::span<const float> table;
+  };
+  // A loop that is gone through.
+  struct Repetition {
+    std::size_t loop;
+    int count;
+    int step;
   };
 
   // Operations whose numbers nobody reads any more give their room to later ones. What is the same for every
@@ -65,6 +73,15 @@ class FormulaKernel final : public Kernel {
     for (std::size_t n = 0; n < operations.size(); ++n) {
       for (int i = 0; i < operands_of(operations[n].op); ++i)
         last_read[static_cast<std::size_t>(operations[n].arguments[static_cast<std::size_t>(i)])] = n;
+    }
+    // What a loop reads from before it, its number so far too, is read as often as it is gone through.
+    for (std::size_t loop = operations.size(); loop-- > 0;) {
+      if (operations[loop].op != Operator::loop) continue;
+      const std::size_t end = formula_->end_of(loop);
+      for (std::size_t before = 0; before <= loop; ++before) {
+        if (last_read[before] > loop && last_read[before] < end) last_read[before] = end;
+      }
+      last_read[loop] = end;
     }
     std::vector<std::size_t> free;
     for (std::size_t n = 0; n < operations.size(); ++n) {
@@ -101,6 +118,11 @@ class FormulaKernel final : public Kernel {
     ++next;  // fill
     for (float& coefficient : call.coefficients)
       coefficient = *static_cast<const float*>(arguments[next++]);
+    if (spec().stages[0].filter->has_table) {
+      const auto& table = *static_cast<const halide_buffer_t*>(arguments[next++]);
+      call.table = {reinterpret_cast<const float*>(table.host),
+                    static_cast<std::size_t>(table.dim[0].extent)};
+    }
     const auto& output = *static_cast<const halide_buffer_t*>(arguments[next]);
 
     alignas(64) std::array<float, room> numbers;
@@ -149,9 +171,55 @@ class FormulaKernel final : public Kernel {
       made[i] = *plane.at(std::clamp(x + i, 0, call.width - 1), y);
   }
 
+  // NaN, too, becomes a whole number.
+  static int whole(float v, float least, float most) {
+    v = v > least ? v : least;
+    return static_cast<int>(std::floor(v < most ? v : most));
+  }
+
+  static float pixel_at(const InputPlane& plane, float column, float row) {
+    const auto within = [](const halide_dimension_t& side, float place) {
+      return std::clamp(whole(place, -farthest_place, farthest_place), side.min, side.min + side.extent - 1);
+    };
+    return *plane.at(within(plane.buffer->dim[0], column), within(plane.buffer->dim[1], row));
+  }
+
+  // Goes to the operation behind a loop that is not gone through at all.
+  std::size_t begin_loop(std::size_t n, const Piece& piece, std::span<float> numbers,
+                         std::vector<Repetition>& around) const {
+    const auto& [how_often, first, unused] = formula_->operations()[n].arguments;
+    const auto number_of = [&](int operation) {
+      return numbers.data() + place_[static_cast<std::size_t>(operation)] * piece_;
+    };
+    const int count = whole(*number_of(how_often), 0, most_repetitions);
+    const std::size_t end = formula_->end_of(n);
+    const float* const from = number_of(first);
+    float* const to = numbers.data() + place_[count == 0 ? end : n] * piece_;
+    if (to != from) std::copy_n(from, piece.count, to);
+    if (count == 0) return end;
+    around.push_back({.loop = n, .count = count, .step = 0});
+    return n;
+  }
+
+  // Goes back to the begin of a loop that is to be gone through again.
+  std::size_t end_loop(std::size_t n, const Piece& piece, std::span<float> numbers,
+                       std::vector<Repetition>& around) const {
+    const float* const made =
+        numbers.data() + place_[static_cast<std::size_t>(formula_->operations()[n].arguments[0])] * piece_;
+    Repetition& now = around.back();
+    const bool over = ++now.step == now.count;
+    const std::size_t next = over ? n : now.loop;
+    // The same room, where a loop gives back what it was given.
+    float* const to = numbers.data() + place_[next] * piece_;
+    if (to != made) std::copy_n(made, piece.count, to);
+    if (over) around.pop_back();
+    return next;
+  }
+
   void compute(const Call& call, const Piece& piece, std::span<float> numbers) const {
     const auto& operations = formula_->operations();
     const std::size_t count = piece.count;
+    std::vector<Repetition> around;
     for (std::size_t n = 0; n < operations.size(); ++n) {
       const Operation& operation = operations[n];
       float* const made = numbers.data() + place_[n] * piece_;
@@ -209,6 +277,29 @@ class FormulaKernel final : public Kernel {
         break;
       case Operator::select:
         each(count, made, [&](std::size_t i) { return a[i] != 0.0F ? b[i] : c[i]; });
+        break;
+      case Operator::pixel_at: {
+        const InputPlane& plane = call.inputs.at(static_cast<std::size_t>(operation.arguments[2]));
+        each(count, made, [&](std::size_t i) { return pixel_at(plane, a[i], b[i]); });
+        break;
+      }
+      case Operator::table: {
+        const auto most = static_cast<float>(call.table.size() - 1);
+        each(count, made,
+             [&](std::size_t i) { return call.table[static_cast<std::size_t>(whole(a[i], 0, most))]; });
+        break;
+      }
+      case Operator::loop:
+        n = begin_loop(n, piece, numbers, around);
+        break;
+      case Operator::step: {
+        const auto now =
+            std::ranges::find(around, static_cast<std::size_t>(operation.arguments[0]), &Repetition::loop);
+        each(count, made, [&](std::size_t) { return static_cast<float>(now->step); });
+        break;
+      }
+      case Operator::end:
+        n = end_loop(n, piece, numbers, around);
         break;
       case Operator::less:
         each(count, made, [&](std::size_t i) { return as_number(a[i] < b[i]); });

@@ -1,6 +1,7 @@
 #include "millrace/machine/cpus/affinity_mask.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <sched.h>
 
@@ -16,8 +17,10 @@ AffinityMask to_mask(const CpuSet& cpus, std::size_t words) {
 
 CpuSet to_cpu_set(const AffinityMask& mask) {
   CpuSet cpus;
-  for (int cpu = 0; word_of(cpu) < mask.size(); ++cpu)
-    if ((mask[word_of(cpu)] & bit_of(cpu)) != 0) cpus.insert(cpu);
+  for (std::size_t word = 0; word < mask.size(); ++word) {
+    for (MaskWord left = mask[word]; left != 0; left &= left - 1)
+      cpus.insert(static_cast<int>(word * mask_bits) + std::countr_zero(left));
+  }
   return cpus;
 }
 

@@ -40,6 +40,10 @@ constexpr double common_shortfall = 1.15;
 // Each thread works on one item, finds another ready, and two may wait for their turn: where the times of
 // items differ so much that this is too little, the model says so, or else the threads that starve.
 constexpr int least_tokens = 4;  // a thread
+// As long as nothing has been measured: a stream that is over by then takes as long as with `stealing`. Long
+// items make that short all the same.
+constexpr int first_tokens = 16;  // a thread
+constexpr double opening_phase_s = 0.05;
 constexpr int most_tokens_a_thread = 64;
 constexpr int growth_of_tokens = 4;  // where only the threads say so
 // Of an item's time under the same plan, as a log ratio: the work or the machine changed.
@@ -112,10 +116,11 @@ double starved_for_tokens(const RunReport& phase) {
 AutoChoice::AutoChoice(const AutoLimits& limits)
     : limits_(limits),
       incumbent_{.threads = limits.threads,
-                 .tokens = limits.tokens != 0 ? limits.tokens : least_tokens * limits.threads},
-      items_(first_items), phase_s_(first_phase_s) {}
+                 .tokens = limits.tokens != 0 ? limits.tokens : first_tokens * limits.threads},
+      begins_(limits.tokens == 0), items_(first_items), phase_s_(first_phase_s) {}
 
 AutoChoice::Phase AutoChoice::next() const {
+  if (begins_) return {.plan = incumbent_, .items = items_, .seconds = opening_phase_s};
   if (!trial_) return {.plan = incumbent_, .items = items_};
   return {.plan = trial_plan(), .items = items_, .seconds = trial_phase_s};
 }
@@ -126,6 +131,7 @@ void AutoChoice::tell(const RunReport& phase, double at_s) {
   const double measured = phase.wall_s / items;
   const AutoPlan plan = next().plan;
   if (phase.wall_s < least_phase_s && !is_hopeless(phase)) return last_for(trial_phase_s, measured);
+  if (begins_) return settle(measured);
   auto pipeline = modelled(phase);
   if (!pipeline) return last_for(longest_phase_s, measured);
   model::OrderedTail tail(*pipeline, std::max(modelled_items, 64 * limits_.threads));
@@ -144,6 +150,12 @@ void AutoChoice::tell(const RunReport& phase, double at_s) {
   }
   last_measured_ = measured;
   look_for_better(seen, at_s);
+}
+
+void AutoChoice::settle(double measured) {
+  begins_ = false;
+  incumbent_.tokens = least_tokens * limits_.threads;
+  last_for(first_phase_s, measured);
 }
 
 bool AutoChoice::tell_refused(const Error& reason, double at_s) {

@@ -92,6 +92,8 @@ class AutoChoice {
   };
 
   [[nodiscard]] AutoPlan trial_plan() const { return trial_->challengers_turn ? trial_->plan : incumbent_; }
+  // From here on tokens have to be worth it.
+  void settle(double measured);
   void tell_trial(const Seen& seen, double at_s);
   void look_for_better(const Seen& seen, double at_s);
   void remember(const AutoPlan& plan, double predicted, double measured);
@@ -112,6 +114,7 @@ class AutoChoice {
 
   AutoLimits limits_;
   AutoPlan incumbent_;
+  bool begins_;  // no phase has been long enough to be looked at
   std::uint64_t items_;
   double phase_s_;
   double last_measured_ = 0;  // of the incumbent

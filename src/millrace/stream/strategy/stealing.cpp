@@ -65,7 +65,7 @@ class StealingRun {
 
   void work(std::size_t worker) {
     Engine::Context& context = *contexts_[worker];
-    tell_where_it_may_run(worker);
+    if (!alone_) tell_where_it_may_run(worker);
     start_blocking_source(context);
     SourcePace pace;
     WorkDeque& own = deques_[worker];
@@ -208,6 +208,8 @@ class StealingRun {
 
   // The worker searches; returns when there may be work, still searching. True: it has taken over the source.
   bool await_work(std::size_t worker) {
+    // One that works alone has mostly nothing to wait for, and a small stream is over before it has asked.
+    if (alone_ && told_.load(std::memory_order_relaxed) == 0) tell_where_it_may_run(worker);
     bool took_over = false;
     idle_s_[worker] += engine_.timed([&] {
       while (!took_over &&

@@ -23,7 +23,8 @@ struct StageSymbols {
   Halide::Expr fill;
   std::vector<Halide::Expr> coefficients;
   std::function<Halide::Expr(Halide::Expr)> table;  // null where the filter has none
-  Halide::Type pixels = Halide::Float(32);          // what it computes with: its codes, or floats
+  Halide::Expr table_length;
+  Halide::Type pixels = Halide::Float(32);  // what it computes with: its codes, or floats
 };
 
 // Where an expression is built: the loops over the output, and those within a pixel that are around.
@@ -61,6 +62,7 @@ class HalideAlgebra {
   [[nodiscard]] Float value(int i) const { return Halide::cast(stage_.pixels, coefficient(i)); }
   [[nodiscard]] Float table(const Int& i) const { return stage_.table(i); }
   [[nodiscard]] Int integer_table(const Int& i) const { return Halide::cast<int>(stage_.table(i)); }
+  [[nodiscard]] Int table_length() const { return stage_.table_length; }
   template <class Step> [[nodiscard]] Float fold(const Int& count, const Float& first, Step&& step) {
     return loop(count, {first}, [&](const std::vector<Float>& so_far, const Int& i) {
       return std::vector<Float>{step(so_far[0], i)};

@@ -103,7 +103,7 @@ StageSymbols stage_symbols(const Filter& filter, std::size_t s, const Expr& inte
   const Param<float> fill(fmt::format("fill{}", s));
   for (const Halide::Argument& argument : std::vector<Halide::Argument>{width, height, fill})
     built.arguments.push_back(argument);
-  StageSymbols symbols{width, height, interior, inner_columns, fill, {}, {}};
+  StageSymbols symbols{width, height, interior, inner_columns, fill, {}, {}, {}};
   for (int c = 0; c < max_coefficients; ++c) {
     const Param<float> coefficient(fmt::format("c{}_{}", s, c));
     built.arguments.emplace_back(coefficient);
@@ -117,6 +117,7 @@ StageSymbols stage_symbols(const Filter& filter, std::size_t s, const Expr& inte
     symbols.table = [table](const Expr& i) {
       return table(Halide::unsafe_promise_clamped(i, 0, table.dim(0).extent() - 1));
     };
+    symbols.table_length = table.dim(0).extent();
   }
   return symbols;
 }
@@ -130,7 +131,8 @@ bool loops(const Filter& filter) {
                              .inner_columns = 0,
                              .fill = 0.0F,
                              .coefficients = std::vector<Expr>(max_coefficients, Expr(0.0F)),
-                             .table = [](const Expr&) { return Expr(0.0F); }};
+                             .table = [](const Expr&) { return Expr(0.0F); },
+                             .table_length = 1};
   const InputSymbols input{
       .read = [](const Expr&, const Expr&) { return Expr(0.0F); },
       .read_neighbours = [](const Expr&, const Expr&,

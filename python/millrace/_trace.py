@@ -1,0 +1,188 @@
+"""What the function of a filter does, written down: operations, each on what earlier ones made, as the formula of
+millrace.h has them."""
+
+from __future__ import annotations
+
+import math
+import os
+import struct
+import sys
+from collections.abc import Sequence
+from typing import Any, Optional
+
+MOST_STEPS = 4096
+FARTHEST = 64
+_MOST_OPERATIONS = 1024
+_MOST_LOOPS = 3
+_MOST_TABLE_NUMBERS = 1 << 20
+_HERE = os.path.dirname(__file__)
+
+
+def error(message: str, place: Optional[str] = None) -> Exception:
+    """At the line of the function that is being traced: the first one that is neither here nor in NumPy."""
+    from ._millrace import UsageError
+    if place is None:
+        frame = sys._getframe(1)
+        while frame.f_back is not None and (os.path.dirname(frame.f_code.co_filename) == _HERE or "numpy" in frame.f_globals.get(
+                "__name__", "").split(".")[:1] or frame.f_code.co_filename.startswith("<__array_function__")):
+            frame = frame.f_back
+        place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    return UsageError(f"{place}: {message}")
+
+
+class Trace:
+    """The operations of one filter, each once, and where the function was when they came."""
+
+    # Of the function that is being called to write down what it does.
+    now: Optional[Trace] = None
+
+    def __init__(self, coefficients: int = 0, resizes: bool = False) -> None:
+        self.coefficients = coefficients  # parameters; the size that is made comes behind
+        self.resizes = resizes
+        self._operations: list[tuple[Any, ...]] = []
+        # Those that are known, of the whole and of each loop that is around.
+        self._known: list[dict[tuple[Any, ...], int]] = [{}]
+        self._over: set[int] = set()  # what is in loops that are over
+        self._loops: list[int] = []
+        self._tables: list[Any] = []
+
+    def add(self, word: str, *arguments: Any) -> int:
+        key = (word, *arguments)
+        for known in self._known:
+            if key in known:
+                return known[key]
+        self._check_arguments(word, arguments)
+        return self._known[-1].setdefault(key, self._append(key))
+
+    def _append(self, key: tuple[Any, ...]) -> int:
+        if len(self._operations) == _MOST_OPERATIONS:
+            raise error(f"a filter has at most {_MOST_OPERATIONS} operations; total() and fold() repeat some, or divide "
+                         "it into several filters")
+        self._operations.append(key)
+        return len(self._operations) - 1
+
+    def _check_arguments(self, word: str, arguments: tuple[Any, ...]) -> None:
+        for one in _operands(word, arguments):
+            if one in self._over:
+                raise error("a number of a step of fold() or total() was kept for later; what the step returns goes on")
+
+    def begin_loop(self, count: int, first: int) -> tuple[int, int]:
+        """What its number so far is, and how often it was gone through."""
+        if len(self._loops) == _MOST_LOOPS:
+            raise error(f"at most {_MOST_LOOPS} of fold() and total() are within each other")
+        self._check_arguments("loop", (count, first))
+        if not self._is_uniform(count):
+            raise error("how often fold() and total() repeat is the same for every pixel: a number, or one made of parameters, "
+                         "lengths of tables, and sizes")
+        loop = self._append(("loop", count, first))
+        self._loops.append(loop)
+        self._known.append({})
+        return loop, self.add("step", loop)
+
+    def _is_uniform(self, place: int) -> bool:
+        word, *arguments = self._operations[place]
+        if word in ("constant", "coefficient", "width", "height"):
+            return True
+        return word in _ARITHMETIC and all(map(self._is_uniform, arguments))
+
+    def end_loop(self, made: int) -> int:
+        self._check_arguments("end", (made,))
+        loop = self._loops.pop()
+        self._known.pop()
+        last = self._append(("end", made))
+        self._over.update(range(loop, last))
+        return last
+
+    def keep_table(self, numbers: Any) -> int:
+        """Where it begins among the numbers of all tables."""
+        first = 0
+        for one in self._tables:
+            if one is numbers or (one.shape == numbers.shape and one.tobytes() == numbers.tobytes()):
+                return first
+            first += one.size
+        if first + numbers.size > _MOST_TABLE_NUMBERS:
+            raise error(f"the tables of a filter have at most {_MOST_TABLE_NUMBERS} numbers")
+        self._tables.append(numbers)
+        return first
+
+    def table(self) -> list[float]:
+        return [float(number) for one in self._tables for number in one.ravel()]
+
+    def constant(self, value: float, told: Any) -> int:
+        """told: how the function had it."""
+        try:
+            bits: int = struct.unpack("<I", struct.pack("<f", value))[0]
+        except OverflowError:
+            raise error(f"{told!r} is more than a float of 32 bits holds") from None
+        if not math.isfinite(value):
+            raise error(f"{told!r} is not a finite number")
+        return self.add("constant", f"{bits:08x}")
+
+    def times(self, last: int) -> list[int]:
+        """The frames that are read, counted from the one that is made."""
+        return sorted({arguments[_INPUT_OF[word]][1] for word, *arguments in self._leading_to(last) if word in _INPUT_OF})
+
+    def images(self, last: int) -> set[int]:
+        return {arguments[_INPUT_OF[word]][0] for word, *arguments in self._leading_to(last) if word in _INPUT_OF}
+
+    def text(self, last: int, inputs: list[tuple[int, int]]) -> str:
+        """Of what leads to the last operation. inputs: the images and times that are read."""
+        needed = self._needed(last)
+        constants = sum(one.size for one in self._tables)
+        renumbered: dict[int, int] = {}
+        lines = [f"inputs {len(inputs)} coefficients {self.coefficients + 2 * self.resizes}"]
+        for place in sorted(needed):
+            word, *arguments = self._operations[place]
+            if word == "list":  # the numbers of the list are behind those of the tables
+                lines += [f"constant {struct.unpack('<I', struct.pack('<f', constants))[0]:08x}",
+                          f"add {renumbered[arguments[0]]} {len(lines) - 1}", f"table {len(lines)}"]
+            else:
+                told = list(arguments)
+                for one in _operand_places(word, arguments):
+                    told[one] = renumbered[arguments[one]]
+                if word in _INPUT_OF:
+                    told[_INPUT_OF[word]] = inputs.index(arguments[_INPUT_OF[word]])
+                lines.append(" ".join([word, *map(str, told)]))
+            renumbered[place] = len(lines) - 2
+        if len(lines) - 1 > _MOST_OPERATIONS:
+            raise error(f"a filter has at most {_MOST_OPERATIONS} operations; divide it into several filters")
+        return "; ".join(lines)
+
+    def _needed(self, last: int) -> set[int]:
+        ends: dict[int, int] = {}
+        open_loops: list[int] = []
+        for place, (word, *_) in enumerate(self._operations):
+            if word == "loop":
+                open_loops.append(place)
+            elif word == "end":
+                ends[place] = open_loops.pop()
+        needed = {last}
+        for place in range(last, -1, -1):
+            if place not in needed:
+                continue
+            word, *arguments = self._operations[place]
+            needed.update(_operands(word, tuple(arguments)))
+            if place in ends:
+                needed.add(ends[place])
+            if word == "step":
+                needed.add(arguments[0])
+        return needed
+
+    def _leading_to(self, last: int) -> list[tuple[Any, ...]]:
+        return [self._operations[place] for place in sorted(self._needed(last))]
+
+
+_ARITHMETIC = ("add", "subtract", "multiply", "divide", "minimum", "maximum", "sqrt", "absolute", "floor", "rint")
+# Which argument is an image, and a time.
+_INPUT_OF = {"pixel": 0, "pixel_at": 2}
+
+
+def _operand_places(word: str, arguments: Sequence[Any]) -> range:
+    """Which arguments are operations."""
+    if word in ("constant", "coefficient", "pixel"):
+        return range(0)
+    return range(2 if word == "pixel_at" else len(arguments))
+
+
+def _operands(word: str, arguments: tuple[Any, ...]) -> list[int]:
+    return [arguments[i] for i in _operand_places(word, arguments)]
