@@ -7,12 +7,12 @@ PROGRAM := build/release/src/millrace/cli/millrace
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build install demo test test-programs test-python test-gstreamer test-opencv bench-image bench-filters bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-daemon bench-whole bench-batch bench-ablation bench-scheduler bench-study attack-exec attack-run attack-batch soak-cluster bench-cluster soak-daemon lint clean
+.PHONY: help setup configure build install demo test test-sanitized test-python test-gstreamer test-opencv bench-image bench-filters bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-daemon bench-whole bench-batch bench-ablation bench-scheduler bench-study attack-exec attack-run attack-batch soak-cluster bench-cluster soak-daemon lint clean
 
 help:
 	@echo 'make demo         set up, build, find the edges of a video: CLIP=path, or a generated one'
 	@echo 'make test         set up, build, run every test, also under the sanitizers'
-	@echo 'make test-programs whole programs under the sanitizers, beyond those of make test'
+	@echo 'make test-sanitized under the address sanitizer also what make test runs in the release build alone'
 	@echo 'make test-python  a wheel of the Python package, tested in an environment of its own'
 	@echo 'make test-gstreamer, test-opencv   the element of GStreamer; the parallel backend in the wheel of OpenCV'
 	@echo 'make build        the release build, in build/release'
@@ -65,8 +65,8 @@ demo: configure
 test: setup
 	@JOBS=$(JOBS) scripts/test
 
-test-programs: setup
-	@JOBS=$(JOBS) scripts/test programs
+test-sanitized: setup
+	@JOBS=$(JOBS) scripts/test sanitized
 
 test-python: build
 	@scripts/test_python

@@ -207,7 +207,7 @@ class DamagedBytes : public ::testing::TestWithParam<std::tuple<Overwritten, int
   Delivered whole_;
 };
 
-constexpr unsigned damaged_copies = 14;
+constexpr unsigned damaged_copies = 8;
 
 TEST_P(DamagedBytes, GiveTheFramesBeforeWithoutAHole) {
   for (unsigned seed = 1; seed <= damaged_copies; ++seed) {

@@ -14,14 +14,14 @@ namespace {
 
 constexpr int workers = structure_workers;
 
-// Every tile for the widest instruction set. For the others, and under a sanitizer, the tiles take turns:
-// each meets every structure, fusion and size over the pipelines.
-bool every_tile(machine::Isa isa) {
+// Tiles take turns: each meets every structure, fusion and size over the pipelines. Two at a time for the
+// widest instruction set.
+std::size_t tiles_at_a_time(machine::Isa isa) {
 #ifdef MILLRACE_SANITIZED
   static_cast<void>(isa);
-  return false;
+  return 1;
 #else
-  return isa == machine::best_isa();
+  return isa == machine::best_isa() ? 2 : 1;
 #endif
 }
 
@@ -78,7 +78,7 @@ TEST_P(EveryPipeline, hasTheBitsOfTheReferenceInEverySchedule) {
         const bool one_kernel = structure == Structure::backward || structure == Structure::backward_store;
         if (one_kernel && (fusion != Fusion::all || !fits_one_kernel(layout->planes[0]))) continue;
         for (int threads : {1, workers}) {
-          for (std::size_t t = 0; t < (every_tile(isa) ? std::size(tiles) : 1); ++t) {
+          for (std::size_t t = 0; t < tiles_at_a_time(isa); ++t) {
             const Size tile = tiles[seed++ % std::size(tiles)];
             expect_reference(
                 frame,
@@ -149,8 +149,7 @@ bool compiles_for(video::Chroma chroma, int bits) {
 #ifdef MILLRACE_SANITIZED
   return chroma == video::Chroma::c420 && bits == 8;
 #else
-  static_cast<void>(bits);
-  return chroma == video::Chroma::c420;
+  return chroma == video::Chroma::c420 && bits != 16;
 #endif
 }
 
