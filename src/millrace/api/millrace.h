@@ -77,8 +77,8 @@ MILLRACE_EXPORT millrace_code millrace_pipeline_create(const char* text, millrac
  * 0; the last one makes the pixel: "inputs 1 coefficients 1; pixel 0 1 -1; coefficient 0; multiply 0 1" is
  * the upper right neighbour times the first parameter. In front, how many images it reads (1 to 8) and how
  * many coefficients there are (0 to 8): the parameters, of a list its length; where there is a "size", the
- * width and the height of the plane that is made behind them. Samples are numbers, 0 to 1 from the least to the greatest. All are
- * 32-bit floats; the operations, at most 1024, are those of IEEE 754:
+ * width and the height of the plane that is made behind them. Samples are numbers, 0 to 1 from the least to
+ * the greatest. All are 32-bit floats; the operations, at most 1024, are those of IEEE 754:
  *
  *   constant BITS             a float, its bits in hexadecimal
  *   coefficient K             parameter K

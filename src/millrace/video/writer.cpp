@@ -29,8 +29,8 @@ class NullWriter final : public FrameWriter {
 
 bool is_valid(const FrameFormat& format) {
   return format.width >= 1 && format.width <= max_dimension && format.height >= 1 &&
-         format.height <= max_dimension && format.bits >= 8 && format.bits <= 16 &&
-         is_of_codes(format) && format.rate_numerator > 0 && format.rate_denominator > 0;
+         format.height <= max_dimension && format.bits >= 8 && format.bits <= 16 && is_of_codes(format) &&
+         format.rate_numerator > 0 && format.rate_denominator > 0;
 }
 
 bool is_y4m(std::string_view output) { return output == "-" || output.ends_with(".y4m"); }

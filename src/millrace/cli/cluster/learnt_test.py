@@ -11,7 +11,7 @@ from cluster_testing import ENVIRONMENT, MILLRACE, Case, main, run
 
 class Learnt(Case):
     def test_what_one_machine_learns_the_others_of_the_job_begin_with(self):
-        self.make_plan("@C", "test:320x180@6000", "--chunk", "2s", "--codec", "h264", "--preset", "ultrafast")
+        self.make_plan("@C", "test:320x180@6000", "--chunk", "8s", "--codec", "h264", "--preset", "ultrafast")
         learnt = self.folder / "learnt"
 
         def chunk(machine, number):
@@ -58,7 +58,7 @@ class Learnt(Case):
 
         def learns(machine):
             report = self.folder / f"{machine}.json"
-            run_on(machine, "run", "blur | sobel_x", "test:320x180@400", "-o", "null", "-q", "--json", report, "-y")
+            run_on(machine, "run", "blur | sobel_x", "test:320x180@1000", "-o", "null", "-q", "--json", report, "-y")
             return json.loads(report.read_text())["decisions"]["from_profile"]
 
         file = self.folder / "profiles.json"

@@ -8,6 +8,7 @@ import os
 import platform
 import pty
 import resource
+import shutil
 import signal
 import socket
 import struct
@@ -95,9 +96,9 @@ class Terminal:
 
 class Daemon(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="millrace-daemon-test-")
-        self.environment = {**os.environ, "XDG_RUNTIME_DIR": self.folder.name, "XDG_CONFIG_HOME": self.folder.name,
-                            "XDG_CACHE_HOME": self.folder.name, "TERM": "dumb"}
+        self.folder = tempfile.mkdtemp(prefix="millrace-daemon-test-")
+        self.environment = {**os.environ, "XDG_RUNTIME_DIR": self.folder, "XDG_CONFIG_HOME": self.folder,
+                            "XDG_CACHE_HOME": self.folder, "TERM": "dumb"}
         self.processes = []
 
     def tearDown(self):
@@ -107,7 +108,9 @@ class Daemon(unittest.TestCase):
             for stream in (process.stdout, process.stderr):
                 if stream:
                     stream.close()
-        self.folder.cleanup()
+        # The guardian of a daemon that was killed may still be at work there.
+        self.assertTrue(eventually(lambda: shutil.rmtree(self.folder, ignore_errors=True)
+                                   or not os.path.exists(self.folder)))
 
     def start(self, *command, **options):
         process = subprocess.Popen(command, env=self.environment, text=True, **options)
@@ -115,7 +118,7 @@ class Daemon(unittest.TestCase):
         return process
 
     def start_daemon(self, settings="", *options):
-        config = os.path.join(self.folder.name, "settings.toml")
+        config = os.path.join(self.folder, "settings.toml")
         with open(config, "w", encoding="utf-8") as file:
             file.write(settings)
         daemon = self.start(MILLRACE, "daemon", "--user", "--config", config, *options, stderr=subprocess.PIPE)
@@ -175,7 +178,7 @@ class Daemon(unittest.TestCase):
         metrics = self.ask("status", "--metrics").stdout
         self.assertRegex(metrics, r'millrace_program_threads\{program="kinds",cgroup="[^"]*"\} 3')
         self.assertNotIn("thread=", metrics)
-        record = os.path.join(self.folder.name, "status.json")
+        record = os.path.join(self.folder, "status.json")
         with open(record, "w", encoding="utf-8") as file:
             file.write(self.ask("status", "--json").stdout)
         page = xml.etree.ElementTree.fromstring(self.ask("report", record, "-o", "-", "-q").stdout)
@@ -208,7 +211,7 @@ class Daemon(unittest.TestCase):
 
     def test_exec_leaves_placing_to_a_daemon_that_acts_and_works_alone_without(self):
         def run():
-            path = os.path.join(self.folder.name, "summary.json")
+            path = os.path.join(self.folder, "summary.json")
             done = self.ask("exec", "--quiet", "--units", "auto", "--no-profile", "-y", "--json", path, "--",
                             KINDS, "0.3", "fp")
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -250,7 +253,7 @@ class Daemon(unittest.TestCase):
 
     def test_top_goes_on_where_the_window_changes_while_it_waits_for_an_answer(self):
         self.environment["TERM"] = "xterm"
-        path = os.path.join(self.folder.name, "slow.sock")
+        path = os.path.join(self.folder, "slow.sock")
         with socket.socket(socket.AF_UNIX) as server:
             server.bind(path)
             server.listen()
@@ -310,7 +313,7 @@ class Daemon(unittest.TestCase):
 
     def lacking(self, preexec=None, wrap=(), settings="", options=()):
         """A daemon that lacks something, and what it said of that."""
-        config = os.path.join(self.folder.name, "settings.toml")
+        config = os.path.join(self.folder, "settings.toml")
         with open(config, "w", encoding="utf-8") as file:
             file.write(settings)
         daemon = self.start(*wrap, MILLRACE, "daemon", "--user", "--config", config, *options,
@@ -353,9 +356,9 @@ class Daemon(unittest.TestCase):
         self.assertEqual(os.sched_getaffinity(program.pid), os.sched_getaffinity(0))
 
     def test_without_a_folder_for_journals_it_says_so_and_listens_elsewhere(self):
-        with open(os.path.join(self.folder.name, "millrace"), "w", encoding="utf-8"):
+        with open(os.path.join(self.folder, "millrace"), "w", encoding="utf-8"):
             pass
-        path = os.path.join(self.folder.name, "elsewhere.sock")
+        path = os.path.join(self.folder, "elsewhere.sock")
         said = self.lacking(options=("--socket", path))
         self.assertIn("places nothing, as it could not be undone", "".join(said))
         self.watches("--socket", path)
@@ -379,7 +382,7 @@ class Daemon(unittest.TestCase):
 
     def test_what_is_no_request_is_answered_and_the_daemon_ends_when_asked(self):
         daemon = self.start_daemon()
-        path = os.path.join(self.folder.name, "millrace", "daemon.sock")
+        path = os.path.join(self.folder, "millrace", "daemon.sock")
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(PATIENCE)
             client.connect(path)
@@ -395,7 +398,7 @@ class Daemon(unittest.TestCase):
         self.assertFalse(os.path.exists(path))
 
     def test_a_listening_socket_of_the_service_manager_is_taken_over(self):
-        path = os.path.join(self.folder.name, "given.sock")
+        path = os.path.join(self.folder, "given.sock")
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(path)
             listener.listen()
@@ -404,7 +407,7 @@ class Daemon(unittest.TestCase):
             command = f'exec 3<&{number} && LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" daemon --user'
             daemon = self.start("sh", "-c", command, MILLRACE, pass_fds=[number], stderr=subprocess.PIPE)
             self.lines_until_ready(daemon)
-            self.assertFalse(os.path.exists(os.path.join(self.folder.name, "millrace", "daemon.sock")))
+            self.assertFalse(os.path.exists(os.path.join(self.folder, "millrace", "daemon.sock")))
             self.assertEqual(self.ask("status", "--socket", path).returncode, 0)
 
 

@@ -6,15 +6,15 @@
 namespace millrace::cluster {
 namespace {
 
-// How the samples of each plane are held between the stages before `place` and those from there on, in one run
-// of the whole pipeline. A filter on codes rounds as one on numbers does not: which of the two works depends on
-// what follows, and a section that is given and asked for codes where one run has them decides as that does. What
-// mixes planes reads numbers, all in one form.
+// How the samples of each plane are held between the stages before `place` and those from there on, in one
+// run of the whole pipeline. A filter on codes rounds as one on numbers does not: which of the two works
+// depends on what follows, and a section that is given and asked for codes where one run has them decides as
+// that does. What mixes planes reads numbers, all in one form.
 video::SampleForms handed_on(const image::Pipeline& pipeline, const image::FrameLayout& whole,
                              std::size_t place) {
-  const bool mixed = std::any_of(pipeline.nodes.begin() + static_cast<std::ptrdiff_t>(place),
-                                 pipeline.nodes.end(),
-                                 [](const image::Node& node) { return node.filter->mix != nullptr; });
+  const bool mixed =
+      std::any_of(pipeline.nodes.begin() + static_cast<std::ptrdiff_t>(place), pipeline.nodes.end(),
+                  [](const image::Node& node) { return node.filter->mix != nullptr; });
   video::SampleForms forms{};
   for (std::size_t p = 0; p < whole.planes.size(); ++p) {
     const bool on_codes = std::ranges::all_of(whole.planes[p].stages, [&](const image::StageLayout& stage) {

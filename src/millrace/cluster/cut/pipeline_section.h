@@ -23,8 +23,8 @@ struct PipelineSection {
 // The stages of a pipeline with what they read; without what they cost.
 [[nodiscard]] std::vector<StageLoad> loads_of(const image::Pipeline& pipeline);
 
-// Where it may be cut: the stages that could be the first of a section. Nowhere between filters that pass RGB on:
-// frames that travel are Y'CbCr.
+// Where it may be cut: the stages that could be the first of a section. Nowhere between filters that pass RGB
+// on: frames that travel are Y'CbCr.
 [[nodiscard]] std::vector<std::size_t> section_places(const image::Pipeline& pipeline);
 
 // The stages [first, first + count) as a pipeline of its own. They must begin and end at the ends of the
@@ -33,8 +33,8 @@ struct PipelineSection {
                                          std::size_t count);
 
 // The sections one after the other. `begins`: the first stages of all but the first of them, growing. Between
-// sections there are codes or numbers, plane by plane, as there are between these filters in one run: together
-// they make what that makes, bit by bit. Usage error where a section cannot work on what comes.
+// sections there are codes or numbers, plane by plane, as there are between these filters in one run:
+// together they make what that makes, bit by bit. Usage error where a section cannot work on what comes.
 [[nodiscard]] Result<std::vector<PipelineSection>> take_apart(const image::Pipeline& pipeline,
                                                               const std::vector<std::size_t>& begins,
                                                               const video::FrameFormat& input,

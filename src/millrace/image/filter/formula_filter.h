@@ -48,8 +48,8 @@ struct FormulaFilterDraft {
   // Without one planes have the size of the inputs. With one the formula reads by pixel_at alone, since no
   // pixel of the input is at the place of one that is made.
   Measure measure;
-  // Where there are any, the inputs of the formula are these frames of what is the filter's only input, counted
-  // from the one that is made; each once.
+  // Where there are any, the inputs of the formula are these frames of what is the filter's only input,
+  // counted from the one that is made; each once.
   std::vector<int> times;
   bool geometric = false;  // see Filter; what has a measure is
 };

@@ -145,12 +145,11 @@ class PlaneBuilder {
     }
     auto found = std::ranges::find(sources_, frame);
     if (found == sources_.end()) found = sources_.insert(found, frame);
-    Made made{
-        .stage = StageLayout::source - static_cast<int>(found - sources_.begin()),
-        .geometry =
-            (frame.second ? request_.second : request_.video).at(static_cast<std::size_t>(frame.plane)),
-        .neutral =
-            request_.forms.at(static_cast<std::size_t>(frame.plane)) == video::SampleForm::nothing};
+    Made made{.stage = StageLayout::source - static_cast<int>(found - sources_.begin()),
+              .geometry =
+                  (frame.second ? request_.second : request_.video).at(static_cast<std::size_t>(frame.plane)),
+              .neutral =
+                  request_.forms.at(static_cast<std::size_t>(frame.plane)) == video::SampleForm::nothing};
     if (converts(request_.forms, frame.plane)) {
       stages_.push_back(conversion(load_filter(element_type()), made.stage, made.geometry, maximum()));
       made.stage = static_cast<int>(stages_.size()) - 1;

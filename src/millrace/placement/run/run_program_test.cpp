@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <ranges>
 #include <sched.h>
 #include <set>
 #include <sstream>
@@ -158,9 +159,12 @@ TEST_P(EveryWay, ThreadsThatOutnumberPusAreFreeToGoWhereTheyLike) {
   const TestRun run =
       run_to_end(fixed(MaskPolicy::one_to_one, way(), {program("threads"), std::to_string(count), "0"}));
   EXPECT_EQ(run.status, 0);
-  // The last one, born when there were too many.
+  // All but those that began while there were as many PUs; on a busy machine the last one made may be of
+  // them.
   if (binds_at_birth()) {
-    EXPECT_EQ(masks_in(run.output)["thread " + std::to_string(count - 1)], one_by_one(allowed()));
+    const auto masks = masks_in(run.output);
+    const auto free = std::ranges::count(masks | std::views::values, one_by_one(allowed()));
+    EXPECT_GE(free, count + 1 - allowed().count());
   }
 }
 

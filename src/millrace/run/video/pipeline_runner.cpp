@@ -21,8 +21,8 @@ PipelineRunner::PipelineRunner(Workplace& workplace, const VideoRunOptions& opti
 
 Status PipelineRunner::lay_out(const video::FrameFormat& input,
                                const std::optional<video::FrameFormat>& second) {
-  auto layout = image::lay_out_frame(options_.pipeline, input, options_.planes, samples(), second,
-                                     options_.made);
+  auto layout =
+      image::lay_out_frame(options_.pipeline, input, options_.planes, samples(), second, options_.made);
   if (!layout) return std::unexpected(layout.error());
   layout_ = std::move(*layout);
   auto timeline = image::ParameterTimeline::make(options_.pipeline, options_.changes);

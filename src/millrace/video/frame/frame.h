@@ -26,8 +26,8 @@ enum class ColorRange { unspecified, limited, full };
 // is the earlier, the one with the topmost row or the other.
 enum class FieldOrder { unspecified, progressive, top_first, bottom_first };
 
-// How the samples of a plane are held. No reader makes and no writer takes anything but codes: numbers are what
-// a pipeline has between its filters, and go from one part of it to another.
+// How the samples of a plane are held. No reader makes and no writer takes anything but codes: numbers are
+// what a pipeline has between its filters, and go from one part of it to another.
 enum class SampleForm {
   codes,    // code values
   numbers,  // the floats that they stand for: 0 for the least and 1 for the greatest
