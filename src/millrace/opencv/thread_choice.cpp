@@ -37,7 +37,7 @@ void ThreadChoice::begin_race(int first, int last) {
   }
   rounds_ = 0;
   racing_ = true;
-  current_ = first;
+  current_ = leader_ = first;
 }
 
 void ThreadChoice::took(double seconds) {
@@ -56,7 +56,11 @@ void ThreadChoice::took(double seconds) {
   do {
     current_ = (current_ + 1) % count_;
     if (current_ == 0) judge();
-  } while (racing_ && !candidates_[at(current_)].racing);
+  } while (racing_ && !(candidates_[at(current_)].racing && has_turn(current_)));
+}
+
+bool ThreadChoice::has_turn(int candidate) const {
+  return candidate == leader_ || rounds_ < fewest_rounds || rounds_ % seldom == 0;
 }
 
 void ThreadChoice::leave_out_beyond(int candidate) {
@@ -76,6 +80,7 @@ void ThreadChoice::judge() {
     if (candidates_[at(i)].racing &&
         (fastest < 0 || candidates_[at(i)].sample.mean < candidates_[at(fastest)].sample.mean))
       fastest = i;
+  leader_ = fastest;
   const Sample& of_fastest = candidates_[at(fastest)].sample;
   // How slow the best one can be is known better from its use, if it has been in use.
   const bool known = reference_.count > 0;

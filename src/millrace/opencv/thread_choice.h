@@ -7,7 +7,7 @@
 
 namespace millrace::opencv {
 
-// Pure: times in, counts out. Candidates are 1, 2, 4 ... and `most`. They race: each is used in turns until
+// Pure: times in, counts out. Candidates are 1, 2, 4 ... and `most`. They race: all are used in turns until
 // the others are clearly slower, by their means, since the mean is what is waited for where loops are held up
 // now and then; the noisier the times, the longer that takes. Then the best one is used. It races again with
 // its neighbours now and then, ever more seldom, and with all when its times change for good: another size,
@@ -28,7 +28,8 @@ class ThreadChoice {
  private:
   static constexpr int most_candidates = 8;
   static constexpr int fewest_rounds = 3;  // of a race, unless somebody is beyond hope
-  static constexpr int most_rounds = 48;
+  static constexpr int most_rounds = 96;
+  static constexpr int seldom = 8;         // rounds from one turn to the next of who is behind
   static constexpr double clearly = 2.5;   // standard errors
   static constexpr double surely = 4;      // the same, for what costs a race of all
   static constexpr double hopeless = 1.3;  // of the slowest loop of the best one
@@ -64,6 +65,9 @@ class ThreadChoice {
   // In the first round: a hundred processors do not wait for what one of them alone takes, where two steps
   // down have made it slower.
   void leave_out_beyond(int candidate);
+  // Where times vary much a race is long, and may be all that a site is called for: once each has had a few
+  // turns, most of them go to the fastest.
+  [[nodiscard]] bool has_turn(int candidate) const;
   // After each round.
   void judge();
   void end_race(int winner);
@@ -77,6 +81,7 @@ class ThreadChoice {
   bool cold_ = true;  // the first loop of all measures caches and page faults
   bool racing_ = false;
   int rounds_ = 0;       // of this race
+  int leader_ = 0;       // the fastest so far
   bool chosen_ = false;  // there is a best one to be replaced
 
   // Of the best one since it was chosen.

@@ -98,6 +98,39 @@ INSTANTIATE_TEST_SUITE_P(Machines, EveryBusyMachine,
                          testing::Combine(testing::Values(0.8, 1.0, 1.3, 1.8, 2.0),
                                           testing::Values(4.0, 20.0), testing::Values(3.5, 7.0)));
 
+// A site that is called a hundred times only, on machines that take CPUs away or not: the race is most of its
+// life.
+TEST(ThreadChoice, CostsLittleMoreThanTheBestCountWhereASiteIsCalledSeldom) {
+  constexpr int loops = 100;
+  constexpr int seeds = 40;
+  double logarithms = 0;
+  double worst = 0;
+  int machines = 0;
+  for (const double gain : {0.6, 0.8, 1.0, 1.3, 1.6, 1.9})
+    for (const double held : {0.0, 1.0, 4.0, 20.0})
+      for (const double between : {3.5, 7.0, 30.0}) {
+        const auto alone = [&](int threads) { return std::pow(threads, -std::log2(gain)); };
+        const auto held_up = [&](int threads) { return 1 - std::pow(1 - alone(threads) / between, threads); };
+        const auto mean = [&](int threads) { return alone(threads) + held * held_up(threads); };
+        double seconds = 0;
+        for (unsigned seed = 1; seed <= seeds; ++seed) {
+          std::mt19937 random(seed);
+          std::lognormal_distribution<double> noise(0, 0.1);
+          std::uniform_real_distribution<double> chance;
+          ThreadChoice choice(2);
+          seconds += simulate(choice, loops, [&](int threads) {
+                       return alone(threads) * noise(random) + (chance(random) < held_up(threads) ? held : 0);
+                     }).seconds;
+        }
+        const double ratio = seconds / (seeds * loops * std::min(mean(1), mean(2)));
+        logarithms += std::log(ratio);
+        worst = std::max(worst, ratio);
+        ++machines;
+      }
+  EXPECT_LT(std::exp(logarithms / machines), 1.065);  // 1.076 where both have as many turns
+  EXPECT_LT(worst, 1.25);                             // 1.31
+}
+
 TEST(ThreadChoice, FollowsANeighbourThatComesAndGoes) {
   ThreadChoice choice(2);
   const auto alone = [](int threads) { return threads == 2 ? 0.55 : 1.0; };
