@@ -5,7 +5,7 @@
 #include "millrace/base/command_line.h"
 #include "millrace/base/json_file.h"
 #include "millrace/base/print.h"
-#include "millrace/cli/bench/adaptive_comparison.h"
+#include "millrace/run/compare/adaptive_comparison.h"
 #include "millrace/run/words/check_threads.h"
 #include "millrace/run/words/run_report.h"
 
@@ -29,10 +29,10 @@ struct BenchOptions {
   bool force = false;
 };
 
-Result<Disturbance> disturbance_of(const std::string& name) {
-  if (name == "none") return Disturbance::none;
-  if (name == "angle") return Disturbance::angle;
-  if (name == "load") return Disturbance::load;
+Result<run::Disturbance> disturbance_of(const std::string& name) {
+  if (name == "none") return run::Disturbance::none;
+  if (name == "angle") return run::Disturbance::angle;
+  if (name == "load") return run::Disturbance::load;
   return usage_error("unknown disturbance '{}'; use none, angle or load", name);
 }
 
@@ -42,7 +42,7 @@ void print_heading() {
             "decide", "best static schedule");
 }
 
-void print_row(const AdaptCase& which, const AdaptResult& r) {
+void print_row(const run::AdaptCase& which, const run::AdaptResult& r) {
   print_out("{:<10} {:>9} {:>2}  {:>8.3f} {:>5.1f}% {:>5.1f}% {:>7.2f} {:>7} {:>5.1f}% {:>6.2f} {:>6.1f}% "
             "{:>5.2f}%  {}\n",
             which.pipeline, fmt::format("{}x{}", which.width, which.height), which.threads, r.best_ms,
@@ -58,7 +58,7 @@ Status bench(const BenchOptions& options) {
   if (!disturbance) return std::unexpected(disturbance.error());
   const auto machine = machine::inspect_machine();
   if (!machine) return std::unexpected(machine.error());
-  std::vector<AdaptCase> cases;
+  std::vector<run::AdaptCase> cases;
   for (const std::string& size : options.sizes) {
     const auto parsed = image::parse_tile(size);
     if (!parsed || parsed->width == 0 || parsed->height == 0)
@@ -80,8 +80,8 @@ Status bench(const BenchOptions& options) {
   print_heading();
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   double log_sum = 0;
-  for (const AdaptCase& which : cases) {
-    const auto result = compare_adaptive(*machine, which);
+  for (const run::AdaptCase& which : cases) {
+    const auto result = run::compare_adaptive(*machine, which);
     if (!result) return std::unexpected(result.error());
     print_row(which, *result);
     rows.push_back(to_json(which, *result));

@@ -1,4 +1,4 @@
-#include "millrace/cli/bench/busy_process.h"
+#include "millrace/run/compare/busy_process.h"
 
 #include "millrace/base/system_reason.h"
 
@@ -9,7 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-namespace millrace::cli {
+namespace millrace::run {
 
 Result<BusyProcess> BusyProcess::start() {
   const pid_t parent = getpid();
@@ -31,4 +31,4 @@ BusyProcess::~BusyProcess() {
   waitpid(pid_, nullptr, 0);
 }
 
-}  // namespace millrace::cli
+}  // namespace millrace::run

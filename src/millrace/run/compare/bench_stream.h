@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-namespace millrace::cli {
+namespace millrace::run {
 
 // Frames of the generated test source, as a video of this size would bring them, and room for the results.
 class MemoryFrames {
@@ -61,4 +61,4 @@ class BenchStream {
   std::thread thread_;
 };
 
-}  // namespace millrace::cli
+}  // namespace millrace::run

@@ -1,55 +1,24 @@
-#include "millrace/cli/bench/adaptive_comparison.h"
+#include "millrace/run/compare/adaptive_comparison.h"
 
 #include "millrace/base/clock.h"
 #include "millrace/base/median.h"
-#include "millrace/cli/bench/bench_stream.h"
-#include "millrace/cli/bench/busy_process.h"
 #include "millrace/image/adapt/adaptive_scheduler.h"
 #include "millrace/image/layout/default_schedule.h"
 #include "millrace/image/pipeline/parameter_timeline.h"
 #include "millrace/image/pipeline/presets.h"
+#include "millrace/run/compare/bench_stream.h"
+#include "millrace/run/compare/busy_process.h"
+#include "millrace/run/compare/static_schedules.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
-namespace millrace::cli {
+namespace millrace::run {
 namespace {
 
 constexpr double window_seconds = 0.25;     // of the adaptive stream between two looks at the others
 constexpr double reference_seconds = 0.03;  // of each of the others at every look
 constexpr int least_reference_frames = 3;
-
-// Seconds a frame of one batch of the schedule in use.
-Result<double> time_batch(image::Executor& executor, const MemoryFrames& frames, std::int64_t first) {
-  const int count = executor.in_use().frames_in_flight;
-  const auto tasks = frames.next(first, count);
-  const std::int64_t start = now_ns();
-  if (Status done = executor.run(tasks); !done) return std::unexpected(done.error());
-  return seconds(now_ns() - start) / count;
-}
-
-// Seconds a frame. The median is what a schedule can do, the mean what it comes to on this machine.
-struct FrameTime {
-  double median = 0;
-  double mean = 0;
-};
-
-// Of at least `least` batches and `enough` seconds, after one that warms up.
-Result<FrameTime> time_schedule(image::Executor& executor, const MemoryFrames& frames, int least,
-                                double enough) {
-  std::vector<double> times;
-  double spent = 0;
-  for (int i = -1; i < least || spent < enough; ++i) {
-    const auto time = time_batch(executor, frames, i + 1);
-    if (!time) return std::unexpected(time.error());
-    if (i < 0) continue;
-    times.push_back(*time);
-    spent += *time * executor.in_use().frames_in_flight;
-  }
-  const double mean = spent / static_cast<double>(times.size()) / executor.in_use().frames_in_flight;
-  return FrameTime{median(std::move(times)), mean};
-}
 
 struct Work {
   image::Pipeline pipeline;
@@ -71,78 +40,14 @@ image::ScheduleFreedom freedom_of(const machine::MachineReport& machine, int thr
   return freedom;
 }
 
-struct BestStatic {
-  image::Schedule schedule;
-  std::vector<CandidateTime> brief;
-  double default_share = 0;
-};
-
-// Every candidate a few frames; the better third more; the best twelve in turns, often.
-Result<BestStatic> best_static(image::Executor& executor, image::KernelLibrary& library,
-                               const image::ScheduleSpace& space, const Work& work,
-                               const MemoryFrames& frames, const image::Schedule& default_schedule) {
-  struct Timed {
-    int candidate = 0;
-    std::vector<double> times;
-  };
-  for (const image::KernelBuild& build : space.builds()) {
-    for (const image::KernelSpec& spec : build.specs) {
-      if (auto kernel = library.wait(spec, build.isa); !kernel) return std::unexpected(kernel.error());
-    }
-  }
-  if (Status set = executor.set(work.layout, space.schedule(0)); !set) return std::unexpected(set.error());
-  std::vector<Timed> field;
-  for (int c = 0; c < space.size(); ++c)
-    field.push_back({c, {}});
-  const auto time_all = [&](int least, double enough) -> Status {
-    for (Timed& timed : field) {
-      if (Status used = executor.use(space.schedule(timed.candidate)); !used) return used;
-      const auto time = time_schedule(executor, frames, least, enough);
-      if (!time) return std::unexpected(time.error());
-      timed.times.push_back(time->median);
-    }
-    std::ranges::sort(field, {}, [](const Timed& timed) { return median(timed.times); });
-    return {};
-  };
-  if (Status done = time_all(1, 0); !done) return std::unexpected(done.error());
-  BestStatic result;
-  for (const Timed& timed : field)
-    result.brief.push_back({to_string(space.schedule(timed.candidate)), 1e3 * median(timed.times)});
-  field.resize(std::max<std::size_t>(12, field.size() / 3));
-  for (Timed& timed : field)
-    timed.times.clear();  // one frame was for dropping the worst
-  if (Status done = time_all(3, 0.002); !done) return std::unexpected(done.error());
-  field.resize(std::min<std::size_t>(12, field.size()));
-  for (Timed& timed : field)
-    timed.times.clear();
-  for (int round = 0; round < 9; ++round) {
-    if (Status done = time_all(3, 0.02); !done) return std::unexpected(done.error());
-  }
-  result.schedule = space.schedule(field.front().candidate);
-  std::vector<double> shares;
-  for (int round = 0; round < 9; ++round) {
-    std::array<double, 2> times{};
-    for (const std::size_t which : {0, 1}) {
-      if (Status used = executor.use(which == 0 ? result.schedule : default_schedule); !used)
-        return std::unexpected(used.error());
-      const auto time = time_schedule(executor, frames, 3, 0.02);
-      if (!time) return std::unexpected(time.error());
-      times[which] = time->median;
-    }
-    shares.push_back(times[0] / times[1]);
-  }
-  result.default_share = median(std::move(shares));
-  return result;
-}
-
 // One look at the others, and what the adaptive stream did since the one before.
 struct Window {
   double end = 0;  // seconds of the adaptive stream
   std::int64_t frames = 0;
   double seconds = 0;
   std::vector<double> frame_seconds;
-  FrameTime best;
-  FrameTime sequential;
+  ScheduleTime best;
+  ScheduleTime sequential;
 
   [[nodiscard]] double share() const { return best.median / median(frame_seconds); }
 };
@@ -332,7 +237,7 @@ Result<AdaptResult> compare_adaptive(const machine::MachineReport& machine, cons
                                    .isa = machine.isa};
   const auto find_best = [&](const Work& of) -> Status {
     return (*fixed)->work([&](image::Executor& executor, image::KernelLibrary& library) -> Status {
-      auto best = best_static(executor, library, *space, of, *frames,
+      auto best = best_static(executor, library, *space, of.layout, *frames,
                               image::default_schedule(which.threads, machine.isa));
       if (!best) return std::unexpected(best.error());
       result.best = best->schedule;
@@ -425,4 +330,4 @@ nlohmann::ordered_json to_json(const AdaptCase& which, const AdaptResult& r) {
           {"brief_ms", std::move(brief)}};
 }
 
-}  // namespace millrace::cli
+}  // namespace millrace::run

@@ -4,6 +4,7 @@
 #include "millrace/base/result.h"
 #include "millrace/image/layout/schedule.h"
 #include "millrace/machine/report/machine_report.h"
+#include "millrace/run/compare/static_schedules.h"
 
 #include <cstdint>
 #include <string>
@@ -11,7 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace millrace::cli {
+namespace millrace::run {
 
 // What happens in the middle of the adaptive run.
 enum class Disturbance {
@@ -28,12 +29,6 @@ struct AdaptCase {
   double seconds = 10;  // of the adaptive run, without what is measured in between
   std::uint64_t seed = 1;
   Disturbance disturbance = Disturbance::none;
-};
-
-// A candidate of the space as it was measured first, briefly.
-struct CandidateTime {
-  std::string schedule;
-  double ms = 0;  // a frame
 };
 
 // Times are seconds of the adaptive stream. Shares are of the best static schedule's throughput, which is
@@ -65,4 +60,4 @@ struct AdaptResult {
 
 [[nodiscard]] nlohmann::ordered_json to_json(const AdaptCase& which, const AdaptResult& result);
 
-}  // namespace millrace::cli
+}  // namespace millrace::run

@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-namespace millrace::cli {
+namespace millrace::run {
 
 class BusyProcess {
  public:
@@ -21,4 +21,4 @@ class BusyProcess {
   pid_t pid_;
 };
 
-}  // namespace millrace::cli
+}  // namespace millrace::run

@@ -1,9 +1,9 @@
-#include "millrace/cli/bench/bench_stream.h"
+#include "millrace/run/compare/bench_stream.h"
 
 #include "millrace/run/video/frame_views.h"
 #include "millrace/video/reader.h"
 
-namespace millrace::cli {
+namespace millrace::run {
 namespace {
 
 // More than a schedule takes side by side, few enough to stay where frames of a real stream would be.
@@ -89,4 +89,4 @@ Status BenchStream::work(const std::function<Status(image::Executor&, image::Ker
   return result_;
 }
 
-}  // namespace millrace::cli
+}  // namespace millrace::run
