@@ -499,8 +499,8 @@ TEST(Handles, OfAnotherCopyOfTheLibraryAreRefused) {
   struct Handle;
   constexpr std::size_t page = 4096;
   alignas(page) static std::array<char, 2 * page> libraries;
-  api::Handles<Handle, int> ours("a thing", 0x1001, libraries.data());
-  api::Handles<Handle, int> theirs("a thing", 0x1001, libraries.data() + page);
+  static api::Handles<Handle, int> ours("a thing", 0x1001, libraries.data());  // never freed, as they say
+  static api::Handles<Handle, int> theirs("a thing", 0x1001, libraries.data() + page);
   const std::array handles{ours.add(std::make_shared<int>(1)), theirs.add(std::make_shared<int>(2))};
   EXPECT_THAT(theirs.find(handles[0]).error().message, HasSubstr("another library's"));
   EXPECT_FALSE(ours.remove(handles[1]));

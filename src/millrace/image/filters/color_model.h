@@ -59,15 +59,17 @@ inline SignalCodes chroma_codes(const ColorCoding& color) {
 // or the input where it has that size. luma: that of the frame, which stays.
 inline int add_resampling(std::vector<Part>& parts, int input, Size from, Size to, Size luma) {
   constexpr double bilinear = 1;
-  const auto add = [&](const char* filter, int length, int result, int of_luma) {
+  enum Place { first, last };
+  const auto add = [&](const char* filter, int length, int result, int of_luma, Place place) {
     if (length == result) return;
-    parts.push_back({.filter = find_simple_filter(filter),
-                     .values = {double(result), double(of_luma), bilinear, double(length) / result},
-                     .inputs = {input}});
+    parts.push_back(
+        {.filter = find_simple_filter(filter),
+         .values = {double(result), double(of_luma), bilinear, double(length) / result, double(place)},
+         .inputs = {input}});
     input = static_cast<int>(parts.size()) - 1;
   };
-  add("resample_x", from.width, to.width, luma.width);
-  add("resample_y", from.height, to.height, luma.height);
+  add("resample_x", from.width, to.width, luma.width, from.height == to.height ? last : first);
+  add("resample_y", from.height, to.height, luma.height, last);
   return input;
 }
 

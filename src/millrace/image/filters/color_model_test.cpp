@@ -196,5 +196,25 @@ TEST(ColorModel, whatMakesNoSenseIsRefusedWithAWayOut) {
   EXPECT_EQ(refusal_of("yuv2rgb | rgb2yuv | saturate(2) | yuv2rgb"), "");
 }
 
+// Parts are handed numbers without a look at them.
+TEST(ColorModel, hasPartsWithANumberForEveryParameter) {
+  const auto check = [](const PlaneMix& mix) {
+    for (const Part& part : mix.parts)
+      EXPECT_EQ(part.values.size(), part.filter->parameters.size()) << part.filter->name;
+    return mix.output;
+  };
+  for (const auto chroma : {video::Chroma::c420, video::Chroma::c422, video::Chroma::c444}) {
+    const video::FrameFormat format{.width = 33, .height = 21, .chroma = chroma};
+    std::vector<PlaneGeometry> planes;
+    for (int p = 0; p < 3; ++p)
+      planes.push_back(plane_geometry(format, p));
+    std::vector<PlaneGeometry> rgb;
+    for (int p = 0; p < 3; ++p)
+      rgb.push_back(check(find_filter("yuv2rgb")->mix(p, planes, {0}).value()));
+    for (int p = 0; p < 3; ++p)
+      EXPECT_EQ(check(find_filter("rgb2yuv")->mix(p, rgb, {}).value()).size, planes[p].size);
+  }
+}
+
 }  // namespace
 }  // namespace millrace::image
