@@ -21,9 +21,10 @@ video::SampleForms handed_on(const image::Pipeline& pipeline, const image::Frame
       return stage.node < 0 || stage.node >= static_cast<int>(place) ||
              stage.filter->output_type != image::ElementType::f32;
     });
-    forms.at(p) = whole.planes[p].is_neutral() ? video::SampleForm::nothing
-                  : mixed || !on_codes         ? video::SampleForm::numbers
-                                               : video::SampleForm::codes;
+    forms.at(p) = mixed                          ? video::SampleForm::numbers
+                  : whole.planes[p].is_neutral() ? video::SampleForm::nothing
+                  : on_codes                     ? video::SampleForm::codes
+                                                 : video::SampleForm::numbers;
   }
   return forms;
 }

@@ -129,6 +129,7 @@ INSTANTIATE_TEST_SUITE_P(
         // Within RGB there is no place to cut.
         Case{"blur | median | yuv2rgb | blur | median | rgb2yuv | blur | median", "test:32x24@2"},
         Case{"sobel_x | median | yuv2rgb | blur", "test:32x24@2,444"},
+        Case{"bilateral(1.5, 0.1) | yuv2rgb | levels(0.1, 0.8, 1.3) | rgb2yuv | sobel_x", "test:32x24@2"},
         // Chroma that became neutral stays so, whatever follows; and luma alone may be filtered.
         Case{"sobel_x | levels(0.1, 0.8, 1.3) | blur", "test:32x24@2"},
         Case{"sobel_x | levels(0.1, 0.8, 1.3) | blur", "test:32x24@2", image::Planes::all},
