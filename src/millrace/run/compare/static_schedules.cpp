@@ -22,7 +22,7 @@ Result<double> time_batch(image::Executor& executor, const MemoryFrames& frames,
 }  // namespace
 
 Result<ScheduleTime> time_schedule(image::Executor& executor, const MemoryFrames& frames, int least,
-                                double enough) {
+                                   double enough) {
   std::vector<double> times;
   double spent = 0;
   for (int i = -1; i < least || spent < enough; ++i) {

@@ -19,7 +19,7 @@ struct ScheduleTime {
 
 // Of the schedule in use, in at least `least` batches and `enough` seconds, after one that warms up.
 [[nodiscard]] Result<ScheduleTime> time_schedule(image::Executor& executor, const MemoryFrames& frames,
-                                              int least, double enough);
+                                                 int least, double enough);
 
 // A candidate of a space as it was measured first, briefly.
 struct CandidateTime {
