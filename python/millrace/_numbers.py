@@ -188,6 +188,8 @@ class Condition:
     def __or__(self, other: Condition) -> Condition:
         return _joined("either", self, other)
 
+    __rand__, __ror__ = __and__, __or__
+
     def __invert__(self) -> Condition:
         return Condition(self._trace, self._word, self._sides, not self._opposite)
 
@@ -290,6 +292,8 @@ def _joined(word: str, left: Any, right: Any) -> Condition:
     for one in left, right:
         if not isinstance(one, Condition):
             raise error(f"{described(one)} is not a condition; put comparisons in brackets: (x > 0) & (x < 1)")
+    if left._trace is not right._trace:
+        raise error("a condition of one filter was kept for another; make it anew in each")
     return Condition(_trace_of(left), word, (left, right))
 
 

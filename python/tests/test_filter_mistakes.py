@@ -323,7 +323,11 @@ class Mistakes(unittest.TestCase):
     def test_a_number_that_was_kept_serves_no_other_filter(self):
         kept = []
         mr.filter(name="first")(lambda x: kept.append(x) or x)
-        self.refused("kept for another", lambda x: x + kept[0], 0, name="second")
+        self.refused("kept for another", lambda x: x + kept[0], 0, name="other")
+        mr.filter(name="first")(lambda x: kept.append(x > 0) or x)
+        self.refused("kept for another", lambda x: mr.where((x > 0) & kept[1], x, 0), 0, name="other")
+        self.refused("kept for another", lambda x: mr.where(kept[1], x, 0), 0, name="other")
+        self.refused("True is not a condition", lambda x: mr.where(True & (x > 0), x, 0), 0, name="other")
 
 
 if __name__ == "__main__":
