@@ -11,9 +11,9 @@
         return x + (x[1, 1] - x[-1, -1]) * strength
     relief = mr.Pipeline("emboss(2) | blur", filters=[emboss])
 
-    mr.run("@A", "in.mp4", "out.mkv", force=True, progress=True)
+    mr.run("@A", "in.mp4", "edges.mkv", force=True, progress=True)
 
-    with mr.open("in.mp4") as source, mr.write("out.mkv", like=source) as target:
+    with mr.open("in.mp4") as source, mr.write("turned.mkv", like=source) as target:
         for frame in mr.Pipeline("rotate(6)").stream(source):
             target.write(frame)      # frame.planes: arrays; frame.timestamp
 """
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from . import models as models
     from ._numbers import Condition as Condition
     from ._filters import Filter as Filter
-    from ._numbers import Image as Image
+    from ._images import Image as Image
     from ._numbers import Number as Number
-    from ._numbers import Table as Table
+    from ._tables import Table as Table
     from ._numbers import absolute as absolute
     from ._numbers import clip as clip
     from ._filters import filter as filter
     from ._numbers import floor as floor
-    from ._numbers import fold as fold
+    from ._loops import fold as fold
     from ._numbers import maximum as maximum
     from ._numbers import minimum as minimum
     from ._numbers import rint as rint
     from ._numbers import sqrt as sqrt
-    from ._numbers import table as table
-    from ._numbers import total as total
+    from ._tables import table as table
+    from ._loops import total as total
     from ._numbers import where as where
     from ._millrace import RunError as RunError
     from ._millrace import UsageError as UsageError
@@ -64,8 +64,9 @@ _HOMES = {"Format": "_video", "Frame": "_video", "Pipeline": "_pipeline", "Progr
           "RunError": "_millrace", "Stream": "_video", "UsageError": "_millrace", "Writer": "_video", "open": "_video",
           "run": "_runs", "write": "_video"}
 _HOMES.update(dict.fromkeys(("Filter", "filter"), "_filters"))
-_HOMES.update(dict.fromkeys(("Condition", "Image", "Number", "Table", "absolute", "clip", "floor", "fold", "maximum", "minimum",
-                             "rint", "sqrt", "table", "total", "where"), "_numbers"))
+_HOMES.update(dict.fromkeys(("Condition", "Number", "absolute", "clip", "floor", "maximum", "minimum", "rint", "sqrt", "where"),
+                            "_numbers"))
+_HOMES.update({"Image": "_images", "Table": "_tables", "fold": "_loops", "table": "_tables", "total": "_loops"})
 _MODULES = ("cluster", "models")
 
 __all__ = ["Condition", "Filter", "Format", "Frame", "Image", "Number", "Pipeline", "Progress", "Reader", "RunError",

@@ -10,8 +10,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Optional, Union, overload
 
-from ._numbers import Condition, Image, ListTable, Number, Operand, Table, described, place_of
-from ._trace import Trace, error
+from ._images import Image
+from ._numbers import Condition, Number, Operand, described, place_of
+from ._tables import ListTable, Table
+from ._trace import Trace, error, traced
 
 Range = tuple[float, float]
 Size = Callable[..., tuple[Operand, Operand]]
@@ -19,6 +21,7 @@ Size = Callable[..., tuple[Operand, Operand]]
 _MOST_IMAGES = 8  # frames among them
 _MOST_COEFFICIENTS = 8
 _NAME = re.compile("[a-z_][a-z0-9_]*")
+_MOST = float.fromhex("0x1.fffffep127")  # of a number of 32 bits
 # Of a parameter that has no range.
 _ANY_NUMBER: Range = (-1e6, 1e6)
 
@@ -41,13 +44,15 @@ class Filter:
         self.geometric = bool(geometric)
         code = function.__code__
         self._place = f"{code.co_filename}:{code.co_firstlineno}"
-        if not _NAME.fullmatch(self.name):
+        if not (isinstance(self.name, str) and _NAME.fullmatch(self.name)):
             raise self._error(f"{self.name!r} is no name for a filter; use lower case letters, digits and _")
         if chroma not in ("filtered", "passes", "neutral"):
             raise self._error(f"chroma is 'filtered', 'passes' or 'neutral', not {chroma!r}")
         if size is not None and not callable(size):
             raise self._error("size is a function of width, height and parameters; it returns the width and the height that "
                               "are made")
+        if not isinstance(ranges, Mapping):
+            raise self._error("ranges has the range of each parameter by its name: {'t': (0, 1)}")
         self.images, self.parameters = self._signature(dict(ranges), size is not None)
         self.size = None if size is None else self._measure(size)
         self.formula, self.table, self.times = self._traced()
@@ -56,7 +61,20 @@ class Filter:
         return f"<millrace.Filter {self.name}>"
 
     def __call__(self, *words: Any, **named: Any) -> Any:
+        if "function" not in self.__dict__:
+            raise error(f"filter {self.name} was pickled: pipelines can have it, but its function stayed where it was")
         return self.function(*words, **named)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Not as an instance with its function, which has the name of the filter, so that pickle would not find it.
+        kept = {name: value for name, value in self.__dict__.items() if name not in ("function", "__wrapped__")}
+        return _unpickled, (kept,)
+
+    def __copy__(self) -> Filter:
+        return self
+
+    def __deepcopy__(self, known: Any) -> Filter:
+        return self
 
     def told(self) -> dict[str, Any]:
         """As the C interface takes it."""
@@ -70,6 +88,12 @@ class Filter:
 
     def _error(self, message: str) -> Exception:
         return error(f"filter {self.name}: {message}", self._place)
+
+    def _call(self, trace: Trace, function: Callable[..., Any], *words: Any, **named: Any) -> Any:
+        made = traced(trace, function, *words, **named)
+        if not trace.is_whole():
+            raise self._error("a step of fold() or total() raised what the function caught; it has to come out")
+        return made
 
     def _signature(self, ranges: dict[str, Range], resizes: bool) -> tuple[list[str], list[dict[str, Any]]]:
         images: list[str] = []
@@ -109,8 +133,10 @@ class Filter:
             if type(error) not in (TypeError, ValueError):
                 raise
             raise self._error(f"the range of {name} is two numbers, (0, 1), and its default a number") from None
-        if not (math.isfinite(low) and math.isfinite(high) and low <= told.get("default", low) <= high):
-            raise self._error(f"the range of {name} goes from a number to a greater one, and its default is within")
+        if not (-_MOST <= low <= told.get("default", low) <= high <= _MOST):
+            raise self._error(f"the range of {name} goes from a number of 32 bits to a greater one, and its default is within")
+        if told["type"] == "integer" and not float(told.get("default", 0)).is_integer():
+            raise self._error(f"{name} is a whole number, and its default none")
         return told
 
     def _stand_ins(self, trace: Trace) -> dict[str, Any]:
@@ -122,14 +148,20 @@ class Filter:
         trace = Trace(len(self.parameters))
         places: dict[str, Any] = {"width": Number(trace, trace.add("width")), "height": Number(trace, trace.add("height")),
                                   **self._stand_ins(trace)}
-        takes = list(inspect.signature(size).parameters)
+        try:
+            takes = list(inspect.signature(size).parameters)
+        except (TypeError, ValueError):
+            raise self._error("what size takes cannot be found out; give a function of Python's") from None
         unknown = [name for name in takes if name not in places]
         if unknown:
             raise self._error(f"size takes width, height and parameters of the filter, not {', '.join(unknown)}")
-        made = _call(trace, size, **{name: places[name] for name in takes})
+        made = self._call(trace, size, **{name: places[name] for name in takes})
         if not isinstance(made, tuple) or len(made) != 2:
             raise self._error("size returns two numbers, the width and the height that are made")
-        return {name: trace.text(place_of(trace, one), []) for name, one in zip(("width", "height"), made)}
+        sides = {name: place_of(trace, one) for name, one in zip(("width", "height"), made)}
+        if any(trace.reads_table(place) for place in sides.values()):
+            raise self._error("a size depends on parameters and on how long a list is, not on the numbers of tables")
+        return {name: trace.text(place, []) for name, place in sides.items()}
 
     def _traced(self) -> tuple[str, list[float], list[int]]:
         trace = Trace(len(self.parameters), self.size is not None)
@@ -141,7 +173,7 @@ class Filter:
                 by_name[name] = places[name]
             else:
                 by_place.append(places[name])
-        made = _call(trace, self.function, *by_place, **by_name)
+        made = self._call(trace, self.function, *by_place, **by_name)
         if isinstance(made, Condition):
             raise self._error("the function returns a condition; where(condition, 1, 0) makes a number of it")
         if not isinstance(made, Number):
@@ -161,12 +193,10 @@ class Filter:
         return trace.text(last, [(0, time) for time in times]), trace.table(), times
 
 
-def _call(trace: Trace, function: Callable[..., Any], *words: Any, **named: Any) -> Any:
-    around, Trace.now = Trace.now, trace
-    try:
-        return function(*words, **named)
-    finally:
-        Trace.now = around
+def _unpickled(kept: dict[str, Any]) -> Filter:
+    made = Filter.__new__(Filter)
+    made.__dict__.update(kept)
+    return made
 
 
 def _is_list(word: inspect.Parameter) -> bool:

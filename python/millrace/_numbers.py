@@ -1,12 +1,13 @@
-"""The stand-ins that the function of a filter is called with, and what can be done to them."""
+"""The stand-ins for numbers and conditions, and what can be done to them."""
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Optional, Union
 
-from ._trace import FARTHEST, MOST_STEPS, Trace, error
+from ._trace import Trace, error, whole_number
 
 Operand = Union["Number", float]
 
@@ -49,9 +50,17 @@ class Number:
         return _made("divide", other, self)
 
     def __pow__(self, exponent: int) -> Number:
-        if not isinstance(exponent, int) or exponent != 2:
+        if whole_number(exponent) != 2:
             raise error(f"** {exponent!r} is not the same to the last bit everywhere; ** 2 is, and products are")
         return self * self
+
+    def __floordiv__(self, other: Operand) -> Number:
+        raise error("a // b is not there; mr.floor(a / b) is")
+
+    def __mod__(self, other: Operand) -> Number:
+        raise error("a % b is not there; a - b * mr.floor(a / b) is")
+
+    __rfloordiv__, __rmod__ = __floordiv__, __mod__
 
     def __neg__(self) -> Number:
         return _made("multiply", self, -1.0)
@@ -121,181 +130,57 @@ class Number:
             raise error(f"np.{function.__name__} is not there for filters")
         bounds = {{"a_min": "low", "min": "low", "a_max": "high", "max": "high"}.get(name, name): value
                   for name, value in named.items() if value is not None}
+        try:
+            inspect.signature(known).bind(*operands, **bounds)
+        except TypeError as wrong:
+            raise error(f"np.{function.__name__} is there for filters, but not so: {wrong}") from None
         return known(*operands, **bounds)
 
-
-class Image(Number):
-    """What a filter reads: the pixel at the place of the one that is made; x[dx, dy] is the one so far to the right and
-    down, the edges being repeated."""
-
-    def __init__(self, trace: Trace, which: int, time: int = 0) -> None:
-        super().__init__(trace, -1)
-        self._which = which
-        self._time = time
-
-    def _at(self) -> int:
-        return self._read(0, 0)
-
-    def _read(self, dx: int, dy: int) -> int:
-        trace = self._trace
-        if trace.resizes:
-            return self.at(self.column + dx, self.row + dy)._at()
-        return trace.add("pixel", (self._which, self._time), dx, dy)
-
-    def __getitem__(self, distance: tuple[int, int]) -> Number:
-        if not (isinstance(distance, tuple) and len(distance) == 2 and all(isinstance(d, int) for d in distance)):
-            raise error("a pixel is read as x[dx, dy], by whole numbers: so far to the right, so far down")
-        if max(map(abs, distance)) > FARTHEST:
-            raise error(f"a pixel that is read is at most {FARTHEST} away, to the side and up or down")
-        return Number(self._trace, self._read(*map(int, distance)))
-
-    def __iter__(self) -> Any:
-        raise error("pixels are read as x[dx, dy]")
-
-    def at(self, column: Operand, row: Operand) -> Number:
-        """The pixel in column floor(column) and row floor(row) of what is read, the nearest where there is none."""
-        trace = self._trace
-        column, row = place_of(trace, column), place_of(trace, row)
-        return Number(trace, trace.add("pixel_at", column, row, (self._which, self._time)))
-
-    def frame(self, distance: int) -> Image:
-        """The same so many frames later, or earlier where that is below 0. At the ends of a video a frame stands still."""
-        if isinstance(distance, bool) or not isinstance(distance, int):
-            raise error("a frame is told by a whole number: x.frame(-1) is the one before")
-        return Image(self._trace, self._which, self._time + distance)
-
-    @property
-    def column(self) -> Number:
-        """Where the pixel is in its plane, from 0."""
-        return Number(self._trace, self._trace.add("column"))
-
-    @property
-    def row(self) -> Number:
-        return Number(self._trace, self._trace.add("row"))
-
-    @property
-    def width(self) -> Number:
-        """Of the plane, in pixels."""
-        return Number(self._trace, self._trace.add("width"))
-
-    @property
-    def height(self) -> Number:
-        return Number(self._trace, self._trace.add("height"))
-
-    @property
-    def made_width(self) -> Number:
-        """Of the plane that is made, in pixels."""
-        return self._made(0) if self._trace.resizes else self.width
-
-    @property
-    def made_height(self) -> Number:
-        return self._made(1) if self._trace.resizes else self.height
-
-    def _made(self, side: int) -> Number:
-        return Number(self._trace, self._trace.add("coefficient", self._trace.coefficients + side))
-
-
-class Table:
-    """Numbers to be looked up: table[i] is the one at floor(i), the nearest where there is none; table[i, j] of a table
-    with rows and columns. What a parameter that is annotated as Table is, in the function of a filter, is known only to
-    a pipeline: a list of any length."""
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __init__(self, numbers: Any) -> None:
-        import numpy
-        try:
-            held = numpy.ascontiguousarray(numpy.asarray(numbers, dtype=numpy.float32))
-        except (TypeError, ValueError):
-            raise error("a table is an array of numbers") from None
-        if held.ndim not in (1, 2) or held.size == 0:
-            raise error(f"a table has one or two dimensions and at least one number, not the shape {held.shape}")
-        if not numpy.isfinite(held).all():
-            raise error("a table holds finite numbers of 32 bits")
-        self._numbers = held
-
-    @property
-    def length(self) -> Any:
-        """How many numbers, or rows, it has."""
-        return self._numbers.shape[0]
-
-    @property
-    def columns(self) -> Any:
-        if self._numbers.ndim != 2:
-            raise error("a table of one dimension has no columns")
-        return self._numbers.shape[1]
-
-    def __len__(self) -> int:
-        return int(self.length)
-
-    def __iter__(self) -> Any:
-        return iter(self._numbers)
-
-    def __getitem__(self, place: Any) -> Any:
-        import numpy
-        places = place if isinstance(place, tuple) else (place,)
-        if len(places) != self._numbers.ndim:
-            raise error(f"a table of {self._numbers.ndim} dimension{'s' * (self._numbers.ndim - 1)} is read by as many "
-                         "numbers")
-        for one in places:
-            if isinstance(one, Number):
-                return self._traced(one._trace, places)
-        held = [numpy.clip(numpy.floor(one), 0, length - 1).astype(numpy.intp)
-                for one, length in zip(places, self._numbers.shape)]
-        return self._numbers[tuple(held)]
-
-    def _traced(self, trace: Trace, places: tuple[Any, ...]) -> Number:
-        first = trace.keep_table(self._numbers)
-        held = [clip(floor(one), 0, length - 1) if isinstance(one, Number) else
-                max(0, min(math.floor(one), length - 1)) for one, length in zip(places, self._numbers.shape)]
-        flat: Operand = held[0] if len(held) == 1 else held[0] * float(self._numbers.shape[1]) + held[1]
-        return Number(trace, trace.add("table", place_of(trace, flat + float(first))))
-
-
-class ListTable(Table):
-    """The stand-in for a parameter that is a list."""
-
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-
-    @property
-    def length(self) -> Number:
-        return Number(self._trace, self._trace.add("coefficient", self._trace.coefficients - 1))
-
-    @property
-    def columns(self) -> Any:
-        raise error("a list has one dimension")
-
-    def __len__(self) -> int:
-        raise error("how long the list is, a pipeline says; .length is a number for fold(), total() and arithmetic")
-
-    def __iter__(self) -> Any:
-        raise error("the numbers of the list are a pipeline's; total() and fold() go through them")
-
-    def __getitem__(self, place: Any) -> Number:
-        if isinstance(place, tuple):
-            raise error("a list is read by one number")
-        trace = self._trace
-        where = clip(floor(_number(trace, place)), 0.0, self.length - 1.0)
-        return Number(trace, trace.add("list", place_of(trace, where)))
-
-
-def table(numbers: Any) -> Table:
-    """A table of one or two dimensions, of an array or a list, to be looked up in a filter: table(curve)[x * 255]."""
-    return numbers if isinstance(numbers, Table) else Table(numbers)
 
 class Condition:
     """What comparisons make, for where(): & | ~ of conditions are conditions."""
 
-    # A condition is written down where it is used, since what is not said as such: ~(a < b) is b <= a.
-    def __init__(self, trace: Trace, word: str, left: Any, right: Any) -> None:
+    # sides: places of numbers, or conditions. It is written down where it is used, since a step of a loop may be.
+    def __init__(self, trace: Trace, word: str, sides: tuple[Any, Any], opposite: bool = False) -> None:
+        trace.ask()
         self._trace = trace
         self._word = word
-        self._sides = left, right
+        self._sides = sides
+        self._opposite = opposite  # it is that this does not hold
 
-    def _at(self) -> int:
-        left, right = (side._at() if isinstance(side, Condition) else side for side in self._sides)
-        return self._trace.add(self._word, left, right)
+    def written(self) -> tuple[int, bool]:
+        """Where, and whether it is the opposite of what is there."""
+        made: dict[tuple[int, bool], int] = {}
+        waiting = [(self, False)]
+        while waiting:
+            one, opposite = waiting[-1]
+            key = id(one._sides), opposite
+            parts = one._parts(opposite)
+            missing = [part for part in parts if (id(part[0]._sides), part[1]) not in made]
+            if key in made or not missing:
+                made[key] = one._write(opposite, [made[id(part[0]._sides), part[1]] for part in parts])
+                waiting.pop()
+            else:
+                waiting += reversed(missing)
+        return made[id(self._sides), False], self._opposite
+
+    def _parts(self, opposite: bool) -> list[tuple[Condition, bool]]:
+        if self._word not in _OTHER_JOIN:
+            return []
+        return [(side, side._opposite != opposite) for side in self._sides]
+
+    def _write(self, opposite: bool, parts: list[int]) -> int:
+        trace = self._trace
+        if parts:
+            return trace.add(_OTHER_JOIN[self._word] if opposite else self._word, *parts)
+        if opposite and self._word in ("equal", "not_equal"):
+            return trace.add("not_equal" if self._word == "equal" else "equal", *self._sides)
+        holds = trace.add(self._word, *self._sides)
+        if not opposite:
+            return holds
+        # Of two numbers, one of which is none, neither is less: "b <= a" would not do for ~(a < b).
+        one, none = trace.constant(1, 1), trace.constant(0, 0)
+        return trace.add("equal", trace.add("select", holds, one, none), none)
 
     def __and__(self, other: Condition) -> Condition:
         return _joined("both", self, other)
@@ -303,13 +188,10 @@ class Condition:
     def __or__(self, other: Condition) -> Condition:
         return _joined("either", self, other)
 
+    __rand__, __ror__ = __and__, __or__
+
     def __invert__(self) -> Condition:
-        left, right = self._sides
-        if self._word in ("both", "either"):
-            return Condition(self._trace, "either" if self._word == "both" else "both", ~left, ~right)
-        if self._word in ("less", "less_equal"):
-            return Condition(self._trace, "less_equal" if self._word == "less" else "less", right, left)
-        return Condition(self._trace, "not_equal" if self._word == "equal" else "equal", left, right)
+        return Condition(self._trace, self._word, self._sides, not self._opposite)
 
     def __bool__(self) -> bool:
         raise error("whether a condition holds is not known here, so that `if`, `and`, `not` and a < b < c cannot ask "
@@ -364,41 +246,16 @@ def where(condition: Condition, a: Operand, b: Operand) -> Number:
     if not isinstance(condition, Condition):
         raise error(f"where() takes a condition, such as x > 0.5, not {described(condition)}")
     trace = condition._trace
-    return Number(trace, trace.add("select", condition._at(), place_of(trace, a), place_of(trace, b)))
-
-
-def fold(count: Any, first: Any, step: Callable[[Any, Any], Any]) -> Any:
-    """first, then count times step(what it was, i), i from 0. How often is a whole number, or one made of parameters,
-    sizes and lengths of tables; at most 4096."""
-    trace = Trace.now
-    if trace is None:
-        import numpy
-        value = first
-        for i in range(max(0, min(math.floor(count), MOST_STEPS))):
-            value = step(value, numpy.float32(i))
-        return value
-    if not isinstance(count, Number) and not 0 <= float(count) <= MOST_STEPS:
-        raise error(f"what is repeated is so from 0 to {MOST_STEPS} times, not {count!r}")
-    so_far, index = trace.begin_loop(place_of(trace, count), place_of(trace, first))
-    made = step(Number(trace, so_far), Number(trace, index))
-    if not isinstance(made, (Number, int, float)) and not hasattr(made, "__float__"):
-        raise error(f"a step makes a number, not {described(made)}")
-    return Number(trace, trace.end_loop(place_of(trace, made)))
-
-
-def total(count: Any, term: Callable[[Any], Any]) -> Any:
-    """term(0) + term(1) + ..., from 0 and in this order; see fold()."""
-    return fold(count, 0.0 if Trace.now else _zero(), lambda so_far, i: so_far + term(i))
-
-
-def _zero() -> Any:
-    import numpy
-    return numpy.float32(0)
+    place, opposite = condition.written()
+    first, second = place_of(trace, a), place_of(trace, b)
+    return Number(trace, trace.add("select", place, *((second, first) if opposite else (first, second))))
 
 
 def _ceil(a: Operand) -> Number:
     return -floor(-1.0 * a)
 
+
+_OTHER_JOIN = {"both": "either", "either": "both"}
 
 _UFUNCS: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: _made("add", a, b), "subtract": lambda a, b: _made("subtract", a, b),
@@ -410,7 +267,7 @@ _UFUNCS: dict[str, Callable[..., Any]] = {
     "equal": lambda a, b: _compared("equal", a, b), "not_equal": lambda a, b: _compared("not_equal", a, b)}
 
 
-def _number(trace: Trace, operand: Any) -> Number:
+def number_of(trace: Trace, operand: Any) -> Number:
     return operand if isinstance(operand, Number) else Number(trace, place_of(trace, operand))
 
 
@@ -428,19 +285,27 @@ def _made(word: str, *operands: Any) -> Number:
 
 def _compared(word: str, left: Any, right: Any) -> Condition:
     trace = _trace_of(left, right)
-    return Condition(trace, word, place_of(trace, left), place_of(trace, right))
+    return Condition(trace, word, (place_of(trace, left), place_of(trace, right)))
 
 
 def _joined(word: str, left: Any, right: Any) -> Condition:
     for one in left, right:
         if not isinstance(one, Condition):
             raise error(f"{described(one)} is not a condition; put comparisons in brackets: (x > 0) & (x < 1)")
-    return Condition(_trace_of(left), word, left, right)
+    if left._trace is not right._trace:
+        raise error("a condition of one filter was kept for another; make it anew in each")
+    return Condition(_trace_of(left), word, (left, right))
 
 
 def described(thing: Any) -> str:
-    return "a condition" if isinstance(thing, Condition) else f"{thing!r}"[:60] if isinstance(
-        thing, (int, float, str)) else f"what is of {type(thing).__name__}"
+    if isinstance(thing, Condition):
+        return "a condition"
+    if not isinstance(thing, (int, float, str)):
+        return f"what is of {type(thing).__name__}"
+    try:
+        return repr(thing)[:60]
+    except ValueError:  # Python spells no number of thousands of digits
+        return "a number of thousands of digits"
 
 
 def place_of(trace: Trace, operand: Any) -> int:
@@ -449,13 +314,20 @@ def place_of(trace: Trace, operand: Any) -> int:
         if operand._trace is not trace:
             raise error("a number of one filter was kept for another; make it anew in each")
         return operand._at()
+    return trace.constant(plain_number(operand), operand)
+
+
+def plain_number(operand: Any) -> float:
+    """Of the program, not of a pixel."""
     try:
         if isinstance(operand, (str, bytes, bool, Condition)):
             raise TypeError
         number = float(operand)
     except OverflowError:
-        raise error(f"{operand!r} is more than a float of 32 bits holds") from None
+        raise error(f"{described(operand)} is more than a float of 32 bits holds") from None
     except (TypeError, ValueError):
         raise error(f"{described(operand)} is not a number; of a condition where(condition, 1, 0) makes one"
                     if isinstance(operand, Condition) else f"{described(operand)} is not a number") from None
-    return trace.constant(number, operand)
+    if not math.isfinite(number):
+        raise error(f"{described(operand)} is not a finite number")
+    return number

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import threading
@@ -36,7 +37,8 @@ class Pipeline:
 
     def __init__(self, text: str, *, filters: Iterable[Filter] = (), **options: Any) -> None:
         self.text = str(text)
-        self._filters = told_filters(filters)
+        self._given = tuple(filters)
+        self._filters = told_filters(self._given)
         self._options = as_options(options)
         self._process = os.getpid()
         self._turn = threading.Lock()
@@ -49,6 +51,10 @@ class Pipeline:
     def __repr__(self) -> str:
         return f"millrace.Pipeline({self.text!r})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What it was made of: another process has threads of its own.
+        return functools.partial(Pipeline, self.text, filters=self._given, **self._options), ()
+
     def __call__(self, image: Any, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """The image, or images, filtered: a new array, or `out`, which has the right shape and type. An image is an
         array of NumPy, or has __dlpack__ and lies in the memory of the CPU."""
@@ -58,7 +64,7 @@ class Pipeline:
         if frames.ndim not in (2, 3) or 0 in frames.shape:
             raise UsageError(f"an array of shape {frames.shape} holds no images; (H, W) and (N, H, W) do")
         many = frames if frames.ndim == 3 else frames[np.newaxis]
-        if many.strides[2] != many.itemsize or abs(many.strides[1]) < many.itemsize * many.shape[2]:
+        if not _has_rows(many):
             many = np.ascontiguousarray(many)
         self._check_process()
         with self._turn:
@@ -132,6 +138,12 @@ def _as_array(image: Any) -> npt.NDArray[Any]:
     return np.asarray(image)
 
 
+def _has_rows(frames: npt.NDArray[Any]) -> bool:
+    """Of samples side by side, that lie apart by whole samples and not over each other."""
+    return (frames.strides[-1] == frames.itemsize and abs(frames.strides[-2]) >= frames.itemsize * frames.shape[-1]
+            and all(stride % frames.itemsize == 0 for stride in frames.strides))
+
+
 def _checked(out: npt.NDArray[Any], shape: tuple[int, ...], frames: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if not isinstance(out, np.ndarray):
         raise UsageError(f"out is of {type(out).__name__}; it must be an array of NumPy")
@@ -141,8 +153,17 @@ def _checked(out: npt.NDArray[Any], shape: tuple[int, ...], frames: npt.NDArray[
         raise UsageError("out may not be written to")
     if out.strides[-1] != out.itemsize:
         raise UsageError("the samples of a row of out do not lie side by side")
-    if any(abs(stride) < out.itemsize * out.shape[-1] for stride in out.strides[:-1]):
-        raise UsageError("rows of out lie over each other")
+    if not _has_rows(out) or _overlap(out):
+        raise UsageError("rows of out lie over each other, or apart by parts of a sample")
     if np.may_share_memory(out, frames):
         raise UsageError("out lies where the image does; give memory of its own")
     return out
+
+
+def _overlap(frames: npt.NDArray[Any]) -> bool:
+    """Whether rows do: of one image, or of several, one behind the other or row by row in turns."""
+    if frames.ndim == 2 or len(frames) == 1:
+        return False
+    count, height = frames.shape[:2]
+    frame, row = map(abs, frames.strides[:2])
+    return bool(frame < row * height and (row < frame * count or frame < frames.itemsize * frames.shape[2]))

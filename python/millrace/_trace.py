@@ -3,16 +3,21 @@ millrace.h has them."""
 
 from __future__ import annotations
 
-import math
+import operator
 import os
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from types import FrameType
 from typing import Any, Optional
 
 MOST_STEPS = 4096
 FARTHEST = 64
+FARTHEST_FRAME = 32
 _MOST_OPERATIONS = 1024
+# That a function asks for, the same ones again too: who asks for more is in a loop that does not end.
+_MOST_ASKED = 1 << 18
 _MOST_LOOPS = 3
 _MOST_TABLE_NUMBERS = 1 << 20
 _HERE = os.path.dirname(__file__)
@@ -23,30 +28,72 @@ def error(message: str, place: Optional[str] = None) -> Exception:
     from ._millrace import UsageError
     if place is None:
         frame = sys._getframe(1)
-        while frame.f_back is not None and (os.path.dirname(frame.f_code.co_filename) == _HERE or "numpy" in frame.f_globals.get(
-                "__name__", "").split(".")[:1] or frame.f_code.co_filename.startswith("<__array_function__")):
+        while frame.f_back is not None and not _is_the_functions(frame):
             frame = frame.f_back
         place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
     return UsageError(f"{place}: {message}")
 
 
+def _is_the_functions(frame: FrameType) -> bool:
+    return not (os.path.dirname(frame.f_code.co_filename) == _HERE
+                or "numpy" in frame.f_globals.get("__name__", "").split(".")[:1]
+                or frame.f_code.co_filename.startswith("<__array_function__"))
+
+
+def whole_number(given: Any) -> Optional[int]:
+    """Of Python's or NumPy's; None is none."""
+    try:
+        return None if isinstance(given, bool) else operator.index(given)
+    except TypeError:
+        return None
+
+
+def traced(trace: Trace, function: Callable[..., Any], *words: Any, **named: Any) -> Any:
+    """What the function gives, which writes down what it does."""
+    around = _now.set(trace)
+    try:
+        made = function(*words, **named)
+    except RecursionError as raised:
+        deepest = raised.__traceback__
+        place = None
+        while deepest is not None:
+            if _is_the_functions(deepest.tb_frame):
+                place = f"{deepest.tb_frame.f_code.co_filename}:{deepest.tb_lineno}"
+            deepest = deepest.tb_next
+        raise error("calls go deeper than Python follows; does the function call itself without end?", place) from None
+    finally:
+        _now.reset(around)
+    return made
+
+
+def trace_now() -> Optional[Trace]:
+    """Of the function that is being called, in this thread, to write down what it does."""
+    return _now.get()
+
+
 class Trace:
     """The operations of one filter, each once, and where the function was when they came."""
-
-    # Of the function that is being called to write down what it does.
-    now: Optional[Trace] = None
 
     def __init__(self, coefficients: int = 0, resizes: bool = False) -> None:
         self.coefficients = coefficients  # parameters; the size that is made comes behind
         self.resizes = resizes
         self._operations: list[tuple[Any, ...]] = []
+        self._uniform: list[bool] = []  # of each, whether it is the same for every pixel
+        self._asked = 0
         # Those that are known, of the whole and of each loop that is around.
         self._known: list[dict[tuple[Any, ...], int]] = [{}]
         self._over: set[int] = set()  # what is in loops that are over
         self._loops: list[int] = []
         self._tables: list[Any] = []
 
+    def ask(self) -> None:
+        self._asked += 1
+        if self._asked > _MOST_ASKED:
+            raise error(f"a filter has at most {_MOST_OPERATIONS} operations, and its function asked for {_MOST_ASKED}, most of "
+                        "them again; does a loop not end?")
+
     def add(self, word: str, *arguments: Any) -> int:
+        self.ask()
         key = (word, *arguments)
         for known in self._known:
             if key in known:
@@ -58,7 +105,10 @@ class Trace:
         if len(self._operations) == _MOST_OPERATIONS:
             raise error(f"a filter has at most {_MOST_OPERATIONS} operations; total() and fold() repeat some, or divide "
                          "it into several filters")
+        word, *arguments = key
         self._operations.append(key)
+        self._uniform.append(word in ("constant", "coefficient", "width", "height")
+                             or word in _ARITHMETIC and all(self._uniform[one] for one in arguments))
         return len(self._operations) - 1
 
     def _check_arguments(self, word: str, arguments: tuple[Any, ...]) -> None:
@@ -71,19 +121,13 @@ class Trace:
         if len(self._loops) == _MOST_LOOPS:
             raise error(f"at most {_MOST_LOOPS} of fold() and total() are within each other")
         self._check_arguments("loop", (count, first))
-        if not self._is_uniform(count):
+        if not self._uniform[count]:
             raise error("how often fold() and total() repeat is the same for every pixel: a number, or one made of parameters, "
                          "lengths of tables, and sizes")
         loop = self._append(("loop", count, first))
         self._loops.append(loop)
         self._known.append({})
         return loop, self.add("step", loop)
-
-    def _is_uniform(self, place: int) -> bool:
-        word, *arguments = self._operations[place]
-        if word in ("constant", "coefficient", "width", "height"):
-            return True
-        return word in _ARITHMETIC and all(map(self._is_uniform, arguments))
 
     def end_loop(self, made: int) -> int:
         self._check_arguments("end", (made,))
@@ -92,6 +136,10 @@ class Trace:
         last = self._append(("end", made))
         self._over.update(range(loop, last))
         return last
+
+    def is_whole(self) -> bool:
+        """Whether all loops have ended: a step may have raised what the function caught."""
+        return not self._loops
 
     def keep_table(self, numbers: Any) -> int:
         """Where it begins among the numbers of all tables."""
@@ -109,14 +157,15 @@ class Trace:
         return [float(number) for one in self._tables for number in one.ravel()]
 
     def constant(self, value: float, told: Any) -> int:
-        """told: how the function had it."""
+        """value: finite. told: how the function had it."""
         try:
             bits: int = struct.unpack("<I", struct.pack("<f", value))[0]
         except OverflowError:
-            raise error(f"{told!r} is more than a float of 32 bits holds") from None
-        if not math.isfinite(value):
-            raise error(f"{told!r} is not a finite number")
+            raise error(f"{str(told)[:60]} is more than a float of 32 bits holds") from None
         return self.add("constant", f"{bits:08x}")
+
+    def reads_table(self, last: int) -> bool:
+        return any(word in ("table", "list") for word, *_ in self._leading_to(last))
 
     def times(self, last: int) -> list[int]:
         """The frames that are read, counted from the one that is made."""
@@ -186,3 +235,5 @@ def _operand_places(word: str, arguments: Sequence[Any]) -> range:
 
 def _operands(word: str, arguments: tuple[Any, ...]) -> list[int]:
     return [arguments[i] for i in _operand_places(word, arguments)]
+
+_now: ContextVar[Optional[Trace]] = ContextVar("millrace_trace", default=None)

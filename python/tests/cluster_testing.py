@@ -15,8 +15,11 @@ SECONDS = 8 if ROUNDS else 3
 
 
 def make_inputs():
+    """For all modules of tests that one process runs."""
     os.environ["XDG_CACHE_HOME"] = CACHE.name
     folder = pathlib.Path(INPUTS.name)
+    if (folder / "many").exists():
+        return
     subprocess.run(f"ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=s=96x64:r=25:d={SECONDS} -f lavfi -i sine=d={SECONDS} "
                    "-c:v libx264 -preset ultrafast -g 12 -bf 2 -c:a aac film.mp4".split(), check=True, cwd=folder)
     many = folder / "many"

@@ -51,7 +51,8 @@ class Arrays(unittest.TestCase):
         frozen.flags.writeable = False
         over = np.lib.stride_tricks.as_strided(np.zeros(4096, np.uint16), (32, 64), (2, 2), writeable=True)
         still = np.lib.stride_tricks.as_strided(np.zeros(4096, np.uint16), (32, 64), (0, 2), writeable=True)
-        for words, out in (("side by side", wide[:, ::2]), ("side by side", np.zeros_like(image, order="F")),
+        parts = np.ndarray((32, 64), np.uint16, np.zeros(129 * 32 + 8, np.uint8).data, strides=(129, 2))
+        for words, out in (("parts of a sample", parts), ("side by side", wide[:, ::2]), ("side by side", np.zeros_like(image, order="F")),
                            ("side by side", wide[:, :64][:, ::-1]), ("written to", frozen),
                            ("written to", np.broadcast_to(np.zeros(64, np.uint16), (32, 64))), ("each other", over),
                            ("each other", still), ("uint8", np.zeros(image.shape, np.uint8)),
@@ -60,6 +61,12 @@ class Arrays(unittest.TestCase):
                            ("memory of its own", image[:, ::-1][:, ::-1])):
             with self.subTest(words=words):
                 self.refused(words, lambda: blur(image, out=out))
+        three = np.stack([image] * 3)
+        for shared in (66 * 2, 2), (64 * 2, 128), (0, 128), (64, 64 * 3 * 2):
+            out = np.lib.stride_tricks.as_strided(np.zeros((99, 256), np.uint16), (3, 32, 64), (*shared, 2))
+            self.refused("each other", lambda: blur(three, out=out))
+        turns = np.zeros((32, 3, 64), np.uint16).transpose(1, 0, 2)
+        np.testing.assert_array_equal(blur(three, out=turns), np.stack([expected] * 3))
         # What may be: rows that lie apart, upside down.
         for out in wide[:, 32:96], np.zeros_like(image)[::-1]:
             np.testing.assert_array_equal(blur(image, out=out), expected)
@@ -72,6 +79,8 @@ class Arrays(unittest.TestCase):
         np.testing.assert_array_equal(mr.Pipeline("blur")(image), expected)
         rows = np.broadcast_to(np.arange(8, dtype=np.uint8), (5, 8))
         np.testing.assert_array_equal(mr.Pipeline("blur")(rows), mr.Pipeline("blur")(rows.copy()))
+        parts = np.ndarray((5, 8), np.uint16, np.arange(99, dtype=np.uint8).data, strides=(17, 2))
+        np.testing.assert_array_equal(mr.Pipeline("blur")(parts), mr.Pipeline("blur")(parts.copy()))
 
     def test_whose_owner_raises_are_its_owners_affair(self):
         class Broken:

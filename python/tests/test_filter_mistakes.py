@@ -145,6 +145,104 @@ class Mistakes(unittest.TestCase):
             with self.subTest(function=function.__name__):
                 self.refused(words, function, line)
 
+    def test_that_would_go_on_for_ever_are_ended(self):
+        def does_the_same_again(x):
+            while True:
+                x + 1
+
+        def joins_the_same_again(x):
+            held = x > 0
+            while True:
+                held = held & ~held
+
+        def calls_itself(x):
+            return calls_itself(x)
+
+        def calls_itself_by_turns(x, *, several: mr.Table):
+            def other():
+                return several[x] * other()
+
+            return other()
+
+        for words, function, line in (("does a loop not end", does_the_same_again, 2),
+                                      ("does a loop not end", joins_the_same_again, 3),
+                                      ("call itself without end", calls_itself, 1),
+                                      ("call itself without end", calls_itself_by_turns, 2)):
+            with self.subTest(function=function.__name__):
+                self.refused(words, function, line)
+
+    def test_what_is_made_of_itself_many_times_over_is_written_once(self):
+        def doubled(x):
+            count, held = x.width, x > 0
+            for _ in range(100):
+                count = count + count
+                held = ~(held & held) | held
+            return mr.where(held, mr.total(count, lambda i: x), x)
+
+        made = mr.filter(doubled)
+        self.assertLess(made.formula.count(";"), 600)
+
+        def nested(x):
+            held = x > 0
+            for i in range(300):
+                held = held & (x != i)
+            return mr.where(held, x, 0)
+
+        mr.filter(nested)
+
+    def test_with_what_is_no_number_are_told_with_the_line(self):
+        def reads_a_table_by_text(x):
+            return x + mr.table([1, 2])["1"]
+
+        def reads_a_table_by_text_and_a_pixel(x):
+            return x + mr.table([[1, 2]])["1", x]
+
+        def reads_a_table_without_bounds(x):
+            return x + mr.table([[1, 2]])[math.nan, x]
+
+        def repeats_by_text(x):
+            return mr.total("3", lambda i: x)
+
+        def repeats_by_nothing(x):
+            return mr.total(math.nan, lambda i: x)
+
+        def adds_many_digits(x):
+            return x + 10**5000
+
+        def divides_down(x):
+            return x // 2
+
+        def asks_for_a_rest(x):
+            return 1 % x
+
+        def clips_into(x):
+            return np.clip(x, 0, 1, out=3)
+
+        def asks_where_alone(x):
+            return np.where(x > 0)
+
+        def reads_a_far_frame(x):
+            return x.frame(10**30)
+
+        for words, function in (("by numbers, not by '1'", reads_a_table_by_text),
+                                ("'1' is not a number", reads_a_table_by_text_and_a_pixel),
+                                ("nan is not a finite", reads_a_table_without_bounds),
+                                ("'3' is not a number", repeats_by_text), ("nan is not a finite", repeats_by_nothing),
+                                ("thousands of digits", adds_many_digits), ("mr.floor\\(a / b\\) is", divides_down),
+                                ("mr.floor\\(a / b\\) is", asks_for_a_rest), ("but not so: .*'out'", clips_into),
+                                ("but not so: missing", asks_where_alone), ("at most 32 away", reads_a_far_frame)):
+            with self.subTest(function=function.__name__):
+                self.refused(words, function, 1)
+
+    def test_of_a_step_that_raised_are_told_though_the_function_caught_it(self):
+        def catches(x):
+            try:
+                return mr.total(3, lambda i: x + "1")
+            except ValueError:
+                return x
+
+        self.refused("has to come out", catches, 0)
+
     def test_of_the_declaration_are_told_with_its_line(self):
         def unread(x, y):
             return x
@@ -182,6 +280,12 @@ class Mistakes(unittest.TestCase):
         def with_seven(x, a=1, b=1, c=1, d=1, e=1, f=1, g=1):
             return x + a + b + c + d + e + f + g
 
+        def counts(x, n: int = 1.5):
+            return x * n
+
+        def with_a_list(x, *, several: mr.Table):
+            return x[0, 0] * several[0]
+
         size = {"size": lambda width, height: (width, height)}
         for words, function, options in (("last parameter", of_a_list_first, {}), ("filters of one image", of_two_frames, {}),
                                          ("at most 8 frames", of_nine_frames, {}),
@@ -198,6 +302,14 @@ class Mistakes(unittest.TestCase):
                                          ("two numbers", plain, {"ranges": {"t": 3}}),
                                          ("does not take", plain, {"ranges": {"u": (0, 1)}}),
                                          ("chroma is", plain, {"chroma": "blue"}),
+                                         ("32 bits", plain, {"ranges": {"t": (0, 1e39)}}),
+                                         ("whole number, and its default none", counts, {}),
+                                         ("ranges has the range", plain, {"ranges": None}),
+                                         ("ranges has the range", plain, {"ranges": [("t", (0, 1))]}),
+                                         ("3 is no name for a filter", plain, {"name": 3}),
+                                         ("give a function of Python's", plain, {"size": max}),
+                                         ("not on the numbers of tables", with_a_list,
+                                          {"size": lambda width, height, several: (several[0], height)}),
                                          ("no name for a filter", plain, {"name": "a b"})):
             with self.subTest(function=function.__name__, **options):
                 self.refused(words, function, 0, **options)
@@ -211,7 +323,11 @@ class Mistakes(unittest.TestCase):
     def test_a_number_that_was_kept_serves_no_other_filter(self):
         kept = []
         mr.filter(name="first")(lambda x: kept.append(x) or x)
-        self.refused("kept for another", lambda x: x + kept[0], 0, name="second")
+        self.refused("kept for another", lambda x: x + kept[0], 0, name="other")
+        mr.filter(name="first")(lambda x: kept.append(x > 0) or x)
+        self.refused("kept for another", lambda x: mr.where((x > 0) & kept[1], x, 0), 0, name="other")
+        self.refused("kept for another", lambda x: mr.where(kept[1], x, 0), 0, name="other")
+        self.refused("True is not a condition", lambda x: mr.where(True & (x > 0), x, 0), 0, name="other")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@
 """
 
 import importlib.util
-import json
 import os
 import pathlib
 import subprocess
@@ -16,228 +15,13 @@ import unittest
 
 import millrace as mr
 import numpy as np
+from filters_testing import (OWN, RANDOM, Resized, along, bent, by_numpy, codes, corner, corners, displaced, emboss, last_of,
+                             mirrored, of_none, repeated, samples, scaled, unrolled, vignette, warmer_of, wide, window_between)
 
 if "XDG_CACHE_HOME" not in os.environ:
     os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp()
 
 HALIDE = importlib.util.find_spec("halide") is not None
-
-
-class Picture(np.ndarray):
-    """Numbers of 32 bits that are read as Image is: x[dx, dy], edges repeated."""
-
-    def __getitem__(self, key):
-        if not (isinstance(key, tuple) and all(isinstance(one, int) for one in key)):
-            return super().__getitem__(key)
-        rows, columns = (np.arange(length) for length in self.shape)
-        rows = np.clip(rows + key[1], 0, self.shape[0] - 1)
-        columns = np.clip(columns + key[0], 0, self.shape[1] - 1)
-        return np.asarray(self)[np.ix_(rows, columns)].view(Picture)
-
-    def at(self, column, row):
-        def whole(place, length):
-            return np.clip(np.floor(place), 0, length - 1).astype(np.intp)
-
-        return np.asarray(self)[whole(row, self.shape[0]), whole(column, self.shape[1])].view(Picture)
-
-    @property
-    def column(self):
-        return np.broadcast_to(np.arange(self.shape[1], dtype=np.float32), self.shape)
-
-    @property
-    def row(self):
-        return np.broadcast_to(np.arange(self.shape[0], dtype=np.float32)[:, np.newaxis], self.shape)
-
-    @property
-    def width(self):
-        return np.float32(self.shape[1])
-
-    @property
-    def height(self):
-        return np.float32(self.shape[0])
-
-
-class Resized:
-    """Read as Image is by a filter that makes another size."""
-
-    def __init__(self, picture, shape):
-        self.picture, self.shape = picture, shape
-        self.width, self.height = picture.width, picture.height
-        self.made_height, self.made_width = map(np.float32, shape)
-        grid = np.zeros(shape, np.float32).view(Picture)
-        self.column, self.row = grid.column, grid.row
-
-    def at(self, column, row):
-        return self.picture.at(column, row)
-
-    def __getitem__(self, distance):
-        return self.at(self.column + np.float32(distance[0]), self.row + np.float32(distance[1]))
-
-
-def samples(image):
-    return (image.astype(np.float32) / np.float32(np.iinfo(image.dtype).max)).view(Picture)
-
-
-def codes(made, dtype):
-    most = np.float32(np.iinfo(dtype).max)
-    made = np.asarray(made)
-    assert made.dtype == np.float32, made.dtype
-    return np.floor(np.maximum(np.minimum(made, np.float32(1)), np.float32(0)) * most + np.float32(0.5)).astype(dtype)
-
-
-def by_numpy(function, *images, **parameters):
-    """What the conversions at the ends of a pipeline make of the function, by NumPy."""
-    made = function(*[samples(image) for image in images],
-                    **{name: value if isinstance(value, mr.Table) else np.float32(value) for name, value in parameters.items()})
-    return codes(made, images[0].dtype)
-
-
-@mr.filter(ranges={"strength": (-16, 16)})
-def emboss(x, strength=1.0):
-    """relief, lit from the upper left"""
-    return x + (x[1, 1] - x[-1, -1]) * strength
-
-
-@mr.filter
-def vignette(x):
-    across = (x.column - x.width / 2) / x.width
-    down = (x.row - x.height / 2) / x.height
-    return x * (1 - (across**2 + down**2))
-
-
-@mr.filter(ranges={"low": (0, 1), "high": (0, 1)})
-def window_between(x, low=0.25, high=0.75):
-    inside = (x >= low) & (x <= high) | ~(x != 0)
-    return np.where(inside, x, np.sqrt(np.abs(x - 0.5)))
-
-
-@mr.filter
-def corners(x):
-    """Ties, and numbers of either sign."""
-    steps = np.rint(x * 6.5) / 7 - np.floor(x * 3) * 0.125
-    return np.clip(np.maximum(steps, -x[2, 0]) + np.ceil(x[0, -3] * 2.5) * 0.1, 0.1, np.float32(0.9))
-
-
-@mr.filter
-def wide(x):
-    total = x[-3, 0] * 0.0
-    for dy in range(-2, 3):
-        for dx in range(-3, 4):
-            total = total + x[dx, dy] * (1.0 / (1 + dx * dx + dy * dy))
-    return total / 5.5
-
-
-@mr.filter
-def warmer_of(a, b, *, share: float):
-    return np.maximum(a[0, 1] * share, b * (1 - share))
-
-
-# Built-in filters, written once more.
-@mr.filter
-def my_blur(x):
-    column = [(x[dx, -1] + x[dx, 1]) + (x[dx, 0] + x[dx, 0]) for dx in (-1, 0, 1)]
-    return ((column[0] + column[2]) + (column[1] + column[1])) * 0.0625
-
-
-@mr.filter(chroma="neutral")
-def my_sobel_x(x):
-    row = [x[1, dy] - x[-1, dy] for dy in (-1, 0, 1)]
-    return (row[0] + row[2]) + (row[1] + row[1])
-
-
-@mr.filter(chroma="neutral")
-def my_sobel_y(x):
-    column = [x[dx, 1] - x[dx, -1] for dx in (-1, 0, 1)]
-    return (column[0] + column[2]) + (column[1] + column[1])
-
-
-@mr.filter(chroma="neutral")
-def my_magnitude(a, b):
-    return mr.sqrt(a * a + b * b)
-
-
-@mr.filter(ranges={"t": (-16, 16)}, chroma="neutral")
-def my_threshold(x, *, t):
-    return mr.where(x >= t, x, 0)
-
-
-RANDOM = np.random.default_rng(7)
-CURVE = np.linspace(1, 0, 300, dtype=np.float32) ** 2
-KERNEL = RANDOM.normal(size=(5, 7)).astype(np.float32) * 0.1
-
-
-@mr.filter
-def bent(x):
-    """A curve of NumPy's, between whose numbers lines are drawn."""
-    place = x * 298.5
-    left = mr.table(CURVE)[place]
-    return left + (place - np.floor(place)) * (mr.table(CURVE)[place + 1] - left)
-
-
-@mr.filter
-def unrolled(x):
-    total = x * 0.0
-    for dy in range(5):
-        for dx in range(7):
-            total = total + x[dx - 3, dy - 2] * KERNEL[dy, dx]
-    return total
-
-
-@mr.filter
-def repeated(x):
-    """The same by two loops."""
-    kernel = mr.table(KERNEL)
-    return x * 0.0 + mr.total(kernel.length, lambda j: mr.total(
-        kernel.columns, lambda i: x.at(x.column + (i - 3), x.row + (j - 2)) * kernel[j, i]))
-
-
-@mr.filter(ranges={"share": (0, 4), "weights": (-4, 4)})
-def along(x, share, *, weights: mr.Table):
-    """Neighbours to the right, as many as there are weights."""
-    found = mr.total(weights.length, lambda i: weights[i] * x.at(x.column + i, x.row))
-    return x * (1 - share) + found * share / weights.length
-
-
-@mr.filter
-def displaced(x, by, *, far: float):
-    """From where the second image says, held within bounds."""
-    aside = np.clip((by - 0.5) * far, -far, far)
-    return x.at(x.column + aside, x.row - aside)
-
-
-@mr.filter
-def last_of(x, *, several: mr.Table):
-    """The greatest number below the pixel's, gone through one after the other."""
-    return mr.fold(several.length, 0.0 * x, lambda so_far, i: np.where(several[i] < x, several[i], so_far))
-
-
-@mr.filter(size=lambda width, height, by: (np.floor(width * by), np.rint(height * by)), ranges={"by": (0.01, 8)})
-def scaled(x, by):
-    """Linear between pixels."""
-    column = (x.column + 0.5) * (x.width / x.made_width) - 0.5
-    row = (x.row + 0.5) * (x.height / x.made_height) - 0.5
-    a, b = column - np.floor(column), row - np.floor(row)
-    top = x.at(column, row) * (1 - a) + x.at(column + 1, row) * a
-    return top * (1 - b) + (x.at(column, row + 1) * (1 - a) + x.at(column + 1, row + 1) * a) * b
-
-
-@mr.filter(size=lambda width, height: (height, 7))
-def corner(x):
-    return x[3, -1] + x[0, 0] * 0.25
-
-
-@mr.filter
-def steadied(x):
-    return (x.frame(-2)[1, 0] + x) * 0.25 + x.frame(1) * 0.5
-
-
-@mr.filter(geometric=True)
-def mirrored(x):
-    return x.at(x.width - 1 - x.column, x.row)
-
-
-OWN = [bent, unrolled, repeated, along, displaced, last_of, scaled, corner, steadied, mirrored, emboss, vignette, window_between, corners, wide, warmer_of, my_blur, my_sobel_x, my_sobel_y, my_magnitude,
-       my_threshold]
 
 
 class OwnFilters(unittest.TestCase):
@@ -275,6 +59,14 @@ class OwnFilters(unittest.TestCase):
         image = self.image()
         np.testing.assert_array_equal(mr.Pipeline("unrolled", filters=OWN, no_profile=True)(image),
                                       by_numpy(lambda x: unrolled.function(x), image))
+
+    def test_what_is_no_number_is_compared_as_numpy_does_and_black_at_the_end(self):
+        for dtype in np.uint8, np.uint16:
+            image = self.image(dtype=dtype)
+            with np.errstate(invalid="ignore"):
+                expected = by_numpy(of_none.function, image)
+            np.testing.assert_array_equal(mr.Pipeline("of_none", filters=OWN, no_profile=True)(image), expected)
+            self.assertEqual(mr.Pipeline("none_at_all", filters=OWN, no_profile=True)(image).max(), 0)
 
     def test_a_list_may_be_long(self):
         weights = np.round(RANDOM.normal(size=1500) * 0.1, 3)
@@ -349,18 +141,27 @@ class OwnFilters(unittest.TestCase):
 
     def test_a_filter_written_once_more_has_the_bits_of_the_built_in_one(self):
         image = self.image()
-        for own, built_in in (("my_blur", "blur"), ("my_blur | my_sobel_x", "blur | sobel_x"),
+        for own, built_in in (("my_blur | vignette", "blur | vignette"), ("my_blur | my_sobel_x", "blur | sobel_x"),
                               ("my_threshold(0.31)", "threshold(0.31)"),
                               ("my_blur | [my_sobel_x, my_sobel_y] | my_magnitude | my_threshold(0.1)", "@A"),
                               ("blur | [my_sobel_x, sobel_y] | magnitude | rotate(12)",
                                "blur | [sobel_x, sobel_y] | magnitude | rotate(12)")):
             with self.subTest(own=own):
                 np.testing.assert_array_equal(mr.Pipeline(own, filters=OWN, no_profile=True)(image),
-                                              mr.Pipeline(built_in, no_profile=True)(image))
+                                              mr.Pipeline(built_in, filters=OWN, no_profile=True)(image))
+
+    def test_a_built_in_filter_at_the_end_sums_codes_and_differs_by_their_rounding_alone(self):
+        image = self.image()
+        built_in = mr.Pipeline("blur", no_profile=True)(image)
+        padded = np.pad(image.astype(np.int64), 1, mode="edge")
+        rows = padded[:-2] + 2 * padded[1:-1] + padded[2:]
+        np.testing.assert_array_equal(built_in, (rows[:, :-2] + 2 * rows[:, 1:-1] + rows[:, 2:] + 8) // 16)
+        own = mr.Pipeline("my_blur", filters=OWN, no_profile=True)(image)
+        self.assertLessEqual(np.abs(own.astype(np.int64) - built_in).max(), 1)
 
     def test_every_structure_and_fusion_gives_the_same_bits(self):
         image = self.image((2, 50, 90))
-        for text in ("emboss(0.5) | [blur, my_blur] | warmer_of(0.5)", "repeated | along(0.5, [1, 2, 1])",
+        for text in ("emboss(0.5) | [blur, my_blur] | warmer_of(0.5)", "my_blur | of_none | my_blur", "repeated | along(0.5, [1, 2, 1])",
                      "emboss(0.5) | [repeated, bent] | displaced(7) | scaled(1.2) | along(0.5, [1, 2, 1]) | blur"):
             self.check_structures(text, image)
 
@@ -404,7 +205,7 @@ class OwnFilters(unittest.TestCase):
         program = textwrap.dedent("""
             import sys
             sys.path.insert(0, sys.argv[1])
-            import numpy as np, test_filters as t
+            import numpy as np, filters_testing as t
             image = np.arange(40 * 60, dtype=np.uint16).reshape(40, 60) * 27
             pipeline = t.mr.Pipeline("wide | emboss(2)", filters=t.OWN, no_profile=True)
             for _ in range(3):
@@ -432,56 +233,6 @@ class OwnFilters(unittest.TestCase):
                         np.testing.assert_array_equal(plane, same)
                 self.assertEqual(len(streamed), 3)
 
-    def test_what_a_plane_of_chroma_gets_is_what_the_filter_says(self):
-        passing = mr.filter(chroma="passes", name="passing")(lambda x: 1 - x)
-        neutral = mr.filter(chroma="neutral", name="neutral")(lambda x: 1 - x)
-        with mr.open("test:64x48@1") as source:
-            frame, = source
-            for text, check in (("passing", lambda u: np.testing.assert_array_equal(u, frame.planes[1])),
-                                ("neutral", lambda u: self.assertEqual(np.unique(u).tolist(), [128]))):
-                made, = mr.Pipeline(text, filters=[passing, neutral]).stream([frame], like=source.format)
-                np.testing.assert_array_equal(made.planes[0], 255 - frame.planes[0])
-                check(made.planes[1])
-
-    def test_a_profile_is_of_what_the_filter_does_and_not_of_its_name(self):
-        first = mr.filter(name="mine")(lambda x: x + x[0, 1])
-        second = mr.filter(name="mine")(lambda x: x + x[0, 2])
-        same = mr.filter(name="yours")(lambda x: x + x[0, 1])
-        image = self.image((400, 32, 32), np.uint8)
-
-        def from_profile(one):
-            pipeline = mr.Pipeline(one.name, filters=[one], seed=1)
-            pipeline(image)
-            return pipeline.report()["decisions"]
-
-        learnt = from_profile(first)
-        self.assertFalse(learnt["from_profile"])
-        self.assertFalse(from_profile(second)["from_profile"])
-        if learnt["trials"] > 0:
-            self.assertTrue(from_profile(same)["from_profile"])
-
-    def test_parameters_have_the_ranges_and_defaults_that_were_given(self):
-        image = self.image()
-        np.testing.assert_array_equal(mr.Pipeline("emboss", filters=OWN)(image),
-                                      mr.Pipeline("emboss(strength=1)", filters=OWN)(image))
-        counted = mr.filter(ranges={"n": (1, 9)})(whole_number)
-        for words, text in (("strength must be a number from -16 to 16, not '17'", "emboss(17)"),
-                            ("share is missing", "[input, input] | warmer_of"),
-                            ("did you mean 'emboss'", "embos"),
-                            ("n must be a whole number from 1 to 9", "whole_number(2.5)"),
-                            ("takes 2 inputs", "warmer_of(0.5)")):
-            with self.assertRaisesRegex(mr.UsageError, words):
-                mr.Pipeline(text, filters=[*OWN, counted])
-
-    def test_filters_belong_to_the_pipeline_they_are_given_to(self):
-        with self.assertRaisesRegex(mr.UsageError, "unknown filter 'emboss'"):
-            mr.Pipeline("emboss(2)")
-        for words, filters in (("there is a filter 'blur' already", [mr.filter(name="blur")(lambda x: x)]),
-                               ("two filters are called 'emboss'", [emboss, emboss]),
-                               ("put @millrace.filter before", [emboss.function])):
-            with self.assertRaisesRegex(mr.UsageError, words):
-                mr.Pipeline("blur", filters=filters)
-
     def test_a_filter_does_what_its_function_does_where_it_is_called(self):
         @mr.filter
         def twice(x):
@@ -490,25 +241,6 @@ class OwnFilters(unittest.TestCase):
         image = self.image()
         np.testing.assert_array_equal(mr.Pipeline("twice", filters=[twice], no_profile=True)(image),
                                       by_numpy(lambda x: vignette.function(x) + emboss.function(x, np.float32(0.25)), image))
-
-    def test_equal_arithmetic_is_written_once_and_what_is_not_used_not_at_all(self):
-        @mr.filter
-        def wasteful(x):
-            x[5, 5] * 3
-            return (x + 1) * (x + 1)
-
-        self.assertEqual(wasteful.formula,
-                         "inputs 1 coefficients 0; pixel 0 0 0; constant 3f800000; add 0 1; multiply 2 2")
-
-    def test_what_it_tells_is_json(self):
-        told = json.loads(json.dumps(emboss.told()))
-        self.assertEqual(told["summary"], "relief, lit from the upper left")
-        self.assertEqual(told["parameters"], [{"name": "strength", "type": "real", "minimum": -16, "maximum": 16,
-                                               "default": 1}])
-
-
-def whole_number(x, *, n: int):
-    return x * n
 
 
 if __name__ == "__main__":

@@ -56,8 +56,7 @@ MILLRACE_EXPORT millrace_code millrace_filters(const char** json);
  * process ends. */
 MILLRACE_EXPORT millrace_code millrace_machine(const char** json);
 
-/* ---- Pipelines
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Pipelines ------------------------------------------------------------------------------------- */
 
 typedef struct millrace_pipeline millrace_pipeline;
 
@@ -92,7 +91,8 @@ MILLRACE_EXPORT millrace_code millrace_pipeline_create(const char* text, millrac
  *   table A                   number floor(A) of "table", behind which the list lies; the nearest
  *   loop N FIRST ... end A    what is between is done floor(N) times, at most 4096, N being of constants,
  *                             coefficients and sizes; within, its number is FIRST, then what A was the last
- *                             time; behind, the number of `end` is the last A. At most 3 in each other
+ *                             time; behind, the number of `end` is the last A. At most 3 in each other,
+ *                             and 1048576 times in all for a pixel: more are refused when a run starts
  *   step L                    how often loop L, which is around, was gone through before
  *
  * "size": what is made, in luma samples, of the width and height of what is read and of the coefficients of
@@ -111,8 +111,7 @@ MILLRACE_EXPORT millrace_code millrace_pipeline_text(millrace_pipeline* pipeline
 MILLRACE_EXPORT millrace_code millrace_pipeline_neighbours(millrace_pipeline* pipeline, int* before,
                                                            int* after);
 
-/* ---- Frames
- * -------------------------------------------------------------------------------------------------- */
+/* ---- Frames ---------------------------------------------------------------------------------------- */
 
 /* How many chroma samples there are for the luma samples of a frame. */
 typedef enum millrace_chroma {
@@ -162,8 +161,7 @@ typedef struct millrace_frame {
 
 #define MILLRACE_FRAME {sizeof(millrace_frame), {0, 0, 0, 0}, {0, 0, 0, 0}, MILLRACE_NO_TIMESTAMP}
 
-/* ---- Runs
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- Runs ------------------------------------------------------------------------------------------ */
 
 /* A run over one video: made, told its ends and its options, started; then fed and emptied where an end is
  * the caller's own; then over, for good. It works in threads of its own. Runs may be under way side by side:
@@ -234,8 +232,7 @@ MILLRACE_EXPORT millrace_code millrace_run_wait(millrace_run* run, int milliseco
 MILLRACE_EXPORT millrace_code millrace_run_report(millrace_run* run, const char** json);
 MILLRACE_EXPORT millrace_code millrace_run_explanation(millrace_run* run, const char** text);
 
-/* ---- Models
- * -------------------------------------------------------------------------------------------------- */
+/* ---- Models ---------------------------------------------------------------------------------------- */
 
 /* How fast a pipeline of stages will run, which is nothing of the pipelines above: items through serial and
  * parallel stages, whatever they do. What `millrace model` answers.

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,7 +25,7 @@ constexpr std::array chroma_defaults{image::ChromaDefault::filtered, image::Chro
                                      image::ChromaDefault::neutral};
 
 // More than a filter may read: is refused as that.
-constexpr std::int64_t any_frame = 1 << 20;
+constexpr double any_frame = 1 << 20;
 
 struct ParameterWord {
   std::string_view word;
@@ -86,8 +86,13 @@ Result<image::FilterRef> read_filter(const json& told) {
     *formula = std::make_shared<const image::Formula>(std::move(*parsed));
   }
   draft.table = member<std::vector<float>>(told, "table", {});
-  for (const std::int64_t time : member<std::vector<std::int64_t>>(told, "frames", {}))
-    draft.times.push_back(static_cast<int>(std::clamp<std::int64_t>(time, -any_frame, any_frame)));
+  for (const json& time : member<json>(told, "frames", json::array())) {
+    if (!time.is_number()) return usage_error("filter {}: frames are whole numbers", in_quotes(draft.name));
+    const double distance = time.get<double>();
+    if (distance != std::floor(distance))
+      return usage_error("filter {}: frames are whole numbers, not {}", in_quotes(draft.name), distance);
+    draft.times.push_back(static_cast<int>(std::clamp(distance, -any_frame, any_frame)));
+  }
   draft.geometric = member(told, "geometric", false);
   return image::make_formula_filter(std::move(draft));
 }

@@ -141,7 +141,8 @@ class ScalarAlgebra {
   [[nodiscard]] float whole_table(int i) const { return table(i); }
   [[nodiscard]] static float halved(float v) { return std::floor(v * 0.5F); }
   [[nodiscard]] static float mean(float v, int n) {
-    return static_cast<float>((static_cast<int>(v) + n / 2) / n);
+    const int whole = (static_cast<int>(v) + n / 2) / n;
+    return static_cast<float>(whole);
   }
   [[nodiscard]] float mean_by(float v, int i) const { return mean(v, integer_coefficient(i)); }
   [[nodiscard]] static float whole_number(int v) { return static_cast<float>(v); }

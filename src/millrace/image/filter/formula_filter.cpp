@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -143,6 +144,37 @@ class NoPixels final : public PixelSource {
   float read(int /*input*/, int /*x*/, int /*y*/) override { return 0; }
 };
 
+// Goes through each loop once and counts how many steps it would have taken.
+class StepCounter : public ScalarAlgebra {
+ public:
+  using ScalarAlgebra::ScalarAlgebra;
+
+  template <class Step> [[nodiscard]] float fold(int count, float first, Step&& step) {
+    if (count <= 0) return first;
+    around_ *= count;
+    steps_ += around_;
+    const float made = step(first, 0);
+    around_ /= count;
+    return made;
+  }
+  [[nodiscard]] std::int64_t steps() const { return steps_; }
+
+ private:
+  std::int64_t around_ = 1;  // at most most_repetitions to the power of most_nested_loops
+  std::int64_t steps_ = 0;
+};
+
+Status check_steps(const FormulaFilterDraft& draft, const Formula& formula, const PlaneGeometry& plane,
+                   const Coefficients& coefficients) {
+  if (!formula.uses(Operator::loop)) return {};
+  NoPixels none;
+  StepCounter counter(none, plane, coefficients);
+  static_cast<void>(formula_pixel(formula, counter, 0, 0));
+  if (counter.steps() <= most_steps_of_a_pixel) return {};
+  return usage_error("{} would take {} steps for each pixel of a plane of {}x{}; {} is the most", draft.name,
+                     counter.steps(), plane.size.width, plane.size.height, most_steps_of_a_pixel);
+}
+
 constexpr int longest_side = 32768;
 
 // A whole number, also where the formula gives none.
@@ -153,12 +185,16 @@ int measured(const Formula& side, const PlaneGeometry& luma, const Coefficients&
       std::clamp(formula_pixel(side, algebra, 0, 0), -1.0F, static_cast<float>(longest_side + 1))));
 }
 
-Result<PlaneGeometry> output_of(const FormulaFilterDraft& draft, const PlaneGeometry& input,
-                                const ParameterValues& values) {
+Result<PlaneGeometry> size_of(const FormulaFilterDraft& draft, const PlaneGeometry& input,
+                              const ParameterValues& values) {
   if (!draft.measure.given()) return input;
   PlaneGeometry luma = input;
   luma.size = input.luma;
   const Coefficients coefficients = parameter_coefficients(draft, values);
+  for (const auto& side : {draft.measure.width, draft.measure.height}) {
+    if (Status possible = check_steps(draft, *side, luma, coefficients); !possible)
+      return std::unexpected(possible.error());
+  }
   const Size made{measured(*draft.measure.width, luma, coefficients),
                   measured(*draft.measure.height, luma, coefficients)};
   if (made.width < 1 || made.height < 1 || made.width > longest_side || made.height > longest_side)
@@ -171,15 +207,30 @@ Result<PlaneGeometry> output_of(const FormulaFilterDraft& draft, const PlaneGeom
   return output;
 }
 
+// output: of what size_of() gives.
+Coefficients coefficients_for(const FormulaFilterDraft& draft, const PlaneGeometry& output,
+                              const ParameterValues& values) {
+  Coefficients made = parameter_coefficients(draft, values);
+  if (!draft.measure.given()) return made;
+  const auto first = static_cast<std::size_t>(measure_coefficients(draft));
+  made.set(first, static_cast<float>(output.size.width));
+  made.set(first + 1, static_cast<float>(output.size.height));
+  return made;
+}
+
 Coefficients coefficients_of(const FormulaFilterDraft& draft, const PlaneGeometry& input,
                              const ParameterValues& values) {
-  Coefficients made = parameter_coefficients(draft, values);
-  const auto first = static_cast<std::size_t>(measure_coefficients(draft));
-  if (!draft.measure.given()) return made;
-  const Size size = output_of(draft, input, values).value().size;
-  made.set(first, static_cast<float>(size.width));
-  made.set(first + 1, static_cast<float>(size.height));
-  return made;
+  return coefficients_for(draft, size_of(draft, input, values).value(), values);
+}
+
+Result<PlaneGeometry> output_of(const FormulaFilterDraft& draft, const PlaneGeometry& input,
+                                const ParameterValues& values) {
+  auto output = size_of(draft, input, values);
+  if (!output) return output;
+  const Coefficients coefficients = coefficients_for(draft, *output, values);
+  if (Status possible = check_steps(draft, *draft.formula, input, coefficients); !possible)
+    return std::unexpected(possible.error());
+  return output;
 }
 
 void fill_arithmetic(Filter& filter, const FormulaFilterDraft& draft) {

@@ -5,6 +5,7 @@
 #include "millrace/image/filter/filter.h"
 #include "millrace/image/filter/formula.h"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,9 @@ struct FormulaParameter {
 
 inline constexpr std::size_t most_list_numbers = 65536;
 inline constexpr std::size_t most_table_numbers = std::size_t{1} << 20;  // that are given with the filter
+// Of loops, for each pixel that is made: some milliseconds. Where parameters and sizes make them more, the
+// filter is refused for that plane: nothing ends a frame that is being made.
+inline constexpr std::int64_t most_steps_of_a_pixel = std::int64_t{1} << 20;
 
 // The size of what a filter makes, in luma samples: whole numbers not above what these formulas give, which
 // have no inputs, and whose width and height are those of what the filter is given, in luma samples as well.

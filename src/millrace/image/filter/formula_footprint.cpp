@@ -81,6 +81,8 @@ class Reading {
  private:
   // Loops that are gone through more often in all are gone through once, for all of it.
   static constexpr std::int64_t most_steps = 1024;
+  // Numbers of tables that are looked at in all; of those that are looked up beyond, nothing is known.
+  static constexpr std::size_t most_looks = std::size_t{1} << 21;
 
   void compute(std::size_t begin, std::size_t end, std::int64_t times) {
     for (std::size_t n = begin; n < end; ++n) {
@@ -197,14 +199,20 @@ class Reading {
                              std::max(y1, 1)});
   }
 
-  [[nodiscard]] Bounds of_table(const Bounds& index) const {
+  Bounds of_table(const Bounds& index) {
     const std::span<const float> table = coefficients_.table();
     if (table.empty()) return {};
     const Bounds places = clamped(index, 0, static_cast<float>(table.size() - 1));
     const auto first = static_cast<std::size_t>(places.low);
-    const auto [low, high] =
-        std::ranges::minmax(table.subspan(first, static_cast<std::size_t>(places.high) - first + 1));
-    return checked(low, high);
+    const auto numbers = table.subspan(first, static_cast<std::size_t>(places.high) - first + 1);
+    // The same ones step by step, mostly.
+    if (numbers.data() == looked_up_.data() && numbers.size() == looked_up_.size()) return looked_up_bounds_;
+    looks_ += numbers.size();
+    if (looks_ > most_looks) return {};
+    const auto [low, high] = std::ranges::minmax(numbers);
+    looked_up_ = numbers;
+    looked_up_bounds_ = checked(low, high);
+    return looked_up_bounds_;
   }
 
   const Formula& formula_;
@@ -212,7 +220,10 @@ class Reading {
   Size input_;
   const Coefficients& coefficients_;
   std::vector<Bounds> values_;
-  std::vector<Bounds> steps_;  // of each operation that is a loop
+  std::vector<Bounds> steps_;         // of each operation that is a loop
+  std::span<const float> looked_up_;  // last
+  Bounds looked_up_bounds_;
+  std::size_t looks_ = 0;
   Rect read_;
 };
 

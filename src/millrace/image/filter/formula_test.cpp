@@ -4,6 +4,7 @@
 #include "millrace/image/filters/formula_testing.h"
 #include "millrace/image/kernel/compiler_message.h"
 
+#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -216,6 +217,27 @@ TEST(FormulaFilters, KnowHowFarAwayPlacesAreThatPixelsSay) {
       (Rect{10, 10, 17, 11}));
 }
 
+// Which took half a second once, for each tile.
+TEST(FormulaFilters, KnowSoonHowFarAwayPlacesAreThatALongTableSays) {
+  std::vector<float> table(most_table_numbers);
+  table[most_table_numbers / 2] = 7;
+  // A thousand times, column + table[pixel + step], and column + table[column * 65536 + step].
+  for (const char* const operations :
+       {"pixel 0 0 0; constant 447a0000; constant 00000000; loop 1 2; step 3; add 0 4; table 5; column; add "
+        "7 6; "
+        "row; pixel_at 8 9 0; add 3 10; end 11",
+        "pixel 0 0 0; constant 447a0000; constant 47800000; loop 1 0; column; multiply 4 2; step 3; add 5 6; "
+        "table 7; add 4 8; row; pixel_at 9 10 0; add 3 11; end 12"}) {
+    const FilterRef filter = own_filter(own_formula(operations), table);
+    const Coefficients coefficients = filter->coefficients(gray({100, 80}), {});
+    const auto begin = std::chrono::steady_clock::now();
+    for (int tile = 0; tile < 50; ++tile)
+      EXPECT_TRUE(
+          filter->footprint({10, 10, 14, 11}, gray({100, 80}), coefficients).contains({10, 10, 21, 11}));
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(4)) << operations;
+  }
+}
+
 FormulaFilterDraft scaled_draft(const char* width, const char* height) {
   const auto measure = [](const char* text) {
     return std::make_shared<const Formula>(*Formula::parse(text));
@@ -240,6 +262,26 @@ TEST(FormulaFilters, MakeTheSizeThatTheySay) {
             (std::vector<float>{1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9}));
   for (const double by : {0.0, 1e6})
     EXPECT_THAT(filter->output(gray({9, 8}), {by}).error().message, HasSubstr("a frame of 9x8 would become"));
+}
+
+// A frame that is being made cannot be given up.
+TEST(FormulaFilters, AreRefusedThatTakeLongerForAPixelThanAnybodyWaits) {
+  const auto filter = own_filter("pixel 0 0 0; coefficient 0; constant 41800000; multiply 1 2; width; "
+                                 "constant 43800000; loop 3 0; loop 5 "
+                                 "6; loop 4 7; add 8 0; end 9; end 10; end 11",
+                                 1);
+  EXPECT_TRUE(filter->output(gray({3, 3}), {1}));
+  const auto refused = filter->output(gray({2000, 3}), {1});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("8196112 steps for each pixel of a plane of 2000x3; 1048576 is"));
+  EXPECT_TRUE(filter->output(gray({2000, 3}), {0}));
+
+  const char* const endless =
+      "inputs 0 coefficients 1; constant 45800000; width; loop 0 1; loop 0 2; add 3 1; end 4; end 5";
+  const auto sized = make_formula_filter(scaled_draft(endless, "inputs 0 coefficients 1; height"));
+  ASSERT_TRUE(sized);
+  EXPECT_THAT((*sized)->output(gray({9, 8}), {1}).error().message, HasSubstr("16781312 steps"));
 }
 
 TEST(FormulaFilters, SayWhatIsWrongWithTheirSizeListOrFrames) {
@@ -334,7 +376,8 @@ TEST(OwnFilters, HaveNamesThatAreFree) {
   };
   EXPECT_TRUE(check_own_filters(std::vector{named("mine"), named("yours")}));
   EXPECT_THAT(check_own_filters(std::vector{named("blur")}).error().message, HasSubstr("already"));
-  EXPECT_THAT(check_own_filters(std::vector{named("input")}).error().message, HasSubstr("branch"));
+  for (const char* branch : {"input", "second"})
+    EXPECT_THAT(check_own_filters(std::vector{named(branch)}).error().message, HasSubstr("branch"));
   EXPECT_THAT(check_own_filters(std::vector{named("mine"), named("mine")}).error().message, HasSubstr("two"));
 }
 

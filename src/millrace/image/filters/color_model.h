@@ -59,12 +59,12 @@ inline SignalCodes chroma_codes(const ColorCoding& color) {
 // or the input where it has that size. luma: that of the frame, which stays.
 inline int add_resampling(std::vector<Part>& parts, int input, Size from, Size to, Size luma) {
   constexpr double bilinear = 1;
-  enum Place { first, last };
-  const auto add = [&](const char* filter, int length, int result, int of_luma, Place place) {
+  enum Turn { first, last };
+  const auto add = [&](const char* filter, int length, int result, int of_luma, Turn turn) {
     if (length == result) return;
     parts.push_back(
         {.filter = find_simple_filter(filter),
-         .values = {double(result), double(of_luma), bilinear, double(length) / result, double(place)},
+         .values = {double(result), double(of_luma), bilinear, double(length) / result, double(turn)},
          .inputs = {input}});
     input = static_cast<int>(parts.size()) - 1;
   };

@@ -42,7 +42,7 @@ Result<Pipeline> load_pipeline(std::string_view argument, const std::stop_token&
 Status check_own_filters(std::span<const FilterRef> own) {
   for (std::size_t i = 0; i < own.size(); ++i) {
     const std::string_view name = own[i]->name;
-    if (name == identity_branch)
+    if (name == identity_branch || name == second_video)
       return usage_error(
           "a filter cannot be called '{}', which is a branch of a pipeline; choose another name", name);
     if (find_filter(name) != nullptr)

@@ -156,6 +156,8 @@ void AutoChoice::settle(double measured) {
   begins_ = false;
   incumbent_.tokens = least_tokens * limits_.threads;
   last_for(first_phase_s, measured);
+  // What a phase loses, its last item being waited for, is little beside so many, however long each takes.
+  items_ = std::max(items_, first_items);
 }
 
 bool AutoChoice::tell_refused(const Error& reason, double at_s) {
