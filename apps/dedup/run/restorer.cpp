@@ -51,8 +51,8 @@ Result<Restored> Restorer::restore(const StoredRecord& record) {
   return Restored{Restored::Reference{reference, std::move(*content)}};
 }
 
-Status Restorer::write(Restored part) {
-  if (auto* segment = std::get_if<Restored::Segment>(&part.part)) return write(std::move(*segment));
+Status Restorer::write(const Restored& part) {
+  if (const auto* segment = std::get_if<Restored::Segment>(&part.part)) return write(*segment);
   if (const auto* reference = std::get_if<Restored::Reference>(&part.part)) return write(*reference);
   ++data_records_;
   return put(std::get<Restored::Data>(part.part).content.bytes);
@@ -68,7 +68,7 @@ Status Restorer::write(const Restored::Reference& reference) {
   return put(copy_);
 }
 
-Status Restorer::write(Restored::Segment segment) {
+Status Restorer::write(const Restored::Segment& segment) {
   const SegmentHeader& header = segment.header;
   if (store_) segments_.push_back({stream_size_, segment.archive_offset});
   Fragment content = segment.literals;

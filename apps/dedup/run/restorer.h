@@ -54,7 +54,7 @@ class Restorer {
   // Failure names the damaged record. Thread-safe.
   [[nodiscard]] Result<Restored> restore(const StoredRecord& record);
   // In the order of the stream, by one thread at a time.
-  [[nodiscard]] Status write(Restored part);
+  [[nodiscard]] Status write(const Restored& part);
   // After the last: failure if that is not the stream that was packed.
   [[nodiscard]] Status check(const EndHeader& end) const;
 
@@ -75,7 +75,7 @@ class Restorer {
   };
 
   [[nodiscard]] Status write(const Restored::Reference& reference);
-  [[nodiscard]] Status write(Restored::Segment segment);
+  [[nodiscard]] Status write(const Restored::Segment& segment);
   // The content of a segment, from its recipe; without room for it, the recipe is only checked.
   [[nodiscard]] Status assemble(const Restored::Segment& segment, std::span<std::byte> content);
   // Fills `to` with what the stream has from `source` on, before the segment.

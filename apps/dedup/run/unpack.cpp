@@ -75,8 +75,8 @@ UnpackOutcome unpack(ByteSource& source, ByteSink& sink, pool::Team& team, const
                   .stage(Kind::parallel, "decompress",
                          [&](const StoredRecord& record) { return restorer.restore(record); })
                   .sink(Kind::serial_in_order, "write",
-                        [&](Restored part) {
-                          Status written = restorer.write(std::move(part));
+                        [&](const Restored& part) {
+                          Status written = restorer.write(part);
                           if (written && options.progress) options.progress(restorer.stream_size());
                           return written;
                         },

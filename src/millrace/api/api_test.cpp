@@ -283,7 +283,8 @@ TEST(Api, TouchesNothingBesideTheFramesThatItProcessesInPlace) {
             millrace_format made{};
             OK(millrace_run_output_format(run.handle, &made));
             const auto bytes = [](const millrace_format& of) {
-              return static_cast<std::size_t>(of.width * of.height * (of.bits > 8 ? 2 : 1));
+              return static_cast<std::size_t>(of.width) * static_cast<std::size_t>(of.height) *
+                     (of.bits > 8 ? 2U : 1U);
             };
             const Guarded from(bytes(format), at_end);
             const Guarded to(bytes(made), at_end);

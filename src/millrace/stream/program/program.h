@@ -30,6 +30,7 @@ class MILLRACE_EXPORT StageFunction {
   // such, so they are spared the bookkeeping of several outputs.
   [[nodiscard]] virtual bool map(void* /*item*/, void* /*output*/, Emission& /*out*/) { return false; }
   // The same where the form is waiting: `wait` will be completed, perhaps already is, unless the call fails.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): those that wait keep it.
   virtual void begin(void* /*item*/, std::shared_ptr<Wait> /*wait*/, Emission& /*out*/) {}
 
  protected:
