@@ -167,6 +167,33 @@ TEST(Link, StrangersGetNothing) {
   EXPECT_EQ(value_of(**in.next()), 7);
 }
 
+// As where a section is taken over, and its consumer has most of what is made again.
+TEST(Link, FramesThatNobodyNeedsAnyMoreWhenTheyComeTakeNoRoom) {
+  const auto out = listening(0, 4);
+  IncomingLink in(asking(7));
+  in.set_producer(place_of(*out));
+  out->release(6);
+  auto all_put = std::async(std::launch::async, [&] {
+    for (int i = 0; i < 10; ++i)
+      if (!out->put(frame_of(i))) return false;
+    return true;
+  });
+  for (int i = 7; i < 10; ++i) {
+    auto frame = std::async(std::launch::async, [&] { return in.next(); });
+    const bool came = frame.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+    EXPECT_TRUE(came) << i;
+    if (!came) {
+      in.cancel();
+      out->cancel();
+      return;
+    }
+    const auto got = frame.get();
+    ASSERT_TRUE(got && *got);
+    EXPECT_EQ(value_of(**got), i);
+  }
+  EXPECT_TRUE(all_put.get());
+}
+
 // Whoever says nothing makes room for those who come later.
 TEST(Link, StrangersWhoSayNothingKeepNobodyOut) {
   const auto out = listening();

@@ -46,6 +46,7 @@ Status OutgoingLink::put(const video::Frame& frame) {
     room_.wait(lock, [&] { return cancelled_ || std::ssize(held_) < options_.window; });
     if (cancelled_) return std::unexpected(Error{ErrorKind::interrupted, "sending was stopped"});
     held_.push_back(std::move(bytes));
+    drop();  // what was released before it came, for one that begins where another was lost
   }
   wake_.wake();
   return {};
