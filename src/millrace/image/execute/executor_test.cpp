@@ -10,8 +10,6 @@
 namespace millrace::image {
 namespace {
 
-constexpr int workers = structure_workers;
-
 class ExecutorTest : public Structures {};
 
 TEST_F(ExecutorTest, newNumbersReachThePlanesThatAreComputed) {
@@ -19,7 +17,7 @@ TEST_F(ExecutorTest, newNumbersReachThePlanesThatAreComputed) {
   const auto layout = lay_out_frame(*load_pipeline("rotate(10) | binary"), format, Planes::automatic);
   const auto changed = lay_out_frame(*load_pipeline("rotate(77) | binary"), format, Planes::automatic);
   Executor executor(*pool_, library_, *topology_, topology_->cpus());
-  ASSERT_TRUE(executor.set(*layout, {.threads = workers, .isa = machine::best_isa()}));
+  ASSERT_TRUE(executor.set(*layout, {.threads = structure_workers, .isa = machine::best_isa()}));
   ASSERT_TRUE(executor.await_kernels());
   executor.update(*changed);
   TestFrame frame(*changed, 4);
@@ -133,7 +131,8 @@ TEST_F(ExecutorTest, aScheduleWhoseKernelCannotBeCompiledRunsItsStandIn) {
 TEST_F(ExecutorTest, impossibleSchedulesAreRefusedInOneLine) {
   const auto layout = lay_out_frame(*load_pipeline("@A"), {.width = 16, .height = 16}, Planes::all);
   Executor executor(*pool_, library_, *topology_, topology_->cpus());
-  const Status too_many = executor.set(*layout, {.threads = workers + 1, .isa = machine::best_isa()});
+  const Status too_many =
+      executor.set(*layout, {.threads = structure_workers + 1, .isa = machine::best_isa()});
   ASSERT_FALSE(too_many);
   EXPECT_EQ(too_many.error().kind, ErrorKind::usage);
   const Status in_flight =
