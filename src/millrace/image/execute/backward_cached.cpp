@@ -1,38 +1,6 @@
 #include "millrace/image/execute/backward_cached.h"
 
 namespace millrace::image {
-namespace {
-
-int parts(int length, int part) { return (length + part - 1) / part; }
-
-// A side of 0 means the whole plane.
-Size effective(Size granule, Size plane) {
-  return {granule.width > 0 ? granule.width : plane.width,
-          granule.height > 0 ? granule.height : plane.height};
-}
-
-}  // namespace
-
-GranuleMap::GranuleMap(Size plane, Size granule)
-    : plane_(plane), granule_(effective(granule, plane)), columns_(parts(plane.width, granule_.width)),
-      words_(parts(columns_ * parts(plane.height, granule_.height), 64)) {}
-
-void GranuleMap::clear() {
-  // Between frames nobody else looks; the fork that starts the next frame publishes this.
-  for (auto& word : words_)
-    word.store(0, std::memory_order_relaxed);
-}
-
-Rect GranuleMap::touched(const Rect& rect) const {
-  return {rect.x0 / granule_.width, rect.y0 / granule_.height, parts(rect.x1, granule_.width),
-          parts(rect.y1, granule_.height)};
-}
-
-Rect GranuleMap::granule(int column, int row) const {
-  const Rect rect{column * granule_.width, row * granule_.height, (column + 1) * granule_.width,
-                  (row + 1) * granule_.height};
-  return intersection(rect, whole(plane_));
-}
 
 BackwardCachedRunner::BackwardCachedRunner(std::shared_ptr<const FrameGroups> groups, int workers,
                                            Size granule)
@@ -76,15 +44,29 @@ void BackwardCachedRunner::ensure(const FrameTask& frame, std::size_t p, std::si
                                   int rank) {
   if (rect.empty()) return;
   Cache& cache = caches_[p][g];
+  const auto compute_claimed = [&](std::optional<GranuleMap::Claim> claim, int column, int row) {
+    if (!claim) return;
+    compute_from_caches(frame, p, g, cache.buffer.view().part(cache.map.granule(column, row)), rank);
+    claim->computed();
+  };
   const Rect touched = cache.map.touched(rect);
-  for (int row = touched.y0; row < touched.y1; ++row) {
-    for (int column = touched.x0; column < touched.x1; ++column) {
-      const int index = cache.map.index(column, row);
-      if (cache.map.valid(index)) continue;
-      compute_from_caches(frame, p, g, cache.buffer.view().part(cache.map.granule(column, row)), rank);
-      cache.map.mark(index);
+  const auto for_granules = [&](auto&& visit) {
+    for (int row = touched.y0; row < touched.y1; ++row) {
+      for (int column = touched.x0; column < touched.x1; ++column) {
+        const int index = cache.map.index(column, row);
+        if (!cache.map.valid(index)) visit(index, column, row);
+      }
     }
-  }
+  };
+  // Those that others compute may be done once what is left is.
+  bool others_compute = false;
+  for_granules([&](int index, int column, int row) {
+    auto claim = cache.map.claim(index);
+    if (!claim) others_compute = true;
+    compute_claimed(std::move(claim), column, row);
+  });
+  if (!others_compute) return;
+  for_granules([&](int index, int column, int row) { compute_claimed(cache.map.await(index), column, row); });
 }
 
 Status BackwardCachedRunner::run_frame(const FrameTask& frame, pool::Team& team) {

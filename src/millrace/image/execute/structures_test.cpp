@@ -349,20 +349,24 @@ TEST_F(Structures, sequentialComputesEveryPixelOfEveryStageOnce) {
   EXPECT_LT(stages[0].pixels_required, stages[0].pixels_computed);
 }
 
-TEST_F(Structures, backwardCachedComputesNoPixelTwiceWithOneWorker) {
+TEST_F(Structures, backwardCachedComputesEveryPixelOnceWithAnyNumberOfWorkers) {
   const auto layout =
       lay_out_frame(*load_pipeline("@A"), {.width = 96, .height = 64, .chroma = video::Chroma::gray},
                     Planes::all, Samples::floats);
   TestFrame frame(*layout, 2);
   Executor executor(*pool_, library_, *topology_, topology_->cpus());
-  ASSERT_TRUE(executor.set(*layout, {.structure = Structure::backward_cached,
-                                     .fusion = Fusion::none,
-                                     .tile = {16, 16},
-                                     .threads = 1,
-                                     .isa = machine::best_isa()}));
-  ASSERT_TRUE(executor.run({&frame.task, 1}));
-  for (const StageReport& stage : executor.stages())
-    EXPECT_EQ(stage.pixels_computed, 96 * 64) << stage.stages;
+  int frames = 0;
+  for (const int threads : {1, 2, workers}) {
+    ASSERT_TRUE(executor.set(*layout, {.structure = Structure::backward_cached,
+                                       .fusion = Fusion::none,
+                                       .tile = {16, 16},
+                                       .threads = threads,
+                                       .isa = machine::best_isa()}));
+    for (int f = 0; f < 50; ++f, ++frames)
+      ASSERT_TRUE(executor.run({&frame.task, 1}));
+    for (const StageReport& stage : executor.stages())
+      EXPECT_EQ(stage.pixels_computed, frames * 96 * 64) << stage.stages << ", threads: " << threads;
+  }
 }
 
 TEST_F(Structures, slidingComputesNoRowTwiceWithinABand) {
