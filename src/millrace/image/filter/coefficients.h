@@ -1,6 +1,7 @@
 // The numbers that a stage's arithmetic uses beside pixels.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <initializer_list>
@@ -33,6 +34,9 @@ class Coefficients {
   // Empty where the filter has none.
   [[nodiscard]] std::span<const float> table() const {
     return table_ == nullptr ? std::span<const float>() : std::span<const float>(*table_);
+  }
+  [[nodiscard]] bool operator==(const Coefficients& other) const {
+    return values_ == other.values_ && std::ranges::equal(table(), other.table());
   }
 
  private:

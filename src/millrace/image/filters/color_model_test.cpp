@@ -35,12 +35,31 @@ std::array<float, 3> rgb_of(const video::FrameFormat& format, const std::vector<
   for (const SourceFrame& source : luma.sources)
     sources.push_back({.size = {1, 1}, .pixels = {codes[static_cast<std::size_t>(source.plane)]}});
   const std::vector<ScalarImage> made = scalar_stages(luma, sources);
+  const auto mix = std::ranges::find(luma.stages, "rgb2yuv.mix", &StageLayout::name);
+  EXPECT_NE(mix, luma.stages.end());
   std::array<float, 3> rgb{};
-  std::size_t found = 0;
-  for (std::size_t s = 0; s < made.size(); ++s)
-    if (luma.stages[s].name == "yuv2rgb.mix") rgb.at(found++) = made[s].pixels[0];
-  EXPECT_EQ(found, 3U);
+  for (std::size_t i = 0; i < rgb.size(); ++i)
+    rgb.at(i) = made[static_cast<std::size_t>(mix->inputs.at(i))].pixels[0];
   return rgb;
+}
+
+std::size_t stages_named(const PlaneLayout& layout, std::string_view name) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(layout.stages, [&](const StageLayout& stage) { return stage.name == name; }));
+}
+
+TEST(ColorModel, chromaIsMadeLargeOnceForAllOfAPlane) {
+  const auto pipeline = load_pipeline("yuv2rgb | rgb2yuv").value();
+  const video::FrameFormat format{.width = 64, .height = 48, .chroma = video::Chroma::c420};
+  const FrameLayout layout = lay_out_frame(pipeline, format).value();
+  for (const PlaneLayout& plane : layout.planes) {
+    EXPECT_EQ(stages_named(plane, "yuv2rgb.resample_x"), 2U);  // of Cb and of Cr
+    EXPECT_EQ(stages_named(plane, "yuv2rgb.resample_y"), 2U);
+    EXPECT_EQ(stages_named(plane, "yuv2rgb.mix"), 3U);
+  }
+  // Filters that are written twice may be given other numbers each.
+  const auto twice = load_pipeline("[gaussian(1), gaussian(1)] | magnitude").value();
+  EXPECT_EQ(stages_named(lay_out_frame(twice, format).value().planes[0], "gaussian.row_sum"), 2U);
 }
 
 struct ColorCase {

@@ -6,6 +6,7 @@
 #include "millrace/image/kernel/patch_kernel.h"
 #include "millrace/image/kernel/resample_x_kernel.h"
 #include "millrace/image/kernel/swap_axes_kernel.h"
+#include "millrace/image/kernel/tone_kernel.h"
 
 namespace millrace::image {
 namespace {
@@ -45,6 +46,7 @@ std::shared_ptr<const Kernel> built_in_kernel(const Filter& filter, machine::Isa
   if (!written) written = swap_axes_kernel(filter);
   if (!written) written = moved_input_kernel(filter);
   if (!written) written = patch_kernel(filter);
+  if (!written) written = tone_kernel(filter, isa);
   if (written) return written;
   for (const BuiltInKernel& kernel : built_in_kernels) {
     if (kernel.filter == filter.name && kernel.isa == isa) {

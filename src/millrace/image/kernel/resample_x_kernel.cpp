@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <immintrin.h>
+#include <span>
 
 namespace millrace::image {
 namespace {
@@ -26,37 +27,108 @@ struct ResampledRows {
   std::ptrdiff_t output_row;
 };
 
+// Where the pixels of a tap are taken from.
+enum class Taken {
+  once,  // those of all taps lie within 32 pixels
+  anew,  // those of each tap do
+  one_by_one
+};
+
 // Of 16 columns of the output or fewer.
 struct ResampledColumns {
   alignas(64)
       std::array<std::int32_t, resampled_lanes> places;  // of the first tap, from that of the first column on
   int first;                                             // that one, from the first column of input on
   int count;
-  bool near;  // each tap of all of them lies within 32 pixels, which may be read
+  Taken taken;
+  __mmask16 left, right;  // which of the 32 pixels may be read, whatever the tap
 };
 
-template <int rows>
+__mmask16 first_lanes(int count) {
+  return static_cast<__mmask16>((1U << std::clamp(count, 0, resampled_lanes)) - 1);
+}
+
+// Resampling::first_tap, of 16 columns.
+[[gnu::target("avx512f")]] __m512i first_taps(int x, float slope, float offset, int last) {
+  const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  const __m512 columns = _mm512_cvtepi32_ps(_mm512_add_epi32(_mm512_set1_epi32(x), lanes));
+  const __m512 places = _mm512_add_ps(_mm512_mul_ps(columns, _mm512_set1_ps(slope)), _mm512_set1_ps(offset));
+  const __m512i floors = _mm512_cvt_roundps_epi32(places, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+  const __m512i first = _mm512_add_epi32(floors, _mm512_set1_epi32(1));
+  return _mm512_min_epi32(_mm512_max_epi32(first, _mm512_setzero_si512()), _mm512_set1_epi32(last));
+}
+
+// What makes `count` columns of output from column x on; `readable` columns of input begin at `input_x`.
+[[gnu::target("avx512f")]] ResampledColumns columns_from(int x, int count, std::span<const float, 3> place,
+                                                         int taps, int input_x, int readable) {
+  const __m512i taken = first_taps(x, place[0], place[1], static_cast<int>(place[2]));
+  const int first = _mm_cvtsi128_si32(_mm512_castsi512_si128(taken));
+  ResampledColumns columns;
+  columns.first = first - input_x;
+  columns.count = count;
+  _mm512_store_si512(columns.places.data(),
+                     _mm512_maskz_sub_epi32(first_lanes(count), taken, _mm512_set1_epi32(first)));
+  const int last = columns.places[static_cast<std::size_t>(count - 1)];
+  columns.taken = last + taps <= 2 * resampled_lanes ? Taken::once
+                  : last < 2 * resampled_lanes       ? Taken::anew
+                                                     : Taken::one_by_one;
+  const int left = readable - columns.first - (columns.taken == Taken::once ? 0 : taps - 1);
+  columns.left = first_lanes(left);
+  columns.right = first_lanes(left - resampled_lanes);
+  return columns;
+}
+
+struct Pixels {
+  __m512 left, right;
+};
+
+[[gnu::target("avx512f")]] inline Pixels pixels_from(const float* first, const ResampledColumns& columns) {
+  return {_mm512_maskz_loadu_ps(columns.left, first),
+          _mm512_maskz_loadu_ps(columns.right, first + resampled_lanes)};
+}
+
+template <int rows, Taken taken>
 [[gnu::target("avx512f")]] void resample(const ResampledColumns& columns, const ResampledRows& at, int taps,
                                          const float* weights, std::ptrdiff_t weights_row) {
-  const auto wanted = static_cast<__mmask16>((1U << columns.count) - 1);
-  const __m512i places = _mm512_load_si512(columns.places.data());
-  __m512 sums[rows];
-  for (__m512& sum : sums)
-    sum = _mm512_setzero_ps();
+  const __mmask16 wanted = first_lanes(columns.count);
+  __m512i places = _mm512_load_si512(columns.places.data());
   const float* from = at.input + columns.first;
-  for (int tap = 0; tap < taps; ++tap, ++from, weights += weights_row) {
+  __m512 sums[rows];
+  Pixels pixels[rows];
+  for (int row = 0; row < rows; ++row) {
+    sums[row] = _mm512_setzero_ps();
+    if (taken == Taken::once) pixels[row] = pixels_from(from + row * at.input_row, columns);
+  }
+  for (int tap = 0; tap < taps; ++tap, weights += weights_row) {
     const __m512 weight = _mm512_maskz_loadu_ps(wanted, weights);
     for (int row = 0; row < rows; ++row) {
-      const float* here = from + row * at.input_row;
-      const __m512 pixels =
-          columns.near
-              ? _mm512_permutex2var_ps(_mm512_loadu_ps(here), places, _mm512_loadu_ps(here + resampled_lanes))
-              : _mm512_mask_i32gather_ps(_mm512_setzero_ps(), wanted, places, here, 4);
-      sums[row] = _mm512_add_ps(sums[row], _mm512_mul_ps(weight, pixels));
+      if (taken == Taken::anew) pixels[row] = pixels_from(from + row * at.input_row, columns);
+      const __m512 chosen =
+          taken == Taken::one_by_one
+              ? _mm512_mask_i32gather_ps(_mm512_setzero_ps(), wanted, places, from + row * at.input_row, 4)
+              : _mm512_permutex2var_ps(pixels[row].left, places, pixels[row].right);
+      sums[row] = _mm512_add_ps(sums[row], _mm512_mul_ps(weight, chosen));
     }
+    if (taken == Taken::once)
+      places = _mm512_add_epi32(places, _mm512_set1_epi32(1));
+    else
+      ++from;
   }
   for (int row = 0; row < rows; ++row)
     _mm512_mask_storeu_ps(at.output + row * at.output_row, wanted, sums[row]);
+}
+
+template <int rows>
+void resample(const ResampledColumns& columns, const ResampledRows& at, int taps, const float* weights,
+              std::ptrdiff_t weights_row) {
+  switch (columns.taken) {
+  case Taken::once:
+    return resample<rows, Taken::once>(columns, at, taps, weights, weights_row);
+  case Taken::anew:
+    return resample<rows, Taken::anew>(columns, at, taps, weights, weights_row);
+  case Taken::one_by_one:
+    return resample<rows, Taken::one_by_one>(columns, at, taps, weights, weights_row);
+  }
 }
 
 class ResampleXKernel final : public Kernel {
@@ -74,7 +146,7 @@ class ResampleXKernel final : public Kernel {
     const auto* table = static_cast<const halide_buffer_t*>(arguments[arguments.size() - 2]);
     const auto* output = static_cast<const halide_buffer_t*>(arguments.back());
     const int taps = static_cast<int>(number(0));
-    const int last = static_cast<int>(number(3));
+    const std::array<float, 3> place{number(1), number(2), number(3)};
     const auto weights_row = static_cast<std::ptrdiff_t>(number(4));
     const auto* weights = reinterpret_cast<const float*>(table->host);
     const std::ptrdiff_t input_row = input->dim[1].stride;
@@ -86,17 +158,9 @@ class ResampleXKernel final : public Kernel {
       std::array<ResampledColumns, columns_at_once / resampled_lanes> columns;
       const int width = std::min(columns_at_once, x1 - x0);
       for (int i = 0; i < width; i += resampled_lanes) {
-        ResampledColumns& group = columns[static_cast<std::size_t>(i / resampled_lanes)];
-        const auto place = [&](int x) {
-          return filters::Resampling::first_tap(x0 + i + x, number(1), number(2), last);
-        };
-        const int first = place(0);
-        group.first = first - input->dim[0].min;
-        group.count = std::min(resampled_lanes, width - i);
-        for (int x = 0; x < resampled_lanes; ++x)
-          group.places[static_cast<std::size_t>(x)] = x < group.count ? place(x) - first : 0;
-        group.near = group.places[static_cast<std::size_t>(group.count - 1)] < 2 * resampled_lanes &&
-                     group.first + taps - 1 + 2 * resampled_lanes <= input->dim[0].extent;
+        columns[static_cast<std::size_t>(i / resampled_lanes)] =
+            columns_from(x0 + i, std::min(resampled_lanes, width - i), place, taps, input->dim[0].min,
+                         input->dim[0].extent);
       }
       for (int y = 0; y < output->dim[1].extent; y += rows_at_once) {
         const int rows = std::min(rows_at_once, output->dim[1].extent - y);

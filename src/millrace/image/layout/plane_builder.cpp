@@ -260,8 +260,22 @@ class PlaneBuilder {
                     part_inputs, stages_);
       if (!result) return result;
       made.push_back(std::move(*result));
+      if (!request_.changing) made.back().stage = without_repetition(made.back().stage);
     }
     return made.back();
+  }
+
+  // The stage of that number, which is the last one, or one before it that is the same part of the same
+  // filter: planes that are mixed into several have parts in common.
+  int without_repetition(int last) {
+    const StageLayout& stage = stages_.back();
+    const auto first = std::ranges::find_if(stages_, [&](const StageLayout& other) {
+      return other.node == stage.node && other.filter == stage.filter && other.inputs == stage.inputs &&
+             other.output.size == stage.output.size && other.coefficients == stage.coefficients;
+    });
+    if (&*first == &stage) return last;
+    stages_.pop_back();
+    return static_cast<int>(first - stages_.begin());
   }
 
   const Pipeline& pipeline_;
