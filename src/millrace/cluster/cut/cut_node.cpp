@@ -274,7 +274,9 @@ Status serve_cut(run::Workplace& workplace, const CutNodeOptions& options) {
   while (true) {
     Status served = CutNode(workplace, options).serve();
     const bool refused = !served && served.error().kind == ErrorKind::usage;
-    if (!options.stay || refused || options.stop.stop_requested()) return served;
+    if (!options.stay || refused) return served;
+    // Also where the head had just ended: one that stays ends in no other way.
+    if (options.stop.stop_requested()) return interrupted();
     if (options.on_note)
       options.on_note(fmt::format("{}; waiting for the next head",
                                   served ? "the head has ended" : served.error().message));
