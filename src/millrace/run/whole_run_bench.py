@@ -37,6 +37,9 @@ SAME_IN_FFMPEG = {
     "blur": f"convolution={BLUR}:{BLUR}:{BLUR}:{BLUR}:1/16:1/16:1/16:1/16",
     "rotate(6)": "rotate=6*PI/180",
     "@A": f"convolution=0m='{BLUR}':0rdiv=1/16,sobel=planes=1,lutyuv=y='if(gte(val,26),val,0)':u=128:v=128",
+    "yuv2rgb | rgb2yuv": "format=gbrp,format=yuv420p",
+    "yuv2rgb | curve([0, 0, 0.25, 0.15, 0.75, 0.85, 1, 1]) | rgb2yuv":
+        "format=gbrp,curves=all=0/0 0.25/0.15 0.75/0.85 1/1,format=yuv420p",
     "@B": "lenscorrection=k1=-0.12:k2=0:i=bilinear,rotate=6*PI/180,crop=iw*0.8:ih*0.8",
 }
 OWN_PIPELINES = ["blur", "rotate(6)", "blur | sobel_x | threshold(0.1) | rotate(30)"]

@@ -28,6 +28,10 @@ constexpr std::int64_t connect_ns = 3'000'000'000;
 // The head is listened to by a thread of its own, while the thread of the workplace does what it says.
 class CutNode {
  public:
+  [[nodiscard]] static Status interrupted() {
+    return std::unexpected(Error{ErrorKind::interrupted, "interrupted"});
+  }
+
   CutNode(run::Workplace& workplace, const CutNodeOptions& options)
       : workplace_(workplace), options_(options), on_stop_(options.stop, [this] { leave(interrupted()); }) {}
   ~CutNode() {
@@ -50,10 +54,6 @@ class CutNode {
   }
 
  private:
-  [[nodiscard]] static Status interrupted() {
-    return std::unexpected(Error{ErrorKind::interrupted, "interrupted"});
-  }
-
   [[nodiscard]] Status connect() {
     const std::int64_t until = now_ns() + static_cast<std::int64_t>(options_.patience * 1e9);
     while (true) {
@@ -276,7 +276,7 @@ Status serve_cut(run::Workplace& workplace, const CutNodeOptions& options) {
     const bool refused = !served && served.error().kind == ErrorKind::usage;
     if (!options.stay || refused) return served;
     // Also where the head had just ended: one that stays ends in no other way.
-    if (options.stop.stop_requested()) return interrupted();
+    if (options.stop.stop_requested()) return CutNode::interrupted();
     if (options.on_note)
       options.on_note(fmt::format("{}; waiting for the next head",
                                   served ? "the head has ended" : served.error().message));
