@@ -194,12 +194,13 @@ Result<JobFrames> look_at_input(const run::RunOptions& options, const std::stop_
     return std::unexpected(fields.error());
   const auto layout = image::lay_out_frame(*pipeline, input, *planes);
   if (!layout) return std::unexpected(layout.error());
+  video::SharedProperties properties = run::after_pipeline((*reader)->properties(), *pipeline);
   return JobFrames{.pipeline = *std::move(pipeline),
                    .planes = *planes,
                    .input = layout->input,
                    .output = layout->output,
                    .neighbours = layout->neighbours(),
-                   .properties = run::after_pipeline((*reader)->properties(), *pipeline)};
+                   .properties = std::move(properties)};
 }
 
 Result<JobPlan> make_plan(const run::RunOptions& asked, double chunk_seconds, const std::stop_token& stop) {
