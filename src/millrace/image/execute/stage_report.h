@@ -5,12 +5,14 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace millrace::image {
 
 // Summed over frames.
 struct StageReport {
-  std::string stages;  // "sobel_x+sobel_y+magnitude"
+  std::string stages;      // "sobel_x+sobel_y+magnitude"
+  std::vector<int> nodes;  // of the pipeline that they belong to, once each; none for conversions
   int plane = 0;
   std::int64_t frames = 0;
   std::int64_t pixels_computed = 0;

@@ -50,7 +50,8 @@ std::string shortened(const std::string& whole, std::size_t most) {
   return whole.substr(0, end) + " ...";
 }
 
-constexpr std::size_t most_name = 300;  // bytes of a name, or of a reason
+constexpr std::size_t most_nodes = 100;  // of a graph
+constexpr std::size_t most_name = 300;   // bytes of a name, or of a reason
 constexpr std::size_t most_words = 4000;
 
 std::string text(const json& object, const char* key, std::size_t most = most_name) {
@@ -110,7 +111,7 @@ std::vector<std::string> read_command(const json& of) {
 
 std::vector<NodeOfRun> read_nodes(const json& of) {
   std::vector<NodeOfRun> nodes;
-  for (const json& each : items(of, "graph", 100)) {
+  for (const json& each : items(of, "graph", most_nodes)) {
     NodeOfRun node{.name = text(each, "name"), .inputs = {}};
     for (const json& input : items(each, "inputs", 8)) {
       const double from = number_of(input, -3);
@@ -122,10 +123,21 @@ std::vector<NodeOfRun> read_nodes(const json& of) {
   return nodes;
 }
 
+std::optional<std::vector<std::size_t>> nodes_of_stage(const json& of) {
+  if (!member(of, "nodes").is_array()) return std::nullopt;
+  std::vector<std::size_t> nodes;
+  for (const json& each : items(of, "nodes", most_nodes)) {
+    const double node = number_of(each, -1);
+    if (node >= 0 && node < most_nodes) nodes.push_back(static_cast<std::size_t>(node));
+  }
+  return nodes;
+}
+
 std::vector<StageOfRun> read_stages(const json& of) {
   std::vector<StageOfRun> stages;
   for (const json& each : items(of, "stages", 200)) {
     StageOfRun stage{.stages = text(each, "stages"),
+                     .nodes = nodes_of_stage(each),
                      .plane = small(each, "plane"),
                      .cpu_ms_per_frame = std::nullopt,
                      .pixels_computed = number(each, "pixels_computed"),

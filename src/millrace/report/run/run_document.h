@@ -17,6 +17,8 @@ namespace millrace::report {
 // One stage, or stages that are one kernel, on one plane.
 struct StageOfRun {
   std::string stages;  // "blur+sobel_x"
+  // Of the graph, what they are parts of; records of earlier versions do not tell.
+  std::optional<std::vector<std::size_t>> nodes;
   int plane = 0;
   std::optional<double> cpu_ms_per_frame;
   double pixels_computed = 0;

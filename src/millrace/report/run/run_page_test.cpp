@@ -16,6 +16,7 @@ namespace millrace::report {
 namespace {
 
 using nlohmann::json;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -136,6 +137,25 @@ TEST(RunPage, HasEverySectionThatTheRecordTellsOf) {
     EXPECT_THAT(page, HasSubstr(each));
   EXPECT_THAT(page, Not(HasSubstr("src=\"http")));
   EXPECT_THAT(page, Not(HasSubstr("<link")));
+}
+
+// yuv2rgb is many stages, none of which has its name; one that is fused with others has their time.
+TEST(RunPage, GivesAFilterTheTimeOfAllItsParts) {
+  json composed = record();
+  composed["graph"] =
+      json::parse(R"json([{"name": "yuv2rgb", "inputs": [-1]}, {"name": "blur", "inputs": [0]},
+    {"name": "binary", "inputs": [1]}, {"name": "invert", "inputs": [2]}])json");
+  composed["stages"] = json::parse(R"json([
+    {"stages": "load8", "nodes": [], "plane": 0, "cpu_ms_per_frame": 7, "pixels_computed": 3, "pixels_required": 3},
+    {"stages": "yuv2rgb.a", "nodes": [0], "plane": 0, "cpu_ms_per_frame": 1, "pixels_computed": 3, "pixels_required": 3},
+    {"stages": "yuv2rgb.b", "nodes": [0], "plane": 0, "cpu_ms_per_frame": 2, "pixels_computed": 6, "pixels_required": 3},
+    {"stages": "yuv2rgb.b", "nodes": [0], "plane": 1, "cpu_ms_per_frame": 9, "pixels_computed": 6, "pixels_required": 3},
+    {"stages": "blur", "nodes": [1, 77], "plane": 0, "cpu_ms_per_frame": null, "pixels_computed": 3, "pixels_required": 3},
+    {"stages": "binary+invert+store8", "nodes": [2, 3], "plane": 0, "cpu_ms_per_frame": 5, "pixels_computed": 3,
+     "pixels_required": 3}])json");
+  const std::string page = run_page(document(composed));
+  EXPECT_THAT(page, AllOf(HasSubstr(">3 ms, 1.50x<"), HasSubstr(">not timed, 1.00x<"),
+                          HasSubstr(">5 ms, 2 in one<"), Not(HasSubstr("no time of its own"))));
 }
 
 TEST(RunPage, OfTwoRunsSaysWhichDidMoreAndWhetherTheyAreOfTheSameWork) {

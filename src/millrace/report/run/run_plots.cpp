@@ -21,8 +21,6 @@ constexpr double drawing_right = 708;
 
 std::string coloured(std::size_t which) { return fmt::format("<g class=\"s{}\">", which % most_colours); }
 
-bool is_conversion(std::string_view stage) { return stage.starts_with("load") || stage.starts_with("store"); }
-
 std::vector<std::string> names_in(std::string_view stages) {
   std::vector<std::string> names;
   for (const auto each : stages | std::views::split('+'))
@@ -30,20 +28,61 @@ std::vector<std::string> names_in(std::string_view stages) {
   return names;
 }
 
-// Which of the stages on the first plane each node of the graph is in.
-std::vector<std::optional<std::size_t>> stages_of_nodes(const RunDocument& run) {
-  std::vector<std::optional<std::size_t>> result(run.nodes.size());
+// By the names of stages, where the record does not tell whose parts they are.
+std::vector<std::vector<std::size_t>> nodes_by_name(const RunDocument& run) {
+  std::vector<std::vector<std::size_t>> result(run.stages.size());
+  std::vector<bool> found(run.nodes.size(), false);
   for (std::size_t stage = 0; stage < run.stages.size(); ++stage) {
     if (run.stages[stage].plane != 0) continue;
     for (const std::string& name : names_in(run.stages[stage].stages)) {
       for (std::size_t node = 0; node < run.nodes.size(); ++node) {
-        if (result[node] || run.nodes[node].name != name) continue;
-        result[node] = stage;
+        if (found[node] || run.nodes[node].name != name) continue;
+        found[node] = true;
+        result[stage].push_back(node);
         break;
       }
     }
   }
   return result;
+}
+
+// What a node of the graph takes of the first plane: the stages that are parts of it.
+struct WorkOfNode {
+  std::optional<std::size_t> stage;  // the last of them
+  std::optional<double> ms;          // of all; none where one of them was not timed
+  double pixels_computed = 0;
+  double pixels_required = 0;
+  std::size_t filters = 1;  // in one kernel with it
+};
+
+std::vector<WorkOfNode> work_of_nodes(const RunDocument& run) {
+  std::vector<WorkOfNode> work(run.nodes.size());
+  const auto by_name = nodes_by_name(run);
+  for (std::size_t s = 0; s < run.stages.size(); ++s) {
+    const StageOfRun& stage = run.stages[s];
+    if (stage.plane != 0) continue;
+    std::vector<std::size_t> nodes = stage.nodes.value_or(by_name[s]);
+    std::erase_if(nodes, [&](std::size_t node) { return node >= work.size(); });
+    for (const std::size_t node : nodes) {
+      WorkOfNode& of = work[node];
+      if (!of.stage) of.ms = 0;
+      of.ms =
+          of.ms && stage.cpu_ms_per_frame ? std::optional(*of.ms + *stage.cpu_ms_per_frame) : std::nullopt;
+      of.stage = s;
+      of.pixels_computed += stage.pixels_computed;
+      of.pixels_required += stage.pixels_required;
+      of.filters = std::max(of.filters, nodes.size());
+    }
+  }
+  return work;
+}
+
+std::string words_of(const WorkOfNode& work) {
+  if (!work.stage) return "no time of its own";
+  const std::string time = work.ms ? fmt::format("{:.3g} ms", *work.ms) : "not timed";
+  if (work.filters > 1) return fmt::format("{}, {} in one", time, work.filters);
+  const double again = work.pixels_required > 0 ? work.pixels_computed / work.pixels_required : 1;
+  return fmt::format("{}, {:.2f}x", time, again);
 }
 
 // How many nodes lie on the longest way from the input.
@@ -132,7 +171,7 @@ std::string pipeline_graph(const RunDocument& run) {
   constexpr double step_x = 176;
   constexpr double step_y = 72;
   const auto depths = depths_of(run);
-  const auto stages = stages_of_nodes(run);
+  const std::vector<WorkOfNode> work = work_of_nodes(run);
   std::map<std::size_t, std::size_t> used;  // by depth
   std::vector<std::pair<double, double>> places;
   std::size_t deepest = 0;
@@ -169,21 +208,11 @@ std::string pipeline_graph(const RunDocument& run) {
       const auto [from_x, from_y] = places[static_cast<std::size_t>(input)];
       arrow(from_x + box_width, from_y + box_height / 2, x, y + box_height / 2);
     }
-    svg.element(coloured(stages[node].value_or(5)));
+    svg.element(coloured(work[node].stage.value_or(5)));
     svg.rectangle(x, y, box_width, box_height, "class=\"box\" rx=\"6\"");
     svg.element("</g>\n");
     svg.text(x + box_width / 2, y + 21, Anchor::middle, run.nodes[node].name, "class=\"title\"");
-    std::string below = "no time of its own";
-    if (stages[node]) {
-      const StageOfRun& stage = run.stages[*stages[node]];
-      std::vector<std::string> filters = names_in(stage.stages);
-      std::erase_if(filters, is_conversion);
-      const bool fused = filters.size() > 1;
-      const double again = stage.pixels_required > 0 ? stage.pixels_computed / stage.pixels_required : 1;
-      below = stage.cpu_ms_per_frame ? fmt::format("{:.3g} ms", *stage.cpu_ms_per_frame) : "not timed";
-      below += fused ? fmt::format(", {} in one", filters.size()) : fmt::format(", {:.2f}x", again);
-    }
-    svg.text(x + box_width / 2, y + 42, Anchor::middle, below, "class=\"label\"");
+    svg.text(x + box_width / 2, y + 42, Anchor::middle, words_of(work[node]), "class=\"label\"");
   }
   const auto [last_x, last_y] = places.back();
   arrow(last_x + box_width, last_y + box_height / 2, whole_width - 68, last_y + box_height / 2);

@@ -121,7 +121,9 @@ nlohmann::ordered_json to_json(const RunReport& report, const machine::MachineRe
   const RunRecord& r = report.record;
   nlohmann::ordered_json stages = nlohmann::ordered_json::array();
   for (const image::StageReport& stage : r.stages) {
+    if (stage.pixels_computed == 0) continue;  // what another plane computed for this one, too
     stages.push_back({{"stages", stage.stages},
+                      {"nodes", stage.nodes},
                       {"plane", stage.plane},
                       {"frames", stage.frames},
                       {"cpu_ms_per_frame", cpu_ms_per_frame(stage)},
