@@ -104,5 +104,31 @@ TEST_F(MixedPlanes, takeNewNumbers) {
   EXPECT_EQ(frame.difference(), "");
 }
 
+// Two filters of equal numbers are computed once, and no longer so where one of them gets others.
+TEST_F(MixedPlanes, areNoLongerSharedWhereNumbersPart) {
+  const video::FrameFormat format{.width = 37, .height = 29};
+  const auto laid_out = [&](const char* pipeline) {
+    return lay_out_frame(load_pipeline(pipeline).value(), format, Planes::automatic).value();
+  };
+  const FrameLayout same = laid_out("yuv2rgb | [levels(0.1, 0.9), levels(0.1, 0.9)] | blend(screen)");
+  const FrameLayout other = laid_out("yuv2rgb | [levels(0.1, 0.9), levels(0.3, 0.6)] | blend(screen)");
+  ASSERT_TRUE(same_stages(same, other));
+  Executor executor(*pool_, library_, *topology_, topology_->cpus());
+  const Schedule schedule{.structure = Structure::tiled,
+                          .fusion = Fusion::none,
+                          .tile = {16, 8},
+                          .threads = structure_workers,
+                          .isa = machine::best_isa()};
+  ASSERT_TRUE(executor.set(same, schedule));
+  ASSERT_TRUE(executor.await_kernels());
+  for (const FrameLayout* now : {&same, &other, &same}) {
+    executor.update(*now);
+    TestFrame frame(*now, 4);
+    frame.clear();
+    ASSERT_TRUE(executor.run({&frame.task, 1}));
+    EXPECT_EQ(frame.difference(), "");
+  }
+}
+
 }  // namespace
 }  // namespace millrace::image

@@ -18,6 +18,13 @@ std::string label(const Group& group) {
   return text;
 }
 
+std::vector<int> nodes_of(const Group& group) {
+  std::vector<int> nodes;
+  for (const StageLayout& stage : group.layouts)
+    if (stage.node >= 0 && std::ranges::find(nodes, stage.node) == nodes.end()) nodes.push_back(stage.node);
+  return nodes;
+}
+
 StageReports::key_type key_of(std::size_t plane, const Group& group) {
   return {static_cast<int>(plane), fmt::format("{}:{}", group.stages.back(), label(group))};
 }
@@ -120,6 +127,8 @@ void PreparedSchedule::update(const FrameLayout& layout) {
     }
     (*groups_)[i] = std::move(updated);
   }
+  for (const auto& runner : runners_)
+    runner->renew();
 }
 
 Status PreparedSchedule::run_frame(StructureRunner& runner, const FrameTask& frame, pool::Team& team,
@@ -159,6 +168,7 @@ void PreparedSchedule::add_reports(StageReports& sums) const {
       const Group& group = plane.groups[g];
       StageReport& sum = sums[key_of(computed_[p], group)];
       sum.stages = label(group);
+      sum.nodes = nodes_of(group);
       sum.plane = static_cast<int>(computed_[p]);
       sum.frames += frames_;
       sum.pixels_required += regions[group.stages.back()].pixels() * frames_;

@@ -57,6 +57,8 @@ class StructureRunner {
 
   // Sums over all workers: for each plane, for each group. Not while a frame is being processed.
   [[nodiscard]] std::vector<std::vector<GroupCounters>> counters() const;
+  // The numbers of the groups have changed; nothing else of them. Not while a frame is being processed.
+  virtual void renew() {}
   // Memory for intermediates.
   [[nodiscard]] virtual std::size_t bytes() const = 0;
 
@@ -67,6 +69,7 @@ class StructureRunner {
 
   [[nodiscard]] const GroupLayout& plane(std::size_t p) const { return (*groups_)[p]; }
   [[nodiscard]] std::size_t planes() const { return groups_->size(); }
+  [[nodiscard]] std::span<const GroupLayout> all_planes() const { return *groups_; }
 
   // Computes output.covers of one group on the calling worker. inputs: a view for each buffer, covering the
   // demand. A gathering group is computed in blocks, so that most of them touch no edge and stay in the

@@ -5,16 +5,42 @@
 #include <algorithm>
 
 namespace millrace::image {
+namespace {
+
+// The part of a plane that shows what `tile` does of one of the size `of`. Those of tiles that divide that
+// one divide the plane.
+Rect same_part(const Rect& tile, Size of, Size plane) {
+  const auto scaled = [](int at, int from, int to) {
+    return static_cast<int>(std::int64_t{at} * to / std::max(from, 1));
+  };
+  return {scaled(tile.x0, of.width, plane.width), scaled(tile.y0, of.height, plane.height),
+          scaled(tile.x1, of.width, plane.width), scaled(tile.y1, of.height, plane.height)};
+}
+
+}  // namespace
 
 TiledRunner::TiledRunner(std::shared_ptr<const FrameGroups> groups, int workers, Size tile)
     : StructureRunner(std::move(groups), workers), tile_(tile), workers_(workers) {
+  TiledRunner::renew();
+}
+
+void TiledRunner::renew() {
+  tilings_.clear();
   std::size_t most_groups = 0;
-  for (std::size_t p = 0; p < planes(); ++p) {
-    std::vector<Rect>& tiles = tiles_.emplace_back();
-    for_blocks(whole(plane(p).output().size()), tile_, [&](const Rect& rect) { tiles.push_back(rect); });
-    most_groups = std::max(most_groups, plane(p).groups.size());
+  std::size_t most_planes = 0;
+  for (SharedSet& set : share_groups(all_planes())) {
+    Tiling tiling{.largest = plane(set.planes.front()).output().size()};
+    for (const std::size_t p : set.planes)
+      if (plane(p).output().size().pixels() > tiling.largest.pixels())
+        tiling.largest = plane(p).output().size();
+    for_blocks(whole(tiling.largest), tile_, [&](const Rect& rect) { tiling.tiles.push_back(rect); });
+    most_groups = std::max(most_groups, set.groups.size());
+    most_planes = std::max(most_planes, set.planes.size());
+    tiling.set = std::move(set);
+    tilings_.push_back(std::move(tiling));
   }
   for (WorkerMemory& worker : workers_) {
+    worker.tiles.resize(most_planes);
     worker.regions.resize(most_groups);
     worker.views.resize(most_groups);
   }
@@ -27,44 +53,53 @@ std::size_t TiledRunner::bytes() const {
   return sum;
 }
 
-void TiledRunner::compute_tile(const FrameTask& frame, std::size_t p, const Rect& tile, int rank) {
+void TiledRunner::compute_tiles(const FrameTask& frame, const Tiling& tiling, const Rect& tile, int rank) {
   WorkerMemory& memory = workers_[rank];
-  const std::vector<Group>& groups = plane(p).groups;
-  required_of_groups(plane(p), tile, {memory.regions.data(), groups.size()});
+  const SharedSet& set = tiling.set;
+  for (std::size_t i = 0; i < set.planes.size(); ++i)
+    memory.tiles[i] = same_part(tile, tiling.largest, plane(set.planes[i]).output().size());
+  required_of_set(all_planes(), set, {memory.tiles.data(), set.planes.size()},
+                  {memory.regions.data(), set.groups.size()});
 
   std::size_t bytes = 0;
-  for (std::size_t g = 0; g + 1 < groups.size(); ++g)
-    bytes += Scratch::bytes_for(memory.regions[g], groups[g].type());
+  for (std::size_t g = 0; g < set.groups.size(); ++g) {
+    const SharedGroup& shared = set.groups[g];
+    if (!shared.output && !memory.regions[g].empty())
+      bytes += Scratch::bytes_for(memory.regions[g], plane(shared.plane).groups[shared.group].type());
+  }
   memory.scratch.reserve(bytes);
   memory.scratch.reset();
 
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    const Group& group = groups[g];
-    const bool last = g + 1 == groups.size();
-    memory.views[g] =
-        last ? frame.destinations[p].part(tile) : memory.scratch.take(memory.regions[g], group.type());
+  for (std::size_t g = 0; g < set.groups.size(); ++g) {
+    const SharedGroup& shared = set.groups[g];
+    const Group& group = plane(shared.plane).groups[shared.group];
+    const Rect& region = memory.regions[g];
+    memory.views[g] = {.covers = region, .type = group.type()};
+    if (region.empty()) continue;
+    memory.views[g] = shared.output ? frame.destinations[shared.plane].part(region)
+                                    : memory.scratch.take(region, group.type());
     std::array<PixelView, max_kernel_buffers> inputs;
-    for (std::size_t b = 0; b < group.inputs.size(); ++b) {
-      const int from = group.inputs[b];
-      inputs[b] = StageLayout::is_source(from) ? frame.source(plane(p), from) : memory.views[from];
+    for (std::size_t b = 0; b < shared.inputs.size(); ++b) {
+      const int from = shared.inputs[b];
+      inputs[b] = StageLayout::is_source(from) ? frame.source(plane(shared.plane), from) : memory.views[from];
     }
-    compute(rank, p, g, {inputs.data(), group.inputs.size()}, memory.views[g],
-            group.reads(memory.views[g].covers));
+    compute(rank, shared.plane, shared.group, {inputs.data(), shared.inputs.size()}, memory.views[g],
+            group.reads(region));
   }
 }
 
 Status TiledRunner::run_frame(const FrameTask& frame, pool::Team& team) {
   // One range over the tiles of all planes, so that the last ones even out between the workers.
   std::vector<std::int64_t> first{0};
-  for (const auto& tiles : tiles_)
-    first.push_back(first.back() + static_cast<std::int64_t>(tiles.size()));
+  for (const Tiling& tiling : tilings_)
+    first.push_back(first.back() + static_cast<std::int64_t>(tiling.tiles.size()));
   return pool::for_range(team, 0, first.back(), pool::Partition::guided, 1,
                          [&](std::int64_t begin, std::int64_t end, int rank) {
-                           std::size_t p = 0;
+                           std::size_t t = 0;
                            for (std::int64_t i = begin; i < end; ++i) {
-                             while (i >= first[p + 1])
-                               ++p;
-                             compute_tile(frame, p, tiles_[p][i - first[p]], rank);
+                             while (i >= first[t + 1])
+                               ++t;
+                             compute_tiles(frame, tilings_[t], tilings_[t].tiles[i - first[t]], rank);
                            }
                          });
 }
