@@ -7,10 +7,12 @@ In a network of its own where that can be had; else on the loopback of this mach
 
 import json
 import os
+import pathlib
 import random
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import threading
@@ -45,17 +47,17 @@ class Cut(Case):
         """The head, and where nodes reach it."""
         process = self.began(["cut", pipeline, source, "-o", output, "--listen", at, *words],
                              stderr=subprocess.PIPE, **more)
-        self.said = []
-        self.notes = threading.Condition()
+        said, notes = [], threading.Condition()  # of this head, whoever comes after it
+        self.said, self.notes = said, notes
 
         def listen():
             for line in process.stderr:
-                with self.notes:
-                    self.said.append(line.decode(errors="replace").rstrip("\n"))
-                    self.notes.notify_all()
-            with self.notes:
-                self.said.append("")
-                self.notes.notify_all()
+                with notes:
+                    said.append(line.decode(errors="replace").rstrip("\n"))
+                    notes.notify_all()
+            with notes:
+                said.append("")
+                notes.notify_all()
 
         threading.Thread(target=listen, daemon=True).start()
         first = self.heard("")
@@ -76,6 +78,22 @@ class Cut(Case):
     def node(self, *words, **more):
         self.nodes.append(self.began(["node", self.address, "-q", "--threads", "1", *words], **more))
         return self.nodes[-1]
+
+    def wait_for_frames(self, head, seconds=60):
+        """Until there are some in the file that the head writes, which has no name before it is whole."""
+        def written():
+            for descriptor in pathlib.Path(f"/proc/{head.pid}/fd").iterdir():
+                try:
+                    told = descriptor.stat()
+                except OSError:
+                    continue  # closed meanwhile
+                if stat.S_ISREG(told.st_mode) and os.readlink(descriptor).startswith(str(self.folder)):
+                    yield told.st_size
+
+        deadline = time.monotonic() + seconds
+        while not any(size > 100_000 for size in written()):
+            self.assertLess(time.monotonic(), deadline, f"nothing is written: {self.said}")
+            time.sleep(0.02)
 
     def one_run(self, pipeline, source):
         """The same by one run."""
@@ -273,7 +291,7 @@ class Cut(Case):
         self.node()
         self.node()
         self.heard("sections")
-        time.sleep(0.5)
+        self.wait_for_frames(head)
         self.nodes[1].kill()
         self.assertEqual(head.wait(timeout=60), 1)
         self.heard("no node has come within 0.5 s")
@@ -308,7 +326,7 @@ class Cut(Case):
         head = self.head("blur", "test:96x64@200000", out, "--nodes", 1)
         self.node()
         self.heard("section")
-        time.sleep(0.5)
+        self.wait_for_frames(head)
         head.send_signal(signal.SIGINT)
         self.assertEqual(head.wait(timeout=30), 130)
         self.assertGreater(len(frames_of(out)), 0)
