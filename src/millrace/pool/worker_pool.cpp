@@ -58,7 +58,7 @@ int usable_workers() {
   const auto own = machine::current_thread_affinity();
   if (!own) return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   const auto told = machine::usable_cpus(*own);
-  return told ? told->worker_limit : static_cast<int>(own->count());
+  return told ? told->worker_limit : own->count();
 }
 
 WorkerPool::~WorkerPool() {

@@ -260,13 +260,13 @@ void compare_sizes(pool::PoolTeam team, int rounds, Item items, std::mt19937& ra
          tbb::task_arena arena(team.size());
          arena.execute([&] {
            tbb::parallel_pipeline(
-               static_cast<std::size_t>(4 * team.size()),
+               4 * static_cast<std::size_t>(team.size()),
                tbb::make_filter<void, Sized>(tbb::filter_mode::serial_in_order,
                                              [&](tbb::flow_control& control) {
                                                if (next == items) control.stop();
                                                return numbered(0);
                                              }) &
-                   stage & stage & stage &
+                   stage & stage & stage &  // NOLINT(misc-redundant-expression): one after the other
                    tbb::make_filter<Sized, void>(tbb::filter_mode::serial_in_order, [](const Sized&) {}));
          });
        }},
@@ -310,7 +310,7 @@ double bimodal_seconds(const Bimodal& shape, pool::PoolTeam team, stream::Strate
   return seconds(now_ns() - start);
 }
 
-void compare_bimodal(pool::PoolTeam team, int rounds) {
+void compare_bimodal(const pool::PoolTeam& team, int rounds) {
   using std::chrono_literals::operator""ms;
   fmt::print("\nshort items, then long ones that sleep, on {} threads; seconds, and ratios to tbb\n\n",
              team.size());

@@ -14,6 +14,7 @@
 #include <iterator>
 #include <memory>
 #include <poll.h>
+#include <ranges>
 #include <tuple>
 #include <unistd.h>
 #include <vector>
@@ -62,8 +63,8 @@ void draw(const ViewLine& line, int row) {
 void draw(const std::vector<ViewLine>& lines, int first) {
   erase();
   int row = 0;
-  for (; row < LINES - 1 && first + row < static_cast<int>(lines.size()); ++row)
-    draw(lines[static_cast<std::size_t>(first + row)], row);
+  for (const ViewLine& line : lines | std::views::drop(first) | std::views::take(std::max(LINES - 1, 0)))
+    draw(line, row++);
   // What did not fit in a row went on in the next one.
   move(row, 0);
   clrtobot();

@@ -81,7 +81,7 @@ Result<report::EncoderObservations> measure_x264(const EncoderRequest& request,
   machine::CpuSet cpus;
   for (const int cpu : machine.usable.cpus)
     if (std::cmp_less(cpus.count(), cpus_of_report)) cpus.insert(cpu);
-  observed.cpus = static_cast<int>(cpus.count());
+  observed.cpus = cpus.count();
   std::array<std::string, 2> clips;
   if (request.clips.empty()) {
     const std::array<ClipSize, 2> sizes = request.quick

@@ -202,7 +202,7 @@ std::vector<std::size_t> cut_places(std::span<const StageLoad> stages) {
   std::vector<std::size_t> last_reader(stages.size() + 1, 0);  // of stage i - 1; 0: the source
   for (std::size_t stage = 0; stage < stages.size(); ++stage)
     for (const int input : stages[stage].inputs)
-      last_reader[static_cast<std::size_t>(input + 1)] = stage;
+      last_reader.at(static_cast<std::size_t>(input) + 1) = stage;  // -1 + 1 is 0
   for (std::size_t place = 1; place < stages.size(); ++place) {
     read_until = std::max(read_until, last_reader[place - 1]);
     if (read_until < place) places.push_back(place);

@@ -70,7 +70,8 @@ typename A::Float moved_row_twice(A& a, const typename A::Int& x, const typename
   const Float to_above = middle - twice_above;
   const Float highest = A::greater(A::greater(to_below, to_above), A::lesser(upper, lower));
   const Float lowest = A::lesser(A::lesser(to_below, to_above), A::greater(upper, lower));
-  change = A::greater(change, A::greater(lowest, (middle - middle) - highest));
+  const Float zero = middle - middle;  // of the algebra's type. NOLINT(misc-redundant-expression)
+  change = A::greater(change, A::greater(lowest, zero - highest));
   return A::greater(A::lesser(straight, middle + change), middle - change);
 }
 

@@ -177,7 +177,7 @@ TEST(Resize, KeepsAConstantPictureInAnySize) {
 }
 
 TEST(Resize, HasTheWeightsThatOneWorksOutByHand) {
-  const auto row = [](std::vector<float> pixels, int width, double kernel) {
+  const auto row = [](const std::vector<float>& pixels, int width, double kernel) {
     const ScalarImage image{.size = {int(pixels.size()), 1}, .pixels = pixels};
     return apply_filter("resize", {double(width), 1, kernel}, image).pixels;
   };

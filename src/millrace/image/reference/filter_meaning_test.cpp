@@ -275,7 +275,8 @@ TEST(FilterMeaning, overTimeIsThatOfFFmpegsCounterparts) {
     const FrameLayout layout = lay_out_frame(load_pipeline(c.ours).value(), format).value();
     std::vector<ScalarImage> sources;
     for (const SourceFrame& source : layout.planes[0].sources)
-      sources.push_back(frames[static_cast<std::size_t>(middle + source.offset)]);
+      sources.push_back(
+          frames.at(static_cast<std::size_t>(middle) + static_cast<std::size_t>(source.offset)));
     const ScalarImage ours = scalar_reference(layout.planes[0], sources);
 
     std::ifstream file(path(fmt::format("out{}", i)), std::ios::binary);

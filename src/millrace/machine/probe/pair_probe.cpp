@@ -132,7 +132,7 @@ void run_window(Meeting& meeting, std::size_t window, std::size_t side, KernelMe
   while (now_ns() < start)
     relax();
   const std::int64_t begin = now_ns();
-  std::int64_t now = begin;
+  std::int64_t now = 0;
   std::int64_t rounds = 0;
   do {
     kernel(memory);

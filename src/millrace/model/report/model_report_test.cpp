@@ -39,7 +39,7 @@ TEST(ModelReport, RefusesWhatCannotBe) {
   EXPECT_FALSE(answer(given, {.cores = {1}, .items = 0}));
 }
 
-std::vector<PaperRow> paper_rows(std::string_view stages, PaperQuestion question) {
+std::vector<PaperRow> paper_rows(std::string_view stages, const PaperQuestion& question) {
   auto rows = paper_answer(pipeline(stages), question);
   EXPECT_TRUE(rows);
   return rows.value_or(std::vector<PaperRow>{});

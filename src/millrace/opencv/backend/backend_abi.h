@@ -9,6 +9,7 @@ namespace millrace::opencv::abi {
 
 using Body = void (*)(int start, int end, void* data);
 
+// NOLINTBEGIN(readability-identifier-naming): OpenCV's
 class ParallelFor {
  public:
   virtual ~ParallelFor() = default;
@@ -18,6 +19,7 @@ class ParallelFor {
   virtual int setNumThreads(int threads) = 0;
   [[nodiscard]] virtual const char* getName() const = 0;
 };
+// NOLINTEND(readability-identifier-naming)
 
 struct Header {
   std::size_t valid_size;

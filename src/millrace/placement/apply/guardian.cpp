@@ -40,7 +40,7 @@ template <class Restore>
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
-  prctl(PR_SET_NAME, guardian_name.data());
+  prctl(PR_SET_NAME, std::string(guardian_name).c_str());
   keep_only(alive, folder.descriptor(), guarded);
   char word = 0;
   while (read(0, &word, 1) < 0 && errno == EINTR) {

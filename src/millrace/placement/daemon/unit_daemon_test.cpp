@@ -253,7 +253,6 @@ TEST_F(UnitDaemonTest, WatchesNothingThatIsExcludedOrFollowedByAnother) {
 
 TEST_F(UnitDaemonTest, FindsProcessesByWhatTheyExecute) {
   begin({});
-  const std::string exe = traits_of(getpid())->exe;
   const ForkedProcess process;
   // Of this test alone: others of the same program may run beside it.
   const std::string copy = folder_ / "sleeps";

@@ -27,9 +27,9 @@ constexpr double just_before = 0.1;
 Overseer::Overseer(ThreadRegister& threads, const ReportReader* reports, bool asked, const Plan& followed)
     : threads_(&threads), reports_(reports), asked_(asked), followed_(followed), next_ns_(now_ns()) {}
 
-void Overseer::try_plans(std::vector<Plan> candidates, const TrialOptions& options,
+void Overseer::try_plans(const std::vector<Plan>& candidates, const TrialOptions& options,
                          std::optional<Plan> remembered) {
-  trials_.emplace(std::move(candidates), options, remembered);
+  trials_.emplace(candidates, options, remembered);
 }
 
 Overseer::Reading Overseer::read_progress() {

@@ -24,7 +24,8 @@ class Overseer {
 
   // Tries plans from now on, beginning with `remembered` where there is one, which is followed already.
   // Without this the threads' policy stays what it is.
-  void try_plans(std::vector<Plan> candidates, const TrialOptions& options, std::optional<Plan> remembered);
+  void try_plans(const std::vector<Plan>& candidates, const TrialOptions& options,
+                 std::optional<Plan> remembered);
 
   // Also where the program is one thread: it may be in the way of other programs.
   void judge_single_threads() { fewest_threads_ = 1; }

@@ -200,7 +200,7 @@ void Run::begin_trials() {
   threads_->set_surroundings(std::move(*surroundings));
   std::vector<Plan> candidates = candidate_plans(*topology_, allowed_, machine::default_slice_ns() != 0);
   if (units_ && units_->places()) candidates.insert(candidates.begin(), Plan{.masks = MaskPolicy::units});
-  overseer_->try_plans(std::move(candidates), settings_.trials, remembered());
+  overseer_->try_plans(candidates, settings_.trials, remembered());
 }
 
 // Reading the topology takes some milliseconds, which the program does not wait for.

@@ -139,7 +139,7 @@ TEST(WorkoverRule, KeepsOnItsGroupWhoChangesBetweenFirstAndSecondAfterMoreThanAS
   auto threads = mixed(4, 4);
   auto step = by_workover({}, ground, threads);
   step = by_workover(step.state, ground, threads);
-  const CpuSet module = topology.fpu_group_of(step.masks[0].lowest());
+  const CpuSet& module = topology.fpu_group_of(step.masks[0].lowest());
   // 0 and the integer thread of its own module change places.
   std::size_t partner = 4;
   while (!module.contains(step.masks[partner].lowest()))

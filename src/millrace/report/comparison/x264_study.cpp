@@ -63,7 +63,7 @@ void leave_out_empty_columns(ComparisonTable& table) {
   }
 }
 
-ComparisonTable table_of(const EncoderObservations& observed, std::string caption, std::string unit,
+ComparisonTable table_of(const EncoderObservations& observed, std::string caption, const std::string& unit,
                          std::vector<double> EncoderRuns::* values) {
   ComparisonTable table{.caption = std::move(caption), .keys = {"clip", "threads", "look-ahead threads"}};
   for (const EncoderClass scheduling_class : all_encoder_classes())

@@ -27,7 +27,8 @@ bool is_regular(const image::PixelView& view) {
 }
 
 void copy(const image::PixelView& from, const image::PixelView& to) {
-  const auto row = static_cast<std::size_t>(from.covers.width() * bytes_of(from.type));
+  const auto row =
+      static_cast<std::size_t>(from.covers.width()) * static_cast<std::size_t>(bytes_of(from.type));
   for (int y = from.covers.y0; y < from.covers.y1; ++y)
     std::memcpy(to.at(to.covers.x0, y), from.at(from.covers.x0, y), row);
 }

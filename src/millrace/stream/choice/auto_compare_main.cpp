@@ -207,7 +207,7 @@ double median_seconds(const std::vector<Outcome>& outcomes) {
   return median_of(outcomes, [](const Outcome& outcome) { return outcome.seconds; });
 }
 
-void compare(const Case& one, pool::PoolTeam team, int rounds, std::mt19937& random) {
+void compare(const Case& one, const pool::PoolTeam& team, int rounds, std::mt19937& random) {
   const int threads = team.size();
   const auto found =
       run_rounds(one, one.items / one.search_part, team, fixed_settings(threads), search_rounds, random);

@@ -16,7 +16,7 @@ using millrace::stream::Kind;
 // Stands for a client library: it answers after a while, in any order, on a thread of its own.
 class Service {
  public:
-  void ask(int question, std::function<void(std::string)> answer) {
+  void ask(int question, const std::function<void(std::string)>& answer) {
     const std::lock_guard lock(mutex_);
     due_.emplace(std::chrono::steady_clock::now() + 1ms * (question * 7 % 20),
                  [=] { answer("the answer to " + std::to_string(question)); });
@@ -47,7 +47,7 @@ int main() {
                                  return next < 200 ? std::optional(next++) : std::nullopt;
                                })
           .stage<std::string>(Kind::parallel, "ask",
-                              [&](int question, Continuation<std::string> done) {
+                              [&](int question, const Continuation<std::string>& done) {
                                 service.ask(question,
                                             [done](std::string answer) { done.resume(std::move(answer)); });
                               },
