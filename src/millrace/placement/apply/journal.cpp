@@ -307,8 +307,14 @@ Journal::~Journal() {
 
 bool Journal::is_lost() const { return file_.is_open() && !is_still_there(file_.get()); }
 
+Status Journal::counts_still() const {
+  if (!is_lost()) return {};
+  return failure("{} was removed by others while it was in use", (folder_->path() / name_).string());
+}
+
 Status Journal::write_line(const std::string& line) {
   if (!file_.is_open()) return std::unexpected(reason_);
+  if (Status counts = counts_still(); !counts) return counts;
   // The beginning of a line that was not written as a whole must not spoil the next one.
   const std::string whole = (torn_ ? "\n" : "") + line + std::string(end_of_line) + "\n";
   const ssize_t written = write(file_.get(), whole.data(), whole.size());
@@ -380,14 +386,14 @@ Status Journal::leave_alone(const ProcessId& process, pid_t thread) {
 
 Status Journal::add_mask(const CpuSet& mask) {
   std::string text = mask.to_string();
-  if (content_.masks.contains(text)) return {};
+  if (content_.masks.contains(text)) return counts_still();
   auto written = write_line(fmt::format("mask {}", text));
   if (written) content_.masks.insert(std::move(text));
   return written;
 }
 
 Status Journal::add_attributes(const Attributes& attributes) {
-  if (content_.attributes.contains(attributes)) return {};
+  if (content_.attributes.contains(attributes)) return counts_still();
   auto written =
       write_line(fmt::format("attributes {} {}", machine::name_of(attributes.first), attributes.second));
   if (written) content_.attributes.insert(attributes);

@@ -80,6 +80,8 @@ Outcome restore_thread(pid_t thread, const Original& original, const JournalCont
 //
 // A lock tells that its run goes on, in whichever PID namespace it does.
 //
+// Lines are refused once others have removed it: what nobody could undo is not to be done.
+//
 // Used by one thread at a time.
 class Journal {
  public:
@@ -115,6 +117,8 @@ class Journal {
   Journal(StateFolder folder, std::string name, Descriptor file)
       : folder_(std::move(folder)), name_(std::move(name)), file_(std::move(file)) {}
   explicit Journal(Error reason) : reason_(std::move(reason)) {}
+  // Nothing can be counted upon that is told to a journal that is lost.
+  [[nodiscard]] Status counts_still() const;
   Status write_line(const std::string& line);
   Status write_all(const JournalContent& content);
 

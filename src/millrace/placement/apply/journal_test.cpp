@@ -246,6 +246,27 @@ TEST_F(JournalTest, AClassThatNobodySetStays) {
   EXPECT_EQ(read_original(sleeper.number()), *before);
 }
 
+// As where the folder of a session is cleared away at its end, while the run goes on.
+TEST_F(JournalTest, OnceItWasRemovedItTakesNothingAnyMore) {
+  auto journal = begin();
+  ASSERT_TRUE(journal);
+  ASSERT_TRUE(journal->add_mask({3}));
+  ASSERT_TRUE(journal->add_attributes({machine::SchedulingClass::batch, 20}));
+  std::filesystem::remove(path_of(*journal));
+  EXPECT_TRUE(journal->is_lost());
+  EXPECT_FALSE(journal->add_process(process, original));
+  EXPECT_FALSE(journal->add_mask({4}));
+  // What is in it already, too: nobody finds it there.
+  EXPECT_FALSE(journal->add_mask({3}));
+  const auto again = journal->add_attributes({machine::SchedulingClass::batch, 20});
+  ASSERT_FALSE(again);
+  EXPECT_NE(again.error().message.find("was removed"), std::string::npos) << again.error().message;
+  // One made anew has all of it.
+  ASSERT_TRUE(journal->forget_ended());
+  EXPECT_FALSE(journal->is_lost());
+  EXPECT_TRUE(journal->add_mask({3}));
+}
+
 TEST_F(JournalTest, WhatCannotBeWrittenIsNotInIt) {
   rlimit before{};
   getrlimit(RLIMIT_FSIZE, &before);
