@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <ctime>
+#include <limits>
 #include <unistd.h>
 
 #include <linux/futex.h>
@@ -32,6 +33,11 @@ inline void futex_wait_for(const std::atomic<std::uint32_t>& word, std::uint32_t
 // Wakes one thread that sleeps on `word`, if there is one. Reads nothing from the word.
 inline void futex_wake_one(const std::atomic<std::uint32_t>& word) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+// Wakes all of them.
+inline void futex_wake_all(const std::atomic<std::uint32_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, std::numeric_limits<int>::max(), nullptr, nullptr, 0);
 }
 
 }  // namespace millrace::pool

@@ -1,8 +1,8 @@
 #include "millrace/image/execute/granule_map.h"
 
+#include "millrace/pool/futex.h"
 #include "millrace/pool/spin.h"
 
-#include <thread>
 #include <utility>
 
 namespace millrace::image {
@@ -19,6 +19,20 @@ Size effective(Size granule, Size plane) {
 
 std::size_t word_of(int index) { return static_cast<std::size_t>(index) / bits_of_word; }
 
+// One of those that are counted while they sleep.
+class Sleeper {
+ public:
+  explicit Sleeper(std::atomic<int>& count) : count_(count) {
+    count_.fetch_add(1, std::memory_order_seq_cst);
+  }
+  ~Sleeper() { count_.fetch_sub(1, std::memory_order_seq_cst); }
+  Sleeper(const Sleeper&) = delete;
+  Sleeper& operator=(const Sleeper&) = delete;
+
+ private:
+  std::atomic<int>& count_;
+};
+
 std::uint64_t bit_of(int index) { return std::uint64_t{1} << (index % bits_of_word); }
 
 }  // namespace
@@ -27,13 +41,25 @@ GranuleMap::Claim::Claim(Claim&& other) noexcept
     : map_(std::exchange(other.map_, nullptr)), index_(other.index_) {}
 
 // Pixels that were written before a failure come before those of the worker that claims the granule next:
-// release here, acquire in claim().
+// released here, acquired in claim().
 GranuleMap::Claim::~Claim() {
-  if (map_ != nullptr) map_->claimed_[word_of(index_)].fetch_and(~bit_of(index_), std::memory_order_release);
+  if (map_ == nullptr) return;
+  map_->claimed_[word_of(index_)].fetch_and(~bit_of(index_), std::memory_order_seq_cst);
+  map_->wake();
 }
 
 void GranuleMap::Claim::computed() {
-  std::exchange(map_, nullptr)->valid_[word_of(index_)].fetch_or(bit_of(index_), std::memory_order_release);
+  GranuleMap* const map = std::exchange(map_, nullptr);
+  map->valid_[word_of(index_)].fetch_or(bit_of(index_), std::memory_order_seq_cst);
+  map->wake();
+}
+
+// A change of a word and this look at the sleepers, a sleeper's arrival and its look at the word: all are
+// sequentially consistent, so that one of the two sees the other.
+void GranuleMap::wake() {
+  if (sleep_->sleepers.load(std::memory_order_seq_cst) == 0) return;
+  sleep_->ends.fetch_add(1, std::memory_order_seq_cst);
+  pool::futex_wake_all(sleep_->ends);
 }
 
 GranuleMap::GranuleMap(Size plane, Size granule)
@@ -50,23 +76,26 @@ void GranuleMap::clear() {
 }
 
 bool GranuleMap::valid(int index) const {
-  return (valid_[word_of(index)].load(std::memory_order_acquire) & bit_of(index)) != 0;
+  return (valid_[word_of(index)].load(std::memory_order_seq_cst) & bit_of(index)) != 0;
 }
 
 std::optional<GranuleMap::Claim> GranuleMap::claim(int index) {
-  const std::uint64_t before = claimed_[word_of(index)].fetch_or(bit_of(index), std::memory_order_acquire);
+  const std::uint64_t before = claimed_[word_of(index)].fetch_or(bit_of(index), std::memory_order_seq_cst);
   if ((before & bit_of(index)) != 0) return std::nullopt;
   return Claim(*this, index);
 }
 
 std::optional<GranuleMap::Claim> GranuleMap::await(int index) {
-  constexpr std::int64_t awake_ns = 50'000;  // most granules take less
-  while (!pool::spin_until([&] { return valid(index); }, awake_ns)) {
+  constexpr std::int64_t awake_ns = 10'000;
+  if (pool::spin_until([&] { return valid(index); }, awake_ns)) return std::nullopt;
+  const Sleeper sleeper(sleep_->sleepers);
+  for (;;) {
+    // Read before the words: an end that comes after them is one that the kernel sees.
+    const std::uint32_t ends = sleep_->ends.load(std::memory_order_seq_cst);
+    if (valid(index)) return std::nullopt;
     if (std::optional<Claim> claimed = claim(index)) return claimed;
-    // The worker that computes it may be waiting for this CPU.
-    std::this_thread::yield();
+    pool::futex_wait(sleep_->ends, ends);
   }
-  return std::nullopt;
 }
 
 Rect GranuleMap::touched(const Rect& rect) const {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -22,13 +23,13 @@ namespace millrace::image {
 // Both might as well compute it, as they would write the same bytes, were it not that kernels write to their
 // output what is not yet its last value, and that the language calls it a race.
 //
-// Waiting ends: a worker that has claimed a granule waits only for granules of stages before it.
+// Waiting ends as long as whoever has a claim goes on: it waits only for granules of stages before its own,
+// and has one claim of each stage at a time.
 class GranuleMap {
  public:
   // The right and duty to compute a granule. One that is dropped before computed() leaves it to others.
   class Claim {
    public:
-    Claim(GranuleMap& map, int index) : map_(&map), index_(index) {}
     Claim(Claim&& other) noexcept;
     Claim& operator=(Claim&&) = delete;
     ~Claim();
@@ -37,6 +38,9 @@ class GranuleMap {
     void computed();
 
    private:
+    friend class GranuleMap;
+    Claim(GranuleMap& map, int index) : map_(&map), index_(index) {}
+
     GranuleMap* map_;
     int index_;
   };
@@ -50,7 +54,8 @@ class GranuleMap {
   [[nodiscard]] bool valid(int index) const;
   // Nothing where it has been claimed already.
   [[nodiscard]] std::optional<Claim> claim(int index);
-  // Waits until the granule is valid, or can be claimed since the worker that had claimed it failed.
+  // Waits until the granule is valid, or can be claimed since the worker that had claimed it failed. Asleep,
+  // but for the first microseconds.
   [[nodiscard]] std::optional<Claim> await(int index);
 
   // Granules that a rectangle touches, as columns and rows.
@@ -62,11 +67,20 @@ class GranuleMap {
  private:
   using Words = std::vector<std::atomic<std::uint64_t>>;  // a bit for each granule
 
+  // Those who sleep until any granule is computed or left to others.
+  struct Sleep {
+    std::atomic<std::uint32_t> ends{0};  // counted where somebody sleeps
+    std::atomic<int> sleepers{0};
+  };
+
+  void wake();
+
   Size plane_;
   Size granule_;
   int columns_;
   Words claimed_;
   Words valid_;
+  std::unique_ptr<Sleep> sleep_ = std::make_unique<Sleep>();
 };
 
 }  // namespace millrace::image

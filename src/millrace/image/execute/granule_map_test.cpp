@@ -2,9 +2,11 @@
 #include "millrace/pool/worker_pool.h"
 
 #include <algorithm>
+#include <chrono>
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -83,6 +85,8 @@ TEST(GranuleMap, hasEachGranuleComputedOnceWhileWorkersWantAllOfThem) {
       const auto compute = [&](std::optional<GranuleMap::Claim> claim, int index) {
         if (!claim) return;
         if (one_fails && rank == 1 && random() % 8 == 0) throw std::runtime_error("refused");
+        // Longer than others stay awake for.
+        if (random() % 40 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
         values[index] += index + 1;
         claim->computed();
       };
