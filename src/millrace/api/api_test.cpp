@@ -187,7 +187,10 @@ INSTANTIATE_TEST_SUITE_P(Formats, ApiFrames,
                                            std::pair("crop(0.5)", "test:33x31@3,422p10"),
                                            std::pair("resize(20, 0) | difference", "test:33x31@3,gray"),
                                            std::pair("temporal_median(2) | transpose", "test:40x30@6"),
-                                           std::pair("rotate(10)", "test:40x30@3,444p16")),
+                                           std::pair("rotate(10)", "test:40x30@3,444p16"),
+                                           std::pair("yuv2rgb | levels(0.1, 0.9) | rgb2yuv", "test:37x23@3"),
+                                           std::pair("yuv2rgb | resize(20, 0)", "test:33x31@3,422p10"),
+                                           std::pair("saturate(1.5)", "test:40x30@3")),  // luma stays
                          [](const auto& of) { return "of_" + std::to_string(of.index); });
 
 TEST_P(ApiFrames, ProcessedInPlaceAreTheSame) {
@@ -269,7 +272,8 @@ class Guarded {
 
 TEST(Api, TouchesNothingBesideTheFramesThatItProcessesInPlace) {
   for (const char* const pipeline :
-       {"blur | [sobel_x, sobel_y] | magnitude", "threshold(0.5)", "crop(0.5) | blur", "rotate(40)"}) {
+       {"blur | [sobel_x, sobel_y] | magnitude", "threshold(0.5)", "crop(0.5) | blur", "rotate(40)",
+        "resize(29, 53)", "curve([0, 0.1, 1, 0.9])", "yuv2rgb | levels(0.1, 0.9) | rgb2yuv"}) {
     for (const char* const structure : {"sequential", "tiled", "sliding"}) {
       for (const int bits : {8, 16}) {
         for (const bool at_end : {false, true}) {

@@ -104,8 +104,8 @@ TEST_F(MixedPlanes, takeNewNumbers) {
   EXPECT_EQ(frame.difference(), "");
 }
 
-// Two filters of equal numbers are computed once, and no longer so where one of them gets others.
-TEST_F(MixedPlanes, areNoLongerSharedWhereNumbersPart) {
+// Two filters of equal numbers are two filters: one of them may get others.
+TEST_F(MixedPlanes, takeNewNumbersWhereStagesAreShared) {
   const video::FrameFormat format{.width = 37, .height = 29};
   const auto laid_out = [&](const char* pipeline) {
     return lay_out_frame(load_pipeline(pipeline).value(), format, Planes::automatic).value();

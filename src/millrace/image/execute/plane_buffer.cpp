@@ -51,8 +51,9 @@ std::size_t Scratch::bytes_for(const Rect& covers, ElementType type) {
 void Scratch::reserve(std::size_t bytes) {
   if (bytes <= capacity_) return;
   // Growing in steps of half again keeps the number of allocations small while tiles differ a little.
-  capacity_ = rounded(bytes + bytes / 2, cache_line);
-  memory_.reset(allocate(capacity_));
+  const std::size_t capacity = rounded(bytes + bytes / 2, cache_line);
+  memory_.reset(allocate(capacity));  // where that fails, what was there stays
+  capacity_ = capacity;
 }
 
 PixelView Scratch::take(const Rect& covers, ElementType type) {

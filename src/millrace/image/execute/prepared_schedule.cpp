@@ -127,8 +127,6 @@ void PreparedSchedule::update(const FrameLayout& layout) {
     }
     (*groups_)[i] = std::move(updated);
   }
-  for (const auto& runner : runners_)
-    runner->renew();
 }
 
 Status PreparedSchedule::run_frame(StructureRunner& runner, const FrameTask& frame, pool::Team& team,

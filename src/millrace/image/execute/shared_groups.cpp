@@ -1,8 +1,9 @@
 #include "millrace/image/execute/shared_groups.h"
 
 #include <algorithm>
-#include <array>
+#include <cstdint>
 #include <numeric>
+#include <utility>
 
 namespace millrace::image {
 namespace {
@@ -22,9 +23,9 @@ bool same_numbers(const StageArguments& a, const StageArguments& b) {
   return a.width == b.width && a.height == b.height && a.fill == b.fill && a.coefficients == b.coefficients;
 }
 
-// The geometries decide what a stage reads for a rectangle.
+// The node decides the numbers, today's and those that follow, and the geometries what a stage reads.
 bool same_layout(const StageLayout& a, const StageLayout& b) {
-  return a.input == b.input && a.output == b.output && a.coefficients == b.coefficients;
+  return a.node == b.node && a.input == b.input && a.output == b.output && a.coefficients == b.coefficients;
 }
 
 bool same_work(const Group& a, const Group& b) {
@@ -58,7 +59,9 @@ std::vector<SharedSet> share_groups(std::span<const GroupLayout> planes) {
                                     : number_of[input]);
       }
       const auto same = std::ranges::find_if(known, [&](const KnownGroup& other) {
-        return !made.group.output && !other.group.output && other.reads == made.reads &&
+        const auto number = static_cast<int>(&other - known.data());
+        return !made.group.output && !other.group.output && other.group.plane != p &&
+               std::ranges::find(number_of, number) == number_of.end() && other.reads == made.reads &&
                same_work(planes[other.group.plane].groups[other.group.group], group);
       });
       number_of.push_back(static_cast<int>(same - known.begin()));
@@ -89,6 +92,31 @@ std::vector<SharedSet> share_groups(std::span<const GroupLayout> planes) {
     }
   }
   return sets;
+}
+
+SharedSet own_groups(std::span<const GroupLayout> planes, std::size_t plane) {
+  SharedSet set{.planes = {plane}};
+  const std::vector<Group>& groups = planes[plane].groups;
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    set.groups.push_back(
+        {.plane = plane, .group = g, .inputs = groups[g].inputs, .output = g + 1 == groups.size()});
+  set.outputs = {groups.size() - 1};
+  return set;
+}
+
+bool saves_pixels(std::span<const GroupLayout> planes, const SharedSet& set, std::span<const Rect> rects) {
+  const auto pixels_of = [&](const SharedSet& of, std::span<const Rect> its_rects) {
+    std::vector<Rect> regions(of.groups.size());
+    required_of_set(planes, of, its_rects, regions);
+    std::int64_t sum = 0;
+    for (const Rect& region : regions)
+      sum += region.pixels();
+    return sum;
+  };
+  std::int64_t apart = 0;
+  for (std::size_t i = 0; i < set.planes.size(); ++i)
+    apart += pixels_of(own_groups(planes, set.planes[i]), rects.subspan(i, 1));
+  return pixels_of(set, rects) < apart;
 }
 
 void required_of_set(std::span<const GroupLayout> planes, const SharedSet& set, std::span<const Rect> rects,

@@ -26,9 +26,18 @@ struct SharedSet {
   std::vector<std::size_t> outputs;  // of each plane, the one that makes it
 };
 
-// Every plane is in one set, and the sets are in the order of their first planes. Groups are the same where
-// they compute the same numbers from the same pixels.
+// Every plane is in one set, and the sets are in the order of their first planes. Groups of two planes are
+// the same where they are the same stages of the pipeline, of the same pixels: other numbers for the pipeline
+// change nothing of it. Two groups of one plane are not, though they may be equal: often they are read in
+// different places.
 [[nodiscard]] std::vector<SharedSet> share_groups(std::span<const GroupLayout> planes);
+// A plane on its own.
+[[nodiscard]] SharedSet own_groups(std::span<const GroupLayout> planes, std::size_t plane);
+
+// Whether sharing saves pixels where these rectangles are computed at once, one of each plane. It does not
+// where planes read what they share in different places, and all between has to be computed.
+[[nodiscard]] bool saves_pixels(std::span<const GroupLayout> planes, const SharedSet& set,
+                                std::span<const Rect> rects);
 
 // For each group of the set the part of its output that computing one rectangle of each plane takes. rects:
 // of the planes of the set, some perhaps empty.

@@ -9,7 +9,8 @@
 
 namespace millrace::image {
 
-// Summed over frames.
+// Summed over frames. What several planes share is counted for the first of them; the others have computed
+// none of it.
 struct StageReport {
   std::string stages;      // "sobel_x+sobel_y+magnitude"
   std::vector<int> nodes;  // of the pipeline that they belong to, once each; none for conversions

@@ -57,8 +57,6 @@ class StructureRunner {
 
   // Sums over all workers: for each plane, for each group. Not while a frame is being processed.
   [[nodiscard]] std::vector<std::vector<GroupCounters>> counters() const;
-  // The numbers of the groups have changed; nothing else of them. Not while a frame is being processed.
-  virtual void renew() {}
   // Memory for intermediates.
   [[nodiscard]] virtual std::size_t bytes() const = 0;
 

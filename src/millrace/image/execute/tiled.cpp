@@ -21,29 +21,55 @@ Rect same_part(const Rect& tile, Size of, Size plane) {
 
 TiledRunner::TiledRunner(std::shared_ptr<const FrameGroups> groups, int workers, Size tile)
     : StructureRunner(std::move(groups), workers), tile_(tile), workers_(workers) {
-  TiledRunner::renew();
-}
-
-void TiledRunner::renew() {
-  tilings_.clear();
+  for (SharedSet& set : share_groups(all_planes())) {
+    Tiling tiling = tiling_of(std::move(set));
+    if (is_worth_sharing(tiling)) {
+      tilings_.push_back(std::move(tiling));
+    } else {
+      for (const std::size_t p : tiling.set.planes)
+        tilings_.push_back(tiling_of(own_groups(all_planes(), p)));
+    }
+  }
   std::size_t most_groups = 0;
   std::size_t most_planes = 0;
-  for (SharedSet& set : share_groups(all_planes())) {
-    Tiling tiling{.largest = plane(set.planes.front()).output().size()};
-    for (const std::size_t p : set.planes)
-      if (plane(p).output().size().pixels() > tiling.largest.pixels())
-        tiling.largest = plane(p).output().size();
-    for_blocks(whole(tiling.largest), tile_, [&](const Rect& rect) { tiling.tiles.push_back(rect); });
-    most_groups = std::max(most_groups, set.groups.size());
-    most_planes = std::max(most_planes, set.planes.size());
-    tiling.set = std::move(set);
-    tilings_.push_back(std::move(tiling));
+  for (const Tiling& tiling : tilings_) {
+    most_groups = std::max(most_groups, tiling.set.groups.size());
+    most_planes = std::max(most_planes, tiling.set.planes.size());
   }
   for (WorkerMemory& worker : workers_) {
     worker.tiles.resize(most_planes);
     worker.regions.resize(most_groups);
     worker.views.resize(most_groups);
   }
+}
+
+TiledRunner::Tiling TiledRunner::tiling_of(SharedSet set) const {
+  Tiling tiling{.set = std::move(set), .largest = {}, .tiles = {}};
+  for (const std::size_t p : tiling.set.planes)
+    tiling.largest = std::max(tiling.largest, plane(p).output().size(),
+                              [](const Size& a, const Size& b) { return a.pixels() < b.pixels(); });
+  for_blocks(whole(tiling.largest), tile_, [&](const Rect& rect) { tiling.tiles.push_back(rect); });
+  return tiling;
+}
+
+void TiledRunner::tiles_of_planes(const Tiling& tiling, const Rect& tile, std::span<Rect> tiles) const {
+  for (std::size_t i = 0; i < tiling.set.planes.size(); ++i)
+    tiles[i] = same_part(tile, tiling.largest, plane(tiling.set.planes[i]).output().size());
+}
+
+// By some of the tiles, as there may be one for each pixel.
+bool TiledRunner::is_worth_sharing(const Tiling& tiling) const {
+  if (tiling.set.planes.size() == 1) return true;
+  constexpr std::size_t most_looked_at = 16;
+  const std::size_t step = std::max<std::size_t>(1, tiling.tiles.size() / most_looked_at);
+  std::size_t saving = 0;
+  std::size_t looked_at = 0;
+  std::vector<Rect> rects(tiling.set.planes.size());
+  for (std::size_t i = 0; i < tiling.tiles.size(); i += step, ++looked_at) {
+    tiles_of_planes(tiling, tiling.tiles[i], rects);
+    if (saves_pixels(all_planes(), tiling.set, rects)) ++saving;
+  }
+  return 2 * saving > looked_at;
 }
 
 std::size_t TiledRunner::bytes() const {
@@ -56,8 +82,7 @@ std::size_t TiledRunner::bytes() const {
 void TiledRunner::compute_tiles(const FrameTask& frame, const Tiling& tiling, const Rect& tile, int rank) {
   WorkerMemory& memory = workers_[rank];
   const SharedSet& set = tiling.set;
-  for (std::size_t i = 0; i < set.planes.size(); ++i)
-    memory.tiles[i] = same_part(tile, tiling.largest, plane(set.planes[i]).output().size());
+  tiles_of_planes(tiling, tile, memory.tiles);
   required_of_set(all_planes(), set, {memory.tiles.data(), set.planes.size()},
                   {memory.regions.data(), set.groups.size()});
 

@@ -7,13 +7,13 @@
 
 namespace millrace::image {
 
-// Planes that have groups in common are computed a tile of each at once, so that what they share is computed
-// once. Tiles of a smaller plane then show the same part of the picture as those of the largest one.
+// Planes that have groups in common are computed a tile of each at once where that saves work, so that what
+// they share is computed once. Tiles of a smaller plane then show the same part of the picture as those of
+// the largest one.
 class TiledRunner final : public StructureRunner {
  public:
   TiledRunner(std::shared_ptr<const FrameGroups> groups, int workers, Size tile);
   [[nodiscard]] std::size_t bytes() const override;
-  void renew() override;
 
  private:
   // Private to a worker; on cache lines of its own.
@@ -30,6 +30,9 @@ class TiledRunner final : public StructureRunner {
     std::vector<Rect> tiles;  // of that plane, row by row
   };
 
+  [[nodiscard]] Tiling tiling_of(SharedSet set) const;
+  void tiles_of_planes(const Tiling& tiling, const Rect& tile, std::span<Rect> tiles) const;
+  [[nodiscard]] bool is_worth_sharing(const Tiling& tiling) const;
   Status run_frame(const FrameTask& frame, pool::Team& team) override;
   void compute_tiles(const FrameTask& frame, const Tiling& tiling, const Rect& tile, int rank);
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -35,8 +37,13 @@ class Coefficients {
   [[nodiscard]] std::span<const float> table() const {
     return table_ == nullptr ? std::span<const float>() : std::span<const float>(*table_);
   }
+  // To the last bit: 0 and -0 make different pixels, and what is no number is the same as itself.
   [[nodiscard]] bool operator==(const Coefficients& other) const {
-    return values_ == other.values_ && std::ranges::equal(table(), other.table());
+    constexpr auto same = [](float a, float b) {
+      return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
+    };
+    return std::ranges::equal(values_, other.values_, same) &&
+           std::ranges::equal(table(), other.table(), same);
   }
 
  private:

@@ -41,7 +41,7 @@ struct ResampledColumns {
   int first;                                             // that one, from the first column of input on
   int count;
   Taken taken;
-  __mmask16 left, right;  // which of the 32 pixels may be read, whatever the tap
+  __mmask16 left, right;  // which of the 32 pixels are taken, by all taps or by each
 };
 
 __mmask16 first_lanes(int count) {
@@ -58,9 +58,9 @@ __mmask16 first_lanes(int count) {
   return _mm512_min_epi32(_mm512_max_epi32(first, _mm512_setzero_si512()), _mm512_set1_epi32(last));
 }
 
-// What makes `count` columns of output from column x on; `readable` columns of input begin at `input_x`.
+// What makes `count` columns of output from column x on; input begins at column `input_x`.
 [[gnu::target("avx512f")]] ResampledColumns columns_from(int x, int count, std::span<const float, 3> place,
-                                                         int taps, int input_x, int readable) {
+                                                         int taps, int input_x) {
   const __m512i taken = first_taps(x, place[0], place[1], static_cast<int>(place[2]));
   const int first = _mm_cvtsi128_si32(_mm512_castsi512_si128(taken));
   ResampledColumns columns;
@@ -72,9 +72,9 @@ __mmask16 first_lanes(int count) {
   columns.taken = last + taps <= 2 * resampled_lanes ? Taken::once
                   : last < 2 * resampled_lanes       ? Taken::anew
                                                      : Taken::one_by_one;
-  const int left = readable - columns.first - (columns.taken == Taken::once ? 0 : taps - 1);
-  columns.left = first_lanes(left);
-  columns.right = first_lanes(left - resampled_lanes);
+  const int needed = columns.taken == Taken::once ? last + taps : last + 1;
+  columns.left = first_lanes(needed);
+  columns.right = first_lanes(needed - resampled_lanes);
   return columns;
 }
 
@@ -159,8 +159,7 @@ class ResampleXKernel final : public Kernel {
       const int width = std::min(columns_at_once, x1 - x0);
       for (int i = 0; i < width; i += resampled_lanes) {
         columns[static_cast<std::size_t>(i / resampled_lanes)] =
-            columns_from(x0 + i, std::min(resampled_lanes, width - i), place, taps, input->dim[0].min,
-                         input->dim[0].extent);
+            columns_from(x0 + i, std::min(resampled_lanes, width - i), place, taps, input->dim[0].min);
       }
       for (int y = 0; y < output->dim[1].extent; y += rows_at_once) {
         const int rows = std::min(rows_at_once, output->dim[1].extent - y);

@@ -175,7 +175,7 @@ class PlaneBuilder {
         return usage_error("{}: one of its inputs is RGB and another is not; put yuv2rgb or rgb2yuv into "
                            "one of the branches",
                            node.filter->name);
-      inputs.push_back(std::move(*made));
+      inputs.push_back(*made);
     }
     const PlaneGeometry& geometry = inputs[0].geometry;
     for (const Made& input : inputs) {
@@ -227,7 +227,7 @@ class PlaneBuilder {
         break;
       }
       count = made->geometry.role == PlaneRole::rgb ? 3 : request_.video.size();
-      planes.push_back(std::move(*made));
+      planes.push_back(*made);
     }
     const auto mix = node.filter->mix(plane, geometries_of(planes), node.values);
     if (!mix) return std::unexpected(mix.error());
@@ -253,13 +253,13 @@ class PlaneBuilder {
       for (int input : part.inputs) {
         auto read = input < 0 ? whole_input(-1 - input) : Result<Made>(made.at(input));
         if (!read) return read;
-        part_inputs.push_back(std::move(*read));
+        part_inputs.push_back(*read);
       }
       auto result =
           add_stage(part.filter, part.values, fmt::format("{}.{}", node.filter->name, part.filter->name), n,
                     part_inputs, stages_);
       if (!result) return result;
-      made.push_back(std::move(*result));
+      made.push_back(*result);
       if (!request_.changing) made.back().stage = without_repetition(made.back().stage);
     }
     return made.back();
@@ -269,11 +269,13 @@ class PlaneBuilder {
   // filter: planes that are mixed into several have parts in common.
   int without_repetition(int last) {
     const StageLayout& stage = stages_.back();
-    const auto first = std::ranges::find_if(stages_, [&](const StageLayout& other) {
+    const auto end = stages_.end() - 1;
+    const auto first = std::find_if(stages_.begin(), end, [&](const StageLayout& other) {
       return other.node == stage.node && other.filter == stage.filter && other.inputs == stage.inputs &&
-             other.output.size == stage.output.size && other.coefficients == stage.coefficients;
+             other.input == stage.input && other.output == stage.output &&
+             other.coefficients == stage.coefficients;
     });
-    if (&*first == &stage) return last;
+    if (first == end) return last;
     stages_.pop_back();
     return static_cast<int>(first - stages_.begin());
   }

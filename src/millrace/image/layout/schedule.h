@@ -25,12 +25,12 @@ enum class Structure {
   // The same, and each intermediate is also written to its frame buffer, never read back: separates the cost
   // of storing from the gain of locality. What lies before a geometric stage is computed once more for that.
   backward_store,
-  // Demand-driven with a buffer for each stage, computed granule by granule at most once (give or take a
-  // race).
+  // Demand-driven with a buffer for each stage, computed granule by granule at most once.
   // Pro: computes just what is needed. Con: looking up what is there; granules spread over the frame.
   backward_cached,
   // Output tiles; each worker computes the regions that a tile needs into private scratch.
-  // Pro: intermediates stay in the cache. Con: neighbouring tiles recompute their common border.
+  // Pro: intermediates stay in the cache; what several planes share is computed once. Con: neighbouring tiles
+  // recompute their common border.
   tiled,
   // Each worker walks down its band and keeps the last rows of every intermediate.
   // Pro: nothing recomputed inside a band. Con: geometric stages need many rows at once.
@@ -49,8 +49,8 @@ enum class Fusion {
 struct Schedule {
   Structure structure = Structure::tiled;
   Fusion fusion = Fusion::pointwise;
-  // Size of tiles; of granules for backward_cached; rows of a step and width of a strip for sliding. 0: all
-  // of it.
+  // Size of tiles, of the largest of planes that are computed together; of granules for backward_cached; rows
+  // of a step and width of a strip for sliding. 0: all of it.
   Size tile{128, 32};
   int threads = 1;
   int frames_in_flight = 1;  // whole frames side by side, threads shared out among them; at most `threads`
