@@ -7,7 +7,6 @@ In a network of its own where that can be had; else on the loopback of this mach
 
 import json
 import os
-import pathlib
 import random
 import shutil
 import signal
@@ -82,13 +81,14 @@ class Cut(Case):
     def wait_for_frames(self, head, seconds=60):
         """Until there are some in the file that the head writes, which has no name before it is whole."""
         def written():
-            for descriptor in pathlib.Path(f"/proc/{head.pid}/fd").iterdir():
+            folder = f"/proc/{head.pid}/fd"
+            for descriptor in os.listdir(folder) if head.poll() is None else ():
                 try:
-                    told = descriptor.stat()
+                    told = os.stat(f"{folder}/{descriptor}")
+                    if stat.S_ISREG(told.st_mode) and os.readlink(f"{folder}/{descriptor}").startswith(str(self.folder)):
+                        yield told.st_size
                 except OSError:
                     continue  # closed meanwhile
-                if stat.S_ISREG(told.st_mode) and os.readlink(descriptor).startswith(str(self.folder)):
-                    yield told.st_size
 
         deadline = time.monotonic() + seconds
         while not any(size > 100_000 for size in written()):

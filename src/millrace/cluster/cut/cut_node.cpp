@@ -275,11 +275,13 @@ Status serve_cut(run::Workplace& workplace, const CutNodeOptions& options) {
     Status served = CutNode(workplace, options).serve();
     const bool refused = !served && served.error().kind == ErrorKind::usage;
     if (!options.stay || refused) return served;
+    const bool failed = !served && served.error().kind != ErrorKind::interrupted;
+    const bool stops = options.stop.stop_requested();
+    if (options.on_note && (failed || !stops))
+      options.on_note(fmt::format("{}{}", failed ? served.error().message : "the head has ended",
+                                  stops ? "" : "; waiting for the next head"));
     // Also where the head had just ended: one that stays ends in no other way.
-    if (options.stop.stop_requested()) return CutNode::interrupted();
-    if (options.on_note)
-      options.on_note(fmt::format("{}; waiting for the next head",
-                                  served ? "the head has ended" : served.error().message));
+    if (stops) return CutNode::interrupted();
   }
 }
 
