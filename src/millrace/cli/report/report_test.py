@@ -81,6 +81,23 @@ class Report(unittest.TestCase):
             with self.subTest(structure):
                 self.assert_recorded_is_counted(json.loads((self.folder / "s.json").read_text()))
 
+    def test_what_planes_share_is_counted_once_and_for_the_filters_it_is_part_of(self):
+        done = self.millrace("run", "yuv2rgb | blur | rgb2yuv", "test:96x64@3", "--json", "rgb.json", "-y",
+                             "--structure", "tiled", "--tile", "0x0", "--fusion", "none", "-q", "--no-profile")
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        record = json.loads((self.folder / "rgb.json").read_text())
+        area = {0: 96 * 64, 1: 48 * 32, 2: 48 * 32}
+        for stage in record["stages"]:
+            self.assertGreater(stage["pixels_computed"], 0)
+            self.assertLessEqual(set(stage["nodes"]), {0, 1, 2})
+        blurs = [stage for stage in record["stages"] if stage["nodes"] == [1]]
+        self.assertEqual(sum(stage["pixels_computed"] for stage in blurs), 3 * 3 * area[0])  # three colours, three frames
+        self.assertEqual({stage["plane"] for stage in blurs}, {0})
+        self.assertEqual({node for stage in record["stages"] for node in stage["nodes"]}, {0, 1, 2})
+        done = self.millrace("report", "rgb.json", "-o", "rgb.html", "-y")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("no time of its own", (self.folder / "rgb.html").read_text())
+
     def test_frame_times_add_up_to_what_the_run_took(self):
         times = self.record["frame_times"]
         self.assertEqual(sum(times["frames"]), 200)

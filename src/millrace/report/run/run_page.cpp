@@ -170,10 +170,10 @@ std::string summary_section(const RunDocument& run, const Detail& detail) {
 std::string pipeline_section(const RunDocument& run) {
   if (run.stages.empty()) return "";
   std::string text = "<section>\n<h2>The pipeline</h2>\n" + drawn(pipeline_graph(run));
-  text += "<p>CPU time a frame, summed over the workers, of the first plane. One colour: one kernel. "
-          "<i>1.03x</i>: so many pixels are computed for each that the output needs, because neighbouring "
-          "parts share "
-          "a border.</p>\n";
+  text +=
+      "<p>CPU time a frame, summed over the workers, of the first plane and of what others share "
+      "with it. One colour: one kernel. <i>1.03x</i>: so many pixels are computed for each that the output "
+      "needs, because neighbouring parts share a border.</p>\n";
   const std::vector<std::string> names{"stages", "plane", "CPU ms a frame", "pixels computed",
                                        "of those needed"};
   std::string rows = heading_row(names);
