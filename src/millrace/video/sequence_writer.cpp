@@ -32,6 +32,20 @@ const char* encoder_of(const SequenceName& sequence) {
   return found == encoders.end() ? nullptr : found->second;
 }
 
+// JPEG is of full range, and FFmpeg has formats of that name for what is converted to it.
+AVPixelFormat of_full_range(AVPixelFormat pixels) {
+  switch (pixels) {
+  case AV_PIX_FMT_YUV420P:
+    return AV_PIX_FMT_YUVJ420P;
+  case AV_PIX_FMT_YUV422P:
+    return AV_PIX_FMT_YUVJ422P;
+  case AV_PIX_FMT_YUV444P:
+    return AV_PIX_FMT_YUVJ444P;
+  default:
+    return pixels;
+  }
+}
+
 class SequenceWriter final : public FrameWriter {
  public:
   SequenceWriter(SequenceName sequence, std::string_view name, const FrameFormat& format,
@@ -49,6 +63,7 @@ class SequenceWriter final : public FrameWriter {
       const AVPixelFormat asked = av_get_pix_fmt(options_.pixel_format.c_str());
       pixels = avcodec_find_best_pix_fmt_of_list(codec->pix_fmts, asked, 0, nullptr);
     }
+    if (codec->id == AV_CODEC_ID_MJPEG && format_.range != ColorRange::full) pixels = of_full_range(pixels);
     if (pixels == AV_PIX_FMT_NONE)
       return usage_error("{}: {} pictures cannot hold {}; choose another --format", name_, codec->name,
                          to_string(format_));

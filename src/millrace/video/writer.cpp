@@ -46,6 +46,13 @@ bool is_coded_output(std::string_view output) {
   return container_of(output) != nullptr || picture_sequence(output).has_value();
 }
 
+std::string first_file_of(const std::string& output) {
+  const auto sequence = picture_sequence(output);
+  return sequence ? sequence->at(1) : output;
+}
+
+bool takes_side_streams(std::string_view output) { return container_of(output) != nullptr; }
+
 Result<VideoCodec> parse_codec(std::string_view name) {
   std::vector<std::string_view> names;
   for (const Codec& codec : codecs()) {

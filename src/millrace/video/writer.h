@@ -38,4 +38,10 @@ open_writer(std::string_view output, const FrameFormat& format, const WriterOpti
 // Whether writing to an output of this name means encoding.
 [[nodiscard]] bool is_coded_output(std::string_view output);
 
+// The file that is written first: of numbered pictures that of number 1, else the output itself.
+[[nodiscard]] std::string first_file_of(const std::string& output);
+
+// Whether its writer takes SideStreams: those of numbered pictures, y4m and 'null' do not.
+[[nodiscard]] bool takes_side_streams(std::string_view output);
+
 }  // namespace millrace::video

@@ -261,9 +261,17 @@ class Travel(unittest.TestCase):
         self.assertEqual(report["not_kept"], [])
 
     def test_outputs_without_room_for_them_say_so(self):
-        _, report = self.through("film.mkv", "out.y4m")
-        self.assertIn("2 streams of audio", report["not_kept"])
-        self.assertIn("1 stream of subtitles", report["not_kept"])
+        for output in ("out.y4m", "out%02d.png", "out.gif"):
+            with self.subTest(output):
+                _, report = self.through("film.mkv", output)
+                words = report["not_kept"]
+                if output == "out.gif":  # each by its name
+                    self.assertEqual(sum("which .gif cannot hold" in each for each in words), 4)
+                else:
+                    self.assertIn("2 streams of audio", words)
+                    self.assertIn("1 stream of subtitles", words)
+                self.assertIn("2 chapters", words)
+                self.assertEqual([each for each in words if each.startswith("metadata")], ["metadata (title, ARTIST)"])
 
     def test_passes_of_a_loop_have_their_sound_behind_each_other(self):
         target, _ = self.through("film.mkv", "out.mkv", "--loop", "2")
@@ -497,6 +505,56 @@ class Travel(unittest.TestCase):
                                   check=True, capture_output=True).stdout
         for n in range(3):
             self.assertEqual(samples(self.folder / f"in{n + 7:03}.png"), samples(self.folder / f"out{n + 1:02}.png"))
+
+    def test_an_encoder_that_gets_no_frame_ends_too(self):
+        """SVT-AV1 waits for ever there, if it may."""
+        ffmpeg(["-f lavfi -i testsrc2=s=96x64:d=0.2 -c:v ffv1 -pix_fmt yuv420p short.mkv"], self.folder)
+        for codec in ("av1", "h264", "h265", "vp9"):
+            with self.subTest(codec):
+                words = ["blur", str(self.folder / "short.mkv"), "-o", str(self.folder / "no.mkv"), "--codec", codec]
+                done = run(*words, "--start", "50")
+                self.assertEqual((done.returncode, done.stderr.count(b"\n")), (1, 1), done.stderr)
+                self.assertFalse((self.folder / "no.mkv").exists())
+                done = run(*words, "-q")
+                self.assertEqual((done.returncode, done.stderr), (0, b""))
+                (self.folder / "no.mkv").unlink()
+
+    def test_mov_takes_what_others_read_there_and_the_rest_is_named(self):
+        ffmpeg(["-f lavfi -i testsrc2=s=64x48:d=0.2 -f lavfi -i sine=d=0.2 -map 0:v -map 1:a -c:v ffv1 -c:a wmav2 wma.mkv",
+                "-map 0:v -frames:v 1 cover.png"], self.folder)
+        ffmpeg([f"-i {self.inputs / 'plain.mp4'} -i cover.png -map 0:v -map 1 -c copy -disposition:v:1 attached_pic cover.mp4"],
+               self.folder)
+        _, report = self.through(self.folder / "wma.mkv", "out.mov")
+        self.assertEqual(report["not_kept"], ["stream 1 (audio, wmav2), which .mov cannot hold"])
+        target, report = self.through(self.folder / "cover.mp4", "out.mov")
+        self.assertEqual([each.split(",")[-1] for each in report["not_kept"]], [" which .mov cannot hold"])
+        self.assertEqual(len(of_kind(probe(target), "video")), 1)
+        for codec in ("av1", "vp9", "rawvideo"):
+            done = run("blur", str(self.inputs / "plain.mp4"), "-o", str(self.folder / "no.mov"), "--codec", codec)
+            self.assertEqual((done.returncode, done.stderr.count(b"\n")), (2, 1), done.stderr)
+            self.assertIn(b"use .mkv", done.stderr)
+
+    def test_a_folder_of_pictures_may_have_any_name(self):
+        (self.folder / "100%").mkdir()
+        done = run("crop(1)", "test:32x32@2", "-o", str(self.folder / "100%%" / "p%02d.png"), "-q")
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertEqual(len(list((self.folder / "100%").iterdir())), 2)
+
+    def test_jpeg_shows_what_the_video_shows(self):
+        """JPEG is of full range, and most video is not."""
+        def shown(path):
+            done = subprocess.run(["ffmpeg", "-v", "error", "-i", str(path), "-frames:v", "1", "-f", "rawvideo",
+                                   "-pix_fmt", "rgb24", "-"], check=True, capture_output=True)
+            return done.stdout
+        ffmpeg(["-f lavfi -i smptehdbars=s=640x480:d=0.2 -map 0 -c:v ffv1 -pix_fmt yuv420p limited.mkv",
+                "-map 0 -vf scale=out_range=full -c:v ffv1 -pix_fmt yuv422p -color_range pc full.mkv"], self.folder)
+        for source in ("limited.mkv", "full.mkv"):
+            for form in ((), ("--format", "yuv444p"), ("--format", "nv12"), ("--format", "rgb24")):
+                with self.subTest(f"{source} {form}"):
+                    self.through(self.folder / source, "shown%d.jpg", *form, pipeline="crop(1)")
+                    before, after = shown(self.folder / source), shown(self.folder / "shown1.jpg")
+                    apart = sum(abs(a - b) for a, b in zip(before, after)) / len(before)
+                    self.assertLess(apart, 3)
 
     def test_pictures_become_a_video_and_a_video_pictures(self):
         target, _ = self.through("lossless.mkv", "frame%04d.png", pipeline="crop(1)")

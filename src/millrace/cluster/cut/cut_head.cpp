@@ -51,7 +51,8 @@ class CutHead {
     const bool decodes = video::is_coded_input(options_.run.input);
     const bool encodes = video::is_coded_output(options_.run.output);
     const run::CodecThreads threads = run::choose_codec_threads(options_.worker_limit, decodes, encodes);
-    if (decodes && encodes) side_ = video::make_side_streams(words->audio);
+    if (decodes && video::takes_side_streams(options_.run.output))
+      side_ = video::make_side_streams(words->audio);
     auto reader = video::open_reader(options_.run.input,
                                      {.decoder_threads = words->decoder_threads.value_or(threads.decoder),
                                       .on_damage = words->on_damage,

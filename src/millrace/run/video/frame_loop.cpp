@@ -29,7 +29,7 @@ bool may_bind_io(const VideoRunOptions& options) {
 // From one file to another.
 std::shared_ptr<video::SideStreams> side_streams_for(const VideoSource& source, const VideoSink& sink,
                                                      const VideoRunOptions& options) {
-  return source.coded && sink.coded
+  return source.coded && sink.takes_side_streams
              ? video::make_side_streams(options.audio, {.start = options.start, .end = options.end})
              : nullptr;
 }

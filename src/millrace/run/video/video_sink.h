@@ -15,7 +15,8 @@ struct VideoSink {
   std::function<Result<std::unique_ptr<video::FrameWriter>>(const video::FrameFormat&,
                                                             const video::WriterOptions&)>
       open;
-  bool coded = false;  // writing to it means encoding, which may take threads
+  bool coded = false;               // writing to it means encoding, which may take threads
+  bool takes_side_streams = false;  // what a file has beside its frames goes there, too
 };
 
 // By the names that video::open_writer takes.

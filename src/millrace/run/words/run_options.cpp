@@ -86,6 +86,9 @@ Result<image::AdaptiveOptions> adaptive_options_of(const RunOptions& options, in
   if (!fixed) return std::unexpected(fixed.error());
   const auto objective = objective_of(options);
   if (!objective) return std::unexpected(objective.error());
+  if (options.frames_in_flight > fixed->threads)
+    return usage_error("--frames-in-flight {} needs as many threads, and {} may be used; give {} or less",
+                       options.frames_in_flight, fixed->threads, fixed->threads);
 
   image::ScheduleFreedom freedom{.max_threads = fixed->threads, .isas = {fixed->isa}};
   if (options.isa.empty()) {
@@ -158,12 +161,11 @@ Result<video::OnDamage> on_damage_of(const RunOptions& options) {
 
 Status check_outputs(const RunOptions& options) {
   const bool writes_video = !options.measure && !options.count && options.output != "null";
+  const std::string output = writes_video ? video::first_file_of(options.output) : "";
   const auto check = [&](const NamedPath& input) {
-    return millrace::check_outputs({{"-o", writes_video ? options.output : ""},
-                                    {"--json", options.json},
-                                    {"--report", options.report},
-                                    {"--trace", options.trace}},
-                                   overwrite_if(options.force), input);
+    return millrace::check_outputs(
+        {{"-o", output}, {"--json", options.json}, {"--report", options.report}, {"--trace", options.trace}},
+        overwrite_if(options.force), input);
   };
   if (Status possible = check({"INPUT", options.input}); !possible || options.second.empty()) return possible;
   return check({"SECOND", options.second});

@@ -111,7 +111,7 @@ std::string to_text(const RunReport& report) {
     const std::string name = stream ? "standard output" : printable(report.output);
     text += r.output_complete ? fmt::format("wrote {} ({})\n", name, video::to_string(r.output_format))
             : stream          ? "standard output ends early\n"
-                              : fmt::format("{} could not be completed and is not kept\n", name);
+                              : fmt::format("{} was not written\n", name);
     if (!r.not_kept.empty()) text += fmt::format("not kept there: {}\n", fmt::join(r.not_kept, "; "));
   }
   return text;

@@ -107,8 +107,9 @@ Result<AVPixelFormat> choose_pixels(std::string_view output, const Codec& kind, 
   if (!options.pixel_format.empty()) {
     const AVPixelFormat asked = av_get_pix_fmt(options.pixel_format.c_str());
     if (asked != AV_PIX_FMT_NONE && encodes(codec, asked)) return asked;
-    return usage_error("{}: {} cannot take the format {}; use another --format, or {}", output, kind.title,
-                       options.pixel_format, instead);
+    return usage_error("{}: {} cannot take the format {}; use another --format{}", output, kind.title,
+                       options.pixel_format,
+                       kind.codec == VideoCodec::ffv1 ? ", gbrp16 for RGB" : fmt::format(", or {}", instead));
   }
   if (kind.codec == VideoCodec::gif) return AV_PIX_FMT_BGR8;  // 256 colours, evenly spread
   const std::optional<AVPixelFormat> pixels = to_ffmpeg(format.chroma, format.bits);
@@ -132,10 +133,14 @@ Result<EncoderChoice> choose_encoder(std::string_view output, const Container& c
   const AVOutputFormat* const muxer = av_guess_format(container.muxer, nullptr, nullptr);
   if (muxer == nullptr)
     return usage_error("{}: this build of FFmpeg does not write {}; use .y4m", output, container.suffix);
-  // Of raw pixels .mov has few, and FFmpeg writes others there that nobody reads.
+  // Of raw pixels .mov has few, and FFmpeg writes others there that nobody reads. That it refuses the other
+  // two it tells only when it has begun.
   const bool unreadable = kind.codec == VideoCodec::rawvideo && container.iso;
-  if (unreadable || avformat_query_codec(muxer, codec->id, FF_COMPLIANCE_NORMAL) != 1)
-    return usage_error("{}: {} does not go into {}; use .mkv", output, kind.title, container.suffix);
+  const bool refused =
+      container.suffix == ".mov" && (kind.codec == VideoCodec::vp9 || kind.codec == VideoCodec::av1);
+  if (unreadable || refused || avformat_query_codec(muxer, codec->id, FF_COMPLIANCE_NORMAL) != 1)
+    return usage_error("{}: {} does not go into {}; use {}", output, kind.title, container.suffix,
+                       kind.codec == VideoCodec::gif ? ".gif" : ".mkv");
   if (Status quality = check_quality(output, kind, options); !quality)
     return std::unexpected(quality.error());
   if (Status known = check_encoder_options(output, kind, *codec, options); !known)

@@ -12,6 +12,7 @@
 #include "millrace/video/frame/presentation_clock.h"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <limits>
 #include <mutex>
@@ -35,6 +36,7 @@ class FfmpegWriter final : public FrameWriter {
   FfmpegWriter& operator=(const FfmpegWriter&) = delete;
   ~FfmpegWriter() override {
     if (side_) side_->source().detach();
+    if (encoder_ && !last_pts_) give_a_frame();
   }
 
   [[nodiscard]] Status open(const EncoderChoice& choice, const WriterOptions& options) {
@@ -226,6 +228,25 @@ class FfmpegWriter final : public FrameWriter {
     if (sent < 0)
       return failure("{}: frame {}: encoding failed ({})", name(), frame.index, ffmpeg_message(sent));
     return mux_packets();
+  }
+
+  // SVT-AV1 (1.4) waits for ever in its end unless it was given a frame before.
+  void give_a_frame() {
+    if (avcodec_is_open(encoder_.get()) == 0 || std::string_view(encoder_->codec->name) != "libsvtav1")
+      return;
+    const FfmpegPtr<AVFrame> picture(av_frame_alloc());
+    if (!picture) return;
+    picture->format = encoder_->pix_fmt;
+    picture->width = encoder_->width;
+    picture->height = encoder_->height;
+    picture->pts = 0;
+    if (av_frame_get_buffer(picture.get(), 0) < 0) return;
+    for (int plane = 0; plane < AV_NUM_DATA_POINTERS && picture->buf[plane] != nullptr; ++plane)
+      std::memset(picture->buf[plane]->data, 0, picture->buf[plane]->size);
+    if (avcodec_send_frame(encoder_.get(), picture.get()) < 0) return;
+    avcodec_send_frame(encoder_.get(), nullptr);
+    while (avcodec_receive_packet(encoder_.get(), packet_.get()) >= 0)
+      av_packet_unref(packet_.get());
   }
 
   [[nodiscard]] Status mux_packets() {

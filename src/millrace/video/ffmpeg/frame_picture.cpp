@@ -2,7 +2,10 @@
 
 #include "millrace/video/ffmpeg/pixel_format.h"
 
+#include <utility>
+
 extern "C" {
+#include <libavutil/opt.h>
 #include <libavutil/pixdesc.h>
 }
 
@@ -11,17 +14,27 @@ namespace {
 
 constexpr int flags = SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP;
 
+// Range and matrix stay what they are; RGB is always of full range, and so are the formats of JPEG. Ranges
+// are told before the beginning: of sources of more than 8 bits, swscale does not take in later what they
+// are.
 FfmpegPtr<SwsContext> make_scaler(const FrameFormat& format, AVPixelFormat from, AVPixelFormat to) {
-  FfmpegPtr<SwsContext> scaler(sws_getContext(format.width, format.height, from, format.width, format.height,
-                                              to, flags, nullptr, nullptr, nullptr));
-  if (!scaler) return scaler;
-  // Range and matrix stay what they are; RGB is always of full range.
   const auto mapping = from_ffmpeg(to);
+  const bool rgb = mapping && mapping->rgb;
   const int full = format.range == ColorRange::full ? 1 : 0;
+  const int full_after = mapping && mapping->full_range_name ? 1 : full;
+  FfmpegPtr<SwsContext> scaler(sws_alloc_context());
+  if (!scaler) return scaler;
+  const std::pair<const char*, int> options[] = {{"srcw", format.width},  {"srch", format.height},
+                                                 {"src_format", from},    {"dstw", format.width},
+                                                 {"dsth", format.height}, {"dst_format", to},
+                                                 {"src_range", full},     {"dst_range", rgb ? 0 : full_after},
+                                                 {"sws_flags", flags}};
+  for (const auto& [name, value] : options)
+    av_opt_set_int(scaler.get(), name, value, 0);
+  if (sws_init_context(scaler.get(), nullptr, nullptr) < 0) return nullptr;
   const int* matrix = sws_getCoefficients(format.color_matrix);
   constexpr int unchanged = 1 << 16;  // contrast and saturation
-  sws_setColorspaceDetails(scaler.get(), matrix, full, matrix, mapping && mapping->rgb ? 1 : full, 0,
-                           unchanged, unchanged);
+  sws_setColorspaceDetails(scaler.get(), matrix, full, matrix, rgb ? 1 : full_after, 0, unchanged, unchanged);
   return scaler;
 }
 

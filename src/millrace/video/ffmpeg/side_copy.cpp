@@ -1,8 +1,10 @@
 #include "millrace/video/ffmpeg/side_copy.h"
 
+#include "millrace/video/ffmpeg/lasting_tags.h"
+
 #include <algorithm>
-#include <array>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,22 +16,6 @@ namespace {
 bool begins_at_zero(const AVFormatContext& muxer) {
   return std::string_view(muxer.oformat->name) == "matroska" ||
          std::string_view(muxer.oformat->name) == "webm";
-}
-
-// Tags that say what the input's container, encoder or statistics were.
-bool is_of_the_input_alone(std::string_view key) {
-  static constexpr std::array<std::string_view, 7> exact{
-      "major_brand", "minor_version", "compatible_brands", "encoder", "rotate", "duration", "DURATION"};
-  static constexpr std::array<std::string_view, 5> beginnings{"BPS", "DURATION-", "NUMBER_OF_FRAMES",
-                                                              "NUMBER_OF_BYTES", "_STATISTICS_"};
-  return std::ranges::find(exact, key) != exact.end() ||
-         std::ranges::any_of(beginnings, [key](std::string_view each) { return key.starts_with(each); });
-}
-
-void copy_metadata(const AVDictionary* from, AVDictionary*& to) {
-  const AVDictionaryEntry* entry = nullptr;
-  while ((entry = av_dict_get(from, "", entry, AV_DICT_IGNORE_SUFFIX)) != nullptr)
-    if (!is_of_the_input_alone(entry->key)) av_dict_set(&to, entry->key, entry->value, 0);
 }
 
 // The four characters by which a container calls a codec; 0 for its own choice.
@@ -51,7 +37,7 @@ void describe(const SideStreams::Stream& from, AVFormatContext& muxer, AVStream&
   to.avg_frame_rate = from.frame_rate;
   to.sample_aspect_ratio = from.aspect;
   to.disposition = from.disposition;
-  copy_metadata(from.metadata.get(), to.metadata);
+  copy_lasting_tags(from.metadata.get(), to.metadata);
   for (const SideStreams::SideData& each : from.side_data)
     if (std::uint8_t* bytes = av_stream_new_side_data(&to, each.type, each.bytes.size()))
       std::memcpy(bytes, each.bytes.data(), each.bytes.size());
@@ -61,10 +47,21 @@ void describe(const SideStreams::Stream& from, AVFormatContext& muxer, AVStream&
         static_cast<int>(-av_rescale_q(*from.start, from.time_base, {1, from.codec->sample_rate}));
 }
 
+// Whatever its muxer takes, one stream of pictures comes out.
+bool holds_frames_alone(const AVOutputFormat& container) { return container.audio_codec == AV_CODEC_ID_NONE; }
+
 // Whether the container can hold a stream: its muxer is asked to begin a file with nothing else in it. What
 // the tables of FFmpeg say beforehand is often more than that.
 bool can_hold(const AVOutputFormat& container, const SideStreams::Stream& stream) {
-  if (container.audio_codec == AV_CODEC_ID_NONE) return false;  // one stream of pictures, whatever it takes
+  if (holds_frames_alone(container)) return false;
+  if (std::string_view(container.name) == "mov") {
+    // It leaves cover pictures out without a word, and writes sound under names that nobody knows.
+    if ((stream.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0) return false;
+    unsigned known = 0;
+    if (stream.codec->codec_type == AVMEDIA_TYPE_AUDIO &&
+        av_codec_get_tag2(container.codec_tag, stream.codec->codec_id, &known) == 0)
+      return false;
+  }
   AVFormatContext* context = nullptr;
   if (avformat_alloc_output_context2(&context, &container, nullptr, nullptr) < 0) return false;
   const MuxerPtr muxer(context);
@@ -92,7 +89,7 @@ AVStream* SideCopy::add_streams(AVFormatContext& muxer) {
       frames = avformat_new_stream(&muxer, nullptr);
       if (frames == nullptr) return nullptr;
       frames->disposition = stream.disposition;
-      copy_metadata(stream.metadata.get(), frames->metadata);
+      copy_lasting_tags(stream.metadata.get(), frames->metadata);
     } else if (can_hold(*muxer.oformat, stream)) {
       copy.stream = add_stream(muxer, stream);
       if (copy.stream == nullptr) return nullptr;
@@ -100,8 +97,13 @@ AVStream* SideCopy::add_streams(AVFormatContext& muxer) {
       not_kept_.push_back(fmt::format("{}, which {} cannot hold", stream.name(), suffix_));
     }
   }
-  copy_metadata(from_->metadata(), muxer.metadata);
-  add_chapters(muxer);
+  if (holds_frames_alone(*muxer.oformat)) {
+    std::ranges::copy(chapters_and_tags(from_->chapters().size(), from_->metadata()),
+                      std::back_inserter(not_kept_));
+  } else {
+    copy_lasting_tags(from_->metadata(), muxer.metadata);
+    add_chapters(muxer);
+  }
   return frames != nullptr ? frames : avformat_new_stream(&muxer, nullptr);
 }
 
@@ -121,7 +123,7 @@ void SideCopy::add_chapters(AVFormatContext& muxer) {
     chapter->time_base = from.time_base;
     chapter->start = from.start;
     chapter->end = from.end;
-    copy_metadata(from.metadata.get(), chapter->metadata);
+    copy_lasting_tags(from.metadata.get(), chapter->metadata);
     int count = static_cast<int>(muxer.nb_chapters);
     if (av_dynarray_add_nofree(&muxer.chapters, &count, chapter) < 0) {
       av_dict_free(&chapter->metadata);

@@ -1,6 +1,10 @@
 #include "millrace/video/ffmpeg/unread_content.h"
 
+#include "millrace/video/ffmpeg/lasting_tags.h"
+
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -35,6 +39,9 @@ std::vector<std::string> unread_content(const AVFormatContext& container, const 
       count += container.streams[i] != &stream && container.streams[i]->codecpar->codec_type == kind ? 1 : 0;
     if (count > 0) result.push_back(fmt::format("{} stream{} of {}", count, count == 1 ? "" : "s", name));
   }
+  if (!other_streams_taken)
+    std::ranges::copy(chapters_and_tags(container.nb_chapters, container.metadata),
+                      std::back_inserter(result));
   if (has_alpha(static_cast<AVPixelFormat>(picture.format))) result.emplace_back("alpha");
   return result;
 }

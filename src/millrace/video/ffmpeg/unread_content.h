@@ -8,8 +8,8 @@
 
 namespace millrace::video {
 
-// In words, of the other streams of `container` unless they are taken too, and of what the first `picture` of
-// `stream` has that frames have no place for: "1 stream of audio", "alpha".
+// In words, of the other streams, chapters and tags of `container` unless they are taken too, and of what the
+// first `picture` of `stream` has that frames have no place for: "1 stream of audio", "alpha".
 [[nodiscard]] std::vector<std::string> unread_content(const AVFormatContext& container,
                                                       const AVStream& stream, const AVFrame& picture,
                                                       bool other_streams_taken);
