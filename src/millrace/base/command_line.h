@@ -76,6 +76,18 @@ inline std::optional<std::string> wrong_verb(const CLI::App& app) {
   return fmt::format("there is no verb {}{}", in_quotes(words.front()), did_you_mean(words.front(), verbs));
 }
 
+// An option that was given as "", as an unset variable of a shell is: not the same as one that was left out.
+inline std::optional<std::string> option_without_value(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional() || option->count() == 0) continue;
+    if (std::ranges::any_of(option->results(), &std::string::empty))
+      return fmt::format("{}: the value is empty; give one, or leave the option out", option->get_name());
+  }
+  for (const CLI::App* verb : app.get_subcommands())
+    if (auto found = option_without_value(*verb)) return found;
+  return std::nullopt;
+}
+
 // Reads the words into what was added to `app`. The exit code where the program is to end at once: 0 where
 // only help or a version was asked for, 2 after one line that names the wrong word and `help`, which says
 // more.
@@ -89,6 +101,7 @@ inline std::optional<std::string> wrong_verb(const CLI::App& app) {
     return report_error(
         program, {ErrorKind::usage, fmt::format("{}; see {}", wrong_verb(app).value_or(error.what()), help)});
   }
+  if (const auto empty = option_without_value(app)) return report_error(program, {ErrorKind::usage, *empty});
   return std::nullopt;
 }
 
