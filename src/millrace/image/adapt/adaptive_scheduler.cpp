@@ -53,6 +53,7 @@ std::vector<int> first_candidates(const ScheduleSpace& space, const ScheduleFree
   };
   // One kernel that reads and writes each pixel once has nothing to keep in a cache, and tiles only cost
   // calls.
+  if (space.shares_unfused()) add(Structure::tiled, Fusion::none, {256, 64}, in_flight);
   if (space.pointwise()) add(Structure::sequential, Fusion::pointwise, {0, 0}, in_flight);
   add(Structure::tiled, Fusion::pointwise, {256, 64}, in_flight);
   // A short stream has time for the first two or three of these only.

@@ -5,6 +5,7 @@
 #include "millrace/image/reference/reference_testing.h"
 
 #include <cstring>
+#include <limits>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -249,6 +250,30 @@ TEST(ScheduleSpace, aPipelineOfPointsIsExpectedToRunBestAsOneKernelOverTheWholeF
     ASSERT_TRUE(whole);
     const std::vector<double> prior = space->prior();
     EXPECT_EQ(std::ranges::min(prior) == prior[static_cast<std::size_t>(*whole)], pointwise);
+  }
+}
+
+// Fused, each plane computes what it shares with others by itself.
+TEST(ScheduleSpace, tilesThatShareBetweenPlanesAreExpectedToRunBest) {
+  for (const bool mixed : {true, false}) {
+    const auto layout =
+        lay_out_frame(*load_pipeline(mixed ? "yuv2rgb | curve([0, 0, 1, 0.9]) | rgb2yuv" : "@A"),
+                      {.width = 352, .height = 288}, Planes::automatic);
+    const auto space = ScheduleSpace::make(*layout, {.max_threads = 2, .isas = {machine::best_isa()}});
+    ASSERT_TRUE(space);
+    const std::vector<double> prior = space->prior();
+    const auto expected = [&](Structure structure, Fusion fusion) {
+      double least = std::numeric_limits<double>::infinity();
+      for (int c = 0; c < space->size(); ++c)
+        if (const Schedule s = space->schedule(c); s.structure == structure && s.fusion == fusion)
+          least = std::min(least, prior[static_cast<std::size_t>(c)]);
+      return least;
+    };
+    EXPECT_EQ(expected(Structure::tiled, Fusion::none) < expected(Structure::tiled, Fusion::pointwise),
+              mixed);
+    EXPECT_EQ(expected(Structure::tiled, Fusion::none) < expected(Structure::sliding, Fusion::pointwise),
+              mixed);
+    EXPECT_EQ(space->shares_unfused(), mixed);
   }
 }
 

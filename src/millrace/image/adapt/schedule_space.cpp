@@ -1,6 +1,7 @@
 #include "millrace/image/adapt/schedule_space.h"
 
 #include "millrace/image/execute/prepared_schedule.h"
+#include "millrace/image/execute/shared_groups.h"
 
 #include <algorithm>
 #include <cmath>
@@ -130,8 +131,11 @@ template <class T> std::optional<int> index_of(const std::vector<T>& values, con
   return static_cast<int>(found - values.begin());
 }
 
+constexpr double unfused = 1.25;  // what single stages take of the time of those that are fused
+
 // Relative costs as they were on the machines seen so far: a place to start from, nothing to rely on.
-double guess(const Schedule& s, Size output, machine::Isa best, bool pointwise) {
+// shared: what sharing between planes leaves to compute, where the structure shares.
+double guess(const Schedule& s, Size output, machine::Isa best, bool pointwise, double shared) {
   double cost = 1;
   switch (s.structure) {
   case Structure::sequential:
@@ -148,12 +152,14 @@ double guess(const Schedule& s, Size output, machine::Isa best, bool pointwise) 
     cost = 1.15;
     break;
   case Structure::tiled:
+    cost = shared;
+    break;
   case Structure::sliding:
     cost = 1;
     break;
   }
   if (!is_one_kernel(s.structure)) {
-    if (s.fusion == Fusion::none) cost *= 1.25;
+    if (s.fusion == Fusion::none) cost *= unfused;
     if (s.fusion == Fusion::stencil) cost *= 1.1;
     if (s.fusion == Fusion::all) cost *= 1.4;
   }
@@ -191,6 +197,14 @@ Result<ScheduleSpace> ScheduleSpace::make(const FrameLayout& layout, const Sched
     return std::ranges::all_of(
         plane.stages, [](const StageLayout& stage) { return stage.filter->access == Access::pointwise; });
   });
+
+  for (const Fusion fusion : values.fusions) {
+    std::vector<GroupLayout> planes;
+    for (const PlaneLayout& plane : layout.planes)
+      if (!plane.is_neutral())
+        planes.push_back(group_layout_of(plane, {.structure = Structure::tiled, .fusion = fusion}));
+    result.shared_[fusion] = work_left_by_sharing(planes);
+  }
 
   const Rules rules(layout, values.fusions);
   auto space = tuning::Space::make(
@@ -260,10 +274,19 @@ std::optional<int> ScheduleSpace::find(const Schedule& schedule) const {
   return space_->find(values);
 }
 
+bool ScheduleSpace::shares_unfused() const {
+  const auto single = shared_.find(Fusion::none);
+  const auto fused = shared_.find(Fusion::pointwise);
+  // As much as guess() takes fusing for.
+  return single != shared_.end() && fused != shared_.end() && unfused * single->second < fused->second;
+}
+
 std::vector<double> ScheduleSpace::prior() const {
   std::vector<double> costs;
-  for (int c = 0; c < size(); ++c)
-    costs.push_back(guess(schedule(c), output_, knobs_.isas.front(), pointwise_));
+  for (int c = 0; c < size(); ++c) {
+    const Schedule s = schedule(c);
+    costs.push_back(guess(s, output_, knobs_.isas.front(), pointwise_, shared_.at(s.fusion)));
+  }
   return costs;
 }
 

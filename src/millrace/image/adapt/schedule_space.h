@@ -7,6 +7,7 @@
 #include "millrace/image/layout/schedule.h"
 #include "millrace/tuning/space/space.h"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -52,6 +53,9 @@ class ScheduleSpace {
 
   // Whether every pixel of the result depends on one pixel of the frame, at the same place.
   [[nodiscard]] bool pointwise() const { return pointwise_; }
+  // Whether fusing into each plane what planes share costs more work than it saves passes over memory, as for
+  // red, green and blue of which luma and chroma are made.
+  [[nodiscard]] bool shares_unfused() const;
 
   // For each candidate, a guess of its cost relative to others, to order trials by.
   [[nodiscard]] std::vector<double> prior() const;
@@ -78,6 +82,7 @@ class ScheduleSpace {
   KnobValues knobs_;
   Size output_;  // of the first plane
   bool pointwise_ = false;
+  std::map<Fusion, double> shared_;  // what sharing between planes leaves to compute, where tiles share
   std::unique_ptr<tuning::Space> space_;
   std::vector<int> build_of_;
   std::vector<KernelBuild> builds_;

@@ -40,6 +40,30 @@ void join(std::vector<std::size_t>& set_of, std::size_t from, std::size_t to) {
   std::ranges::replace(set_of, from, to);
 }
 
+// The pixels that are computed, each as many times as `weight` says of its group.
+template <class Weight>
+double work_of(std::span<const GroupLayout> planes, const SharedSet& set, std::span<const Rect> rects,
+               Weight&& weight) {
+  std::vector<Rect> regions(set.groups.size());
+  required_of_set(planes, set, rects, regions);
+  double sum = 0;
+  for (std::size_t g = 0; g < regions.size(); ++g) {
+    const SharedGroup& shared = set.groups[g];
+    sum += static_cast<double>(regions[g].pixels()) *
+           static_cast<double>(weight(planes[shared.plane].groups[shared.group]));
+  }
+  return sum;
+}
+
+template <class Weight>
+double work_apart(std::span<const GroupLayout> planes, const SharedSet& set, std::span<const Rect> rects,
+                  Weight&& weight) {
+  double sum = 0;
+  for (std::size_t i = 0; i < set.planes.size(); ++i)
+    sum += work_of(planes, own_groups(planes, set.planes[i]), rects.subspan(i, 1), weight);
+  return sum;
+}
+
 }  // namespace
 
 std::vector<SharedSet> share_groups(std::span<const GroupLayout> planes) {
@@ -105,18 +129,22 @@ SharedSet own_groups(std::span<const GroupLayout> planes, std::size_t plane) {
 }
 
 bool saves_pixels(std::span<const GroupLayout> planes, const SharedSet& set, std::span<const Rect> rects) {
-  const auto pixels_of = [&](const SharedSet& of, std::span<const Rect> its_rects) {
-    std::vector<Rect> regions(of.groups.size());
-    required_of_set(planes, of, its_rects, regions);
-    std::int64_t sum = 0;
-    for (const Rect& region : regions)
-      sum += region.pixels();
-    return sum;
-  };
-  std::int64_t apart = 0;
-  for (std::size_t i = 0; i < set.planes.size(); ++i)
-    apart += pixels_of(own_groups(planes, set.planes[i]), rects.subspan(i, 1));
-  return pixels_of(set, rects) < apart;
+  const auto one = [](const Group&) { return 1; };
+  return work_of(planes, set, rects, one) < work_apart(planes, set, rects, one);
+}
+
+double work_left_by_sharing(std::span<const GroupLayout> planes) {
+  const auto stages = [](const Group& group) { return group.stages.size(); };
+  double shared = 0;
+  double apart = 0;
+  for (const SharedSet& set : share_groups(planes)) {
+    std::vector<Rect> rects;
+    for (const std::size_t p : set.planes)
+      rects.push_back(whole(planes[p].output().size()));
+    shared += work_of(planes, set, rects, stages);
+    apart += work_apart(planes, set, rects, stages);
+  }
+  return apart > 0 ? shared / apart : 1;
 }
 
 void required_of_set(std::span<const GroupLayout> planes, const SharedSet& set, std::span<const Rect> rects,

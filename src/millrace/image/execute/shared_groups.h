@@ -39,6 +39,10 @@ struct SharedSet {
 [[nodiscard]] bool saves_pixels(std::span<const GroupLayout> planes, const SharedSet& set,
                                 std::span<const Rect> rects);
 
+// What sharing leaves to compute of whole frames, of what all planes by themselves would: 1 where they share
+// nothing. In pixels of stages.
+[[nodiscard]] double work_left_by_sharing(std::span<const GroupLayout> planes);
+
 // For each group of the set the part of its output that computing one rectangle of each plane takes. rects:
 // of the planes of the set, some perhaps empty.
 void required_of_set(std::span<const GroupLayout> planes, const SharedSet& set, std::span<const Rect> rects,
