@@ -290,7 +290,7 @@ TEST(Flow, lets_a_sink_end_an_endless_stream) {
 TEST(Flow, tells_a_waiting_source_to_stop) {
   std::stop_source stop;
   auto stream = source("wait",
-                       [&](std::stop_token stopped) -> std::optional<int> {
+                       [&](const std::stop_token& stopped) -> std::optional<int> {
                          stop.request_stop();
                          while (!stopped.stop_requested()) {
                          }
@@ -379,14 +379,15 @@ TEST(Flow, refuses_a_port_that_is_landed_in_two_streams) {
 
 TEST(Flow, refuses_a_branch_that_the_source_would_run_into) {
   const Port<std::string> port("side");
-  auto stream = source("s", count_to(1))
-                    .branch(port,
-                            [](Flow<std::string> branch) {
-                              return std::move(branch).stage(Kind::parallel, "length", [](std::string item) {
-                                return static_cast<int>(item.size());
-                              });
-                            })
-                    .sink(Kind::parallel, "end", ignore);
+  auto stream =
+      source("s", count_to(1))
+          .branch(port,
+                  [](Flow<std::string> branch) {
+                    return std::move(branch).stage(Kind::parallel, "length", [](const std::string& item) {
+                      return static_cast<int>(item.size());
+                    });
+                  })
+          .sink(Kind::parallel, "end", ignore);
   EXPECT_EQ(error_of(std::move(stream)),
             "the branch of port 'side' comes before all stages, so none can emit "
             "into it; put it behind the one that does");

@@ -193,7 +193,7 @@ TEST_P(WaitingStages, go_on_at_once_with_what_is_resumed_inside_the_call) {
   std::vector<int> seen;
   auto stream = source("count", items_up_to(1000))
                     .stage<int>(Kind::parallel, "at once",
-                                [](int item, Continuation<int> done) {
+                                [](int item, const Continuation<int>& done) {
                                   EXPECT_FALSE(done.is_over());
                                   EXPECT_TRUE(done.resume(item));
                                   EXPECT_TRUE(done.is_over());
@@ -220,7 +220,7 @@ TEST_P(WaitingStages, heed_the_first_of_several_that_complete_an_item) {
   auto stream =
       source("count", items_up_to(400))
           .stage<Counted>(Kind::parallel, "race",
-                          [&](int item, Continuation<Counted> done) {
+                          [&](int item, const Continuation<Counted>& done) {
                             for (Later* later : {&one, &other})
                               later->post([&, item, done] {
                                 if (done.resume(Counted(static_cast<std::uint64_t>(item), alive))) ++first;
@@ -275,7 +275,7 @@ TEST_P(WaitingStages, fail_at_their_item_with_what_is_told_thrown_or_forgotten) 
         source("count", items_up_to(40))
             .stage<Counted>(
                 Kind::parallel, "wait",
-                [&, how](int item, Continuation<Counted> done) -> Status {
+                [&, how](int item, const Continuation<Counted>& done) -> Status {
                   const auto resumes = [&alive, item, done] {
                     done.resume(Counted(static_cast<std::uint64_t>(item), alive));
                   };

@@ -152,7 +152,8 @@ void add_run_command(CLI::App& app, Action& action) {
       ->required();
   verb->add_option("second", o.second, "a second video, which the pipeline calls 'second'");
   verb->add_option("-o,--output", o.output,
-                   "NAME.mp4, .mkv, .mov, .webm, .gif, .y4m or .yuv, pictures NAME%04d.png, - for y4m, or null (the default)");
+                   "NAME.mp4, .mkv, .mov, .webm, .gif, .y4m or .yuv, pictures NAME%04d.png, - for y4m, or "
+                   "null (the default)");
   verb->add_flag(overwrite_flag, o.force, overwrite_help);
   verb->add_option(
       "--structure", o.structure,

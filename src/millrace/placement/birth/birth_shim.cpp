@@ -76,7 +76,7 @@ std::string path_of(const Descriptor& file) { return fmt::format("/proc/{}/fd/{}
 bool leads_there(const Descriptor& file) {
   struct stat here{};
   struct stat there{};
-  return fstat(file.get(), &here) == 0 && stat(path_of(file).c_str(), &there) == 0 &&
+  return file.is_open() && fstat(file.get(), &here) == 0 && stat(path_of(file).c_str(), &there) == 0 &&
          here.st_dev == there.st_dev && here.st_ino == there.st_ino;
 }
 

@@ -125,7 +125,7 @@ void SideCopy::add_chapters(AVFormatContext& muxer) {
     chapter->end = from.end;
     copy_lasting_tags(from.metadata.get(), chapter->metadata);
     int count = static_cast<int>(muxer.nb_chapters);
-    if (av_dynarray_add_nofree(&muxer.chapters, &count, chapter) < 0) {
+    if (av_dynarray_add_nofree(static_cast<void*>(&muxer.chapters), &count, chapter) < 0) {
       av_dict_free(&chapter->metadata);
       av_free(chapter);
       return;
