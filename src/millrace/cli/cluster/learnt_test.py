@@ -11,7 +11,7 @@ from cluster_testing import ENVIRONMENT, MILLRACE, Case, main, run
 
 class Learnt(Case):
     def test_what_one_machine_learns_the_others_of_the_job_begin_with(self):
-        self.make_plan("@C", "test:320x180@6000", "--chunk", "8s", "--codec", "h264", "--preset", "ultrafast")
+        self.make_plan("@C", "test:320x180@12000", "--chunk", "40s", "--codec", "h264", "--preset", "ultrafast")
         learnt = self.folder / "learnt"
 
         def chunk(machine, number):

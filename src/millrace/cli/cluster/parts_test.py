@@ -3,8 +3,10 @@
 usage: parts_test.py MILLRACE
 """
 
+import contextlib
 import json
 import os
+import pathlib
 import resource
 import shutil
 import signal
@@ -107,14 +109,24 @@ class Parts(Case):
         self.assertEqual({path.name for path in self.folder.iterdir()}, {"plan.json", "parts"})
 
     def test_an_interrupted_chunk_leaves_nothing(self):
-        self.make_plan("blur", "closed.mkv", "--chunk", "60s")
+        self.make_plan("blur", "test:320x180@20000", "--chunk", "999s")
         worker = subprocess.Popen([MILLRACE, "chunk", self.plan, "0", "-o", self.parts, "-q"], env=ENVIRONMENT,
                                   stderr=subprocess.PIPE)
-        time.sleep(0.05)
+
+        def writes():  # the part has no name before it is whole: the kernel knows of it
+            for descriptor in pathlib.Path(f"/proc/{worker.pid}/fd").iterdir():
+                with contextlib.suppress(FileNotFoundError):
+                    if os.readlink(descriptor).startswith(f"{self.parts}/"):
+                        return True
+            return False
+
+        deadline = time.monotonic() + 60
+        while not writes() and worker.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
         worker.send_signal(signal.SIGINT)
-        worker.communicate(timeout=60)
-        if worker.returncode != 0:
-            self.assertEqual([path.name for path in self.parts.glob("*")], [])
+        self.assertIn("interrupted", worker.communicate(timeout=60)[1].decode())
+        self.assertEqual(worker.returncode, 130)
+        self.assertEqual(list(self.parts.iterdir()), [])
 
     def test_what_cannot_be_is_refused_in_one_line_that_names_it(self):
         plan = self.make_plan("blur", "closed.mkv")
