@@ -4,8 +4,10 @@ import argparse
 import json
 import os
 import pathlib
+import stat
 import subprocess
 import tempfile
+import time
 import unittest
 
 PARSER = argparse.ArgumentParser()
@@ -87,6 +89,37 @@ class Case(unittest.TestCase):
         source = name if name.startswith("test:") else self.inputs / name
         run("plan", pipeline, source, "-o", self.plan, "-y", "-q", *words)
         return json.loads(self.plan.read_text())
+
+    def began(self, words, **more):
+        """A process that does not outlive the test."""
+        process = subprocess.Popen([MILLRACE, *map(str, words)], env=more.pop("env", ENVIRONMENT), **more)
+
+        def end():
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout, process.stderr):
+                if pipe:
+                    pipe.close()
+
+        self.addCleanup(end)
+        return process
+
+    def wait_for_frames(self, writer, said=()):
+        """Until there are some in the file that a process writes, which has no name before it is whole."""
+        def written():
+            folder = f"/proc/{writer.pid}/fd"
+            for descriptor in os.listdir(folder) if writer.poll() is None else ():
+                try:
+                    told = os.stat(f"{folder}/{descriptor}")
+                    if stat.S_ISREG(told.st_mode) and os.readlink(f"{folder}/{descriptor}").startswith(str(self.folder)):
+                        yield told.st_size
+                except OSError:
+                    continue  # closed meanwhile
+
+        deadline = time.monotonic() + 60
+        while not any(size > 100_000 for size in written()):
+            self.assertLess(time.monotonic(), deadline, f"nothing is written: {said}")
+            time.sleep(0.02)
 
     def do_all(self, plan, *words):
         """The last one first: no chunk may know of another."""

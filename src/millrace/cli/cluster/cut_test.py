@@ -11,7 +11,6 @@ import random
 import shutil
 import signal
 import socket
-import stat
 import subprocess
 import sys
 import threading
@@ -28,19 +27,6 @@ class Cut(Case):
     def setUp(self):
         super().setUp()
         self.nodes = []
-
-    def began(self, words, **more):
-        process = subprocess.Popen([MILLRACE, *map(str, words)], env=more.pop("env", ENVIRONMENT), **more)
-
-        def end():
-            process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout, process.stderr):
-                if pipe:
-                    pipe.close()
-
-        self.addCleanup(end)
-        return process
 
     def head(self, pipeline, source, output, *words, at="127.0.0.1:0", **more):
         """The head, and where nodes reach it."""
@@ -77,23 +63,6 @@ class Cut(Case):
     def node(self, *words, **more):
         self.nodes.append(self.began(["node", self.address, "-q", "--threads", "1", *words], **more))
         return self.nodes[-1]
-
-    def wait_for_frames(self, head, seconds=60):
-        """Until there are some in the file that the head writes, which has no name before it is whole."""
-        def written():
-            folder = f"/proc/{head.pid}/fd"
-            for descriptor in os.listdir(folder) if head.poll() is None else ():
-                try:
-                    told = os.stat(f"{folder}/{descriptor}")
-                    if stat.S_ISREG(told.st_mode) and os.readlink(f"{folder}/{descriptor}").startswith(str(self.folder)):
-                        yield told.st_size
-                except OSError:
-                    continue  # closed meanwhile
-
-        deadline = time.monotonic() + seconds
-        while not any(size > 100_000 for size in written()):
-            self.assertLess(time.monotonic(), deadline, f"nothing is written: {self.said}")
-            time.sleep(0.02)
 
     def one_run(self, pipeline, source):
         """The same by one run."""
@@ -291,7 +260,7 @@ class Cut(Case):
         self.node()
         self.node()
         self.heard("sections")
-        self.wait_for_frames(head)
+        self.wait_for_frames(head, self.said)
         self.nodes[1].kill()
         self.assertEqual(head.wait(timeout=60), 1)
         self.heard("no node has come within 0.5 s")
@@ -326,7 +295,7 @@ class Cut(Case):
         head = self.head("blur", "test:96x64@200000", out, "--nodes", 1)
         self.node()
         self.heard("section")
-        self.wait_for_frames(head)
+        self.wait_for_frames(head, self.said)
         head.send_signal(signal.SIGINT)
         self.assertEqual(head.wait(timeout=30), 130)
         self.assertGreater(len(frames_of(out)), 0)

@@ -3,17 +3,14 @@
 usage: parts_test.py MILLRACE
 """
 
-import contextlib
 import json
 import os
-import pathlib
 import resource
 import shutil
 import signal
 import subprocess
-import time
 
-from cluster_testing import ENVIRONMENT, FRAMES, MILLRACE, Case, frames_of, main, make_inputs, run
+from cluster_testing import FRAMES, Case, frames_of, main, make_inputs, run
 
 
 def setUpModule():
@@ -110,19 +107,8 @@ class Parts(Case):
 
     def test_an_interrupted_chunk_leaves_nothing(self):
         self.make_plan("blur", "test:320x180@20000", "--chunk", "999s")
-        worker = subprocess.Popen([MILLRACE, "chunk", self.plan, "0", "-o", self.parts, "-q"], env=ENVIRONMENT,
-                                  stderr=subprocess.PIPE)
-
-        def writes():  # the part has no name before it is whole: the kernel knows of it
-            for descriptor in pathlib.Path(f"/proc/{worker.pid}/fd").iterdir():
-                with contextlib.suppress(FileNotFoundError):
-                    if os.readlink(descriptor).startswith(f"{self.parts}/"):
-                        return True
-            return False
-
-        deadline = time.monotonic() + 60
-        while not writes() and worker.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.01)
+        worker = self.began(["chunk", self.plan, 0, "-o", self.parts, "-q"], stderr=subprocess.PIPE)
+        self.wait_for_frames(worker)
         worker.send_signal(signal.SIGINT)
         self.assertIn("interrupted", worker.communicate(timeout=60)[1].decode())
         self.assertEqual(worker.returncode, 130)
