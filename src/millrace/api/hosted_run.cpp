@@ -136,7 +136,7 @@ Result<run::VideoRunOptions> HostedRun::run_options() {
   if (!options) return options;
   options->planes = *planes;
   if (auto* search = std::get_if<run::SearchOptions>(&options->schedule))
-    search->adaptive.freedom.affinities = {machine::AffinityArrangement::free};  // workers are shared
+    search->may_bind = false;  // workers are shared
   if (input_) {
     if (options->passes > 1)
       return usage_error("frames that are handed over come once; leave out the option loop");

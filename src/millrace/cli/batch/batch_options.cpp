@@ -308,7 +308,7 @@ Result<run::BatchJob> batch_job_of(const PlannedJob& job, int worker_limit) {
     return std::unexpected(kind.error());
   run->planes = *planes;
   if (auto* search = std::get_if<run::SearchOptions>(&run->schedule)) {
-    search->adaptive.freedom.affinities = {machine::AffinityArrangement::free};
+    search->may_bind = false;
     // What is best beside other jobs is a question of its own; what is best alone, a guess at the answer.
     search->related = {search->fixed};
     search->fixed.emplace("company", "batch");

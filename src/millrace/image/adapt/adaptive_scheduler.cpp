@@ -47,7 +47,7 @@ std::vector<int> first_candidates(const ScheduleSpace& space, const ScheduleFree
                                    .tile = tile,
                                    .threads = threads,
                                    .frames_in_flight = frames_in_flight,
-                                   .affinity = freedom.affinities.front(),
+                                   .affinity = freedom.affinities.front().arrangement,
                                    .isa = isa});
     if (found && std::ranges::find(first, *found) == first.end()) first.push_back(*found);
   };
@@ -174,6 +174,7 @@ std::optional<std::int64_t> AdaptiveScheduler::frames_left() const {
 }
 
 Result<int> AdaptiveScheduler::prepare() {
+  observe();
   while (observation_.frames == 0) {
     const std::int64_t start = now_ns();
     tuner_->frames_left(frames_left());
@@ -215,23 +216,30 @@ Status AdaptiveScheduler::run(std::span<const FrameTask> frames, double waited) 
   // the candidate.
   if (!executor_.stand_in() && !executor_.interim() &&
       static_cast<int>(frames.size()) == executor_.in_use().frames_in_flight)
-    observe(static_cast<int>(frames.size()), end, spent, waited + seconds(end - start));
-  overhead_ns_ += now_ns() - end;
+    unobserved_ = {static_cast<int>(frames.size()), end, spent, waited + seconds(end - start)};
   return {};
 }
 
-void AdaptiveScheduler::observe(int frames, std::int64_t end, double spent, double latency) {
+// Not before the next turn, when it is known what else the last one has cost.
+void AdaptiveScheduler::observe() {
+  if (!unobserved_) return;
+  const std::int64_t start = now_ns();
+  tell(*std::exchange(unobserved_, std::nullopt));
+  overhead_ns_ += now_ns() - start;
+}
+
+void AdaptiveScheduler::tell(const Ran& ran) {
   disturbed_ = library_.compiling() || (observation_.frames > 0 && disturbed_);
-  observation_.frames += frames;
-  observation_.seconds += spent;
-  observation_.latency = std::max(observation_.latency, latency);
+  observation_.frames += ran.frames;
+  observation_.seconds += ran.seconds;
+  observation_.latency = std::max(observation_.latency, ran.latency);
   // The first frame after a switch, which warms the caches, stands for itself.
   if (warm_ && observation_.seconds < least_observed_) return;
-  observation_.trusted = warm_ && (!disturbed_ || seconds(end) - trusted_at_ > longest_distrust);
-  if (observation_.trusted) trusted_at_ = seconds(end);
+  observation_.trusted = warm_ && (!disturbed_ || seconds(ran.end) - trusted_at_ > longest_distrust);
+  if (observation_.trusted) trusted_at_ = seconds(ran.end);
   warm_ = true;
   observation_.candidate = candidate_;
-  observation_.time = seconds(end);
+  observation_.time = seconds(ran.end);
   observation_.switching = seconds(std::exchange(switching_ns_, 0));
   tuner_->tell(std::exchange(observation_, {.frames = 0}));
   if (tuner_->incumbent() != candidate_ || !(incumbent_ == executor_.in_use()))
@@ -239,6 +247,7 @@ void AdaptiveScheduler::observe(int frames, std::int64_t end, double spent, doub
 }
 
 void AdaptiveScheduler::update(const FrameLayout& layout, bool different) {
+  observe();
   executor_.update(layout);
   observation_ = {.frames = 0};
   if (different) tuner_->context_changed(seconds(now_ns()));

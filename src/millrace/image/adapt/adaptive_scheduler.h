@@ -39,6 +39,12 @@ class AdaptiveScheduler {
   // another schedule may be the best now.
   void update(const FrameLayout& layout, bool different);
 
+  // Seconds that the stream has lost since the last run() by the schedule that its frames ran by: they count
+  // as if these had taken longer.
+  void charge(double seconds) {
+    if (unobserved_) unobserved_->seconds += seconds;
+  }
+
   // What share of the time that faster frames save is gained, in [0, 1]: less than 1 where the run waits for
   // its input or output anyway. By itself 1. Of no effect unless throughput is what counts.
   void bound_share(double share);
@@ -60,8 +66,15 @@ class AdaptiveScheduler {
   void start_ready();
   void follow_builds();
   [[nodiscard]] bool drop_refused();
-  // spent, latency: seconds.
-  void observe(int frames, std::int64_t end, double spent, double latency);
+  // Of one call of run().
+  struct Ran {
+    int frames = 0;
+    std::int64_t end = 0;
+    double seconds = 0;
+    double latency = 0;  // seconds
+  };
+  void observe();
+  void tell(const Ran& ran);
 
   Executor& executor_;
   KernelLibrary& library_;
@@ -80,6 +93,7 @@ class AdaptiveScheduler {
   std::int64_t all_switching_ns_ = 0;
   bool disturbed_ = false;                        // something was compiled during them
   tuning::Observation observation_{.frames = 0};  // of the frames since then
+  std::optional<Ran> unobserved_;                 // what ran last
   double least_observed_ = 0;                     // seconds of frames that make an observation
   std::int64_t overhead_ns_ = 0;
 };

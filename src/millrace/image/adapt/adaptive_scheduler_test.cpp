@@ -146,6 +146,27 @@ TEST_F(Adaptive, aProfileIsUsedFromTheFirstFrameOn) {
   run_and_compare(*scheduler);
 }
 
+// As if its frames had taken so much longer: it loses its trial.
+TEST_F(Adaptive, whatTheStreamLosesByAScheduleCountsAgainstIt) {
+  use("@A");
+  const auto scheduler = start(options());
+  ASSERT_TRUE(scheduler);
+  const Schedule first = scheduler->incumbent();
+  const auto trials = [&] { return scheduler->tuner().record().count(tuning::EventKind::trial); };
+  const std::int64_t patience_ends = now_ns() + 60'000'000'000;
+  while (trials() < 1 && now_ns() < patience_ends && !HasFatalFailure()) {
+    run_and_compare(*scheduler);
+    if (executor_->in_use() != first) scheduler->charge(0.05);
+  }
+  EXPECT_GT(trials(), 0);
+  EXPECT_EQ(scheduler->incumbent(), first);
+  for (const tuning::Event& event : scheduler->tuner().record().events()) {
+    if (event.kind == tuning::EventKind::trial) {
+      EXPECT_GT(event.ratio, 2);
+    }
+  }
+}
+
 TEST_F(Adaptive, whatOneRunLearntIsTheStartOfTheNext) {
   use("@D");
   tuning::Profile learnt;
@@ -291,6 +312,71 @@ TEST(ScheduleSpace, whatTheUserFixedStaysFixed) {
       EXPECT_EQ(space->schedule(c).threads, 3);
       EXPECT_EQ(space->schedule(c).frames_in_flight, 2);
     }
+  }
+}
+
+TEST(ScheduleSpace, threadsAreBoundWhereThereArePusForThemAndInNoMoreWaysThanDiffer) {
+  using machine::AffinityArrangement;
+  const auto layout = lay_out_frame(*load_pipeline("@B"), {.width = 352, .height = 288});
+  const std::vector<machine::Isa> isas{machine::Isa::avx2, machine::Isa::sse41};
+  const auto space = ScheduleSpace::make(*layout, {.max_threads = 4,
+                                                   .isas = isas,
+                                                   .affinities = {{},
+                                                                  {AffinityArrangement::pinned, 4},
+                                                                  {AffinityArrangement::io_same, 4},
+                                                                  {AffinityArrangement::io_diff, 3}}});
+  ASSERT_TRUE(space);
+  std::map<AffinityArrangement, int> most_threads;
+  for (int c = 0; c < space->size(); ++c) {
+    const Schedule s = space->schedule(c);
+    most_threads[s.affinity] = std::max(most_threads[s.affinity], s.threads);
+    if (s.affinity == AffinityArrangement::free) continue;
+    EXPECT_GT(s.threads, 1);
+    EXPECT_EQ(s.isa, isas.front());
+    if (s.affinity != AffinityArrangement::pinned) {
+      EXPECT_EQ(s.frames_in_flight, 1);
+    }
+  }
+  EXPECT_EQ(most_threads, (std::map<AffinityArrangement, int>{{AffinityArrangement::free, 4},
+                                                              {AffinityArrangement::pinned, 4},
+                                                              {AffinityArrangement::io_same, 4},
+                                                              {AffinityArrangement::io_diff, 3}}));
+}
+
+// Nothing of it is left out, however many frames are in flight and whatever the instructions.
+TEST(ScheduleSpace, anAffinityThatIsAskedForHoldsForEveryCandidate) {
+  using machine::AffinityArrangement;
+  const auto layout = lay_out_frame(*load_pipeline("@B"), {.width = 352, .height = 288});
+  for (const AffinityArrangement asked : {AffinityArrangement::pinned, AffinityArrangement::io_same}) {
+    const auto space = ScheduleSpace::make(*layout, {.max_threads = 2,
+                                                     .isas = {machine::Isa::avx2, machine::Isa::sse41},
+                                                     .affinities = {{asked}},
+                                                     .frames_in_flight = 2});
+    ASSERT_TRUE(space) << machine::name_of(asked);
+    std::set<machine::Isa> isas;
+    for (int c = 0; c < space->size(); ++c) {
+      EXPECT_EQ(space->schedule(c).affinity, asked);
+      isas.insert(space->schedule(c).isa);
+    }
+    EXPECT_EQ(isas.size(), 2U);
+  }
+}
+
+// Hundreds of PUs of several kinds are no reason to search nothing.
+TEST(ScheduleSpace, thereIsRoomForEveryAffinityOnLargeMachines) {
+  using machine::AffinityArrangement;
+  const std::vector<machine::Isa> isas{machine::Isa::avx512, machine::Isa::avx2, machine::Isa::sse41};
+  std::vector<machine::ArrangementLimit> affinities{{}};
+  for (const AffinityArrangement arrangement :
+       {AffinityArrangement::pinned, AffinityArrangement::io_same, AffinityArrangement::io_diff,
+        AffinityArrangement::module_diff})
+    affinities.push_back({arrangement, 510});
+  for (const char* text : {"@A", "@B", "@G", "blur | median(2) | rotate(30) | sobel_x | threshold(0.2)"}) {
+    const auto layout = lay_out_frame(*load_pipeline(text), {.width = 3840, .height = 2160});
+    const auto space =
+        ScheduleSpace::make(*layout, {.max_threads = 512, .isas = isas, .affinities = affinities});
+    ASSERT_TRUE(space) << text << ": " << space.error().message;
+    EXPECT_GT(space->size(), 1000);
   }
 }
 

@@ -4,6 +4,7 @@
 #include "millrace/image/execute/shared_groups.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -46,7 +47,10 @@ struct Groups {
 // Rules of what makes sense for one pipeline and frame size.
 class Rules {
  public:
-  Rules(const FrameLayout& layout, std::span<const Fusion> fusions) {
+  Rules(const FrameLayout& layout, std::span<const Fusion> fusions, const ScheduleFreedom& freedom)
+      : first_isa_(freedom.isas.front()), first_affinity_(freedom.affinities.front().arrangement) {
+    for (const machine::ArrangementLimit& limit : freedom.affinities)
+      most_workers_[limit.arrangement] = limit.most_workers;
     for (const Fusion fusion : fusions) {
       Groups groups = Groups::of(layout, fusion);
       for (const auto& [lesser, known] : groups_) {
@@ -59,21 +63,19 @@ class Rules {
   }
 
   [[nodiscard]] bool valid(const Schedule& s) const {
-    if (s.frames_in_flight > s.threads) return false;
-    if (s.threads == 1 && s.affinity != machine::AffinityArrangement::free) return false;
-    const Groups& groups = groups_.at(s.fusion);
-    return valid_fusion(s, groups) && valid_tile(s, groups);
+    return valid_fusion(s) && valid_tile(s) && valid_threads(s) && valid_affinity(s);
   }
 
- private:
   // The least fusion stands for all that group alike.
-  [[nodiscard]] bool valid_fusion(const Schedule& s, const Groups& groups) const {
+  [[nodiscard]] bool valid_fusion(const Schedule& s) const {
+    const Groups& groups = groups_.at(s.fusion);
     if (!groups.bearable) return false;
     if (is_one_kernel(s.structure)) return fits_one_kernel_ && s.fusion == Fusion::all;
     return groups.least;
   }
 
-  [[nodiscard]] bool valid_tile(const Schedule& s, const Groups& groups) const {
+  [[nodiscard]] bool valid_tile(const Schedule& s) const {
+    const Groups& groups = groups_.at(s.fusion);
     const auto [w, h] = s.tile;
     if (w >= output_.width || h >= output_.height) return false;
     switch (s.structure) {
@@ -94,6 +96,22 @@ class Rules {
     return false;
   }
 
+  [[nodiscard]] static bool valid_threads(const Schedule& s) { return s.frames_in_flight <= s.threads; }
+
+ private:
+  // Which instructions are fastest does not depend on where threads run. Where the I/O thread runs is a
+  // question of who computes what part of one frame.
+  [[nodiscard]] bool valid_affinity(const Schedule& s) const {
+    using machine::AffinityArrangement;
+    if (s.affinity == AffinityArrangement::free) return true;
+    if (s.affinity == first_affinity_) return s.threads > 1;
+    if (s.affinity != AffinityArrangement::pinned && s.frames_in_flight > 1) return false;
+    return s.threads > 1 && s.threads <= most_workers_.at(s.affinity) && s.isa == first_isa_;
+  }
+
+  machine::Isa first_isa_;
+  machine::AffinityArrangement first_affinity_;
+  std::map<machine::AffinityArrangement, int> most_workers_;
   std::map<Fusion, Groups> groups_;
   bool fits_one_kernel_ = true;
   Size output_;
@@ -190,7 +208,8 @@ Result<ScheduleSpace> ScheduleSpace::make(const FrameLayout& layout, const Sched
   } else {
     values.in_flight = in_flight_counts(values.threads.back(), freedom.max_frames_in_flight);
   }
-  values.affinities = freedom.affinities;
+  for (const machine::ArrangementLimit& limit : freedom.affinities)
+    values.affinities.push_back(limit.arrangement);
   values.isas = freedom.isas;
   result.output_ = layout.planes[0].output.size;
   result.pointwise_ = std::ranges::all_of(layout.planes, [](const PlaneLayout& plane) {
@@ -206,7 +225,7 @@ Result<ScheduleSpace> ScheduleSpace::make(const FrameLayout& layout, const Sched
     result.shared_[fusion] = work_left_by_sharing(planes);
   }
 
-  const Rules rules(layout, values.fusions);
+  const Rules rules(layout, values.fusions, freedom);
   auto space = tuning::Space::make(
       {knob("structure", values.structures, false, [](Structure s) { return name_of(s); }),
        knob("fusion", values.fusions, true, [](Fusion f) { return name_of(f); }),
@@ -220,7 +239,22 @@ Result<ScheduleSpace> ScheduleSpace::make(const FrameLayout& layout, const Sched
             [](machine::AffinityArrangement a) { return machine::name_of(a); }),
        knob("isa", values.isas, false, [](machine::Isa i) { return machine::name_of(i); })},
       [&](std::span<const int> indices) { return rules.valid(values.schedule(indices)); },
-      [values](std::span<const int> indices) { return to_string(values.schedule(indices)); });
+      [values](std::span<const int> indices) { return to_string(values.schedule(indices)); },
+      [&](std::span<const int> first) {
+        std::array<int, 8> padded{};  // what is not given is not looked at
+        std::ranges::copy(first, padded.begin());
+        const Schedule s = values.schedule(padded);
+        switch (first.size()) {
+        case 2:
+          return rules.valid_fusion(s);
+        case 4:
+          return rules.valid_tile(s);
+        case 6:
+          return Rules::valid_threads(s);
+        default:
+          return true;
+        }
+      });
   if (!space) return std::unexpected(space.error());
   result.space_ = std::make_unique<tuning::Space>(std::move(*space));
 

@@ -18,7 +18,8 @@ namespace millrace::image {
 struct ScheduleFreedom {
   int max_threads = 1;
   std::vector<machine::Isa> isas;  // the best guess in front; not empty
-  std::vector<machine::AffinityArrangement> affinities{machine::AffinityArrangement::free};
+  // `free`, or the one asked for, in front. Those that bind are combined with the first ISA only.
+  std::vector<machine::ArrangementLimit> affinities{{}};
   std::optional<Fusion> fusion;
   std::optional<int> threads;
   std::optional<int> frames_in_flight;

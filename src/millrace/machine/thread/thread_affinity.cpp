@@ -52,6 +52,12 @@ Result<CpuSet> bind_thread(pid_t thread, const CpuSet& cpus) {
   return thread_affinity(thread);
 }
 
+void bind_unjoined_thread(pthread_t thread, const CpuSet& cpus) {
+  const AffinityMask mask = to_mask(cpus);
+  static_cast<void>(pthread_setaffinity_np(thread, mask.size() * sizeof(MaskWord),
+                                           reinterpret_cast<const cpu_set_t*>(mask.data())));
+}
+
 Result<CpuSet> bind_current_thread(const CpuSet& cpus) { return bind_thread(0, cpus); }
 
 AffinityGuard::AffinityGuard() {

@@ -6,6 +6,7 @@
 #include "millrace/machine/cpus/cpu_set.h"
 
 #include <optional>
+#include <pthread.h>
 
 #include <sys/types.h>
 
@@ -21,6 +22,10 @@ namespace millrace::machine {
 // As bind_current_thread(), for any thread of this user; 0 the calling thread. Failure when it is gone or may
 // not be changed.
 [[nodiscard]] MILLRACE_EXPORT Result<CpuSet> bind_thread(pid_t thread, const CpuSet& cpus);
+
+// The same for a thread of this process that nobody has joined yet, which may have ended: then nothing is
+// done.
+MILLRACE_EXPORT void bind_unjoined_thread(pthread_t thread, const CpuSet& cpus);
 
 // Asks the kernel to run the calling thread on `cpus` alone and returns what it granted, read back after the
 // call: the kernel silently drops CPUs that are offline or outside the thread's cpuset. Usage error when

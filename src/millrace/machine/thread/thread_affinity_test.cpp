@@ -44,6 +44,28 @@ TEST(ThreadAffinity, RefusesAnEmptySetAndAbsentCpusAndKeepsTheMask) {
   }
 }
 
+TEST(ThreadAffinity, AThreadIsBoundUntilItIsJoinedWhateverItDoes) {
+  const CpuSet before = allowed();
+  std::promise<void> done;
+  std::promise<void> looked;
+  std::optional<CpuSet> seen;
+  std::thread other([&] {
+    done.get_future().wait();
+    seen = allowed();
+    looked.set_value();
+  });
+  bind_unjoined_thread(other.native_handle(), before.first(1));
+  bind_unjoined_thread(other.native_handle(), CpuSet{CpuSet::limit - 1});  // refused: stays where it is
+  done.set_value();
+  looked.get_future().wait();
+  // Perhaps ended by now.
+  for (int i = 0; i < 100; ++i)
+    bind_unjoined_thread(other.native_handle(), before);
+  other.join();
+  EXPECT_EQ(seen, before.first(1));
+  EXPECT_EQ(allowed(), before);
+}
+
 TEST(ThreadAffinity, AnotherThreadIsBoundByItsNumber) {
   const CpuSet before = allowed();
   std::promise<pid_t> number;

@@ -101,6 +101,22 @@ Result<AffinityArrangement> parse_affinity_arrangement(std::string_view name) {
                      name);
 }
 
+std::vector<ArrangementLimit> binding_arrangements(const Topology& topology, const CpuSet& usable) {
+  const CpuSet cpus = usable & topology.cpus();
+  std::vector<ArrangementLimit> possible;
+  if (cpus.empty()) return possible;
+  const int io = lowest_of_fastest_kind(topology, cpus);
+  for (const Arrangement arrangement : arrangements) {
+    if (arrangement == Arrangement::free) continue;
+    const CpuSet avoided = avoided_by(topology, arrangement, io);
+    if (arrangement == Arrangement::module_diff &&
+        (avoided & cpus) == (avoided_by(topology, Arrangement::io_diff, io) & cpus))
+      continue;
+    if (const int workers = (cpus - avoided).count(); workers > 0) possible.push_back({arrangement, workers});
+  }
+  return possible;
+}
+
 Result<AffinityPlan> arrange(const Topology& topology, const CpuSet& usable,
                              const ArrangementRequest& request) {
   const CpuSet cpus = usable & topology.cpus();
@@ -127,7 +143,7 @@ Result<AffinityPlan> arrange(const Topology& topology, const CpuSet& usable,
   order.resize(wanted);
   // The I/O thread's own PU is the first of the order: it goes to the last worker.
   if (request.arrangement == Arrangement::io_same) std::ranges::rotate(order, order.begin() + 1);
-  if (request.arrangement != Arrangement::pinned) plan.io = {io};
+  if (binds_io(request.arrangement)) plan.io = {io};
   for (const int cpu : order)
     plan.workers.push_back({cpu});
   return plan;

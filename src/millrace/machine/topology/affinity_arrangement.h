@@ -7,6 +7,7 @@
 #include "millrace/base/result.h"
 #include "millrace/machine/topology/topology.h"
 
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,22 @@ enum class AffinityArrangement {
 
 // The inverse of name_of. Usage error that lists the names.
 [[nodiscard]] Result<AffinityArrangement> parse_affinity_arrangement(std::string_view name);
+
+// Whether the I/O thread has a PU of its own, or one that it shares with a worker.
+[[nodiscard]] constexpr bool binds_io(AffinityArrangement arrangement) {
+  return arrangement != AffinityArrangement::free && arrangement != AffinityArrangement::pinned;
+}
+
+// An arrangement, and for how many workers there are PUs.
+struct ArrangementLimit {
+  AffinityArrangement arrangement = AffinityArrangement::free;
+  int most_workers = std::numeric_limits<int>::max();
+};
+
+// Those that bind workers and are possible for at least one, in the order of their declaration; module_diff
+// only where it differs from io_diff. None where no usable CPU belongs to the topology.
+[[nodiscard]] std::vector<ArrangementLimit> binding_arrangements(const Topology& topology,
+                                                                 const CpuSet& usable);
 
 struct ArrangementRequest {
   AffinityArrangement arrangement = AffinityArrangement::free;

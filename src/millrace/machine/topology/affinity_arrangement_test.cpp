@@ -139,6 +139,37 @@ TEST(Arrange, PutsIoOnTheFastestKindUnlessTold) {
   EXPECT_EQ(arrange(topology, {4, 6}, {io_same, 1}).value().io, CpuSet{4});
 }
 
+// What is listed can be had with as many workers as it says and not with one more, and nothing else can.
+TEST(BindingArrangements, AreThosePossibleHereWithAsManyWorkersAsThereArePusFor) {
+  for (const auto make : {bulldozer, power7, two_sockets_smt, hybrid, single_pu, two_pus}) {
+    const Topology topology = make();
+    for (const CpuSet& usable : {topology.cpus(), topology.cpus().first(1), topology.cpus().first(3)}) {
+      CpuSet listed;
+      for (const ArrangementLimit& limit : binding_arrangements(topology, usable)) {
+        EXPECT_NE(limit.arrangement, free);
+        EXPECT_TRUE(arrange(topology, usable, {limit.arrangement, limit.most_workers}));
+        EXPECT_FALSE(arrange(topology, usable, {limit.arrangement, limit.most_workers + 1}));
+        listed.insert(static_cast<int>(limit.arrangement));
+      }
+      for (const AffinityArrangement arrangement : {pinned, io_same, io_diff, module_diff}) {
+        if (!listed.contains(static_cast<int>(arrangement)) && arrangement != module_diff) {
+          EXPECT_FALSE(arrange(topology, usable, {arrangement, 1})) << name_of(arrangement);
+        }
+      }
+    }
+  }
+}
+
+TEST(BindingArrangements, LeaveOutModulesWhereACoreIsOne) {
+  const auto has_modules = [](const Topology& topology) {
+    return std::ranges::any_of(binding_arrangements(topology, topology.cpus()),
+                               [](const auto& limit) { return limit.arrangement == module_diff; });
+  };
+  EXPECT_TRUE(has_modules(bulldozer()));
+  EXPECT_FALSE(has_modules(two_sockets_smt()));
+  EXPECT_FALSE(has_modules(two_pus()));
+}
+
 TEST(Arrange, ErrorsNameWhatIsMissingAndTheWayOut) {
   const auto message = [](const Topology& topology, AffinityArrangement arrangement, int workers) {
     return arrange(topology, topology.cpus(), {arrangement, workers, 0}).error().message;

@@ -36,7 +36,7 @@ image::ScheduleFreedom freedom_of(const machine::MachineReport& machine, int thr
   for (machine::Isa isa : machine::all_isas()) {
     if (isa > machine::Isa::baseline && isa < machine.isa) freedom.isas.insert(freedom.isas.begin() + 1, isa);
   }
-  if (threads > 1) freedom.affinities.push_back(machine::AffinityArrangement::pinned);
+  if (threads > 1) freedom.affinities.push_back({machine::AffinityArrangement::pinned});
   return freedom;
 }
 

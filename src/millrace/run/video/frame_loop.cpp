@@ -13,17 +13,12 @@
 namespace millrace::run {
 namespace {
 
-using machine::AffinityArrangement;
-
-bool binds_io(AffinityArrangement affinity) {
-  return affinity != AffinityArrangement::free && affinity != AffinityArrangement::pinned;
-}
-
-// Whether a schedule may come that has a place of its own for the threads that read and write frames.
-bool may_bind_io(const VideoRunOptions& options) {
-  if (const auto* fixed = std::get_if<image::Schedule>(&options.schedule)) return binds_io(fixed->affinity);
+// Whether the user has asked for a place for the threads that read and write frames.
+bool asks_to_bind_io(const VideoRunOptions& options) {
+  if (const auto* fixed = std::get_if<image::Schedule>(&options.schedule))
+    return machine::binds_io(fixed->affinity);
   const auto* search = std::get_if<SearchOptions>(&options.schedule);
-  return search != nullptr && std::ranges::any_of(search->adaptive.freedom.affinities, binds_io);
+  return search != nullptr && machine::binds_io(search->adaptive.freedom.affinities.front().arrangement);
 }
 
 // From one file to another.
@@ -69,14 +64,18 @@ FrameLoop::FrameLoop(VideoRun& run)
 Status FrameLoop::prepare() {
   if (options_.passes > 1 && !run_.source_.repeatable)
     return usage_error("{} cannot be read {} times", run_.source_.name, options_.passes);
-  const machine::CpuSet& usable = run_.workplace_.machine().usable.cpus;
+  io_cpus_.usable = run_.workplace_.machine().usable.cpus;
   // Where nothing else is asked for, the first frames are read while all the rest is made.
-  const bool bound_later = may_bind_io(options_);
+  const bool bound_later = asks_to_bind_io(options_);
   Status done = open_inputs();
-  if (done && !bound_later) start_inputs({{}, usable});
+  if (done && !bound_later) start_inputs();
   if (done) done = lay_out();
-  if (done) done = runner_.set_schedule(frames_to_make());
-  if (done && bound_later) start_inputs({runner_.executor().io_cpus(), usable});
+  if (done) done = runner_.set_schedule(frames_to_make(), true);
+  if (done && bound_later) {
+    io_cpus_.io = runner_.executor().io_cpus();
+    start_inputs();
+  }
+  if (done) move_io();
   if (done) done = open_sink();
   if (!done) return done;
   outputs_.emplace(runner_.layout().output);
@@ -93,9 +92,18 @@ Status FrameLoop::open_inputs() {
   return second_->open(input_.format());
 }
 
-void FrameLoop::start_inputs(const IoCpus& cpus) {
-  input_.start(cpus);
-  if (second_) second_->start(cpus);
+void FrameLoop::start_inputs() {
+  input_.start(io_cpus_);
+  if (second_) second_->start(io_cpus_);
+}
+
+// To where the schedule in use wants the threads that read and write.
+void FrameLoop::move_io() {
+  if (runner_.executor().io_cpus() == io_cpus_.io) return;
+  io_cpus_.io = runner_.executor().io_cpus();
+  input_.move_to(io_cpus_);
+  if (second_) second_->move_to(io_cpus_);
+  if (writer_) io_cpus_.move_for_io(writer_->thread());
 }
 
 std::optional<std::int64_t> FrameLoop::frames_to_make() const {
@@ -126,9 +134,8 @@ Status FrameLoop::lay_out() {
 }
 
 Status FrameLoop::open_sink() {
-  const IoCpus cpus{runner_.executor().io_cpus(), run_.workplace_.machine().usable.cpus};
   const machine::AffinityGuard own;
-  cpus.bind_for_codec();
+  io_cpus_.bind_for_codec();
   video::WriterOptions options = options_.writer;
   options.encoder_threads = options_.encoder_threads.value_or(codec_threads_.encoder);
   options.keep_part = options_.keep_part;
@@ -137,7 +144,7 @@ Status FrameLoop::open_sink() {
   options.properties = after_pipeline(input_.properties(), options_.pipeline);
   auto opened = run_.sink_.open(runner_.layout().output, options);
   if (!opened) return std::unexpected(opened.error());
-  cpus.bind_for_io();
+  io_cpus_.bind_for_io();
   writer_ = std::make_unique<video::OverlappedWriter>(std::move(*opened));
   if (run_.source_.coded) record_.decoder_threads = options_.decoder_threads.value_or(codec_threads_.decoder);
   if (run_.sink_.coded) record_.encoder_threads = options.encoder_threads;
@@ -190,6 +197,7 @@ Status FrameLoop::process(std::int64_t start_ns) {
   while (more_ && !stopped()) {
     const Result<int> side_by_side = runner_.prepare();
     if (!side_by_side) return std::unexpected(side_by_side.error());
+    move_io();
     const std::int64_t waited = input_wait_ns_ + output_wait_ns_;
     const double computed = runner_.executor().compute_seconds();
     const FrameTime before{.computing = computed,
@@ -203,7 +211,7 @@ Status FrameLoop::process(std::int64_t start_ns) {
     forget_before(next_ - runner_.layout().neighbours().before);
     if (Status handed = hand_over(batch); !handed) return handed;
     if (recorder_) record_turn(batch, before);
-    tell_waits(waited, computed);
+    tell_waits(std::ssize(batch.tasks), waited, computed);
     if (options_.on_progress) options_.on_progress(run_.progress(), runner_.executor().in_use());
     if (options_.on_turn)
       options_.on_turn({.progress = run_.progress(),
@@ -228,12 +236,13 @@ void FrameLoop::record_turn(const Batch& batch, const FrameTime& before) {
 }
 
 // The search is told what its frames are worth. The wait for the first frame is the start of a reader.
-void FrameLoop::tell_waits(std::int64_t waited_before, double computed_before) {
+void FrameLoop::tell_waits(std::int64_t frames, std::int64_t waited_before, double computed_before) {
   const bool first = computed_before == 0;
   if (runner_.search() == nullptr || first) return;
-  bound_share_.add(runner_.executor().compute_seconds() - computed_before,
-                   seconds(input_wait_ns_ + output_wait_ns_ - waited_before));
+  const double waited = seconds(input_wait_ns_ + output_wait_ns_ - waited_before);
+  bound_share_.add(runner_.executor().compute_seconds() - computed_before, waited);
   runner_.search()->bound_share(bound_share_.value());
+  runner_.search()->charge(bound_wait_.add(frames, waited, !io_cpus_.io.empty()));
 }
 
 // Up to `most` frames; fewer where there are no more, or where parameters change, which frames side by side

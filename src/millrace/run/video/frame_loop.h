@@ -2,6 +2,7 @@
 #pragma once
 
 #include "millrace/run/video/bound_share.h"
+#include "millrace/run/video/bound_wait.h"
 #include "millrace/run/video/codec_threads.h"
 #include "millrace/run/video/input_passes.h"
 #include "millrace/run/video/pipeline_runner.h"
@@ -40,7 +41,8 @@ class FrameLoop {
   };
 
   [[nodiscard]] Status open_inputs();
-  void start_inputs(const IoCpus& cpus);
+  void start_inputs();
+  void move_io();
   [[nodiscard]] Status lay_out();
   [[nodiscard]] Status open_sink();
   [[nodiscard]] Status process(std::int64_t start_ns);
@@ -59,7 +61,7 @@ class FrameLoop {
   [[nodiscard]] Status hand_over(Batch& batch);
   // What came in is computed; what is waited for since then counts for the next turn.
   void record_turn(const Batch& batch, const FrameTime& before);
-  void tell_waits(std::int64_t waited_before, double computed_before);
+  void tell_waits(std::int64_t frames, std::int64_t waited_before, double computed_before);
   [[nodiscard]] bool stopped() const { return run_.stop_.stop_requested(); }
 
   VideoRun& run_;
@@ -82,6 +84,8 @@ class FrameLoop {
   std::int64_t input_wait_ns_ = 0;
   std::int64_t output_wait_ns_ = 0;
   BoundShare bound_share_;
+  BoundWait bound_wait_;
+  IoCpus io_cpus_;  // of the threads that read and write
   std::optional<video::FramePool> outputs_;
   std::optional<RunRecorder> recorder_;
 };

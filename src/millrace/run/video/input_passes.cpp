@@ -1,7 +1,6 @@
 #include "millrace/run/video/input_passes.h"
 
 #include "millrace/machine/thread/thread_affinity.h"
-#include "millrace/video/overlap/overlapped_reader.h"
 #include "millrace/video/reader.h"
 
 #include <algorithm>
@@ -38,7 +37,14 @@ void InputPasses::start(const IoCpus& cpus) {
 void InputPasses::read_ahead() {
   const machine::AffinityGuard own;
   cpus_.bind_for_io();
-  reader_ = std::make_unique<video::OverlappedReader>(std::move(reader_));
+  auto ahead = std::make_unique<video::OverlappedReader>(std::move(reader_));
+  ahead_ = ahead.get();
+  reader_ = std::move(ahead);
+}
+
+void InputPasses::move_to(const IoCpus& cpus) {
+  cpus_ = cpus;
+  cpus_.move_for_io(ahead_->thread());
 }
 
 std::optional<std::int64_t> InputPasses::total() const {

@@ -4,6 +4,7 @@
 #include "millrace/run/video/io_cpus.h"
 #include "millrace/run/video/video_source.h"
 #include "millrace/video/clipped_reader.h"
+#include "millrace/video/overlap/overlapped_reader.h"
 
 #include <cstdint>
 #include <memory>
@@ -29,6 +30,8 @@ class InputPasses {
   [[nodiscard]] Status open();
   // Begins to read ahead, in this and every later pass by a thread that is bound before its first read.
   void start(const IoCpus& cpus);
+  // After start(): where it reads from now on.
+  void move_to(const IoCpus& cpus);
 
   [[nodiscard]] const video::FrameFormat& format() const { return reader_->format(); }
   // How many frames there will be, where the source says; may be wrong.
@@ -55,6 +58,7 @@ class InputPasses {
   video::Clip clip_;
   std::optional<std::int64_t> most_;
   std::unique_ptr<video::FrameReader> reader_;
+  video::OverlappedReader* ahead_ = nullptr;  // reader_, once it reads ahead
   IoCpus cpus_;
   video::Losses before_;  // in earlier passes
   std::optional<std::int64_t> last_time_;

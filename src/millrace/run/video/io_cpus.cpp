@@ -18,6 +18,10 @@ void bind(const machine::CpuSet& cpus) {
 
 void IoCpus::bind_for_io() const { bind(io.empty() ? usable : io); }
 
+void IoCpus::move_for_io(pthread_t thread) const {
+  machine::bind_unjoined_thread(thread, io.empty() ? usable : io);
+}
+
 void IoCpus::bind_for_codec() const { bind(usable); }
 
 }  // namespace millrace::run

@@ -3,6 +3,8 @@
 
 #include "millrace/machine/cpus/cpu_set.h"
 
+#include <pthread.h>
+
 namespace millrace::run {
 
 // A thread starts on the CPUs of the one that makes it. The thread of a run is a worker, bound like one under
@@ -16,6 +18,8 @@ struct IoCpus {
   // Binds the calling thread for as long as it makes a thread that reads or writes frames: under an
   // AffinityGuard.
   void bind_for_io() const;
+  // Binds one that reads or writes frames already, from its next frame on; it was not joined yet.
+  void move_for_io(pthread_t thread) const;
   // The same for opening a codec, which makes threads of its own.
   void bind_for_codec() const;
 };

@@ -13,6 +13,13 @@ SearchOptions free_search(const Workplace& workplace) {
   return search;
 }
 
+void add_bindings(const machine::MachineReport& machine, bool own_io, image::ScheduleFreedom& freedom) {
+  for (const machine::ArrangementLimit& possible :
+       machine::binding_arrangements(machine.topology, machine.usable.cpus)) {
+    if (own_io || !machine::binds_io(possible.arrangement)) freedom.affinities.push_back(possible);
+  }
+}
+
 }  // namespace
 
 PipelineRunner::PipelineRunner(Workplace& workplace, const VideoRunOptions& options)
@@ -58,13 +65,14 @@ Status PipelineRunner::check_changes() const {
   return {};
 }
 
-Status PipelineRunner::set_schedule(std::optional<std::int64_t> frames) {
+Status PipelineRunner::set_schedule(std::optional<std::int64_t> frames, bool own_io) {
   if (const auto* fixed = std::get_if<image::Schedule>(&options_.schedule)) {
     frames_in_flight_ = fixed->frames_in_flight;
     return executor_.set(layout_, *fixed);
   }
   const auto* given = std::get_if<SearchOptions>(&options_.schedule);
   SearchOptions asked = given != nullptr ? *given : free_search(workplace_);
+  if (asked.may_bind) add_bindings(workplace_.machine(), own_io, asked.adaptive.freedom);
   asked.adaptive.frames = frames;
   if (frames) *asked.adaptive.frames += asked.frames_after;
   auto search =

@@ -20,6 +20,9 @@ namespace millrace::run {
 
 struct SearchOptions {
   image::AdaptiveOptions adaptive;  // without a profile
+  // Whether the arrangements that bind threads here join the freedom's own: of the workers, and of the
+  // threads that read and write frames where the run has such.
+  bool may_bind = false;
   // The user's own words for what is fixed in the freedom ("fusion": "none"): part of the question that a
   // profile answers.
   std::map<std::string, std::string> fixed;

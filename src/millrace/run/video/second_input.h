@@ -24,6 +24,7 @@ class SecondInput {
   // Frames come with the samples of `first`. Usage error where those are not to be had.
   [[nodiscard]] Status open(const video::FrameFormat& first);
   void start(const IoCpus& cpus) { input_.start(cpus); }
+  void move_to(const IoCpus& cpus) { input_.move_to(cpus); }
 
   [[nodiscard]] const video::FrameFormat& format() const { return input_.format(); }
   // What mixing them with the frames of `first` means, where they mean other colours.

@@ -2,6 +2,7 @@
 #include "millrace/image/pipeline/pipeline_language.h"
 #include "millrace/machine/processor/isa.h"
 #include "millrace/machine/thread/thread_affinity.h"
+#include "millrace/run/video/input_passes.h"
 #include "millrace/run/video/video_run.h"
 #include "millrace/video/frame/frame_pool.h"
 #include "millrace/video/reader.h"
@@ -13,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <mutex>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -493,6 +495,53 @@ TEST_P(VideoRunAffinity, FramesAreReadAndWrittenWhereTheScheduleSaysFromTheFirst
   EXPECT_EQ(reading[0], expected);
   EXPECT_EQ(reading[2], expected);
   EXPECT_EQ(writing, expected);
+}
+
+// Into the passes to come, too, and back.
+TEST_F(VideoRunTest, FramesAreReadWhereTheyAreToBeFromTheMomentThatIsSaid) {
+  const auto& usable = machine_->usable.cpus;
+  Counting frames(1000);
+  std::mutex mutex;
+  std::vector<machine::CpuSet> reading;
+  VideoSource source = frames_source(small_gray, [&](const std::stop_token&) {
+    const std::lock_guard lock(mutex);
+    reading.push_back(*machine::current_thread_affinity());
+    if (reading.size() % 50 == 0) return Result<std::optional<video::Frame>>(std::nullopt);
+    return frames.next();
+  });
+  source.repeatable = true;
+  InputPasses input(source, {}, 4, {});
+  ASSERT_TRUE(input.open());
+  input.start({{}, usable});
+  const auto take = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      const auto frame = input.next();
+      ASSERT_TRUE(frame && *frame);
+    }
+    const std::lock_guard lock(mutex);
+    reading.emplace_back();
+  };
+  take(5);
+  input.move_to({usable.first(1), usable});
+  take(90);  // and into the second pass
+  input.move_to({{}, usable});
+  take(60);
+  const std::lock_guard lock(mutex);
+  std::vector<std::vector<machine::CpuSet>> parts(1);
+  for (const machine::CpuSet& cpus : reading) {
+    if (cpus.empty())
+      parts.emplace_back();
+    else
+      parts.back().push_back(cpus);
+  }
+  ASSERT_GE(parts.size(), 3U);
+  if (parts[1].back() != usable.first(1)) GTEST_SKIP() << "SKIPPED: binding is refused here";
+  EXPECT_EQ(parts[0].front(), usable);
+  // But for the frame that was being read when it was said.
+  for (std::size_t i = 1; i < parts[1].size(); ++i)
+    EXPECT_EQ(parts[1][i], usable.first(1)) << i;
+  for (std::size_t i = 1; i < parts[2].size(); ++i)
+    EXPECT_EQ(parts[2][i], usable) << i;
 }
 
 INSTANTIATE_TEST_SUITE_P(Arrangements, VideoRunAffinity,

@@ -98,10 +98,7 @@ Result<image::AdaptiveOptions> adaptive_options_of(const RunOptions& options, in
         freedom.isas.insert(freedom.isas.begin() + 1, isa);
     }
   }
-  if (!options.affinity.empty())
-    freedom.affinities = {fixed->affinity};
-  else if (fixed->threads > 1)
-    freedom.affinities.push_back(machine::AffinityArrangement::pinned);
+  if (!options.affinity.empty()) freedom.affinities = {{fixed->affinity}};
   if (!options.fusion.empty()) freedom.fusion = fixed->fusion;
   if (options.threads > 0) freedom.threads = options.threads;
   if (options.frames_in_flight > 0) freedom.frames_in_flight = options.frames_in_flight;
@@ -124,7 +121,8 @@ std::map<std::string, std::string> fixed_words(const RunOptions& options) {
 Result<SearchOptions> search_options_of(const RunOptions& options, int worker_limit) {
   auto adaptive = adaptive_options_of(options, worker_limit);
   if (!adaptive) return std::unexpected(adaptive.error());
-  SearchOptions search{.adaptive = std::move(*adaptive), .fixed = fixed_words(options)};
+  SearchOptions search{
+      .adaptive = std::move(*adaptive), .may_bind = options.affinity.empty(), .fixed = fixed_words(options)};
   if (!options.no_profile) {
     if (auto path = tuning::default_profile_path()) search.profiles = std::move(*path);
     if (!options.shared.empty())

@@ -36,29 +36,41 @@ Status check(const std::vector<Knob>& knobs) {
   return {};
 }
 
-// The next combination in lexicographic order; false after the last.
-bool next_combination(std::span<int> values, const std::vector<Knob>& knobs) {
-  for (std::size_t k = knobs.size(); k-- > 0;) {
-    if (++values[k] < std::ssize(knobs[k].values)) return true;
+// The next combination in lexicographic order that differs in one of the first `length` values; the rest are
+// 0. The place of the first value that is another now; nothing after the last combination.
+std::optional<std::size_t> next_combination(std::span<int> values, std::size_t length,
+                                            const std::vector<Knob>& knobs) {
+  std::ranges::fill(values.subspan(length), 0);
+  for (std::size_t k = length; k-- > 0;) {
+    if (++values[k] < std::ssize(knobs[k].values)) return k;
     values[k] = 0;
   }
-  return false;
+  return std::nullopt;
 }
 
 }  // namespace
 
-Result<Space> Space::make(std::vector<Knob> knobs, const Valid& valid, Wording wording) {
+Result<Space> Space::make(std::vector<Knob> knobs, const Valid& valid, Wording wording, const Valid& begins) {
   if (Status checked = check(knobs); !checked) return std::unexpected(checked.error());
   Space space;
   std::vector<int> values(knobs.size(), 0);
-  do {
-    if (!valid(values)) continue;
-    space.values_.insert(space.values_.end(), values.begin(), values.end());
-    if (space.values_.size() > max_candidates * knobs.size()) {
-      return usage_error("more than {} combinations of the knobs are valid; give them fewer values",
-                         max_candidates);
+  // The length of the shortest beginning that nothing valid has; the knobs before `changed` were asked about.
+  const auto dead_end = [&](std::size_t changed) {
+    for (std::size_t length = changed + 1; begins && length < values.size(); ++length)
+      if (!begins(std::span(values).first(length))) return length;
+    return values.size();
+  };
+  for (std::optional<std::size_t> changed = 0; changed;) {
+    const std::size_t length = dead_end(*changed);
+    if (length == values.size() && valid(values)) {
+      space.values_.insert(space.values_.end(), values.begin(), values.end());
+      if (space.values_.size() > max_candidates * knobs.size()) {
+        return usage_error("more than {} combinations of the knobs are valid; give them fewer values",
+                           max_candidates);
+      }
     }
-  } while (next_combination(values, knobs));
+    changed = next_combination(values, length, knobs);
+  }
   if (space.values_.empty()) return usage_error("no combination of the knobs is valid");
   space.knobs_ = std::move(knobs);
   space.wording_ = std::move(wording);

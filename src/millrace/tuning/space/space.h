@@ -32,8 +32,12 @@ class Space {
   // A combination in words for people, where the caller has better ones than name_of().
   using Wording = std::function<std::string(std::span<const int> values)>;
 
+  // begins: whether any valid combination may begin with these values of the first knobs, 1 to all but one of
+  // them; where it says no, the combinations behind are not asked for one by one. By default all may.
+  //
   // Usage error where a knob is misnamed or has no values, nothing is valid or too much is.
-  [[nodiscard]] static Result<Space> make(std::vector<Knob> knobs, const Valid& valid, Wording wording = {});
+  [[nodiscard]] static Result<Space> make(std::vector<Knob> knobs, const Valid& valid, Wording wording = {},
+                                          const Valid& begins = {});
 
   [[nodiscard]] int size() const { return static_cast<int>(values_.size() / knobs_.size()); }
   [[nodiscard]] const std::vector<Knob>& knobs() const { return knobs_; }

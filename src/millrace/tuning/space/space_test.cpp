@@ -1,6 +1,7 @@
 #include "millrace/tuning/space/space.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -36,6 +37,31 @@ TEST(Space, DoesNotFindWhatIsNotInIt) {
         "structure=tiled,tile=8", "tile=16,structure=tiled", "structure=tiled,tile"}) {
     EXPECT_EQ(space.find(std::string_view(name)), std::nullopt) << name;
   }
+}
+
+// Whatever is pruned, the candidates are the same, in the same order.
+TEST(Space, AsksNothingBehindABeginningThatNoCombinationHas) {
+  const std::vector<Knob> knobs{{"a", {"0", "1", "2"}}, {"b", {"0", "1"}}, {"c", {"0", "1", "2", "3"}}};
+  int asked = 0;
+  const auto valid = [&](std::span<const int> v) {
+    ++asked;
+    return v[0] != 1 && (v[0] == 2) == (v[1] == 1) && v[2] != 2;
+  };
+  const auto whole = Space::make(knobs, valid);
+  const int all = std::exchange(asked, 0);
+  EXPECT_EQ(all, 24);
+  std::vector<std::vector<int>> beginnings;
+  const auto pruned = Space::make(knobs, valid, {}, [&](std::span<const int> first) {
+    beginnings.emplace_back(first.begin(), first.end());
+    return first[0] != 1 && (first.size() < 2 || (first[0] == 2) == (first[1] == 1));
+  });
+  ASSERT_TRUE(whole && pruned);
+  EXPECT_EQ(asked, 8);
+  ASSERT_EQ(pruned->size(), whole->size());
+  for (int c = 0; c < whole->size(); ++c)
+    EXPECT_EQ(pruned->name_of(c), whole->name_of(c));
+  // Each once, and none that is complete.
+  EXPECT_EQ(beginnings, (std::vector<std::vector<int>>{{0}, {0, 0}, {0, 1}, {1}, {2}, {2, 0}, {2, 1}}));
 }
 
 TEST(Space, RefusesWhatCannotBeNamedOrSearched) {

@@ -87,12 +87,12 @@ std::int64_t Tuner::frames_for_verification() const {
   return static_cast<std::int64_t>(verification_frames_);
 }
 
-// A race that drags on is ended where it has used up what all trials together may lose, unless its challenger
-// is about to win.
+// A race that drags on is ended where it has used up what all trials together may lose, or the frames that
+// may verify a profile, unless its challenger is about to win: that one loses nothing.
 bool Tuner::out_of_means(bool challenger) const {
   if (!frames_left_) return false;
-  if (challenger && frames_for_verification() < 1) return true;
-  return budget_.exhausted() && race_->log_ratio() + race_->error() > 0;
+  const bool used_up = (challenger && frames_for_verification() < 1) || budget_.exhausted();
+  return used_up && race_->log_ratio() + race_->error() > 0;
 }
 
 // After the incumbent's first frame behind a trial, or at once where the challenger stays.

@@ -35,6 +35,9 @@ class OverlappedReader final : public FrameReader {
   // Frames that were read before are still delivered; then comes the interruption.
   void cancel() override { reader_->cancel(); }
 
+  // The one that reads ahead.
+  [[nodiscard]] std::thread::native_handle_type thread() { return thread_.native_handle(); }
+
  private:
   void read_ahead();
 

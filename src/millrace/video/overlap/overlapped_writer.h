@@ -40,6 +40,9 @@ class OverlappedWriter {
 
   void cancel() { writer_->cancel(); }
 
+  // The one that encodes behind; before finish().
+  [[nodiscard]] std::thread::native_handle_type thread() { return thread_.native_handle(); }
+
  private:
   void write_behind();
   void join();

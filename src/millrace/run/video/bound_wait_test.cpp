@@ -1,0 +1,27 @@
+#include "millrace/run/video/bound_wait.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::run {
+namespace {
+
+TEST(BoundWait, ChargesWhatIsWaitedBeyondWhatIsWaitedUnbound) {
+  BoundWait wait;
+  for (int turn = 0; turn < 200; ++turn)
+    EXPECT_EQ(wait.add(1, 0.002, false), 0);
+  EXPECT_NEAR(wait.add(1, 0.005, true), 0.003, 1e-4);
+  EXPECT_NEAR(wait.add(4, 0.020, true), 0.012, 1e-4);
+  // Waiting less than unbound is no merit: computing is what it is judged by.
+  EXPECT_EQ(wait.add(1, 0.001, true), 0);
+  // What is waited bound does not become usual.
+  EXPECT_NEAR(wait.add(1, 0.005, true), 0.003, 1e-4);
+}
+
+TEST(BoundWait, ChargesAllOfItWhereNothingIsKnownYet) {
+  BoundWait wait;
+  EXPECT_EQ(wait.add(2, 0.004, true), 0.004);
+  EXPECT_EQ(wait.add(2, 0, true), 0);
+}
+
+}  // namespace
+}  // namespace millrace::run
