@@ -50,7 +50,7 @@ CostModel::CostModel(const Space& space, std::span<const double> prior)
     }
   }
   points_.reserve(max_points);
-  rows_.resize(max_points * size_);
+  rows_ = std::make_unique_for_overwrite<float[]>(max_points * size_);
   mean_.resize(size_);
   variance_.resize(size_);
   clear();
@@ -141,10 +141,10 @@ void CostModel::covariance_row(int candidate, std::span<float> row) const {
 void CostModel::condition_on(std::size_t index) {
   const Point& point = points_[index];
   const auto self = static_cast<std::size_t>(point.candidate);
-  const std::span<float> row = std::span(rows_).subspan(index * size_, size_);
+  const std::span<float> row = std::span(rows_.get() + index * size_, size_);
   covariance_row(point.candidate, row);
   for (std::size_t j = 0; j < index; ++j) {
-    const float* const earlier = rows_.data() + j * size_;
+    const float* const earlier = rows_.get() + j * size_;
     const float factor = earlier[self];
     for (std::size_t c = 0; c < size_; ++c)
       row[c] -= factor * earlier[c];

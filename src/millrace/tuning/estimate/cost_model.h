@@ -4,6 +4,7 @@
 #include "millrace/tuning/space/space.h"
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -57,7 +58,9 @@ class CostModel {
   std::vector<std::vector<float>> additive_;
   std::vector<std::vector<float>> product_;
   std::vector<Point> points_;
-  std::vector<float> rows_;  // for each point: posterior covariance with all candidates, over its deviation
+  // For each point: posterior covariance with all candidates, over its deviation. Room for the most points,
+  // which most streams never touch.
+  std::unique_ptr<float[]> rows_;
   std::vector<float> mean_;
   std::vector<float> variance_;
 };
