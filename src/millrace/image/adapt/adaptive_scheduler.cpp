@@ -53,20 +53,24 @@ std::vector<int> first_candidates(const ScheduleSpace& space, const ScheduleFree
   };
   // One kernel that reads and writes each pixel once has nothing to keep in a cache, and tiles only cost
   // calls.
-  if (space.shares_unfused()) add(Structure::tiled, Fusion::none, {256, 64}, in_flight);
+  constexpr std::array tiles{Size{256, 64}, Size{128, 128}};
+  const Size single = space.least_work(Fusion::none, tiles);
+  const Size fused = space.least_work(freedom.fusion.value_or(Fusion::pointwise), tiles);
+  if (space.shares_unfused()) add(Structure::tiled, Fusion::none, single, in_flight);
   if (space.pointwise()) add(Structure::sequential, Fusion::pointwise, {0, 0}, in_flight);
-  add(Structure::tiled, Fusion::pointwise, {256, 64}, in_flight);
+  add(Structure::tiled, Fusion::pointwise, fused, in_flight);
   // A short stream has time for the first two or three of these only.
   add(Structure::sequential, Fusion::pointwise, {0, 0}, in_flight);
   add(Structure::sliding, Fusion::pointwise, {0, 32}, in_flight);
   add(Structure::tiled, Fusion::pointwise, {0, 64}, in_flight);
   add(Structure::backward_cached, Fusion::pointwise, {256, 64}, in_flight);
-  add(Structure::tiled, Fusion::pointwise, {128, 128}, in_flight);
+  for (const Size& tile : tiles)
+    add(Structure::tiled, Fusion::pointwise, tile, in_flight);
   add(Structure::backward, Fusion::all, {0, 0}, in_flight);
   add(Structure::backward, Fusion::all, {256, 16}, in_flight);
-  if (!freedom.frames_in_flight) add(Structure::tiled, Fusion::pointwise, {256, 64}, threads);
+  if (!freedom.frames_in_flight) add(Structure::tiled, Fusion::pointwise, fused, threads);
   // Where nothing is compiled yet it is the first that can run.
-  add(Structure::tiled, Fusion::none, {256, 64}, in_flight);
+  add(Structure::tiled, Fusion::none, single, in_flight);
   return first;
 }
 

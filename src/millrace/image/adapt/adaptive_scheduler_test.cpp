@@ -4,8 +4,10 @@
 #include "millrace/image/pipeline/presets.h"
 #include "millrace/image/reference/reference_testing.h"
 
+#include <array>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -296,6 +298,22 @@ TEST(ScheduleSpace, tilesThatShareBetweenPlanesAreExpectedToRunBest) {
               mixed);
     EXPECT_EQ(space->shares_unfused(), mixed);
   }
+}
+
+// What is turned steeply is begun with in squares, whose boxes grow least.
+TEST(ScheduleSpace, wideTilesAreNotTheFirstGuessWhereTheyComputeMuchTwice) {
+  constexpr std::array tiles{Size{256, 64}, Size{128, 128}};
+  const auto first_of = [&](const char* text) {
+    const auto layout = lay_out_frame(*load_pipeline(text), {.width = 1280, .height = 720});
+    const auto space = ScheduleSpace::make(*layout, {.max_threads = 2, .isas = {machine::best_isa()}});
+    EXPECT_TRUE(space);
+    return space->least_work(Fusion::pointwise, tiles);
+  };
+  EXPECT_EQ(first_of("@C"), tiles[1]);
+  EXPECT_EQ(first_of("undistort(-0.1) | rotate(45)"), tiles[1]);
+  EXPECT_EQ(first_of("@A"), tiles[0]);
+  EXPECT_EQ(first_of("blur"), tiles[0]);
+  EXPECT_EQ(first_of("rotate(30)"), tiles[0]);  // only the conversion of codes is done twice
 }
 
 TEST(ScheduleSpace, whatTheUserFixedStaysFixed) {

@@ -1,5 +1,6 @@
 #include "millrace/image/adapt/schedule_space.h"
 
+#include "millrace/image/adapt/tile_work.h"
 #include "millrace/image/execute/prepared_schedule.h"
 #include "millrace/image/execute/shared_groups.h"
 
@@ -152,8 +153,10 @@ template <class T> std::optional<int> index_of(const std::vector<T>& values, con
 constexpr double unfused = 1.25;  // what single stages take of the time of those that are fused
 
 // Relative costs as they were on the machines seen so far: a place to start from, nothing to rely on.
-// shared: what sharing between planes leaves to compute, where the structure shares.
-double guess(const Schedule& s, Size output, machine::Isa best, bool pointwise, double shared) {
+// tile_work: what tiles compute of what the frame takes, shared: what sharing between planes leaves of it,
+// where the structure has such.
+double guess(const Schedule& s, Size output, machine::Isa best, bool pointwise, double tile_work,
+             double shared) {
   double cost = 1;
   switch (s.structure) {
   case Structure::sequential:
@@ -170,7 +173,7 @@ double guess(const Schedule& s, Size output, machine::Isa best, bool pointwise, 
     cost = 1.15;
     break;
   case Structure::tiled:
-    cost = shared;
+    cost = tile_work * shared;
     break;
   case Structure::sliding:
     cost = 1;
@@ -182,10 +185,10 @@ double guess(const Schedule& s, Size output, machine::Isa best, bool pointwise, 
     if (s.fusion == Fusion::all) cost *= 1.4;
   }
   if (has_tiles(s.structure) && !(s.tile == Size{all, all})) {
-    // A halo of a pixel around each tile, and the price of a call.
+    // A halo of a pixel around each block, where it is not known better, and the price of a call.
     const double w = s.tile.width == all ? output.width : s.tile.width;
     const double h = s.tile.height == all ? output.height : s.tile.height;
-    cost *= (w + 2) * (h + 2) / (w * h) + 1000 / (w * h);
+    cost *= (s.structure == Structure::tiled ? 1 : (w + 2) * (h + 2) / (w * h)) + 1000 / (w * h);
   }
   if (s.isa != best) cost *= 1.2;
   // Bound threads wait where others would have moved on, and to bind and free them costs more than a frame.
@@ -217,15 +220,22 @@ Result<ScheduleSpace> ScheduleSpace::make(const FrameLayout& layout, const Sched
         plane.stages, [](const StageLayout& stage) { return stage.filter->access == Access::pointwise; });
   });
 
+  const Rules rules(layout, values.fusions, freedom);
   for (const Fusion fusion : values.fusions) {
     std::vector<GroupLayout> planes;
     for (const PlaneLayout& plane : layout.planes)
       if (!plane.is_neutral())
         planes.push_back(group_layout_of(plane, {.structure = Structure::tiled, .fusion = fusion}));
     result.shared_[fusion] = work_left_by_sharing(planes);
+    if (planes.empty()) continue;
+    for (const int width : values.widths) {
+      for (const int height : values.heights) {
+        const Schedule tiles{.structure = Structure::tiled, .fusion = fusion, .tile = {width, height}};
+        if (rules.valid_fusion(tiles) && rules.valid_tile(tiles))
+          result.tile_work_[{fusion, width, height}] = tile_work(planes.front(), tiles.tile);
+      }
+    }
   }
-
-  const Rules rules(layout, values.fusions, freedom);
   auto space = tuning::Space::make(
       {knob("structure", values.structures, false, [](Structure s) { return name_of(s); }),
        knob("fusion", values.fusions, true, [](Fusion f) { return name_of(f); }),
@@ -319,9 +329,22 @@ std::vector<double> ScheduleSpace::prior() const {
   std::vector<double> costs;
   for (int c = 0; c < size(); ++c) {
     const Schedule s = schedule(c);
-    costs.push_back(guess(s, output_, knobs_.isas.front(), pointwise_, shared_.at(s.fusion)));
+    costs.push_back(guess(s, output_, knobs_.isas.front(), pointwise_, work_of_tiles(s.fusion, s.tile),
+                          shared_.at(s.fusion)));
   }
   return costs;
+}
+
+double ScheduleSpace::work_of_tiles(Fusion fusion, Size tile) const {
+  const auto known = tile_work_.find({fusion, tile.width, tile.height});
+  return known == tile_work_.end() ? 1 : known->second;
+}
+
+Size ScheduleSpace::least_work(Fusion fusion, std::span<const Size> tiles) const {
+  constexpr double clearly = 1.08;
+  const auto work_of = [&](Size tile) { return work_of_tiles(fusion, tile); };
+  const Size least = *std::ranges::min_element(tiles, {}, work_of);
+  return work_of(tiles.front()) > clearly * work_of(least) ? least : tiles.front();
 }
 
 std::vector<double> ScheduleSpace::threads() const {

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 namespace millrace::image {
@@ -60,6 +61,9 @@ class ScheduleSpace {
 
   // For each candidate, a guess of its cost relative to others, to order trials by.
   [[nodiscard]] std::vector<double> prior() const;
+  // Of those tiles the one to begin with: the first, unless it computes clearly more than another, as wide
+  // ones do behind a rotation. At least one; of sides that the space knows.
+  [[nodiscard]] Size least_work(Fusion fusion, std::span<const Size> tiles) const;
   // For each candidate, the threads it occupies.
   [[nodiscard]] std::vector<double> threads() const;
 
@@ -80,10 +84,14 @@ class ScheduleSpace {
 
   ScheduleSpace() = default;
 
+  [[nodiscard]] double work_of_tiles(Fusion fusion, Size tile) const;
+
   KnobValues knobs_;
   Size output_;  // of the first plane
   bool pointwise_ = false;
   std::map<Fusion, double> shared_;  // what sharing between planes leaves to compute, where tiles share
+  // What tiles of a size compute of what the frame takes, where tiled schedules have such.
+  std::map<std::tuple<Fusion, int, int>, double> tile_work_;
   std::unique_ptr<tuning::Space> space_;
   std::vector<int> build_of_;
   std::vector<KernelBuild> builds_;

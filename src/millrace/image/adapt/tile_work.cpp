@@ -1,0 +1,52 @@
+#include "millrace/image/adapt/tile_work.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace millrace::image {
+namespace {
+
+// About what a pixel takes, of one that depends on a single pixel at the same place.
+double weight_of(Access access) {
+  if (access == Access::gather) return 16;
+  return reads_around(access) ? 2 : 1;
+}
+
+double weight_of(const Group& group) {
+  double weight = 0;
+  for (const StageLayout& stage : group.layouts)
+    weight += weight_of(stage.filter->access);
+  return weight;
+}
+
+}  // namespace
+
+double tile_work(const GroupLayout& layout, Size tile) {
+  const Rect all = whole(layout.output().size());
+  const Size size{tile.width > 0 ? std::min(tile.width, all.width()) : all.width(),
+                  tile.height > 0 ? std::min(tile.height, all.height()) : all.height()};
+  std::vector<Rect> regions(layout.groups.size());
+  const auto work_of = [&](const Rect& rect) {
+    required_of_groups(layout, rect, regions);
+    double work = 0;
+    for (std::size_t g = 0; g < regions.size(); ++g)
+      work += static_cast<double>(regions[g].pixels()) * weight_of(layout.groups[g]);
+    return work;
+  };
+  const double once = work_of(all);
+  if (!(once > 0)) return 1;
+  double work = 0;
+  double pixels = 0;
+  // The tiles around the middle and the middles of the quarters.
+  for (const auto& [x, y] : std::array<std::array<int, 2>, 5>{{{2, 2}, {1, 1}, {3, 1}, {1, 3}, {3, 3}}}) {
+    const int x0 = std::clamp(all.width() * x / 4 - size.width / 2, 0, all.width() - size.width);
+    const int y0 = std::clamp(all.height() * y / 4 - size.height / 2, 0, all.height() - size.height);
+    const Rect rect{x0, y0, x0 + size.width, y0 + size.height};
+    work += work_of(rect);
+    pixels += static_cast<double>(rect.pixels());
+  }
+  return std::max(1.0, work / pixels * static_cast<double>(all.pixels()) / once);
+}
+
+}  // namespace millrace::image
