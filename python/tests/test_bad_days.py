@@ -236,7 +236,9 @@ class Interrupts(unittest.TestCase):
     """Ctrl-C, wherever the program is."""
 
     def interrupted(self, text):
-        child = subprocess.Popen(program(text), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        # A shell starts what runs in its background with the signal ignored.
+        child = subprocess.Popen(program(text), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         self.addCleanup(child.kill)
         self.assertEqual(child.stdout.readline(), "on\n")
         time.sleep(0.3)

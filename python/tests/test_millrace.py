@@ -324,7 +324,10 @@ class Videos(unittest.TestCase):
 
     def test_ctrl_c_stops_a_run(self):
         program = "import millrace as mr; print('on', flush=True); mr.run('@A', 'test:640x480@100000000')"
-        child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        # A shell starts what runs in its background with the signal ignored.
+        child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        self.addCleanup(child.kill)
         self.assertEqual(child.stdout.readline(), "on\n")
         time.sleep(0.3)
         child.send_signal(signal.SIGINT)
