@@ -16,7 +16,8 @@
 namespace millrace::run {
 namespace {
 
-constexpr double window_seconds = 0.25;     // of the adaptive stream between two looks at the others
+constexpr double window_seconds = 0.25;     // of the adaptive stream between two looks at the others,
+constexpr double windows_to_looks = 3;      // and at least so many times what the last one took
 constexpr double reference_seconds = 0.03;  // of each of the others at every look
 constexpr int least_reference_frames = 3;
 
@@ -31,12 +32,22 @@ Result<Work> work_of(const image::Pipeline& pipeline, const AdaptCase& which) {
   return Work{pipeline, std::move(*layout)};
 }
 
+// Of the adaptive run.
 image::ScheduleFreedom freedom_of(const machine::MachineReport& machine, int threads) {
   image::ScheduleFreedom freedom{.max_threads = threads, .isas = {machine.isa}};
   for (machine::Isa isa : machine::all_isas()) {
     if (isa > machine::Isa::baseline && isa < machine.isa) freedom.isas.insert(freedom.isas.begin() + 1, isa);
   }
   if (threads > 1) freedom.affinities.push_back({machine::AffinityArrangement::pinned});
+  return freedom;
+}
+
+// Of static schedules.
+image::ScheduleFreedom static_freedom(image::ScheduleFreedom freedom, const AdaptCase& which,
+                                      bool exhaustive) {
+  if (exhaustive) return freedom;
+  if (!which.older_isas) freedom.isas.resize(1);
+  if (which.disturbance != Disturbance::load) freedom.threads = which.threads;
   return freedom;
 }
 
@@ -58,21 +69,24 @@ class Comparison {
   Comparison(const MemoryFrames& frames, BenchStream& adaptive, BenchStream& fixed)
       : frames_(frames), adaptive_(adaptive), fixed_(fixed) {}
 
-  // Until the adaptive stream has run for `seconds` more. With best and sequential of `space`.
+  // Until the adaptive stream has run for `more` seconds. With best and sequential of `space`.
   Status run(image::AdaptiveScheduler& scheduler, const image::Schedule& best,
-             const image::Schedule& sequential, double seconds) {
-    const double until = clock_ + seconds;
+             const image::Schedule& sequential, double more) {
+    const double until = clock_ + more;
     while (clock_ < until) {
       Window window;
       if (Status done = adaptive_.work(
               [&](image::Executor&, image::KernelLibrary&) { return run_window(scheduler, window); });
           !done)
         return done;
+      const std::int64_t start = now_ns();
       if (Status done = fixed_.work([&](image::Executor& executor, image::KernelLibrary&) {
             return look(executor, best, sequential, window);
           });
           !done)
         return done;
+      took_ += window.seconds + seconds(now_ns() - start);
+      length_ = std::max(window_seconds, windows_to_looks * seconds(now_ns() - start));
       windows_.push_back(std::move(window));
     }
     return {};
@@ -80,10 +94,11 @@ class Comparison {
 
   [[nodiscard]] const std::vector<Window>& windows() const { return windows_; }
   [[nodiscard]] double clock() const { return clock_; }
+  [[nodiscard]] double took() const { return took_; }
 
  private:
   Status run_window(image::AdaptiveScheduler& scheduler, Window& window) {
-    while (window.seconds < window_seconds) {
+    while (window.seconds < length_) {
       const std::int64_t start = now_ns();
       const auto count = scheduler.prepare();
       if (!count) return std::unexpected(count.error());
@@ -117,6 +132,8 @@ class Comparison {
   BenchStream& fixed_;
   std::vector<Window> windows_;
   double clock_ = 0;
+  double took_ = 0;  // with the others
+  double length_ = window_seconds;
   std::int64_t frame_ = 0;
 };
 
@@ -215,6 +232,7 @@ Result<double> second_run(BenchStream& adaptive, BenchStream& fixed, const Memor
 }  // namespace
 
 Result<AdaptResult> compare_adaptive(const machine::MachineReport& machine, const AdaptCase& which) {
+  const std::int64_t start = now_ns();
   const auto pipeline = image::load_pipeline(which.pipeline);
   if (!pipeline) return std::unexpected(pipeline.error());
   auto work = work_of(*pipeline, which);
@@ -222,14 +240,17 @@ Result<AdaptResult> compare_adaptive(const machine::MachineReport& machine, cons
   const auto frames = MemoryFrames::make(work->layout.input, work->layout.output);
   if (!frames) return std::unexpected(frames.error());
   const image::ScheduleFreedom freedom = freedom_of(machine, which.threads);
-  const auto space = image::ScheduleSpace::make(work->layout, freedom);
+  const auto space =
+      image::ScheduleSpace::make(work->layout, static_freedom(freedom, which, which.search.exhaustive));
   if (!space) return std::unexpected(space.error());
+  const auto race_space = image::ScheduleSpace::make(work->layout, static_freedom(freedom, which, false));
+  if (!race_space) return std::unexpected(race_space.error());
   auto adaptive = BenchStream::start(machine, which.threads);
   if (!adaptive) return std::unexpected(adaptive.error());
   auto fixed = BenchStream::start(machine, which.threads);
   if (!fixed) return std::unexpected(fixed.error());
 
-  AdaptResult result{.candidates = space->size()};
+  AdaptResult result;
   const image::Schedule sequential{.structure = image::Structure::sequential,
                                    .fusion = image::Fusion::none,
                                    .tile = {0, 0},
@@ -237,9 +258,20 @@ Result<AdaptResult> compare_adaptive(const machine::MachineReport& machine, cons
                                    .isa = machine.isa};
   const auto find_best = [&](const Work& of) -> Status {
     return (*fixed)->work([&](image::Executor& executor, image::KernelLibrary& library) -> Status {
-      auto best = best_static(executor, library, *space, of.layout, *frames,
-                              image::default_schedule(which.threads, machine.isa));
+      const image::Schedule unknown = image::default_schedule(which.threads, machine.isa);
+      const std::int64_t began = now_ns();
+      auto best = best_static(executor, library, *space, of.layout, *frames, unknown, which.search);
       if (!best) return std::unexpected(best.error());
+      if (which.search.exhaustive) {
+        const auto raced = best_static(executor, library, *race_space, of.layout, *frames, unknown,
+                                       {.seconds = which.search.seconds});
+        if (!raced) return std::unexpected(raced.error());
+        const auto share = share_of(executor, *frames, raced->schedule, best->schedule);
+        if (!share) return std::unexpected(share.error());
+        result.race_share = *share;
+      }
+      result.took.compiling += best->compile_seconds;
+      result.took.searching += seconds(now_ns() - began) - best->compile_seconds;
       result.best = best->schedule;
       result.brief = std::move(best->brief);
       result.default_share = best->default_share;
@@ -258,6 +290,7 @@ Result<AdaptResult> compare_adaptive(const machine::MachineReport& machine, cons
     return {};
   });
   if (!made) return std::unexpected(made.error());
+  result.candidates = scheduler->space().size();
 
   Comparison comparison(*frames, **adaptive, **fixed);
   if (Status done = comparison.run(*scheduler, result.best, sequential, which.seconds); !done)
@@ -296,13 +329,19 @@ Result<AdaptResult> compare_adaptive(const machine::MachineReport& machine, cons
   result.trials = scheduler->tuner().record().count(tuning::EventKind::trial);
   result.alarms = scheduler->tuner().record().count(tuning::EventKind::drift);
   options.profile = scheduler->profile();
+  result.took.adapting = comparison.took();
+  const std::int64_t settled_at = now_ns();
   const auto share = second_run(**adaptive, **fixed, *frames, *work, options, result.best);
   if (!share) return std::unexpected(share.error());
   result.second_run_share = *share;
+  result.took.second_run = seconds(now_ns() - settled_at);
+  result.took.whole = seconds(now_ns() - start);
   return result;
 }
 
 nlohmann::ordered_json to_json(const AdaptCase& which, const AdaptResult& r) {
+  nlohmann::ordered_json race_share;
+  if (r.race_share) race_share = *r.race_share;
   nlohmann::ordered_json brief = nlohmann::ordered_json::array();
   for (const CandidateTime& candidate : r.brief)
     brief.push_back({candidate.schedule, candidate.ms});
@@ -311,7 +350,9 @@ nlohmann::ordered_json to_json(const AdaptCase& which, const AdaptResult& r) {
           {"height", which.height},
           {"threads", which.threads},
           {"seconds", which.seconds},
+          {"exhaustive", which.search.exhaustive},
           {"candidates", r.candidates},
+          {"timed", r.brief.size()},
           {"best", to_string(r.best)},
           {"best_ms", r.best_ms},
           {"sequential_ms", r.sequential_ms},
@@ -324,9 +365,16 @@ nlohmann::ordered_json to_json(const AdaptCase& which, const AdaptResult& r) {
           {"second_run_share", r.second_run_share},
           {"deciding_share", r.deciding_share},
           {"default_share", r.default_share},
+          {"race_share", race_share},
           {"reckoned_loss", r.reckoned_loss},
           {"trials", r.trials},
           {"alarms", r.alarms},
+          {"took_s",
+           {{"compiling", r.took.compiling},
+            {"searching", r.took.searching},
+            {"adapting", r.took.adapting},
+            {"second_run", r.took.second_run},
+            {"whole", r.took.whole}}},
           {"brief_ms", std::move(brief)}};
 }
 

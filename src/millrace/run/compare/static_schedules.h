@@ -29,14 +29,31 @@ struct CandidateTime {
 
 struct BestStatic {
   image::Schedule schedule;
-  std::vector<CandidateTime> brief;  // of every candidate, the fastest in front
+  std::vector<CandidateTime> brief;  // of every candidate that was timed, the fastest in front
   double default_share = 0;          // of default_schedule's throughput
+  double compile_seconds = 0;
 };
 
-// Every candidate a few frames; the better third more; the best twelve in turns, often.
+// How the best is looked for. Either way the last of them are timed in turns, often.
+struct StaticSearch {
+  // Every candidate a few frames, the better third more. Otherwise a race by halves (successive halving:
+  // Karnin, Koren & Somekh 2013; Jamieson & Talwalkar 2016): every candidate one frame, then again and again
+  // the better half for twice as long each. backward-store, which is `backward` and writes what nobody reads,
+  // is left out, and where threads are bound and with which instructions they work is asked of the last few
+  // only: these scale all schedules about alike.
+  bool exhaustive = false;
+  double seconds = 10;  // of the halves, about; more where frames take long
+};
+
+// Throughput of one schedule over that of another, timed in turns; the kernels of both are there.
+[[nodiscard]] Result<double> share_of(image::Executor& executor, const MemoryFrames& frames,
+                                      const image::Schedule& schedule, const image::Schedule& other);
+
+// Sets what is computed, and waits for kernels.
 [[nodiscard]] Result<BestStatic> best_static(image::Executor& executor, image::KernelLibrary& library,
                                              const image::ScheduleSpace& space,
                                              const image::FrameLayout& layout, const MemoryFrames& frames,
-                                             const image::Schedule& default_schedule);
+                                             const image::Schedule& default_schedule,
+                                             const StaticSearch& search);
 
 }  // namespace millrace::run
