@@ -13,11 +13,13 @@ import sys
 import tempfile
 import time
 import unittest
+from concurrent import futures
 
 CMAKE, BUILD, SOURCES = sys.argv[1:4]
 CONSUMERS = pathlib.Path(__file__).parent / "consumers"
 SQUARES = "0.1.0: 332833500, 3 stages, between 0.2 s and 1.2 s: yes\n"
 # What a user of the headers need not have.
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"][^>"]+[>"])', re.MULTILINE)
 FOREIGN = re.compile(r'#\s*include\s*[<"](nlohmann|Halide|libav|libsw|hwloc|tbb|oneapi|toml)', re.IGNORECASE)
 
 
@@ -120,6 +122,21 @@ print("done")
             self.assertIsNone(FOREIGN.search(text), header)
             for name in re.findall(r'#\s*include\s*"([^"]+)"', text):
                 self.assertTrue((include / name).exists(), f"{header} includes {name}")
+
+    def test_each_header_compiles_alone(self):
+        # What a source includes first, the compiler has read alone with scripts/lint.
+        first = {found[1][1:-1] for source in pathlib.Path(SOURCES, "src/millrace").rglob("*.cpp")
+                 if (found := INCLUDE.search(source.read_text()))}
+        include = self.prefix / "include"
+        headers = sorted(str(path.relative_to(include)) for path in include.rglob("*.h"))
+        in_c = [name for name in headers if "/" not in name] + ["millrace/version.h", "millrace/base/export.h"]
+        self.assertIn("millrace.h", in_c)
+        strict = "-Wall", "-Wextra", "-Wshadow", "-Werror", "-fsyntax-only", "-I", include
+        calls = [("cc", "-std=c11", *strict, "-x", "c", "-include", name) for name in in_c]
+        calls += [("c++", "-std=c++23", *strict, "-x", "c++", "-include", name) for name in headers
+                  if name not in first or name in in_c]
+        with futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(lambda call: run(*call, "/dev/null", env=self.bare), calls))
 
     def test_the_library_of_streams_needs_neither_ffmpeg_nor_halide(self):
         needed = run("ldd", self.lib / "libmillrace_stream.so.0", env=self.bare).decode()

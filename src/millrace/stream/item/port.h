@@ -14,7 +14,7 @@ struct PortPlace {
   // Flow::branch.
   int stage = unlanded;
   // Program::identity of the stream in which it is landed.
-  std::shared_ptr<const void> stream;
+  std::shared_ptr<const void> stream = nullptr;
 
   static constexpr int unlanded = -1;
 };
