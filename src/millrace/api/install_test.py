@@ -75,6 +75,38 @@ print("done")
                       env=self.environment)
         self.assertEqual(printed, b"done\n")
 
+    def test_libraries_of_two_versions_in_one_process_are_each_called_by_those_built_against_them(self):
+        folder = self.folder / "versions"
+        folder.mkdir()
+        (folder / "later.map").write_text('MILLRACE_1 { global: millrace_*; extern "C++" { millrace::*; }; local: *; };\n')
+        (folder / "main.c").write_text("#include <stdio.h>\nconst char* ours(void);\nconst char* later(void);\n"
+                                       'int main(void) { return printf("%s %s\\n", ours(), later()) < 0; }\n')
+        for suffix, module, header, stub, call in (
+                ("c", "millrace", "millrace.h", 'const char* millrace_version(void) { return "later"; }',
+                 "const char* WHOSE(void) { return millrace_version(); }"),
+                ("cpp", "millrace-stream", "millrace/model/pipeline/pipeline_text.h",
+                 "millrace::Result<millrace::model::Pipeline> millrace::model::parse_pipeline_text(std::string_view)"
+                 ' { return failure("later"); }',
+                 'extern "C" const char* WHOSE() { return millrace::model::parse_pipeline_text("a serial 1ms; b 1ms")'
+                 ' ? "0.1.0" : "later"; }')):
+            compiler = ("cc", "-std=c11") if suffix == "c" else ("c++", "-std=c++23")
+            told = run("pkg-config", "--cflags", "--libs", module, env=self.environment).decode().split()
+            include = f'#include <{header}>\n'
+            (folder / f"stub.{suffix}").write_text(include + stub + "\n")
+            (folder / f"asks.{suffix}").write_text(include + call + "\n")
+            name = f"lib{module.replace('-', '_')}.so"
+            shared = *compiler, "-shared", "-fPIC"
+            run(*shared, folder / f"stub.{suffix}", "-I", self.prefix / "include", "-o", folder / f"{name}.1", "-lfmt",
+                f"-Wl,-soname,{name}.1", f"-Wl,--version-script={folder}/later.map", env=self.bare)
+            for whose, library in (("ours", told), ("later", [f"-I{self.prefix}/include", folder / f"{name}.1", "-lfmt"])):
+                run(*shared, f"-DWHOSE={whose}", folder / f"asks.{suffix}", "-o", folder / f"lib{whose}.so", *library, env=self.bare)
+            for order in ("-lours", "-llater"), ("-llater", "-lours"):
+                with self.subTest(library=name, order=order):
+                    both = f"{folder}:{self.lib}"
+                    run("cc", folder / "main.c", "-o", folder / "main", "-L", folder, *order, f"-Wl,-rpath-link,{both}",
+                        env=self.bare)
+                    self.assertEqual(run(folder / "main", env=self.bare | {"LD_LIBRARY_PATH": both}), b"0.1.0 later\n")
+
     def test_the_programs_work_from_a_prefix_that_was_moved(self):
         words = self.prefix / "bin/millrace", "run", "@A", "test:96x64@4", "--no-profile", "--structure", "tiled"
         report = self.folder / "report.json"
