@@ -74,9 +74,12 @@ if(TARGET millrace_daemon)
     if(place STREQUAL user)
       set(from ${units}/user)
     endif()
-    configure_file(${from}/millrace-daemon.service.in ${PROJECT_BINARY_DIR}/systemd/${place}/millrace-daemon.service @ONLY)
-    install(FILES ${PROJECT_BINARY_DIR}/systemd/${place}/millrace-daemon.service ${from}/millrace-daemon.socket
-            DESTINATION lib/systemd/${place})
+    install(FILES ${from}/millrace-daemon.socket DESTINATION lib/systemd/${place})
+    # The prefix that systemd is to start the program from is known when it is installed.
+    install(CODE "set(bin_folder \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
+      set(doc_folder \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}\")
+      configure_file(\"${from}/millrace-daemon.service.in\"
+        \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/systemd/${place}/millrace-daemon.service\" @ONLY)")
   endforeach()
 endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

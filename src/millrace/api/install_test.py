@@ -137,10 +137,26 @@ print("done")
                        'echo "${COMPREPLY[*]}"', completions, env=self.bare)
             self.assertEqual(done.decode().split(), [found], typed)
 
+    def test_units_of_systemd_start_the_program_from_where_it_was_installed(self):
+        units = self.prefix / "lib/systemd"
+        for place in "system", "user":
+            self.assertIn(f"ExecStart={self.folder}/first/bin/millrace daemon",
+                          (units / place / "millrace-daemon.service").read_text())
+        if shutil.which("systemd-analyze") is None:
+            self.skipTest("there is no systemd-analyze")
+        (self.folder / "first").symlink_to(self.prefix)
+        self.addCleanup((self.folder / "first").unlink)
+        runtime = self.folder / "runtime"
+        runtime.mkdir(mode=0o700)
+        for place in "system", "user":
+            done = subprocess.run(["systemd-analyze", f"--{place}", "--man=no", "verify", *(units / place).iterdir()],
+                                  capture_output=True, text=True, env=self.bare | {"XDG_RUNTIME_DIR": str(runtime)})
+            self.assertEqual((done.returncode, done.stderr), (0, ""), place)
+
     def test_nothing_installed_knows_the_place_where_it_was_built(self):
         places = [str(place).encode() for place in {BUILD, SOURCES, self.folder / "first"}]
         for path in self.prefix.rglob("*"):
-            if path.is_file() and "libHalide" not in path.name:
+            if path.is_file() and "libHalide" not in path.name and path.suffix != ".service":
                 content = path.read_bytes()
                 for place in places:
                     self.assertNotIn(place, content, f"{path} names {place}")
