@@ -279,6 +279,9 @@ print("done")
         run(CMAKE, "-S", CONSUMERS, "-B", build, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={self.prefix}", env=self.bare)
         run(CMAKE, "--build", build, env=self.bare)
         self.assertEqual(run(build / "squares", env=self.bare).decode(), SQUARES)
+        self.assertEqual(len(run(build / "edges", "blur", "8", "8", input=bytes(128), env=self.bare)), 128)
+        self.assertEqual(run(build / "placed", env=self.bare), b"bound\n")
+        run(self.prefix / "bin/millrace", "exec", "--policy", build / "policy.so", "--", "true", env=self.bare)
 
     def test_a_component_that_is_not_there_is_named(self):
         project = self.folder / "lacking"
@@ -301,6 +304,12 @@ print("done")
         commands = json.loads((build / "compile_commands.json").read_text())
         self.assertFalse([one["file"] for one in commands if "-Werror" in one["command"]])
         self.assertFalse([one["file"] for one in commands if one["file"].endswith("_test.cpp")])
+        # All of streams takes minutes to compile; the library in C of dispatch stands for them.
+        shutil.rmtree(build)
+        run(CMAKE, "-S", CONSUMERS / "subproject", "-B", build, "-G", "Ninja", f"-DMILLRACE={SOURCES}",
+            "-DMILLRACE_ROOMS=dispatch", env=self.bare)
+        run(CMAKE, "--build", build, env=self.bare)
+        self.assertEqual(run(build / "placed", env=self.bare), b"bound\n")
 
 
 if __name__ == "__main__":
