@@ -498,6 +498,7 @@ RunReport Engine::report() const {
   report.byte_budget = limits_.byte_budget;
   report.peak_bytes = gate_.peak_bytes();
   report.wall_s = seconds(now_ns() - start_ns_);
+  report.stages.reserve(program_->stages.size() + 1);
   const std::lock_guard lock(contexts_mutex_);
   for (std::size_t i = 0; i <= program_->stages.size(); ++i) {
     StageMeter total;

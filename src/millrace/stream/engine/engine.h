@@ -9,6 +9,7 @@
 #include "millrace/base/clock.h"
 #include "millrace/base/result.h"
 #include "millrace/stream/engine/stage_meter.h"
+#include "millrace/stream/item/aligned_memory.h"
 #include "millrace/stream/item/token.h"
 #include "millrace/stream/item/token_list.h"
 #include "millrace/stream/item/token_store.h"
@@ -208,6 +209,8 @@ class Engine final : private Waits::Run {
 class alignas(128) Engine::Context {
  public:
   Context(Engine& engine, int thread);
+  static void* operator new(std::size_t bytes) { return new_aligned(bytes, alignof(Context)); }
+  static void operator delete(void* memory) { delete_aligned(memory); }
 
   TokenList ready;
   // Set by step(), to be cleared by the strategy: the source, which had to wait, is open; the run is over.
@@ -240,7 +243,7 @@ class alignas(128) Engine::Context {
   Engine* engine_;
   TokenStore::Cache tokens_;
   Emission emission_;
-  std::vector<StageMeter> meters_;
+  std::vector<StageMeter, AlignedAllocator<StageMeter>> meters_;
   std::vector<TraceEvent> events_;
   std::uint64_t events_dropped_ = 0;
   int thread_;

@@ -1,5 +1,7 @@
 #include "millrace/stream/item/token_store.h"
 
+#include "millrace/stream/item/aligned_memory.h"
+
 #include <algorithm>
 #include <new>
 #include <utility>
@@ -35,7 +37,7 @@ void TokenStore::destroy(Token* list) const {
   while (list) {
     Token* const token = std::exchange(list, list->next);
     token->~Token();
-    operator delete(token, std::align_val_t{alignment_});
+    delete_aligned(token);
   }
 }
 
@@ -63,8 +65,7 @@ TokenStore::Cache::~Cache() { store_->give(free_); }
 Token* TokenStore::Cache::make_more() {
   free_ = store_->take(batch, count_);
   if (free_) return make();
-  return new (operator new(store_->token_bytes_, std::align_val_t{store_->alignment_}))
-      Token(store_->layout_);
+  return new (new_aligned(store_->token_bytes_, store_->alignment_)) Token(store_->layout_);
 }
 
 void TokenStore::Cache::give_some() {

@@ -10,6 +10,7 @@ namespace millrace::stream {
 
 BlockingLanes::BlockingLanes(Engine& engine, Results results)
     : engine_(&engine), results_(std::move(results)) {
+  lanes_.reserve(engine.program().stages.size());
   for (const Stage& stage : engine.program().stages) {
     auto& lane = lanes_.emplace_back();
     if (!stage.options.blocking) continue;

@@ -4,6 +4,7 @@
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/pool/spin.h"
 #include "millrace/pool/worker_pool.h"
+#include "millrace/stream/item/aligned_memory.h"
 #include "millrace/stream/item/token_queue.h"
 #include "millrace/stream/strategy/blocking_lanes.h"
 #include "millrace/stream/strategy/idle_workers.h"
@@ -255,7 +256,7 @@ class StealingRun {
   const bool alone_;  // nobody to share with, but perhaps somebody who gives tokens back
   const int burst_alone_;
   std::vector<Engine::Context*> contexts_;  // by worker, as all of these
-  std::vector<WorkDeque> deques_;
+  std::vector<WorkDeque, AlignedAllocator<WorkDeque>> deques_;
   std::vector<machine::CpuSet> allowed_;
   std::atomic<std::size_t> told_ = 0;
   std::vector<std::atomic<std::int64_t>> lingers_;  // ns; relaxed: a hint
