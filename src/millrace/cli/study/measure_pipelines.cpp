@@ -161,11 +161,14 @@ class Measurement {
     const auto& run = json["run"];
     if (!run.contains("wall_s") || !run["wall_s"].is_number() || !run.contains("stages")) return refused();
     ProgramRuns& runs = observed_.runs[setting];
+    const auto& stages = run["stages"];
+    if (runs.seconds.empty())
+      for (const auto& stage : stages)
+        runs.stages.push_back({stage.value("name", ""), std::max(1, stage.value("threads", 1)), {}});
+    if (runs.stages.size() != stages.size()) return refused();
     runs.seconds.push_back(run["wall_s"].get<double>());
-    runs.stages.clear();
-    for (const auto& stage : run["stages"])
-      runs.stages.push_back(
-          {stage.value("name", ""), std::max(1, stage.value("threads", 1)), stage.value("busy_s", 0.0)});
+    for (std::size_t i = 0; i < stages.size(); ++i)
+      runs.stages[i].busy_s.push_back(stages[i].value("busy_s", 0.0));
     return {};
   }
 

@@ -2,10 +2,12 @@
 
 #include "millrace/model/prediction/prediction.h"
 #include "millrace/report/comparison/pipeline_settings.h"
+#include "millrace/report/comparison/placement_gain.h"
 #include "millrace/report/study/mean_interval.h"
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -16,6 +18,14 @@ Value ObservedProgram::measured(const ProgramSetting& setting) const {
   if (found == observed_.runs.end() || found->second.seconds.empty()) return std::nullopt;
   const MeanInterval mean = mean_interval(found->second.seconds);
   return PlotValue{mean.mean, std::max(mean.low, 0.0), mean.high};
+}
+
+Value ObservedProgram::measured_gain(const ProgramSetting& slow, const ProgramSetting& fast) const {
+  const ProgramRuns* const of_slow = runs(slow);
+  const ProgramRuns* const of_fast = runs(fast);
+  if (of_slow == nullptr || of_fast == nullptr || of_slow->seconds.empty()) return std::nullopt;
+  const auto gain = report::measured_gain(of_slow->seconds, of_fast->seconds);
+  return gain ? Value(*gain) : std::nullopt;
 }
 
 const ProgramRuns* ObservedProgram::runs(const ProgramSetting& setting) const {
@@ -112,7 +122,21 @@ Value per_cent(const Value& value, double of_whole) {
   const double scale = 100 / of_whole;
   return PlotValue{value->mean * scale, value->low * scale, value->high * scale};
 }
-// By how much `fast` is faster than `slow`, in per cent.
+std::pair<Value, Value> useful_and_idle(const ProgramRuns& runs, std::size_t stage) {
+  if (stage >= runs.stages.size() || runs.seconds.empty()) return {};
+  const StageTimes& times = runs.stages[stage];
+  if (times.busy_s.size() != runs.seconds.size()) return {};
+  std::vector<double> useful;
+  std::vector<double> idle;
+  for (std::size_t run = 0; run < runs.seconds.size(); ++run) {
+    useful.push_back(times.busy_s[run] / times.threads);
+    idle.push_back(runs.seconds[run] - useful.back());
+  }
+  const auto cell = [](const MeanInterval& mean) {
+    return Value(PlotValue{mean.mean, std::min(mean.mean, std::max(mean.low, 0.0)), mean.high});
+  };
+  return {cell(mean_interval(useful)), cell(mean_interval(idle))};
+}
 Value gain(const Value& slow, const Value& fast) {
   if (!slow || !fast || !(fast->mean > 0)) return std::nullopt;
   return exactly(100 * (slow->mean / fast->mean - 1));

@@ -7,8 +7,10 @@
 #include "millrace/model/report/superdome_ferret.h"
 #include "millrace/report/comparison/pipeline_studies.h"
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace millrace::report::pipelines {
 
@@ -29,6 +31,9 @@ class ObservedProgram {
 
   // Seconds of its runs; none where there are none.
   [[nodiscard]] Value measured(const ProgramSetting& setting) const;
+  // By how much the runs of `fast` are faster than those of `slow`, in per cent, turn by turn; none where one
+  // was run more often than the other.
+  [[nodiscard]] Value measured_gain(const ProgramSetting& slow, const ProgramSetting& fast) const;
   [[nodiscard]] const ProgramRuns* runs(const ProgramSetting& setting) const;
   // Seconds of as many items as were measured.
   [[nodiscard]] Result<Value> simulated(const Pipeline& pipeline, const Plan& plan) const;
@@ -53,7 +58,10 @@ class ObservedProgram {
 [[nodiscard]] Value exactly(double value);
 [[nodiscard]] Value speed_up(const Value& seconds, double sequential);
 [[nodiscard]] Value per_cent(const Value& value, double of_whole);
-// By how much `fast` is faster than `slow`, in per cent.
+// Of a thread of the stage, means over all runs: how long it works, and how long it does not. Together they
+// are the mean time of a run.
+[[nodiscard]] std::pair<Value, Value> useful_and_idle(const ProgramRuns& runs, std::size_t stage);
+// By how much `fast` is faster than `slow`, in per cent, of what was not measured.
 [[nodiscard]] Value gain(const Value& slow, const Value& fast);
 // Two digits behind the point, or "no figure".
 [[nodiscard]] std::string text_of(const Value& value);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,9 +25,10 @@ Result<Comparison> breakdown(const PipelineObservations& observed, const Observe
                                        "c = 4. The speed-up is at most about 5, with 14 threads.",
                     .about = fmt::format("c threads in each parallel stage. Useful time: a thread's share of "
                                          "the stage's work; idle: the rest of the "
-                                         "run, waiting for items, room in queues or a CPU. Simulated with a "
+                                         "run, waiting for items or room in queues. Simulated with a "
                                          "core for each thread; measured on the {} "
-                                         "PEs at hand.",
+                                         "PEs at hand, where useful time holds what a thread waits for a "
+                                         "CPU in the middle of its work.",
                                          observed.pes)};
   ComparisonTable table{.caption = "Seconds of a thread of each stage",
                         .keys = {"c", "stage"},
@@ -57,12 +59,7 @@ Result<Comparison> breakdown(const PipelineObservations& observed, const Observe
       ComparisonRow row{.keys = {std::to_string(c), stage.name}};
       row.values = {exactly(scale * useful), exactly(scale * std::max(0.0, run->seconds - useful)),
                     std::nullopt, std::nullopt};
-      if (here != nullptr && i < here->stages.size() && !here->seconds.empty()) {
-        const StageTimes& times = here->stages[i];
-        const double worked = times.busy_s / std::max(1, times.threads);
-        row.values[2] = exactly(worked);
-        row.values[3] = exactly(std::max(0.0, here->seconds.back() - worked));
-      }
+      if (here != nullptr) std::tie(row.values[2], row.values[3]) = useful_and_idle(*here, i);
       if (useful > most) {
         most = useful;
         busiest = stage.name;
@@ -222,8 +219,9 @@ Result<Comparison> fig10b(const PipelineObservations& observed, const ObservedPr
   Value best;
   int where = 0;
   for (const int pes : all_counts(observed.pes, 16)) {
-    const Value pools = program.measured(collapsed_of(StudyProgram::dedup, oversubscription * pes, pes));
-    const Value tasks = program.measured(tasks_of(StudyProgram::dedup, "tbb", dedup_tokens * pes, pes));
+    const ProgramSetting pools = collapsed_of(StudyProgram::dedup, oversubscription * pes, pes);
+    const ProgramSetting tasks = tasks_of(StudyProgram::dedup, "tbb", dedup_tokens * pes, pes);
+    const Value measured_gain = program.measured_gain(pools, tasks);
     Plan plan = model::make_runtime_plan(program.pipeline(), model::Strategy::collapsed,
                                          oversubscription * pes, pes, paper_queue, 1'000'000);
     plan.sharing = model::CoreSharing::sticky;
@@ -235,10 +233,10 @@ Result<Comparison> fig10b(const PipelineObservations& observed, const ObservedPr
     if (!stealing) return std::unexpected(stealing.error());
     const Value simulated_gain = gain(*simulated_pools, *stealing);
     const Value paper = pes == 8 ? exactly(63) : std::nullopt;
-    table.rows.push_back(
-        {.keys = {std::to_string(pes)},
-         .values = {paper, pools, tasks, gain(pools, tasks), *simulated_pools, *stealing, simulated_gain}});
-    add_point(plot.series[0], pes, gain(pools, tasks));
+    table.rows.push_back({.keys = {std::to_string(pes)},
+                          .values = {paper, program.measured(pools), program.measured(tasks), measured_gain,
+                                     *simulated_pools, *stealing, simulated_gain}});
+    add_point(plot.series[0], pes, measured_gain);
     add_point(plot.series[1], pes, simulated_gain);
     add_point(plot.series[2], pes, paper);
     if (simulated_gain && (!best || simulated_gain->mean > best->mean)) {
@@ -254,65 +252,6 @@ Result<Comparison> fig10b(const PipelineObservations& observed, const ObservedPr
             "items this "
             "large leave nothing to balance.");
   result.findings.push_back(fmt::format("Here {}.", program.balance()));
-  result.tables.push_back(std::move(table));
-  result.plots.emplace_back(std::move(plot));
-  return result;
-}
-
-Result<Comparison> fig11(const PipelineObservations& observed, const ObservedProgram& program) {
-  Comparison result{
-      .paper = "With 64 workers, four threads that read make ferret twice as fast as one; more contend for "
-               "the disks. With four stages TBB is up "
-               "to 69 % faster than pools.",
-      .about = fmt::format("millrace-similar query --readers t: names, t threads that read, all computing in "
-                           "one stage, output. The files are "
-                           "dropped from the page cache before each run. Measured with {} workers on {} PEs; "
-                           "simulated with {} workers, each on a "
-                           "core, where readers wait for their device and do not slow each other down.",
-                           observed.pes, observed.pes, fig11_workers)};
-  ComparisonTable table{.caption = "Against the number of threads that read",
-                        .keys = {"t"},
-                        .columns = {{"speed-up over t = 1", Origin::paper, ""},
-                                    {"pools", Origin::measured, "s"},
-                                    {"stealing", Origin::measured, "s"},
-                                    {"improvement of stealing", Origin::measured, "%"},
-                                    {"pools, 64 workers", Origin::simulated, "s"},
-                                    {"speed-up over t = 1", Origin::simulated, ""}}};
-  LinePlot plot{.title = "speed-up over one reader", .x_label = "threads that read", .y_label = "times"};
-  plot.series = {{"64 workers, simulated", {}}, {fmt::format("{} workers, measured", observed.pes), {}}};
-  Value first;
-  Value first_measured;
-  const Pipeline& pipeline = program.pipeline();
-  if (pipeline.stages.size() != 4) return failure("the image search with parallel input has not four stages");
-  for (const int readers : reader_counts) {
-    Plan plan = model::make_plan(pipeline, model::Strategy::oversubscribed, fig11_workers, paper_queue, 0);
-    for (model::Pool& pool : plan.pools)
-      if (pool.first_stage == 1) pool.threads = readers;
-    plan.cores = plan.threads();
-    const auto seconds = program.simulated(pipeline, plan);
-    if (!seconds) return std::unexpected(seconds.error());
-    const Value pools = program.measured(parallel_input("collapsed", readers, observed.pes, observed.pes));
-    const Value tasks = program.measured(parallel_input("stealing", readers, observed.pes, observed.pes));
-    if (readers == 1) {
-      first = *seconds;
-      first_measured = pools;
-    }
-    const Value faster = speed_up(*seconds, first->mean);
-    table.rows.push_back({.keys = {std::to_string(readers)},
-                          .values = {readers == 4 ? exactly(2) : std::nullopt, pools, tasks,
-                                     gain(pools, tasks), *seconds, faster}});
-    add_point(plot.series[0], readers, faster);
-    if (first_measured) add_point(plot.series[1], readers, speed_up(pools, first_measured->mean));
-    if (readers == 4)
-      result.findings.push_back(fmt::format(
-          "Four readers are {} times as fast as one in simulation, 2 times in the paper.", text_of(faster)));
-  }
-  const auto demand = model::demands(pipeline);
-  result.findings.push_back(fmt::format(
-      "Reading a file takes {:.3f} ms here and computing {:.3f}: with {} workers one reader is {}.",
-      1e3 * demand[1], 1e3 * demand[2], fig11_workers,
-      demand[1] * fig11_workers > demand[2] ? "the limit, and several help"
-                                            : "no limit, so more of them gain nothing"));
   result.tables.push_back(std::move(table));
   result.plots.emplace_back(std::move(plot));
   return result;

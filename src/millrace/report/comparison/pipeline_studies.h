@@ -45,13 +45,13 @@ struct ProgramSetting {
 
 struct StageTimes {
   std::string name;
-  int threads = 1;
-  double busy_s = 0;  // of all of them
+  int threads = 1;             // at least 1
+  std::vector<double> busy_s;  // of all of them, in each run
 };
 
 struct ProgramRuns {
-  std::vector<double> seconds;     // of the stream, of each run
-  std::vector<StageTimes> stages;  // of one of them
+  std::vector<double> seconds;  // of the stream, of each run
+  std::vector<StageTimes> stages;
 };
 
 // What a program's stages cost, from a run on one thread with one token, on one CPU.

@@ -3,7 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -11,8 +16,10 @@
 namespace millrace::report {
 namespace {
 
-// A machine of two PEs on which every run that is asked for took 2 s divided by its PEs.
-PipelineObservations observations(PipelineStudy study) {
+// A machine of two PEs on which every run that is asked for took 1 s, then 3, divided by its PEs, and threads
+// of each stage worked for a quarter of it, then half.
+// quick: as a quick look asks for; its few simulated items are those of every test.
+PipelineObservations observations(PipelineStudy study, bool quick = true) {
   PipelineObservations observed{.pes = 2, .quick = true};
   observed.times[StudyProgram::similar] = {
       model::pipeline("read 0.1ms; load 1ms; segment 1ms; rank 2ms; output ordered 1us"), 500, 2};
@@ -22,10 +29,28 @@ PipelineObservations observations(PipelineStudy study) {
       300, 2};
   observed.four_stages =
       ServiceTimes{model::pipeline("names 1us; read 0.5ms; compute 4ms; output ordered 1us"), 500, 2};
-  for (const ProgramSetting& setting : settings_of(study, observed.pes, observed.quick))
-    observed.runs[setting] = {.seconds = {2.0 / setting.pes, 2.0 / setting.pes},
-                              .stages = {{"read", 1, 0.1}, {"load", setting.threads, 0.5}}};
+  for (const ProgramSetting& setting : settings_of(study, observed.pes, quick)) {
+    const double pes = setting.pes;
+    ProgramRuns runs{.seconds = {1 / pes, 3 / pes}, .stages = {}};
+    for (const model::Stage& stage : observed.times.at(setting.program).pipeline.stages) {
+      const int threads = stage.is_parallel() ? setting.threads : 1;
+      runs.stages.push_back({stage.name, threads, {0.25 * threads / pes, 1.5 * threads / pes}});
+    }
+    observed.runs[setting] = std::move(runs);
+  }
   return observed;
+}
+
+bool is_here(const ComparisonTable& table, std::size_t column) {
+  return table.columns[column].origin != Origin::paper;
+}
+bool is_measured(const ComparisonTable& table, std::size_t column) {
+  return table.columns[column].origin == Origin::measured;
+}
+std::optional<std::size_t> index_of(const ComparisonTable& table, std::string_view name, Origin origin) {
+  for (std::size_t i = 0; i < table.columns.size(); ++i)
+    if (table.columns[i].name == name && table.columns[i].origin == origin) return i;
+  return std::nullopt;
 }
 
 class PipelineStudies : public testing::TestWithParam<PipelineStudy> {};
@@ -52,6 +77,73 @@ TEST_P(PipelineStudies, CallMeasuredOnlyWhatWasRun) {
     for (const ComparisonRow& row : table.rows)
       for (std::size_t i = 0; i < row.values.size(); ++i)
         EXPECT_FALSE(table.columns[i].origin == Origin::measured && row.values[i]) << table.caption;
+}
+
+// With all settings of a machine of two PEs; what is not of the paper has a figure in every row, but what was
+// to be measured on more PEs, or takes longer than a quick look.
+TEST_P(PipelineStudies, FillEveryCellThatWasComputedOrRun) {
+  for (const bool quick : {true, false}) {
+    const auto comparison = compare(GetParam(), observations(GetParam(), quick));
+    ASSERT_TRUE(comparison) << comparison.error().message;
+    std::size_t times = 0;
+    for (const ComparisonTable& table : comparison->tables)
+      for (const ComparisonRow& row : table.rows)
+        for (std::size_t i = 0; i < row.values.size(); ++i) {
+          const auto& value = row.values[i];
+          if (is_here(table, i) && !is_measured(table, i)) {
+            ASSERT_TRUE(value) << table.caption << ", " << table.columns[i].name;
+          }
+          if (!value) continue;
+          EXPECT_TRUE(std::isfinite(value->mean));
+          EXPECT_LE(value->low, value->mean + 1e-9);
+          EXPECT_GE(value->high, value->mean - 1e-9);
+          if (is_measured(table, i) && table.columns[i].unit == "s") ++times;
+        }
+    std::size_t asked = settings_of(GetParam(), 2, quick).size();
+    if (GetParam() == PipelineStudy::fig2) asked *= 2 * 5;  // useful and idle of five stages
+    if (GetParam() == PipelineStudy::fig4) asked *= 2 * 6;
+    EXPECT_EQ(times, asked);
+  }
+}
+
+TEST_P(PipelineStudies, DeriveSpeedUpsAndEfficienciesFromTimes) {
+  const auto observed = observations(GetParam());
+  const auto comparison = compare(GetParam(), observed);
+  ASSERT_TRUE(comparison);
+  for (const ComparisonTable& table : comparison->tables)
+    for (std::size_t i = 0; i + 2 < table.columns.size(); ++i) {
+      if (!table.columns[i].name.starts_with("time") || !table.columns[i + 1].name.starts_with("speed-up"))
+        continue;
+      ASSERT_TRUE(table.columns[i + 2].name.starts_with("efficiency"));
+      const bool own_cores = table.caption == "A core for each thread";
+      const auto key = std::ranges::find(table.keys, table.keys.size() == 1 ? "PEs" : "cores");
+      ASSERT_NE(key, table.keys.end());
+      for (const ComparisonRow& row : table.rows) {
+        if (!row.values[i]) continue;
+        ASSERT_TRUE(row.values[i + 1] && row.values[i + 2]);
+        int pes = std::stoi(row.keys[static_cast<std::size_t>(key - table.keys.begin())]);
+        // The paper's program has another number of threads.
+        if (own_cores && !is_here(table, i)) pes = 4 * std::stoi(row.keys[0]) + 2;
+        EXPECT_NEAR(row.values[i + 2]->mean, 100 * row.values[i + 1]->mean / pes, 1e-6) << table.caption;
+        if (is_here(table, i)) {
+          EXPECT_NEAR(row.values[i]->mean * row.values[i + 1]->mean, 2, 1e-6) << table.caption;
+        }
+      }
+    }
+}
+
+TEST_P(PipelineStudies, DeriveSimulatedImprovementsFromTheTwoTimes) {
+  const auto comparison = compare(GetParam(), observations(GetParam()));
+  ASSERT_TRUE(comparison);
+  const bool input = GetParam() == PipelineStudy::fig11;
+  if (!input && GetParam() != PipelineStudy::fig10b) return;
+  const ComparisonTable& table = comparison->tables.front();
+  const auto slow = index_of(table, input ? "pools, 64 workers" : "pools", Origin::simulated);
+  const auto fast = index_of(table, input ? "stealing, 64 workers" : "stealing", Origin::simulated);
+  const auto gain = index_of(table, input ? "improvement of stealing" : "improvement", Origin::simulated);
+  ASSERT_TRUE(slow && fast && gain);
+  for (const ComparisonRow& row : table.rows)
+    EXPECT_NEAR(row.values[*gain]->mean, 100 * (row.values[*slow]->mean / row.values[*fast]->mean - 1), 1e-6);
 }
 
 // What the paper says must not depend on this machine, and what is of this machine not on the paper.
@@ -112,6 +204,80 @@ TEST(PipelineTables, StateThePapersTable1) {
   EXPECT_NEAR(own.rows.front().values[0]->mean, 370.6, 1e-9);
   EXPECT_NEAR(own.rows.front().values[1]->mean, 1.2, 0.05);
   EXPECT_NEAR(own.rows.front().values[2]->mean, 19.7, 0.1);
+}
+
+// Pools take 4, 2 and 6 s in turn, stealing 2, 1 and 3: twice as long in each turn, whatever the means are.
+TEST(PipelineImprovements, AreTakenTurnByTurnWithTheirInterval) {
+  for (const PipelineStudy study : {PipelineStudy::fig10b, PipelineStudy::fig11}) {
+    PipelineObservations observed = observations(study);
+    for (auto& [setting, runs] : observed.runs)
+      runs.seconds =
+          setting.strategy == "collapsed" ? std::vector{4.0, 2.0, 6.0} : std::vector{2.0, 1.0, 3.0};
+    const auto turn_by_turn = [&]() -> std::optional<PlotValue> {
+      const auto comparison = compare(study, observed);
+      if (!comparison) return std::nullopt;
+      const ComparisonTable& table = comparison->tables.front();
+      for (const ComparisonRow& row : table.rows)
+        for (std::size_t i = 0; i < row.values.size(); ++i)
+          if (is_measured(table, i) && table.columns[i].unit == "%" && row.values[i]) return row.values[i];
+      return std::nullopt;
+    };
+    const auto even = turn_by_turn();
+    ASSERT_TRUE(even);
+    EXPECT_NEAR(even->mean, 100, 1e-6);
+    EXPECT_NEAR(even->high, 100, 1e-6);
+    for (auto& [setting, runs] : observed.runs)
+      if (setting.strategy == "collapsed") runs.seconds = {4.2, 2.0, 5.7};
+    const auto uneven = turn_by_turn();
+    ASSERT_TRUE(uneven);
+    EXPECT_LT(uneven->low, uneven->mean);
+    EXPECT_GT(uneven->high, uneven->mean);
+    // One that was run less often has no turns to compare.
+    observed.runs.begin()->second.seconds.pop_back();
+    EXPECT_FALSE(turn_by_turn());
+  }
+}
+
+// Of runs of 1 and 3 s with a quarter and a half of them useful, on two PEs: 0.4375 s are useful of 1.
+TEST(PipelineBreakdowns, AreMeansOverAllRuns) {
+  for (const PipelineStudy study : {PipelineStudy::fig2, PipelineStudy::fig4}) {
+    const auto comparison = compare(study, observations(study));
+    ASSERT_TRUE(comparison);
+    const ComparisonTable& table = comparison->tables.front();
+    bool seen = false;
+    for (const ComparisonRow& row : table.rows) {
+      EXPECT_GE(row.values[1]->mean, 0);
+      if (!row.values[2]) continue;
+      seen = true;
+      EXPECT_NEAR(row.values[2]->mean, 0.4375, 1e-9);
+      EXPECT_NEAR(row.values[2]->mean + row.values[3]->mean, 1, 1e-9);
+      EXPECT_LT(row.values[2]->low, row.values[2]->high);
+    }
+    EXPECT_TRUE(seen);
+    // Simulated: of each c, all stages' useful and idle time are the same run.
+    for (std::size_t r = 1; r < table.rows.size(); ++r) {
+      if (table.rows[r].keys[0] != table.rows[r - 1].keys[0]) continue;
+      const auto run = [&](std::size_t row) {
+        return table.rows[row].values[0]->mean + table.rows[row].values[1]->mean;
+      };
+      EXPECT_NEAR(run(r), run(r - 1), 1e-6);
+    }
+  }
+}
+
+TEST(PipelineInput, StatesWhatThePaperGainsByStealing) {
+  const auto comparison = compare(PipelineStudy::fig11, observations(PipelineStudy::fig11));
+  ASSERT_TRUE(comparison);
+  ASSERT_EQ(comparison->tables.size(), 2U);
+  const ComparisonTable& most = comparison->tables[1];
+  EXPECT_EQ(most.rows.front().values[0]->mean, 69);
+  const ComparisonTable& all = comparison->tables[0];
+  const auto gain = index_of(all, "improvement of stealing", Origin::simulated);
+  ASSERT_TRUE(gain);
+  double greatest = -100;
+  for (const ComparisonRow& row : all.rows)
+    greatest = std::max(greatest, row.values[*gain]->mean);
+  EXPECT_NEAR(most.rows.front().values[2]->mean, greatest, 1e-9);
 }
 
 TEST(ComparisonPage, ThatHasGapsIsRefused) {
