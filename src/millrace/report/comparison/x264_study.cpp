@@ -116,13 +116,31 @@ BarPlot plot_of(const ComparisonTable& changes) {
       .title = "what four look-ahead threads change", .y_label = "% of frames a second", .reference = 0};
   for (const ComparisonRow& row : changes.rows)
     plot.groups.push_back(row.keys[0] + ", " + row.keys[1]);
+  // Slices are in the table alone where there are not colours enough.
+  const bool crowded = changes.columns.size() > most_colours;
   for (std::size_t i = 0; i < changes.columns.size() && plot.series.size() < most_colours; ++i) {
+    if (crowded && changes.columns[i].name.contains("slice")) continue;
     BarSeries series{fmt::format("{}, {}", changes.columns[i].name, name_of(changes.columns[i].origin)), {}};
     for (const ComparisonRow& row : changes.rows)
       series.bars.push_back(row.values[i]);
     plot.series.push_back(std::move(series));
   }
   return plot;
+}
+
+// What another class than `other` is to it, turn by turn; empty where one was not measured.
+std::string against_other(const EncoderObservations& observed, EncoderSetting setting) {
+  const EncoderRuns* here = runs_of(observed, setting);
+  const std::string_view name = name_of(setting.scheduling_class);
+  setting.scheduling_class = EncoderClass::other;
+  const EncoderRuns* other = runs_of(observed, setting);
+  if (here == nullptr || other == nullptr || here->fps.size() != other->fps.size()) return "";
+  const MeanInterval ratio = ratio_interval(here->fps, other->fps);
+  return fmt::format(
+      "{} {:.2f} times as fast as other ({:.2f} to {:.2f}), with {:.1f} context switches a frame "
+      "instead of {:.1f}",
+      name, ratio.mean, ratio.low, ratio.high, mean_interval(here->switches).mean,
+      mean_interval(other->switches).mean);
 }
 
 std::string change_text(const Cell& cell) {
@@ -204,6 +222,17 @@ Result<Comparison> compare(const EncoderObservations& observed) {
                   "under CFS. The loss is {}.",
                   first.keys[0], first.keys[1], change_text(other), change_text(at(EncoderClass::batch)),
                   change_text(stated_change(EncoderClip::sd, "CFS")), loses ? "here too" : "not seen here"));
+  for (const EncoderClip clip : encoder_clips) {
+    std::string classes;
+    for (const EncoderClass scheduling_class : {EncoderClass::batch, EncoderClass::rr, EncoderClass::fifo}) {
+      const std::string one =
+          against_other(observed, {clip, thread_counts_of_x264[0], one_lookahead, scheduling_class});
+      if (!one.empty()) classes += (classes.empty() ? "" : "; ") + one;
+    }
+    if (!classes.empty())
+      result.findings.push_back(fmt::format("{}, {} threads, one for the look-ahead: {}.", name_of(clip),
+                                            thread_counts_of_x264[0], classes));
+  }
   if (observed.cpus < 4)
     result.findings.push_back(fmt::format(
         "With {} CPUs all have work in any case, so that a look-ahead on several threads has little "

@@ -1,5 +1,10 @@
 #include "millrace/report/comparison/x264_study.h"
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <variant>
+
 #include <gtest/gtest.h>
 
 namespace millrace::report {
@@ -39,6 +44,34 @@ TEST(X264Study, TakesRatiosTurnByTurnAndSaysWhatIsMissing) {
     EXPECT_NE(comparison->findings.back().find("not permitted"), std::string::npos);
     EXPECT_NE(comparison->findings.front().find("here too"), std::string::npos);
   }
+}
+
+// Look-ahead on one thread: the same frames a second under all classes, so that the ratio is 1.
+TEST(X264Study, SaysWhatOtherClassesAreToOther) {
+  const auto comparison = compare(observations(false));
+  ASSERT_TRUE(comparison);
+  const auto says = [&](std::string_view text) {
+    return std::ranges::any_of(comparison->findings,
+                               [&](const std::string& finding) { return finding.contains(text); });
+  };
+  EXPECT_TRUE(says("SD, 4 threads, one for the look-ahead: batch 1.00 times as fast as other (1.00 to 1.00), "
+                   "with 4.0 context switches a frame instead of 4.0; fifo"));
+  EXPECT_TRUE(says("HD, 4 threads, one for"));
+  EXPECT_FALSE(says("rr 1.00"));
+}
+
+TEST(X264Study, PlotsEveryClassThatWasMeasured) {
+  EncoderObservations observed = observations(false);
+  for (const EncoderSetting& setting : encoder_settings(false))
+    if (!observed.runs.contains(setting)) observed.runs[setting] = {{100, 100}, {1, 1}, {1, 1}};
+  const auto comparison = compare(observed);
+  ASSERT_TRUE(comparison);
+  const auto& series = std::get<BarPlot>(comparison->plots.front()).series;
+  for (const EncoderClass shown :
+       {EncoderClass::other, EncoderClass::batch, EncoderClass::rr, EncoderClass::fifo})
+    EXPECT_TRUE(std::ranges::any_of(series, [&](const BarSeries& one) {
+      return one.name.starts_with(std::string(name_of(shown)) + ", ");
+    }));
 }
 
 TEST(X264Study, WithoutRunsIsNoStudy) { EXPECT_FALSE(compare(EncoderObservations{})); }
