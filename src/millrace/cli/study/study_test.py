@@ -277,6 +277,61 @@ class Comparisons(unittest.TestCase):
             if column["origin"] != "the paper" and column["unit"] == "s":
                 self.assertTrue(all(value["mean"] >= 0 for value in there), (study, column))
 
+    def test_no_cell_is_empty_but_what_a_quick_look_leaves_out(self):
+        for study, table, column, values in self.columns():
+            if column["origin"] in ("simulated", "predicted"):
+                self.assertNotIn(None, values, (study, table["caption"], column))
+            # Pipelines are run with as many PEs as there are, and with one reader; all else is run as it is asked.
+            if column["origin"] == "measured here" and not study.startswith("pipeline"):
+                self.assertNotIn(None, values, (study, table["caption"], column))
+        for study in self.report["studies"]:
+            for table in study["tables"]:
+                measured = [i for i, column in enumerate(table["columns"]) if column["origin"] == "measured here"]
+                rows = [[row["values"][i] is not None for i in measured] for row in table["rows"]]
+                self.assertTrue(any(all(row) for row in rows), (study["study"], table["caption"]))
+
+    def test_useful_and_idle_time_of_every_stage_are_the_run(self):
+        for study in self.report["studies"]:
+            if study["study"] not in ("pipeline-fig2", "pipeline-fig4"):
+                continue
+            (table,) = study["tables"]
+            names = [(column["name"], column["origin"]) for column in table["columns"]]
+            for origin in "simulated", "measured here":
+                useful, idle = names.index(("useful", origin)), names.index(("idle", origin))
+                runs = {}
+                for row in table["rows"]:
+                    if row["values"][useful] is not None:
+                        run = row["values"][useful]["mean"] + row["values"][idle]["mean"]
+                        runs.setdefault(row["keys"][0], []).append(run)
+                self.assertTrue(runs, (study["study"], origin))
+                for times in runs.values():
+                    self.assertAlmostEqual(max(times) / min(times), 1, delta=1e-6)
+
+    def test_improvements_follow_from_their_two_times(self):
+        pairs = {"pipeline-fig10b": {"measured here": ("improvement", "pools", "tbb"),
+                                     "simulated": ("improvement", "pools", "stealing")},
+                 "pipeline-fig11": {"measured here": ("improvement of stealing", "pools", "stealing"),
+                                    "simulated": ("improvement of stealing", "pools, 64 workers",
+                                                  "stealing, 64 workers")}}
+        for study in self.report["studies"]:
+            for origin, (gain, slow, fast) in pairs.get(study["study"], {}).items():
+                table = study["tables"][0]
+                names = [(column["name"], column["origin"]) for column in table["columns"]]
+                seen = 0
+                for row in table["rows"]:
+                    cells = [row["values"][names.index((name, origin))] for name in (gain, slow, fast)]
+                    if None in cells:
+                        continue
+                    seen += 1
+                    gained, slower, faster = cells
+                    if origin == "simulated":
+                        expected = 100 * (slower["mean"] / faster["mean"] - 1)
+                        self.assertAlmostEqual(gained["mean"], expected, delta=1e-6)
+                    else:  # a mean of turns, each of which lies between the extremes of both
+                        self.assertLessEqual(gained["mean"], 100 * (slower["high"] / max(faster["low"], 1e-9) - 1))
+                        self.assertGreaterEqual(gained["mean"], 100 * (slower["low"] / faster["high"] - 1))
+                self.assertTrue(seen, (study["study"], origin))
+
     def test_speed_ups_and_efficiencies_follow_from_the_times(self):
         for study, table, column, values in self.columns():
             if column["name"] != "time" and not column["name"].startswith("time, "):
@@ -290,6 +345,17 @@ class Comparisons(unittest.TestCase):
             self.assertTrue(products, study)
             for product in products:
                 self.assertAlmostEqual(product / products[0], 1, delta=1e-6)
+            efficiency = (column["name"].replace("time", "efficiency"), column["origin"])
+            self.assertIn(efficiency, names, study)
+            key = table["keys"].index("cores" if "cores" in table["keys"] else "PEs")
+            for row, up in zip(table["rows"], speeds):
+                if up is None:
+                    continue
+                pes = int(row["keys"][key])
+                if column["origin"] == "the paper" and table["caption"] == "A core for each thread":
+                    pes = 4 * int(row["keys"][0]) + 2  # its program has fewer stages
+                share = row["values"][names.index(efficiency)]
+                self.assertAlmostEqual(share["mean"], 100 * up["mean"] / pes, delta=1e-6)
 
     def test_the_page_stands_alone_and_says_what_agrees(self):
         text = (self.folder / "page.html").read_text()
