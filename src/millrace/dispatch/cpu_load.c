@@ -1,7 +1,8 @@
 #define _GNU_SOURCE
 #include "millrace/dispatch/cpu_load.h"
 
-#include "millrace/dispatch/millrace_dispatch.h"
+#include "millrace/dispatch/daemon_reply.h"
+#include "millrace/dispatch/daemon_socket.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -9,8 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { look_ns = 20000000, line_bytes = 512 };
+#include <sys/syscall.h>
+
+enum { look_ns = 20000000, usual_patience_ms = 15, most_placed = 1024, line_bytes = 512 };
 static const long long remembered_ns = 100000000;
 
 int millrace_busy_ticks(long long* busy, int most) {
@@ -43,13 +47,14 @@ int millrace_busy_ticks(long long* busy, int most) {
   return -1;
 }
 
-int millrace_least_busy(const cpu_set_t* allowed, const long long* before, const long long* after, int most,
-                        int passed_over) {
+int millrace_least_busy(const cpu_set_t* allowed, const long long* before, const long long* after,
+                        const double* promised, int most, int passed_over) {
   int best = -1;
-  long long least = 0;
+  double least = 0;
   for (int cpu = 0; cpu < most; ++cpu) {
     if (!CPU_ISSET(cpu, allowed) || before[cpu] < 0 || after[cpu] < 0) continue;
-    const long long busy = after[cpu] - before[cpu];
+    double busy = (double)(after[cpu] - before[cpu]);
+    if (promised != NULL && promised[cpu] > busy) busy = promised[cpu];
     if (best < 0 || busy < least || (busy == least && best == passed_over)) {
       best = cpu;
       least = busy;
@@ -58,31 +63,44 @@ int millrace_least_busy(const cpu_set_t* allowed, const long long* before, const
   return best;
 }
 
-static long long now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return 1000000000LL * now.tv_sec + now.tv_nsec;
-}
-
 /* The last answer and when it was given, in one word each. Relaxed: a torn pair passes over another CPU, no
  * more. */
 static atomic_int last_answer = -1;
 static atomic_llong last_time = 0;
 
-int millrace_dispatch_find_least_load_core(void) {
+/* What the daemon has promised to threads, in shares of a CPU. Other threads than this one: it is about to be
+ * placed. 0 where nothing is promised. */
+static int read_promised(double* promised, int most, int patience_ms) {
+  millrace_dispatch_placed* placed = malloc(most_placed * sizeof *placed);
+  if (placed == NULL) return 0;
+  const int count = millrace_dispatch_get_placement(placed, most_placed, patience_ms);
+  if (count > 0) millrace_promised(placed, count, (pid_t)syscall(SYS_gettid), promised, most);
+  free(placed);
+  return count > 0;
+}
+
+int millrace_least_load_core(int patience_ms) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return -1;
   long long before[CPU_SETSIZE];
   long long after[CPU_SETSIZE];
   if (millrace_busy_ticks(before, CPU_SETSIZE) != 0) return -1;
-  const struct timespec moment = {0, look_ns};
+  const long long begin = millrace_now_ns();
+  double promised[CPU_SETSIZE];
+  const int is_promised = read_promised(promised, CPU_SETSIZE, patience_ms);
+  const long long left = begin + look_ns - millrace_now_ns();
+  const struct timespec moment = {0, left > 0 ? left : 0};
   nanosleep(&moment, NULL);
   if (millrace_busy_ticks(after, CPU_SETSIZE) != 0) return -1;
-  const long long now = now_ns();
+  const long long now = millrace_now_ns();
+  if (is_promised)
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+      promised[cpu] *= 1e-9 * (double)(now - begin) * (double)sysconf(_SC_CLK_TCK);
   const int recent = now - atomic_load_explicit(&last_time, memory_order_relaxed) < remembered_ns
                          ? atomic_load_explicit(&last_answer, memory_order_relaxed)
                          : -1;
-  const int found = millrace_least_busy(&allowed, before, after, CPU_SETSIZE, recent);
+  const int found =
+      millrace_least_busy(&allowed, before, after, is_promised ? promised : NULL, CPU_SETSIZE, recent);
   if (found < 0) {
     errno = ENODATA;
     return -1;
@@ -91,3 +109,5 @@ int millrace_dispatch_find_least_load_core(void) {
   atomic_store_explicit(&last_time, now, memory_order_relaxed);
   return found;
 }
+
+int millrace_dispatch_find_least_load_core(void) { return millrace_least_load_core(usual_patience_ms); }

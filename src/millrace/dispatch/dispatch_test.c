@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "millrace/dispatch/UDispatch.h"
 #include "millrace/dispatch/cpu_load.h"
+#include "millrace/dispatch/dispatch_testing.h"
 #include "millrace/dispatch/task_list.h"
 
 #include <errno.h>
@@ -12,31 +13,9 @@
 #include <string.h>
 #include <time.h>
 
-static int failures = 0;
-
-#define EXPECT(condition)                                                                                    \
-  do {                                                                                                       \
-    if (!(condition)) {                                                                                      \
-      fprintf(stderr, "%s:%d: %s is false\n", __FILE__, __LINE__, #condition);                               \
-      ++failures;                                                                                            \
-    }                                                                                                        \
-  } while (0)
-
 static void sleep_ms(long ms) {
   const struct timespec time = {ms / 1000, ms % 1000 * 1000000};
   nanosleep(&time, NULL);
-}
-
-static cpu_set_t allowed_here(void) {
-  cpu_set_t mask;
-  sched_getaffinity(0, sizeof mask, &mask);
-  return mask;
-}
-
-static int lowest(const cpu_set_t* mask) {
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, mask)) return cpu;
-  return -1;
 }
 
 static void* wait_for_post(void* semaphore) {
@@ -52,14 +31,14 @@ static void test_the_least_busy_is_found(void) {
   CPU_ZERO(&allowed);
   for (int cpu = 1; cpu <= 4; ++cpu)
     CPU_SET(cpu, &allowed);
-  EXPECT(millrace_least_busy(&allowed, before, after, 5, -1) == 1);
-  EXPECT(millrace_least_busy(&allowed, before, after, 5, 1) == 3);
-  EXPECT(millrace_least_busy(&allowed, before, after, 5, 3) == 1);
+  EXPECT(millrace_least_busy(&allowed, before, after, NULL, 5, -1) == 1);
+  EXPECT(millrace_least_busy(&allowed, before, after, NULL, 5, 1) == 3);
+  EXPECT(millrace_least_busy(&allowed, before, after, NULL, 5, 3) == 1);
   CPU_CLR(1, &allowed);
   CPU_CLR(3, &allowed);
-  EXPECT(millrace_least_busy(&allowed, before, after, 5, 2) == 2);
+  EXPECT(millrace_least_busy(&allowed, before, after, NULL, 5, 2) == 2);
   CPU_ZERO(&allowed);
-  EXPECT(millrace_least_busy(&allowed, before, after, 5, -1) == -1);
+  EXPECT(millrace_least_busy(&allowed, before, after, NULL, 5, -1) == -1);
 }
 
 static void test_the_load_is_read(void) {

@@ -40,9 +40,26 @@ MILLRACE_DISPATCH_EXPORT int millrace_dispatch_bind_to_cpu(millrace_dispatch* di
                                                            int cpu);
 
 /* The CPU with the least to do at the call, of those that the caller may use: looked at for 20 ms, in which
- * the calling thread sleeps. Of equals that with the lowest number, but not one that this function named
- * within the last 100 ms as long as there are others. -1 with errno where the kernel does not tell. */
+ * the calling thread sleeps. Where a daemon of millrace runs and answers within that time, a CPU has at least
+ * as much to do as the threads that the daemon keeps there usually take, also while they rest. Of equals that
+ * with the lowest number, but not one that this function named within the last 100 ms as long as there are
+ * others. -1 with errno where the kernel does not tell. */
 MILLRACE_DISPATCH_EXPORT int millrace_dispatch_find_least_load_core(void);
+
+/* A thread that the running daemon keeps on CPUs. */
+typedef struct {
+  pid_t process;
+  pid_t thread;
+  int cpu;                        /* where it ran last; -1: not known */
+  double busy;                    /* the share of a CPU that it takes, 0 to 1; -1: not known yet */
+  unsigned long long kept_on[16]; /* bit n % 64 of number n / 64: it may run on CPU n */
+} millrace_dispatch_placed;
+
+/* Asks the daemon of the caller's user, else that of the system, which threads it has placed, of those that
+ * the caller may know of, and fills in at most `most`. Returns how many: 0 also where there is no daemon,
+ * where it only observes, and where it has not answered within patience_ms. */
+MILLRACE_DISPATCH_EXPORT int millrace_dispatch_get_placement(millrace_dispatch_placed* placed, int most,
+                                                             int patience_ms);
 
 /* The n-th core, counted from 0 and round again, of those that the caller could use when `dispatch` was made:
  * its first CPU. For a program that binds its threads one to one by itself. -1 with EINVAL for n < 0. */

@@ -2,6 +2,7 @@
 #include "millrace/base/eventually_testing.h"
 #include "millrace/base/parse_number.h"
 #include "millrace/base/temporary_folder_testing.h"
+#include "millrace/dispatch/millrace_dispatch.h"
 #include "millrace/intensity/sample/thread_sampler.h"
 #include "millrace/placement/daemon/daemon_client.h"
 #include "millrace/placement/daemon/daemon_request.h"
@@ -11,6 +12,7 @@
 #include "millrace/placement/task/children.h"
 #include "millrace/placement/task/forked_process_testing.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -133,6 +135,34 @@ TEST_F(RunDaemonTest, GivesBackWhenItIsKilledAlsoAfterItsFolderWasRemoved) {
   daemon.end(SIGKILL);
   const int all = machine::current_thread_affinity()->count();
   EXPECT_TRUE(eventually([&] { return bound(all); }));
+}
+
+// Where programs look for it that place themselves by libmillrace_dispatch.
+TEST_F(RunDaemonTest, TellsLibmillraceDispatchWhichThreadsItKeepsWhere) {
+  if (const std::string why = intensity::why_no_sampling(); !why.empty()) GTEST_SKIP() << why;
+  constexpr int patience_ms = 60'000;
+  setenv("XDG_RUNTIME_DIR", folder_.path().c_str(), 1);
+  std::filesystem::create_directory(folder_ / "millrace");
+  RunningDaemon daemon(folder_, acting_at_once());
+  std::filesystem::create_symlink(daemon.socket(), folder_ / "millrace/daemon.sock");
+  std::array<millrace_dispatch_placed, 64> placed{};
+  EXPECT_EQ(millrace_dispatch_get_placement(placed.data(), 64, patience_ms), 0);
+  const ForkedProcess one(compute_floats_beside_another);
+  const ForkedProcess other(compute_floats_beside_another);
+  ASSERT_TRUE(daemon.watch(one.number()));
+  ASSERT_TRUE(daemon.watch(other.number()));
+  EXPECT_TRUE(eventually([&] {
+    const int count = millrace_dispatch_get_placement(placed.data(), 64, patience_ms);
+    return std::ranges::any_of(placed.begin(), placed.begin() + count, [&](const auto& thread) {
+      const auto mask = machine::thread_affinity(thread.thread);
+      if (thread.thread != one.number() || thread.process != one.number() || !mask) return false;
+      const int cpu = mask->lowest();
+      return mask->count() == 1 && thread.kept_on[cpu / 64] == 1ULL << (cpu % 64) && thread.busy > 0;
+    });
+  }));
+  EXPECT_EQ(daemon.end(SIGTERM), 0);
+  EXPECT_EQ(millrace_dispatch_get_placement(placed.data(), 64, patience_ms), 0);
+  unsetenv("XDG_RUNTIME_DIR");
 }
 
 Descriptor raw_connection(const std::string& path) {
