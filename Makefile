@@ -22,13 +22,13 @@ help:
 	@echo 'make bench-adapt  compare the adaptive scheduler with the best static schedule; ADAPT=options'
 	@echo 'make bench-tuning compare the optimiser with its alternatives on simulated streams'
 	@echo 'make bench-model  predictions beside the measurements of the paper on pipelines, and of dedup and similar here'
-	@echo 'make bench-pool   compare fork and join with OpenMP and oneTBB'
+	@echo 'make bench-pool   compare fork and join with OpenMP and oneTBB, and frames of the structure of x264; FRAMES=rounds frames threads'
 	@echo 'make bench-run    how soon millrace run writes its first frame, and its memory; RUN=options'
 	@echo 'make bench-whole  whole runs from file to file against FFmpeg, and short ones against fixed schedules; WHOLE=options'
 	@echo 'make bench-batch  a folder of clips by millrace batch, against xargs with millrace run for each; BATCH=options'
 	@echo 'make bench-ablation whole runs with kernels that load pairs against kernels that do not; ABLATION=options'
 	@echo 'make bench-scheduler what deciding by parts, stealing across frames and binding I/O threads could gain; QUESTIONS=parts idle affinity, SCHEDULER=options'
-	@echo 'make bench-study  the figures of the paper on execution structures on this machine, as a page; STUDY=options'
+	@echo 'make bench-study  the figures of the paper on execution structures on this machine, as a page; STUDY=options, also for studies that run programs'
 	@echo 'make bench-stream compare streams with oneTBB and, with TASKFLOW=folder, Taskflow, and dedup with tar | zstd'
 	@echo 'make bench-exec   compare millrace exec with the kernel alone, over programs of Debian packages'
 	@echo 'make bench-units  how well kinds of threads are told apart by what they use, and what watching costs; UNITS=options'
@@ -111,11 +111,13 @@ bench-tuning: configure
 	build/release/src/millrace/tuning/tuning_compare
 
 bench-pool: configure
-	@$(CMAKE) --build --preset release -j $(JOBS) --target fork_join_compare
+	@$(CMAKE) --build --preset release -j $(JOBS) --target fork_join_compare frame_structure_compare
 	build/release/src/millrace/pool/fork_join_compare
+	build/release/src/millrace/pool/frame_structure_compare $(FRAMES)
 
+# With all programs of the project that studies run; x264, dav1d and ffmpeg come with setup.
 bench-study: configure
-	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
+	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace millrace-similar millrace-dedup millrace-skipline
 	$(PROGRAM) study $(or $(STUDY),all -o build/study.html -y)
 
 bench-run: configure
