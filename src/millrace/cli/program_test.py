@@ -10,6 +10,7 @@ import resource
 import shutil
 import signal
 import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -241,9 +242,11 @@ class Program(unittest.TestCase):
                 self.assertEqual(stage["pixels_required"], 8 * area)
                 self.assertEqual(stage["pixels_computed"], 8 * area)
                 self.assertIsNone(stage["cpu_ms_per_frame"], "nothing is timed by stages")
-            self.assertLessEqual(report["compute_seconds"], sum(times) * 2 * 1e-3)
+            self.assertAlmostEqual(report["median_ms_per_frame"], statistics.median(times), delta=1e-9)
+            # What the executor timed lies within what is measured, and that within what the whole took.
             self.assertGreater(report["compute_seconds"], 0)
-            self.assertLessEqual(report["compute_seconds"], report["wall_seconds"])
+            self.assertLessEqual(report["compute_seconds"], sum(times) * 2 * 1e-3)
+            self.assertLessEqual(sum(times) * 2 * 1e-3, report["wall_seconds"] * (1 + 1e-9))
             self.assertAlmostEqual(report["fps"], 8 / report["wall_seconds"], delta=1e-6 * report["fps"])
             self.assertNotIn("first_frame_seconds", report)
             self.assertEqual(sum(report.get("written_on_cpus", {}).values()), 8 if "--fresh-input" in words else 0)
@@ -257,6 +260,31 @@ class Program(unittest.TestCase):
             self.assertEqual(stage["pixels_required"], 40 * 64 * 48)
             self.assertGreater(stage["cpu_ms_per_frame"], 0)
         self.assertAlmostEqual(report["fps"], 40 / report["wall_seconds"], delta=1e-6 * report["fps"])
+
+    def test_every_time_of_a_run_is_part_of_what_the_whole_took(self):
+        frames = 200
+        for output in "null", self.folder / "out.y4m":
+            done = run("run", "@D", f"test:320x240@{frames}", "--structure", "tiled", "--threads", "1", "-o", output,
+                       "--json", "-", "-q")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            report = json.loads(done.stdout)
+            parts = [report[name] for name in ("compute_seconds", "input_wait_seconds", "output_wait_seconds",
+                                               "worker_wait_seconds")]
+            self.assertGreaterEqual(min(parts), 0)
+            self.assertLessEqual(sum(parts), report["wall_seconds"])
+            # A frame a turn. Six digits are written of each.
+            times = report["frame_times"]
+            self.assertEqual(times["frames"], [1] * frames)
+            self.assertEqual(times["slowest_ms"], times["computing_ms"])
+            written = 1e-9 * frames
+            self.assertAlmostEqual(sum(times["computing_ms"]) * 1e-3, report["compute_seconds"], delta=written)
+            # The whole also waits for the end.
+            for name in "input_wait", "output_wait":
+                self.assertLessEqual(sum(times[name + "_ms"]) * 1e-3, report[name + "_seconds"] + written)
+            # Far apart on a busy machine, but neither by the number of frames nor by the unit.
+            stages = sum(stage["cpu_ms_per_frame"] for stage in report["stages"]) * 1e-3 * frames
+            self.assertGreater(stages, report["compute_seconds"] / 14)
+            self.assertLess(stages, report["compute_seconds"] * 14)
 
     def test_fresh_input_belongs_to_measure(self):
         self.refused(2, "--measure", "run", "@D", "test:64x48", "--fresh-input")

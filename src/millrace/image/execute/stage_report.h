@@ -18,10 +18,10 @@ struct StageReport {
   std::int64_t frames = 0;
   std::int64_t pixels_computed = 0;
   std::int64_t pixels_required = 0;  // the area of the last stage that the frame's output needs, times frames
-  std::int64_t timed_ns = 0;         // CPU time of timed kernel calls
+  std::int64_t timed_ns = 0;         // that timed kernel calls took, by the clock, of all workers together
   std::int64_t timed_pixels = 0;     // pixels they computed
 
-  // CPU seconds for a frame, from the timed part of the pixels.
+  // Of all workers together, for a frame, from the timed part of the pixels.
   [[nodiscard]] double seconds_per_frame() const {
     if (timed_pixels == 0 || frames == 0) return 0;
     const double ns_per_pixel = static_cast<double>(timed_ns) / static_cast<double>(timed_pixels);
