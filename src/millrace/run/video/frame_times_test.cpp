@@ -14,12 +14,20 @@ class FrameTimesOf : public testing::TestWithParam<int> {};
 TEST_P(FrameTimesOf, AnyNumberOfTurnsAreFewPointsWithTheSameSums) {
   FrameTimes times;
   double computing = 0;
+  double input_wait = 0;
+  double output_wait = 0;
   std::int64_t frames = 0;
   for (int i = 0; i < GetParam(); ++i) {
-    const FrameTime turn{
-        .at = 0.5 * (i + 1), .frames = 1 + i % 2, .computing = 0.25 * (i % 7), .slowest = 0.25 * (i % 7)};
+    const FrameTime turn{.at = 0.5 * (i + 1),
+                         .frames = 1 + i % 2,
+                         .computing = 0.25 * (i % 7),
+                         .input_wait = 0.5 * (i % 3),
+                         .output_wait = 0.125 * (i % 5),
+                         .slowest = 0.25 * (i % 7)};
     times.add(turn);
     computing += turn.computing;
+    input_wait += turn.input_wait;
+    output_wait += turn.output_wait;
     frames += turn.frames;
   }
   const auto points = times.points();
@@ -33,10 +41,14 @@ TEST_P(FrameTimesOf, AnyNumberOfTurnsAreFewPointsWithTheSameSums) {
     EXPECT_GT(point.at, before);
     before = point.at;
     sum += point.computing;
+    input_wait -= point.input_wait;
+    output_wait -= point.output_wait;
     counted += point.frames;
     slowest = std::max(slowest, point.slowest);
   }
   EXPECT_EQ(sum, computing);
+  EXPECT_EQ(input_wait, 0);
+  EXPECT_EQ(output_wait, 0);
   EXPECT_EQ(counted, frames);
   EXPECT_EQ(before, 0.5 * GetParam());
   EXPECT_EQ(slowest, GetParam() > 6 ? 1.5 : 0.25 * (GetParam() - 1));
