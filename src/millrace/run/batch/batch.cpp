@@ -297,7 +297,8 @@ void Batch::begin(int number, const BatchDecision& decision) {
     const std::uint64_t bytes = run_memory_bytes(
         {.format = (*reader)->format(),
          .decoder_threads = active.decoder_threads,
-         .encoder_threads = own.sink.coded ? own.options.encoder_threads.value_or(chosen.encoder) : 0});
+         .encoder_threads = own.sink.coded ? own.options.encoder_threads.value_or(chosen.encoder) : 0,
+         .frames_in_flight = most_frames_in_flight(own.options, workplace_.threads())});
     if (Status taken = memory_.take(bytes, how.stop); !taken) return std::unexpected(taken.error());
     const std::scoped_lock lock(mutex_);
     active.format = (*reader)->format();

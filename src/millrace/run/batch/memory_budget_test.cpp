@@ -53,6 +53,11 @@ TEST(RunMemory, GrowsWithFramesAndThreadsOfCodecs) {
   EXPECT_GT(encoded, to_null);
   run.encoder_threads = 16;
   EXPECT_GT(run_memory_bytes(run), encoded + 14 * video::frame_bytes(run.format));
+  run.frames_in_flight = 4;
+  // Of three more before and after, and what lies between their stages.
+  const auto side_by_side = run_memory_bytes(run);
+  run.frames_in_flight = 1;
+  EXPECT_GT(side_by_side, run_memory_bytes(run) + 2 * 3 * video::frame_bytes(run.format));
   run.format = {.width = 352, .height = 288};
   EXPECT_LT(run_memory_bytes(run), encoded);
 }

@@ -20,13 +20,14 @@ std::uint64_t run_memory_bytes(const RunMemory& run) {
   const std::uint64_t frame = video::frame_bytes(run.format);
   const std::uint64_t samples =
       static_cast<std::uint64_t>(run.format.width) * static_cast<std::uint64_t>(run.format.height);
-  const std::uint64_t queue = video::queue_depth + 1;
-  std::uint64_t frames = 2 * queue + 2;
+  const auto side_by_side = static_cast<std::uint64_t>(run.frames_in_flight);
+  const std::uint64_t queue = video::queue_depth_for(run.frames_in_flight) + 1;
+  std::uint64_t frames = 2 * queue + 2 * side_by_side;
   if (run.decoder_threads > 0) frames += static_cast<std::uint64_t>(run.decoder_threads) + most_references;
   if (run.encoder_threads > 0)
     frames += encoder_ahead + encoder_per_thread * static_cast<std::uint64_t>(run.encoder_threads);
   // Two full-frame intermediates of floats; most structures need less.
-  const std::uint64_t intermediates = 2 * samples * sizeof(float);
+  const std::uint64_t intermediates = side_by_side * 2 * samples * sizeof(float);
   return base_bytes + frames * frame + intermediates;
 }
 

@@ -106,6 +106,15 @@ void FrameLoop::move_io() {
   if (writer_) io_cpus_.move_for_io(writer_->thread());
 }
 
+void FrameLoop::deepen_queues(int side_by_side) {
+  const std::size_t depth = video::queue_depth_for(side_by_side);
+  if (depth == queue_depth_) return;
+  queue_depth_ = depth;
+  input_.set_depth(depth);
+  if (second_) second_->set_depth(depth);
+  writer_->set_depth(depth);
+}
+
 std::optional<std::int64_t> FrameLoop::frames_to_make() const {
   auto frames = input_.total();
   if (frames) *frames = std::max<std::int64_t>(0, *frames - options_.around.before - options_.around.after);
@@ -198,6 +207,7 @@ Status FrameLoop::process(std::int64_t start_ns) {
     const Result<int> side_by_side = runner_.prepare();
     if (!side_by_side) return std::unexpected(side_by_side.error());
     move_io();
+    deepen_queues(*side_by_side);
     const std::int64_t waited = input_wait_ns_ + output_wait_ns_;
     const double computed = runner_.executor().compute_seconds();
     const FrameTime before{.computing = computed,

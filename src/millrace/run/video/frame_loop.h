@@ -13,6 +13,7 @@
 #include "millrace/video/frame/frame_pool.h"
 #include "millrace/video/overlap/overlapped_writer.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -43,6 +44,8 @@ class FrameLoop {
   [[nodiscard]] Status open_inputs();
   void start_inputs();
   void move_io();
+  // As many frames wait at either end as are processed side by side.
+  void deepen_queues(int side_by_side);
   [[nodiscard]] Status lay_out();
   [[nodiscard]] Status open_sink();
   [[nodiscard]] Status process(std::int64_t start_ns);
@@ -85,6 +88,7 @@ class FrameLoop {
   std::int64_t output_wait_ns_ = 0;
   BoundShare bound_share_;
   BoundWait bound_wait_;
+  std::size_t queue_depth_ = video::queue_depth;
   IoCpus io_cpus_;  // of the threads that read and write
   std::optional<video::FramePool> outputs_;
   std::optional<RunRecorder> recorder_;

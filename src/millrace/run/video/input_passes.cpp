@@ -37,7 +37,7 @@ void InputPasses::start(const IoCpus& cpus) {
 void InputPasses::read_ahead() {
   const machine::AffinityGuard own;
   cpus_.bind_for_io();
-  auto ahead = std::make_unique<video::OverlappedReader>(std::move(reader_));
+  auto ahead = std::make_unique<video::OverlappedReader>(std::move(reader_), depth_);
   ahead_ = ahead.get();
   reader_ = std::move(ahead);
 }
@@ -45,6 +45,11 @@ void InputPasses::read_ahead() {
 void InputPasses::move_to(const IoCpus& cpus) {
   cpus_ = cpus;
   cpus_.move_for_io(ahead_->thread());
+}
+
+void InputPasses::set_depth(std::size_t frames) {
+  depth_ = frames;
+  ahead_->set_depth(frames);
 }
 
 std::optional<std::int64_t> InputPasses::total() const {

@@ -6,6 +6,7 @@
 #include "millrace/video/clipped_reader.h"
 #include "millrace/video/overlap/overlapped_reader.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -32,6 +33,8 @@ class InputPasses {
   void start(const IoCpus& cpus);
   // After start(): where it reads from now on.
   void move_to(const IoCpus& cpus);
+  // After start(): how many frames are read ahead from now on, in this and every later pass.
+  void set_depth(std::size_t frames);
 
   [[nodiscard]] const video::FrameFormat& format() const { return reader_->format(); }
   // How many frames there will be, where the source says; may be wrong.
@@ -59,6 +62,7 @@ class InputPasses {
   std::optional<std::int64_t> most_;
   std::unique_ptr<video::FrameReader> reader_;
   video::OverlappedReader* ahead_ = nullptr;  // reader_, once it reads ahead
+  std::size_t depth_ = video::queue_depth;
   IoCpus cpus_;
   video::Losses before_;  // in earlier passes
   std::optional<std::int64_t> last_time_;

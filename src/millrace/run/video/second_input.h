@@ -25,6 +25,7 @@ class SecondInput {
   [[nodiscard]] Status open(const video::FrameFormat& first);
   void start(const IoCpus& cpus) { input_.start(cpus); }
   void move_to(const IoCpus& cpus) { input_.move_to(cpus); }
+  void set_depth(std::size_t frames) { input_.set_depth(frames); }
 
   [[nodiscard]] const video::FrameFormat& format() const { return input_.format(); }
   // What mixing them with the frames of `first` means, where they mean other colours.

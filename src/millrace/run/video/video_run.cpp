@@ -3,9 +3,19 @@
 #include "millrace/base/clock.h"
 #include "millrace/run/video/frame_loop.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace millrace::run {
+
+int most_frames_in_flight(const VideoRunOptions& options, int threads) {
+  if (const auto* fixed = std::get_if<image::Schedule>(&options.schedule)) return fixed->frames_in_flight;
+  const auto* search = std::get_if<SearchOptions>(&options.schedule);
+  if (search == nullptr) return threads;
+  const image::ScheduleFreedom& freedom = search->adaptive.freedom;
+  if (freedom.frames_in_flight) return *freedom.frames_in_flight;
+  return std::min({threads, freedom.max_frames_in_flight, freedom.threads.value_or(freedom.max_threads)});
+}
 
 VideoRun::VideoRun(Workplace& workplace, VideoSource source, VideoSink sink, VideoRunOptions options)
     : workplace_(workplace), source_(std::move(source)), sink_(std::move(sink)),

@@ -99,6 +99,9 @@ struct VideoRunOptions {
   RecordingOptions recording;
 };
 
+// That there may be at any time, in a workplace of so many threads.
+[[nodiscard]] int most_frames_in_flight(const VideoRunOptions& options, int threads);
+
 // Used by the thread that made the workplace, or by any one thread where the workplace is for several runs at
 // the same time; but for what says otherwise.
 class VideoRun {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -277,6 +278,69 @@ TEST_F(VideoRunTest, FramesAroundAreReadAndNotMade) {
     EXPECT_EQ(run.record().frames, 3);
     EXPECT_EQ(run.progress().total, 3);
   }
+}
+
+TEST_F(VideoRunTest, AsManyFramesWaitAtEitherEndAsAreProcessedSideBySide) {
+  constexpr int in_flight = 4;
+  // Any machine can process so many, only not all at the same moment.
+  auto workplace = Workplace::make_shared(*machine_, in_flight, image::KernelCache());
+  ASSERT_TRUE(workplace) << workplace.error().message;
+  Counting frames(40);
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::int64_t given = 0;
+  std::int64_t ready = 0;
+  // Until the first frame is taken: four more wait to be written, and the rest of the second four for room;
+  // one is read and four wait behind these eight.
+  constexpr std::int64_t most = 2 * in_flight + in_flight + 1;
+  std::vector<int> samples;
+  const auto all_there = [&] { return given >= most && ready >= in_flight; };
+  VideoRun run(**workplace,
+               frames_source(small_gray,
+                             [&](const std::stop_token&) {
+                               const std::scoped_lock lock(mutex);
+                               ++given;
+                               changed.notify_all();
+                               return frames.next();
+                             }),
+               frames_sink([&](const video::Frame& frame) -> Status {
+                 std::unique_lock lock(mutex);
+                 if (samples.empty()) {
+                   EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), all_there))
+                       << given << " frames were read and " << ready << " handed on";
+                   EXPECT_EQ(given, most);
+                 }
+                 samples.push_back(frame.plane(0).row<std::uint8_t>(0)[0]);
+                 return {};
+               }),
+               {.pipeline = parsed("blur"),
+                .schedule = image::Schedule{.threads = in_flight, .frames_in_flight = in_flight},
+                .on_progress = [&](const RunProgress& progress, const image::Schedule&) {
+                  const std::scoped_lock lock(mutex);
+                  ready = progress.frames;
+                  changed.notify_all();
+                }});
+  const Status done = run.run();
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(samples, numbers(0, 40));
+}
+
+TEST(FramesInFlight, AreAtMostThoseOfTheScheduleOrOfWhatTheSearchMayTry) {
+  VideoRunOptions options;
+  EXPECT_EQ(most_frames_in_flight(options, 6), 6);
+  options.schedule = image::Schedule{.threads = 5, .frames_in_flight = 3};
+  EXPECT_EQ(most_frames_in_flight(options, 6), 3);
+  SearchOptions search;
+  search.adaptive.freedom = {.max_threads = 4};
+  options.schedule = search;
+  EXPECT_EQ(most_frames_in_flight(options, 6), 4);
+  EXPECT_EQ(most_frames_in_flight(options, 2), 2);
+  search.adaptive.freedom.threads = 3;
+  options.schedule = search;
+  EXPECT_EQ(most_frames_in_flight(options, 6), 3);
+  search.adaptive.freedom.frames_in_flight = 1;
+  options.schedule = search;
+  EXPECT_EQ(most_frames_in_flight(options, 6), 1);
 }
 
 TEST_F(VideoRunTest, HasRecordsOfItsOwnWhereAnotherRanBefore) {

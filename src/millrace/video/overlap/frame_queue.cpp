@@ -49,6 +49,14 @@ void FrameQueue::close() {
   filled_.notify_all();
 }
 
+void FrameQueue::set_depth(std::size_t depth) {
+  {
+    const std::scoped_lock lock(mutex_);
+    depth_ = depth;
+  }
+  room_.notify_one();
+}
+
 std::size_t FrameQueue::size() const {
   const std::scoped_lock lock(mutex_);
   return frames_.size();

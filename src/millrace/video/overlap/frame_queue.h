@@ -4,6 +4,7 @@
 #include "millrace/base/result.h"
 #include "millrace/video/frame/frame.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -15,6 +16,11 @@ namespace millrace::video {
 // Two frames deep: as good as eight against stalls in every bottleneck that FFmpeg's authors measured (commit
 // text of fftools/ffmpeg_sched.h), at a fraction of the memory.
 inline constexpr std::size_t queue_depth = 2;
+
+// Where several frames are processed side by side they come and go at once: as many have to wait meanwhile.
+[[nodiscard]] constexpr std::size_t queue_depth_for(int side_by_side) {
+  return std::max(queue_depth, static_cast<std::size_t>(std::max(side_by_side, 0)));
+}
 
 // One thread pushes, one pops. Thread-safe; waiting threads sleep.
 class FrameQueue {
@@ -35,10 +41,13 @@ class FrameQueue {
   // The popper wants no more: drops what is queued and ends every wait, now and later.
   void close();
 
+  // From now on; what is queued beyond it stays until it is popped.
+  void set_depth(std::size_t depth);
+
   [[nodiscard]] std::size_t size() const;
 
  private:
-  const std::size_t depth_;
+  std::size_t depth_;
   mutable std::mutex mutex_;
   std::condition_variable room_;
   std::condition_variable filled_;

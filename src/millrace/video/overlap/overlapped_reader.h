@@ -12,8 +12,8 @@
 
 namespace millrace::video {
 
-// A reader whose frames are read ahead, up to queue_depth of them and one in the making. Destruction ends a
-// wait for input and joins the thread. next() from one thread at a time; cancel() from any.
+// A reader whose frames are read ahead, up to `depth` of them and one in the making. Destruction ends a wait
+// for input and joins the thread. next() from one thread at a time; cancel() from any.
 class OverlappedReader final : public FrameReader {
  public:
   explicit OverlappedReader(std::unique_ptr<FrameReader> reader, std::size_t depth = queue_depth);
@@ -34,6 +34,8 @@ class OverlappedReader final : public FrameReader {
   }
   // Frames that were read before are still delivered; then comes the interruption.
   void cancel() override { reader_->cancel(); }
+  // How many frames are read ahead from now on.
+  void set_depth(std::size_t depth) { queue_.set_depth(depth); }
 
   // The one that reads ahead.
   [[nodiscard]] std::thread::native_handle_type thread() { return thread_.native_handle(); }

@@ -97,6 +97,40 @@ TEST(FrameQueue, EndsEveryWaitWhenClosed) {
   popper.join();
 }
 
+TEST(FrameQueue, HasRoomForMoreOnceItIsDeeper) {
+  FrameQueue queue;
+  ASSERT_TRUE(queue.push(numbered(0)));
+  ASSERT_TRUE(queue.push(numbered(1)));
+  // Whether it waits already or not.
+  std::thread pusher([&] { EXPECT_TRUE(queue.push(numbered(2))); });
+  queue.set_depth(4);
+  pusher.join();
+  ASSERT_TRUE(queue.push(numbered(3)));
+  EXPECT_EQ(queue.size(), 4U);
+}
+
+TEST(FrameQueue, KeepsWhatItHoldsWhenItIsLessDeep) {
+  FrameQueue queue(4);
+  for (int index = 0; index < 4; ++index)
+    ASSERT_TRUE(queue.push(numbered(index)));
+  queue.set_depth(2);
+  std::thread pusher([&] { EXPECT_TRUE(queue.push(numbered(4))); });
+  for (int index = 0; index < 5; ++index) {
+    EXPECT_EQ((**queue.pop()).index, index);
+    if (index > 0) {
+      EXPECT_LE(queue.size(), 3U);
+    }
+  }
+  pusher.join();
+}
+
+TEST(FrameQueue, IsAsDeepAsFramesAreProcessedSideBySide) {
+  EXPECT_EQ(queue_depth_for(1), queue_depth);
+  EXPECT_EQ(queue_depth_for(2), 2U);
+  EXPECT_EQ(queue_depth_for(4), 4U);
+  EXPECT_EQ(queue_depth_for(64), 64U);
+}
+
 // --- OverlappedReader
 
 // Delivers numbered frames, then fails; counts how far it was asked.
@@ -137,6 +171,14 @@ TEST(OverlappedReader, IsAheadWhileNobodyAsks) {
   std::atomic<int> asked = 0;
   const OverlappedReader reader(std::make_unique<CountingReader>(100, asked));
   while (asked < static_cast<int>(queue_depth) + 1)
+    std::this_thread::yield();
+}
+
+TEST(OverlappedReader, IsFurtherAheadOnceItIsTold) {
+  std::atomic<int> asked = 0;
+  OverlappedReader reader(std::make_unique<CountingReader>(100, asked));
+  reader.set_depth(9);
+  while (asked < 9 + 1)
     std::this_thread::yield();
 }
 
@@ -244,6 +286,18 @@ TEST(OverlappedWriter, TakesOnlyAsManyFramesAsItsQueueIsDeep) {
   gate.release(10);
   producer.join();
   EXPECT_TRUE(writer.finish());
+}
+
+TEST(OverlappedWriter, TakesMoreOnceItIsTold) {
+  std::counting_semaphore<> gate(0);
+  std::vector<std::int64_t> written;
+  OverlappedWriter writer(std::make_unique<GatedWriter>(gate, written, -1));
+  writer.set_depth(8);
+  for (int index = 0; index < 8; ++index)
+    EXPECT_TRUE(writer.write(numbered(index)));
+  gate.release(8);
+  EXPECT_TRUE(writer.finish());
+  EXPECT_EQ(written.size(), 9U);
 }
 
 TEST(OverlappedWriter, ReportsTheFirstErrorAndStillFinishes) {

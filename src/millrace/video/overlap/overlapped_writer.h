@@ -12,9 +12,9 @@
 
 namespace millrace::video {
 
-// Takes frames faster than the writer it wraps, up to queue_depth of them and one in the making. Its errors
-// come one or more frames late, and finish() reports them at the latest. Destruction without finish() ends a
-// wait for the output, drops what is queued and joins the thread. One thread at a time; cancel() from any.
+// Takes frames faster than the writer it wraps, up to `depth` of them and one in the making. Its errors come
+// one or more frames late, and finish() reports them at the latest. Destruction without finish() ends a wait
+// for the output, drops what is queued and joins the thread. One thread at a time; cancel() from any.
 class OverlappedWriter {
  public:
   explicit OverlappedWriter(std::unique_ptr<FrameWriter> writer, std::size_t depth = queue_depth);
@@ -39,6 +39,8 @@ class OverlappedWriter {
   [[nodiscard]] std::int64_t frames_written() const;
 
   void cancel() { writer_->cancel(); }
+  // How many frames may wait from now on.
+  void set_depth(std::size_t depth) { queue_.set_depth(depth); }
 
   // The one that encodes behind; before finish().
   [[nodiscard]] std::thread::native_handle_type thread() { return thread_.native_handle(); }
