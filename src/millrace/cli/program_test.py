@@ -248,7 +248,8 @@ class Program(unittest.TestCase):
             self.assertLessEqual(report["compute_seconds"], sum(times) * 2 * 1e-3)
             self.assertLessEqual(sum(times) * 2 * 1e-3, report["wall_seconds"] * (1 + 1e-9))
             self.assertAlmostEqual(report["fps"], 8 / report["wall_seconds"], delta=1e-6 * report["fps"])
-            self.assertNotIn("first_frame_seconds", report)
+            for nothing in "first_frame_seconds", "latency_ms":
+                self.assertNotIn(nothing, report)
             self.assertEqual(sum(report.get("written_on_cpus", {}).values()), 8 if "--fresh-input" in words else 0)
 
     def test_every_figure_of_a_run_is_of_the_frames_it_processed(self):
@@ -273,7 +274,14 @@ class Program(unittest.TestCase):
             self.assertGreaterEqual(min(parts), 0)
             self.assertLessEqual(sum(parts), report["wall_seconds"])
             # A frame a turn. Six digits are written of each.
+            latency = report["latency_ms"]
+            self.assertLessEqual(0, latency["median"])
+            self.assertLessEqual(latency["median"], latency["p99"])
+            self.assertLessEqual(latency["p99"], latency["most"])
+            self.assertLessEqual(latency["most"], 1e3 * report["wall_seconds"])
+            # Each frame was computed meanwhile.
             times = report["frame_times"]
+            self.assertGreaterEqual(latency["most"] + 1e-6, max(times["computing_ms"]))
             self.assertEqual(times["frames"], [1] * frames)
             self.assertEqual(times["slowest_ms"], times["computing_ms"])
             written = 1e-9 * frames

@@ -172,7 +172,7 @@ void add_run_command(CLI::App& app, Action& action) {
                  "make the threads anew for every stage (the classical baseline)");
   verb->add_option("--objective", o.objective,
                    "what best means: throughput (default for files) or latency (default for pipes: the 99th "
-                   "percentile of the time from frame in to frame out)");
+                   "percentile of the time from a frame read to the frame handed to the output)");
   verb->add_option("--deadline", o.deadline_ms,
                    "MS in which a frame must be done: the fewest threads that keep it are best")
       ->check(above_zero());

@@ -109,7 +109,8 @@ Result<std::unique_ptr<AdaptiveScheduler>> AdaptiveScheduler::make(Executor& exe
     result->incumbent_ = all.schedule(result->candidate_);
     if (Status set = executor.set(layout, result->incumbent_); !set) return std::unexpected(set.error());
   } while (result->drop_refused());
-  result->trusted_at_ = seconds(now_ns());
+  result->switched_ns_ = now_ns();
+  result->trusted_at_ = seconds(result->switched_ns_);
   result->for_throughput_ = options.objective.aim == tuning::Aim::throughput;
   if (result->for_throughput_) result->least_observed_ = least_observed_seconds;
   return result;
@@ -197,6 +198,7 @@ Result<int> AdaptiveScheduler::prepare() {
       continue;
     }
     candidate_ = trial.candidate;
+    switched_ns_ = asked;
     if (drop_refused()) continue;
     warm_ = false;
     break;
@@ -220,7 +222,8 @@ Status AdaptiveScheduler::run(std::span<const FrameTask> frames, double waited) 
   // the candidate.
   if (!executor_.stand_in() && !executor_.interim() &&
       static_cast<int>(frames.size()) == executor_.in_use().frames_in_flight)
-    unobserved_ = {static_cast<int>(frames.size()), end, spent, waited + seconds(end - start)};
+    unobserved_ = {static_cast<int>(frames.size()), end, spent,
+                   seconds(end - std::max(start - nanoseconds(waited), switched_ns_))};
   return {};
 }
 

@@ -32,7 +32,8 @@ class AdaptiveScheduler {
   // Puts in place what is to run next and returns how many frames it takes side by side.
   [[nodiscard]] Result<int> prepare();
 
-  // Runs 1 to prepare() frames. waited: seconds since the oldest of them came in, which count as latency.
+  // Runs 1 to prepare() frames. waited: seconds since the oldest of them came in, which count as latency from
+  // when the schedule was switched to: what came before that has waited for another one.
   [[nodiscard]] Status run(std::span<const FrameTask> frames, double waited = 0);
 
   // Other values of parameters from the next frame on, see Executor::update. `different`: so different that
@@ -43,6 +44,12 @@ class AdaptiveScheduler {
   // as if these had taken longer.
   void charge(double seconds) {
     if (unobserved_) unobserved_->seconds += seconds;
+  }
+
+  // Seconds that the frames of the last run() waited behind it until they were handed on: they count as
+  // latency.
+  void delay(double seconds) {
+    if (unobserved_) unobserved_->latency += seconds;
   }
 
   // What share of the time that faster frames save is gained, in [0, 1]: less than 1 where the run waits for
@@ -89,6 +96,7 @@ class AdaptiveScheduler {
   bool warm_ = false;   // it has run a frame since it was switched to
   Schedule incumbent_;
   double trusted_at_ = 0;          // when a frame last was worth trusting
+  std::int64_t switched_ns_ = 0;   // when
   std::int64_t switching_ns_ = 0;  // since the last observation
   std::int64_t all_switching_ns_ = 0;
   bool disturbed_ = false;                        // something was compiled during them

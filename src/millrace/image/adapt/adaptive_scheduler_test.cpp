@@ -62,8 +62,9 @@ class Adaptive : public testing::Test {
     return scheduler ? std::move(*scheduler) : nullptr;
   }
 
-  // Runs what the scheduler wants to run next and compares it with the reference.
-  void run_and_compare(AdaptiveScheduler& scheduler) {
+  // Runs what the scheduler wants to run next and compares it with the reference. waited: seconds, by how
+  // many turns the schedule in use has run before.
+  void run_and_compare(AdaptiveScheduler& scheduler, double (*waited)(int) = [](int) { return 0.0; }) {
     const auto count = scheduler.prepare();
     ASSERT_TRUE(count) << count.error().message;
     std::vector<FrameTask> tasks;
@@ -72,7 +73,9 @@ class Adaptive : public testing::Test {
       std::memset(target.data, 0xa5, static_cast<std::size_t>(target.stride) * target.covers.height());
       tasks.push_back({{source_.view()}, {target}});
     }
-    const Status done = scheduler.run(tasks);
+    turns_ = executor_->in_use() == before_ ? turns_ + 1 : 0;
+    before_ = executor_->in_use();
+    const Status done = scheduler.run(tasks, waited(turns_));
     ASSERT_TRUE(done) << done.error().message;
     frames_ += *count;
     for (const FrameTask& task : tasks) {
@@ -98,6 +101,8 @@ class Adaptive : public testing::Test {
   PlaneBuffer source_;
   PlaneBuffer destinations_[adaptive_workers];
   std::int64_t frames_ = 0;
+  Schedule before_;
+  int turns_ = 0;  // that it has run before
 };
 
 TEST_F(Adaptive, noPixelShowsWhatWasTriedAndWhen) {
@@ -167,6 +172,39 @@ TEST_F(Adaptive, whatTheStreamLosesByAScheduleCountsAgainstIt) {
       EXPECT_GT(event.ratio, 2);
     }
   }
+}
+
+TEST_F(Adaptive, theWaitBehindAScheduleCountsAsItsLatency) {
+  use("@A");
+  AdaptiveOptions with = options();
+  with.objective.aim = tuning::Aim::latency;
+  const auto scheduler = start(with);
+  ASSERT_TRUE(scheduler);
+  const Schedule first = scheduler->incumbent();
+  const auto trials = [&] { return scheduler->tuner().record().count(tuning::EventKind::trial); };
+  const std::int64_t patience_ends = now_ns() + 60'000'000'000;
+  while (trials() < 1 && now_ns() < patience_ends && !HasFatalFailure()) {
+    run_and_compare(*scheduler);
+    if (executor_->in_use() != first) scheduler->delay(0.05);
+  }
+  EXPECT_GT(trials(), 0);
+  EXPECT_EQ(scheduler->incumbent(), first);
+}
+
+// Frames that were there before a schedule was switched to have waited for the one before.
+TEST_F(Adaptive, whatFramesWaitedForAnotherScheduleIsNoLatencyOfTheNext) {
+  use("@A");
+  AdaptiveOptions with = options();
+  with.objective.aim = tuning::Aim::latency;
+  const auto scheduler = start(with);
+  ASSERT_TRUE(scheduler);
+  const Schedule first = scheduler->incumbent();
+  const std::int64_t patience_ends = now_ns() + 60'000'000'000;
+  while (scheduler->incumbent() == first && now_ns() < patience_ends && !HasFatalFailure()) {
+    run_and_compare(*scheduler, [](int turns) { return turns < 3 ? 10.0 : 0.0; });
+    if (executor_->in_use() == first) scheduler->delay(0.05);
+  }
+  EXPECT_NE(scheduler->incumbent(), first);
 }
 
 TEST_F(Adaptive, whatOneRunLearntIsTheStartOfTheNext) {

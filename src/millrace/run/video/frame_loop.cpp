@@ -154,7 +154,9 @@ Status FrameLoop::open_sink() {
   auto opened = run_.sink_.open(runner_.layout().output, options);
   if (!opened) return std::unexpected(opened.error());
   io_cpus_.bind_for_io();
-  writer_ = std::make_unique<video::OverlappedWriter>(std::move(*opened));
+  writer_ = std::make_unique<video::OverlappedWriter>(
+      std::move(*opened), queue_depth_,
+      [this](std::int64_t came_ns) { latency_.record(seconds(now_ns() - came_ns)); });
   if (run_.source_.coded) record_.decoder_threads = options_.decoder_threads.value_or(codec_threads_.decoder);
   if (run_.sink_.coded) record_.encoder_threads = options.encoder_threads;
   return {};
@@ -183,6 +185,7 @@ Status FrameLoop::run() {
     if (cut && input_.side_streams()) video::end_with_frames(*input_.side_streams());
     const Status finished = timed(output_wait_ns_, [&] { return writer_->finish(); });
     record_.output_complete = writer_->is_complete();
+    record_.latency = latency_;
     if (!finished && outcome) outcome = finished;
     record_.not_kept = input_.unread();
     if (!run_.sink_.coded && input_.properties()) {
@@ -220,6 +223,7 @@ Status FrameLoop::process(std::int64_t start_ns) {
     if (Status done = compute(batch); !done) return done;
     forget_before(next_ - runner_.layout().neighbours().before);
     if (Status handed = hand_over(batch); !handed) return handed;
+    if (runner_.search() != nullptr) runner_.search()->delay(seconds(output_wait_ns_) - before.output_wait);
     if (recorder_) record_turn(batch, before);
     tell_waits(std::ssize(batch.tasks), waited, computed);
     if (options_.on_progress) options_.on_progress(run_.progress(), runner_.executor().in_use());
@@ -266,7 +270,6 @@ Status FrameLoop::fill(Batch& batch, int most) {
       return stopped() ? Status{} : input_error_;
     }
     if (batch.tasks.empty()) {
-      batch.came_ns = now_ns();
       batch.first = next_;
       if (Status followed = runner_.follow_changes(number_of(next_)); !followed) return followed;
     }
@@ -274,6 +277,13 @@ Status FrameLoop::fill(Batch& batch, int most) {
     ++next_;
   }
   return {};
+}
+
+std::int64_t FrameLoop::came_ns(std::int64_t frame) const {
+  if (!run_.source_.live) return now_ns();
+  const std::int64_t last =
+      std::min(frame + runner_.layout().neighbours().after - first_held_, std::ssize(held_) - 1);
+  return came_ns_[static_cast<std::size_t>(last)];
 }
 
 void FrameLoop::read_as_far_as(std::int64_t frame) {
@@ -294,6 +304,7 @@ Status FrameLoop::hold(video::Frame frame) {
     if (!number) return std::unexpected(number.error());
     beside_.push_back(*number);
   }
+  came_ns_.push_back(second_ ? std::max(input_.came_ns(), second_->came_ns()) : input_.came_ns());
   held_.push_back(std::move(frame));
   return {};
 }
@@ -301,6 +312,7 @@ Status FrameLoop::hold(video::Frame frame) {
 void FrameLoop::forget_before(std::int64_t frame) {
   for (; first_held_ < frame && !held_.empty(); ++first_held_) {
     held_.pop_front();
+    came_ns_.pop_front();
     if (second_) beside_.pop_front();
   }
   if (!second_) return;
@@ -328,6 +340,7 @@ Status FrameLoop::add(Batch& batch, std::int64_t frame) {
     std::ranges::copy(views_of(from), std::back_inserter(task.sources));
   }
   task.destinations = views_of(*target);
+  batch.came_ns.push_back(came_ns(frame));
   batch.after.push_back(std::move(*target));
   batch.tasks.push_back(std::move(task));
   return {};
@@ -335,7 +348,7 @@ Status FrameLoop::add(Batch& batch, std::int64_t frame) {
 
 Status FrameLoop::compute(const Batch& batch) {
   if (recorder_) recorder_->before(batch.first);
-  const Status done = runner_.run(batch.tasks, seconds(now_ns() - batch.came_ns));
+  const Status done = runner_.run(batch.tasks, seconds(now_ns() - batch.came_ns.front()));
   if (!done) return failure("frame {}: {}", batch.first, done.error().message);
   if (recorder_)
     recorder_->computed(held_[static_cast<std::size_t>(batch.first - first_held_)], batch.after.front());
@@ -343,9 +356,9 @@ Status FrameLoop::compute(const Batch& batch) {
 }
 
 Status FrameLoop::hand_over(Batch& batch) {
-  for (video::Frame& frame : batch.after) {
-    if (Status written = timed(output_wait_ns_, [&] { return writer_->write(std::move(frame)); }); !written)
-      return written;
+  for (std::size_t i = 0; i < batch.after.size(); ++i) {
+    const auto write = [&] { return writer_->write(std::move(batch.after[i]), batch.came_ns[i]); };
+    if (Status written = timed(output_wait_ns_, write); !written) return written;
     ++record_.frames;
     if (record_.frames == 1) record_.first_frame_seconds = seconds(now_ns() - options_.start_ns);
     run_.frames_.store(record_.frames, std::memory_order_relaxed);

@@ -38,7 +38,7 @@ class FrameLoop {
     std::int64_t first = 0;  // its number
     std::vector<video::Frame> after;
     std::vector<image::FrameTask> tasks;
-    std::int64_t came_ns = 0;  // the first of them
+    std::vector<std::int64_t> came_ns;  // of each
   };
 
   [[nodiscard]] Status open_inputs();
@@ -50,6 +50,8 @@ class FrameLoop {
   [[nodiscard]] Status open_sink();
   [[nodiscard]] Status process(std::int64_t start_ns);
   [[nodiscard]] Status fill(Batch& batch, int most);
+  // When a frame that has just been taken up was there, with those that it is made of.
+  [[nodiscard]] std::int64_t came_ns(std::int64_t frame) const;
   // The frame is the next one that is held, with the second video's.
   [[nodiscard]] Status hold(video::Frame frame);
   // How many frames there will be, where that is known.
@@ -75,14 +77,16 @@ class FrameLoop {
   InputPasses input_;
   // Where the pipeline reads a second video.
   std::optional<SecondInput> second_;
-  std::optional<ShownTime> shown_;   // of the frames of the first one
-  std::deque<std::int64_t> beside_;  // for each that is held, the number of the second one's frame
-  bool more_ = true;                 // frames to come
-  std::deque<video::Frame> held_;    // that have been read and are still needed, in order
-  std::int64_t first_held_ = 0;      // number of the first of them
-  std::int64_t next_;                // number of the frame to be processed next
+  std::optional<ShownTime> shown_;    // of the frames of the first one
+  std::deque<std::int64_t> beside_;   // for each that is held, the number of the second one's frame
+  bool more_ = true;                  // frames to come
+  std::deque<video::Frame> held_;     // that have been read and are still needed, in order
+  std::deque<std::int64_t> came_ns_;  // of each, when it had been read, and what the second one has beside it
+  std::int64_t first_held_ = 0;       // number of the first of them
+  std::int64_t next_;                 // number of the frame to be processed next
   bool input_ended_ = false;
   Status input_error_;  // that ended it
+  Histogram latency_;   // the writer's, until it has finished
   std::unique_ptr<video::OverlappedWriter> writer_;
   std::int64_t input_wait_ns_ = 0;
   std::int64_t output_wait_ns_ = 0;

@@ -42,6 +42,8 @@ class InputPasses {
   // How many frames next() has given; the number of the one to come.
   [[nodiscard]] std::int64_t delivered() const { return delivered_; }
   [[nodiscard]] Result<std::optional<video::Frame>> next();
+  // After start(): when the frame that next() gave last had been read, by now_ns().
+  [[nodiscard]] std::int64_t came_ns() const { return ahead_->came_ns(); }
   [[nodiscard]] video::Losses losses() const;
   [[nodiscard]] std::vector<std::string> unread() const { return reader_->unread(); }
   [[nodiscard]] video::SharedProperties properties() const { return reader_->properties(); }

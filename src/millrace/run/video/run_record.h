@@ -1,6 +1,7 @@
 // What a run did.
 #pragma once
 
+#include "millrace/base/histogram.h"
 #include "millrace/image/execute/executor.h"
 #include "millrace/image/kernel/kernel_library.h"
 #include "millrace/video/frame/frame_reader.h"
@@ -42,6 +43,10 @@ struct RunRecord {
   int decoder_threads = 0;  // 0: nothing was decoded
   int encoder_threads = 0;  // 0: nothing was encoded
   double first_frame_seconds = 0;
+  // Of each frame, from when it was there, with all frames that it is made of, until the output had it. From
+  // a live source it is there when it has been read and decoded, else when the run takes it up. The wait for
+  // room at the output counts, what an encoder keeps back does not.
+  Histogram latency;
   double compile_seconds = 0;
   std::string kernel_error;  // why a kernel could not be compiled, the first; empty where all could
   std::size_t intermediate_bytes = 0;

@@ -41,6 +41,8 @@ class SecondInput {
   // Frames before that are asked for no more; or none but those that beside() will give.
   void forget_before(std::int64_t number);
   void forget_all() { forget_before(shown_); }
+  // When the last frame came that beside() had to read, by now_ns().
+  [[nodiscard]] std::int64_t came_ns() const { return input_.came_ns(); }
 
   // What was left out so far, in a line; empty: nothing.
   [[nodiscard]] std::string losses() const;

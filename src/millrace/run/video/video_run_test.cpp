@@ -1,3 +1,4 @@
+#include "millrace/base/clock.h"
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/image/pipeline/pipeline_language.h"
 #include "millrace/machine/processor/isa.h"
@@ -20,6 +21,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 namespace millrace::run {
 namespace {
@@ -278,6 +280,96 @@ TEST_F(VideoRunTest, FramesAroundAreReadAndNotMade) {
     EXPECT_EQ(run.record().frames, 3);
     EXPECT_EQ(run.progress().total, 3);
   }
+}
+
+// Moments of a run that the caller sees, between which those lie that its latencies are counted from and to.
+struct Moments {
+  explicit Moments(int frames)
+      : asked(static_cast<std::size_t>(frames) + 1), read(asked), taken_up(asked), begun(asked),
+        written(asked) {}
+
+  std::vector<std::int64_t> asked;     // by frame: the source was
+  std::vector<std::int64_t> read;      // it gave it
+  std::vector<std::int64_t> taken_up;  // not yet
+  std::vector<std::int64_t> begun;     // the sink was given it
+  std::vector<std::int64_t> written;   // it has it
+};
+
+// Frame by frame through filters that read `after` later ones; the source waits before some, the sink holds
+// the first one until three are read.
+Moments run_and_watch(Workplace& workplace, int count, const char* pipeline, bool live, Histogram& latency) {
+  Counting frames(count);
+  Moments at(count);
+  std::size_t asked = 0;
+  std::size_t handed_on = 0;
+  std::promise<void> three;
+  VideoSource source = frames_source(small_gray, [&](const std::stop_token&) {
+    at.asked[asked] = now_ns();
+    if (asked == 3) three.set_value();
+    if (asked % 4 == 3) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    auto frame = frames.next();
+    at.read[asked++] = now_ns();
+    return frame;
+  });
+  source.live = live;
+  std::size_t taken = 0;
+  VideoRun run(workplace, std::move(source), frames_sink([&](const video::Frame&) -> Status {
+                 at.begun[taken] = now_ns();
+                 if (taken == 0) three.get_future().wait();
+                 at.written[taken++] = now_ns();
+                 return {};
+               }),
+               {.pipeline = parsed(pipeline),
+                .schedule = image::Schedule{},
+                .on_progress = [&](const RunProgress&, const image::Schedule&) {
+                  at.taken_up[++handed_on] = now_ns();
+                }});
+  const Status done = run.run();
+  EXPECT_TRUE(done) << done.error().message;
+  EXPECT_EQ(asked, static_cast<std::size_t>(count) + 1);
+  EXPECT_EQ(taken, static_cast<std::size_t>(count));
+  at.begun.back() = now_ns();
+  latency = run.record().latency;
+  EXPECT_EQ(latency.count(), static_cast<std::uint64_t>(count));
+  return at;
+}
+
+TEST_F(VideoRunTest, LatencyOfALiveSourceIsFromWhenAllThatAFrameNeedsWasReadToWhenItIsWritten) {
+  constexpr int count = 12;
+  for (const auto& [pipeline, after] : {std::pair{"blur", 0}, std::pair{"temporal_average(3)", 1}}) {
+    Histogram latency;
+    const Moments at = run_and_watch(*workplace_, count, pipeline, true, latency);
+    std::int64_t least = 0;
+    std::int64_t most = 0;
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::size_t last = std::min<std::size_t>(k + static_cast<std::size_t>(after), count - 1);
+      least += std::max<std::int64_t>(0, at.written[k] - at.asked[last + 1]);
+      most += at.begun[k + 1] - at.read[last];
+    }
+    EXPECT_GE(latency.sum(), 0.999999 * seconds(least)) << "the wait behind other frames counts";
+    EXPECT_LE(latency.sum(), 1.000001 * seconds(most)) << "the wait for input does not";
+  }
+}
+
+TEST_F(VideoRunTest, LatencyOfWhatIsReadAheadIsFromWhenItIsTakenUp) {
+  constexpr int count = 12;
+  Histogram latency;
+  const Moments at = run_and_watch(*workplace_, count, "blur", false, latency);
+  std::int64_t most = 0;
+  for (std::size_t k = 0; k < count; ++k)
+    most += at.begun[k + 1] - std::max(at.read[k], at.taken_up[k]);
+  EXPECT_LE(latency.sum(), 1.000001 * seconds(most));
+}
+
+TEST(VideoSourceTest, PipesAndTheCallersFramesAreLive) {
+  const TemporaryFolder folder;
+  const std::string fifo = folder / "pipe.y4m";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_TRUE(file_source(fifo).live);
+  EXPECT_TRUE(file_source("-").live);
+  EXPECT_TRUE(frames_source(small_gray, {}).live);
+  EXPECT_FALSE(file_source("test:64x48@3").live);
+  EXPECT_FALSE(file_source(folder / "none.mp4").live);
 }
 
 TEST_F(VideoRunTest, AsManyFramesWaitAtEitherEndAsAreProcessedSideBySide) {

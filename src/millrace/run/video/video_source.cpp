@@ -3,6 +3,8 @@
 #include "millrace/video/reader.h"
 #include "millrace/video/test_source.h"
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace millrace::run {
@@ -58,6 +60,8 @@ class OwnFramesReader final : public video::FrameReader {
 VideoSource file_source(std::string name) {
   VideoSource source;
   source.repeatable = name != pipe_name;
+  std::error_code unknown;
+  source.live = name == pipe_name || std::filesystem::is_fifo(name, unknown);
   source.coded = video::is_coded_input(name);
   source.open = [name](const video::ReaderOptions& options) { return video::open_reader(name, options); };
   source.name = std::move(name);
@@ -66,7 +70,7 @@ VideoSource file_source(std::string name) {
 
 VideoSource frames_source(const video::FrameFormat& format, NextFrame next,
                           std::optional<std::int64_t> total) {
-  VideoSource source{.name = "the caller's frames", .repeatable = false};
+  VideoSource source{.name = "the caller's frames", .repeatable = false, .live = true};
   source.open = [format, next = std::move(next),
                  total](const video::ReaderOptions& options) -> Result<std::unique_ptr<video::FrameReader>> {
     return std::make_unique<OwnFramesReader>(format, next, total, options.stop);

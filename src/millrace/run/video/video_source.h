@@ -19,6 +19,9 @@ struct VideoSource {
   std::function<Result<std::unique_ptr<video::FrameReader>>(const video::ReaderOptions&)> open;
   bool repeatable = true;  // can be opened again for another pass
   bool coded = false;      // reading it means decoding, which may take threads
+  // Frames come by themselves, as through a pipe, and wait from when they are there; else from when the run
+  // takes them up, however far it reads ahead.
+  bool live = false;
 };
 
 // By the names that video::open_reader takes.

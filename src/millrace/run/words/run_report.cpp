@@ -30,8 +30,18 @@ nlohmann::ordered_json cpu_ms_per_frame(const image::StageReport& stage) {
   return 1e3 * stage.seconds_per_frame();
 }
 
+// Null where no frame was written.
+nlohmann::ordered_json latency_ms(const Histogram& latency) {
+  if (latency.count() == 0) return nullptr;
+  return {{"median", 1e3 * latency.quantile(0.5)},
+          {"p99", 1e3 * latency.quantile(0.99)},
+          {"most", 1e3 * latency.max()}};
+}
+
 void add_measured(nlohmann::ordered_json& json, const MeasuredComputation& measured) {
-  json.erase("first_frame_seconds");  // there is none that anybody waits for
+  // Nobody waits for any.
+  json.erase("first_frame_seconds");
+  json.erase("latency_ms");
   json["frames_in_memory"] = measured.frames_in_memory;
   json["repetitions"] = measured.ms_per_frame.size();
   json["input_pixels"] = name_of(measured.input_pixels);
@@ -161,6 +171,7 @@ nlohmann::ordered_json to_json(const RunReport& report, const machine::MachineRe
                               {"encoder_threads", r.encoder_threads},
                               {"fps", r.fps()},
                               {"first_frame_seconds", r.first_frame_seconds},
+                              {"latency_ms", latency_ms(r.latency)},
                               {"compile_seconds", r.compile_seconds},
                               {"intermediate_bytes", r.intermediate_bytes},
                               {"peak_rss_bytes", report.peak_rss_bytes},

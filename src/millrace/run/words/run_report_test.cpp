@@ -47,6 +47,19 @@ TEST(RunReport, FiguresAFrameAreThoseOfTheFramesThatTheRunProcessed) {
   EXPECT_THAT(to_text(made_up()), HasSubstr("80.0 fps, 3.00 ms a frame computing"));
 }
 
+TEST(RunReport, LatencyIsToldInMilliseconds) {
+  RunReport report = made_up();
+  EXPECT_TRUE(json_of(report)["latency_ms"].is_null()) << "nothing was written";
+  report.record.latency.record(0.004, 98);
+  report.record.latency.record(0.1);
+  report.record.latency.record(0.25);
+  const auto latency = json_of(report)["latency_ms"];
+  // Within the buckets of a histogram.
+  EXPECT_NEAR(latency["median"].get<double>(), 4, 0.25);
+  EXPECT_NEAR(latency["p99"].get<double>(), 100, 6.25);
+  EXPECT_DOUBLE_EQ(latency["most"].get<double>(), 250);
+}
+
 TEST(RunReport, WhatIsMeasuredIsSummedUpByItsMedian) {
   RunReport report = made_up();
   report.measured = MeasuredComputation{.frames_in_memory = 8, .ms_per_frame = {4, 1, 9, 2}};

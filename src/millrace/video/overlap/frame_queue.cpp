@@ -2,12 +2,12 @@
 
 namespace millrace::video {
 
-bool FrameQueue::push(Frame frame) {
+bool FrameQueue::push(Frame frame, std::int64_t came_ns) {
   {
     std::unique_lock lock(mutex_);
     room_.wait(lock, [this] { return closed_ || frames_.size() < depth_; });
     if (closed_) return false;
-    frames_.push_back(std::move(frame));
+    frames_.push_back({std::move(frame), came_ns});
   }
   filled_.notify_one();
   return true;
@@ -31,7 +31,8 @@ Result<std::optional<Frame>> FrameQueue::pop() {
       if (!*end_) return std::unexpected(end_->error());
       return std::nullopt;
     }
-    frame = std::move(frames_.front());
+    frame = std::move(frames_.front().frame);
+    came_ns_ = frames_.front().came_ns;
     frames_.pop_front();
   }
   room_.notify_one();
@@ -39,7 +40,7 @@ Result<std::optional<Frame>> FrameQueue::pop() {
 }
 
 void FrameQueue::close() {
-  std::deque<Frame> dropped;  // destroyed outside the lock
+  std::deque<Queued> dropped;  // destroyed outside the lock
   {
     const std::scoped_lock lock(mutex_);
     closed_ = true;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -29,14 +30,16 @@ class FrameQueue {
   FrameQueue(const FrameQueue&) = delete;
   FrameQueue& operator=(const FrameQueue&) = delete;
 
-  // Waits for room. False, and the frame is gone, when the queue is closed.
-  [[nodiscard]] bool push(Frame frame);
+  // Waits for room. False, and the frame is gone, when the queue is closed. came_ns: for the popper.
+  [[nodiscard]] bool push(Frame frame, std::int64_t came_ns = 0);
 
   // The pusher has no more: pop() gives what is left, then the end, or the error.
   void finish(Status status = {});
 
   // Waits for a frame. nullopt at the end and when the queue is closed.
   [[nodiscard]] Result<std::optional<Frame>> pop();
+  // What the pusher gave with the frame that was popped last. For the popper.
+  [[nodiscard]] std::int64_t came_ns() const { return came_ns_; }
 
   // The popper wants no more: drops what is queued and ends every wait, now and later.
   void close();
@@ -51,9 +54,14 @@ class FrameQueue {
   mutable std::mutex mutex_;
   std::condition_variable room_;
   std::condition_variable filled_;
-  std::deque<Frame> frames_;
+  struct Queued {
+    Frame frame;
+    std::int64_t came_ns = 0;
+  };
+  std::deque<Queued> frames_;
   std::optional<Status> end_;
   bool closed_ = false;
+  std::int64_t came_ns_ = 0;  // the popper's
 };
 
 }  // namespace millrace::video

@@ -1,5 +1,7 @@
 #include "millrace/video/overlap/overlapped_reader.h"
 
+#include "millrace/base/clock.h"
+
 namespace millrace::video {
 
 OverlappedReader::OverlappedReader(std::unique_ptr<FrameReader> reader, std::size_t depth)
@@ -22,7 +24,7 @@ void OverlappedReader::read_ahead() {
     }
     if (!frame) return queue_.finish(std::unexpected(std::move(frame.error())));
     if (!*frame) return queue_.finish();
-    if (!queue_.push(**std::move(frame))) return;
+    if (!queue_.push(**std::move(frame), now_ns())) return;
   }
 }
 

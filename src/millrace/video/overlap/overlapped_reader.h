@@ -13,7 +13,7 @@
 namespace millrace::video {
 
 // A reader whose frames are read ahead, up to `depth` of them and one in the making. Destruction ends a wait
-// for input and joins the thread. next() from one thread at a time; cancel() from any.
+// for input and joins the thread. next() and came_ns() from one thread at a time; cancel() from any.
 class OverlappedReader final : public FrameReader {
  public:
   explicit OverlappedReader(std::unique_ptr<FrameReader> reader, std::size_t depth = queue_depth);
@@ -21,6 +21,8 @@ class OverlappedReader final : public FrameReader {
 
   [[nodiscard]] const FrameFormat& format() const override { return reader_->format(); }
   [[nodiscard]] Result<std::optional<Frame>> next() override;
+  // When the frame that next() gave last had been read, by now_ns().
+  [[nodiscard]] std::int64_t came_ns() const { return queue_.came_ns(); }
   [[nodiscard]] std::optional<std::int64_t> frame_count_hint() const override {
     return reader_->frame_count_hint();
   }

@@ -1,3 +1,4 @@
+#include "millrace/base/clock.h"
 #include "millrace/base/input_file.h"
 #include "millrace/base/output_file.h"
 #include "millrace/video/frame/frame_pool.h"
@@ -211,6 +212,25 @@ TEST(OverlappedReader, IsDestroyedAtOnceWhenFullOrWaitingForInput) {
   close(ends[1]);
 }
 
+TEST(OverlappedReader, SaysOfEachFrameWhenItWasRead) {
+  std::atomic<int> asked = 0;
+  const std::int64_t begin = now_ns();
+  OverlappedReader reader(std::make_unique<CountingReader>(100, asked));
+  while (asked < 3)
+    std::this_thread::yield();
+  const std::int64_t third_asked_for = now_ns();
+  std::int64_t before = begin;
+  for (int taken = 0; taken < 20; ++taken) {
+    const auto frame = reader.next();
+    ASSERT_TRUE(frame && *frame);
+    EXPECT_GE(reader.came_ns(), before);
+    before = reader.came_ns();
+    if (taken < 2) {
+      EXPECT_LE(before, third_asked_for) << "not when it was taken";
+    }
+  }
+}
+
 TEST(OverlappedReader, DeliversTheInterruptionWhenCancelled) {
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
@@ -266,6 +286,21 @@ TEST(OverlappedWriter, WritesAllInOrderAndFinishesLast) {
     EXPECT_EQ(written[static_cast<std::size_t>(index)], index);
   EXPECT_EQ(written.back(), -1);
   EXPECT_EQ(writer.frames_written(), 50);
+}
+
+TEST(OverlappedWriter, TellsOfEachFrameWhenItIsWrittenAndOfNoneThatIsNot) {
+  std::counting_semaphore<> gate(1000);
+  std::vector<std::int64_t> written;
+  std::vector<std::int64_t> told;
+  OverlappedWriter writer(std::make_unique<GatedWriter>(gate, written, 3), queue_depth,
+                          [&](std::int64_t came_ns) {
+                            told.push_back(came_ns);
+                            EXPECT_EQ(told.size(), written.size());
+                          });
+  for (int index = 0; index < 10; ++index)
+    if (!writer.write(numbered(index), 100 + index)) break;
+  EXPECT_FALSE(writer.finish());
+  EXPECT_EQ(told, (std::vector<std::int64_t>{100, 101, 102}));
 }
 
 TEST(OverlappedWriter, TakesOnlyAsManyFramesAsItsQueueIsDeep) {

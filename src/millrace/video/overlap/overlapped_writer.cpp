@@ -2,8 +2,10 @@
 
 namespace millrace::video {
 
-OverlappedWriter::OverlappedWriter(std::unique_ptr<FrameWriter> writer, std::size_t depth)
-    : writer_(std::move(writer)), queue_(depth), thread_([this] { write_behind(); }) {}
+OverlappedWriter::OverlappedWriter(std::unique_ptr<FrameWriter> writer, std::size_t depth,
+                                   std::function<void(std::int64_t)> written)
+    : writer_(std::move(writer)), written_(std::move(written)), queue_(depth),
+      thread_([this] { write_behind(); }) {}
 
 OverlappedWriter::~OverlappedWriter() {
   if (!thread_.joinable()) return;
@@ -12,8 +14,8 @@ OverlappedWriter::~OverlappedWriter() {
   thread_.join();
 }
 
-Status OverlappedWriter::write(Frame frame) {
-  if (queue_.push(std::move(frame))) return {};
+Status OverlappedWriter::write(Frame frame, std::int64_t came_ns) {
+  if (queue_.push(std::move(frame), came_ns)) return {};
   join();  // the thread closed the queue because it failed
   return status_;
 }
@@ -43,6 +45,7 @@ void OverlappedWriter::write_behind() {
       return;
     }
     frames_.fetch_add(1, std::memory_order_relaxed);
+    if (written_) written_(queue_.came_ns());
   }
 }
 

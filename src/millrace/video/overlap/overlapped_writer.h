@@ -5,6 +5,8 @@
 #include "millrace/video/overlap/frame_queue.h"
 
 #include <atomic>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -17,13 +19,16 @@ namespace millrace::video {
 // for the output, drops what is queued and joins the thread. One thread at a time; cancel() from any.
 class OverlappedWriter {
  public:
-  explicit OverlappedWriter(std::unique_ptr<FrameWriter> writer, std::size_t depth = queue_depth);
+  // written: told by the thread, before it takes the next frame, what write() was given with one that is
+  // written.
+  explicit OverlappedWriter(std::unique_ptr<FrameWriter> writer, std::size_t depth = queue_depth,
+                            std::function<void(std::int64_t came_ns)> written = {});
   OverlappedWriter(const OverlappedWriter&) = delete;
   OverlappedWriter& operator=(const OverlappedWriter&) = delete;
   ~OverlappedWriter();
 
   // Waits while the queue is full. Fails with the error of an earlier frame.
-  [[nodiscard]] Status write(Frame frame);
+  [[nodiscard]] Status write(Frame frame, std::int64_t came_ns = 0);
 
   // Waits until all frames are written, then finishes the writer, even after an error (see
   // FrameWriter::finish). The first error is what it returns. The last call to make.
@@ -50,6 +55,7 @@ class OverlappedWriter {
   void join();
 
   std::unique_ptr<FrameWriter> writer_;
+  std::function<void(std::int64_t)> written_;
   FrameQueue queue_;
   bool complete_ = false;
   Status status_;  // the thread's; read only after it was joined
