@@ -108,6 +108,8 @@ class Stream:
         self._run.start()
         try:
             self.format = Format._of(self._run.output_format())
+            # Which are asked for with each frame.
+            self._shapes, self._dtype = self.format.shapes, self.format.dtype
         except BaseException:
             self.close()
             raise
@@ -125,11 +127,11 @@ class Stream:
             raise
 
     def _next(self, one: _millrace.Run) -> Frame:
-        planes = [np.empty(shape, self.format.dtype) for shape in self.format.shapes]
+        planes = [np.empty(shape, self._dtype) for shape in self._shapes]
         while True:
             while self._frames is not None and self._push(one, self._frames):
                 pass
-            pulled = one.pull(list(planes), PATIENCE_MS)
+            pulled = one.pull(planes, PATIENCE_MS)
             if pulled:
                 return Frame(tuple(planes), one.timestamp())
             if pulled is None:

@@ -1,9 +1,12 @@
 """What the Python package costs beside the filtering: python/tests/call_bench.py, by a Python that has it installed.
 
 Import and first use, each by new processes; a call on a small image; and calls on images of 1920x1080, with how much of
-their time the library reports to have computed. Medians.
+their time the library reports to have computed. Then runs and streams of a video that is generated, in turns with the
+program (MILLRACE_PROGRAM, or millrace on the PATH) in the same schedule, whose start and loading are not counted. Medians.
 """
 
+import json
+import os
 import statistics
 import subprocess
 import sys
@@ -69,10 +72,63 @@ def large(text, threads, count=40, rounds=5):
           f"{100 * statistics.median(shares):.1f} % of it computing")
 
 
+EDGES = "blur | [sobel_x, sobel_y] | magnitude"
+
+
+def by_program(text, clip, threads):
+    """Seconds that the run took, as it reports."""
+    program = os.environ.get("MILLRACE_PROGRAM", "millrace")
+    words = [program, "run", text, clip, "--no-profile", "--structure", "tiled", "--threads", str(threads), "--json", "-"]
+    done = subprocess.run(words, capture_output=True, check=True)
+    return float(json.loads(done.stdout)["wall_seconds"])
+
+
+FRESH = """
+import sys
+import time
+import millrace as mr
+text, clip, how, threads = sys.argv[1:]
+mr.machine()  # loads the library
+begin = time.perf_counter()
+if how == "run":
+    mr.run(text, clip, threads=threads, structure="tiled", no_profile=True)
+else:
+    for _ in mr.Pipeline(text, threads=threads, structure="tiled", no_profile=True).stream(clip):
+        pass
+print(time.perf_counter() - begin)
+"""
+
+
+def by_package(how):
+    """Of a call in a process of its own, as the program is one."""
+    def seconds(text, clip, threads):
+        return float(subprocess.run([sys.executable, "-c", FRESH, text, clip, how, str(threads)], capture_output=True,
+                                    check=True).stdout)
+    return seconds
+
+
+def whole(text, size, frames, threads, rounds=15):
+    """Runs, against the program."""
+    clip = f"test:{size}@{frames},gray"
+    ways = by_program, by_package("run"), by_package("stream")
+    rows = [[way(text, clip, threads) for way in ways] for _ in range(rounds + 1)][1:]
+    told = [f"{text}, {size}, {frames} frames, {threads} thread{'s' * (threads > 1)}: "
+            f"{1e6 * statistics.median(row[0] for row in rows) / frames:.1f} us a frame by the program"]
+    for index, name in (1, "run()"), (2, "stream()"):
+        speeds = sorted(row[0] / row[index] for row in rows)
+        more = statistics.median(row[index] - row[0] for row in rows)
+        told.append(f"{name} {statistics.median(speeds):.3f} [{speeds[rounds // 4]:.3f} .. {speeds[-1 - rounds // 4]:.3f}] of its "
+                    f"speed, {1e6 * more / frames:+.1f} us a frame")
+    print("; ".join(told))
+
+
 if __name__ == "__main__":
     imports()
     for threads in 1, 2:
         small(threads)
-    for text in "threshold(0.5)", "blur | [sobel_x, sobel_y] | magnitude", "rotate(6)":
+    for text in "threshold(0.5)", EDGES, "rotate(6)":
         for threads in 1, 2:
             large(text, threads)
+    for threads in 1, 2:
+        whole(EDGES, "1920x1080", 240, threads)
+    whole("threshold(0.5)", "16x16", 20000, 1)
