@@ -182,8 +182,9 @@ class Ends(unittest.TestCase):
 
     def test_a_fork_refuses_what_is_under_way_and_makes_its_own(self):
         done = subprocess.run(program("""
-            import os, sys
+            import os, sys, warnings
             import millrace as mr, numpy as np
+            warnings.filterwarnings("ignore", "This process .* is multi-threaded")  # Python 3.12
             image = np.arange(64, dtype=np.uint8).reshape(8, 8)
             blur = mr.Pipeline("blur")
             expected = blur(image)
