@@ -5,8 +5,8 @@
  *
  * Frames go into a run of millrace.h and come out of it in order, one for each: from buffer to buffer, or,
  * where the run reads a second video, by copies; then the element keeps one frame of a source that is not
- * live back, so that copying and computing overlap. What is said of properties holds from the next start on.
- * Everything happens in the streaming thread. */
+ * live back, so that copying and computing overlap. What is said of properties holds from the next start on,
+ * which is when the element goes from READY to PAUSED. Everything happens in the streaming thread. */
 #include <millrace.h>
 #include <string.h>
 
@@ -16,13 +16,19 @@
 #define MILLRACE_TYPE_ELEMENT (millrace_element_get_type())
 G_DECLARE_FINAL_TYPE(MillraceElement, millrace_element, MILLRACE, ELEMENT, GstBaseTransform)
 
-struct _MillraceElement {
-  GstBaseTransform parent;
-  /* Properties, with the object lock held. */
-  gchar* text;
+/* What can be said of an element. */
+typedef struct {
+  gchar* pipeline;
   gchar* options;
   guint deadline;
   guint threads;
+} Settings;
+
+struct _MillraceElement {
+  GstBaseTransform parent;
+  /* With the object lock held; the streaming thread alone writes `used`, and reads it without. */
+  Settings said; /* by the properties */
+  Settings used; /* what was said when it started; without a pipeline before that */
   gchar* report;
   /* Between start and stop. */
   millrace_pipeline* pipeline;
@@ -87,15 +93,37 @@ static GstVideoFormat format_from(const millrace_format* format) {
   return GST_VIDEO_FORMAT_UNKNOWN;
 }
 
-/* The pipeline that the property has: of the run, or one to be asked about formats. NULL: it is wrong. */
+static void forget(Settings* settings) {
+  g_free(settings->pipeline);
+  g_free(settings->options);
+  memset(settings, 0, sizeof *settings);
+}
+
+/* What holds now, of an element that has not started as well. With the object lock held. */
+static const Settings* settings_of(const MillraceElement* self) {
+  return self->used.pipeline != NULL ? &self->used : &self->said;
+}
+
+/* A pipeline to be asked about formats. NULL: it is wrong. */
 static millrace_pipeline* pipeline_of(MillraceElement* self) {
   GST_OBJECT_LOCK(self);
-  gchar* text = g_strdup(self->text);
+  gchar* text = g_strdup(settings_of(self)->pipeline);
   GST_OBJECT_UNLOCK(self);
   millrace_pipeline* pipeline = NULL;
   if (text != NULL && millrace_pipeline_create(text, &pipeline) != MILLRACE_OK) pipeline = NULL;
   g_free(text);
   return pipeline;
+}
+
+/* The shape of samples, in caps that have that of the input. Where they leave it open it stays open. */
+static void set_aspect(GstStructure* out, millrace_pipeline* pipeline, const millrace_format* from) {
+  gint32 aspect[2] = {1, 1}, made[2]; /* square, where caps do not say */
+  const gboolean said = gst_structure_has_field(out, "pixel-aspect-ratio");
+  if (said && !gst_structure_get_fraction(out, "pixel-aspect-ratio", &aspect[0], &aspect[1]))
+    gst_structure_remove_field(out, "pixel-aspect-ratio");
+  else if (millrace_pipeline_aspect(pipeline, from, aspect, made) == MILLRACE_OK &&
+           (said || made[0] != made[1]))
+    gst_structure_set(out, "pixel-aspect-ratio", GST_TYPE_FRACTION, made[0], made[1], NULL);
 }
 
 /* What comes out where all of what goes in is known. */
@@ -110,6 +138,7 @@ static GstStructure* made_of(millrace_pipeline* pipeline, const GstStructure* in
   GstStructure* out = gst_structure_copy(in);
   gst_structure_set(out, "format", G_TYPE_STRING, gst_video_format_to_string(made), "width", G_TYPE_INT,
                     to.width, "height", G_TYPE_INT, to.height, NULL);
+  set_aspect(out, pipeline, &from);
   if (to.chroma != from.chroma) gst_structure_remove_fields(out, "colorimetry", "chroma-site", NULL);
   return out;
 }
@@ -117,7 +146,7 @@ static GstStructure* made_of(millrace_pipeline* pipeline, const GstStructure* in
 /* Any size and any format: what the other side may be where this one is not known. */
 static GstStructure* any_of(const GstStructure* from) {
   GstStructure* any = gst_structure_copy(from);
-  gst_structure_remove_fields(any, "format", "colorimetry", "chroma-site", NULL);
+  gst_structure_remove_fields(any, "format", "colorimetry", "chroma-site", "pixel-aspect-ratio", NULL);
   gst_structure_set(any, "width", GST_TYPE_INT_RANGE, 1, 32768, "height", GST_TYPE_INT_RANGE, 1, 32768, NULL);
   return any;
 }
@@ -162,6 +191,21 @@ static gboolean get_unit_size(GstBaseTransform* base, GstCaps* caps, gsize* size
   if (!gst_video_info_from_caps(&info, caps)) return FALSE;
   *size = GST_VIDEO_INFO_SIZE(&info);
   return TRUE;
+}
+
+/* Buffers come and go with rows as they lie in memory: whoever makes them need not copy them closer. */
+static gboolean propose_allocation(GstBaseTransform* base, GstQuery* decided, GstQuery* asked) {
+  if (!GST_BASE_TRANSFORM_CLASS(millrace_element_parent_class)->propose_allocation(base, decided, asked))
+    return FALSE;
+  gst_query_add_allocation_meta(asked, GST_VIDEO_META_API_TYPE, NULL);
+  return TRUE;
+}
+
+/* Of what comes out, however long a buffer with such rows is. */
+static gboolean transform_size(GstBaseTransform* base, GstPadDirection direction, GstCaps* caps, gsize size,
+                               GstCaps* other, gsize* made) {
+  (void)direction, (void)caps, (void)size;
+  return get_unit_size(base, other, made);
 }
 
 /* ---- Runs */
@@ -217,16 +261,9 @@ static gboolean set_number(MillraceElement* self, const char* name, guint value)
 
 /* One that has its options. */
 static gboolean create_run(MillraceElement* self) {
-  GST_OBJECT_LOCK(self);
-  const guint deadline = self->deadline, threads = self->threads;
-  gchar* options = g_strdup(self->options);
-  GST_OBJECT_UNLOCK(self);
   if (millrace_run_create(self->pipeline, &self->run) != MILLRACE_OK) self->run = NULL;
-  gboolean good = self->run != NULL || failed(self);
-  good = good && set_number(self, "deadline", deadline) && set_number(self, "threads", threads) &&
-         set_options(self, options);
-  g_free(options);
-  return good;
+  return (self->run != NULL || failed(self)) && set_number(self, "deadline", self->used.deadline) &&
+         set_number(self, "threads", self->used.threads) && set_options(self, self->used.options);
 }
 
 /* In place, where a run can do that: one that reads a second video has a thread for that. */
@@ -286,17 +323,30 @@ static gboolean set_caps(GstBaseTransform* base, GstCaps* in, GstCaps* out) {
   return TRUE;
 }
 
+static gboolean stop(GstBaseTransform* base) {
+  MillraceElement* self = MILLRACE_ELEMENT(base);
+  end_run(self);
+  if (self->pipeline != NULL) millrace_pipeline_free(self->pipeline);
+  self->pipeline = NULL;
+  GST_OBJECT_LOCK(self);
+  forget(&self->used);
+  GST_OBJECT_UNLOCK(self);
+  return TRUE;
+}
+
 static gboolean start(GstBaseTransform* base) {
   MillraceElement* self = MILLRACE_ELEMENT(base);
   GST_OBJECT_LOCK(self);
-  gchar* text = g_strdup(self->text);
+  self->used = self->said;
+  self->used.pipeline = g_strdup(self->said.pipeline);
+  self->used.options = g_strdup(self->said.options);
   GST_OBJECT_UNLOCK(self);
   gboolean good = FALSE;
   int ahead = 0;
-  if (text == NULL)
+  if (self->used.pipeline == NULL)
     GST_ELEMENT_ERROR(self, RESOURCE, SETTINGS,
                       ("no pipeline; set the property, as pipeline=\"blur | sobel_x\""), (NULL));
-  else if (millrace_pipeline_create(text, &self->pipeline) != MILLRACE_OK ||
+  else if (millrace_pipeline_create(self->used.pipeline, &self->pipeline) != MILLRACE_OK ||
            millrace_pipeline_neighbours(self->pipeline, NULL, &ahead) != MILLRACE_OK)
     GST_ELEMENT_ERROR(self, RESOURCE, SETTINGS, ("%s", millrace_error()), (NULL));
   else if (ahead == 0)
@@ -311,20 +361,8 @@ static gboolean start(GstBaseTransform* base) {
         (NULL));
   if (self->run != NULL) millrace_run_free(self->run);
   self->run = NULL;
-  if (!good && self->pipeline != NULL) {
-    millrace_pipeline_free(self->pipeline);
-    self->pipeline = NULL;
-  }
-  g_free(text);
+  if (!good) stop(base);
   return good;
-}
-
-static gboolean stop(GstBaseTransform* base) {
-  MillraceElement* self = MILLRACE_ELEMENT(base);
-  end_run(self);
-  if (self->pipeline != NULL) millrace_pipeline_free(self->pipeline);
-  self->pipeline = NULL;
-  return TRUE;
 }
 
 /* ---- Frames */
@@ -489,7 +527,7 @@ static gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuer
   GstClockTime shortest, longest;
   gst_query_parse_latency(asked, &live, &shortest, &longest);
   GST_OBJECT_LOCK(self);
-  GstClockTime own = self->deadline * GST_MSECOND;
+  GstClockTime own = settings_of(self)->deadline * GST_MSECOND;
   GST_OBJECT_UNLOCK(self);
   /* Without a deadline: filtering keeps up, so a frame takes no longer than the time to the next one. */
   GstClockTime frame = 0;
@@ -510,18 +548,18 @@ static void set_property(GObject* object, guint id, const GValue* value, GParamS
   GST_OBJECT_LOCK(self);
   switch (id) {
   case PROP_PIPELINE:
-    g_free(self->text);
-    self->text = g_value_dup_string(value);
+    g_free(self->said.pipeline);
+    self->said.pipeline = g_value_dup_string(value);
     break;
   case PROP_OPTIONS:
-    g_free(self->options);
-    self->options = g_value_dup_string(value);
+    g_free(self->said.options);
+    self->said.options = g_value_dup_string(value);
     break;
   case PROP_DEADLINE:
-    self->deadline = g_value_get_uint(value);
+    self->said.deadline = g_value_get_uint(value);
     break;
   case PROP_THREADS:
-    self->threads = g_value_get_uint(value);
+    self->said.threads = g_value_get_uint(value);
     break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
@@ -534,16 +572,16 @@ static void get_property(GObject* object, guint id, GValue* value, GParamSpec* s
   GST_OBJECT_LOCK(self);
   switch (id) {
   case PROP_PIPELINE:
-    g_value_set_string(value, self->text);
+    g_value_set_string(value, self->said.pipeline);
     break;
   case PROP_OPTIONS:
-    g_value_set_string(value, self->options);
+    g_value_set_string(value, self->said.options);
     break;
   case PROP_DEADLINE:
-    g_value_set_uint(value, self->deadline);
+    g_value_set_uint(value, self->said.deadline);
     break;
   case PROP_THREADS:
-    g_value_set_uint(value, self->threads);
+    g_value_set_uint(value, self->said.threads);
     break;
   case PROP_REPORT:
     g_value_set_string(value, self->report);
@@ -556,8 +594,7 @@ static void get_property(GObject* object, guint id, GValue* value, GParamSpec* s
 
 static void finalize(GObject* object) {
   MillraceElement* self = MILLRACE_ELEMENT(object);
-  g_free(self->text);
-  g_free(self->options);
+  forget(&self->said);
   g_free(self->report);
   G_OBJECT_CLASS(millrace_element_parent_class)->finalize(object);
 }
@@ -607,6 +644,8 @@ static void millrace_element_class_init(MillraceElementClass* of) {
   GstBaseTransformClass* base = GST_BASE_TRANSFORM_CLASS(of);
   base->transform_caps = transform_caps;
   base->get_unit_size = get_unit_size;
+  base->transform_size = transform_size;
+  base->propose_allocation = propose_allocation;
   base->set_caps = set_caps;
   base->transform = transform;
   base->start = start;
