@@ -547,6 +547,26 @@ TEST(Api, TellsTheFormatOfPipelinesThatReadASecondVideo) {
   EXPECT_EQ(made.width, small_gray.width / 2);
 }
 
+TEST(Api, TellsTheShapeOfTheSamplesThatAPipelineMakes) {
+  struct Case {
+    const char* pipeline;
+    std::array<std::int32_t, 2> of, made;
+  };
+  for (const auto& [text, of, made] : {Case{"blur", {12, 11}, {12, 11}}, Case{"crop(0.5)", {12, 11}, {12, 11}},
+                                       Case{"resize(8, 8)", {1, 1}, {2, 1}}, Case{"resize(8, 4)", {4, 3}, {4, 3}},
+                                       Case{"transpose", {4, 3}, {3, 4}}, Case{"resize(8, 8)", {0, 1}, {0, 1}}}) {
+    std::array<std::int32_t, 2> told{};
+    OK(millrace_pipeline_aspect(OwnPipeline(text).handle, &small_gray, of.data(), told.data()));
+    EXPECT_EQ(told, made) << text;
+  }
+  const OwnPipeline pipeline("blur");
+  const std::array<std::int32_t, 2> none{1, 0};
+  std::array<std::int32_t, 2> told{};
+  EXPECT_EQ(millrace_pipeline_aspect(pipeline.handle, &small_gray, none.data(), told.data()), MILLRACE_USAGE);
+  EXPECT_EQ(millrace_pipeline_aspect(pipeline.handle, &small_gray, nullptr, told.data()), MILLRACE_USAGE);
+  EXPECT_EQ(millrace_pipeline_aspect(pipeline.handle, &small_gray, told.data(), nullptr), MILLRACE_USAGE);
+}
+
 TEST(Api, ASecondVideoIsAnOptionOfRunsThatReadVideos) {
   const char* const blend = "[input, second] | blend(average)";
   const auto before = frames_of("test:32x24@4");

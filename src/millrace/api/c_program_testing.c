@@ -21,6 +21,8 @@ static millrace_code (*const format_plane)(const millrace_format*, int, int*, in
                                            int*) = millrace_format_plane;
 static millrace_code (*const pipeline_format)(millrace_pipeline*, const millrace_format*, const char*,
                                               millrace_format*) = millrace_pipeline_format;
+static millrace_code (*const pipeline_aspect)(millrace_pipeline*, const millrace_format*, const int32_t*,
+                                              int32_t*) = millrace_pipeline_aspect;
 static millrace_code (*const run_create)(millrace_pipeline*, millrace_run**) = millrace_run_create;
 static millrace_code (*const run_free)(millrace_run*) = millrace_run_free;
 static millrace_code (*const run_set)(millrace_run*, const char*, const char*) = millrace_run_set;

@@ -409,6 +409,29 @@ millrace_code millrace_pipeline_format(millrace_pipeline* pipeline, const millra
   });
 }
 
+millrace_code millrace_pipeline_aspect(millrace_pipeline* pipeline, const millrace_format* input,
+                                       const int32_t aspect[2], int32_t made[2]) {
+  return guarded([&]() -> Status {
+    const auto found = pipelines().find(pipeline);
+    if (!found) return std::unexpected(found.error());
+    auto format = format_of(input);
+    if (!format) return std::unexpected(format.error());
+    if (Status there = check_pointer(aspect, "aspect"); !there) return there;
+    if (Status there = check_pointer(made, "made"); !there) return there;
+    if (aspect[0] < 0 || aspect[1] < 1)
+      return usage_error("samples of a shape of {}:{} are impossible; 0:1 stands for one that is not known",
+                         aspect[0], aspect[1]);
+    format->aspect_numerator = aspect[0];
+    format->aspect_denominator = aspect[1];
+    const auto layout = image::lay_out_frame((*found)->pipeline, *format, image::Planes::automatic,
+                                             image::Samples::codes, *format);
+    if (!layout) return std::unexpected(layout.error());
+    made[0] = layout->output.aspect_numerator;
+    made[1] = layout->output.aspect_denominator;
+    return {};
+  });
+}
+
 millrace_code millrace_run_create(millrace_pipeline* pipeline, millrace_run** run) {
   return guarded([&]() -> Status {
     if (Status there = check_pointer(run, "the place of the run"); !there) return there;

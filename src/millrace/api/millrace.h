@@ -146,6 +146,11 @@ MILLRACE_EXPORT millrace_code millrace_format_plane(const millrace_format* forma
 MILLRACE_EXPORT millrace_code millrace_pipeline_format(millrace_pipeline* pipeline,
                                                        const millrace_format* input, const char* planes,
                                                        millrace_format* output);
+/* The shape of the samples that it makes, width to height, of that of samples of the input; each 0/1 where it
+ * is not known. "resize" keeps a picture as wide as it was shown, "transpose" swaps the two. */
+MILLRACE_EXPORT millrace_code millrace_pipeline_aspect(millrace_pipeline* pipeline,
+                                                       const millrace_format* input, const int32_t aspect[2],
+                                                       int32_t made[2]);
 
 /* INT64_MIN: none. */
 #define MILLRACE_NO_TIMESTAMP INT64_MIN
