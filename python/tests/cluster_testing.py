@@ -74,9 +74,10 @@ class Case(unittest.TestCase):
         self.folder = pathlib.Path(temporary.name)
         self.film = os.path.join(INPUTS.name, "film.mp4")
 
-    def whole(self):
+    def whole(self, name=None):
+        """What one run makes of it."""
         out = self.folder / "whole.mkv"
-        subprocess.run([os.environ.get("MILLRACE_PROGRAM", "millrace"), "run", "blur", self.film, "-o", str(out), "-q"],
+        subprocess.run([os.environ.get("MILLRACE_PROGRAM", "millrace"), "run", "blur", name or self.film, "-o", str(out), "-q", "-y"],
                        check=True)
         return frames_of(out)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import collections
 import dataclasses
 import json
+import math
+import re
 import shutil
 import statistics
 import time
@@ -19,6 +21,10 @@ from .program import Done
 
 MOST_FAILURES = 2  # of a task, each on another node where there is one
 MOST_LOST = 20  # machines that a task may outlive
+PATIENCE = 600.0  # seconds for a task of which nobody knows what it takes, before it is begun elsewhere, too
+WORTH_COPYING = 1.25  # times what a copy takes must be left: what nodes take is known so well, and no better
+# What `millrace join` says where parts are missing, damaged or another plan's.
+_OF_PARTS = re.compile(r"of \d+ parts .*; do chunk")
 ORDER = {"store": 0, "join": 0, "chunk": 1, "plan": 2, "batch": 3, "fetch": 4}
 
 
@@ -61,6 +67,14 @@ class _Running:
     begun: float
 
 
+def _is_skipped(done: Done) -> bool:
+    """Of a chunk: its part was there already."""
+    try:
+        return bool(json.loads(done.out)[0]["state"] == "skipped")
+    except (ValueError, LookupError, TypeError):
+        return False
+
+
 class Driver:
     def __init__(self, job: Job, engine: Engine, program: str | None = None) -> None:
         self.job = job
@@ -72,7 +86,7 @@ class Driver:
         self._queue: list[Task] = []
         self._running: dict[int, _Running] = {}
         self._rates: dict[str, list[tuple[int, float]]] = collections.defaultdict(list)
-        self._over: set[tuple[str, str, int]] = set()  # tasks that are done, of which a copy may still run
+        self._paces: list[float] = []  # seconds a byte of groups of small videos
 
     def run(self) -> Iterator[Progress]:
         """Gives the progress each time something ended; raises nothing for videos that fail."""
@@ -137,37 +151,66 @@ class Driver:
                 continue
             self._queue.remove(task)
             return task
-        return self._copy_of_latest() if not self._queue else None
+        return self._copy_for(node) if not self._queue else None
 
-    def _copy_of_latest(self) -> Task | None:
-        """Of the chunk that takes longest, where others take far less: its machine may be slow, or hang."""
-        seconds = [took / frames for rates in self._rates.values() for frames, took in rates if frames]
-        if not seconds:
-            return None
-        usual = statistics.median(seconds)
+    def _copy_for(self, node: str) -> Task | None:
+        """Of what takes far longer than it should, as its machine may hang; or of the chunk that a slower node is expected to
+        end last, where this one would end it sooner."""
+        now = time.monotonic()
         running = collections.Counter(self._key(each.task) for each in self._running.values())
-        late = [each for each in self._running.values() if each.task.kind == "chunk" and running[self._key(each.task)] == 1
-                and time.monotonic() - each.begun > 2 * usual * each.task.frames + 1]
-        if not late:
+        single = [each for each in self._running.values() if running[self._key(each.task)] == 1]
+        late = [each for each in single if now - each.begun > self._patience(each.task)]
+        slower = [each for each in single if self._expected_end(each) > now + WORTH_COPYING * self._expected_seconds(node, each.task)]
+        if late:
+            task = min(late, key=lambda each: each.begun).task
+        elif slower:
+            task = max(slower, key=self._expected_end).task
+        else:
             return None
         self.progress.copies += 1
-        return min(late, key=lambda each: each.begun).task
+        task.copied = True
+        return task
+
+    def _expected_seconds(self, node: str, task: Task) -> float:
+        """Of a chunk, by what the node has done before."""
+        rates = self._rates.get(node)
+        if task.kind != "chunk" or not rates:
+            return math.inf
+        return task.frames * sum(seconds for _, seconds in rates) / max(1, sum(frames for frames, _ in rates))
+
+    def _expected_end(self, running: _Running) -> float:
+        seconds = self._expected_seconds(running.node, running.task)
+        return running.begun + seconds if seconds < math.inf else 0.0
+
+    def _patience(self, task: Task) -> float:
+        """Seconds after which a copy is worth its while. Of what is not chunks there is little to compare with."""
+        if task.kind in ("fetch", "store") or (task.kind == "batch" and task.failures):
+            return math.inf  # how fast networks are nobody knows
+        if task.kind == "batch":
+            bytes = sum(video.size for video in task.videos)
+            return max([PATIENCE, *(5 * bytes * pace for pace in self._paces)])
+        if task.kind != "chunk":
+            return PATIENCE
+        seconds = [took / frames for rates in self._rates.values() for frames, took in rates if frames]
+        return 2 * statistics.median(seconds) * task.frames + 1 if seconds else PATIENCE
 
     @staticmethod
     def _key(task: Task) -> tuple[str, str, int]:
         return task.kind, task.videos[0].input, task.chunk
 
     def _take(self, number: int, done: Done | None) -> None:
-        running = self._running.pop(number)
+        if (running := self._running.pop(number, None)) is None:
+            return  # its copy ended in the same moment, and was looked at first
         task = running.task
-        if self._key(task) in self._over:
-            self._note(running, "late")
-            return
         if done is None or done.code < 0:
             self._again(running, "lost")
         elif done.code == 0 or (task.kind == "batch" and done.out):
             self._note(running, "done")
             self._done(running, done)
+        elif task.kind == "join" and not task.videos[0].repaired and _OF_PARTS.search(done.reason):
+            self._note(running, "failed")
+            self._end_copies(task)
+            self._repair(task.videos[0])
         elif done.code == 2 or task.failures + 1 >= MOST_FAILURES:
             self._note(running, "failed")
             for video in task.videos:
@@ -193,27 +236,27 @@ class Driver:
 
     def _done(self, running: _Running, done: Done) -> None:
         task = running.task
-        self._over.add(self._key(task))
-        for number, other in list(self._running.items()):
-            if self._key(other.task) == self._key(task):
-                self.engine.cancel(number)
-                self._note(self._running.pop(number), "late")
+        self._end_copies(task)
         video = task.videos[0]
         if task.kind == "fetch":
             assert task.then is not None
             self._queue.insert(0, task.then)
         elif task.kind == "plan":
-            try:
-                self._queue[:0] = self.job.chunk_tasks(video)
-            except (OSError, ValueError, KeyError, TypeError):
-                self._fail(video, f"{video.plan}: is no plan any more; was it changed?")
+            self._begin_chunks(video)
         elif task.kind == "chunk":
-            self._rates[running.node].append((task.frames, done.seconds))
-            self.progress.chunks += 1
-            self.progress.frames += task.frames
+            skipped = _is_skipped(done)
+            if not skipped:  # what verifying a part takes tells nothing of the node
+                self._rates[running.node].append((task.frames, done.seconds))
+            if not video.repaired:
+                self.progress.chunks += 1
+                self.progress.frames += task.frames
+            elif not skipped:
+                self.progress.retried += 1
             video.left -= 1
             if video.left == 0 and video.state == "waiting":
-                self._queue.insert(0, self.job.join_task(video))
+                join = self.job.join_task(video)
+                join.failures = int(video.repaired)
+                self._queue.insert(0, join)
         elif task.kind == "join":
             self._made(video)
         elif task.kind == "store":
@@ -221,19 +264,45 @@ class Driver:
         else:
             self._take_batch(running, done)
 
+    def _end_copies(self, task: Task) -> None:
+        for number, other in list(self._running.items()):
+            if self._key(other.task) == self._key(task):
+                self.engine.cancel(number)
+                self._note(self._running.pop(number), "late")
+
+    def _begin_chunks(self, video: Video) -> None:
+        try:
+            self._queue[:0] = self.job.chunk_tasks(video)
+        except (OSError, ValueError, KeyError, TypeError):
+            self._fail(video, f"{video.plan}: is no plan any more; was it changed?")
+
+    def _repair(self, video: Video) -> None:
+        """A part was damaged or taken away after it was made: its chunk is done again, those that are whole are skipped."""
+        video.repaired = True
+        self._begin_chunks(video)
+
     def _take_batch(self, running: _Running, done: Done) -> None:
         try:
             told = {job["input"]: job for job in json.loads(done.out)["jobs"]}
         except (ValueError, KeyError, TypeError):
             told = {}
+        again = []
         for video in running.task.videos:
             job = told.get(video.source, {"state": "failed", "error": done.reason})
             if job["state"] in ("done", "skipped"):
                 video.frames = job.get("frames", 0) or job.get("run", {}).get("frames", 0)
                 self.progress.frames += video.frames
                 self._made(video)
+            elif running.task.copied:
+                again.append(video)
             else:
                 self._fail(video, job.get("error") or done.reason)
+        if again:  # the other copy had claimed them, and is ended now
+            rest = self.job.batch_task(again)
+            rest.failures = running.task.failures + 1
+            self._queue.insert(0, rest)
+        if size := sum(video.size for video in running.task.videos):
+            self._paces.append(done.seconds / size)
         self._rates[running.node].append((sum(video.frames for video in running.task.videos), done.seconds))
 
     def _made(self, video: Video) -> None:
@@ -254,7 +323,7 @@ class Driver:
             video.state = "failed"
             video.error = why.removeprefix(f"{video.source}: ").removeprefix(f"{video.input}: ")
             self.progress.failed += 1
-            if video.left == video.chunks:
+            if video.left == video.chunks and not video.repaired:
                 shutil.rmtree(video.folder, ignore_errors=True)
 
     def _note(self, running: _Running, outcome: str) -> None:

@@ -36,6 +36,7 @@ class Task:
     lost: int = 0  # with the machine it ran on
     not_on: str = ""  # the node where it failed last
     then: Task | None = None  # what can be done once this one is
+    copied: bool = False  # begun on two nodes at once
 
     @property
     def name(self) -> str:
@@ -58,6 +59,7 @@ class Video:
     frames: int = 0
     chunks: int = 0
     left: int = 0  # chunks not done yet
+    repaired: bool = False  # parts that did not verify were done again, which is done once
 
     @property
     def source(self) -> str:
@@ -92,6 +94,7 @@ class Job:
     small_bytes: int
     threads_given: bool
     lock: IO[bytes] | None = None  # held as long as a driver is at work
+    batches: int = 0  # groups of small videos so far
 
     def let_go(self) -> None:
         if self.lock is not None:
@@ -138,9 +141,10 @@ class Job:
         pairs = [word for video in far for word in (video.input, video.source)]
         return Task("fetch", ["fetch", *pairs], task.videos, then=task)
 
-    def batch_task(self, videos: list[Video], number: int) -> Task:
+    def batch_task(self, videos: list[Video]) -> Task:
         """Small videos, each as a whole."""
-        jobs = self.folder / f"batch-{number:05}.jsonl"
+        self.batches += 1
+        jobs = self.folder / f"batch-{self.batches:05}.jsonl"
         jobs.write_text("".join(json.dumps({"input": v.source, "pipeline": self.pipeline, "output": v.target.replace("{", "{{").replace("}", "}}")}) + "\n"
                                 for v in videos))
         words = ["batch", "--job-file", str(jobs)]
@@ -166,7 +170,7 @@ class Job:
             group.append(video)
         if group:
             groups.append(group)
-        tasks += [self.batch_task(each, number) for number, each in enumerate(groups)]
+        tasks += [self.batch_task(each) for each in groups]
         return [self.fetched(task) for task in tasks]
 
 
