@@ -33,7 +33,7 @@ struct ClusterJob {
   double before = 0;        // seconds alone before the first chunk: making the plan
   double after = 0;         // seconds alone behind the last: joining
   double overhead = 0;      // seconds a chunk that the engine takes on its machine
-  bool speculation = true;  // machines without work begin copies of chunks that would otherwise be done later
+  bool speculation = true;  // machines without work begin copies of chunks that are expected to be done later
 };
 
 struct ClusterCase {

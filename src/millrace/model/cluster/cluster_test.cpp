@@ -76,6 +76,15 @@ TEST(SimulatedCluster, ACopyByAFasterMachineEndsTheWaitForASlowOne) {
   EXPECT_DOUBLE_EQ(run(job, machines).seconds, 100);
 }
 
+TEST(SimulatedCluster, CopiesAreDecidedOnByWhatIsUsualAsNobodyKnowsWhatAChunkWillTake) {
+  // Alike: what has begun earlier is expected to end earlier, however long it takes in the end.
+  const ClusterJob uneven{.chunks = 50, .work = 10, .variation = 1};
+  EXPECT_EQ(run(uneven, {{.count = 8}}).copies, 0);
+  // Of unequal ones the fast one copies what the slow one was expected to do for long yet.
+  EXPECT_EQ(run({.chunks = 2, .work = 10}, {{.count = 1, .speed = 10}, {.count = 1, .speed = 0.1}}).copies,
+            1);
+}
+
 TEST(SimulatedCluster, ChunksOfMachinesThatAreTakenAwayAreDoneByOthers) {
   const ClusterOutcome o =
       run({.chunks = 500, .work = 10}, {{.count = 8, .start_up = 1, .taken_every = 60, .taken_for = 30}});
@@ -90,6 +99,18 @@ TEST(SimulatedCluster, ChunksVaryAsMuchAsIsSaid) {
   EXPECT_NEAR(run(job, {{.count = 1}}).seconds / 20000, 2, 0.03);
   job.variation = 1.5;
   EXPECT_NEAR(run(job, {{.count = 1}}).seconds / 20000, 2, 0.1);
+}
+
+// The job of docs/cluster.md.
+TEST(SimulatedCluster, SixtyFourMachinesAlikeAndMixedUseNineTenthsOfTheirCapacity) {
+  const ClusterJob job{.chunks = 720, .work = 10, .variation = 0.2};
+  const std::vector<ClusterMachines> alike{{.count = 64, .start_up = 4}};
+  const std::vector<ClusterMachines> mixed{{.count = 32, .start_up = 4},
+                                           {.count = 32, .speed = 0.5, .start_up = 4}};
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    EXPECT_GE(simulate_cluster(job, alike, seed).efficiency, 0.9) << seed;
+    EXPECT_GE(simulate_cluster(job, mixed, seed).efficiency, 0.9) << seed;
+  }
 }
 
 TEST(SimulatedCluster, KindsKeepTheirProportionsAtEverySize) {

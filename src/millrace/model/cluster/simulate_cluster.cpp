@@ -13,6 +13,8 @@
 namespace millrace::model {
 namespace {
 
+// Times what a copy takes must be left of what it is a copy of: as python/millrace/cluster/driver.py has it.
+constexpr double worth_copying = 1.25;
 constexpr double never_taken = std::numeric_limits<double>::infinity();
 
 // Mean 1. Of Marsaglia and Tsang (2000); below a shape of 1 by their boost.
@@ -127,16 +129,22 @@ class ClusterRun {
     return work_[chunk] / kind_of(machine).speed + job_.overhead;
   }
 
-  // The chunk that will be done last, where this machine would be done with it earlier.
+  // Of a chunk of which nobody knows how much work it is.
+  [[nodiscard]] double usual_seconds(const Machine& machine) const {
+    return job_.work / kind_of(machine).speed + job_.overhead;
+  }
+
+  // The chunk that is expected to be done last, where this machine is expected to be done with it earlier.
   [[nodiscard]] std::optional<std::size_t> latest_worth_copying(const Machine& machine) const {
     if (!job_.speculation) return std::nullopt;
     std::optional<std::size_t> latest;
-    double due = 0;
+    double due = now_ + worth_copying * (usual_seconds(machine) + transfer_alone(machine));
     for (const Machine& other : machines_) {
-      if (other.state != State::busy || copies_[other.chunk] != 1 || other.due <= due) continue;
-      if (now_ + seconds_of(machine, other.chunk) + transfer_alone(machine) >= other.due) continue;
+      if (other.state != State::busy || copies_[other.chunk] != 1) continue;
+      const double expected = other.begun + other.transfer + other.learning + usual_seconds(other);
+      if (expected <= due) continue;
       latest = other.chunk;
-      due = other.due;
+      due = expected;
     }
     return latest;
   }
