@@ -1,11 +1,12 @@
 """What cutting a video into chunks costs, and what more nodes and shared plans gain. For a quiet machine.
 
-usage: cluster_bench.py nodes|simulate|shared [--clip FILE] [--rounds N] ...
+usage: cluster_bench.py nodes|simulate|shared|many [--clip FILE] [--rounds N] ...
 
 nodes     one node of one CPU, two of one CPU each, and the same chunks by the verbs alone on one CPU: what two gain, what the
           engine takes
 simulate  1 to 4 nodes of this machine's CPUs, beside what `millrace simulate cluster` says of them from a run of one
 shared    a chunk by a machine that knows nothing, and by one that begins with what another has learnt and compiled
+many      a folder of tiny videos: time, and the CPU time of the driver itself
 
 Needs the Python package millrace, and the program of $MILLRACE_PROGRAM or the PATH; ffmpeg for `nodes` and `simulate`.
 """
@@ -22,7 +23,7 @@ import tempfile
 import time
 
 PARSER = argparse.ArgumentParser()
-PARSER.add_argument("what", choices=["nodes", "simulate", "shared"])
+PARSER.add_argument("what", choices=["nodes", "simulate", "shared", "many"])
 PARSER.add_argument("--clip", help="read again and again; default: FFmpeg's testsrc2 in 1280x720")
 PARSER.add_argument("--seconds", type=float, default=40, help="of video")
 PARSER.add_argument("--chunk", type=float, help="seconds; default: 10, of `simulate` 2")
@@ -34,6 +35,7 @@ PARSER.add_argument("--codec", default="h264")
 PARSER.add_argument("--preset", default="veryfast")
 PARSER.add_argument("--nodes", type=int, nargs="+", default=[1, 2, 3, 4], help="of `simulate`")
 PARSER.add_argument("--rounds", type=int, default=3)
+PARSER.add_argument("--videos", type=int, default=1000, help="of `many`")
 OPTIONS = PARSER.parse_args()
 PROGRAM = os.path.abspath(shutil.which(os.environ.get("MILLRACE_PROGRAM", "millrace")) or "millrace")
 FOLDER = tempfile.TemporaryDirectory()
@@ -186,4 +188,22 @@ def shared():
             verdict(f"{pipeline}, {what}, with what another has learnt:", f"{gain:.2f}x", "1.5x", gain >= 1.5)
 
 
-{"nodes": nodes, "simulate": simulate, "shared": shared}[OPTIONS.what]()
+def many():
+    from millrace import cluster
+
+    clips = ROOT / "clips"
+    clips.mkdir()
+    timed(["ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=s=64x48:r=25:d=0.4", "-c:v", "libx264", "-preset",
+           "ultrafast", ROOT / "clip.mp4"])
+    for number in range(OPTIONS.videos):
+        shutil.copy(ROOT / "clip.mp4", clips / f"{number:05}.mp4")
+    start, cpu = time.monotonic(), time.process_time()
+    job = cluster.run("blur", str(clips), str(ROOT / "out"), nodes=len(CPUS), program=PROGRAM)
+    progress = job.wait()
+    wall, cpu = time.monotonic() - start, time.process_time() - cpu
+    print(f"{progress.done} videos of {progress.frames // progress.done} frames of 64x48 by {len(CPUS)} nodes of one CPU: {wall:.1f} s, "
+          f"{progress.done / wall:.0f} a second, in {len(job.events)} calls; the driver itself {cpu:.2f} s of CPU time, {cpu / wall:.1%} "
+          "of one CPU")
+
+
+{"nodes": nodes, "simulate": simulate, "shared": shared, "many": many}[OPTIONS.what]()
