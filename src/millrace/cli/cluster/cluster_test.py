@@ -1,14 +1,16 @@
 """Videos cut into chunks, done one by one and joined: what comes out is what one run makes of the whole.
 
-usage: cluster_test.py MILLRACE [--soak ROUNDS]
+usage: cluster_test.py MILLRACE [--soak ROUNDS | --all]
 """
 
+import itertools
 import json
 import random
 import shutil
 import signal
 import subprocess
 import time
+import unittest
 
 from cluster_testing import (ARGUMENTS, CONTAINERS, ENVIRONMENT, FRAMES, KINDS, MILLRACE, SANITIZED, SOAK, Case, frames_of, main,
                              make_inputs, rewrap, run)
@@ -26,6 +28,19 @@ def other_streams(path):
     tags = subprocess.run(["ffprobe", "-v", "error", "-show_entries", "format_tags=title", "-of", "csv=p=0", str(path)],
                           capture_output=True, text=True)
     return done.stdout, tags.stdout
+
+
+def rates_of(path):
+    """Frames a second, as the container and the codec have them."""
+    done = subprocess.run(["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "stream=avg_frame_rate,r_frame_rate",
+                           "-of", "csv=p=0", str(path)], check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+PRESETS = [f"@{letter}" for letter in "ABCDEFG"]
+LENGTHS = ("0.37s", "0.2s", "0.71s", "1.3s", "0.53s")
+# Outputs, and a codec that loses nothing in them.
+OUTPUTS = {"mkv": [], "mp4": ["--codec", "h264", "--crf", "0", "--preset", "ultrafast"]}
 
 
 class Cluster(Case):
@@ -89,6 +104,44 @@ class Cluster(Case):
                 run("join", self.plan, self.parts, "-o", self.folder / "out.mkv", "-q", "-y")
                 self.assertEqual(frames_of(self.folder / "out.mkv"),
                                  self.whole(pipeline, "closed.mkv", self.folder / "whole.mkv", "-y", *words))
+
+    def check(self, preset, name, length, output):
+        """Frames, their times and their rate are those of one run."""
+        with self.subTest(f"{preset} of {name} in chunks of {length} into {output}"):
+            shutil.rmtree(self.parts, ignore_errors=True)
+            plan = self.make_plan(preset, name, "--chunk", length, *OUTPUTS[output])
+            self.do_all(plan)
+            out, single = self.folder / f"out.{output}", self.folder / f"single.{output}"
+            run("join", self.plan, self.parts, "-o", out, "-q", "-y")
+            self.assertEqual(frames_of(out), self.whole(preset, name, single, "-y", *OUTPUTS[output]))
+            self.assertEqual(rates_of(out), rates_of(single))
+            self.assertGreater(len(plan["chunks"]), 1)
+
+    def test_every_preset_gives_the_frames_and_the_rate_of_one_run_from_and_into_every_container(self):
+        """Kinds, containers, lengths and outputs take turns; each with each in --all."""
+        kinds, outputs = list(KINDS), list(OUTPUTS)
+        for number in range(2 if SANITIZED else 3 * len(PRESETS)):
+            turn, preset = divmod(number, len(PRESETS))
+            name = f"{kinds[(number + 3 * turn) % len(kinds)]}.{CONTAINERS[turn]}"
+            self.check(PRESETS[preset], name, LENGTHS[number % len(LENGTHS)], outputs[number % len(outputs)])
+
+    @unittest.skipUnless(ARGUMENTS.all, "takes minutes: --all")
+    def test_every_kind_container_preset_and_output(self):
+        lengths, done = itertools.cycle(LENGTHS), 0
+        for preset, kind, container, output in itertools.product(PRESETS, KINDS, CONTAINERS, OUTPUTS):
+            self.check(preset, f"{kind}.{container}", next(lengths), output)
+            done += 1
+        print(f"{done} combinations of preset, kind, container and output compared", flush=True)
+
+    def test_an_output_that_parts_cannot_be_joined_into_is_refused_in_one_line(self):
+        self.do_all(self.make_plan("blur", "closed.ts", "--chunk", "0.7s", "--codec", "h264"))
+        for suffix in ("ts", "avi", "y4m"):
+            with self.subTest(suffix):
+                refused = run("join", self.plan, self.parts, "-o", self.folder / f"out.{suffix}", check=False)
+                self.assertEqual((refused.returncode, refused.stderr.count(b"\n")), (2, 1), refused.stderr)
+                self.assertIn(f"out.{suffix}", refused.stderr.decode())
+                self.assertIn("can only be joined into", refused.stderr.decode())
+                self.assertFalse((self.folder / f"out.{suffix}").exists())
 
     def test_filters_that_read_neighbouring_frames_read_those_of_the_chunks_around(self):
         """Wherever the cuts are: at the ends of chunks, in chunks shorter than what is read, at both ends of the video."""
@@ -178,9 +231,10 @@ class Cluster(Case):
         count = len(plan["chunks"])
         wanted = self.whole("blur", "open.mp4", self.folder / "whole.mkv")
         chance = random.Random(ARGUMENTS.seed)
-        start = time.monotonic()
-        run("chunk", self.plan, 0, "-o", self.parts, "-q", "--threads", "1")
-        usual = time.monotonic() - start
+        for folder in ("cold", "warm"):  # the first compiles, and makes files known to the system
+            start = time.monotonic()
+            run("chunk", self.plan, 0, "-o", self.folder / folder, "-q", "--threads", "1")
+            usual = time.monotonic() - start
         run("chunk", self.plan, *range(count), "-o", self.parts, "-q", "--threads", "1")
         killed = late = 0
         while killed < (SOAK or 4) and late < (20 * SOAK or 1):
@@ -211,4 +265,5 @@ class Cluster(Case):
 
 
 if __name__ == "__main__":
-    main("Cluster.test_a_worker_killed_at_any_moment_costs_its_chunk_and_nothing_else")
+    main("Cluster.test_a_worker_killed_at_any_moment_costs_its_chunk_and_nothing_else",
+         every="Cluster.test_every_kind_container_preset_and_output")

@@ -14,6 +14,8 @@ PARSER = argparse.ArgumentParser()
 PARSER.add_argument("millrace")
 PARSER.add_argument("--soak", type=int, default=0, help="kill so many workers or nodes, of longer videos, and do nothing else")
 PARSER.add_argument("--seed", type=int, default=7, help="of who is killed, and when")
+PARSER.add_argument("--all", action="store_true", help="every kind of video in every container through every preset into every "
+                    "output, and nothing else: minutes")
 ARGUMENTS, REST = PARSER.parse_known_args()
 MILLRACE = os.path.abspath(ARGUMENTS.millrace)
 SOAK = ARGUMENTS.soak
@@ -126,6 +128,7 @@ class Case(unittest.TestCase):
         run("chunk", self.plan, *reversed(range(len(plan["chunks"]))), "-o", self.parts, "-q", "--threads", 1, *words)
 
 
-def main(soak):
-    """soak: the test that kills so many as are asked for."""
-    unittest.main(argv=["test", *([soak] if SOAK else []), *REST])
+def main(soak, every=""):
+    """soak: the test that kills so many as are asked for; every: the one that goes through all combinations."""
+    chosen = soak if SOAK else every if ARGUMENTS.all else ""
+    unittest.main(argv=["test", *([chosen] if chosen else []), *REST])

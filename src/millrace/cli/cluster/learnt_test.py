@@ -4,6 +4,7 @@ usage: learnt_test.py MILLRACE
 """
 
 import json
+import re
 import subprocess
 
 from cluster_testing import ENVIRONMENT, MILLRACE, Case, main, run
@@ -43,6 +44,42 @@ class Learnt(Case):
         refused = run("chunk", self.plan, 9, "-o", self.parts, "--shared", blocked, check=False)
         self.assertEqual((refused.returncode, refused.stderr.count(b"\n")), (2, 1), refused.stderr)
         self.assertIn(f"--shared {blocked}", refused.stderr.decode())
+
+    def on(self, machine, *words, **more):
+        """A call by a machine of its own, that is, with a cache of its own."""
+        return run(*words, environment=ENVIRONMENT | {"XDG_CACHE_HOME": str(self.folder / machine)}, **more)
+
+    def profiles_of(self, machine):
+        return json.loads(self.on(machine, "profiles", "export", "-").stdout)
+
+    def test_an_imported_profile_that_names_a_slow_schedule_is_found_out_and_forgotten(self):
+        pipeline = "gaussian(6) | gaussian(6)"
+        for _ in range(5):
+            self.on("first", "run", pipeline, "test:160x90@500", "-o", "null", "-q")
+            if (told := self.profiles_of("first"))["profiles"]:
+                break
+        profile = told["profiles"][0]
+        # By one thread, and with tiles so small that most is computed many times.
+        lie = re.sub("structure=.*,isa", "structure=tiled,fusion=none,tile_width=64,tile_height=8,threads=1,frames_in_flight=1,"
+                     "affinity=free,isa", profile["plan"])
+        profile["costs"] = [{"candidate": profile["plan"], "ratio": 2.7}]  # the best one is said to be a bad one
+        profile["plan"] = lie
+        (self.folder / "lies.json").write_text(json.dumps(told))
+        self.on("second", "profiles", "import", self.folder / "lies.json")
+        pixels = []
+        for machine, words in (("second", ["--json", self.folder / "told.json"]), ("third", ["--no-profile"])):
+            self.on(machine, "run", pipeline, "test:160x90@100", "-o", self.folder / f"{machine}.y4m", "-q", *words)
+            pixels.append((self.folder / f"{machine}.y4m").read_bytes())
+        self.assertTrue(pixels[0] == pixels[1])
+        decisions = json.loads((self.folder / "told.json").read_text())["decisions"]
+        self.assertTrue(decisions["from_profile"])
+        self.assertEqual(decisions["events"][0]["candidate"], lie)
+        self.assertTrue(decisions["incumbent"] != lie or "nothing else has been measured" in decisions["why"], decisions["why"])
+        for _ in range(10):
+            if self.profiles_of("second")["profiles"][0]["plan"] != lie:
+                break
+            self.on("second", "run", pipeline, "test:160x90@2000", "-o", "null", "-q")
+        self.assertNotEqual(self.profiles_of("second")["profiles"][0]["plan"], lie)
 
     def test_profiles_travel_between_machines_as_a_file(self):
         def profiles(machine, *words, check=True, **more):
