@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import unittest
+from unittest import mock
 
 from cluster_testing import CACHE, Case, INPUTS, PROGRAM, SECONDS, called, children, frames_of, make_inputs, state
 from millrace import cluster
@@ -22,10 +23,11 @@ TOKEN = "a" * 32
 
 
 def in_namespace(case):
-    """Runs a test case of this file where the network is its own: the ports of engines are open to all that can reach them."""
+    """Runs a test case of this file where the network is its own: the ports of engines are open to all that can reach them. So are
+    the processes: what engines leave behind ends with the test."""
     environment = os.environ | {IN_NAMESPACE: "1", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": TOKEN,
                                 "RAY_USAGE_STATS_ENABLED": "0", "MILLRACE_PROGRAM": PROGRAM}
-    return subprocess.run(["unshare", "-n", "sh", "-c", 'ip link set lo up; exec "$@"', "-", sys.executable, "-m", "unittest",
+    return subprocess.run(["unshare", "-npf", "--mount-proc", "--kill-child", "sh", "-c", 'ip link set lo up; exec "$@"', "-", sys.executable, "-m", "unittest",
                            f"test_cluster_engines.{case}"], cwd=os.path.dirname(os.path.abspath(__file__)), env=environment,
                           capture_output=True, text=True, timeout=600)
 
@@ -46,6 +48,9 @@ class OnRealClusters(unittest.TestCase):
 
     def test_of_ray(self):
         self.in_namespace("Ray", "ray", "RayInNamespace")
+
+    def test_of_ray_that_grows_and_shrinks(self):
+        self.in_namespace("Ray", "ray", "GrowingRayInNamespace")
 
     def test_of_dask(self):
         self.in_namespace("Dask", "distributed", "DaskInNamespace")
@@ -170,6 +175,78 @@ class RayInNamespace(OnNodes, Case):
         self.add_node(env_vars={"MILLRACE_PROGRAM": str(other)})
         self.refused(self.command("-q"), "has millrace 9.9.9, this machine")
 
+    def test_actors_without_work_are_ended_and_come_back_with_it(self):
+        from millrace.cluster import on_ray
+
+        engine = on_ray.Ray(self.address)
+        self.addCleanup(engine.close)
+        engine.want(1)
+        engine.versions()
+        here = engine.nodes()
+        self.assertEqual(len(here), 1)
+        engine.want(0)
+        self.assertEqual(engine.nodes(), here, "it is not idle for long")
+        with mock.patch.object(on_ray, "IDLE_SECONDS", -1.0):
+            engine.want(1)
+            self.assertEqual(engine.nodes(), here)
+            engine.want(0)
+            self.assertEqual(engine.nodes(), [])
+        engine._looked = 0.0
+        self.assertEqual(engine.nodes(), [])
+        engine.want(2)
+        engine._looked = 0.0
+        self.assertEqual(engine.nodes(), [], "an actor that is not up yet does nothing")
+        engine.versions()
+        self.assertEqual(engine.nodes(), here)
+
+
+@unittest.skipUnless(IN_NAMESPACE in os.environ, "only in a network of its own")
+class GrowingRayInNamespace(Case):
+    """A cluster of a head without CPUs, and of up to two nodes that come when they are asked for and go when they are idle."""
+
+    def test_nodes_come_for_what_waits_and_go_afterwards(self):
+        import ray
+
+        wanted = self.whole()
+        # Ray's own provider of nodes that are processes of this machine, for tests.
+        config = self.folder / "cluster.json"
+        config.write_text(json.dumps({
+            "cluster_name": "growing", "max_workers": 2, "idle_timeout_minutes": 0.05, "provider": {"type": "fake_multinode", "launch_multiple": True},
+            "head_node_type": "ray.head.default", "auth": {}, "upscaling_speed": 1.0, "available_node_types": {
+                "ray.head.default": {"resources": {"CPU": 0}, "node_config": {}, "max_workers": 0},
+                "one": {"resources": {"CPU": 1, "object_store_memory": 80 << 20}, "node_config": {}, "max_workers": 2}}}))
+        head = subprocess.Popen([sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--num-cpus=0",
+                                 f"--autoscaling-config={config}", "--node-ip-address=127.0.0.1", "--port=6379",
+                                 f"--object-store-memory={80 << 20}", "--include-dashboard=false"],
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=INPUTS.name,
+                                env=os.environ | {"AUTOSCALER_UPDATE_INTERVAL_S": "1", "RAY_FAKE_CLUSTER": "1"})
+        self.addCleanup(head.wait)
+        self.addCleanup(head.terminate)
+        deadline = time.monotonic() + 60
+        while not ray.is_initialized():
+            try:
+                ray.init(address="127.0.0.1:6379", logging_level="ERROR", log_to_driver=False)
+            except (ConnectionError, RuntimeError, ValueError):
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.5)
+        self.addCleanup(ray.shutdown)
+
+        def there():
+            return [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
+
+        self.assertEqual(there(), [])
+        job = cluster.run("blur", self.film, self.out(), engine="ray", chunk_seconds=0.04)
+        for progress in job:
+            if progress.chunks >= 2 and len(there()) < 2:
+                time.sleep(1)  # so that something is left for the second node
+        self.assertEqual(job.failed, [])
+        self.assertEqual(len(job.progress.nodes), 2, "no node came")
+        self.assertEqual(frames_of(self.out()), wanted)
+        deadline = time.monotonic() + 120
+        while there() and time.monotonic() < deadline:
+            time.sleep(0.5)
+        self.assertEqual(there(), [], "nodes are kept")
+
 
 @unittest.skipUnless(IN_NAMESPACE in os.environ, "only in a network of its own")
 class DaskInNamespace(OnNodes, Case):
@@ -227,6 +304,20 @@ class DaskInNamespace(OnNodes, Case):
         with Client(self.address, set_as_default=False) as client:
             client.wait_for_workers(2, timeout=60)
         self.refused(self.command("-q"), "127.0.0.5 has millrace 9.9.9, this machine")
+
+    def test_a_deployment_that_adapts_gets_a_worker_for_what_waits_and_lets_it_go(self):
+        from distributed import LocalCluster
+
+        with LocalCluster(n_workers=0, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as nodes:
+            nodes.adapt(minimum=0, maximum=1, interval="100ms", wait_count=5)
+            job = cluster.run("blur", self.film, self.out(), engine="dask", address=nodes.scheduler_address, chunk_seconds=0.5)
+            job.wait()
+            deadline = time.monotonic() + 60
+            while nodes.scheduler.workers and time.monotonic() < deadline:
+                time.sleep(0.05)
+            self.assertEqual(dict(nodes.scheduler.workers), {}, "the worker is kept")
+            self.assertEqual(dict(nodes.scheduler.tasks), {})
+        self.assertEqual(frames_of(self.out()), self.whole())
 
     def test_a_cluster_that_is_not_there_is_said_in_one_line(self):
         self.address = "tcp://127.0.0.1:1"

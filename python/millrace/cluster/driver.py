@@ -21,6 +21,7 @@ from .program import Done
 
 MOST_FAILURES = 2  # of a task, each on another node where there is one
 MOST_LOST = 20  # machines that a task may outlive
+MOST_EMPTY = 600.0  # seconds without a node; clouds take minutes to start one
 PATIENCE = 600.0  # seconds for a task of which nobody knows what it takes, before it is begun elsewhere, too
 WORTH_COPYING = 1.25  # times what a copy takes must be left: what nodes take is known so well, and no better
 # What `millrace join` says where parts are missing, damaged or another plan's.
@@ -101,13 +102,14 @@ class Driver:
         empty_since: float | None = None
         try:
             while self._queue or self._running:
+                self.engine.want(self._wanted())
                 self._check_versions()
                 self._hand_out()
                 if not self._running:
                     # Nobody is there; a cluster that grows has its first node soon.
                     empty_since = empty_since or time.monotonic()
-                    if time.monotonic() - empty_since > 120:
-                        raise RunError("no node has come for two minutes; what is done is kept, --resume goes on with it")
+                    if time.monotonic() - empty_since > MOST_EMPTY:
+                        raise RunError(f"no node has come for {MOST_EMPTY / 60:g} minutes; what is done is kept, --resume goes on with it")
                 else:
                     empty_since = None
                 ended = self.engine.poll(0.5)
@@ -132,6 +134,11 @@ class Driver:
                 if version != self._own[what]:
                     raise UsageError(f"{node} has {what} {version}, this machine {self._own[what]}; all machines of a job "
                                      "need the same")
+
+    def _wanted(self) -> int:
+        """Calls that could be under way: all that wait, and a copy of what takes too long."""
+        late = any(time.monotonic() - each.begun > self._patience(each.task) for each in self._running.values())
+        return len(self._queue) + len(self._running) + late
 
     def _hand_out(self) -> None:
         busy = {running.node for running in self._running.values()}

@@ -33,6 +33,15 @@ class Done:
         return self.error.strip().splitlines()[-1].removeprefix("millrace: ") if self.error.strip() else f"ended with {self.code}"
 
 
+# Calls that ended, by their numbers; None where the node was lost.
+Ended = list[tuple[int, "Done | None"]]
+
+
+def one_line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text if len(text) <= 300 else text[:297] + "..."
+
+
 def find(program: str | None = None) -> str:
     """The millrace program: as given, or by $MILLRACE_PROGRAM, or on the PATH."""
     wanted = program or os.environ.get("MILLRACE_PROGRAM") or "millrace"
