@@ -39,8 +39,6 @@ class ClusterRun {
       : job_(job), kinds_(kinds), random_(seed), experienced_(kinds.size(), never_taken) {
     for (int i = 0; i < job.chunks; ++i)
       work_.push_back(job.work * gamma_of_mean_one(job.variation, random_));
-    // The longest first, so that none of them is what all wait for at the end.
-    std::ranges::sort(work_, std::greater());
     copies_.resize(work_.size());
     done_.resize(work_.size());
     for (std::size_t kind = 0; kind < kinds.size(); ++kind)
@@ -255,7 +253,7 @@ class ClusterRun {
   const std::vector<ClusterMachines>& kinds_;
   Random random_;
   std::vector<double> experienced_;  // since when a machine of the kind has learnt
-  std::vector<double> work_;         // of each chunk, falling
+  std::vector<double> work_;         // of each chunk, in the order of the video, in which they are begun
   std::vector<int> copies_;          // of each chunk that are being done
   std::vector<bool> done_;
   std::vector<Machine> machines_;
