@@ -210,9 +210,14 @@ class GrowingRayInNamespace(Case):
         wanted = self.whole()
         # Ray's own provider of nodes that are processes of this machine, for tests.
         config = self.folder / "cluster.json"
-        config.write_text(json.dumps({
-            "cluster_name": "growing", "max_workers": 2, "idle_timeout_minutes": 0.05, "provider": {"type": "fake_multinode", "launch_multiple": True},
-            "head_node_type": "ray.head.default", "auth": {}, "upscaling_speed": 1.0, "available_node_types": {
+        nothing = {"auth": {}, "file_mounts": {}, "file_mounts_sync_continuously": False} | dict.fromkeys(
+            ("cluster_synced_files", "initialization_commands", "setup_commands", "head_setup_commands", "worker_setup_commands",
+             "head_start_ray_commands", "worker_start_ray_commands"), [])
+        config.write_text(json.dumps(nothing | {
+            "cluster_name": "growing", "max_workers": 2, "idle_timeout_minutes": 0.05, "provider": {
+                "type": "fake_multinode", "launch_multiple": True, "use_node_id_as_ip": True, "disable_node_updaters": True,
+                "disable_launch_config_check": True},
+            "head_node_type": "ray.head.default", "upscaling_speed": 1.0, "available_node_types": {
                 "ray.head.default": {"resources": {"CPU": 0}, "node_config": {}, "max_workers": 0},
                 "one": {"resources": {"CPU": 1, "object_store_memory": 80 << 20}, "node_config": {}, "max_workers": 2}}}))
         head = subprocess.Popen([sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--num-cpus=0",
@@ -221,7 +226,7 @@ class GrowingRayInNamespace(Case):
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=INPUTS.name,
                                 env=os.environ | {"AUTOSCALER_UPDATE_INTERVAL_S": "1", "RAY_FAKE_CLUSTER": "1"})
         self.addCleanup(head.wait)
-        self.addCleanup(head.terminate)
+        self.addCleanup(head.kill)
         deadline = time.monotonic() + 60
         while not ray.is_initialized():
             try:
