@@ -36,8 +36,8 @@ help:
 	@echo 'make attack-exec  try to make programs end differently under millrace exec; ATTACK=options'
 	@echo 'make attack-run   take away from millrace run, dedup and skipline what they need; ATTACK=options'
 	@echo 'make attack-batch the same for millrace batch, and kill it at any moment; ATTACK=options'
-	@echo 'make soak-cluster kill 100 workers in the middle of a chunk, and 100 nodes of a cut; SOAK=so many; after make test-python those of Python too'
-	@echo 'make bench-cluster what chunks cost, what more nodes and shared plans gain; after make test-python; CLUSTER=options'
+	@echo 'make soak-cluster every preset of every kind of video in chunks; kill 100 workers in the middle of one, and 100 nodes of a cut; SOAK=so many; after make test-python those of Python too'
+	@echo 'make bench-cluster what chunks cost, what more nodes and shared plans gain, a folder of 1000 tiny videos; after make test-python; CLUSTER=options'
 	@echo 'make soak-daemon  kill the daemon KILLS times (200) with 20 programs, and see that all threads have what they had'
 	@echo 'make lint         clang-format and clang-tidy'
 	@echo 'make clean        remove build/ (what scripts/setup installed stays)'
@@ -196,6 +196,7 @@ attack-batch: configure
 SOAK ?= 100
 soak-cluster: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
+	python3 src/millrace/cli/cluster/cluster_test.py $(PROGRAM) --all
 	python3 src/millrace/cli/cluster/cluster_test.py $(PROGRAM) --soak $(SOAK)
 	python3 src/millrace/cli/cluster/cut_test.py $(PROGRAM) --soak $(SOAK)
 	@if test -x build/python/clean/bin/python; then \
@@ -205,7 +206,7 @@ soak-cluster: configure
 # By the package that make test-python has installed.
 bench-cluster:
 	@test -x build/python/clean/bin/python || { echo 'make test-python comes first' >&2; exit 1; }
-	for what in nodes simulate shared; do \
+	for what in nodes simulate shared many; do \
 	  MILLRACE_PROGRAM=build/python/moved-away/bin/millrace build/python/clean/bin/python python/tests/cluster_bench.py $$what $(CLUSTER) || exit 1; done
 
 lint: setup
