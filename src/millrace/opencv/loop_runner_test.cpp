@@ -211,6 +211,14 @@ TEST(ParallelBackend, IsLoadedAndDoesWhatOpenCvAsksFor) {
           &seen);
       EXPECT_TRUE(std::ranges::all_of(seen, [](const auto& times) { return times == 1; }));
     }
+    for (int i = 0; i < 20; ++i)
+      EXPECT_THROW(backend->parallel_for(
+                       100,
+                       [](int, int end, void*) {
+                         if (end > 50) throw std::out_of_range("fifty");
+                       },
+                       nullptr),
+                   std::out_of_range);
     dlclose(library);
   }
   EXPECT_EQ(major, 6U);

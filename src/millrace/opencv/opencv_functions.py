@@ -16,6 +16,8 @@ import subprocess
 import sys
 import time
 
+import cpu_quota
+
 SIZES = {"CIF": (352, 288), "720p": (1280, 720), "1080p": (1920, 1080)}
 
 
@@ -66,13 +68,15 @@ def worker():
 
 
 class Worker:
-    def __init__(self, backends=None):
+    def __init__(self, backends=None, enter=None):
+        """enter: called by the process before it is the worker."""
         environment = dict(os.environ)
         if backends:
             environment |= {"OPENCV_CORE_PLUGIN_PATH": backends, "OPENCV_PARALLEL_PRIORITY_LIST": "MILLRACE",
                             "MILLRACE_OPENCV_REPORT": "1"}
         self.process = subprocess.Popen([sys.executable, __file__, "worker"], stdin=subprocess.PIPE, text=True,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
+                                        preexec_fn=enter)
         self.threads = int(self.process.stdout.readline())
 
     def call(self, name, size, rounds):
@@ -113,6 +117,9 @@ def test(backends):
     if "site " not in said:
         failed += 1
         print(f"the backend was not loaded: {said}")
+    if "ERROR" in said:
+        failed += 1
+        print(f"OpenCV tells of an error: {said}")
     print(f"{passed} passed, {failed} failed, 0 skipped")
     return failed
 
@@ -132,15 +139,24 @@ def neighbours(count):
 
 
 def bench(options):
-    sides = [Worker(), *(Worker(backends) for backends in options.backends)]
+    with contextlib.ExitStack() as around:
+        enter = [None] * (1 + len(options.backends))
+        if options.quota:
+            enter = around.enter_context(cpu_quota.groups(len(enter), options.quota))
+        measure(options, [Worker(backends, entered) for backends, entered in zip([None, *options.backends], enter)])
+
+
+def measure(options, sides):
     ratios = [{} for _ in options.backends]
+    # Of a quota a process has as much as it wants for a part of each period of 0.1 s, and then none.
+    at_least = 0.25 if options.quota else 0.01
     with neighbours(options.neighbours):
         for size in options.sizes:
             for name in options.functions or names():
                 # A batch each in turns, as what else the machine does comes and goes, and ratios turn by turn; the
                 # first calls warm up.
                 warm = sides[0].call(name, size, 5)[1]
-                batch = max(1, min(60, math.ceil(0.01 / min(warm))))
+                batch = max(1, min(round(6000 * at_least), math.ceil(at_least / min(warm))))
                 for side in sides[1:]:
                     side.call(name, size, max(4 * batch, 20))
                 times = [[] for _ in sides]
@@ -170,6 +186,7 @@ def bench_options(words):
     parser.add_argument("backends", nargs="+", help="folders with backends")
     parser.add_argument("--rounds", type=int, default=15, help="batches of each")
     parser.add_argument("--neighbours", type=int, default=0, help="so many other programs keep a CPU busy each")
+    parser.add_argument("--quota", type=float, help="each process may use so many CPUs: in a control group with a quota")
     parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=list(SIZES))
     parser.add_argument("--functions", nargs="+", help="all, if not given")
     parser.add_argument("--report", action="store_true", help="with what the last backend says of its choices")
@@ -182,4 +199,7 @@ if __name__ == "__main__":
     elif sys.argv[1:2] == ["test"]:
         sys.exit(1 if test(sys.argv[2]) else 0)
     else:
-        bench(bench_options(sys.argv[2:]))
+        try:
+            bench(bench_options(sys.argv[2:]))
+        except cpu_quota.NoQuota as none:
+            print(f"SKIPPED: {none}", file=sys.stderr)

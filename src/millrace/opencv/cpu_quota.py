@@ -1,0 +1,48 @@
+"""A quota of CPU time for processes: control groups of their own, of version 1 or 2, where this user may make them."""
+
+import contextlib
+import os
+import pathlib
+
+ROOT = pathlib.Path("/sys/fs/cgroup")
+PERIOD = 100_000  # microseconds, the kernel's own
+
+
+class NoQuota(Exception):
+    """Why there is none."""
+
+
+def hierarchy():
+    """The folder that groups with a quota can be made in, and how one is set: (file, text) for a number of CPUs."""
+    first = ROOT / "cgroup.controllers"
+    if first.exists():  # version 2
+        if "cpu" not in first.read_text().split():
+            raise NoQuota("control groups have no controller of CPU time here")
+        (ROOT / "cgroup.subtree_control").write_text("+cpu")
+        return ROOT, lambda cpus: [("cpu.max", f"{round(cpus * PERIOD)} {PERIOD}")]
+    for name in "cpu", "cpu,cpuacct":
+        if (ROOT / name / "cpu.cfs_quota_us").exists() or (ROOT / name / "cgroup.procs").exists():
+            return ROOT / name, lambda cpus: [("cpu.cfs_period_us", str(PERIOD)), ("cpu.cfs_quota_us", str(round(cpus * PERIOD)))]
+    raise NoQuota("there are no control groups of CPU time here")
+
+
+@contextlib.contextmanager
+def groups(count, cpus):
+    """So many groups, each with a quota of so many CPUs: what a process calls to enter each."""
+    made = []
+    try:
+        try:
+            above, files = hierarchy()
+            for i in range(count):
+                group = above / f"millrace-bench-{os.getpid()}-{i}"
+                group.mkdir()
+                made.append(group)
+                for name, text in files(cpus):
+                    (group / name).write_text(text)
+        except OSError as error:
+            raise NoQuota(f"a quota of CPU time cannot be set here: {error}") from error
+        yield [lambda group=group: (group / "cgroup.procs").write_text("0") for group in made]
+    finally:
+        for group in reversed(made):
+            with contextlib.suppress(OSError):  # a process that is still ending
+                group.rmdir()
