@@ -8,6 +8,12 @@ candidates take turns, round after round, in one process; each line gives the me
 median over rounds of OpenCV's time, and of the faster autoscheduler's, divided by the candidate's, with quartiles.
 What the call of a function from Python costs is measured and taken off OpenCV's times.
 
+The limit of a pipeline is what no schedule of its kernels can be faster than: the greater of the time in which as many
+threads copy a plane, and of that in which they compute the pixels of one on a tile of 128x16 that stays in their
+first-level caches, in the middle of the frame, with the fusion that takes least. Both take turns with the candidates.
+`of the limit` is the limit's median divided by the candidate's. It may exceed 1 where pixels are outside the source and
+cost less than those in the middle. The arithmetic is that of these kernels: better ones have a lower limit.
+
 Every result is compared with that of `sequential`: bit by bit, but OpenCV's, whose bilinear interpolation works in
 steps of 1/32 pixel and whose sums are ordered differently, by the mean difference and the share of pixels that are
 further than 0.02 away.
@@ -32,6 +38,7 @@ SETTINGS = {
     "sliding": [(fusion, tile) for fusion in ("pointwise", "stencil")
                 for tile in ("0x4", "0x16", "256x8", "512x4", "512x16")],
 }
+FUSIONS = ("none", "pointwise", "stencil", "all")
 AUTOSCHEDULERS = ("Mullapudi2016", "Adams2019")
 MINIMUM_BATCH_S = 0.004
 
@@ -47,6 +54,10 @@ def load_library(path):
             ("ours_run", ctypes.c_long, [pointer, number]),
             ("ours_result", None, [pointer, pointer]),
             ("ours_close", None, [pointer]),
+            ("ours_copy", ctypes.c_long, [pointer, number]),
+            ("ours_arithmetic", pointer, [pointer, text]),
+            ("arithmetic_run", ctypes.c_long, [pointer, pointer, number]),
+            ("arithmetic_close", None, [pointer]),
             ("halide_open", pointer, [text, number, number, text, number, ctypes.c_long, pointer]),
             ("halide_run", ctypes.c_long, [pointer, number]),
             ("halide_result", None, [pointer, pointer]),
@@ -214,6 +225,17 @@ def compare(library, name, width, height, threads, rounds):
             label = f"{structure} {setting[0]}" + ("" if setting[1] == "0x0" else " " + setting[1])
             candidates[label] = (lambda s=structure, x=setting: use(s, x), run_ours, times)
 
+    limits = {"copy": (lambda times: (library.ours_copy(ours, times) or stop()) * 1e-9)}
+    arithmetic = []  # (seconds, fusion, its handle)
+    for fusion in FUSIONS:
+        if use("sequential", (fusion, "0x0")):
+            handle = library.ours_arithmetic(ours, fusion.encode()) or stop()
+            arithmetic.append((min(library.arithmetic_run(ours, handle, 1) for _ in range(4)), fusion, handle))
+    _, leanest, leanest_handle = min(arithmetic)
+    limits["arithmetic"] = lambda times: (library.arithmetic_run(ours, leanest_handle, times) or stop()) * 1e-9
+    for part, run in limits.items():
+        candidates[part] = (lambda: None, run, batch_size(run))
+
     peers = {}
     for scheduler in AUTOSCHEDULERS:
         handle = library.halide_open(pipeline, width, height, scheduler.encode(), threads, cache_bytes(), pixels)
@@ -249,13 +271,19 @@ def compare(library, name, width, height, threads, rounds):
             samples[label].append(run(times) / times)
     for handle in peers.values():
         library.halide_close(handle)
+    for _, _, handle in arithmetic:
+        library.arithmetic_close(handle)
     library.ours_close(ours)
 
-    faster = min(peers, key=lambda s: statistics.median(samples[s])) if peers else None
+    medians = {label: statistics.median(times) for label, times in samples.items()}
+    limit = max(medians[part] for part in limits)
+    faster = min(peers, key=medians.get) if peers else None
     print(f"@{name} {width}x{height}, {threads} thread{'s' * (threads > 1)}; OpenCV differs by "
           f"{difference.mean():.5f} on average, {100 * (difference > 0.02).mean():.2f} % of pixels by more than 0.02")
-    for label in sorted(candidates, key=lambda c: statistics.median(samples[c])):
-        line = f"  {label:32} {1e3 * statistics.median(samples[label]):8.3f} ms"
+    print(f"  the limit: {1e3 * limit:.3f} ms; a copy takes {1e3 * medians['copy']:.3f} ms, the arithmetic "
+          f"{1e3 * medians['arithmetic']:.3f} ms ({leanest})")
+    for label in sorted(candidates.keys() - limits.keys(), key=medians.get):
+        line = f"  {label:32} {1e3 * medians[label]:8.3f} ms   {limit / medians[label]:5.2f} of the limit"
         for peer in ("OpenCV", faster):
             if peer:
                 ratios = [p / s for p, s in zip(samples[peer], samples[label])]

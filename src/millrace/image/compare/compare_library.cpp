@@ -3,10 +3,12 @@
 // and leaves a text in last_error().
 #include "millrace/base/clock.h"
 #include "millrace/image/compare/autoscheduled.h"
+#include "millrace/image/compare/limit.h"
 #include "millrace/image/execute/executor.h"
 #include "millrace/image/execute/plane_buffer.h"
 #include "millrace/image/pipeline/presets.h"
 
+#include <cmath>
 #include <cstring>
 
 using namespace millrace;
@@ -140,6 +142,30 @@ void ours_result(const Ours* ours, float* pixels) {
 }
 
 void ours_close(Ours* ours) { delete ours; }
+
+// Nanoseconds of copying `times` frames; 0 on failure.
+long ours_copy(Ours* ours, int times) {
+  const auto ns =
+      image::copy_ns(ours->pool->team(), ours->task.sources[0], ours->task.destinations[0], times);
+  return failed(ns) ? 0 : std::lround(*ns);
+}
+
+// The arithmetic of a fusion whose kernels a schedule that was set has brought; to be freed by
+// arithmetic_close.
+image::TileArithmetic* ours_arithmetic(Ours* ours, const char* fusion) {
+  const auto parsed = image::parse_fusion(fusion);
+  if (failed(parsed)) return nullptr;
+  auto arithmetic = image::TileArithmetic::create(ours->layout.planes[0], *parsed, ours->library, ours->isa,
+                                                  ours->pool->size());
+  return failed(arithmetic) ? nullptr : new image::TileArithmetic(std::move(*arithmetic));
+}
+
+long arithmetic_run(Ours* ours, image::TileArithmetic* arithmetic, int times) {
+  const auto ns = arithmetic->run_ns(ours->pool->team(), times);
+  return failed(ns) ? 0 : std::lround(*ns);
+}
+
+void arithmetic_close(image::TileArithmetic* arithmetic) { delete arithmetic; }
 
 Halides* halide_open(const char* pipeline, int width, int height, const char* scheduler, int threads,
                      long cache_bytes, const float* pixels) {
