@@ -116,8 +116,8 @@ def warmer_of(a, b, *, share: float):
 # Built-in filters, written once more.
 @mr.filter
 def my_blur(x):
-    column = [(x[dx, -1] + x[dx, 1]) + (x[dx, 0] + x[dx, 0]) for dx in (-1, 0, 1)]
-    return ((column[0] + column[2]) + (column[1] + column[1])) * 0.0625
+    row = [(x[-1, dy] + x[1, dy]) + (x[0, dy] + x[0, dy]) for dy in (-1, 0, 1)]
+    return ((row[0] + row[2]) + (row[1] + row[1])) * 0.0625
 
 
 @mr.filter(chroma="neutral")

@@ -8,7 +8,8 @@
 
 namespace millrace::image::filters {
 
-// [1 2 1] x [1 2 1] / 16. Columns are summed first, so that neighbours in a row share work.
+// [1 2 1] x [1 2 1] / 16. Rows are summed first, so that the rows which a kernel computes at once share
+// those sums.
 struct Blur : Convolution3x3 {
   static Filter about() {
     return {.name = "blur", .summary = "smooth with the 3x3 binomial window [1 2 1]x[1 2 1]/16"};
@@ -22,10 +23,10 @@ struct Blur : Convolution3x3 {
   template <class A>
   static typename A::Float pixel(A& a, const typename A::Int& x, const typename A::Int& y) {
     const Window<A> w(a, x, y);
-    typename A::Float column[3];
+    typename A::Float row[3];
     for (int i = 0; i < 3; ++i)
-      column[i] = (w.value[0][i] + w.value[2][i]) + (w.value[1][i] + w.value[1][i]);
-    return ((column[0] + column[2]) + (column[1] + column[1])) * 0.0625F;
+      row[i] = (w.value[i][0] + w.value[i][2]) + (w.value[i][1] + w.value[i][1]);
+    return ((row[0] + row[2]) + (row[1] + row[1])) * 0.0625F;
   }
 };
 

@@ -16,12 +16,12 @@ template <ElementType type> struct CodeBlur : Convolution3x3 {
   static typename A::Float pixel(A& a, const typename A::Int& x, const typename A::Int& y) {
     using Float = typename A::Float;
     const Window<A> w(a, x, y);
-    const auto column = [&](int i) -> Float {
-      const Float middle = a.total(w.value[1][i]);
-      return (a.total(w.value[0][i]) + a.total(w.value[2][i])) + (middle + middle);
+    const auto row = [&](int i) -> Float {
+      const Float middle = a.total(w.value[i][1]);
+      return (a.total(w.value[i][0]) + a.total(w.value[i][2])) + (middle + middle);
     };
-    const Float middle = column(1);
-    return A::mean((column(0) + column(2)) + (middle + middle), 16);
+    const Float middle = row(1);
+    return A::mean((row(0) + row(2)) + (middle + middle), 16);
   }
 };
 

@@ -90,7 +90,12 @@ class HalideAlgebra {
     return Halide::select(stage_.inner_columns == 1, Halide::unsafe_promise_clamped(x, 0, last),
                           Halide::clamp(x, 0, last));
   }
-  [[nodiscard]] Int replicate_y(const Int& y) const { return Halide::clamp(y, 0, stage_.height - 1); }
+  // By way of unsigned numbers, into which the compiler moves no constants: else it writes the same row in
+  // another way for each of the rows that read it, and does not see that it is the same.
+  [[nodiscard]] Int replicate_y(const Int& y) const {
+    const Int last = Halide::cast<int>(Halide::cast<unsigned>(stage_.height) - 1);
+    return Halide::clamp(y, 0, last);
+  }
   [[nodiscard]] Int clamp_x(int k, const Int& x) const { return Halide::clamp(x, of(k).min_x, of(k).max_x); }
   [[nodiscard]] Int clamp_y(int k, const Int& y) const { return Halide::clamp(y, of(k).min_y, of(k).max_y); }
   // Without the promise Halide bounds a gather's coordinates itself, too widely to fit the buffer of a tile.

@@ -2,6 +2,7 @@
 
 #include "millrace/image/kernel/halide/filter_expression.h"
 #include "millrace/image/kernel/halide/paired_loads.h"
+#include "millrace/image/kernel/halide/shared_rows.h"
 
 #include <algorithm>
 #include <optional>
@@ -122,8 +123,13 @@ StageSymbols stage_symbols(const Filter& filter, std::size_t s, const Expr& inte
   return symbols;
 }
 
-// Whether the arithmetic of a filter has a loop in it.
-bool loops(const Filter& filter) {
+// What a pixel of a filter is made by.
+struct Arithmetic {
+  bool loops = false;  // there is a loop in it
+  int reads = 0;       // of pixels, as often as they are written out
+};
+
+Arithmetic arithmetic_of(const Filter& filter) {
   const Expr zero = 0;
   const StageSymbols numbers{.width = 1,
                              .height = 1,
@@ -133,8 +139,13 @@ bool loops(const Filter& filter) {
                              .coefficients = std::vector<Expr>(max_coefficients, Expr(0.0F)),
                              .table = [](const Expr&) { return Expr(0.0F); },
                              .table_length = 1};
+  Arithmetic result;
   const InputSymbols input{
-      .read = [](const Expr&, const Expr&) { return Expr(0.0F); },
+      .read =
+          [&](const Expr&, const Expr&) {
+            ++result.reads;
+            return Expr(0.0F);
+          },
       .read_neighbours = [](const Expr&, const Expr&,
                             const Keep&) { return Neighbours<Expr>{0.0F, 0.0F, 0.0F, 0.0F}; },
       .min_x = zero,
@@ -145,7 +156,31 @@ bool loops(const Filter& filter) {
   LoopScope scope;
   HalideAlgebra algebra(numbers, inputs, scope);
   static_cast<void>(filter_expression(filter, algebra, scope.x, scope.y));
-  return scope.loops > 0;
+  result.loops = scope.loops > 0;
+  return result;
+}
+
+// How many rows are computed at once. Those of a stencil read the same pixels, and can share sums of them; in
+// kernels that write out many stencils the registers would not hold what there is to share.
+int rows_at_once(const KernelSpec& spec) {
+  constexpr int most_written_out = 8;
+  constexpr int window = 9;
+  if (spec.has(Access::gather) || spec.has(Access::window)) return 1;
+  bool shares = false;
+  int written_out = 0;
+  std::vector<int> times(spec.stages.size(), 0);
+  times.back() = 1;
+  for (std::size_t s = spec.stages.size(); s-- > 0;) {
+    const Arithmetic arithmetic = arithmetic_of(*spec.stages[s].filter);
+    if (arithmetic.loops) return 1;
+    shares = shares || arithmetic.reads >= window;
+    written_out += times[s];
+    if (written_out > most_written_out) return 1;
+    for (int input : spec.stages[s].inputs) {
+      if (input >= 0) times[static_cast<std::size_t>(input)] += times[s] * std::max(1, arithmetic.reads);
+    }
+  }
+  return shares ? 4 : 1;
 }
 
 // The stages of a kernel, as expressions of their pixels. Most are functions, which Halide writes out where
@@ -159,7 +194,8 @@ class StageExpressions {
                    const std::vector<StageSymbols>& symbols, const std::vector<bool>& keeps)
       : spec_(spec), buffers_(buffers), symbols_(symbols), keeps_(keeps), functions_(spec.stages.size()) {
     for (const KernelStage& stage : spec_.stages) {
-      loops_.push_back(loops(*stage.filter) || std::ranges::any_of(stage.inputs, [&](int input) {
+      loops_.push_back(arithmetic_of(*stage.filter).loops ||
+                       std::ranges::any_of(stage.inputs, [&](int input) {
                          return input >= 0 && loops_[static_cast<std::size_t>(input)];
                        }));
     }
@@ -238,17 +274,31 @@ std::vector<int> vector_widths(const KernelSpec& spec, const Halide::Target& tar
   return most > lanes ? std::vector{most, lanes} : std::vector{lanes};
 }
 
-// A vector loop for each case that matters, and a scalar one that does everything else: columns at the edges,
-// rectangles narrower than a vector. Each is written out once. The last vector of a row is shifted to end
-// with the row, so nothing is left over; and no loop is split into edges and a middle, since the caller does
-// that: with every inlined stencil the compiler would otherwise write out the stages three times as often.
-void schedule_rows(Func& output, const Var& x, const KernelSpec& spec, const std::vector<int>& widths,
-                   const Expr& interior, const Expr& inner_columns) {
+// A vector loop for each case that matters, of several rows where that pays, and a scalar one that does
+// everything else: columns at the edges, rectangles narrower than a vector. Each is written out once. The
+// last vector of a row is shifted to end with the row, so nothing is left over; and no loop is split into
+// edges and a middle, since the caller does that: with every inlined stencil the compiler would otherwise
+// write out the stages three times as often.
+void schedule_rows(Func& output, const Var& x, const Var& y, const KernelSpec& spec,
+                   const std::vector<int>& widths, int rows, const Expr& interior,
+                   const Expr& inner_columns) {
   const bool gathers = spec.has(Access::gather);
+  const Halide::OutputImageParam area = output.output_buffers()[0];
   const auto add_vector_loops = [&](const Expr& condition) {
     for (const int width : widths) {
-      Expr vectors = output.output_buffers()[0].dim(0).extent() >= width;
+      Expr vectors = area.dim(0).extent() >= width;
       if (spec.reads_around()) vectors = vectors && inner_columns == 1;
+      if (rows > 1) {
+        const Var column("column");
+        const Var row("row");
+        output.specialize(vectors && area.dim(1).extent() >= rows)
+            .split(y, y, row, rows, Halide::TailStrategy::ShiftInwards)
+            .split(x, x, column, width, Halide::TailStrategy::ShiftInwards)
+            .reorder(column, row, x, y)
+            .vectorize(column)
+            .unroll(row)
+            .never_partition_all();
+      }
       output.specialize(condition.defined() ? vectors && condition : vectors)
           .vectorize(x, width, Halide::TailStrategy::ShiftInwards)
           .never_partition_all();
@@ -303,7 +353,9 @@ BuiltKernel build_kernel(const KernelSpec& spec, const Halide::Target& target) {
 
   for (auto& buffer : output.output_buffers())
     buffer.dim(0).set_stride(1);  // rows are contiguous
-  schedule_rows(output, x, spec, vector_widths(spec, target, stages.output_loops()), interior, inner_columns);
+  const int rows = rows_at_once(spec);
+  schedule_rows(output, x, y, spec, vector_widths(spec, target, stages.output_loops()), rows, interior,
+                inner_columns);
   for (Func& f : stages.kept())
     f.compute_at(output, y)
         .bound_storage(x, max_gather_columns)
@@ -316,6 +368,7 @@ BuiltKernel build_kernel(const KernelSpec& spec, const Halide::Target& target) {
     for (std::size_t c = 0; c < buffer.corners.size(); c += 2)
       adjacent.push_back({.left = buffer.corners[c].name(), .right = buffer.corners[c + 1].name()});
   }
+  if (rows > 1) share_rows(built.pipeline);
   if constexpr (MILLRACE_PAIRED_LOADS) pair_loads(built.pipeline, adjacent);
   return built;
 }
