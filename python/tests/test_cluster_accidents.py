@@ -27,6 +27,93 @@ def setUpModule():
     make_inputs()
 
 
+class Folders(Case):
+    """What lies where a job puts its things."""
+
+    def left_folder(self):
+        folder = self.folder / ".out.mkv.millrace-job"
+        folder.mkdir()
+        return folder
+
+    def test_a_lock_that_is_a_link_is_not_followed(self):
+        victim = self.folder / "victim"
+        victim.write_text("mine")
+        (self.left_folder() / jobs.LOCK).symlink_to(victim)
+        for way in {"resume": True}, {"force": True}:
+            with self.subTest(**way), self.assertRaisesRegex(cluster.RunError, jobs.LOCK):
+                cluster.run("blur", self.film, self.out(), **way)
+        self.assertEqual(victim.read_text(), "mine")
+
+    def test_a_lock_whose_file_was_taken_away_meanwhile_locks_nobody_out_and_is_not_held(self):
+        folder = self.left_folder()
+        flock = jobs.fcntl.flock
+        taken = []
+
+        def take_away(lock, how):
+            flock(lock, how)
+            if not taken:
+                taken.append((folder / jobs.LOCK).unlink())
+
+        with mock.patch.object(jobs.fcntl, "flock", take_away), jobs._lock(folder) as lock:
+            self.assertEqual(os.fstat(lock.fileno()).st_ino, (folder / jobs.LOCK).stat().st_ino)
+            with self.assertRaisesRegex(cluster.UsageError, "another driver"):
+                jobs._lock(folder)
+
+    def test_beginning_anew_holds_the_lock_from_first_to_last(self):
+        folder = self.left_folder()
+        (folder / "00000").mkdir()
+        (folder / "00000" / "plan.json").write_text("old")
+        first = jobs.make("blur", [self.film], self.out(), force=True)
+        self.assertFalse((folder / "00000" / "plan.json").exists())
+        with self.assertRaisesRegex(cluster.UsageError, "another driver"):
+            jobs.make("blur", [self.film], self.out(), force=True)
+        first.leave_nothing_new()
+        self.assertFalse(folder.exists())
+
+    def test_a_folder_in_the_place_of_a_video_is_named_before_anything_begins(self):
+        videos = self.folder / "in"
+        videos.mkdir()
+        for name in "a.mp4", "b.mp4":
+            shutil.copy(self.film, videos / name)
+        (self.folder / "made" / "a.mkv").mkdir(parents=True)
+        for way in {}, {"resume": True}, {"force": True}:
+            with self.subTest(**way), self.assertRaisesRegex(cluster.UsageError, "a.mkv: is a folder"):
+                cluster.run("blur", str(videos), str(self.folder / "made"), **way)
+        self.assertEqual(sorted(path.name for path in (self.folder / "made").iterdir()), ["a.mkv"])
+
+    def test_a_name_that_is_no_text_fails_its_video_alone_and_is_reported(self):
+        videos = self.folder / "in"
+        videos.mkdir()
+        shutil.copy(self.film, os.path.join(os.fsencode(videos), b"a\xff.mp4"))
+        shutil.copy(self.film, videos / "b.mp4")
+        job = cluster.run("blur", str(videos), str(self.folder / "made"), nodes=2)
+        for _ in job:
+            pass
+        self.assertEqual([(os.fsencode(os.path.basename(video.input)), video.state) for video in job.videos],
+                         [(b"a\xff.mp4", "failed"), (b"b.mp4", "done")])
+        self.assertRegex(job.failed[0].error, "no UTF-8")
+        job.report(str(self.folder / "page.html"))
+        self.assertIn(r"a\udcff.mp4", (self.folder / "page.html").read_text())
+
+    def test_a_plan_that_was_changed_to_hold_nothing_fails_its_video_alone(self):
+        for text in '{"frames": 1, "chunks": []}', "[" * 100000:
+            with self.subTest(text=text[:20]):
+                plan = jobs.make("blur", [self.film], self.out(), force=True)
+                driver = Driver(plan, engines.Processes(1))
+                begin = driver._begin_chunks
+
+                def begin_with(video, text=text, begin=begin):
+                    pathlib.Path(video.plan).write_text(text)
+                    begin(video)
+
+                with mock.patch.object(driver, "_begin_chunks", begin_with):
+                    for _ in driver.run():
+                        pass
+                driver.engine.close()
+                self.assertEqual([video.state for video in plan.videos], ["failed"])
+                self.assertRegex(plan.videos[0].error, "is no plan any more")
+
+
 class Accidents(Case):
     def test_a_part_that_is_damaged_before_the_join_is_done_again_by_itself(self):
         wanted = self.whole()

@@ -280,7 +280,7 @@ class Driver:
     def _begin_chunks(self, video: Video) -> None:
         try:
             self._queue[:0] = self.job.chunk_tasks(video)
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             self._fail(video, f"{video.plan}: is no plan any more; was it changed?")
 
     def _repair(self, video: Video) -> None:

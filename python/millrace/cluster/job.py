@@ -122,6 +122,8 @@ class Job:
     def chunk_tasks(self, video: Video) -> list[Task]:
         """Of a video that has its plan."""
         plan = json.loads(pathlib.Path(video.plan).read_text())
+        if not plan["chunks"]:
+            raise ValueError("no chunks")
         video.frames = plan["frames"]
         video.chunks = video.left = len(plan["chunks"])
         return [Task("chunk", ["chunk", video.plan, str(n), "-o", video.parts, "-q", "--json", "-", "--shared", self.learnt], [video], n, cut["frames"])
@@ -172,6 +174,14 @@ class Job:
             groups.append(group)
         tasks += [self.batch_task(each) for each in groups]
         return [self.fetched(task) for task in tasks]
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_video(name: str) -> bool:
@@ -229,29 +239,45 @@ def _is_folder(name: str) -> bool:
 
 def _lock(folder: pathlib.Path) -> IO[bytes]:
     """One driver at a time; whoever is killed lets go."""
-    lock = open(folder / LOCK, "wb")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        lock.close()
-        if isinstance(error, BlockingIOError):
-            raise UsageError(f"{folder}: another driver is at work on it; wait for it, or end it") from None
-        raise
-    return lock
+    while True:
+        lock = os.fdopen(os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666), "wb")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Who ended in the meantime may have taken its file away: then it locks nobody out.
+            if os.path.samestat(os.fstat(lock.fileno()), os.lstat(folder / LOCK)):
+                return lock
+            lock.close()
+        except FileNotFoundError:
+            lock.close()
+        except OSError as error:
+            lock.close()
+            if isinstance(error, BlockingIOError):
+                raise UsageError(f"{folder}: another driver is at work on it; wait for it, or end it") from None
+            raise
 
 
 def _begin(folder: pathlib.Path, resume: bool, force: bool) -> IO[bytes]:
     """The folder of the job, empty but where an earlier one is resumed; its lock."""
     if folder.is_symlink():
         raise UsageError(f"{folder}: is a link; remove it")
-    if folder.exists() and not resume:
-        if not force:
-            raise UsageError(f"{folder}: is left of an earlier job; resume=True (--resume) goes on with it, force=True "
-                             "(--force) begins anew")
-        with _lock(folder):
-            shutil.rmtree(folder)
+    if folder.exists() and not (resume or force):
+        raise UsageError(f"{folder}: is left of an earlier job; resume=True (--resume) goes on with it, force=True "
+                         "(--force) begins anew")
     folder.mkdir(parents=True, exist_ok=True)
-    return _lock(folder)
+    lock = _lock(folder)
+    if not resume:
+        try:
+            for each in folder.iterdir():
+                if each.name == LOCK:
+                    continue  # it is held until the job ends
+                if each.is_dir() and not each.is_symlink():
+                    shutil.rmtree(each)
+                else:
+                    each.unlink()
+        except OSError:
+            lock.close()
+            raise
+    return lock
 
 
 def make(pipeline: str, inputs: list[str], output: str, *, chunk_seconds: float = 10, small_bytes: int = 4 << 20,
@@ -287,8 +313,12 @@ def make(pipeline: str, inputs: list[str], output: str, *, chunk_seconds: float 
             raise UsageError(f"{other} and {source} would both become {to}; put them into different folders")
         if _is_same(source, to):
             raise UsageError(f"{source} is both an input and the output; choose another folder")
+        if not far and os.path.isdir(to):
+            raise UsageError(f"{to}: is a folder, where the video of that name would be written; move it away")
         outputs[to] = source
         videos.append(Video(source, to, folder / f"{number:05}", size))
+        if not _is_utf8(source):
+            videos[-1].state, videos[-1].error = "failed", "its name is no UTF-8, which plans cannot hold; rename it"
     done = [video for video in videos if _is_there(video.output)]
     if done and not (resume or force):
         raise UsageError(f"{done[0].output}: exists; resume=True (--resume) goes on where a job was cut off, force=True "
@@ -300,16 +330,15 @@ def make(pipeline: str, inputs: list[str], output: str, *, chunk_seconds: float 
             if not remote.is_url(video.output):
                 pathlib.Path(video.output).parent.mkdir(parents=True, exist_ok=True)
             video.folder.mkdir(exist_ok=True)
-    except OSError as error:
-        if lock is not None:
-            lock.close()
-        raise RunError(f"{error.filename}: {error.strerror}") from None
-    if force and not resume:
-        for video in done:
+        for video in done if force and not resume else []:
             if remote.is_url(video.output):
                 remote.remove(video.output)
             else:
                 os.unlink(video.output)
+    except OSError as error:
+        if lock is not None:
+            lock.close()
+        raise RunError(f"{error.filename}: {error.strerror}") from None
     if resume:
         # An output comes into being whole, so that one that is there is done.
         for video in done:

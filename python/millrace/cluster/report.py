@@ -56,4 +56,4 @@ td:first-child, th:first-child {{ text-align: left }} svg {{ width: 100% }} text
 
 
 def write(job: Job, file: str) -> None:
-    pathlib.Path(file).write_text(page(job), encoding="utf-8")
+    pathlib.Path(file).write_text(page(job), encoding="utf-8", errors="backslashreplace")
