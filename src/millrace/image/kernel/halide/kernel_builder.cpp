@@ -125,12 +125,30 @@ StageSymbols stage_symbols(const Filter& filter, std::size_t s, const Expr& inte
 
 // What a pixel of a filter is made by.
 struct Arithmetic {
-  bool loops = false;  // there is a loop in it
-  int reads = 0;       // of pixels, as often as they are written out
+  bool loops = false;   // there is a loop in it
+  int reads = 0;        // of pixels, as often as they are written out
+  int comparisons = 0;  // each time that one of two numbers is chosen
+};
+
+class Comparisons final : public Halide::Internal::IRGraphVisitor {
+ public:
+  int count = 0;
+
+ private:
+  using IRGraphVisitor::visit;
+
+  void visit(const Halide::Internal::Min* op) override { choice(op); }
+  void visit(const Halide::Internal::Max* op) override { choice(op); }
+  void visit(const Halide::Internal::Select* op) override { choice(op); }
+  template <class Node> void choice(const Node* op) {
+    ++count;
+    IRGraphVisitor::visit(op);
+  }
 };
 
 Arithmetic arithmetic_of(const Filter& filter) {
   const Expr zero = 0;
+  const Halide::Type type = filter.on_codes() ? halide_type(filter.input_type) : Halide::Float(32);
   const StageSymbols numbers{.width = 1,
                              .height = 1,
                              .interior = 0,
@@ -138,14 +156,13 @@ Arithmetic arithmetic_of(const Filter& filter) {
                              .fill = 0.0F,
                              .coefficients = std::vector<Expr>(max_coefficients, Expr(0.0F)),
                              .table = [](const Expr&) { return Expr(0.0F); },
-                             .table_length = 1};
+                             .table_length = 1,
+                             .pixels = type};
+  using Halide::Internal::Call;
   Arithmetic result;
   const InputSymbols input{
-      .read =
-          [&](const Expr&, const Expr&) {
-            ++result.reads;
-            return Expr(0.0F);
-          },
+      .read = [&](const Expr&,
+                  const Expr&) { return Call::make(type, "pixel", {result.reads++}, Call::PureExtern); },
       .read_neighbours = [](const Expr&, const Expr&,
                             const Keep&) { return Neighbours<Expr>{0.0F, 0.0F, 0.0F, 0.0F}; },
       .min_x = zero,
@@ -155,13 +172,17 @@ Arithmetic arithmetic_of(const Filter& filter) {
   const std::vector<InputSymbols> inputs(static_cast<std::size_t>(filter.inputs), input);
   LoopScope scope;
   HalideAlgebra algebra(numbers, inputs, scope);
-  static_cast<void>(filter_expression(filter, algebra, scope.x, scope.y));
+  const Expr pixel = filter_expression(filter, algebra, scope.x, scope.y);
+  Comparisons comparisons;
+  pixel.accept(&comparisons);
+  result.comparisons = comparisons.count;
   result.loops = scope.loops > 0;
   return result;
 }
 
 // How many rows are computed at once. Those of a stencil read the same pixels, and can share sums of them; in
-// kernels that write out many stencils the registers would not hold what there is to share.
+// kernels that write out many stencils the registers would not hold what there is to share, nor where pixels
+// are sorted, as for a median: each row has an order of its own.
 int rows_at_once(const KernelSpec& spec) {
   constexpr int most_written_out = 8;
   constexpr int window = 9;
@@ -173,6 +194,7 @@ int rows_at_once(const KernelSpec& spec) {
   for (std::size_t s = spec.stages.size(); s-- > 0;) {
     const Arithmetic arithmetic = arithmetic_of(*spec.stages[s].filter);
     if (arithmetic.loops) return 1;
+    if (arithmetic.comparisons > arithmetic.reads && arithmetic.reads >= window) return 1;
     shares = shares || arithmetic.reads >= window;
     written_out += times[s];
     if (written_out > most_written_out) return 1;
