@@ -115,8 +115,28 @@ def nodes():
     verdict(f"the engine, of chunks of {chunk:g} s:", f"{cost:+.1%}", "3 %", cost <= 0.03)
 
 
-def told_by_model(one, count):
-    """What `millrace simulate cluster` says of so many nodes, by a run of one node of one CPU; seconds."""
+def speed_beside_others(source, chunk):
+    """What a CPU does of a chunk while all CPUs do chunks, of what it does alone: they share caches and memory."""
+    plan, parts = ROOT / "beside.json", ROOT / "beside"
+    timed([PROGRAM, "plan", OPTIONS.pipeline, source, "-o", plan, "-y", "-q", "--chunk", f"{chunk}s", "--codec", OPTIONS.codec,
+           "--preset", OPTIONS.preset])
+
+    def all_at_once(cpus):
+        words = [f"for n in 0 1 2 3; do taskset -c {cpu} {PROGRAM} chunk {plan} $n -o {parts}-{cpu} -q || exit; done" for cpu in cpus]
+        for cpu in cpus:
+            shutil.rmtree(f"{parts}-{cpu}", ignore_errors=True)
+        start = time.monotonic()
+        running = [subprocess.Popen(["sh", "-c", word]) for word in words]
+        if any(process.wait() for process in running):
+            raise SystemExit("cluster_bench: a chunk failed")
+        return time.monotonic() - start
+
+    return all_at_once(CPUS[:1]) / all_at_once(CPUS)
+
+
+def told_by_model(one, count, beside):
+    """What `millrace simulate cluster` says of so many nodes, by a run of one node of one CPU; seconds. beside: the speed of
+    each where more than one is at work."""
     job, wall = one
     chunks = [event.ended - event.begun for event in job.events if "chunk" in event.task]
     before = sum(event.ended - event.begun for event in job.events if event.task.startswith("plan"))
@@ -128,7 +148,7 @@ def told_by_model(one, count):
     # A CPU each; where there are more nodes they share CPUs, which are dealt out in turn.
     on = collections.Counter(CPUS[node % len(CPUS)] for node in range(count))
     for sharers, cpus in collections.Counter(on.values()).items():
-        case += f"[[machine]]\ncount = {sharers * cpus}\nspeed = {1 / sharers}\n"
+        case += f"[[machine]]\ncount = {sharers * cpus}\nspeed = {(beside if len(on) > 1 else 1) / sharers}\n"
     (ROOT / "case.toml").write_text(case)
     told = json.loads(subprocess.run([PROGRAM, "simulate", "cluster", str(ROOT / "case.toml"), "--json"], check=True,
                                      capture_output=True).stdout)
@@ -142,11 +162,12 @@ def simulate():
     for _ in range(OPTIONS.rounds):
         # In turns, so that both know the same machine.
         one = by_engine(source, 1, {CPUS[0]}, chunk)
+        beside = speed_beside_others(source, chunk)
         for count in OPTIONS.nodes:
-            expected, chunks, work, before, after, overhead = told_by_model(one, count)
+            expected, chunks, work, before, after, overhead = told_by_model(one, count, beside)
             rounds[count].append((by_engine(source, count, set(CPUS[:count]), chunk)[1], expected))
     print(f"one node of one CPU, last round: {chunks} chunks of {work:.3f} s each, plan {before:.3f} s, join {after:.3f} s, engine "
-          f"{overhead * 1e3:.1f} ms a chunk; {len(CPUS)} CPUs, {OPTIONS.rounds} rounds")
+          f"{overhead * 1e3:.1f} ms a chunk, a CPU beside busy ones {beside:.3f} of one alone; {len(CPUS)} CPUs, {OPTIONS.rounds} rounds")
     print("| nodes | measured | simulated | off by |\n|---|---|---|---|")
     most = 0.0
     for count, pairs in rounds.items():
