@@ -75,6 +75,12 @@ static void test_what_is_no_reply_says_nothing_wrong(void) {
   memset(deep, '[', sizeof deep - 1);
   deep[sizeof deep - 1] = '\0';
   EXPECT(millrace_placed_of_reply(deep, placed, 4) == 0);
+  char list[8192] =
+      "{\"parameters\": {\"programs\": [{\"thread_list\": [{\"thread\": 1, \"process\": 1, \"kept_on\": \"0";
+  while (strlen(list) < 6000)
+    strcat(list, ",0-1023");
+  strcat(list, "\"}]}]}}");
+  EXPECT(millrace_placed_of_reply(list, placed, 4) == 0); /* longer than a list of CPUs can be */
   const char* const odd[] = {
       "",
       "{}",

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { deepest = 64, bits = 64, most_cpus = 1024 };
+enum { deepest = 64, bits = 64, most_cpus = 1024, longest_list = 5 * most_cpus };
 
 /* A text that is read from left to right. Whoever reads a value returns 0 where it is none, and the rest is
  * not read. The library's own numbers, as those of C depend on the program's locale. */
@@ -97,8 +97,10 @@ static int read_number(reader* r, double* found) {
 
 static int whole(double number) { return number >= 0 && number < 2e9 ? (int)number : -1; }
 
-/* "0-3,8" */
+/* "0-3,8". What is longer than any list of CPUs is none: going through it could take longer than the caller
+ * wants to wait. */
 static void read_cpus(word text, unsigned long long* cpus) {
+  if (text.size > longest_list) return;
   size_t at = 0;
   while (at < text.size) {
     int range[2] = {-1, -1};
