@@ -318,7 +318,7 @@ TEST_P(FailedAllocation, in_random_pipelines_leaves_nothing_behind) {
     bool failed = true;
     for (std::int64_t number = seed % 5; failed; number += 1 + number / 4) {
       RandomPipeline::Record record(pipeline.stage_count());
-      auto stream = pipeline.build(record);
+      auto stream = pipeline.build(record, {.what = PlannedEvent::What::unforeseen});
       ASSERT_TRUE(stream) << stream.error().message;
       std::optional<Finished> finished;
       {

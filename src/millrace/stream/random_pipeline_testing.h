@@ -35,9 +35,10 @@ class Counted {
   std::atomic<int>* alive_;
 };
 
-// What one call does beside its outputs.
+// What one call does beside its outputs. `unforeseen`: any may fail, of something that is no part of the
+// plan.
 struct PlannedEvent {
-  enum class What { nothing, failure, end_of_stream, source_failure } what = What::nothing;
+  enum class What { nothing, failure, end_of_stream, source_failure, unforeseen } what = What::nothing;
   std::size_t stage = 0;
   std::uint64_t value = 0;  // of the item; of a source's failure, how many it has made before
 };
@@ -343,7 +344,8 @@ class RandomPipeline {
   template <class Out>
   void enter(std::size_t stage, std::uint64_t value, Record& record, const Event& event, Out& out) const {
     record.note(stage, value);
-    if (event.what == Event::What::nothing || event.stage != stage || event.value != value) return;
+    if (event.what == Event::What::nothing || event.what == Event::What::unforeseen) return;
+    if (event.stage != stage || event.value != value) return;
     if (event.what == Event::What::failure) throw std::runtime_error("planned");
     if constexpr (!std::is_pointer_v<Out>) out.end_stream();
   }
