@@ -268,7 +268,7 @@ class Joiner {
 
 Result<std::vector<std::string>> join_videos(const JoinedVideo& video, const std::string& output,
                                              const JoinOptions& options) {
-  hear_ffmpeg();
+  if (Status loaded = hear_ffmpeg(); !loaded) return std::unexpected(std::move(loaded.error()));
   const Container* const container = container_of(output);
   if (container == nullptr)
     return usage_error("{}: parts can only be joined into .mkv, .mp4, .mov or .webm", output);

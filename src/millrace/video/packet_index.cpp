@@ -20,7 +20,7 @@ bool PacketIndex::has_times() const {
 }
 
 Result<PacketIndex> index_packets(const std::string& file, const std::stop_token& stop) {
-  hear_ffmpeg();
+  if (Status loaded = hear_ffmpeg(); !loaded) return std::unexpected(std::move(loaded.error()));
   auto opened = InputFile::open(file, {}, stop);
   if (!opened) return std::unexpected(std::move(opened.error()));
   const auto demuxer = Demuxer::open(*std::move(opened));

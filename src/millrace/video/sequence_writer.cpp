@@ -158,7 +158,7 @@ Result<std::unique_ptr<FrameWriter>> open_sequence_writer(const SequenceName& se
     return usage_error("{}: pictures are coded as their name says; leave codec, crf, preset, bitrate and "
                        "encoder options out",
                        name);
-  hear_ffmpeg();
+  if (Status loaded = hear_ffmpeg(); !loaded) return std::unexpected(std::move(loaded.error()));
   auto writer = std::make_unique<SequenceWriter>(sequence, name, format, options);
   if (Status opened = writer->open(); !opened) return std::unexpected(std::move(opened.error()));
   return writer;

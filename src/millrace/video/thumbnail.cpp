@@ -75,7 +75,7 @@ FfmpegPtr<AVFrame> small_picture(const Frame& frame, AVPixelFormat pixels, int w
 }  // namespace
 
 Result<Thumbnail> make_thumbnail(const Frame& frame, int side) {
-  hear_ffmpeg();
+  if (Status loaded = hear_ffmpeg(); !loaded) return std::unexpected(std::move(loaded.error()));
   const auto [width, height] = shown_size(frame.format(), side);
   const auto pixels = to_ffmpeg(frame.format().chroma, frame.format().bits);
   FfmpegPtr<AVFrame> picture = pixels ? small_picture(frame, *pixels, width, height) : nullptr;

@@ -61,7 +61,7 @@ Result<FfmpegPtr<AVFrame>> opaque(const AVFrame& frame) {
 }
 
 Result<std::vector<std::byte>> png_of(const std::string& svg) {
-  video::hear_ffmpeg();
+  if (Status loaded = video::hear_ffmpeg(); !loaded) return std::unexpected(std::move(loaded.error()));
   const auto picture = drawn(svg);
   if (!picture) return std::unexpected(picture.error());
   const auto pixels = opaque(**picture);

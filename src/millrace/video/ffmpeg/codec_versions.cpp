@@ -22,11 +22,11 @@ std::string version_text(unsigned version) {
 }  // namespace
 
 std::string codec_versions() {
-  // It has no function that tells its version.
+  const std::string codecs = version_text(avcodec_version());
+  // It has no function that tells its version, and is loaded with libavcodec.
   const auto x264 = loaded_object_named("libx264.");
-  return fmt::format("FFmpeg {}, libavcodec {}, libavformat {}, libswscale {}, {}", av_version_info(),
-                     version_text(avcodec_version()), version_text(avformat_version()),
-                     version_text(swscale_version()),
+  return fmt::format("FFmpeg {}, libavcodec {}, libavformat {}, libswscale {}, {}", av_version_info(), codecs,
+                     version_text(avformat_version()), version_text(swscale_version()),
                      x264 ? fmt::format("{} {}", x264->file, x264->build_id) : "no libx264");
 }
 

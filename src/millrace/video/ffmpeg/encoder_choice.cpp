@@ -2,6 +2,7 @@
 #include "millrace/base/nearest_name.h"
 #include "millrace/video/ffmpeg/coded_kinds.h"
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
+#include "millrace/video/ffmpeg/ffmpeg_messages.h"
 #include "millrace/video/ffmpeg/ffmpeg_writer.h"
 #include "millrace/video/ffmpeg/pixel_format.h"
 
@@ -124,6 +125,7 @@ Result<EncoderChoice> choose_encoder(std::string_view output, const Container& c
                                      const FrameFormat& format, const WriterOptions& options) {
   if (options.encoder_threads < 1)
     return usage_error("encoder threads: {} is too few; 1 is the least", options.encoder_threads);
+  if (Status loaded = hear_ffmpeg(); !loaded) return std::unexpected(std::move(loaded.error()));
   const Codec& kind = codec_for(container, options.codec);
   const bool lossless = kind.codec == VideoCodec::ffv1;
   const char* instead = lossless ? ".y4m" : ".mkv with FFV1, or .y4m";

@@ -1,6 +1,7 @@
 #include "millrace/video/ffmpeg/ffmpeg_messages.h"
 
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
+#include "millrace/video/on_demand/on_demand.h"
 
 #include <cstdarg>
 #include <cstdio>
@@ -80,9 +81,11 @@ void FfmpegMessages::add(Message message) {
   messages_.push_back(std::move(message));
 }
 
-void hear_ffmpeg() {
+Status hear_ffmpeg() {
+  if (Status loaded = load_ffmpeg(); !loaded) return loaded;
   av_log_set_level(AV_LOG_QUIET);
   av_log_set_callback(&hear);
+  return {};
 }
 
 }  // namespace millrace::video

@@ -1,6 +1,8 @@
 // What FFmpeg says while it reads and decodes. Much of what it finds wrong is told by a message alone.
 #pragma once
 
+#include "millrace/base/result.h"
+
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -34,7 +36,8 @@ class FfmpegMessages {
   std::vector<Message> messages_;
 };
 
-// Makes FFmpeg silent for the whole process, and its messages heard.
-void hear_ffmpeg();
+// Loads FFmpeg, makes it silent for the whole process, and its messages heard. Comes before anything else is
+// asked of it, wherever an error can be told.
+[[nodiscard]] Status hear_ffmpeg();
 
 }  // namespace millrace::video

@@ -193,7 +193,7 @@ class FfmpegReader final : public FrameReader {
 
 Result<std::unique_ptr<FrameReader>> open_ffmpeg_reader(std::unique_ptr<InputFile> file,
                                                         const ReaderOptions& options) {
-  hear_ffmpeg();
+  if (Status loaded = hear_ffmpeg(); !loaded) return std::unexpected(std::move(loaded.error()));
   Result<std::unique_ptr<Demuxer>> demuxer = Demuxer::open(std::move(file), options.side_streams);
   if (!demuxer) return std::unexpected(std::move(demuxer.error()));
   auto reader = std::make_unique<FfmpegReader>(*std::move(demuxer), options);
