@@ -58,8 +58,8 @@ void check_signals() {
 
 using Frames = nb::ndarray<nb::device::cpu, nb::ndim<3>>;
 using ConstFrames = nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<3>>;
-using Plane = nb::ndarray<nb::device::cpu, nb::ndim<2>>;
 using ConstPlane = nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<2>>;
+using MadePlane = nb::ndarray<nb::numpy, nb::ndim<2>>;
 
 // Width, height, chroma, bits, rate, time base.
 using Format = std::tuple<int, int, int, int, std::pair<int, int>, std::pair<int, int>>;
@@ -162,17 +162,33 @@ class Run {
     return passed(millrace_run_push(run_, &frame, milliseconds));
   }
 
-  // False: there is none yet. None: there are no more.
-  std::optional<bool> pull(const std::vector<Plane>& planes, int milliseconds) {
-    millrace_frame frame = frame_of(planes, output_planes_, "frames that come out", std::nullopt);
-    const nb::gil_scoped_release unlocked;
-    const millrace_code code = millrace_run_pull(run_, &frame, milliseconds);
+  // Planes in the memory that they were made in, which they keep; their rows may be padded. Of nothing: there
+  // are none yet. None: there are no more.
+  std::optional<std::vector<MadePlane>> take(int milliseconds) {
+    millrace_frame frame = MILLRACE_FRAME;
+    millrace_frame_memory* memory = nullptr;
+    millrace_code code = MILLRACE_OK;
+    {
+      const nb::gil_scoped_release unlocked;
+      code = millrace_run_take(run_, &frame, &memory, milliseconds);
+    }
     if (code == MILLRACE_END) return std::nullopt;
-    if (!passed(code)) return false;
+    if (!passed(code)) return std::vector<MadePlane>();
     timestamp_ = frame.timestamp;
-    return true;
+    const nb::capsule owner(memory, [](void* taken) noexcept {
+      millrace_frame_memory_free(static_cast<millrace_frame_memory*>(taken));
+    });
+    std::vector<MadePlane> planes;
+    for (std::size_t i = 0; i < output_planes_.size(); ++i) {
+      const auto& [width, height, bytes] = output_planes_[i];
+      const auto type = bytes == 1 ? nb::dtype<std::uint8_t>() : nb::dtype<std::uint16_t>();
+      planes.emplace_back(
+          frame.planes[i], std::initializer_list<std::size_t>{height, width}, owner,
+          std::initializer_list<std::int64_t>{frame.strides[i] / static_cast<std::int64_t>(bytes), 1}, type);
+    }
+    return planes;
   }
-  // Of the frame that was pulled last.
+  // Of the frame that was taken last.
   std::optional<std::int64_t> timestamp() const {
     if (timestamp_ == MILLRACE_NO_TIMESTAMP) return std::nullopt;
     return timestamp_;
@@ -343,7 +359,7 @@ NB_MODULE(_millrace, module) {
       .def("start_in_place", &Run::start_in_place)
       .def("output_format", &Run::output_format)
       .def("push", &Run::push, nb::arg("planes"), nb::arg("timestamp").none(), nb::arg("milliseconds"))
-      .def("pull", &Run::pull, nb::arg("planes"), nb::arg("milliseconds"))
+      .def("take", &Run::take, nb::arg("milliseconds"))
       .def("timestamp", &Run::timestamp)
       .def("process", &Run::process, nb::arg("frames"), nb::arg("out"))
       .def("end", &Run::end)

@@ -108,8 +108,6 @@ class Stream:
         self._run.start()
         try:
             self.format = Format._of(self._run.output_format())
-            # Which are asked for with each frame.
-            self._shapes, self._dtype = self.format.shapes, self.format.dtype
         except BaseException:
             self.close()
             raise
@@ -127,14 +125,14 @@ class Stream:
             raise
 
     def _next(self, one: _millrace.Run) -> Frame:
-        planes = [np.empty(shape, self._dtype) for shape in self._shapes]
         while True:
             while self._frames is not None and self._push(one, self._frames):
                 pass
-            pulled = one.pull(planes, PATIENCE_MS)
-            if pulled:
-                return Frame(tuple(planes), one.timestamp())
-            if pulled is None:
+            planes = one.take(PATIENCE_MS)
+            if planes:
+                # Padded rows are no use to those who write a plane somewhere.
+                return Frame(tuple(plane if plane.flags.c_contiguous else plane.copy() for plane in planes), one.timestamp())
+            if planes is None:
                 while not one.wait(PATIENCE_MS):
                     pass
                 self._told = one.report(), one.explanation()

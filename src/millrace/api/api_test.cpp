@@ -4,11 +4,13 @@
 #include "millrace/video/reader.h"
 
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -179,6 +181,56 @@ TEST_P(ApiFrames, OfTheCallerBecomeWhatARunFromFileToFileMakesOfThem) {
     EXPECT_TRUE(out.holds(expected[i - ahead])) << "frame " << i - ahead;
     EXPECT_EQ(out.frame.timestamp, time_of(i - ahead));
   }
+}
+
+TEST_P(ApiFrames, OfTheRunsOwnMemoryAreTheSameAndOutliveIt) {
+  const auto& [pipeline, input] = GetParam();
+  struct Taken {
+    millrace_frame frame = MILLRACE_FRAME;
+    millrace_frame_memory* memory = nullptr;
+  };
+  millrace_format made{};
+  std::vector<Memory> pulled;
+  std::vector<Taken> taken;
+  for (const bool copied : {true, false}) {
+    const OwnRun run(pipeline);
+    OK(millrace_run_input(run.handle, input));
+    OK(millrace_run_output_frames(run.handle));
+    OK(millrace_run_start(run.handle));
+    OK(millrace_run_output_format(run.handle, &made));
+    for (;;) {
+      Memory out(made);
+      Taken own{.memory = std::bit_cast<millrace_frame_memory*>(std::uintptr_t{1})};
+      const auto code = copied ? millrace_run_pull(run.handle, &out.frame, -1)
+                               : millrace_run_take(run.handle, &own.frame, &own.memory, -1);
+      if (code == MILLRACE_END) {
+        EXPECT_TRUE(copied || own.memory == nullptr);
+        break;
+      }
+      OK(code);
+      if (copied)
+        pulled.push_back(std::move(out));
+      else
+        taken.push_back(own);
+    }
+    OK(millrace_run_wait(run.handle, -1));
+  }
+  ASSERT_EQ(taken.size(), pulled.size());
+  ASSERT_FALSE(taken.empty());
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    Memory out(made);
+    out.frame = taken[i].frame;
+    EXPECT_TRUE(out.same(pulled[i])) << "frame " << i;
+    EXPECT_EQ(taken[i].frame.timestamp, pulled[i].frame.timestamp);
+  }
+  // It is written, and freed by another thread, once.
+  std::jthread([&] {
+    for (const Taken& own : taken) {
+      *static_cast<std::byte*>(own.frame.planes[0]) = std::byte{1};
+      EXPECT_EQ(millrace_frame_memory_free(own.memory), MILLRACE_OK) << millrace_error();
+      EXPECT_EQ(millrace_frame_memory_free(own.memory), MILLRACE_USAGE);
+    }
+  }).join();
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, ApiFrames,
@@ -441,6 +493,30 @@ TEST(Api, WaitIsRefusedWhereItWouldWaitForItsCaller) {
   EXPECT_EQ(millrace_run_pull(run.handle, &frame.frame, -1), MILLRACE_END);
 }
 
+TEST(Api, MemoryThatIsFreedHoldsFramesToCome) {
+  const OwnRun run("blur");
+  OK(millrace_run_input(run.handle, "test:64x48@200"));
+  OK(millrace_run_output_frames(run.handle));
+  OK(millrace_run_set(run.handle, "structure", "tiled"));
+  OK(millrace_run_start(run.handle));
+  std::set<const void*> places;
+  for (;;) {
+    millrace_frame frame = MILLRACE_FRAME;
+    millrace_frame_memory* memory = nullptr;
+    const auto code = millrace_run_take(run.handle, &frame, &memory, -1);
+    if (code == MILLRACE_END) break;
+    OK(code);
+    places.insert(frame.planes[0]);
+    OK(millrace_frame_memory_free(memory));
+  }
+  EXPECT_LT(places.size(), 30U);
+  millrace_frame frame = MILLRACE_FRAME;
+  millrace_frame_memory* memory = nullptr;
+  EXPECT_EQ(millrace_run_take(run.handle, nullptr, &memory, 0), MILLRACE_USAGE);
+  EXPECT_EQ(millrace_run_take(run.handle, &frame, nullptr, 0), MILLRACE_USAGE);
+  EXPECT_EQ(millrace_frame_memory_free(nullptr), MILLRACE_USAGE);
+}
+
 TEST(Api, AfterAStopFramesThatNobodyTakesAreDropped) {
   const OwnRun run("blur");
   OK(millrace_run_input_frames(run.handle, &small_gray));
@@ -552,9 +628,10 @@ TEST(Api, TellsTheShapeOfTheSamplesThatAPipelineMakes) {
     const char* pipeline;
     std::array<std::int32_t, 2> of, made;
   };
-  for (const auto& [text, of, made] : {Case{"blur", {12, 11}, {12, 11}}, Case{"crop(0.5)", {12, 11}, {12, 11}},
-                                       Case{"resize(8, 8)", {1, 1}, {2, 1}}, Case{"resize(8, 4)", {4, 3}, {4, 3}},
-                                       Case{"transpose", {4, 3}, {3, 4}}, Case{"resize(8, 8)", {0, 1}, {0, 1}}}) {
+  for (const auto& [text, of, made] :
+       {Case{"blur", {12, 11}, {12, 11}}, Case{"crop(0.5)", {12, 11}, {12, 11}},
+        Case{"resize(8, 8)", {1, 1}, {2, 1}}, Case{"resize(8, 4)", {4, 3}, {4, 3}},
+        Case{"transpose", {4, 3}, {3, 4}}, Case{"resize(8, 8)", {0, 1}, {0, 1}}}) {
     std::array<std::int32_t, 2> told{};
     OK(millrace_pipeline_aspect(OwnPipeline(text).handle, &small_gray, of.data(), told.data()));
     EXPECT_EQ(told, made) << text;

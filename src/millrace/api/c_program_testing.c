@@ -39,6 +39,9 @@ static millrace_code (*const run_process)(millrace_run*, const millrace_frame*,
 static millrace_code (*const run_push)(millrace_run*, const millrace_frame*, int) = millrace_run_push;
 static millrace_code (*const run_end)(millrace_run*) = millrace_run_end;
 static millrace_code (*const run_pull)(millrace_run*, millrace_frame*, int) = millrace_run_pull;
+static millrace_code (*const run_take)(millrace_run*, millrace_frame*, millrace_frame_memory**,
+                                       int) = millrace_run_take;
+static millrace_code (*const frame_memory_free)(millrace_frame_memory*) = millrace_frame_memory_free;
 static millrace_code (*const run_progress)(millrace_run*, int64_t*, int64_t*) = millrace_run_progress;
 static millrace_code (*const run_stop)(millrace_run*) = millrace_run_stop;
 static millrace_code (*const run_wait)(millrace_run*, int) = millrace_run_wait;
@@ -146,11 +149,17 @@ int c_program(char* message, size_t size) {
                                         : before[y * stride + x] >= 128 ? before[y * stride + x]
                                                                         : 0));
   }
+  millrace_frame own = MILLRACE_FRAME;
+  millrace_frame_memory* memory = NULL;
+  CHECK(run_push(run, &in, -1) == MILLRACE_OK && run_take(run, &own, &memory, -1) == MILLRACE_OK);
+  for (int y = 0; y < height; ++y)
+    CHECK(memcmp((const char*)own.planes[0] + y * own.strides[0], after + y * stride, width) == 0);
+  CHECK(frame_memory_free(memory) == MILLRACE_OK);
   CHECK(run_end(run) == MILLRACE_OK);
   CHECK(run_pull(run, &out, -1) == MILLRACE_END && strcmp(error(), "") == 0);
   CHECK(run_wait(run, -1) == MILLRACE_OK);
   int64_t frames = 0, total = 0;
-  CHECK(run_progress(run, &frames, &total) == MILLRACE_OK && frames == 3 && total == -1);
+  CHECK(run_progress(run, &frames, &total) == MILLRACE_OK && frames == 4 && total == -1);
   CHECK(run_report(run, &text) == MILLRACE_OK && strstr(text, "\"decisions\"") != NULL);
   CHECK(run_explanation(run, &text) == MILLRACE_OK && strstr(text, "candidates") != NULL);
   CHECK(run_stop(run) == MILLRACE_OK);

@@ -49,7 +49,7 @@ void InputFrames::close() {
   changed_.notify_all();
 }
 
-Status OutputFrames::offer(const video::Frame& frame) {
+Status OutputFrames::offer(video::Frame& frame) {
   std::unique_lock lock(mutex_);
   if (!dropped_) {
     offered_ = &frame;
@@ -66,8 +66,7 @@ void OutputFrames::finish() {
   changed_.notify_all();
 }
 
-Result<Passed> OutputFrames::take(pool::FunctionRef<Status(const video::Frame& frame)> show,
-                                  Patience patience) {
+Result<Passed> OutputFrames::take(pool::FunctionRef<Status(video::Frame& frame)> show, Patience patience) {
   std::unique_lock lock(mutex_);
   if (!wait_until(changed_, lock, patience, [this] { return offered_ != nullptr || finished_ || dropped_; }))
     return Passed::again;

@@ -69,13 +69,12 @@ class InputFrames {
 class OutputFrames {
  public:
   // As run::TakeFrame. Interrupted after drop().
-  [[nodiscard]] Status offer(const video::Frame& frame);
+  [[nodiscard]] Status offer(video::Frame& frame);
   // There will be no more.
   void finish();
 
-  // Waits for a frame and shows it. `closed` behind the last one, again and again.
-  [[nodiscard]] Result<Passed> take(pool::FunctionRef<Status(const video::Frame& frame)> show,
-                                    Patience patience);
+  // Waits for a frame and shows it; it may be moved from. `closed` behind the last one, again and again.
+  [[nodiscard]] Result<Passed> take(pool::FunctionRef<Status(video::Frame& frame)> show, Patience patience);
   // Nobody will take any more.
   void drop();
   // Waits until a frame is there to be taken: `done`; or none will be: `closed`.
@@ -85,7 +84,7 @@ class OutputFrames {
   std::mutex mutex_;
   std::condition_variable changed_;
   // With the mutex held:
-  const video::Frame* offered_ = nullptr;
+  video::Frame* offered_ = nullptr;
   bool finished_ = false;
   bool dropped_ = false;
 };

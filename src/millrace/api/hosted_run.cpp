@@ -154,9 +154,9 @@ run::VideoSource HostedRun::source() {
 }
 
 run::VideoSink HostedRun::sink() {
-  run::VideoSink sink =
-      output_ ? run::frames_sink([this](const video::Frame& frame) { return output_->offer(frame); })
-              : run::file_sink(options_.output);
+  run::VideoSink sink = output_
+                            ? run::frames_sink([this](video::Frame& frame) { return output_->offer(frame); })
+                            : run::file_sink(options_.output);
   sink.open = [this, open = std::move(sink.open)](const video::FrameFormat& format,
                                                   const video::WriterOptions& options) {
     auto opened = open(format, options);
@@ -330,7 +330,7 @@ Status HostedRun::end() {
   return {};
 }
 
-Result<Passed> HostedRun::pull(pool::FunctionRef<Status(const video::Frame& frame)> show, Patience patience) {
+Result<Passed> HostedRun::pull(pool::FunctionRef<Status(video::Frame& frame)> show, Patience patience) {
   const Turn turn(pulling_);
   if (!turn.mine()) return usage_error("another thread is taking a frame from this run; one at a time");
   {

@@ -48,8 +48,7 @@ class HostedRun {
   // Where `closed`, the run was over without an error.
   [[nodiscard]] Result<Passed> push(pool::FunctionRef<Status(video::Frame& frame)> fill, Patience patience);
   [[nodiscard]] Status end();
-  [[nodiscard]] Result<Passed> pull(pool::FunctionRef<Status(const video::Frame& frame)> show,
-                                    Patience patience);
+  [[nodiscard]] Result<Passed> pull(pool::FunctionRef<Status(video::Frame& frame)> show, Patience patience);
   // Of the frames that are pushed.
   [[nodiscard]] Result<video::FrameFormat> input_format();
 

@@ -56,6 +56,12 @@ Handles<millrace_run, HostedRun>& runs() {
   return *all;
 }
 
+Handles<millrace_frame_memory, video::Frame>& taken_frames() {
+  static auto* const all =
+      new Handles<millrace_frame_memory, video::Frame>("a frame's memory", 0x1003, &in_this_library);
+  return *all;
+}
+
 // ---- Codes and texts
 
 std::string& error_text() {
@@ -532,6 +538,39 @@ millrace_code millrace_run_pull(millrace_run* run, millrace_frame* frame, int mi
     if (Status there = check_pointer(frame, "frame"); !there) return std::unexpected(there.error());
     return of.pull([&](const video::Frame& done) { return write_frame(done, *frame); },
                    patience_of(milliseconds));
+  });
+}
+
+millrace_code millrace_run_take(millrace_run* run, millrace_frame* frame, millrace_frame_memory** memory,
+                                int milliseconds) {
+  return on_run(run, [&](HostedRun& of) -> Result<Passed> {
+    if (Status there = check_pointer(memory, "the place of the memory"); !there)
+      return std::unexpected(there.error());
+    *memory = nullptr;
+    if (Status there = check_pointer(frame, "frame"); !there) return std::unexpected(there.error());
+    const auto take = [&](video::Frame& done) -> Status {
+      // Whatever runs out of memory does so before the frame is taken from the run.
+      auto kept = std::make_shared<video::Frame>();
+      *memory = taken_frames().add(kept);
+      *kept = std::move(done);
+      *frame = MILLRACE_FRAME;
+      for (int p = 0; p < kept->planes(); ++p) {
+        const video::PlaneView plane = kept->plane(p);
+        frame->planes[p] = plane.data;
+        frame->strides[p] = plane.stride;
+      }
+      frame->timestamp = kept->timestamp.value_or(MILLRACE_NO_TIMESTAMP);
+      return {};
+    };
+    return of.pull(take, patience_of(milliseconds));
+  });
+}
+
+millrace_code millrace_frame_memory_free(millrace_frame_memory* memory) {
+  return guarded([&]() -> Status {
+    const auto removed = taken_frames().remove(memory);
+    if (!removed) return std::unexpected(removed.error());
+    return {};
   });
 }
 

@@ -221,6 +221,14 @@ MILLRACE_EXPORT millrace_code millrace_run_end(millrace_run* run);
  * many fewer, until millrace_run_end. MILLRACE_END behind the last one; where the
  * run failed, behind the last that was done, what it failed with. */
 MILLRACE_EXPORT millrace_code millrace_run_pull(millrace_run* run, millrace_frame* frame, int milliseconds);
+/* The same without a copy: sets `frame` to the memory that the frame was made in. That is the caller's to
+ * read and to write, the planes with as many bytes from row to row as `strides` says, until it is freed; what
+ * is freed is used for frames to come, where the run still goes on, so hold few of them. May outlive the run.
+ * On anything but MILLRACE_OK *memory is NULL. */
+typedef struct millrace_frame_memory millrace_frame_memory;
+MILLRACE_EXPORT millrace_code millrace_run_take(millrace_run* run, millrace_frame* frame,
+                                                millrace_frame_memory** memory, int milliseconds);
+MILLRACE_EXPORT millrace_code millrace_frame_memory_free(millrace_frame_memory* memory);
 
 /* How many frames are done, and how many there will be, where that is known, else -1. */
 MILLRACE_EXPORT millrace_code millrace_run_progress(millrace_run* run, int64_t* frames, int64_t* total);

@@ -12,7 +12,8 @@ class OwnFramesWriter final : public video::FrameWriter {
  public:
   explicit OwnFramesWriter(TakeFrame take) : take_(std::move(take)) {}
 
-  [[nodiscard]] Status write(const video::Frame& frame) override {
+  [[nodiscard]] Status write(const video::Frame& frame) override { return write_and_keep(frame.clone()); }
+  [[nodiscard]] Status write_and_keep(video::Frame frame) override {
     if (status_) status_ = take_(frame);
     if (status_) ++frames_;
     return status_;

@@ -23,8 +23,8 @@ struct VideoSink {
 [[nodiscard]] VideoSink file_sink(std::string name);
 
 // Takes a frame, in order, or fails the run. Called by one thread of the run's own, at most one behind the
-// other; the frame lives as long as the call.
-using TakeFrame = std::function<Status(const video::Frame& frame)>;
+// other. The frame lives as long as the call, unless it is moved from, or as long as what it was moved to.
+using TakeFrame = std::function<Status(video::Frame& frame)>;
 
 [[nodiscard]] VideoSink frames_sink(TakeFrame take);
 

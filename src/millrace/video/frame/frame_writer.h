@@ -56,6 +56,8 @@ class FrameWriter {
 
   // The frame has the format given to open_writer(). After an error every further call gives the same error.
   [[nodiscard]] virtual Status write(const Frame& frame) = 0;
+  // The same, of a frame that nobody else has any use for: whoever can use its memory keeps it.
+  [[nodiscard]] virtual Status write_and_keep(Frame frame) { return write(frame); }
 
   // Makes the output complete and gives the file its name. Also to be called after a failed run, or a failed
   // write: it leaves what was written up to there where that makes a valid file and WriterOptions::keep_part

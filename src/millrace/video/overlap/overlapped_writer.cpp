@@ -1,5 +1,7 @@
 #include "millrace/video/overlap/overlapped_writer.h"
 
+#include <utility>
+
 namespace millrace::video {
 
 OverlappedWriter::OverlappedWriter(std::unique_ptr<FrameWriter> writer, std::size_t depth,
@@ -37,9 +39,9 @@ void OverlappedWriter::join() {
 
 void OverlappedWriter::write_behind() {
   for (;;) {
-    const Result<std::optional<Frame>> frame = queue_.pop();
+    Result<std::optional<Frame>> frame = queue_.pop();
     if (!frame || !*frame) return;
-    status_ = writer_->write(**frame);
+    status_ = writer_->write_and_keep(std::move(**frame));
     if (!status_) {
       queue_.close();
       return;
