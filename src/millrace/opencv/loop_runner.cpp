@@ -16,6 +16,10 @@
 namespace millrace::opencv {
 namespace {
 
+// One function of OpenCV follows the other, with some of Python between; waking a thread takes 50 us, of
+// loops that take a millisecond.
+constexpr std::int64_t linger_ns = 200'000;
+
 thread_local int current_rank = 0;
 thread_local bool in_loop = false;
 
@@ -64,7 +68,7 @@ void LoopRunner::set_most(int threads) {
 
 pool::SharedWorkers* LoopRunner::Own::workers_for(int threads) {
   if (workers.empty() || workers.back()->size() < threads) {
-    auto made = pool::SharedWorkers::create(threads);
+    auto made = pool::SharedWorkers::create(threads, linger_ns);
     if (!made) return nullptr;
     workers.push_back(std::move(*made));
   }
@@ -109,9 +113,12 @@ void LoopRunner::run(std::uint64_t site, int count, pool::FunctionRef<void(int b
     // Shrinking parts, small from the start: a thread that others keep from running in the middle of one
     // holds up the loop, and that is the more seldom, the smaller they are.
     const std::int64_t grain = std::max(1, count / (16 * threads));
-    const Status done = workers->run(threads, [&](pool::Team& team) {
-      return pool::for_range(team, 0, count, pool::Partition::guided, grain, part, 4);
-    });
+    const Status done = workers->run(
+        threads,
+        [&](pool::Team& team) {
+          return pool::for_range(team, 0, count, pool::Partition::guided, grain, part, 4);
+        },
+        pool::WakeUp::elsewhere);
     if (!done && !thrown) throw std::runtime_error(done.error().message);
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

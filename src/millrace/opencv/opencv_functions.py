@@ -49,18 +49,21 @@ def functions(cv2, np, width, height):
 
 
 def worker():
-    """Answers lines of "name size rounds" by the digest of the result and the seconds of each round."""
+    """Answers lines of "name size rounds pause" by the digest of the result and the seconds of each round, before which it
+    sleeps for `pause` seconds."""
     import cv2
     import numpy as np
     print(cv2.getNumThreads(), flush=True)
     made = {}
     for line in sys.stdin:
-        name, size, rounds = line.split()
+        name, size, rounds, pause = line.split()
         if size not in made:
             made[size] = functions(cv2, np, *SIZES[size])
         call = made[size][name]
         seconds = []
         for _ in range(int(rounds)):
+            if float(pause) > 0:
+                time.sleep(float(pause))
             begin = time.perf_counter()
             result = call()
             seconds.append(time.perf_counter() - begin)
@@ -79,8 +82,8 @@ class Worker:
                                         preexec_fn=enter)
         self.threads = int(self.process.stdout.readline())
 
-    def call(self, name, size, rounds):
-        self.process.stdin.write(f"{name} {size} {rounds}\n")
+    def call(self, name, size, rounds, pause=0):
+        self.process.stdin.write(f"{name} {size} {rounds} {pause}\n")
         self.process.stdin.flush()
         digest, *seconds = self.process.stdout.readline().split()
         return digest, [float(one) for one in seconds]
@@ -157,6 +160,8 @@ def measure(options, sides):
                 # first calls warm up.
                 warm = sides[0].call(name, size, 5)[1]
                 batch = max(1, min(round(6000 * at_least), math.ceil(at_least / min(warm))))
+                if options.pause:
+                    batch = 8
                 for side in sides[1:]:
                     side.call(name, size, max(4 * batch, 20))
                 times = [[] for _ in sides]
@@ -164,7 +169,7 @@ def measure(options, sides):
                     for i in range(len(sides)):
                         side = (i + turn) % len(sides)
                         # The mean of a batch: a call that others hold up is waited for as well.
-                        times[side].append(statistics.mean(sides[side].call(name, size, batch)[1]))
+                        times[side].append(statistics.mean(sides[side].call(name, size, batch, options.pause)[1]))
                 text = f"{name:16} {size:6} {1e3 * statistics.median(times[0]):8.3f} ms"
                 for of_backend, of_side in zip(ratios, times[1:]):
                     of_backend[name, size] = statistics.median(a / b for a, b in zip(times[0], of_side))
@@ -187,6 +192,7 @@ def bench_options(words):
     parser.add_argument("--rounds", type=int, default=15, help="batches of each")
     parser.add_argument("--neighbours", type=int, default=0, help="so many other programs keep a CPU busy each")
     parser.add_argument("--quota", type=float, help="each process may use so many CPUs: in a control group with a quota")
+    parser.add_argument("--pause", type=float, default=0, help="seconds from one call to the next: frames of a camera come so")
     parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=list(SIZES))
     parser.add_argument("--functions", nargs="+", help="all, if not given")
     parser.add_argument("--report", action="store_true", help="with what the last backend says of its choices")

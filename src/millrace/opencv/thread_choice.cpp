@@ -36,6 +36,7 @@ void ThreadChoice::begin_race(int first, int last) {
     candidates_[at(i)].sample.fade();
   }
   rounds_ = 0;
+  raced_ = 0;
   racing_ = true;
   current_ = leader_ = first;
 }
@@ -51,6 +52,7 @@ void ThreadChoice::took(double seconds) {
     return;
   }
   candidates_[at(current_)].sample.add(seconds);
+  raced_ += seconds;
   if (!chosen_) leave_out_beyond(current_);
   // In turns, so that what else goes on meets all of them.
   do {
@@ -76,11 +78,13 @@ void ThreadChoice::leave_out_beyond(int candidate) {
 void ThreadChoice::judge() {
   ++rounds_;
   int fastest = -1;
-  for (int i = 0; i < count_; ++i)
-    if (candidates_[at(i)].racing &&
-        (fastest < 0 || candidates_[at(i)].sample.mean < candidates_[at(fastest)].sample.mean))
-      fastest = i;
-  leader_ = fastest;
+  leader_ = -1;
+  for (int i = 0; i < count_; ++i) {
+    const Sample& sample = candidates_[at(i)].sample;
+    if (!candidates_[at(i)].racing) continue;
+    if (fastest < 0 || sample.mean < candidates_[at(fastest)].sample.mean) fastest = i;
+    if (leader_ < 0 || sample.usual() < candidates_[at(leader_)].sample.usual()) leader_ = i;
+  }
   const Sample& of_fastest = candidates_[at(fastest)].sample;
   // How slow the best one can be is known better from its use, if it has been in use.
   const bool known = reference_.count > 0;
@@ -89,6 +93,8 @@ void ThreadChoice::judge() {
   for (int i = 0; i < count_; ++i) {
     Candidate& other = candidates_[at(i)];
     if (i == fastest || !other.racing) continue;
+    // Whoever leads a short race, the best one is not given up for it.
+    if (raced_ < least_seconds && (!chosen_ || i == best_)) continue;
     const Sample& sample = other.sample;
     if (sample.count >= (known ? 1 : 2) && sample.least > hopeless * slowest) {
       // With all that lie beyond it.
@@ -102,7 +108,7 @@ void ThreadChoice::judge() {
   }
   for (int i = 0; i < count_; ++i)
     left += candidates_[at(i)].racing ? 1 : 0;
-  if (left == 1 || rounds_ >= most_rounds) end_race(fastest);
+  if (left == 1 || (rounds_ >= most_rounds && raced_ >= least_seconds)) end_race(fastest);
 }
 
 void ThreadChoice::end_race(int winner) {

@@ -28,8 +28,12 @@ class ThreadChoice {
  private:
   static constexpr int most_candidates = 8;
   static constexpr int fewest_rounds = 3;  // of a race, unless somebody is beyond hope
+  // Of its loops. Others keep a CPU to themselves for a slice of time, or poll on it for a moment: of a race
+  // that is as short one side alone may meet them.
+  static constexpr double least_seconds = 0.005;
   static constexpr int most_rounds = 96;
-  static constexpr int seldom = 8;         // rounds from one turn to the next of who is behind
+  static constexpr int seldom = 7;  // prime, as what comes every fourth or eighth time is to meet all; rounds
+                                    // from one turn to the next of who is behind
   static constexpr double clearly = 2.5;   // standard errors
   static constexpr double surely = 4;      // the same, for what costs a race of all
   static constexpr double hopeless = 1.3;  // of the slowest loop of the best one
@@ -50,6 +54,9 @@ class ThreadChoice {
     void add(double seconds);
     // Counts half from now on: what was measured long ago counts less and less.
     void fade();
+    // The mean without the slowest loop, if there are several: that one may have met what is no fault of its
+    // number of threads, such as memory that was touched for the first time.
+    [[nodiscard]] double usual() const { return count < 3 ? mean : (mean * count - most) / (count - 1); }
     // Of the mean. count >= 2.
     [[nodiscard]] double squared_error() const { return squares / (count - 1) / count; }
   };
@@ -81,6 +88,7 @@ class ThreadChoice {
   bool cold_ = true;  // the first loop of all measures caches and page faults
   bool racing_ = false;
   int rounds_ = 0;       // of this race
+  double raced_ = 0;     // seconds
   int leader_ = 0;       // the fastest so far
   bool chosen_ = false;  // there is a best one to be replaced
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "millrace/pool/function_ref.h"
+#include "millrace/pool/wake_elsewhere.h"
 
 #include <atomic>
 #include <cstddef>
@@ -35,8 +36,9 @@ class alignas(cache_line_pair) Mailbox {
   void post(const Job& job);
 
   // The same for a job that is worth its while only where the worker gets to it in time: to be followed by
-  // take_back_or_await, not await_done. Costs the worker one more atomic step than post.
-  void offer(const Job& job);
+  // take_back_or_await, not await_done. Costs the worker one more atomic step than post. elsewhere: a worker
+  // that sleeps is not woken on the leader's CPU, where that can be helped; from the second time on.
+  void offer(const Job& job, WakeUp wake = WakeUp::anywhere);
 
   // The job offered last: takes it back if the worker has not begun it, and returns true; else returns false
   // when the worker has finished it, as await_done does. So a worker whose CPU is taken by others is not
@@ -79,11 +81,14 @@ class alignas(cache_line_pair) Mailbox {
   };
 
   void hand_over(const Job& job, State as);
+  // What has arrived.
+  [[nodiscard]] Job accepted();
 
   std::atomic<std::uint32_t> state_ = idle;
 
   // Written by the leader in `idle` and `asleep`, read by the worker in `posted` and `awaited`.
   int leader_cpu_ = -1;
+  WakeUp wake_ = WakeUp::anywhere;
   Job job_;
 
   // Written by the worker in `posted` and `awaited`, read by the leader in `idle` and `asleep`.
@@ -93,11 +98,15 @@ class alignas(cache_line_pair) Mailbox {
   // depends on it but how long the leader polls).
   std::atomic<int> worker_cpu_ = -1;
 
+  // Written by the worker before it sleeps, read by the leader where it sleeps.
+  Wakeable worker_;
+
   // The leader's own, about the job posted last.
   bool worker_beside_ = false;  // the worker was last seen on the leader's CPU
   std::int64_t awake_by_ = 0;   // when a worker that had to be woken should be running; 0 if it was awake
 
   // The worker's own.
+  bool elsewhere_ = false;      // how the leader wakes it
   bool leader_beside_ = false;  // it finished its last job on the CPU that the job was posted from
 };
 

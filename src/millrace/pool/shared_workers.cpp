@@ -44,13 +44,14 @@ class SharedFailure {
 // The leader and what it was lent.
 class SharedWorkers::LentTeam final : public Team {
  public:
-  LentTeam(int ranks, const std::vector<Helper*>& helpers) : ranks_(ranks), helpers_(helpers) {}
+  LentTeam(const SharedWorkers& workers, int ranks, const std::vector<Helper*>& helpers, WakeUp wake)
+      : workers_(workers), ranks_(ranks), helpers_(helpers), wake_(wake) {}
 
   [[nodiscard]] int size() const override { return ranks_; }
 
   [[nodiscard]] Status run_last(int active, FunctionRef<void(int rank)> fn) override {
     if (Status counted = check_team_count("ranks", active, ranks_); !counted) return counted;
-    return share_out(helpers_, ranks_ - active, ranks_, fn);
+    return workers_.share_out(helpers_, wake_, ranks_ - active, ranks_, fn);
   }
 
   [[nodiscard]] Status run_teams(int parts, FunctionRef<void(int part, Team& team)> fn) override {
@@ -60,7 +61,7 @@ class SharedWorkers::LentTeam final : public Team {
       failed.add(0, caught_from([&] { fn(0, *this); }));
       return failed.status();
     }
-    return share_out(helpers_, 0, parts, [&](int part) {
+    return workers_.share_out(helpers_, wake_, 0, parts, [&](int part) {
       const Part ranks = contiguous_part(ranks_, parts, part);
       InTurnTeam team(static_cast<int>(ranks.end - ranks.begin));
       fn(part, team);
@@ -68,24 +69,27 @@ class SharedWorkers::LentTeam final : public Team {
   }
 
  private:
+  const SharedWorkers& workers_;
   int ranks_;
   const std::vector<Helper*>& helpers_;
+  WakeUp wake_;
 };
 
-SharedWorkers::SharedWorkers(int workers)
-    : size_(workers), helpers_(static_cast<std::size_t>(workers - 1)), limit_(workers), free_(workers) {
+SharedWorkers::SharedWorkers(int workers, std::int64_t linger_ns)
+    : size_(workers), linger_ns_(linger_ns), helpers_(static_cast<std::size_t>(workers - 1)), limit_(workers),
+      free_(workers) {
   idle_.reserve(helpers_.size());
 }
 
-Result<std::unique_ptr<SharedWorkers>> SharedWorkers::create(int workers) {
+Result<std::unique_ptr<SharedWorkers>> SharedWorkers::create(int workers, std::int64_t linger_ns) {
   if (workers < 1) return usage_error("a pool of {} workers cannot work; give at least 1", workers);
-  std::unique_ptr<SharedWorkers> shared(new SharedWorkers(workers));
+  std::unique_ptr<SharedWorkers> shared(new SharedWorkers(workers, linger_ns));
   for (std::size_t i = 0; i < shared->helpers_.size(); ++i) {
     Helper& helper = shared->helpers_[i];
     try {
-      helper.thread = std::thread([&mailbox = helper.mailbox] {
+      helper.thread = std::thread([&mailbox = helper.mailbox, linger_ns] {
         for (;;) {
-          const Job job = mailbox.receive(WorkerPool::linger_ns);
+          const Job job = mailbox.receive(linger_ns);
           if (!job.work) return;
           mailbox.finish(caught_from([&] { job.work(job.rank); }));
         }
@@ -135,11 +139,11 @@ void SharedWorkers::end(const std::vector<Helper*>& helpers) {
   if (next_ticket_ != serving_) freed_.notify_all();
 }
 
-Status SharedWorkers::run(int ranks, FunctionRef<Status(Team& team)> fn) {
+Status SharedWorkers::run(int ranks, FunctionRef<Status(Team& team)> fn, WakeUp wake) {
   if (ranks < 1) return usage_error("a team of {} cannot work; give at least 1", ranks);
   std::vector<Helper*> helpers;
   begin(ranks, helpers);
-  LentTeam team(ranks, helpers);
+  LentTeam team(*this, ranks, helpers, wake);
   Status done;
   const std::exception_ptr thrown = caught_from([&] { done = fn(team); });
   end(helpers);
@@ -147,8 +151,8 @@ Status SharedWorkers::run(int ranks, FunctionRef<Status(Team& team)> fn) {
   return done;
 }
 
-Status SharedWorkers::share_out(const std::vector<Helper*>& helpers, int first, int end,
-                                FunctionRef<void(int rank)> work) {
+Status SharedWorkers::share_out(const std::vector<Helper*>& helpers, WakeUp wake, int first, int end,
+                                FunctionRef<void(int rank)> work) const {
   SharedFailure failed;
   // relaxed: an atomic read-modify-write alone gives every rank to one thread only; the data that they work
   // on is published by the mailboxes.
@@ -161,12 +165,12 @@ Status SharedWorkers::share_out(const std::vector<Helper*>& helpers, int first, 
   };
   const auto useful = std::min(helpers.size(), static_cast<std::size_t>(last - first));
   for (std::size_t h = 0; h < useful; ++h)
-    helpers[h]->mailbox.offer({take, 0, 0});
+    helpers[h]->mailbox.offer({take, 0, 0}, wake);
   failed.add(last, caught_from([&] { work(last); }));
   take(0);
   // No rank is left: who has not begun by now has nothing to do, and is not waited for.
   for (std::size_t h = 0; h < useful; ++h)
-    std::ignore = helpers[h]->mailbox.take_back_or_await(WorkerPool::linger_ns);
+    std::ignore = helpers[h]->mailbox.take_back_or_await(linger_ns_);
   return failed.status();
 }
 

@@ -6,6 +6,7 @@
 #include "millrace/pool/function_ref.h"
 #include "millrace/pool/mailbox.h"
 #include "millrace/pool/team.h"
+#include "millrace/pool/worker_pool.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -24,9 +25,11 @@ namespace millrace::pool {
 // Helpers are never bound: where they run is the kernel's choice.
 class MILLRACE_EXPORT SharedWorkers {
  public:
-  // At most `workers` >= 1 threads work at once. Usage error when workers < 1, failure when the system
-  // refuses a thread; nothing is left behind then.
-  [[nodiscard]] static Result<std::unique_ptr<SharedWorkers>> create(int workers);
+  // At most `workers` >= 1 threads work at once. So long they poll before they sleep, helpers for work and a
+  // leader for its helpers: where the next run comes soon, longer is faster. Usage error when workers < 1,
+  // failure when the system refuses a thread; nothing is left behind then.
+  [[nodiscard]] static Result<std::unique_ptr<SharedWorkers>>
+  create(int workers, std::int64_t linger_ns = WorkerPool::linger_ns);
   // No run may be under way.
   ~SharedWorkers();
   SharedWorkers(const SharedWorkers&) = delete;
@@ -43,7 +46,8 @@ class MILLRACE_EXPORT SharedWorkers {
   // more than leave room for the leaders that wait. The team is to be used by the calling thread alone, and
   // not kept. Ranks must not wait for each other: several of them may fall to one thread, one after the
   // other. Any thread, but not from within fn.
-  [[nodiscard]] Status run(int ranks, FunctionRef<Status(Team& team)> fn);
+  // wake: where helpers wake that sleep.
+  [[nodiscard]] Status run(int ranks, FunctionRef<Status(Team& team)> fn, WakeUp wake = WakeUp::anywhere);
 
  private:
   class LentTeam;
@@ -53,16 +57,17 @@ class MILLRACE_EXPORT SharedWorkers {
     std::thread thread;
   };
 
-  explicit SharedWorkers(int workers);
+  SharedWorkers(int workers, std::int64_t linger_ns);
 
   // Of [first, end) each rank once, by the calling thread, which begins with the last one, and the helpers.
-  [[nodiscard]] static Status share_out(const std::vector<Helper*>& helpers, int first, int end,
-                                        FunctionRef<void(int rank)> work);
+  [[nodiscard]] Status share_out(const std::vector<Helper*>& helpers, WakeUp wake, int first, int end,
+                                 FunctionRef<void(int rank)> work) const;
   // Both take and give back the right to work, of the leader and of helpers.
   void begin(int ranks, std::vector<Helper*>& helpers);
   void end(const std::vector<Helper*>& helpers);
 
   const int size_;
+  const std::int64_t linger_ns_;
   std::vector<Helper> helpers_;
   std::atomic<int> limit_;  // relaxed: a number, publishes nothing
   std::mutex mutex_;

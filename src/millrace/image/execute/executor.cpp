@@ -230,10 +230,13 @@ Status Executor::run_by_threads(std::span<const FrameTask> frames, const Watch& 
   }
   if (shared_ != nullptr) {
     const std::int64_t asked = now_ns();
-    return shared_->run(threads, [&](pool::Team& team) {
-      waited_ns_ += now_ns() - asked;
-      return kept_.front().run(frames, team, watch);
-    });
+    return shared_->run(
+        threads,
+        [&](pool::Team& team) {
+          waited_ns_ += now_ns() - asked;
+          return kept_.front().run(frames, team, watch);
+        },
+        wake_);
   }
   pool::PoolTeam team = pool_->team().last(threads);
   return kept_.front().run(frames, team, watch);

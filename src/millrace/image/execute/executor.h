@@ -84,6 +84,9 @@ class Executor {
   // anywhere.
   [[nodiscard]] const machine::CpuSet& io_cpus() const { return io_cpus_; }
 
+  // Where shared workers wake that sleep (pool/wake_elsewhere.h), from the next run() on.
+  void wake(pool::WakeUp where) { wake_ = where; }
+
   // Seconds in which run() has processed frames, and the work of each stage so far under all schedules used.
   [[nodiscard]] double compute_seconds() const;
   // Seconds in which run() has waited until the other streams that share the workers let it begin.
@@ -127,6 +130,7 @@ class Executor {
   std::size_t most_bytes_ = machine::usable_memory() / 2;
   pool::WorkerPool* pool_;  // one of the two, the other is null
   pool::SharedWorkers* shared_;
+  pool::WakeUp wake_ = pool::WakeUp::anywhere;
   KernelLibrary& library_;
   const machine::Topology& topology_;
   const machine::CpuSet usable_;

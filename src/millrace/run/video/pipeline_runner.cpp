@@ -66,6 +66,7 @@ Status PipelineRunner::check_changes() const {
 }
 
 Status PipelineRunner::set_schedule(std::optional<std::int64_t> frames, bool own_io) {
+  executor_.wake(own_io ? pool::WakeUp::anywhere : pool::WakeUp::elsewhere);
   if (const auto* fixed = std::get_if<image::Schedule>(&options_.schedule)) {
     frames_in_flight_ = fixed->frames_in_flight;
     return executor_.set(layout_, *fixed);
