@@ -4,7 +4,8 @@ usage: whole_run_bench.py MILLRACE files   --clips FOLDER [--pipelines @A @B blu
                                            [--unpacked] [--to mp4|null]
        whole_run_bench.py MILLRACE lengths [--pipelines @A @B @G] [--sizes 352x288 1280x720] [--lengths 60 360]
                                            [--caches warm cold] [--to null|mp4] [--rounds 5] [--everything]
-       both: [--by wall|processor]
+       whole_run_bench.py MILLRACE codecs  --clips FOLDER [--pipelines @A @B blur] [--frames N] [--rounds 5]
+       all: [--by wall|processor]
 
 files: H.264 in, H.264 out (libx264, preset veryfast, crf 18): `millrace run` as it is, the same with one thread for each
 codec, and ffmpeg with filters of its own that do the same, where it has such. FOLDER holds *.264, or other videos. --unpacked: they are made y4m before; --to null: nothing out.
@@ -13,6 +14,9 @@ lengths: y4m in, nothing out: `millrace run` as it is against every fixed struct
 with two threads for the encoder. warm: earlier runs have left kernels and, two of the same length, a profile; cold: nobody
 has run before, not even the fixed structures' kernels are there. --everything: @A to @G, three more pipelines, 352x288,
 1280x720 and 1920x1080, 60 to 3600 frames, which takes hours; without options it takes some minutes.
+
+codecs: H.264 in and out as in files: `millrace run` as it is against other numbers of threads for the decoder and the
+encoder, from one to twice as many as there are CPUs, and two ways to leave the filters fewer.
 
 --by processor: all in seconds of processor time, compilers included, which other programs on the machine disturb less; not
 what a user waits for.
@@ -133,6 +137,30 @@ def files(options, folder, environment):
     print_summary("default against ffmpeg", against_ffmpeg)
 
 
+def codecs(options, folder, environment):
+    cpus = len(os.sched_getaffinity(0))
+    decoders, encoders = sorted({1, cpus, 2 * cpus}), sorted({1, cpus, math.ceil(1.5 * cpus), 2 * cpus})
+    shares = []
+    for clip in sorted(pathlib.Path(options.clips).glob("*.264")):
+        for pipeline in options.pipelines or ["@A", "@B", "blur", "rotate(6)"]:
+            run = [options.program, "run", pipeline, clip, "-o", folder / "out.mp4", "-y", "-q",
+                   *(["--frames", str(options.frames)] if options.frames else [])]
+            variants = {"default": run}
+            for decoder in decoders:
+                for encoder in encoders:
+                    variants[f"{decoder} and {encoder}"] = [*run, "--decoder-threads", str(decoder),
+                                                            "--encoder-threads", str(encoder)]
+            for encoder in (cpus, 2 * cpus):
+                variants[f"{cpus} and {encoder}, filters 1"] = [*variants[f"{cpus} and {encoder}"], "--threads", "1"]
+            times = in_turns(variants, options, environment)
+            shares.append(share_of_best(times))
+            print(f"{clip.name}, {pipeline}: share of the best {shares[-1]:.2f}; medians, seconds, by threads of the "
+                  "decoder and of the encoder:")
+            for name, values in sorted(times.items(), key=lambda item: statistics.median(item[1])):
+                print(f"  {name:<20} {statistics.median(values):.3f} ({min(values):.3f} to {max(values):.3f})", flush=True)
+    print_summary("default against the best numbers of codec threads", shares)
+
+
 def bring_kernels(words, report, environment):
     """Runs until all is fused: until the kernels of the schedule have been compiled and kept."""
     for _ in range(8):
@@ -197,7 +225,7 @@ def lengths(options, folder, environment):
 def main():
     parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n\n")[0].strip())
     parser.add_argument("program")
-    parser.add_argument("what", choices=("files", "lengths"))
+    parser.add_argument("what", choices=("files", "lengths", "codecs"))
     parser.add_argument("--clips", default="../shared/clips")
     parser.add_argument("--pipelines", nargs="+")
     parser.add_argument("--sizes", nargs="+", default=["352x288", "1280x720"])
@@ -215,7 +243,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="millrace-whole-run-") as folder:
         environment = {**os.environ, "XDG_CACHE_HOME": str(pathlib.Path(folder) / "cache")}
         try:
-            {"files": files, "lengths": lengths}[options.what](options, pathlib.Path(folder), environment)
+            {"files": files, "lengths": lengths, "codecs": codecs}[options.what](options, pathlib.Path(folder), environment)
         except KeyboardInterrupt:
             sys.exit(130)
 
