@@ -24,7 +24,7 @@ help:
 	@echo 'make bench-model  predictions beside the measurements of the paper on pipelines, and of dedup and similar here'
 	@echo 'make bench-pool   compare fork and join with OpenMP and oneTBB, and frames of the structure of x264; FRAMES=rounds frames threads'
 	@echo 'make bench-run    how soon millrace run writes its first frame, and its memory; RUN=options'
-	@echo 'make bench-whole  whole runs from file to file against FFmpeg, and short ones against fixed schedules; WHOLE=options'
+	@echo 'make bench-whole  whole runs from file to file against FFmpeg, and short ones against fixed schedules; WHOLE=options, PARTS=codecs: numbers of their threads'
 	@echo 'make bench-batch  a folder of clips by millrace batch, against xargs with millrace run for each; BATCH=options'
 	@echo 'make bench-ablation whole runs with kernels that load pairs against kernels that do not; ABLATION=options'
 	@echo 'make bench-scheduler what deciding by parts, stealing across frames and binding I/O threads could gain; QUESTIONS=parts idle affinity, SCHEDULER=options'
@@ -127,8 +127,8 @@ bench-run: configure
 # CLIPS: a folder with videos.
 bench-whole: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
-	python3 src/millrace/run/whole_run_bench.py $(PROGRAM) files --clips $(CLIPS) $(WHOLE)
-	python3 src/millrace/run/whole_run_bench.py $(PROGRAM) lengths $(WHOLE)
+	for part in $(or $(PARTS),files lengths); do \
+	  python3 src/millrace/run/whole_run_bench.py $(PROGRAM) $$part --clips $(CLIPS) $(WHOLE) || exit; done
 
 bench-batch: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
