@@ -32,7 +32,7 @@ if(TARGET millrace_stream)
     model/pipeline/pipeline.h model/pipeline/pipeline_text.h model/pipeline/plan.h model/pipeline/random.h
     model/pipeline/service_time.h model/prediction/ordered_tail.h model/prediction/prediction.h
     pool/for_range.h pool/fresh_threads.h pool/function_ref.h pool/mailbox.h pool/serial_team.h pool/shared_workers.h
-    pool/team.h pool/team_failure.h pool/worker_pool.h
+    pool/team.h pool/team_failure.h pool/wake_elsewhere.h pool/worker_pool.h
     stream/flow.h stream/flow_draft.h stream/inlet.h stream/stream.h
     stream/item/item_type.h stream/item/out_of_memory.h stream/item/port.h stream/item/token.h
     stream/item/token_list.h stream/item/token_store.h

@@ -515,6 +515,11 @@ TEST(Api, MemoryThatIsFreedHoldsFramesToCome) {
   EXPECT_EQ(millrace_run_take(run.handle, nullptr, &memory, 0), MILLRACE_USAGE);
   EXPECT_EQ(millrace_run_take(run.handle, &frame, nullptr, 0), MILLRACE_USAGE);
   EXPECT_EQ(millrace_frame_memory_free(nullptr), MILLRACE_USAGE);
+  memory = std::bit_cast<millrace_frame_memory*>(std::uintptr_t{1});
+  EXPECT_EQ(millrace_run_take(nullptr, &frame, &memory, 0), MILLRACE_USAGE);
+  EXPECT_EQ(memory, nullptr);
+  frame.size = 8;
+  EXPECT_EQ(millrace_run_take(run.handle, &frame, &memory, 0), MILLRACE_USAGE);
 }
 
 TEST(Api, AfterAStopFramesThatNobodyTakesAreDropped) {

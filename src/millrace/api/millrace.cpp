@@ -192,11 +192,16 @@ std::ptrdiff_t row_bytes(const video::FrameFormat& format, int plane) {
   return std::ptrdiff_t{video::plane_width(format, plane)} * video::bytes_per_sample(format);
 }
 
-Status check_frame(const millrace_frame* frame, const video::FrameFormat& format) {
+Status check_frame_size(const millrace_frame* frame) {
   if (Status there = check_pointer(frame, "frame"); !there) return there;
   if (frame->size != sizeof(millrace_frame))
     return usage_error("the size of the frame is {}, not {}; begin with MILLRACE_FRAME, of the header of {}",
                        frame->size, sizeof(millrace_frame), MILLRACE_VERSION);
+  return {};
+}
+
+Status check_frame(const millrace_frame* frame, const video::FrameFormat& format) {
+  if (Status sized = check_frame_size(frame); !sized) return sized;
   for (int plane = 0; plane < video::plane_count(format.chroma); ++plane) {
     if (frame->planes[plane] == nullptr)
       return usage_error("plane {} of the frame is NULL; frames are {}", plane, video::to_string(format));
@@ -543,11 +548,11 @@ millrace_code millrace_run_pull(millrace_run* run, millrace_frame* frame, int mi
 
 millrace_code millrace_run_take(millrace_run* run, millrace_frame* frame, millrace_frame_memory** memory,
                                 int milliseconds) {
+  if (memory != nullptr) *memory = nullptr;
   return on_run(run, [&](HostedRun& of) -> Result<Passed> {
     if (Status there = check_pointer(memory, "the place of the memory"); !there)
       return std::unexpected(there.error());
-    *memory = nullptr;
-    if (Status there = check_pointer(frame, "frame"); !there) return std::unexpected(there.error());
+    if (Status there = check_frame_size(frame); !there) return std::unexpected(there.error());
     const auto take = [&](video::Frame& done) -> Status {
       // Whatever runs out of memory does so before the frame is taken from the run.
       auto kept = std::make_shared<video::Frame>();

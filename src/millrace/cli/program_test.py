@@ -543,6 +543,39 @@ class Program(unittest.TestCase):
             child.send_signal(signal.SIGINT)
             self.assertEqual(child.wait(timeout=60), 130)
 
+    def test_ffmpeg_is_loaded_only_where_something_is_coded(self):
+        run("run", "crop(1)", "test:64x48@6", "-o", self.folder / "in.y4m")
+
+        def loads(*words):
+            environment = os.environ | {"LD_DEBUG": "files", "XDG_CACHE_HOME": CACHE.name}
+            done = subprocess.run([MILLRACE, *words], capture_output=True, timeout=120, env=environment)
+            self.assertEqual(done.returncode, 0, done.stderr[-300:])
+            return b"libavutil" in done.stderr
+        for words in (["--version"], ["filters"], ["run", "blur", self.folder / "in.y4m", "-o", self.folder / "out.y4m", "-y"],
+                      ["run", "blur", self.folder / "in.y4m", "--start", "0.04", "--frames", "3", "-o", "null"]):
+            self.assertFalse(loads(*words), words)
+        self.assertTrue(loads("run", "blur", self.folder / "in.y4m", "-o", self.folder / "out.mkv"))
+
+    def test_without_ffmpeg_raw_video_is_all_that_is_read_and_written(self):
+        # A file that is no library in the place of one.
+        (self.folder / "lib").mkdir()
+        for name in "avutil", "avcodec", "avformat", "swscale":
+            for version in range(5, 63):
+                (self.folder / "lib" / f"lib{name}.so.{version}").write_bytes(b"no library")
+        environment = os.environ | {"LD_LIBRARY_PATH": str(self.folder / "lib"), "XDG_CACHE_HOME": CACHE.name}
+
+        def without(*words):
+            done = subprocess.run([MILLRACE, *words], capture_output=True, timeout=120, env=environment)
+            return done.returncode, done.stderr.decode()
+        self.assertEqual(without("run", "blur", "test:64x48@6", "-o", self.folder / "a.y4m", "-q"), (0, ""))
+        (self.folder / "a.mkv").write_bytes(b"\x1aE\xdf\xa3 and more")
+        for words in (["run", "blur", "test:64x48@6", "-o", self.folder / "b.mkv"], ["run", "blur", self.folder / "a.mkv"],
+                      ["run", "blur", "test:64x48@6", "--format", "yuv420p", "-o", self.folder / "b.mkv"]):
+            code, said = without(*words)
+            self.assertEqual((code, said.count("\n")), (1, 1), said)
+            self.assertIn("FFmpeg cannot be loaded", said)
+        self.assertFalse((self.folder / "b.mkv").exists())
+
     def test_a_real_clip_goes_through_every_preset(self):
         clip = SHARED / "clips" / "foreman_cif.264"
         if not clip.exists():

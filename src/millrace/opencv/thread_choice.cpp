@@ -17,6 +17,7 @@ void ThreadChoice::Sample::add(double seconds) {
 void ThreadChoice::Sample::fade() {
   squares *= (count / 2) / std::max(1.0, static_cast<double>(count));
   count /= 2;
+  most = mean;
 }
 
 ThreadChoice::ThreadChoice(int most) {

@@ -10,24 +10,22 @@
 
 namespace millrace::pool {
 
-void Mailbox::post(const Job& job) { hand_over(job, posted); }
+void Mailbox::post(const Job& job) { hand_over(job, posted, WakeUp::anywhere); }
 
-void Mailbox::offer(const Job& job, WakeUp wake) {
+void Mailbox::offer(const Job& job, WakeUp wake) { hand_over(job, offered, wake); }
+
+void Mailbox::hand_over(const Job& job, State as, WakeUp wake) {
   wake_ = wake;
-  hand_over(job, offered);
-}
-
-void Mailbox::hand_over(const Job& job, State as) {
   job_ = job;
   leader_cpu_ = sched_getcpu();
   worker_beside_ = leader_cpu_ == worker_cpu_.load(std::memory_order_relaxed);
   awake_by_ = 0;
   // release: the job, and all that the leader wrote before, is published to the acquire in receive().
-  // acquire: where the worker sleeps, what it wrote of itself is here. An exchange and not a store: what it
-  // returns decides whether somebody has to be woken, and between a load and a store the worker could fall
-  // asleep unseen.
-  if (state_.exchange(as, std::memory_order_acq_rel) == asleep) {
-    const KeptOff elsewhere(worker_, wake_ == WakeUp::elsewhere ? leader_cpu_ : -1);
+  // An exchange and not a store: what it returns decides whether somebody has to be woken, and between a load
+  // and a store the worker could fall asleep unseen.
+  if (state_.exchange(as, std::memory_order_release) == asleep) {
+    const KeptOff elsewhere(worker_.load(std::memory_order_relaxed),
+                            wake == WakeUp::elsewhere ? leader_cpu_ : -1);
     futex_wake_one(state_);
     awake_by_ = now_ns() + wake_up_ns;
   }
@@ -82,13 +80,14 @@ Job Mailbox::receive(std::int64_t linger_ns) {
   };
   if (spin_until(arrived, leader_beside_ ? 0 : linger_ns)) return accepted();
   worker_cpu_.store(sched_getcpu(), std::memory_order_relaxed);
-  if (elsewhere_ && worker_.thread == 0) worker_ = Wakeable::here();
+  if (elsewhere_ && worker_.load(std::memory_order_relaxed).thread == 0)
+    worker_.store(Wakeable::here(), std::memory_order_relaxed);
   for (;;) {
-    // Announces the sleep, again where the job that had woken it was taken back. release: worker_ is there
-    // for whoever wakes it. relaxed: a failure means that a job came, which arrived() sees, or that the sleep
-    // is announced already.
+    // Announces the sleep, again where the job that had woken it was taken back. relaxed: it publishes
+    // nothing, and a failure means that a job came, which arrived() sees, or that the sleep is announced
+    // already.
     std::uint32_t expected = idle;
-    state_.compare_exchange_strong(expected, asleep, std::memory_order_release, std::memory_order_relaxed);
+    state_.compare_exchange_strong(expected, asleep, std::memory_order_relaxed, std::memory_order_relaxed);
     if (arrived()) return accepted();
     futex_wait(state_, asleep);
   }

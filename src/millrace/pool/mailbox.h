@@ -80,7 +80,7 @@ class alignas(cache_line_pair) Mailbox {
     awaited,  // the same; the leader sleeps, or is about to
   };
 
-  void hand_over(const Job& job, State as);
+  void hand_over(const Job& job, State as, WakeUp wake);
   // What has arrived.
   [[nodiscard]] Job accepted();
 
@@ -98,8 +98,9 @@ class alignas(cache_line_pair) Mailbox {
   // depends on it but how long the leader polls).
   std::atomic<int> worker_cpu_ = -1;
 
-  // Written by the worker before it sleeps, read by the leader where it sleeps.
-  Wakeable worker_;
+  // Written by the worker before it sleeps, once it is to be woken elsewhere; a value of its own (relaxed: a
+  // leader that does not see it yet wakes the worker anywhere).
+  std::atomic<Wakeable> worker_ = Wakeable{};
 
   // The leader's own, about the job posted last.
   bool worker_beside_ = false;  // the worker was last seen on the leader's CPU

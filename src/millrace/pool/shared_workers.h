@@ -22,7 +22,8 @@ namespace millrace::pool {
 // time at most size() threads work, leaders included. A leader brings itself and gets helpers from those that
 // are idle then; work is divided among as many ranks as it asks for, whoever is there to run them.
 //
-// Helpers are never bound: where they run is the kernel's choice.
+// Helpers are not bound: where they run is the kernel's choice, but for the moment in which they are woken
+// elsewhere (wake_elsewhere.h).
 class MILLRACE_EXPORT SharedWorkers {
  public:
   // At most `workers` >= 1 threads work at once. So long they poll before they sleep, helpers for work and a

@@ -28,11 +28,16 @@ bool set(pid_t thread, const CpuBits& cpus) {
 }
 
 // Not 0.
-std::uint64_t checksum(const CpuBits& cpus) {
+std::uint32_t checksum(const CpuBits& cpus) {
   std::uint64_t sum = 1;
   for (std::size_t i = 0; i < cpus.size(); ++i)
     if (cpus[i] != 0) sum = (sum ^ (cpus[i] + i)) * 0x9e3779b97f4a7c15U + 1;
-  return std::max<std::uint64_t>(sum, 1);
+  return std::max(1U, static_cast<std::uint32_t>(sum >> 32U));
+}
+
+bool may_use(pid_t thread, std::uint32_t checksum_of_cpus) {
+  CpuBits cpus;
+  return read(thread, cpus) && checksum(cpus) == checksum_of_cpus;
 }
 
 }  // namespace
@@ -40,9 +45,9 @@ std::uint64_t checksum(const CpuBits& cpus) {
 Wakeable Wakeable::here() {
   Wakeable self{.thread = static_cast<pid_t>(syscall(SYS_gettid))};
   CpuBits before;
+  if (!read(0, before) || !set(0, all_cpus())) return self;
   CpuBits all;
-  if (!read(0, before) || !set(0, all_cpus()) || !read(0, all)) return self;
-  if (all == before)
+  if (read(0, all) && all == before)
     self.cpus = checksum(before);
   else
     set(0, before);
@@ -56,11 +61,13 @@ KeptOff::KeptOff(const Wakeable& thread, int cpu) {
   if (at / word_bits >= cpus.size()) return;
   cpus[at / word_bits] &= ~(1UL << (at % word_bits));
   if (std::ranges::none_of(cpus, [](unsigned long word) { return word != 0; })) return;
-  if (set(thread.thread, cpus)) thread_ = thread.thread;
+  if (!set(thread.thread, cpus)) return;
+  thread_ = thread.thread;
+  without_ = checksum(cpus);
 }
 
 KeptOff::~KeptOff() {
-  if (thread_ != 0) set(thread_, all_cpus());
+  if (thread_ != 0 && may_use(thread_, without_)) set(thread_, all_cpus());
 }
 
 }  // namespace millrace::pool

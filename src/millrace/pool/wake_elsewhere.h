@@ -20,10 +20,10 @@ enum class WakeUp { anywhere, elsewhere };
 // A set of CPUs as the kernel reads and writes it; as many as it can have.
 using CpuBits = std::array<unsigned long, 8192 / (8 * sizeof(unsigned long))>;
 
-// A thread that may be kept off a CPU for a moment. A value.
+// A thread that may be kept off a CPU for a moment. A value of 8 bytes.
 struct Wakeable {
   pid_t thread = 0;
-  std::uint64_t cpus = 0;  // that it may use, as a checksum; 0: somebody has bound it, and it is left alone
+  std::uint32_t cpus = 0;  // that it may use, as a checksum; 0: somebody has bound it, and it is left alone
 
   // The calling thread. Asks the kernel: some microseconds.
   [[nodiscard]] static Wakeable here();
@@ -31,7 +31,8 @@ struct Wakeable {
 
 // While it exists the thread does not begin to run on `cpu`: made before the thread is woken, destroyed
 // after. Without effect where the thread was bound meanwhile, has no other CPU, or the kernel refuses. What
-// it may use afterwards is what it could use before, also where the process's CPUs change later.
+// it may use afterwards is what it could use before, also where the process's CPUs change later, or what
+// others have bound it to meanwhile.
 class KeptOff {
  public:
   KeptOff(const Wakeable& thread, int cpu);
@@ -40,7 +41,8 @@ class KeptOff {
   KeptOff& operator=(const KeptOff&) = delete;
 
  private:
-  pid_t thread_ = 0;  // 0: no effect
+  pid_t thread_ = 0;           // 0: no effect
+  std::uint32_t without_ = 0;  // the checksum of what it may use meanwhile
 };
 
 }  // namespace millrace::pool

@@ -8,6 +8,18 @@
 namespace millrace::video {
 namespace {
 
+// FFmpeg's own, without FFmpeg: raw video is cut here as well. To the nearest unit.
+std::int64_t rescaled(std::int64_t time, AVRational from, AVRational to) {
+  const __int128 up = static_cast<__int128>(time) * from.num * to.den;
+  const __int128 down = static_cast<__int128>(from.den) * to.num;
+  return static_cast<std::int64_t>((up + (up < 0 ? -down : down) / 2) / down);
+}
+
+bool is_longer(std::int64_t time, AVRational unit, std::int64_t than, AVRational than_unit) {
+  return static_cast<__int128>(time) * unit.num * than_unit.den >
+         static_cast<__int128>(than) * than_unit.num * unit.den;
+}
+
 class ClippedReader final : public FrameReader {
  public:
   ClippedReader(std::unique_ptr<FrameReader> reader, const Clip& clip, std::shared_ptr<SideStreams> side,
@@ -26,7 +38,7 @@ class ClippedReader final : public FrameReader {
     auto all = reader_->frame_count_hint();
     if (all) {
       const auto frames_in = [&](std::int64_t time) {
-        return av_rescale_q(time, AV_TIME_BASE_Q, {format().rate_denominator, format().rate_numerator});
+        return rescaled(time, AV_TIME_BASE_Q, {format().rate_denominator, format().rate_numerator});
       };
       if (clip_.end) all = std::min(*all, frames_in(*clip_.end));
       if (clip_.start) all = std::max<std::int64_t>(0, *all - frames_in(*clip_.start));
@@ -47,7 +59,7 @@ class ClippedReader final : public FrameReader {
 
   [[nodiscard]] Result<std::optional<Frame>> next() override {
     if (ended_) return std::nullopt;
-    if (clip_.frames && delivered_ >= *clip_.frames) return end_at(last_ + duration());
+    if (clip_.frames && delivered_ >= *clip_.frames) return end_at(side_ ? last_ + duration() : last_);
     Result<std::optional<Frame>> frame = delivered_ == 0 ? first() : read();
     if (!frame || !*frame) return frame;
     if (end_ && time_ >= *end_) {
@@ -73,9 +85,7 @@ class ClippedReader final : public FrameReader {
     Result<std::optional<Frame>> frame = read();
     if (!frame || !*frame) return frame;
     const std::int64_t origin = time_;
-    const auto units = [&](std::int64_t micros) {
-      return origin + av_rescale_q(micros, AV_TIME_BASE_Q, unit_);
-    };
+    const auto units = [&](std::int64_t micros) { return origin + rescaled(micros, AV_TIME_BASE_Q, unit_); };
     if (clip_.end) end_ = units(*clip_.end);
     if (clip_.start) start_ = units(*clip_.start);
     if (clip_.start) shift_ = *start_ - origin;
@@ -88,7 +98,7 @@ class ClippedReader final : public FrameReader {
   [[nodiscard]] Result<std::optional<Frame>> from(std::int64_t origin, Result<std::optional<Frame>> frame) {
     const std::int64_t start = origin + shift_;
     // What is near is read through; indices of key frames are not always right.
-    const bool far = av_rescale_q(shift_, unit_, AV_TIME_BASE_Q) > 2 * AV_TIME_BASE;
+    const bool far = rescaled(shift_, unit_, AV_TIME_BASE_Q) > 2 * AV_TIME_BASE;
     if (far && reader_->seek(start)) {
       frame = read();
       const bool too_late = frame && (!*frame || time_ > start);
@@ -103,7 +113,7 @@ class ClippedReader final : public FrameReader {
 
   // A time that was given in microseconds is met by a frame that is shown within one of it.
   [[nodiscard]] bool is_before(std::int64_t start) const {
-    return time_ < start && av_compare_ts(start - time_, unit_, 1, AV_TIME_BASE_Q) > 0;
+    return time_ < start && is_longer(start - time_, unit_, 1, AV_TIME_BASE_Q);
   }
 
   [[nodiscard]] std::unexpected<Error> nothing() const {
@@ -124,8 +134,8 @@ class ClippedReader final : public FrameReader {
   }
 
   [[nodiscard]] std::int64_t duration() const {
-    return std::max<std::int64_t>(
-        1, av_rescale_q(1, {format().rate_denominator, format().rate_numerator}, unit_));
+    return std::max<std::int64_t>(1,
+                                  rescaled(1, {format().rate_denominator, format().rate_numerator}, unit_));
   }
 
   std::unique_ptr<FrameReader> reader_;

@@ -2,6 +2,7 @@
 
 #include "millrace/base/in_quotes.h"
 #include "millrace/base/nearest_name.h"
+#include "millrace/video/ffmpeg/ffmpeg_messages.h"
 #include "millrace/video/ffmpeg/frame_picture.h"
 #include "millrace/video/ffmpeg/pixel_format.h"
 #include "millrace/video/frame/frame_pool.h"
@@ -64,6 +65,7 @@ Result<SampleFormat> parse_sample_format(std::string_view name) {
   if (std::ranges::find(names, name) == names.end())
     return usage_error("unknown format {}{}; use {}", in_quotes(name), did_you_mean(name, names),
                        fmt::join(names, ", "));
+  if (Status loaded = hear_ffmpeg(); !loaded) return std::unexpected(std::move(loaded.error()));
   const AVPixelFormat pixels = av_get_pix_fmt(std::string(name).c_str());
   const auto mapping = from_ffmpeg(pixels);
   if (!mapping) return usage_error("the format {} is not in this build of FFmpeg; use yuv420p", name);

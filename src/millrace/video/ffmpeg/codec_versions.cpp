@@ -1,6 +1,7 @@
 #include "millrace/video/ffmpeg/codec_versions.h"
 
 #include "millrace/base/loaded_object.h"
+#include "millrace/video/ffmpeg/ffmpeg_messages.h"
 
 #include <fmt/format.h>
 
@@ -22,6 +23,7 @@ std::string version_text(unsigned version) {
 }  // namespace
 
 std::string codec_versions() {
+  if (!hear_ffmpeg()) return "no FFmpeg";
   const std::string codecs = version_text(avcodec_version());
   // It has no function that tells its version, and is loaded with libavcodec.
   const auto x264 = loaded_object_named("libx264.");

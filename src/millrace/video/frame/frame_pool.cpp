@@ -35,7 +35,18 @@ std::byte* FrameFreeList::take(std::size_t bytes) {
 
 void FrameFreeList::give_back(std::byte* memory) noexcept {
   const std::scoped_lock lock(mutex_);
-  waiting_.push_back(memory);
+  if (closed_)
+    free_samples(memory);
+  else
+    waiting_.push_back(memory);
+}
+
+void FrameFreeList::close() noexcept {
+  const std::scoped_lock lock(mutex_);
+  closed_ = true;
+  for (std::byte* memory : waiting_)
+    free_samples(memory);
+  waiting_.clear();
 }
 
 std::size_t FrameFreeList::buffers() const {

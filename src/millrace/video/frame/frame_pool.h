@@ -26,12 +26,15 @@ class FrameFreeList {
 
   [[nodiscard]] std::byte* take(std::size_t bytes);  // throws std::bad_alloc; always of the same size
   void give_back(std::byte* memory) noexcept;
+  // Nobody will take any more: what waits, and what is given back from now on, goes to the system.
+  void close() noexcept;
   [[nodiscard]] std::size_t buffers() const;  // made so far, in use or waiting
 
  private:
   mutable std::mutex mutex_;
   std::vector<std::byte*> waiting_;
   std::size_t buffers_ = 0;
+  bool closed_ = false;
 };
 
 // Makes frames of one format. A frame returns its memory by being destroyed, in any thread, even after the
@@ -39,6 +42,9 @@ class FrameFreeList {
 class FramePool {
  public:
   explicit FramePool(const FrameFormat& format);
+  ~FramePool() { list_->close(); }
+  FramePool(const FramePool&) = delete;
+  FramePool& operator=(const FramePool&) = delete;
 
   // A frame with unspecified samples, index 0. Fails when memory is out.
   [[nodiscard]] Result<Frame> acquire();

@@ -123,6 +123,17 @@ TEST(FramePool, MayBeGoneBeforeItsFrames) {
   EXPECT_EQ(*frame.plane(2).row<std::uint8_t>(0), 1);
 }
 
+// A frame that somebody keeps holds no other one's memory.
+TEST(FramePool, ThatIsGoneKeepsNothingThatWaits) {
+  FrameFreeList list;
+  std::byte* const used = list.take(64);
+  std::byte* const waiting = list.take(64);
+  list.give_back(waiting);
+  list.close();
+  EXPECT_NE(list.take(64), waiting) << "it was freed; the address sanitizer would not hand it out again";
+  list.give_back(used);
+}
+
 TEST(FramePool, TakesFramesBackFromOtherThreads) {
   FramePool pool({.width = 16, .height = 16});
   for (int round = 0; round < 50; ++round) {

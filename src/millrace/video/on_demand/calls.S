@@ -3,6 +3,10 @@
 //
 // Entry: what libraries.cpp calls Function.
 
+#if defined(__CET__)
+#include <cet.h>
+#endif
+
 #if defined(__x86_64__)
 
 .macro function library, name
@@ -73,6 +77,7 @@ load:
   pop %rax
   pop %rbp
   .cfi_def_cfa %rsp, 8
+  .cfi_restore %rbp
   jmp *(%r11)
   .cfi_endproc
   .size load, . - load
@@ -96,7 +101,7 @@ load:
   hint #34  // bti c
   adrp x16, 2b
   add x16, x16, :lo12:2b
-  ldr x17, [x16]
+  ldar x17, [x16]  // acquire, for the release of millrace_load_function
   br x17
   .size \name, . - \name
 .endm

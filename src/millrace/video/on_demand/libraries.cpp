@@ -6,12 +6,15 @@ millrace::Status millrace::video::load_ffmpeg() { return {}; }
 
 #else
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <string>
+#include <string_view>
 
 extern "C" {
 #include <libavcodec/version.h>
@@ -42,9 +45,18 @@ constexpr std::array libraries{MILLRACE_LIBRARY("avutil", LIBAVUTIL_VERSION_MAJO
 #undef MILLRACE_LIBRARY
 #undef MILLRACE_TEXT_OF
 
-// Stays loaded until the process ends.
+// Of those that were built with, where that is not where the system looks. Stays loaded until the process
+// ends.
 void* load(std::size_t library) {
-  return dlopen(libraries.at(library), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+  constexpr int how = RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE;
+  constexpr std::string_view folders = MILLRACE_FFMPEG_FOLDERS;
+  for (std::size_t at = 0; at < folders.size();) {
+    const std::size_t end = std::min(folders.find(':', at), folders.size());
+    const std::string path = std::string(folders.substr(at, end - at)) + "/" + libraries.at(library);
+    if (void* const found = dlopen(path.c_str(), how)) return found;
+    at = end + 1;
+  }
+  return dlopen(libraries.at(library), how);
 }
 
 }  // namespace
