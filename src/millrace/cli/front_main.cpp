@@ -1,6 +1,6 @@
 // The `millrace` program as it is called. It holds the verb exec, which must cost its user no time, and
 // starts its companions for all others: millrace-daemon, which may run for months, for those of the daemon,
-// and millrace-verbs, which loads FFmpeg and what FFmpeg loads, for tens of milliseconds.
+// and millrace-verbs, which loads the libraries of all that it can do.
 #include "millrace/base/command_line.h"
 #include "millrace/base/companion_program.h"
 #include "millrace/base/error_line.h"
@@ -39,9 +39,9 @@ int run_exec(int argc, char** argv) {
   return done ? 0 : report_error("millrace", done.error());
 }
 
-// What FFmpeg and its libraries take, before anything is done. Without, the loader fails, with a line that
-// says nothing of a limit.
-constexpr rlim_t least_addresses = rlim_t{192} << 20;
+// What the verbs take before anything is done. Without, the loader fails, with a line that says nothing of a
+// limit.
+constexpr rlim_t least_addresses = rlim_t{64} << 20;
 
 int start(char** argv, std::string_view program) {
   const std::filesystem::path path = companion_program(program);
@@ -55,10 +55,8 @@ int start(char** argv, std::string_view program) {
 int start_verbs(char** argv) {
   rlimit addresses{};
   if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur < least_addresses) {
-    print_error(
-        "millrace",
-        fmt::format("{} MiB of address space are too few to load FFmpeg; raise the limit: ulimit -v {}",
-                    addresses.rlim_cur >> 20U, (2 * least_addresses) >> 10U));
+    print_error("millrace", fmt::format("{} MiB of address space are too few; raise the limit: ulimit -v {}",
+                                        addresses.rlim_cur >> 20U, (6 * least_addresses) >> 10U));
     return 1;
   }
   return start(argv, "millrace-verbs");

@@ -206,12 +206,19 @@ class Program(unittest.TestCase):
 
     @unittest.skipIf("MILLRACE_SANITIZED" in os.environ, "sanitizers take more memory than there is")
     def test_too_little_memory_is_told_in_one_line(self):
-        for mib in 16, 64, 150:
-            def little(mib=mib):
+        def within(mib, *words):
+            def little():
                 resource.setrlimit(resource.RLIMIT_AS, (mib << 20, mib << 20))
-            done = run("run", "blur", "test:64x48@3", preexec_fn=little)
+            return run(*words, preexec_fn=little)
+        # FFmpeg is what takes most.
+        for mib, *words in ((16, "filters"), (63, "run", "blur", "test:64x48@3"),
+                            (150, "run", "blur", "test:64x48@3", "-o", self.folder / "out.mkv"),
+                            (250, "run", "blur", "test:64x48@3", "-o", self.folder / "out.mkv")):
+            done = within(mib, *words)
             self.assertEqual((done.returncode, done.stderr.count(b"\n")), (1, 1), done.stderr)
             self.assertIn(b"ulimit -v", done.stderr)
+        self.assertFalse((self.folder / "out.mkv").exists())
+        self.assertEqual(within(150, "run", "blur", "test:64x48@3", "--threads", "2").returncode, 0)
 
     def test_codecs_have_room_on_their_stacks(self):
         for kib in 64, 128, 256, 1024:

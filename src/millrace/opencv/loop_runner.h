@@ -23,7 +23,7 @@ namespace millrace::opencv {
 // Destroyed once nobody has a loop under way.
 class LoopRunner {
  public:
-  // At most that many threads; below 1 what the process may use: its affinity and its quota.
+  // At most that many threads; below 1 what the process may use: its affinity and its quota, rounded up.
   explicit LoopRunner(int most = 0);
   ~LoopRunner();
   LoopRunner(const LoopRunner&) = delete;

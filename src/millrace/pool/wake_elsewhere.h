@@ -32,7 +32,8 @@ struct Wakeable {
 // While it exists the thread does not begin to run on `cpu`: made before the thread is woken, destroyed
 // after. Without effect where the thread was bound meanwhile, has no other CPU, or the kernel refuses. What
 // it may use afterwards is what it could use before, also where the process's CPUs change later, or what
-// others have bound it to meanwhile.
+// others have bound it to meanwhile; but for the microsecond between the kernel's answer and the next word to
+// it, in which what others say is lost.
 class KeptOff {
  public:
   KeptOff(const Wakeable& thread, int cpu);

@@ -263,8 +263,12 @@ Result<std::vector<PlannedJob>> plan_jobs(const BatchOptions& options, int worke
     all += job.inputs.size();
   }
   Pipelines pipelines(stop);
-  const std::string program =
-      fmt::format("millrace {} {}, {}", MILLRACE_VERSION, image::program_identity(), video::codec_versions());
+  // What is not coded needs no FFmpeg.
+  const bool coded = std::ranges::any_of(*rough, [](const RoughJob& job) {
+    return video::is_coded_output(job.output) || std::ranges::any_of(job.inputs, video::is_coded_input);
+  });
+  const std::string program = fmt::format("millrace {} {}, {}", MILLRACE_VERSION, image::program_identity(),
+                                          coded ? video::codec_versions() : "raw video");
   std::vector<PlannedJob> jobs;
   jobs.reserve(all);
   for (const RoughJob& job : *rough) {

@@ -4,10 +4,12 @@
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/run/video/frame_views.h"
 #include "millrace/run/video/pipeline_effects.h"
+#include "millrace/video/on_demand/on_demand.h"
 #include "millrace/video/reader.h"
 
 #include <algorithm>
 #include <iterator>
+#include <tuple>
 #include <utility>
 
 namespace millrace::run {
@@ -62,6 +64,8 @@ FrameLoop::FrameLoop(VideoRun& run)
 }
 
 Status FrameLoop::prepare() {
+  // Which makes small pictures: nothing that is timed is to wait for it. Without it there are none.
+  if (options_.recording.frames) std::ignore = video::load_ffmpeg();
   if (options_.passes > 1 && !run_.source_.repeatable)
     return usage_error("{} cannot be read {} times", run_.source_.name, options_.passes);
   io_cpus_.usable = run_.workplace_.machine().usable.cpus;

@@ -1,7 +1,7 @@
 // A function for each in functions.inc, by its name, that goes where its entry says: to the library's own, or, the
 // first time, to `load`, which asks libraries.cpp for that.
 //
-// Entry: what libraries.cpp calls Function.
+// Entry: what libraries.cpp calls Function; all of them lie in a section whose ends the linker knows.
 
 #if defined(__CET__)
 #include <cet.h>
@@ -12,7 +12,7 @@
 .macro function library, name
   .section .rodata
 1: .asciz "\name"
-  .data
+  .section millrace_ffmpeg_calls, "aw", %progbits
   .balign 8
 2: .quad load
   .quad 1b
@@ -87,7 +87,7 @@ load:
 .macro function library, name
   .section .rodata
 1: .asciz "\name"
-  .data
+  .section millrace_ffmpeg_calls, "aw", %progbits
   .balign 8
 2: .quad load
   .quad 1b

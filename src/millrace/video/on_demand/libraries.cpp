@@ -10,11 +10,18 @@ millrace::Status millrace::video::load_ffmpeg() { return {}; }
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <fstream>
+#include <mutex>
+#include <pthread.h>
 #include <string>
 #include <string_view>
+#include <unistd.h>
+
+#include <sys/resource.h>
 
 extern "C" {
 #include <libavcodec/version.h>
@@ -59,25 +66,66 @@ void* load(std::size_t library) {
   return dlopen(libraries.at(library), how);
 }
 
+// With what they need, and some more for what they do when they are loaded: some end the process where there
+// is less.
+constexpr std::uint64_t least_addresses = std::uint64_t{192} << 20;
+
+// The limit on addresses, where it leaves too few.
+Status check_addresses() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const std::uint64_t used = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  if (used + least_addresses <= limit.rlim_cur) return {};
+  return failure("{} MiB of address space are too few to load FFmpeg; raise the limit: ulimit -v {}",
+                 limit.rlim_cur >> 20U, (used + 2 * least_addresses) >> 10U);
+}
+
+// A process that is forked while another thread loads libraries could load none: no fork begins meanwhile.
+std::mutex loading;
+[[maybe_unused]] const int at_fork =
+    pthread_atfork([] { loading.lock(); }, [] { loading.unlock(); }, [] { loading.unlock(); });
+
+std::atomic<bool> all_loaded = false;  // release: the functions are in their places
+
 }  // namespace
 
-// By calls.S, the first time that a function is called; by several threads at once, maybe.
-extern "C" __attribute__((visibility("hidden"))) void millrace_load_function(Function* function) noexcept {
-  void* const library = load(function->library);
-  void* const code = library == nullptr ? nullptr : dlsym(library, function->name);
-  if (code == nullptr) {
-    std::fprintf(stderr, "millrace: FFmpeg cannot be loaded: %s\n", dlerror());
-    std::_Exit(1);
-  }
-  function->code.store(code, std::memory_order_release);
+extern "C" {
+// Made by the linker.
+extern Function __start_millrace_ffmpeg_calls[] __attribute__((visibility("hidden")));
+extern Function __stop_millrace_ffmpeg_calls[] __attribute__((visibility("hidden")));
 }
 
 Status load_ffmpeg() {
+  if (all_loaded.load(std::memory_order_acquire)) return {};
+  const std::scoped_lock lock(loading);
+  if (Status enough = check_addresses(); !enough) return enough;
+  std::array<void*, libraries.size()> handles{};
   for (std::size_t library = 0; library < libraries.size(); ++library) {
-    if (load(library) == nullptr)
-      return failure("FFmpeg cannot be loaded: {}; install its libraries, or use .y4m files", dlerror());
+    handles[library] = load(library);
+    if (handles[library] == nullptr)
+      return failure("FFmpeg cannot be loaded: {}; .y4m files need none of it", dlerror());
   }
+  for (Function* function = __start_millrace_ffmpeg_calls; function != __stop_millrace_ffmpeg_calls;
+       ++function) {
+    void* const code = dlsym(handles.at(function->library), function->name);
+    if (code == nullptr)
+      return failure("FFmpeg cannot be loaded: {}; it is of another version than the one built with",
+                     dlerror());
+    function->code.store(code, std::memory_order_release);
+  }
+  all_loaded.store(true, std::memory_order_release);
   return {};
+}
+
+// By calls.S, where a function is called before all are loaded.
+extern "C" __attribute__((visibility("hidden"))) void
+millrace_load_function(const Function* /*function*/) noexcept {
+  if (const Status loaded = load_ffmpeg(); !loaded) {
+    std::fprintf(stderr, "millrace: %s\n", loaded.error().message.c_str());
+    std::_Exit(1);
+  }
 }
 
 }  // namespace millrace::video

@@ -10,7 +10,7 @@
 namespace millrace::video {
 
 // Loads them all, or says why that cannot be, where an error can still be told: a call that finds no library
-// ends the process with one line and exit code 1. Thread-safe.
+// ends the process with one line and exit code 1. Thread-safe; a fork waits until it is done.
 [[nodiscard]] Status load_ffmpeg();
 
 }  // namespace millrace::video
