@@ -56,7 +56,8 @@ constexpr std::array libraries{MILLRACE_LIBRARY("avutil", LIBAVUTIL_VERSION_MAJO
 // ends.
 void* load(std::size_t library) {
   constexpr int how = RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE;
-  constexpr std::string_view folders = MILLRACE_FFMPEG_FOLDERS;
+  static constexpr char list[] = MILLRACE_FFMPEG_FOLDERS;
+  constexpr std::string_view folders(list, sizeof list - 1);
   for (std::size_t at = 0; at < folders.size();) {
     const std::size_t end = std::min(folders.find(':', at), folders.size());
     const std::string path = std::string(folders.substr(at, end - at)) + "/" + libraries.at(library);
@@ -91,11 +92,13 @@ std::atomic<bool> all_loaded = false;  // release: the functions are in their pl
 
 }  // namespace
 
+// Made by the linker, which names them.
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" {
-// Made by the linker.
 extern Function __start_millrace_ffmpeg_calls[] __attribute__((visibility("hidden")));
 extern Function __stop_millrace_ffmpeg_calls[] __attribute__((visibility("hidden")));
 }
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 Status load_ffmpeg() {
   if (all_loaded.load(std::memory_order_acquire)) return {};
