@@ -59,7 +59,7 @@ class ClippedReader final : public FrameReader {
 
   [[nodiscard]] Result<std::optional<Frame>> next() override {
     if (ended_) return std::nullopt;
-    if (clip_.frames && delivered_ >= *clip_.frames) return end_at(side_ ? last_ + duration() : last_);
+    if (clip_.frames && delivered_ >= *clip_.frames) return end_at(last_ + duration());
     Result<std::optional<Frame>> frame = delivered_ == 0 ? first() : read();
     if (!frame || !*frame) return frame;
     if (end_ && time_ >= *end_) {

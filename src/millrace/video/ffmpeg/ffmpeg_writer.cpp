@@ -340,7 +340,6 @@ Result<std::unique_ptr<FrameWriter>> open_ffmpeg_writer(std::unique_ptr<OutputFi
                                                         const FrameFormat& format,
                                                         const EncoderChoice& choice,
                                                         const WriterOptions& options) {
-  if (Status loaded = hear_ffmpeg(); !loaded) return std::unexpected(std::move(loaded.error()));
   auto writer = std::make_unique<FfmpegWriter>(std::move(file), format, *choice.container);
   if (Status opened = writer->open(choice, options); !opened)
     return std::unexpected(std::move(opened.error()));

@@ -15,10 +15,7 @@ std::byte* allocate_samples(std::size_t bytes) {
 
 void free_samples(std::byte* memory) { ::operator delete(memory, alignment); }
 
-FrameFreeList::~FrameFreeList() {
-  for (std::byte* memory : waiting_)
-    free_samples(memory);
-}
+FrameFreeList::~FrameFreeList() { close(); }
 
 std::byte* FrameFreeList::take(std::size_t bytes) {
   const std::scoped_lock lock(mutex_);

@@ -1,5 +1,5 @@
-// A function for each in functions.inc, by its name, that goes where its entry says: to the library's own, or, the
-// first time, to `load`, which asks libraries.cpp for that.
+// A function for each in functions.inc, by its name, that goes where its entry says: to the library's own, or, as
+// long as they are not loaded, to `load`, which has libraries.cpp load them all.
 //
 // Entry: what libraries.cpp calls Function; all of them lie in a section whose ends the linker knows.
 
@@ -7,9 +7,8 @@
 #include <cet.h>
 #endif
 
-#if defined(__x86_64__)
-
-.macro function library, name
+// What comes before the code of a function: its entry, at the label 2.
+.macro entry library, name
   .section .rodata
 1: .asciz "\name"
   .section millrace_ffmpeg_calls, "aw", %progbits
@@ -18,9 +17,16 @@
   .quad 1b
   .quad \library
   .text
+  .balign 4
   .globl \name
   .hidden \name
-  .type \name, @function
+  .type \name, %function
+.endm
+
+#if defined(__x86_64__)
+
+.macro function library, name
+  entry \library, \name
 \name:
   endbr64
   lea 2b(%rip), %r11
@@ -56,8 +62,7 @@ load:
   movups %xmm5, 80(%rsp)
   movups %xmm6, 96(%rsp)
   movups %xmm7, 112(%rsp)
-  mov %r11, %rdi
-  call millrace_load_function
+  call millrace_load_functions
   movups (%rsp), %xmm0
   movups 16(%rsp), %xmm1
   movups 32(%rsp), %xmm2
@@ -85,23 +90,12 @@ load:
 #elif defined(__aarch64__)
 
 .macro function library, name
-  .section .rodata
-1: .asciz "\name"
-  .section millrace_ffmpeg_calls, "aw", %progbits
-  .balign 8
-2: .quad load
-  .quad 1b
-  .quad \library
-  .text
-  .balign 4
-  .globl \name
-  .hidden \name
-  .type \name, %function
+  entry \library, \name
 \name:
   hint #34  // bti c
   adrp x16, 2b
   add x16, x16, :lo12:2b
-  ldar x17, [x16]  // acquire, for the release of millrace_load_function
+  ldar x17, [x16]  // acquire, for the release of load_ffmpeg()
   br x17
   .size \name, . - \name
 .endm
@@ -127,8 +121,7 @@ load:
   stp q2, q3, [sp, #128]
   stp q4, q5, [sp, #160]
   stp q6, q7, [sp, #192]
-  mov x0, x16
-  bl millrace_load_function
+  bl millrace_load_functions
   ldp q6, q7, [sp, #192]
   ldp q4, q5, [sp, #160]
   ldp q2, q3, [sp, #128]

@@ -123,8 +123,7 @@ Status load_ffmpeg() {
 }
 
 // By calls.S, where a function is called before all are loaded.
-extern "C" __attribute__((visibility("hidden"))) void
-millrace_load_function(const Function* /*function*/) noexcept {
+extern "C" __attribute__((visibility("hidden"))) void millrace_load_functions() noexcept {
   if (const Status loaded = load_ffmpeg(); !loaded) {
     std::fprintf(stderr, "millrace: %s\n", loaded.error().message.c_str());
     std::_Exit(1);
