@@ -1,13 +1,10 @@
 #include "millrace/opencv/loop_runner.h"
 
-#include "millrace/machine/limits/usable_cpus.h"
-#include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/pool/for_range.h"
 #include "millrace/pool/worker_pool.h"
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <exception>
 #include <stdexcept>
 #include <unistd.h>
@@ -22,16 +19,6 @@ namespace {
 // One function of OpenCV follows the other, with some of Python between; waking a thread takes 50 us, of
 // loops that take a millisecond.
 constexpr std::int64_t linger_ns = 200'000;
-
-// What the process may use. Of a quota of one and a half CPUs two: they are held up now and then, and what
-// that costs shows in the times by which their number is chosen.
-int worth_a_try() {
-  const auto own = machine::current_thread_affinity();
-  const auto told = own ? machine::usable_cpus(*own) : std::unexpected(own.error());
-  if (!told) return pool::usable_workers();
-  const int cpus = std::max(1, told->cpus.count());
-  return told->quota && *told->quota < cpus ? std::max(1, static_cast<int>(std::ceil(*told->quota))) : cpus;
-}
 
 thread_local int current_rank = 0;
 thread_local bool in_loop = false;
@@ -52,7 +39,9 @@ class InLoop {
 
 }  // namespace
 
-LoopRunner::LoopRunner(int most) : most_(most >= 1 ? most : worth_a_try()) {}
+// Of a quota of one and a half CPUs two threads: what it costs that they are held up now and then shows in
+// the times by which their number is chosen.
+LoopRunner::LoopRunner(int most) : most_(most >= 1 ? most : pool::most_usable_workers()) {}
 
 LoopRunner::~LoopRunner() {
   Own* own = own_.load(std::memory_order_acquire);
@@ -73,7 +62,7 @@ LoopRunner::Own& LoopRunner::of_this_process() {
 }
 
 void LoopRunner::set_most(int threads) {
-  most_.store(threads >= 1 ? threads : worth_a_try(), std::memory_order_relaxed);
+  most_.store(threads >= 1 ? threads : pool::most_usable_workers(), std::memory_order_relaxed);
   Own& own = of_this_process();
   const std::scoped_lock lock(own.mutex);
   own.sites.clear();  // whose choices are among other numbers

@@ -1,6 +1,11 @@
 #include "millrace/pool/wake_elsewhere.h"
 
+#include "millrace/machine/cpus/affinity_mask.h"
+
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <tuple>
 #include <unistd.h>
 
 #include <sys/syscall.h>
@@ -8,27 +13,18 @@
 namespace millrace::pool {
 namespace {
 
-constexpr std::size_t word_bits = 8 * sizeof(unsigned long);
+// As long as the kernel's can be (NR_CPUS), and without memory from anywhere: it is read at every wake-up.
+using Mask = std::array<machine::MaskWord, 8192 / machine::mask_bits>;
 
 // All that there are, now and later: what somebody has bound has fewer.
-CpuBits all_cpus() {
-  CpuBits all;
-  all.fill(~0UL);
+Mask all_cpus() {
+  Mask all;
+  all.fill(~machine::MaskWord{0});
   return all;
 }
 
-// False: the kernel refuses, or has more of them.
-bool read(pid_t thread, CpuBits& cpus) {
-  cpus = {};
-  return syscall(SYS_sched_getaffinity, thread, sizeof cpus, cpus.data()) > 0;
-}
-
-bool set(pid_t thread, const CpuBits& cpus) {
-  return syscall(SYS_sched_setaffinity, thread, sizeof cpus, cpus.data()) == 0;
-}
-
 // Not 0.
-std::uint32_t checksum(const CpuBits& cpus) {
+std::uint32_t checksum(const Mask& cpus) {
   std::uint64_t sum = 1;
   for (std::size_t i = 0; i < cpus.size(); ++i)
     if (cpus[i] != 0) sum = (sum ^ (cpus[i] + i)) * 0x9e3779b97f4a7c15U + 1;
@@ -36,38 +32,39 @@ std::uint32_t checksum(const CpuBits& cpus) {
 }
 
 bool may_use(pid_t thread, std::uint32_t checksum_of_cpus) {
-  CpuBits cpus;
-  return read(thread, cpus) && checksum(cpus) == checksum_of_cpus;
+  Mask cpus;
+  return machine::read_mask(thread, cpus) && checksum(cpus) == checksum_of_cpus;
 }
 
 }  // namespace
 
 Wakeable Wakeable::here() {
   Wakeable self{.thread = static_cast<pid_t>(syscall(SYS_gettid))};
-  CpuBits before;
-  if (!read(0, before) || !set(0, all_cpus())) return self;
-  CpuBits all;
-  if (read(0, all) && all == before)
+  Mask before;
+  if (!machine::read_mask(0, before) || !machine::write_mask(0, all_cpus())) return self;
+  Mask all;
+  if (machine::read_mask(0, all) && all == before)
     self.cpus = checksum(before);
   else
-    set(0, before);
+    std::ignore = machine::write_mask(0, before);
   return self;
 }
 
 KeptOff::KeptOff(const Wakeable& thread, int cpu) {
-  CpuBits cpus;
-  if (thread.cpus == 0 || cpu < 0 || !read(thread.thread, cpus) || checksum(cpus) != thread.cpus) return;
-  const auto at = static_cast<std::size_t>(cpu);
-  if (at / word_bits >= cpus.size()) return;
-  cpus[at / word_bits] &= ~(1UL << (at % word_bits));
-  if (std::ranges::none_of(cpus, [](unsigned long word) { return word != 0; })) return;
-  if (!set(thread.thread, cpus)) return;
+  Mask cpus;
+  if (thread.cpus == 0 || cpu < 0 || !machine::read_mask(thread.thread, cpus) ||
+      checksum(cpus) != thread.cpus)
+    return;
+  if (machine::word_of(cpu) >= cpus.size()) return;
+  cpus[machine::word_of(cpu)] &= ~machine::bit_of(cpu);
+  if (std::ranges::none_of(cpus, [](machine::MaskWord word) { return word != 0; })) return;
+  if (!machine::write_mask(thread.thread, cpus)) return;
   thread_ = thread.thread;
   without_ = checksum(cpus);
 }
 
 KeptOff::~KeptOff() {
-  if (thread_ != 0 && may_use(thread_, without_)) set(thread_, all_cpus());
+  if (thread_ != 0 && may_use(thread_, without_)) std::ignore = machine::write_mask(thread_, all_cpus());
 }
 
 }  // namespace millrace::pool

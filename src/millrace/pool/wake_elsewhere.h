@@ -7,8 +7,6 @@
 // off costs more than it gains.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 
 #include <sys/types.h>
@@ -16,9 +14,6 @@
 namespace millrace::pool {
 
 enum class WakeUp { anywhere, elsewhere };
-
-// A set of CPUs as the kernel reads and writes it; as many as it can have.
-using CpuBits = std::array<unsigned long, 8192 / (8 * sizeof(unsigned long))>;
 
 // A thread that may be kept off a CPU for a moment. A value of 8 bytes.
 struct Wakeable {

@@ -54,12 +54,19 @@ Result<std::unique_ptr<WorkerPool>> WorkerPool::create(int workers, std::span<co
 
 Result<std::unique_ptr<WorkerPool>> WorkerPool::create() { return create(usable_workers()); }
 
-int usable_workers() {
+namespace {
+
+int usable(int machine::UsableCpus::* limit) {
   const auto own = machine::current_thread_affinity();
   if (!own) return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   const auto told = machine::usable_cpus(*own);
-  return told ? told->worker_limit : own->count();
+  return told ? (*told).*limit : own->count();
 }
+
+}  // namespace
+
+int usable_workers() { return usable(&machine::UsableCpus::worker_limit); }
+int most_usable_workers() { return usable(&machine::UsableCpus::most_workers); }
 
 WorkerPool::~WorkerPool() {
   for (Worker& worker : workers_) {

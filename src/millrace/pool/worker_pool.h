@@ -126,6 +126,8 @@ class MILLRACE_EXPORT PoolTeam final : public Team {
 // How many workers the process may use, the calling thread included: its affinity, and the quota of its
 // control group; at least 1.
 [[nodiscard]] MILLRACE_EXPORT int usable_workers();
+// The same with the quota rounded up: they are held up now and then.
+[[nodiscard]] MILLRACE_EXPORT int most_usable_workers();
 
 // Which workers may poll when idle: worker i may if the workers confined to CPUs of allowed[i] are no more
 // than those CPUs, so that each can have one to itself. Those whose CPUs are unknown (an empty set) may not.

@@ -24,14 +24,12 @@ CpuSet to_cpu_set(const AffinityMask& mask) {
   return cpus;
 }
 
-bool read_mask(pid_t thread, AffinityMask& mask) {
-  return sched_getaffinity(thread, mask.size() * sizeof(MaskWord),
-                           reinterpret_cast<cpu_set_t*>(mask.data())) == 0;
+bool read_mask(pid_t thread, std::span<MaskWord> mask) {
+  return sched_getaffinity(thread, mask.size_bytes(), reinterpret_cast<cpu_set_t*>(mask.data())) == 0;
 }
 
-bool write_mask(pid_t thread, const AffinityMask& mask) {
-  return sched_setaffinity(thread, mask.size() * sizeof(MaskWord),
-                           reinterpret_cast<const cpu_set_t*>(mask.data())) == 0;
+bool write_mask(pid_t thread, std::span<const MaskWord> mask) {
+  return sched_setaffinity(thread, mask.size_bytes(), reinterpret_cast<const cpu_set_t*>(mask.data())) == 0;
 }
 
 AffinityMask mask_of_thread(pid_t thread) {

@@ -4,6 +4,7 @@
 #include "millrace/machine/cpus/cpu_set.h"
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include <sys/types.h>
@@ -26,8 +27,8 @@ using AffinityMask = std::vector<MaskWord>;
 
 // sched_getaffinity and sched_setaffinity on a mask of any length, `thread` 0 being the caller. False: errno
 // says why; EINVAL when reading means that the kernel's masks are longer.
-[[nodiscard]] bool read_mask(pid_t thread, AffinityMask& mask);
-[[nodiscard]] bool write_mask(pid_t thread, const AffinityMask& mask);
+[[nodiscard]] bool read_mask(pid_t thread, std::span<MaskWord> mask);
+[[nodiscard]] bool write_mask(pid_t thread, std::span<const MaskWord> mask);
 
 // The thread's mask in as many words as this kernel needs; empty on an error, which errno tells.
 [[nodiscard]] AffinityMask mask_of_thread(pid_t thread);

@@ -22,11 +22,15 @@ UsableCpus usable_cpus_from(const CpuSet& online, const CpuSet& affinity, const 
       usable.reasons.push_back(
           fmt::format("the cpuset allows CPU {} ({})", limits.cpuset->to_string(), limits.cpuset_from));
   }
-  usable.worker_limit = std::max(1, usable.cpus.count());
+  const int places = std::max(1, usable.cpus.count());
+  usable.worker_limit = usable.most_workers = places;
   if (limits.quota) {
     // Compared as doubles: a quota may be larger than any int.
-    const bool tighter = std::floor(*limits.quota) < usable.worker_limit;
-    if (tighter) usable.worker_limit = std::max(1, static_cast<int>(std::floor(*limits.quota)));
+    const auto within = [places](double quota) {
+      return quota < places ? std::max(1, static_cast<int>(quota)) : places;
+    };
+    usable.worker_limit = within(std::floor(*limits.quota));
+    usable.most_workers = within(std::ceil(*limits.quota));
     usable.reasons.push_back(
         fmt::format("the cgroup quota is {:.4g} CPUs ({})", *limits.quota, limits.quota_from));
   }

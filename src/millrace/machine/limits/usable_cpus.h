@@ -20,6 +20,8 @@ struct UsableCpus {
   // stalls every barrier of a fork-join; it also keeps the promise that a worker count is never more than
   // allowed.
   int worker_limit = 1;
+  // The same with the quota rounded up: for whoever measures what a worker beyond it is worth.
+  int most_workers = 1;
   // What made it less than the whole machine, one sentence each; empty when nothing did.
   std::vector<std::string> reasons;
 };

@@ -1,6 +1,9 @@
 #include "millrace/machine/limits/usable_cpus.h"
 #include "millrace/machine/thread/thread_affinity.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +13,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::SizeIs;
 
 const CpuSet eight = CpuSet::range(0, 7);
 
@@ -54,6 +56,7 @@ class WorkerLimit : public testing::TestWithParam<QuotaCase> {};
 TEST_P(WorkerLimit, IsTheQuotaRoundedDownButAtLeastOneAndAtMostTheCpus) {
   const UsableCpus usable = usable_cpus_from(eight, eight, quota_of(GetParam().quota));
   EXPECT_EQ(usable.worker_limit, GetParam().worker_limit);
+  EXPECT_EQ(usable.most_workers, std::min(std::max(1.0, std::ceil(GetParam().quota)), 8.0));
   EXPECT_EQ(usable.cpus, eight) << "a quota limits time, not places";
   EXPECT_THAT(usable.reasons, ElementsAre(HasSubstr("/sys/fs/cgroup/cpu.max")));
 }
