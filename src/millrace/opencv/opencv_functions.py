@@ -159,9 +159,7 @@ def measure(options, sides):
                 # A batch each in turns, as what else the machine does comes and goes, and ratios turn by turn; the
                 # first calls warm up.
                 warm = sides[0].call(name, size, 5)[1]
-                batch = max(1, min(round(6000 * at_least), math.ceil(at_least / min(warm))))
-                if options.pause:
-                    batch = 8
+                batch = 8 if options.pause else max(1, min(round(6000 * at_least), math.ceil(at_least / min(warm))))
                 for side in sides[1:]:
                     side.call(name, size, max(4 * batch, 20))
                 times = [[] for _ in sides]

@@ -46,6 +46,7 @@ SAME_IN_FFMPEG = {
         "format=gbrp,curves=all=0/0 0.25/0.15 0.75/0.85 1/1,format=yuv420p",
     "@B": "lenscorrection=k1=-0.12:k2=0:i=bilinear,rotate=6*PI/180,crop=iw*0.8:ih*0.8",
 }
+PIPELINES = ["@A", "@B", "blur", "rotate(6)"]  # of files, where none are named
 OWN_PIPELINES = ["blur", "rotate(6)", "blur | sobel_x | threshold(0.1) | rotate(30)"]
 STRUCTURES = ("sequential", "tiled", "sliding", "backward-cached")
 
@@ -93,11 +94,19 @@ def print_summary(what, values):
         print(f"{what}: geometric mean {geometric_mean(values):.2f}, worst {min(values):.2f}")
 
 
-def files(options, folder, environment):
+def clips_of(options):
     clips = sorted(path for path in pathlib.Path(options.clips).iterdir()
                    if path.suffix in (".264", ".mp4", ".mkv", ".mov"))
     if not clips:
         raise SystemExit(f"whole_run_bench: {options.clips} holds no *.264, *.mp4, *.mkv or *.mov")
+    return clips
+
+
+def limit(options, word="--frames"):
+    return [word, str(options.frames)] if options.frames else []
+
+
+def files(options, folder, environment):
     nothing_out = options.to == "null"
     output = "null" if nothing_out else folder / "out.mp4"
     ffmpeg_output = ["-f", "null", "-"] if nothing_out else ["-c:v", "libx264", "-preset", "veryfast", "-crf", "18",
@@ -105,19 +114,17 @@ def files(options, folder, environment):
     print(f"{'clip':<20} {'pipeline':<10} {'default':>9} {'1 thread':>9} {'ffmpeg':>9} {'to 1 thread':>12} "
           f"{'to ffmpeg':>10}")
     against_one, against_ffmpeg = [], []
-    for clip in clips:
+    for clip in clips_of(options):
         if options.unpacked:
             packed, clip = clip, folder / f"{clip.stem}.y4m"
-            measure(["ffmpeg", "-v", "error", "-i", packed, *(["-frames:v", str(options.frames)] if options.frames else []),
-                     clip], environment)
-        for pipeline in options.pipelines or ["@A", "@B", "blur", "rotate(6)"]:
-            run = [options.program, "run", pipeline, clip, "-o", output, "-y", "-q"]
-            limit = ["--frames", str(options.frames)] if options.frames else []
-            variants = {"default": run + limit,
-                        "1 thread": [*run, *limit, "--decoder-threads", "1", "--encoder-threads", "1"]}
+            measure(["ffmpeg", "-v", "error", "-i", packed, *limit(options, "-frames:v"), clip], environment)
+        for pipeline in options.pipelines or PIPELINES:
+            run = [options.program, "run", pipeline, clip, "-o", output, "-y", "-q", *limit(options)]
+            variants = {"default": run,
+                        "1 thread": [*run, "--decoder-threads", "1", "--encoder-threads", "1"]}
             if pipeline in SAME_IN_FFMPEG:
                 variants["ffmpeg"] = ["ffmpeg", "-v", "error", "-nostdin", "-y", "-i", clip,
-                                      *(["-frames:v", str(options.frames)] if options.frames else []),
+                                      *limit(options, "-frames:v"),
                                       "-vf", SAME_IN_FFMPEG[pipeline], *ffmpeg_output]
             times = in_turns(variants, options, environment)
             medians = {name: statistics.median(values) for name, values in times.items()}
@@ -141,10 +148,9 @@ def codecs(options, folder, environment):
     cpus = len(os.sched_getaffinity(0))
     decoders, encoders = sorted({1, cpus, 2 * cpus}), sorted({1, cpus, math.ceil(1.5 * cpus), 2 * cpus})
     shares = []
-    for clip in sorted(pathlib.Path(options.clips).glob("*.264")):
-        for pipeline in options.pipelines or ["@A", "@B", "blur", "rotate(6)"]:
-            run = [options.program, "run", pipeline, clip, "-o", folder / "out.mp4", "-y", "-q",
-                   *(["--frames", str(options.frames)] if options.frames else [])]
+    for clip in clips_of(options):
+        for pipeline in options.pipelines or PIPELINES:
+            run = [options.program, "run", pipeline, clip, "-o", folder / "out.mp4", "-y", "-q", *limit(options)]
             variants = {"default": run}
             for decoder in decoders:
                 for encoder in encoders:
