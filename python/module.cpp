@@ -276,15 +276,14 @@ class Run {
       throw UsageError("the samples of a row of plane " + std::to_string(index) + " do not lie side by side");
   }
 
-  template <class Array>
-  static millrace_frame frame_of(const std::vector<Array>& arrays, const std::vector<PlaneShape>& planes,
+  static millrace_frame frame_of(const std::vector<ConstPlane>& arrays, const std::vector<PlaneShape>& planes,
                                  const char* which, std::optional<std::int64_t> timestamp) {
     if (arrays.size() != planes.size())
       throw UsageError(std::to_string(arrays.size()) + " planes were given; " + which + " have " +
                        std::to_string(planes.size()));
     millrace_frame frame = MILLRACE_FRAME;
     for (std::size_t i = 0; i < arrays.size(); ++i) {
-      const Array& array = arrays[i];
+      const ConstPlane& array = arrays[i];
       check_plane(array.shape(1), array.shape(0), array.itemsize(), array.stride(1), planes, i, which);
       frame.planes[i] = bytes_of(array.data());
       frame.strides[i] = array.stride(0) * static_cast<std::ptrdiff_t>(array.itemsize());
