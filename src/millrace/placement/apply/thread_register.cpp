@@ -93,15 +93,26 @@ void ThreadRegister::read_load() {
 // What a thread has done by itself in millrace's name, which nobody tells of: it has put back what it had,
 // or, if it is a main thread, taken its mask.
 void ThreadRegister::take_over_own(Thread& thread) {
+  if (thread.puts_back) {
+    const auto now = read_original(thread.state.number);
+    if (now && now->mask == thread.state.original.mask) {
+      thread.puts_back = false;
+      // So that it is given its mask again.
+      thread.new_born = thread.new_born || now->mask != thread.state.last.mask;
+      thread.state.last.mask = now->mask;
+    }
+  }
   const auto state = starters_ == nullptr ? Starters::State::none : starters_->state_of(thread.state.number);
   thread.starting = state == Starters::State::starting;
   if (state != Starters::State::none) {
     const auto now = read_original(thread.state.number);
-    if (now && now->mask == thread.state.original.mask) {
+    const bool has_put_back = now && now->mask == thread.state.original.mask;
+    if (has_put_back) {
       thread.state.last.mask = now->mask;
       thread.new_born = true;  // so that it is given its mask again
     }
-    if (state == Starters::State::done) starters_->take_out(thread.state.number);
+    // One that has yet to be given it stays entered: it may begin to start another program first.
+    if (state == Starters::State::done && !has_put_back) starters_->take_out(thread.state.number);
     return;
   }
   if (!thread.main || laid_for_main_.empty()) return;
@@ -174,7 +185,10 @@ Status ThreadRegister::process_began(pid_t number, const std::optional<Heritage>
     ++counts_.processes;
   }
   Process& added = processes_.emplace(number, std::move(process)).first->second;
-  Thread& main = add(added, {.state = {number, added.original, *now}, .main = true, .name = stat->name});
+  Thread& main = add(added, {.state = {number, added.original, *now},
+                             .main = true,
+                             .name = stat->name,
+                             .puts_back = starters_ != nullptr && now->mask != added.original.mask});
   if (origin.alone) leave_alone(added, main);
   place_newcomer(added, main);
   return {};
@@ -360,11 +374,13 @@ void ThreadRegister::give(Process& process, Thread& thread, const ThreadPlan& pl
   thread.wanted = plan;
   if (!plan.mask.empty() && plan.mask != thread.state.original.mask && on_mask_)
     on_mask_(plan.mask, thread.state.original.mask);
-  if (changer_.give(thread.state, plan)) return;
-  if (looks_after_itself(thread))
+  if (changer_.give(thread.state, plan)) {
+    if (starters_ != nullptr) starters_->take_out(thread.state.number);
+  } else if (looks_after_itself(thread)) {
     leave_alone(process, thread);
-  else
+  } else {
     thread.new_born = true;  // it has begun to start a program meanwhile
+  }
 }
 
 // A thread is entered as one that starts a program before it changes anything: what was unknown when its mask

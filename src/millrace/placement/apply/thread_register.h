@@ -156,6 +156,8 @@ class ThreadRegister {
     ThreadPlan wanted;  // what the policy said last
     bool new_born = true;
     bool starting = false;  // a program: it keeps what it has as long
+    // It was seen with its maker's mask, which the shim puts back at the start of a process.
+    bool puts_back = false;
   };
   struct Process {
     int order = 0;

@@ -12,6 +12,7 @@
 #include <thread>
 #include <tuple>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -297,6 +298,43 @@ TEST_F(ThreadRegisterTest, AThreadThatPutsBackItsMaskToStartAProgramIsGivenItAga
   ASSERT_TRUE(machine::bind_thread(job, surroundings_.allowed));
   EXPECT_EQ(look(), surroundings_.allowed) << "it has chosen that";
   EXPECT_EQ(threads.counts().left_alone.size(), 1U);
+}
+
+TEST_F(ThreadRegisterTest, AProcessThatPutsBackWhatItsMakerHadBeforeIsNotTakenToHaveChosenThat) {
+  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const machine::CpuSet place = surroundings_.allowed.first(1);
+  pid_t puts_back = 0;
+  const Policy policy = {[&](const Surroundings&, std::span<const ThreadView> views) {
+                           if (const pid_t process = std::exchange(puts_back, 0); process != 0) {
+                             EXPECT_TRUE(machine::bind_thread(process, surroundings_.allowed));
+                           }
+                           return std::vector<ThreadPlan>(views.size(), {.mask = place});
+                         },
+                         {.explicit_masks = true}};
+  ThreadRegister threads(surroundings_, policy, journal_);
+  OneStarter starters;
+  threads.watch_starters(starters);
+  const ForkedProcess maker;
+  ASSERT_TRUE(threads.process_began(maker.number()));
+  const auto comes_to_have = [&](pid_t process, const machine::CpuSet& mask) {
+    return eventually([&] {
+      std::ignore = threads.observe();
+      return machine::thread_affinity(process) == mask;
+    });
+  };
+  ASSERT_TRUE(comes_to_have(maker.number(), place));
+  const ForkedProcess made;
+  ASSERT_TRUE(machine::bind_thread(made.number(), place)) << "as one that its maker has forked";
+  puts_back = made.number();  // its shim, after it was looked at
+  ASSERT_TRUE(threads.process_began(made.number()));
+  EXPECT_TRUE(comes_to_have(made.number(), place));
+  EXPECT_TRUE(threads.counts().left_alone.empty());
+  ASSERT_TRUE(machine::bind_thread(made.number(), surroundings_.allowed)) << "it chooses that";
+  EXPECT_TRUE(eventually([&] {
+    std::ignore = threads.observe();
+    return threads.counts().left_alone.size() == 1;
+  }));
+  EXPECT_EQ(machine::thread_affinity(made.number()), surroundings_.allowed);
 }
 
 TEST_F(ThreadRegisterTest, StartersThatEndedAreForgotten) {

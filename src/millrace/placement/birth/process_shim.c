@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <spawn.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,16 +83,22 @@ static MILLRACE_ATOMIC(uint32_t) * own_entry(void) {
 
 /* Returns what done_starting() takes. */
 static MILLRACE_ATOMIC(uint32_t) * begin_starting(void) {
-  const uint64_t* original = own_original();
-  if (original == NULL || atomic_load_explicit(&board->traced, memory_order_relaxed)) return NULL;
+  if (board == NULL || atomic_load_explicit(&board->traced, memory_order_relaxed)) return NULL;
   const uint32_t thread = (uint32_t)syscall(SYS_gettid);
   MILLRACE_ATOMIC(uint32_t)* entry = own_entry();
   if (entry == NULL) return NULL;
-  uint32_t before = atomic_load(entry);
+  /* One that is still entered has what it put back before, and is given its place as soon as it may be. */
+  uint32_t before = thread;
+  const bool was_entered = atomic_compare_exchange_strong(entry, &before, thread | MILLRACE_STARTING);
+  const uint64_t* original = own_original();
+  if (was_entered) {
+    if (original != NULL) set_mask(original);
+    return entry;
+  }
+  if (original == NULL) return NULL;
   /* Somebody else was faster in taking it: seldom, and no more than a program with the caller's mask. */
-  if ((before != 0 && before != thread) ||
-      !atomic_compare_exchange_strong(entry, &before, thread | MILLRACE_STARTING))
-    return NULL;
+  before = 0;
+  if (!atomic_compare_exchange_strong(entry, &before, thread | MILLRACE_STARTING)) return NULL;
   set_mask(original);
   return entry;
 }
