@@ -374,13 +374,19 @@ void ThreadRegister::give(Process& process, Thread& thread, const ThreadPlan& pl
   thread.wanted = plan;
   if (!plan.mask.empty() && plan.mask != thread.state.original.mask && on_mask_)
     on_mask_(plan.mask, thread.state.original.mask);
+  if (starters_ != nullptr && !starters_->hold(thread.state.number)) {
+    thread.new_born = true;
+    return;
+  }
   if (changer_.give(thread.state, plan)) {
     if (starters_ != nullptr) starters_->take_out(thread.state.number);
-  } else if (looks_after_itself(thread)) {
-    leave_alone(process, thread);
-  } else {
-    thread.new_born = true;  // it has begun to start a program meanwhile
+    return;
   }
+  if (starters_ != nullptr) starters_->let_go(thread.state.number);
+  if (looks_after_itself(thread))
+    leave_alone(process, thread);
+  else
+    thread.new_born = true;  // it has begun to start a program meanwhile
 }
 
 // A thread is entered as one that starts a program before it changes anything: what was unknown when its mask
@@ -391,11 +397,11 @@ bool ThreadRegister::looks_after_itself(Thread& thread) {
   return !ThreadChanger::as_left(thread.state);
 }
 
-// Those that ended meanwhile.
+// Those that ended meanwhile; also of processes that nobody has seen.
 void ThreadRegister::forget_starters() {
   if (starters_ == nullptr) return;
   for (const pid_t thread : starters_->all())
-    if (!owner_.contains(thread)) starters_->take_out(thread);
+    if (!owner_.contains(thread) && !read_original(thread)) starters_->forget(thread);
 }
 
 void ThreadRegister::leave_alone(Process& process, Thread& thread) {

@@ -255,7 +255,12 @@ class OneStarter : public Starters {
   [[nodiscard]] State state_of(pid_t thread) const override {
     return thread == thread_ ? state_ : State::none;
   }
+  [[nodiscard]] bool hold(pid_t thread) override { return state_of(thread) != State::starting; }
+  void let_go(pid_t /*thread*/) override {}
   void take_out(pid_t thread) override {
+    if (thread == thread_ && state_ == State::done) thread_ = 0;
+  }
+  void forget(pid_t thread) override {
     if (thread == thread_) thread_ = 0;
   }
   [[nodiscard]] std::vector<pid_t> all() const override { return {thread_}; }
@@ -337,13 +342,24 @@ TEST_F(ThreadRegisterTest, AProcessThatPutsBackWhatItsMakerHadBeforeIsNotTakenTo
   EXPECT_EQ(machine::thread_affinity(made.number()), surroundings_.allowed);
 }
 
-TEST_F(ThreadRegisterTest, StartersThatEndedAreForgotten) {
-  ThreadRegister threads(surroundings_, policy_of({}), journal_);
-  OneStarter starters;
-  starters.enter(getpid(), Starters::State::done);
-  threads.watch_starters(starters);
-  threads.restore();
-  EXPECT_EQ(starters.all(), std::vector<pid_t>{0});
+TEST_F(ThreadRegisterTest, StartersThatEndedAreForgottenWhateverTheyWereAboutToDo) {
+  for (const auto state : {Starters::State::done, Starters::State::starting}) {
+    ThreadRegister threads(surroundings_, policy_of({}), journal_);
+    OneStarter starters;
+    threads.watch_starters(starters);
+    pid_t number = 0;
+    {
+      const ForkedProcess unknown;
+      number = unknown.number();
+      starters.enter(number, state);
+      threads.restore();
+      EXPECT_EQ(starters.all(), std::vector{number}) << "it is there, only not known";
+    }
+    ThreadRegister others(surroundings_, policy_of({}), journal_);
+    others.watch_starters(starters);
+    others.restore();
+    EXPECT_EQ(starters.all(), std::vector<pid_t>{0});
+  }
 }
 
 TEST_F(ThreadRegisterTest, PoliciesSeeTheLoadOfTheMomentAtEachBirth) {

@@ -15,7 +15,7 @@ extern "C" {
 #include <stdint.h>
 
 enum {
-  millrace_board_version = 3,
+  millrace_board_version = 4,
   millrace_board_slots = 1024,  /* births beyond these are found by polling */
   millrace_board_given = 1024,  /* masks beyond these nobody is told of */
   millrace_board_starters = 64, /* threads beyond these start programs with the mask that they have */
@@ -43,6 +43,8 @@ struct millrace_given_mask {
  * this bit as long as it is about to start one. 0: nobody. Threads enter themselves before they put anything
  * back; millrace, which gives them their place again, takes them out. */
 #define MILLRACE_STARTING UINT32_C(0x80000000)
+/* It is being given its place; it waits for that, but not for ever, as millrace may be gone. */
+#define MILLRACE_HELD UINT32_C(0x40000000)
 
 struct millrace_birth_board {
   uint32_t version;
@@ -61,6 +63,9 @@ struct millrace_birth_board {
   /* Where the main thread goes as it makes its first thread; -1: it stays. Release and acquire: its mask is
    * in `given`. */
   MILLRACE_ATOMIC(int32_t) main_cpu;
+  /* Not 0: nobody takes anything that is laid ready any more, as all have been given back what they had.
+   * Relaxed order: it publishes nothing, and who has read it too early is given back its own. */
+  MILLRACE_ATOMIC(uint32_t) lapsed;
   /* The number of births; takes the next slot. Relaxed order: it hands out numbers and publishes nothing. */
   MILLRACE_ATOMIC(uint32_t) births;
   struct millrace_birth_slot slots[millrace_board_slots];

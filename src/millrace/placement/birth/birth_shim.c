@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,19 +24,26 @@
 
 typedef int (*create_function)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 
+typedef int (*attributes_function)(const pthread_attr_t*, size_t, cpu_set_t*);
+
 struct birth {
   void* (*function)(void*);
   void* argument;
+  int has_chosen; /* the program has given it a mask by its attributes */
 };
 
 enum { word_bits = 64, highest_cpu = millrace_board_words * word_bits };
 
 static struct millrace_birth_board* board;
 static create_function real_create;
-static pthread_t main_handle;
-/* Relaxed, both of them: they are set and read by one thread, or publish nothing. */
+static pthread_t main_handle; /* after fork() of the thread that goes on */
+static int is_launched;       /* by millrace, and not forked since */
+/* Relaxed, all of them: they are set and read by one thread, or publish nothing. */
 static atomic_int main_is_bound; /* here, as it made its first thread */
 static atomic_int main_chose;    /* the program has given its main thread a mask */
+static atomic_int others_chosen; /* one of its threads has given another, which is not main, a mask */
+/* The calling thread has given itself a mask, or was given one by its attributes. */
+static __thread int own_choice __attribute__((tls_model("initial-exec")));
 
 /* What the program executes itself finds the environment that it would have found. */
 static void clean_environment(void) {
@@ -72,6 +80,7 @@ __attribute__((constructor)) static void find_board(void) {
     if (start != MAP_FAILED) {
       board = start;
       if (board->version != millrace_board_version || board->size != sizeof(*board)) board = NULL;
+      is_launched = board != NULL && (uint32_t)getppid() == board->owner;
     }
   }
   if (path != NULL) clean_environment();
@@ -83,15 +92,37 @@ static int is_main(pid_t thread) {
   return thread == 0 ? syscall(SYS_gettid) == getpid() : thread == getpid();
 }
 
-int millrace_main_chose(void) { return atomic_load_explicit(&main_chose, memory_order_relaxed); }
+static int has_main_chosen(void) { return atomic_load_explicit(&main_chose, memory_order_relaxed); }
 
-void millrace_forget_main(void) { atomic_store_explicit(&main_is_bound, 0, memory_order_relaxed); }
+/* Of a thread that another has given a mask that alone is known: one of them has. So all of them keep what
+ * they have. */
+int millrace_has_chosen(void) {
+  if (own_choice) return 1;
+  return pthread_equal(pthread_self(), main_handle)
+             ? has_main_chosen()
+             : atomic_load_explicit(&others_chosen, memory_order_relaxed);
+}
+
+void millrace_become_main(void) {
+  atomic_store_explicit(&main_chose, millrace_has_chosen(), memory_order_relaxed);
+  atomic_store_explicit(&main_is_bound, 0, memory_order_relaxed);
+  main_handle = pthread_self();
+  is_launched = 0;
+}
+
+/* The program has given one of its threads a mask. */
+static void note_choice(int for_itself, int for_main) {
+  if (!millrace_in_own_process()) return;
+  if (for_itself) own_choice = 1;
+  if (for_main) atomic_store_explicit(&main_chose, 1, memory_order_relaxed);
+  if (!for_itself && !for_main) atomic_store_explicit(&others_chosen, 1, memory_order_relaxed);
+}
 
 /* Of the program that was launched alone: what it forks has another parent, and so has it when millrace is
  * gone. */
 static void bind_main(void) {
   const int cpu = atomic_load_explicit(&board->main_cpu, memory_order_acquire);
-  if (cpu < 0 || cpu >= highest_cpu || millrace_main_chose() || !is_main(0) ||
+  if (cpu < 0 || cpu >= highest_cpu || has_main_chosen() || !is_main(0) ||
       (uint32_t)getppid() != board->owner)
     return;
   if (atomic_exchange_explicit(&main_is_bound, 1, memory_order_relaxed)) return;
@@ -102,20 +133,30 @@ static void bind_main(void) {
 
 /* A mask that millrace gave becomes what was there before. */
 static void answer(size_t size, cpu_set_t* mask) {
-  if (board == NULL || millrace_main_chose()) return;
+  if (board == NULL || has_main_chosen()) return;
   uint64_t whole[millrace_board_words] = {0};
   memcpy(whole, mask, size < sizeof(whole) ? size : sizeof(whole));
   const uint64_t* original = millrace_original_of(whole);
   if (original != NULL) memcpy(mask, original, size < sizeof(whole) ? size : sizeof(whole));
 }
 
+/* Whoever laid it ready gives all of it back in the end, and another does where it was killed: what is taken
+ * later stays. */
+static int is_still_there(void) {
+  if (atomic_load_explicit(&board->lapsed, memory_order_relaxed)) return 0;
+  return is_launched ? (uint32_t)getppid() == board->owner
+                     : kill((pid_t)board->owner, 0) == 0 || errno != ESRCH;
+}
+
 static void take_place(void) {
   const uint32_t number = atomic_fetch_add_explicit(&board->births, 1, memory_order_relaxed);
   struct millrace_birth_slot* slot = number < millrace_board_slots ? &board->slots[number] : NULL;
-  if (slot != NULL && slot->has_mask)
-    syscall(SYS_sched_setaffinity, 0, sizeof(slot->mask), slot->mask);
-  else if (atomic_load_explicit(&main_is_bound, memory_order_relaxed) && !millrace_main_chose())
-    millrace_put_back(); /* not main's */
+  if (!own_choice) {
+    if (slot != NULL && slot->has_mask && is_still_there())
+      syscall(SYS_sched_setaffinity, 0, sizeof(slot->mask), slot->mask);
+    else if (atomic_load_explicit(&main_is_bound, memory_order_relaxed) && !has_main_chosen())
+      millrace_put_back(); /* not main's */
+  }
   if (slot == NULL) return;
   slot->process = (uint32_t)getpid();
   atomic_store_explicit(&slot->thread, (uint32_t)syscall(SYS_gettid), memory_order_release);
@@ -125,9 +166,20 @@ static void* begin_thread(void* argument) {
   const struct birth birth = *(struct birth*)argument;
   free(argument);
   const int kept = errno;
+  own_choice = birth.has_chosen;
   take_place();
   errno = kept;
   return birth.function(birth.argument);
+}
+
+/* Of attributes without a mask the C library tells that all CPUs are in it, also those that there cannot be.
+ */
+static int has_mask(const pthread_attr_t* attributes) {
+  if (attributes == NULL) return 0;
+  attributes_function mask_of = NULL;
+  *(void**)&mask_of = millrace_next_function("pthread_attr_getaffinity_np");
+  cpu_set_t mask;
+  return mask_of != NULL && mask_of(attributes, sizeof(mask), &mask) == 0 && CPU_COUNT(&mask) != CPU_SETSIZE;
 }
 
 __attribute__((visibility("default"))) int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
@@ -144,6 +196,7 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t* thread, con
   if (birth == NULL) return real_create(thread, attributes, function, argument);
   birth->function = function;
   birth->argument = argument;
+  birth->has_chosen = has_mask(attributes);
   const int error = real_create(thread, attributes, begin_thread, birth);
   if (error != 0) free(birth);
   return error;
@@ -160,7 +213,10 @@ __attribute__((visibility("default"))) int sched_getaffinity(pid_t thread, size_
 __attribute__((visibility("default"))) int sched_setaffinity(pid_t thread, size_t size,
                                                              const cpu_set_t* mask) {
   if (syscall(SYS_sched_setaffinity, thread, size, mask) != 0) return -1;
-  if (is_main(thread)) atomic_store_explicit(&main_chose, 1, memory_order_relaxed);
+  const int kept = errno;
+  const int for_itself = thread == 0 || thread == syscall(SYS_gettid);
+  if (for_itself || syscall(SYS_tgkill, getpid(), thread, 0) == 0) note_choice(for_itself, is_main(thread));
+  errno = kept;
   return 0;
 }
 
@@ -185,6 +241,6 @@ __attribute__((visibility("default"))) int pthread_setaffinity_np(pthread_t thre
   set_mask_function real = NULL;
   *(void**)&real = millrace_next_function("pthread_setaffinity_np");
   const int error = real == NULL ? ENOSYS : real(thread, size, mask);
-  if (error == 0 && is_main_handle(thread)) atomic_store_explicit(&main_chose, 1, memory_order_relaxed);
+  if (error == 0) note_choice(pthread_equal(thread, pthread_self()), is_main_handle(thread));
   return error;
 }

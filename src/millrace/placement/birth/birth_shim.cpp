@@ -112,27 +112,46 @@ class BirthShim::BoardStarters : public Starters {
   [[nodiscard]] State state_of(pid_t thread) const override {
     for (const auto& entry : entries_) {
       const std::uint32_t entered = entry;
-      if (entered == static_cast<std::uint32_t>(thread)) return State::done;
+      if ((entered & ~MILLRACE_HELD) == static_cast<std::uint32_t>(thread)) return State::done;
       if (entered == (static_cast<std::uint32_t>(thread) | MILLRACE_STARTING)) return State::starting;
     }
     return State::none;
   }
 
+  [[nodiscard]] bool hold(pid_t thread) override {
+    replace(static_cast<std::uint32_t>(thread), static_cast<std::uint32_t>(thread) | MILLRACE_HELD);
+    return state_of(thread) != State::starting;
+  }
+
+  void let_go(pid_t thread) override {
+    replace(static_cast<std::uint32_t>(thread) | MILLRACE_HELD, static_cast<std::uint32_t>(thread));
+  }
+
   void take_out(pid_t thread) override {
-    for (auto& entry : entries_)
-      if (auto entered = static_cast<std::uint32_t>(thread); entry.compare_exchange_strong(entered, 0))
-        return;
+    replace(static_cast<std::uint32_t>(thread), 0);
+    replace(static_cast<std::uint32_t>(thread) | MILLRACE_HELD, 0);
+  }
+
+  void forget(pid_t thread) override {
+    take_out(thread);
+    replace(static_cast<std::uint32_t>(thread) | MILLRACE_STARTING, 0);
   }
 
   [[nodiscard]] std::vector<pid_t> all() const override {
     std::vector<pid_t> threads;
     for (const auto& entry : entries_)
       if (const std::uint32_t entered = entry; entered != 0)
-        threads.push_back(static_cast<pid_t>(entered & ~MILLRACE_STARTING));
+        threads.push_back(static_cast<pid_t>(entered & ~(MILLRACE_STARTING | MILLRACE_HELD)));
     return threads;
   }
 
  private:
+  // Every thread that is given anything asks: who only reads does not take the memory from the program.
+  void replace(std::uint32_t value, std::uint32_t by) {
+    for (auto& entry : entries_)
+      if (auto entered = value; entry == entered && entry.compare_exchange_strong(entered, by)) return;
+  }
+
   std::span<std::atomic<std::uint32_t>> entries_;
 };
 
@@ -199,6 +218,11 @@ void BirthShim::lay_main_ready(const machine::CpuSet& mask) {
   const int cpu = mask.count() == 1 ? mask.lowest() : -1;
   const bool told = cpu >= 0 && cpu < millrace_board_words * mask_word_bits;
   board_->main_cpu.store(told ? cpu : -1, std::memory_order_release);
+}
+
+void BirthShim::withdraw() {
+  lay_main_ready({});
+  board_->lapsed.store(1, std::memory_order_relaxed);
 }
 
 int BirthShim::births() const {

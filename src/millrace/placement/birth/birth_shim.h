@@ -52,6 +52,8 @@ class BirthShim {
   void note_traced(bool traced);
   // Valid as long as this is.
   [[nodiscard]] Starters& starters() const { return *starters_; }
+  // Nothing that is laid ready is taken any more, whatever the program outlives.
+  void withdraw();
   // How many there were so far.
   [[nodiscard]] int births() const;
   // Those since the last call.

@@ -90,5 +90,40 @@ TEST(BirthShim, StartersAreKnownUntilTheyAreTakenOut) {
   EXPECT_EQ(starters.state_of(42), Starters::State::none);
 }
 
+TEST(BirthShim, StartersAreHeldUntilTheyAreLetGoOrTakenOut) {
+  auto shim = BirthShim::make({});
+  ASSERT_TRUE(shim);
+  const ProgramsBoard board(*shim);
+  ASSERT_TRUE(board.is_there());
+  Starters& starters = shim->starters();
+  EXPECT_TRUE(starters.hold(42)) << "nobody that starts anything";
+  board->starters[7] = 42;
+  EXPECT_TRUE(starters.hold(42));
+  EXPECT_EQ(board->starters[7], 42 | MILLRACE_HELD);
+  EXPECT_EQ(starters.state_of(42), Starters::State::done);
+  EXPECT_EQ(starters.all(), std::vector<pid_t>{42});
+  starters.let_go(42);
+  EXPECT_EQ(board->starters[7], 42U);
+  EXPECT_TRUE(starters.hold(42));
+  starters.take_out(42);
+  EXPECT_EQ(board->starters[7], 0U);
+  board->starters[7] = 42 | MILLRACE_STARTING;
+  EXPECT_FALSE(starters.hold(42)) << "it has begun";
+  EXPECT_EQ(board->starters[7], 42 | MILLRACE_STARTING);
+}
+
+TEST(BirthShim, StartersThatEndedAreForgottenInTheMidstOfIt) {
+  auto shim = BirthShim::make({});
+  ASSERT_TRUE(shim);
+  const ProgramsBoard board(*shim);
+  ASSERT_TRUE(board.is_there());
+  Starters& starters = shim->starters();
+  for (const std::uint32_t entered : {42U, 42U | MILLRACE_STARTING, 42U | MILLRACE_HELD}) {
+    board->starters[3] = entered;
+    starters.forget(42);
+    EXPECT_EQ(board->starters[3], 0U);
+  }
+}
+
 }  // namespace
 }  // namespace millrace::placement

@@ -47,7 +47,7 @@ const uint64_t* millrace_original_of(const uint64_t* mask) {
 
 static const uint64_t* own_original(void) {
   uint64_t mask[millrace_board_words] = {0};
-  if (board == NULL || millrace_main_chose() || syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask) < 0)
+  if (board == NULL || millrace_has_chosen() || syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask) < 0)
     return NULL;
   return millrace_original_of(mask);
 }
@@ -65,7 +65,7 @@ static void begin_as_process(void) {
   const int kept = errno;
   process = getpid();
   millrace_put_back();
-  millrace_forget_main();
+  millrace_become_main();
   errno = kept;
 }
 
@@ -75,10 +75,19 @@ static MILLRACE_ATOMIC(uint32_t) * own_entry(void) {
   MILLRACE_ATOMIC(uint32_t)* free_entry = NULL;
   for (int i = 0; i < millrace_board_starters; ++i) {
     const uint32_t entered = atomic_load(&board->starters[i]);
-    if ((entered & ~MILLRACE_STARTING) == thread) return &board->starters[i];
+    if ((entered & ~(MILLRACE_STARTING | MILLRACE_HELD)) == thread) return &board->starters[i];
     if (entered == 0 && free_entry == NULL) free_entry = &board->starters[i];
   }
   return free_entry;
+}
+
+/* So that its place does not come between it and what it starts. */
+static void wait_while_held(MILLRACE_ATOMIC(uint32_t) * entry, uint32_t thread) {
+  enum { patience = 2000 }; /* some milliseconds where others want the CPU, less where nobody does */
+  for (int i = 0; i < patience && atomic_load(entry) == (thread | MILLRACE_HELD); ++i)
+    sched_yield();
+  uint32_t held = thread | MILLRACE_HELD;
+  atomic_compare_exchange_strong(entry, &held, thread);
 }
 
 /* Returns what done_starting() takes. */
@@ -88,12 +97,15 @@ static MILLRACE_ATOMIC(uint32_t) * begin_starting(void) {
   MILLRACE_ATOMIC(uint32_t)* entry = own_entry();
   if (entry == NULL) return NULL;
   /* One that is still entered has what it put back before, and is given its place as soon as it may be. */
+  wait_while_held(entry, thread);
   uint32_t before = thread;
   const bool was_entered = atomic_compare_exchange_strong(entry, &before, thread | MILLRACE_STARTING);
   const uint64_t* original = own_original();
-  if (was_entered) {
+  /* A signal's handler starts one as well; whoever began before it ends that. */
+  const bool starts_two = !was_entered && before == (thread | MILLRACE_STARTING);
+  if (was_entered || starts_two) {
     if (original != NULL) set_mask(original);
-    return entry;
+    return was_entered ? entry : NULL;
   }
   if (original == NULL) return NULL;
   /* Somebody else was faster in taking it: seldom, and no more than a program with the caller's mask. */
@@ -111,12 +123,14 @@ static void done_starting(void* argument) {
 /* Before an exec, of a process that vfork() or another call made, or of this one. */
 static void begin_executing(void) {
   const int kept = errno;
-  if (board != NULL && getpid() == process)
+  if (board != NULL && millrace_in_own_process())
     done_starting(begin_starting());
   else
     millrace_put_back();
   errno = kept;
 }
+
+int millrace_in_own_process(void) { return process == 0 || getpid() == process; }
 
 void millrace_watch_processes(struct millrace_birth_board* shared) {
   board = shared;

@@ -369,7 +369,7 @@ void Run::note_hand_over(const Follower& follower, std::int64_t now) {
 // Everything that descends from the program, also what is being born at this moment.
 void Run::restore(Follower* follower) {
   if (births_->polls()) births_->find_all();
-  if (shim_) shim_->lay_main_ready({});
+  if (shim_) shim_->withdraw();
   summary_.restored = threads_->restore();
   if (follower != nullptr) follower->stop();
   if (!births_->polls() && follower != nullptr && follower->let_go() != Tracer::LetGo::not_yet) {

@@ -423,6 +423,76 @@ TEST(RunProgram, WhenItIsKilledTheProgramGoesOnAndTheGuardianRestores) {
   }
 }
 
+TEST(RunProgram, WhenItIsKilledThreadsMadeLaterTakeNothingThatWasLaidReadyForThem) {
+  if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves nothing to take";
+  const TemporaryFolder folder;
+  const std::string file = folder.path() / "go on";
+  RunSettings settings =
+      fixed(MaskPolicy::none, BirthWay::shim, {testing_program("dynamic", "choosers"), "late", file});
+  settings.policy = cpu_list_policy({CpuSet{allowed().highest()}});
+  TestProcess run(settings);
+  ASSERT_TRUE(run.wait_for_output("ready"));
+  const pid_t program = run.program();
+  kill(run.process(), SIGKILL);
+  ASSERT_TRUE(eventually([&] {
+    const auto stat = read_task_stat(program, program);
+    return !stat || stat->parent != run.process();
+  }));
+  std::ofstream(file) << "now";
+  EXPECT_EQ(masks_in(run.finish().output)["own"], one_by_one(allowed()));
+}
+
+struct Chooser {
+  const char* mode;
+  bool chosen_stay;  // what it starts begins with what it has chosen; else with what the program was given
+};
+
+class Choosers : public testing::TestWithParam<std::tuple<Chooser, BirthWay>> {};
+
+// What it chooses is what it would have been given anyway, so that nothing but who chose it differs.
+TEST_P(Choosers, StartProgramsWithWhatTheyHaveChosenAndElseWithWhatTheProgramWasGiven) {
+  if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const auto [chooser, way] = GetParam();
+  const std::string cpu = std::to_string(allowed().highest());
+  RunSettings settings =
+      fixed(MaskPolicy::none, way, {testing_program("dynamic", "choosers"), chooser.mode, cpu});
+  // The first process's alone: what it starts is as new to the policy.
+  settings.policy = Policy([](const Surroundings& surroundings, std::span<const ThreadView> threads) {
+    std::vector<ThreadPlan> plans(threads.size());
+    for (std::size_t i = 0; i < threads.size(); ++i)
+      if (!threads[i].main) plans[i].mask = CpuSet{surroundings.allowed.highest()};
+    return plans;
+  });
+  const TestRun run = run_to_end(settings);
+  EXPECT_EQ(run.status, 0) << run.errors;
+  auto masks = masks_in(run.output);
+  if (chooser.chosen_stay) {
+    EXPECT_EQ(masks["own"], cpu) << "else it has yet to be given its place again";
+  }
+  for (const char* how : {"fork", "spawn", "shell"})
+    EXPECT_EQ(masks[how], chooser.chosen_stay ? cpu : one_by_one(allowed())) << how;
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, Choosers,
+                         testing::Combine(testing::Values(Chooser{"itself", true}, Chooser{"by-main", true},
+                                                          Chooser{"main", false}),
+                                          testing::Values(BirthWay::shim)),
+                         [](const auto& info) {
+                           std::string name = std::get<0>(info.param).mode;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+// Where it is traced its maker, which does not stop, gives it that a moment after it was given its place.
+TEST(RunProgram, AThreadWhoseAttributesNameItsMaskTakesNoOther) {
+  if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const std::string cpu = std::to_string(allowed().lowest());
+  RunSettings settings =
+      fixed(MaskPolicy::none, BirthWay::shim, {testing_program("dynamic", "choosers"), "attributes", cpu});
+  settings.policy = cpu_list_policy({CpuSet{allowed().highest()}});
+  EXPECT_EQ(masks_in(run_to_end(settings).output)["own"], cpu);
+}
+
 TEST(RunProgram, AttachedItPlacesTheThreadsAndGivesThemBackOnASignal) {
   if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves nothing to place";
   for (const BirthWay way : {BirthWay::ptrace, BirthWay::polling}) {
