@@ -286,6 +286,7 @@ void Tuner::promote(double level, const Event& trial) {
   noise_.interrupt();
   // Of the gain, what is beyond doubt.
   const double gain = std::max(0.0, -std::log(trial.high));
+  kept_ += gain;
   if (gain > fruitful_gain) alarm_scale_ = 1;
   verify_soon();
   // Where one step down was found there may be more: a part of what it saves goes into looking.
@@ -302,6 +303,8 @@ void Tuner::doubt(double deviation, double scale) {
   }
   level_ = 0;
   model_.observe(incumbent_, level_, incumbent_deviation);
+  promised_ *= 1 - alarm_scale_;
+  kept_ *= 1 - alarm_scale_;
   budget_.open(now_, scale);
   budget_.grant(opening_frames * incumbent_seconds_ * scale);
   open_trials(scale);

@@ -10,13 +10,15 @@
 // Which candidate next (CostModel): a Gaussian process over the knobs, of log cost, gives an estimate and its
 // uncertainty for every candidate. What is tried is what promises the greatest expected improvement for each
 // second that it is expected to lose (Jones, Schonlau & Welch 1998; per unit of cost: Snoek, Larochelle &
-// Adams 2012). A search of the knobs one by one needs too many frames, and misses combinations.
+// Adams 2012). A search of the knobs one by one needs too many frames, and misses combinations. Of what is
+// expected, that share is believed which trials have kept of it so far.
 //
 // How long (Race): interleaved blocks A B A B against the incumbent (Maron & Moore 1994; Birattari et al.
 // 2002, F-race), so that a machine that drifts does so for both. A challenger is dropped in the first frame
 // that shows it to be worse.
 //
-// How much (TrialBudget): the seconds that may be lost accrue with time, many at the beginning, few later.
+// How much (TrialBudget): the seconds that may be lost accrue with time, many at the beginning, few later,
+// and all of them together are limited whatever happens.
 //
 // Whether at all (TrialValue): where the caller knows how many frames are left, a trial is made only where
 // what it is expected to gain over them exceeds what it is expected to lose, and all of them together may
@@ -192,6 +194,7 @@ class Tuner {
   [[nodiscard]] Choice choose();
   [[nodiscard]] Choice queued();
   [[nodiscard]] Choice most_promising();
+  [[nodiscard]] double trust() const;
   [[nodiscard]] Choice rival();
   void verify_soon();
   [[nodiscard]] Choice chosen(int candidate, Reason reason) const;
@@ -259,6 +262,9 @@ class Tuner {
   Choice declined_;  // the best of what does not pay, of the last look
   bool decline_told_ = false;
 
+  // Log cost that trials were expected to save since things changed last, and that they did save.
+  double promised_ = 0;
+  double kept_ = 0;
   Choice choice_;           // waits for credit
   double consider_at_ = 0;  // nothing was worth a trial: look again then
   double verify_at_ = 0;    // a rival's turn

@@ -12,8 +12,9 @@ constexpr std::size_t frames_before_a_race = 3;
 constexpr std::size_t baseline_frames = 8;
 
 constexpr double least_improvement = 0.001;  // expected, of log cost: below this nothing is left to find
-constexpr double patience = 0.1;             // seconds until the next look when nothing was worth a trial
-constexpr double longest_horizon = 20;       // seconds
+constexpr double first_trust = 0.6;     // log cost that is promised before trials are asked what they keep
+constexpr double patience = 0.1;        // seconds until the next look when nothing was worth a trial
+constexpr double longest_horizon = 20;  // seconds
 
 // Frames' worth of time that a trial loses to switching there and back, and challenger frames until a bad one
 // is dropped.
@@ -67,6 +68,7 @@ void Tuner::begin_race() {
             .candidate = choice_.candidate,
             .against = incumbent_,
             .chosen = choice_.reason};
+  if (choice_.reason == Reason::improvement) promised_ += choice_.improvement;
   const double margin = budget_.opening(now_) ? opening_margin : Race::least_margin;
   race_.emplace(options_.objective, margin, noise_.sigma(), recent_.last(baseline_frames, storage));
   race_excess_ = 0;
@@ -129,6 +131,10 @@ Tuner::Choice Tuner::queued() {
   return {};
 }
 
+// What of an expected improvement is believed: what trials have kept so far of what they promised. Else a
+// model that is too unsure of itself would try all there is, each for a gain that no trial ever shows.
+double Tuner::trust() const { return (first_trust + kept_) / (first_trust + std::max(promised_, kept_)); }
+
 // The greatest expected improvement for each second expected to be lost; nothing where what is left of the
 // stream, if it lasts about as long as it has lasted, would not repay the trial.
 Tuner::Choice Tuner::most_promising() {
@@ -136,6 +142,7 @@ Tuner::Choice Tuner::most_promising() {
   // The model's certainty rests on its idea of how alike candidates are. As long as there is time to lose, it
   // is believed less.
   const double curiosity = 1 + budget_.abundance();
+  const double believed = trust();
   Choice best;
   double best_score = 0;
   int best_build = -1;
@@ -145,7 +152,7 @@ Tuner::Choice Tuner::most_promising() {
     const double mean = model_.mean(c) - level_;
     const double deviation = curiosity * model_.deviation(c);
     if (mean > 4 * deviation) continue;
-    const double improvement = expected_improvement(mean, deviation, Race::least_margin);
+    const double improvement = believed * expected_improvement(mean, deviation, Race::least_margin);
     if (improvement < least_improvement) continue;
     if (!of(c).ready) {
       if (improvement > best_build_improvement) {
