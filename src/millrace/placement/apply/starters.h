@@ -26,8 +26,8 @@ class Starters {
   // A thread is entered before it puts anything back: of one that was seen with what it had before, the state
   // read after that is not `none`.
   [[nodiscard]] virtual State state_of(pid_t thread) const = 0;
-  // Of one that is done: it waits a moment before it starts the next program, until let_go() or take_out().
-  // False where it has begun meanwhile.
+  // It waits a moment before it starts its next program, until let_go() or take_out(). False where it has
+  // begun meanwhile.
   [[nodiscard]] virtual bool hold(pid_t thread) = 0;
   virtual void let_go(pid_t thread) = 0;
   // Of one that is done: it has its mask again.

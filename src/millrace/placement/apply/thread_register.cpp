@@ -154,6 +154,7 @@ ThreadRegister::Thread& ThreadRegister::add(Process& process, Thread thread) {
 
 void ThreadRegister::forget(Process& process, std::map<pid_t, Thread>::iterator thread) {
   times_.ended(thread->first);
+  if (starters_ != nullptr) starters_->forget(thread->first);
   process.left_alone.erase(thread->first);
   owner_.erase(thread->first);
   process.threads.erase(thread);

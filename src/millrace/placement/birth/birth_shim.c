@@ -25,24 +25,32 @@
 typedef int (*create_function)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 
 typedef int (*attributes_function)(const pthread_attr_t*, size_t, cpu_set_t*);
+typedef int (*get_mask_function)(pthread_t, size_t, cpu_set_t*);
+typedef int (*set_mask_function)(pthread_t, size_t, const cpu_set_t*);
 
 struct birth {
   void* (*function)(void*);
   void* argument;
-  int has_chosen; /* the program has given it a mask by its attributes */
+  int has_chosen; /* the program has given it a mask by its attributes, or it inherits one that its maker
+                     chose */
 };
 
 enum { word_bits = 64, highest_cpu = millrace_board_words * word_bits };
 
 static struct millrace_birth_board* board;
+/* Looked up once: who looks up waits for whoever loads a library, and that may be waiting for the caller. */
 static create_function real_create;
+static attributes_function mask_in;
+static get_mask_function real_get_mask;
+static set_mask_function real_set_mask;
 static pthread_t main_handle; /* after fork() of the thread that goes on */
 static int is_launched;       /* by millrace, and not forked since */
 /* Relaxed, all of them: they are set and read by one thread, or publish nothing. */
 static atomic_int main_is_bound; /* here, as it made its first thread */
 static atomic_int main_chose;    /* the program has given its main thread a mask */
 static atomic_int others_chosen; /* one of its threads has given another, which is not main, a mask */
-/* The calling thread has given itself a mask, or was given one by its attributes. */
+static atomic_int chooser; /* a process that shares this memory, between vfork() and exec, and has chosen */
+/* The calling thread has given itself a mask, or began with one that the program chose. */
 static __thread int own_choice __attribute__((tls_model("initial-exec")));
 
 /* What the program executes itself finds the environment that it would have found. */
@@ -69,6 +77,9 @@ void* millrace_next_function(const char* name) {
 
 __attribute__((constructor)) static void find_board(void) {
   *(void**)&real_create = millrace_next_function("pthread_create");
+  *(void**)&mask_in = millrace_next_function("pthread_attr_getaffinity_np");
+  *(void**)&real_get_mask = millrace_next_function("pthread_getaffinity_np");
+  *(void**)&real_set_mask = millrace_next_function("pthread_setaffinity_np");
 
   const int kept = errno;
   if (syscall(SYS_gettid) == getpid()) main_handle = pthread_self();
@@ -92,12 +103,18 @@ static int is_main(pid_t thread) {
   return thread == 0 ? syscall(SYS_gettid) == getpid() : thread == getpid();
 }
 
-static int has_main_chosen(void) { return atomic_load_explicit(&main_chose, memory_order_relaxed); }
+static int has_chosen_elsewhere(void) {
+  return !millrace_in_own_process() && atomic_load_explicit(&chooser, memory_order_relaxed) == getpid();
+}
+
+static int has_main_chosen(void) {
+  return atomic_load_explicit(&main_chose, memory_order_relaxed) || has_chosen_elsewhere();
+}
 
 /* Of a thread that another has given a mask that alone is known: one of them has. So all of them keep what
  * they have. */
 int millrace_has_chosen(void) {
-  if (own_choice) return 1;
+  if (own_choice || has_chosen_elsewhere()) return 1;
   return pthread_equal(pthread_self(), main_handle)
              ? has_main_chosen()
              : atomic_load_explicit(&others_chosen, memory_order_relaxed);
@@ -112,7 +129,10 @@ void millrace_become_main(void) {
 
 /* The program has given one of its threads a mask. */
 static void note_choice(int for_itself, int for_main) {
-  if (!millrace_in_own_process()) return;
+  if (!millrace_in_own_process()) {
+    if (for_itself || for_main) atomic_store_explicit(&chooser, getpid(), memory_order_relaxed);
+    return;
+  }
   if (for_itself) own_choice = 1;
   if (for_main) atomic_store_explicit(&main_chose, 1, memory_order_relaxed);
   if (!for_itself && !for_main) atomic_store_explicit(&others_chosen, 1, memory_order_relaxed);
@@ -176,10 +196,8 @@ static void* begin_thread(void* argument) {
  */
 static int has_mask(const pthread_attr_t* attributes) {
   if (attributes == NULL) return 0;
-  attributes_function mask_of = NULL;
-  *(void**)&mask_of = millrace_next_function("pthread_attr_getaffinity_np");
   cpu_set_t mask;
-  return mask_of != NULL && mask_of(attributes, sizeof(mask), &mask) == 0 && CPU_COUNT(&mask) != CPU_SETSIZE;
+  return mask_in != NULL && mask_in(attributes, sizeof(mask), &mask) == 0 && CPU_COUNT(&mask) != CPU_SETSIZE;
 }
 
 __attribute__((visibility("default"))) int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
@@ -192,11 +210,13 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t* thread, con
     bind_main();
     errno = kept;
   }
+  const int is_chosen = board != NULL && has_mask(attributes);
+  if (is_chosen && !seen) note_choice(0, 0);
   struct birth* birth = seen ? malloc(sizeof(*birth)) : NULL;
   if (birth == NULL) return real_create(thread, attributes, function, argument);
   birth->function = function;
   birth->argument = argument;
-  birth->has_chosen = has_mask(attributes);
+  birth->has_chosen = is_chosen || own_choice || (is_main(0) && has_main_chosen());
   const int error = real_create(thread, attributes, begin_thread, birth);
   if (error != 0) free(birth);
   return error;
@@ -220,27 +240,22 @@ __attribute__((visibility("default"))) int sched_setaffinity(pid_t thread, size_
   return 0;
 }
 
-typedef int (*get_mask_function)(pthread_t, size_t, cpu_set_t*);
-typedef int (*set_mask_function)(pthread_t, size_t, const cpu_set_t*);
-
 static int is_main_handle(pthread_t thread) {
   return pthread_equal(thread, pthread_self()) ? is_main(0) : pthread_equal(thread, main_handle);
 }
 
 __attribute__((visibility("default"))) int pthread_getaffinity_np(pthread_t thread, size_t size,
                                                                   cpu_set_t* mask) {
-  get_mask_function real = NULL;
-  *(void**)&real = millrace_next_function("pthread_getaffinity_np");
-  const int error = real == NULL ? ENOSYS : real(thread, size, mask);
+  if (real_get_mask == NULL) find_board();
+  const int error = real_get_mask == NULL ? ENOSYS : real_get_mask(thread, size, mask);
   if (error == 0 && is_main_handle(thread)) answer(size, mask);
   return error;
 }
 
 __attribute__((visibility("default"))) int pthread_setaffinity_np(pthread_t thread, size_t size,
                                                                   const cpu_set_t* mask) {
-  set_mask_function real = NULL;
-  *(void**)&real = millrace_next_function("pthread_setaffinity_np");
-  const int error = real == NULL ? ENOSYS : real(thread, size, mask);
+  if (real_set_mask == NULL) find_board();
+  const int error = real_set_mask == NULL ? ENOSYS : real_set_mask(thread, size, mask);
   if (error == 0) note_choice(pthread_equal(thread, pthread_self()), is_main_handle(thread));
   return error;
 }

@@ -118,8 +118,13 @@ class BirthShim::BoardStarters : public Starters {
     return State::none;
   }
 
+  // One that is not entered is by this, so that it waits before its first start as well.
   [[nodiscard]] bool hold(pid_t thread) override {
-    replace(static_cast<std::uint32_t>(thread), static_cast<std::uint32_t>(thread) | MILLRACE_HELD);
+    const std::uint32_t held = static_cast<std::uint32_t>(thread) | MILLRACE_HELD;
+    if (state_of(thread) == State::none)
+      replace(0, held);
+    else
+      replace(static_cast<std::uint32_t>(thread), held);
     return state_of(thread) != State::starting;
   }
 

@@ -96,7 +96,10 @@ TEST(BirthShim, StartersAreHeldUntilTheyAreLetGoOrTakenOut) {
   const ProgramsBoard board(*shim);
   ASSERT_TRUE(board.is_there());
   Starters& starters = shim->starters();
-  EXPECT_TRUE(starters.hold(42)) << "nobody that starts anything";
+  EXPECT_TRUE(starters.hold(42)) << "one that has not started anything yet";
+  EXPECT_EQ(board->starters[0], 42 | MILLRACE_HELD);
+  starters.take_out(42);
+  EXPECT_EQ(board->starters[0], 0U);
   board->starters[7] = 42;
   EXPECT_TRUE(starters.hold(42));
   EXPECT_EQ(board->starters[7], 42 | MILLRACE_HELD);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <sys/syscall.h>
@@ -83,9 +84,14 @@ static MILLRACE_ATOMIC(uint32_t) * own_entry(void) {
 
 /* So that its place does not come between it and what it starts. */
 static void wait_while_held(MILLRACE_ATOMIC(uint32_t) * entry, uint32_t thread) {
-  enum { patience = 2000 }; /* some milliseconds where others want the CPU, less where nobody does */
-  for (int i = 0; i < patience && atomic_load(entry) == (thread | MILLRACE_HELD); ++i)
+  enum { patience_ns = 2000000, second_ns = 1000000000 };
+  struct timespec begun, now;
+  clock_gettime(CLOCK_MONOTONIC, &begun);
+  while (atomic_load(entry) == (thread | MILLRACE_HELD)) {
     sched_yield();
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if ((now.tv_sec - begun.tv_sec) * second_ns + now.tv_nsec - begun.tv_nsec > patience_ns) break;
+  }
   uint32_t held = thread | MILLRACE_HELD;
   atomic_compare_exchange_strong(entry, &held, thread);
 }
@@ -97,9 +103,13 @@ static MILLRACE_ATOMIC(uint32_t) * begin_starting(void) {
   MILLRACE_ATOMIC(uint32_t)* entry = own_entry();
   if (entry == NULL) return NULL;
   /* One that is still entered has what it put back before, and is given its place as soon as it may be. */
-  wait_while_held(entry, thread);
-  uint32_t before = thread;
-  const bool was_entered = atomic_compare_exchange_strong(entry, &before, thread | MILLRACE_STARTING);
+  uint32_t before;
+  bool was_entered;
+  do {
+    wait_while_held(entry, thread);
+    before = thread;
+    was_entered = atomic_compare_exchange_strong(entry, &before, thread | MILLRACE_STARTING);
+  } while (!was_entered && before == (thread | MILLRACE_HELD));
   const uint64_t* original = own_original();
   /* A signal's handler starts one as well; whoever began before it ends that. */
   const bool starts_two = !was_entered && before == (thread | MILLRACE_STARTING);
