@@ -23,7 +23,7 @@ struct BudgetOptions {
 // these would pay: all that is spent after the first opening is limited to most_share of the time so far.
 class TrialBudget {
  public:
-  explicit TrialBudget(const BudgetOptions& options) : options_(options) {}
+  explicit TrialBudget(const BudgetOptions& options) : options_(options), room_(opening_credit()) {}
 
   // The share of the opening from now on, for `scale` in [0, 1] of its seconds, or longer if it was to last
   // longer.
@@ -31,12 +31,14 @@ class TrialBudget {
     if (!start_) start_ = now_ = time;
     opening_end_ = std::max(opening_end_, time + scale * options_.opening_seconds);
   }
+  // A trial may lose so much: less is never all that may be kept, or long frames would not be tried at all.
+  void make_room(double seconds) { room_ = std::max(room_, seconds); }
   // Time has passed. What is not spent is kept for up to one opening's worth.
   void advance(double from, double to) {
     now_ = to;
     const double opening = std::clamp(opening_end_ - from, 0.0, to - from);
     credit_ += opening * options_.opening_share + (to - from - opening) * options_.steady_share;
-    credit_ = std::min(credit_, opening_credit());
+    credit_ = std::min(credit_, room_);
   }
   void grant(double seconds) {
     credit_ += seconds;
@@ -72,6 +74,7 @@ class TrialBudget {
   }
 
   BudgetOptions options_;
+  double room_;
   std::optional<double> start_;
   double now_ = 0;
   double granted_ = 0;

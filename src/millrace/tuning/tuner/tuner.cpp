@@ -8,7 +8,8 @@
 namespace millrace::tuning {
 namespace {
 
-constexpr double opening_frames = 3;  // that may be lost at once, so that short streams are tuned too
+constexpr double opening_frames = 3;      // that may be lost at once, so that short streams are tuned too
+constexpr double frames_of_a_trial = 12;  // at most, that one is expected to lose
 
 constexpr double disturbed_factor = 1.5;
 constexpr double incumbent_deviation = 0.02;
@@ -130,11 +131,12 @@ Trial Tuner::ask() {
 void Tuner::start_clock(const Observation& observation) {
   clock_started_ = true;
   start_time_ = observation.time - observation.seconds;
-  now_ = start_time_;
+  now_ = reckoned_at_ = start_time_;
   last_alarm_ = start_time_;
   verify_soon();
   budget_.open(start_time_, options_.remembered ? profile_opening : 1);
   budget_.grant(opening_frames * observation.seconds / observation.frames);
+  budget_.make_room(frames_of_a_trial * observation.seconds / observation.frames);
   crowning_.time = start_time_;
   record_.restamp(start_time_);  // what was refused before
   record_.add(crowning_);

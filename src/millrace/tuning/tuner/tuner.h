@@ -194,7 +194,7 @@ class Tuner {
   [[nodiscard]] Choice choose();
   [[nodiscard]] Choice queued();
   [[nodiscard]] Choice most_promising();
-  [[nodiscard]] double trust() const;
+  [[nodiscard]] double trust();
   [[nodiscard]] Choice rival();
   void verify_soon();
   [[nodiscard]] Choice chosen(int candidate, Reason reason) const;
@@ -265,6 +265,7 @@ class Tuner {
   // Log cost that trials were expected to save since things changed last, and that they did save.
   double promised_ = 0;
   double kept_ = 0;
+  double reckoned_at_ = 0;
   Choice choice_;           // waits for credit
   double consider_at_ = 0;  // nothing was worth a trial: look again then
   double verify_at_ = 0;    // a rival's turn

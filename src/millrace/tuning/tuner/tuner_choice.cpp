@@ -3,6 +3,7 @@
 #include "millrace/tuning/tuner/tuner.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace millrace::tuning {
@@ -13,6 +14,7 @@ constexpr std::size_t baseline_frames = 8;
 
 constexpr double least_improvement = 0.001;  // expected, of log cost: below this nothing is left to find
 constexpr double first_trust = 0.6;     // log cost that is promised before trials are asked what they keep
+constexpr double trust_memory = 60;     // seconds after which half of that is forgotten
 constexpr double patience = 0.1;        // seconds until the next look when nothing was worth a trial
 constexpr double longest_horizon = 20;  // seconds
 
@@ -132,8 +134,15 @@ Tuner::Choice Tuner::queued() {
 }
 
 // What of an expected improvement is believed: what trials have kept so far of what they promised. Else a
-// model that is too unsure of itself would try all there is, each for a gain that no trial ever shows.
-double Tuner::trust() const { return (first_trust + kept_) / (first_trust + std::max(promised_, kept_)); }
+// model that is too unsure of itself would try all there is, each for a gain that no trial ever shows. Both
+// are forgotten in time, so that a stream of days goes on looking.
+double Tuner::trust() {
+  const double remembered = std::exp2((reckoned_at_ - now_) / trust_memory);
+  reckoned_at_ = now_;
+  promised_ *= remembered;
+  kept_ *= remembered;
+  return (first_trust + kept_) / (first_trust + std::max(promised_, kept_));
+}
 
 // The greatest expected improvement for each second expected to be lost; nothing where what is left of the
 // stream, if it lasts about as long as it has lasted, would not repay the trial.

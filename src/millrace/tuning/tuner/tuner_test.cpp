@@ -342,6 +342,21 @@ TEST(Tuner, OnAMachineWhoseSpeedComesAndGoesItSoonStopsToLookAgain) {
   }
 }
 
+TEST(Tuner, FramesOfAnyLengthAreTuned) {
+  for (const double frame : {0.2, 1.0}) {
+    int better = 0;
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      SimulatedWorkload work(middle, frame, seed);
+      Tuner tuner = tuner_for(work, {.seed = seed});
+      const double guess = work.ratio(tuner.ask().candidate);
+      const StreamResult result = run_tuner(work, tuner, {.frames = 3600, .seed = seed});
+      EXPECT_GT(tuner.record().count(EventKind::trial), 0) << frame;
+      better += result.final_ratio < guess ? 1 : 0;
+    }
+    EXPECT_GE(better, 4) << frame;
+  }
+}
+
 TEST(Tuner, SwitchesForNothingOnlySeldom) {
   int false_switches = 0;
   constexpr int streams = 10;
