@@ -18,8 +18,9 @@ struct Case {
   std::string_view name;
   WorkloadSize size;
   double frame_seconds;
-  bool step = false;   // other costs after half of the stream, unannounced
-  bool build = false;  // fused candidates have to be compiled first, 1 s each
+  bool step = false;        // other costs after half of the stream, unannounced
+  bool build = false;       // fused candidates have to be compiled first, 1 s each
+  bool neighbours = false;  // the machine is 1.8 times as slow for about 1 of 2.5 seconds
 };
 
 constexpr double stream_seconds = 60;
@@ -63,6 +64,7 @@ void compare(const Case& shown, int seeds) {
       options.change = [seed](SimulatedWorkload& changed) { changed.redraw(seed + 1000, 0.8); };
     }
     if (shown.build) options.compile_seconds = 1;
+    if (shown.neighbours) options.noise = {.burst_every = 1.5, .burst_seconds = 1, .burst_slowdown = 1.8};
     {
       SimulatedWorkload work = workload();
       TunerOptions tuner_options{.seed = seed, .prior = prior};
@@ -128,6 +130,8 @@ int main(int argc, char** argv) {
   compare({"middle, 20 ms, step", middle, 0.020, true}, seeds);
   compare({"middle, 3 ms, compiled", middle, 0.003, false, true}, seeds);
   compare({"middle, 20 ms, compiled", middle, 0.020, false, true}, seeds);
+  compare({"middle, 0.3 ms, neighbours", middle, 0.0003, false, false, true}, seeds);
+  compare({"middle, 3 ms, neighbours", middle, 0.003, false, false, true}, seeds);
   fmt::print(
       "\nStreams whose end is known: the share of their time lost by trying, in percent (below 0: won).\n\n"
       "{:<23} {:>8} {:>8} {:>8}\n",
