@@ -131,8 +131,10 @@ std::optional<Heritage> ThreadRegister::heritage_of(pid_t number) const {
   if (owner == owner_.end()) return std::nullopt;
   const Process& process = processes_.at(owner->second);
   const Thread& thread = process.threads.at(number);
-  if (!process.left_alone.contains(number)) return Heritage{thread.state.original, thread.state.last};
   const Original now = read_original(number).value_or(thread.state.last);
+  // It may have chosen something a moment ago, which others are given: nobody would tell the two apart later.
+  if (!process.left_alone.contains(number) && same_but_nice(now, thread.state.last))
+    return Heritage{thread.state.original, thread.state.last};
   return Heritage{ThreadChanger::own_of(thread.state, now), now, true};
 }
 

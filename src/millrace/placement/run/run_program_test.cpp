@@ -492,6 +492,26 @@ INSTANTIATE_TEST_SUITE_P(Modes, Choosers,
                            return name;
                          });
 
+TEST(RunProgram, WhatAThreadHasJustChosenStaysInWhatItStartsAlsoWhereOthersWereGivenThat) {
+  if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const std::string cpu = std::to_string(allowed().lowest());
+  RunSettings settings =
+      fixed(MaskPolicy::none, BirthWay::ptrace, {testing_program("dynamic", "choosers"), "itself", cpu});
+  settings.policy = with_main_at_first_birth(
+      Policy([](const Surroundings& surroundings, std::span<const ThreadView> threads) {
+        std::vector<ThreadPlan> plans(threads.size());
+        for (std::size_t i = 0; i < threads.size(); ++i)
+          plans[i].mask =
+              CpuSet{threads[i].main ? surroundings.allowed.lowest() : surroundings.allowed.highest()};
+        return plans;
+      }));
+  const TestRun run = run_to_end(settings);
+  EXPECT_EQ(run.status, 0) << run.errors;
+  auto masks = masks_in(run.output);
+  for (const char* what : {"fork", "spawn", "shell", "own"})
+    EXPECT_EQ(masks[what], cpu) << what;
+}
+
 // Where it is traced its maker, which does not stop, gives it that a moment after it was given its place.
 TEST(RunProgram, AThreadWhoseAttributesNameItsMaskTakesNoOther) {
   if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
