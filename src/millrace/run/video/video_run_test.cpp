@@ -674,13 +674,16 @@ TEST_F(VideoRunTest, FramesAreReadWhereTheyAreToBeFromTheMomentThatIsSaid) {
       const auto frame = input.next();
       ASSERT_TRUE(frame && *frame);
     }
+  };
+  const auto move_to = [&](const IoCpus& cpus) {
+    input.move_to(cpus);
     const std::lock_guard lock(mutex);
     reading.emplace_back();
   };
   take(5);
-  input.move_to({usable.first(1), usable});
+  move_to({usable.first(1), usable});
   take(90);  // and into the second pass
-  input.move_to({{}, usable});
+  move_to({{}, usable});
   take(60);
   const std::lock_guard lock(mutex);
   std::vector<std::vector<machine::CpuSet>> parts(1);
