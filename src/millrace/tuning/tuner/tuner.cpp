@@ -131,7 +131,8 @@ Trial Tuner::ask() {
 void Tuner::start_clock(const Observation& observation) {
   clock_started_ = true;
   start_time_ = observation.time - observation.seconds;
-  now_ = reckoned_at_ = start_time_;
+  now_ = start_time_;
+  trust_.begin(start_time_);
   last_alarm_ = start_time_;
   verify_soon();
   budget_.open(start_time_, options_.remembered ? profile_opening : 1);
@@ -288,7 +289,7 @@ void Tuner::promote(double level, const Event& trial) {
   noise_.interrupt();
   // Of the gain, what is beyond doubt.
   const double gain = std::max(0.0, -std::log(trial.high));
-  kept_ += gain;
+  trust_.keep(gain);
   if (gain > fruitful_gain) alarm_scale_ = 1;
   verify_soon();
   // Where one step down was found there may be more: a part of what it saves goes into looking.
@@ -305,8 +306,7 @@ void Tuner::doubt(double deviation, double scale) {
   }
   level_ = 0;
   model_.observe(incumbent_, level_, incumbent_deviation);
-  promised_ *= 1 - alarm_scale_;
-  kept_ *= 1 - alarm_scale_;
+  trust_.doubt(alarm_scale_);
   budget_.open(now_, scale);
   budget_.grant(opening_frames * incumbent_seconds_ * scale);
   open_trials(scale);

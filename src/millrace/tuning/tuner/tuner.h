@@ -11,7 +11,7 @@
 // uncertainty for every candidate. What is tried is what promises the greatest expected improvement for each
 // second that it is expected to lose (Jones, Schonlau & Welch 1998; per unit of cost: Snoek, Larochelle &
 // Adams 2012). A search of the knobs one by one needs too many frames, and misses combinations. Of what is
-// expected, that share is believed which trials have kept of it so far.
+// expected, that share is believed which trials have kept of it so far (TrialTrust).
 //
 // How long (Race): interleaved blocks A B A B against the incumbent (Maron & Moore 1994; Birattari et al.
 // 2002, F-race), so that a machine that drifts does so for both. A challenger is dropped in the first frame
@@ -40,6 +40,7 @@
 #include "millrace/tuning/space/space.h"
 #include "millrace/tuning/trial/race.h"
 #include "millrace/tuning/trial/trial_budget.h"
+#include "millrace/tuning/trial/trial_trust.h"
 #include "millrace/tuning/trial/trial_value.h"
 
 #include <cstdint>
@@ -194,7 +195,6 @@ class Tuner {
   [[nodiscard]] Choice choose();
   [[nodiscard]] Choice queued();
   [[nodiscard]] Choice most_promising();
-  [[nodiscard]] double trust();
   [[nodiscard]] Choice rival();
   void verify_soon();
   [[nodiscard]] Choice chosen(int candidate, Reason reason) const;
@@ -228,6 +228,7 @@ class Tuner {
   NoiseLevel noise_;
   ChangeDetector detector_;
   TrialBudget budget_;
+  TrialTrust trust_;
   DecisionRecord record_;
   std::mt19937_64 random_;
 
@@ -262,10 +263,6 @@ class Tuner {
   Choice declined_;  // the best of what does not pay, of the last look
   bool decline_told_ = false;
 
-  // Log cost that trials were expected to save since things changed last, and that they did save.
-  double promised_ = 0;
-  double kept_ = 0;
-  double reckoned_at_ = 0;
   Choice choice_;           // waits for credit
   double consider_at_ = 0;  // nothing was worth a trial: look again then
   double verify_at_ = 0;    // a rival's turn

@@ -3,7 +3,6 @@
 #include "millrace/tuning/tuner/tuner.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace millrace::tuning {
@@ -13,10 +12,8 @@ constexpr std::size_t frames_before_a_race = 3;
 constexpr std::size_t baseline_frames = 8;
 
 constexpr double least_improvement = 0.001;  // expected, of log cost: below this nothing is left to find
-constexpr double first_trust = 0.6;     // log cost that is promised before trials are asked what they keep
-constexpr double trust_memory = 60;     // seconds after which half of that is forgotten
-constexpr double patience = 0.1;        // seconds until the next look when nothing was worth a trial
-constexpr double longest_horizon = 20;  // seconds
+constexpr double patience = 0.1;             // seconds until the next look when nothing was worth a trial
+constexpr double longest_horizon = 20;       // seconds
 
 // Frames' worth of time that a trial loses to switching there and back, and challenger frames until a bad one
 // is dropped.
@@ -70,7 +67,7 @@ void Tuner::begin_race() {
             .candidate = choice_.candidate,
             .against = incumbent_,
             .chosen = choice_.reason};
-  if (choice_.reason == Reason::improvement) promised_ += choice_.improvement;
+  if (choice_.reason == Reason::improvement) trust_.promise(choice_.improvement);
   const double margin = budget_.opening(now_) ? opening_margin : Race::least_margin;
   race_.emplace(options_.objective, margin, noise_.sigma(), recent_.last(baseline_frames, storage));
   race_excess_ = 0;
@@ -133,17 +130,6 @@ Tuner::Choice Tuner::queued() {
   return {};
 }
 
-// What of an expected improvement is believed: what trials have kept so far of what they promised. Else a
-// model that is too unsure of itself would try all there is, each for a gain that no trial ever shows. Both
-// are forgotten in time, so that a stream of days goes on looking.
-double Tuner::trust() {
-  const double remembered = std::exp2((reckoned_at_ - now_) / trust_memory);
-  reckoned_at_ = now_;
-  promised_ *= remembered;
-  kept_ *= remembered;
-  return (first_trust + kept_) / (first_trust + std::max(promised_, kept_));
-}
-
 // The greatest expected improvement for each second expected to be lost; nothing where what is left of the
 // stream, if it lasts about as long as it has lasted, would not repay the trial.
 Tuner::Choice Tuner::most_promising() {
@@ -151,7 +137,7 @@ Tuner::Choice Tuner::most_promising() {
   // The model's certainty rests on its idea of how alike candidates are. As long as there is time to lose, it
   // is believed less.
   const double curiosity = 1 + budget_.abundance();
-  const double believed = trust();
+  const double believed = trust_.share(now_);
   Choice best;
   double best_score = 0;
   int best_build = -1;
