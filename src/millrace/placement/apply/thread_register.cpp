@@ -93,27 +93,19 @@ void ThreadRegister::read_load() {
 // What a thread has done by itself in millrace's name, which nobody tells of: it has put back what it had,
 // or, if it is a main thread, taken its mask.
 void ThreadRegister::take_over_own(Thread& thread) {
-  if (thread.puts_back) {
-    const auto now = read_original(thread.state.number);
-    if (now && now->mask == thread.state.original.mask) {
-      thread.puts_back = false;
-      // So that it is given its mask again.
-      thread.new_born = thread.new_born || now->mask != thread.state.last.mask;
-      thread.state.last.mask = now->mask;
-    }
-  }
   const auto state = starters_ == nullptr ? Starters::State::none : starters_->state_of(thread.state.number);
   thread.starting = state == Starters::State::starting;
-  if (state != Starters::State::none) {
+  if (thread.puts_back || state != Starters::State::none) {
     const auto now = read_original(thread.state.number);
     const bool has_put_back = now && now->mask == thread.state.original.mask;
     if (has_put_back) {
       thread.state.last.mask = now->mask;
       thread.new_born = true;  // so that it is given its mask again
+      thread.puts_back = false;
     }
     // One that has yet to be given it stays entered: it may begin to start another program first.
     if (state == Starters::State::done && !has_put_back) starters_->take_out(thread.state.number);
-    return;
+    if (has_put_back || state != Starters::State::none) return;
   }
   if (!thread.main || laid_for_main_.empty()) return;
   const auto now = read_original(thread.state.number);

@@ -23,7 +23,6 @@
 #include <sys/syscall.h>
 
 typedef int (*create_function)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-
 typedef int (*attributes_function)(const pthread_attr_t*, size_t, cpu_set_t*);
 typedef int (*get_mask_function)(pthread_t, size_t, cpu_set_t*);
 typedef int (*set_mask_function)(pthread_t, size_t, const cpu_set_t*);
@@ -31,8 +30,7 @@ typedef int (*set_mask_function)(pthread_t, size_t, const cpu_set_t*);
 struct birth {
   void* (*function)(void*);
   void* argument;
-  int has_chosen; /* the program has given it a mask by its attributes, or it inherits one that its maker
-                     chose */
+  int has_chosen; /* its attributes name its mask, or it inherits one that its maker has chosen */
 };
 
 enum { word_bits = 64, highest_cpu = millrace_board_words * word_bits };
@@ -75,12 +73,15 @@ void* millrace_next_function(const char* name) {
   return libc == NULL ? NULL : dlsym(libc, name);
 }
 
-__attribute__((constructor)) static void find_board(void) {
+static void find_functions(void) {
   *(void**)&real_create = millrace_next_function("pthread_create");
   *(void**)&mask_in = millrace_next_function("pthread_attr_getaffinity_np");
   *(void**)&real_get_mask = millrace_next_function("pthread_getaffinity_np");
   *(void**)&real_set_mask = millrace_next_function("pthread_setaffinity_np");
+}
 
+__attribute__((constructor)) static void find_board(void) {
+  find_functions();
   const int kept = errno;
   if (syscall(SYS_gettid) == getpid()) main_handle = pthread_self();
   const char* path = getenv(MILLRACE_BOARD_VARIABLE);
@@ -114,10 +115,8 @@ static int has_main_chosen(void) {
 /* Of a thread that another has given a mask that alone is known: one of them has. So all of them keep what
  * they have. */
 int millrace_has_chosen(void) {
-  if (own_choice || has_chosen_elsewhere()) return 1;
-  return pthread_equal(pthread_self(), main_handle)
-             ? has_main_chosen()
-             : atomic_load_explicit(&others_chosen, memory_order_relaxed);
+  atomic_int* kind = pthread_equal(pthread_self(), main_handle) ? &main_chose : &others_chosen;
+  return own_choice || has_chosen_elsewhere() || atomic_load_explicit(kind, memory_order_relaxed);
 }
 
 void millrace_become_main(void) {
@@ -246,7 +245,7 @@ static int is_main_handle(pthread_t thread) {
 
 __attribute__((visibility("default"))) int pthread_getaffinity_np(pthread_t thread, size_t size,
                                                                   cpu_set_t* mask) {
-  if (real_get_mask == NULL) find_board();
+  if (real_get_mask == NULL) find_functions();
   const int error = real_get_mask == NULL ? ENOSYS : real_get_mask(thread, size, mask);
   if (error == 0 && is_main_handle(thread)) answer(size, mask);
   return error;
@@ -254,7 +253,7 @@ __attribute__((visibility("default"))) int pthread_getaffinity_np(pthread_t thre
 
 __attribute__((visibility("default"))) int pthread_setaffinity_np(pthread_t thread, size_t size,
                                                                   const cpu_set_t* mask) {
-  if (real_set_mask == NULL) find_board();
+  if (real_set_mask == NULL) find_functions();
   const int error = real_set_mask == NULL ? ENOSYS : real_set_mask(thread, size, mask);
   if (error == 0) note_choice(pthread_equal(thread, pthread_self()), is_main_handle(thread));
   return error;

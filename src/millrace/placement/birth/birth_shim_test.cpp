@@ -11,12 +11,13 @@
 namespace millrace::placement {
 namespace {
 
-// The board as a program maps it that was told of it by its environment.
-class ProgramsBoard {
- public:
-  explicit ProgramsBoard(const BirthShim& shim) {
+// A shim, and its board as a program maps it that was told of it by its environment.
+class BirthShimTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(shim_);
     const std::string variable = MILLRACE_BOARD_VARIABLE "=";
-    for (const std::string& text : shim.environment())
+    for (const std::string& text : shim_->environment())
       if (text.starts_with(variable)) {
         const Descriptor file =
             Descriptor::owned(open(text.substr(variable.size()).c_str(), O_RDWR | O_CLOEXEC));
@@ -24,107 +25,84 @@ class ProgramsBoard {
             mmap(nullptr, sizeof(millrace_birth_board), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
         if (start != MAP_FAILED) board_ = static_cast<millrace_birth_board*>(start);
       }
+    ASSERT_NE(board_, nullptr);
   }
-  ProgramsBoard(const ProgramsBoard&) = delete;
-  ProgramsBoard& operator=(const ProgramsBoard&) = delete;
-  ~ProgramsBoard() {
+  void TearDown() override {
     if (board_ != nullptr) munmap(board_, sizeof(*board_));
   }
-  [[nodiscard]] millrace_birth_board* operator->() const { return board_; }
-  [[nodiscard]] bool is_there() const { return board_ != nullptr; }
 
- private:
+  Result<BirthShim> shim_ = BirthShim::make({});
   millrace_birth_board* board_ = nullptr;
 };
 
-TEST(BirthShim, TellsOfEachMaskOnceAndOfWhatWasThereBeforeLast) {
-  auto shim = BirthShim::make({});
-  ASSERT_TRUE(shim);
-  const ProgramsBoard board(*shim);
-  ASSERT_TRUE(board.is_there());
+TEST_F(BirthShimTest, TellsOfEachMaskOnceAndOfWhatWasThereBeforeLast) {
   const machine::CpuSet place{1};
   const machine::CpuSet two{0, 1};
   const machine::CpuSet many{0, 1, 2, 70};
   for (int i = 0; i < 3; ++i)
-    shim->note_given(place, two);
-  EXPECT_EQ(board->given_count, 1U);
-  EXPECT_EQ(board->given[0].mask[0], 2U);
-  EXPECT_EQ(board->given[0].original[0], 3U);
-  shim->note_given(place, many);
-  EXPECT_EQ(board->given_count, 2U);
-  EXPECT_EQ(board->given[1].original[0], 7U);
-  EXPECT_EQ(board->given[1].original[1], 1U << 6);
+    shim_->note_given(place, two);
+  EXPECT_EQ(board_->given_count, 1U);
+  EXPECT_EQ(board_->given[0].mask[0], 2U);
+  EXPECT_EQ(board_->given[0].original[0], 3U);
+  shim_->note_given(place, many);
+  EXPECT_EQ(board_->given_count, 2U);
+  EXPECT_EQ(board_->given[1].original[0], 7U);
+  EXPECT_EQ(board_->given[1].original[1], 1U << 6);
 }
 
-TEST(BirthShim, KeepsToItsBoardWhateverTheProgramWritesThere) {
-  auto shim = BirthShim::make({});
-  ASSERT_TRUE(shim);
-  const ProgramsBoard board(*shim);
-  ASSERT_TRUE(board.is_there());
-  board->given_count = 0xffffffff;
-  board->births = 0xffffffff;
-  std::ranges::fill(board->starters, 0xffffffff);
+TEST_F(BirthShimTest, KeepsToItsBoardWhateverTheProgramWritesThere) {
+  board_->given_count = 0xffffffff;
+  board_->births = 0xffffffff;
+  std::ranges::fill(board_->starters, 0xffffffff);
   for (int cpu = 0; cpu < 1024; ++cpu)
-    shim->note_given({cpu}, {0, 1023});
-  shim->note_given({0}, {5});
-  EXPECT_EQ(board->given_count, millrace_board_given);
-  EXPECT_TRUE(shim->take_births().empty());
-  EXPECT_EQ(shim->starters().state_of(getpid()), Starters::State::none);
-  shim->starters().take_out(getpid());
+    shim_->note_given({cpu}, {0, 1023});
+  shim_->note_given({0}, {5});
+  EXPECT_EQ(board_->given_count, millrace_board_given);
+  EXPECT_TRUE(shim_->take_births().empty());
+  EXPECT_EQ(shim_->starters().state_of(getpid()), Starters::State::none);
+  shim_->starters().take_out(getpid());
 }
 
-TEST(BirthShim, StartersAreKnownUntilTheyAreTakenOut) {
-  auto shim = BirthShim::make({});
-  ASSERT_TRUE(shim);
-  const ProgramsBoard board(*shim);
-  ASSERT_TRUE(board.is_there());
-  Starters& starters = shim->starters();
-  board->starters[7] = 42 | MILLRACE_STARTING;
+TEST_F(BirthShimTest, StartersAreKnownUntilTheyAreTakenOut) {
+  Starters& starters = shim_->starters();
+  board_->starters[7] = 42 | MILLRACE_STARTING;
   EXPECT_EQ(starters.state_of(42), Starters::State::starting);
   starters.take_out(42);
   EXPECT_EQ(starters.state_of(42), Starters::State::starting) << "it is not done yet";
-  board->starters[7] = 42;
+  board_->starters[7] = 42;
   EXPECT_EQ(starters.state_of(42), Starters::State::done);
   EXPECT_EQ(starters.all(), std::vector<pid_t>{42});
   starters.take_out(42);
   EXPECT_EQ(starters.state_of(42), Starters::State::none);
 }
 
-TEST(BirthShim, StartersAreHeldUntilTheyAreLetGoOrTakenOut) {
-  auto shim = BirthShim::make({});
-  ASSERT_TRUE(shim);
-  const ProgramsBoard board(*shim);
-  ASSERT_TRUE(board.is_there());
-  Starters& starters = shim->starters();
+TEST_F(BirthShimTest, StartersAreHeldUntilTheyAreLetGoOrTakenOut) {
+  Starters& starters = shim_->starters();
   EXPECT_TRUE(starters.hold(42)) << "one that has not started anything yet";
-  EXPECT_EQ(board->starters[0], 42 | MILLRACE_HELD);
+  EXPECT_EQ(board_->starters[0], 42 | MILLRACE_HELD);
   starters.take_out(42);
-  EXPECT_EQ(board->starters[0], 0U);
-  board->starters[7] = 42;
+  EXPECT_EQ(board_->starters[0], 0U);
+  board_->starters[7] = 42;
   EXPECT_TRUE(starters.hold(42));
-  EXPECT_EQ(board->starters[7], 42 | MILLRACE_HELD);
+  EXPECT_EQ(board_->starters[7], 42 | MILLRACE_HELD);
   EXPECT_EQ(starters.state_of(42), Starters::State::done);
   EXPECT_EQ(starters.all(), std::vector<pid_t>{42});
   starters.let_go(42);
-  EXPECT_EQ(board->starters[7], 42U);
+  EXPECT_EQ(board_->starters[7], 42U);
   EXPECT_TRUE(starters.hold(42));
   starters.take_out(42);
-  EXPECT_EQ(board->starters[7], 0U);
-  board->starters[7] = 42 | MILLRACE_STARTING;
+  EXPECT_EQ(board_->starters[7], 0U);
+  board_->starters[7] = 42 | MILLRACE_STARTING;
   EXPECT_FALSE(starters.hold(42)) << "it has begun";
-  EXPECT_EQ(board->starters[7], 42 | MILLRACE_STARTING);
+  EXPECT_EQ(board_->starters[7], 42 | MILLRACE_STARTING);
 }
 
-TEST(BirthShim, StartersThatEndedAreForgottenInTheMidstOfIt) {
-  auto shim = BirthShim::make({});
-  ASSERT_TRUE(shim);
-  const ProgramsBoard board(*shim);
-  ASSERT_TRUE(board.is_there());
-  Starters& starters = shim->starters();
+TEST_F(BirthShimTest, StartersThatEndedAreForgottenInTheMidstOfIt) {
+  Starters& starters = shim_->starters();
   for (const std::uint32_t entered : {42U, 42U | MILLRACE_STARTING, 42U | MILLRACE_HELD}) {
-    board->starters[3] = entered;
+    board_->starters[3] = entered;
     starters.forget(42);
-    EXPECT_EQ(board->starters[3], 0U);
+    EXPECT_EQ(board_->starters[3], 0U);
   }
 }
 

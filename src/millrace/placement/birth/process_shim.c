@@ -104,25 +104,23 @@ static MILLRACE_ATOMIC(uint32_t) * begin_starting(void) {
   if (entry == NULL) return NULL;
   /* One that is still entered has what it put back before, and is given its place as soon as it may be. */
   uint32_t before;
-  bool was_entered;
   do {
     wait_while_held(entry, thread);
     before = thread;
-    was_entered = atomic_compare_exchange_strong(entry, &before, thread | MILLRACE_STARTING);
-  } while (!was_entered && before == (thread | MILLRACE_HELD));
-  const uint64_t* original = own_original();
+  } while (!atomic_compare_exchange_strong(entry, &before, thread | MILLRACE_STARTING) &&
+           before == (thread | MILLRACE_HELD));
+  const bool was_entered = before == thread;
   /* A signal's handler starts one as well; whoever began before it ends that. */
-  const bool starts_two = !was_entered && before == (thread | MILLRACE_STARTING);
-  if (was_entered || starts_two) {
-    if (original != NULL) set_mask(original);
-    return was_entered ? entry : NULL;
+  const bool starts_two = before == (thread | MILLRACE_STARTING);
+  const uint64_t* original = own_original();
+  if (original == NULL) return was_entered ? entry : NULL;
+  if (!was_entered && !starts_two) {
+    /* Somebody else was faster in taking it: seldom, and no more than a program with the caller's mask. */
+    before = 0;
+    if (!atomic_compare_exchange_strong(entry, &before, thread | MILLRACE_STARTING)) return NULL;
   }
-  if (original == NULL) return NULL;
-  /* Somebody else was faster in taking it: seldom, and no more than a program with the caller's mask. */
-  before = 0;
-  if (!atomic_compare_exchange_strong(entry, &before, thread | MILLRACE_STARTING)) return NULL;
   set_mask(original);
-  return entry;
+  return starts_two ? NULL : entry;
 }
 
 static void done_starting(void* argument) {

@@ -449,22 +449,26 @@ struct Chooser {
   bool chosen_stay;  // what it starts begins with what it has chosen; else with what the program was given
 };
 
-class Choosers : public testing::TestWithParam<std::tuple<Chooser, BirthWay>> {};
+class Choosers : public testing::TestWithParam<Chooser> {};
+
+// Main threads may have one mask, all others another; empty: all CPUs.
+Policy by_kind(const CpuSet& mains, const CpuSet& others) {
+  return Policy([=](const Surroundings&, std::span<const ThreadView> threads) {
+    std::vector<ThreadPlan> plans(threads.size());
+    for (std::size_t i = 0; i < threads.size(); ++i)
+      plans[i].mask = threads[i].main ? mains : others;
+    return plans;
+  });
+}
 
 // What it chooses is what it would have been given anyway, so that nothing but who chose it differs.
 TEST_P(Choosers, StartProgramsWithWhatTheyHaveChosenAndElseWithWhatTheProgramWasGiven) {
   if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
-  const auto [chooser, way] = GetParam();
+  const Chooser& chooser = GetParam();
   const std::string cpu = std::to_string(allowed().highest());
   RunSettings settings =
-      fixed(MaskPolicy::none, way, {testing_program("dynamic", "choosers"), chooser.mode, cpu});
-  // The first process's alone: what it starts is as new to the policy.
-  settings.policy = Policy([](const Surroundings& surroundings, std::span<const ThreadView> threads) {
-    std::vector<ThreadPlan> plans(threads.size());
-    for (std::size_t i = 0; i < threads.size(); ++i)
-      if (!threads[i].main) plans[i].mask = CpuSet{surroundings.allowed.highest()};
-    return plans;
-  });
+      fixed(MaskPolicy::none, BirthWay::shim, {testing_program("dynamic", "choosers"), chooser.mode, cpu});
+  settings.policy = by_kind({}, CpuSet{allowed().highest()});
   const std::string begun_with = chooser.chosen_stay ? cpu : one_by_one(allowed());
   std::map<std::string, std::string> expected{
       {"fork", begun_with}, {"spawn", begun_with}, {"shell", begun_with}};
@@ -483,11 +487,10 @@ TEST_P(Choosers, StartProgramsWithWhatTheyHaveChosenAndElseWithWhatTheProgramWas
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, Choosers,
-                         testing::Combine(testing::Values(Chooser{"itself", true}, Chooser{"by-main", true},
-                                                          Chooser{"main", false}),
-                                          testing::Values(BirthWay::shim)),
+                         testing::Values(Chooser{"itself", true}, Chooser{"by-main", true},
+                                         Chooser{"main", false}),
                          [](const auto& info) {
-                           std::string name = std::get<0>(info.param).mode;
+                           std::string name = info.param.mode;
                            std::ranges::replace(name, '-', '_');
                            return name;
                          });
@@ -497,14 +500,8 @@ TEST(RunProgram, WhatAThreadHasJustChosenStaysInWhatItStartsAlsoWhereOthersWereG
   const std::string cpu = std::to_string(allowed().lowest());
   RunSettings settings =
       fixed(MaskPolicy::none, BirthWay::ptrace, {testing_program("dynamic", "choosers"), "itself", cpu});
-  settings.policy = with_main_at_first_birth(
-      Policy([](const Surroundings& surroundings, std::span<const ThreadView> threads) {
-        std::vector<ThreadPlan> plans(threads.size());
-        for (std::size_t i = 0; i < threads.size(); ++i)
-          plans[i].mask =
-              CpuSet{threads[i].main ? surroundings.allowed.lowest() : surroundings.allowed.highest()};
-        return plans;
-      }));
+  settings.policy =
+      with_main_at_first_birth(by_kind(CpuSet{allowed().lowest()}, CpuSet{allowed().highest()}));
   const TestRun run = run_to_end(settings);
   EXPECT_EQ(run.status, 0) << run.errors;
   auto masks = masks_in(run.output);
