@@ -70,6 +70,11 @@ void ThreadRegister::watch_starters(Starters& starters) {
   starters_ = &starters;
 }
 
+void ThreadRegister::ask_chosen(std::function<bool(const CpuSet&)> asked) {
+  const std::scoped_lock lock(mutex_);
+  is_chosen_ = std::move(asked);
+}
+
 void ThreadRegister::watch_load() {
   const std::scoped_lock lock(mutex_);
   gauge_.emplace();
@@ -168,8 +173,12 @@ Status ThreadRegister::process_began(pid_t number, const std::optional<Heritage>
   if (!stat) return failure("process {} is gone", number);
   auto now = read_original(number);
   if (!now) return std::unexpected(now.error());
-  const Origin origin =
+  Origin origin =
       origin_of(*now, program_original_ ? &*program_original_ : nullptr, heritage, changer_.given());
+  if (!heritage && origin.original.mask != now->mask && is_chosen_ && is_chosen_(now->mask)) {
+    origin.original.mask = now->mask;
+    origin.alone = true;
+  }
   if (!program_original_) program_original_ = origin.original;
   Process process{.order = next_process_++,
                   .id = {number, stat->start_time},

@@ -83,6 +83,9 @@ class ThreadRegister {
   // Threads that put back what they had, to start programs, are given their masks again afterwards.
   // `starters` outlives the register.
   void watch_starters(Starters& starters);
+  // `asked` says whether the program itself has given such a mask to a thread of its own: a process that is
+  // met with one, whose maker is not known, keeps it.
+  void ask_chosen(std::function<bool(const machine::CpuSet& mask)> asked);
   // Policies see the load as it is at each birth, not only as it was at the start.
   void watch_load();
 
@@ -206,6 +209,7 @@ class ThreadRegister {
   machine::CpuSet laid_main_;            // what main is to take by itself, as was last said
   std::set<std::string> laid_for_main_;  // all that was said
   std::function<void(const machine::CpuSet&, const machine::CpuSet&)> on_mask_;
+  std::function<bool(const machine::CpuSet&)> is_chosen_;
   Starters* starters_ = nullptr;
   ThreadPlan newest_plan_;
   bool to_be_planned_ = false;  // newcomers that the policy was not asked about

@@ -250,6 +250,25 @@ TEST_F(ThreadRegisterTest, AMainThreadThatTookThePlaceItWasPromisedLooksAfterNot
   EXPECT_EQ(machine::thread_affinity(program), surroundings_.allowed);
 }
 
+TEST_F(ThreadRegisterTest, AProcessKeepsWhatOthersWereGivenWhereTheProgramHasChosenItToo) {
+  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const machine::CpuSet place = surroundings_.allowed.first(1);
+  for (const bool chosen : {false, true}) {
+    ThreadRegister threads(surroundings_, policy_of(Plan()), journal_);
+    const ForkedProcess program_process;
+    ASSERT_TRUE(threads.process_began(program_process.number()));
+    threads.lay_ready({place});
+    threads.ask_chosen([&](const machine::CpuSet& mask) { return chosen && mask == place; });
+    const ForkedProcess child_process;
+    const pid_t child = child_process.number();
+    ASSERT_TRUE(machine::bind_thread(child, place));
+    ASSERT_TRUE(threads.process_began(child));
+    EXPECT_EQ(machine::thread_affinity(child), chosen ? place : surroundings_.allowed);
+    threads.restore();
+    EXPECT_EQ(machine::thread_affinity(child), chosen ? place : surroundings_.allowed);
+  }
+}
+
 class OneStarter : public Starters {
  public:
   [[nodiscard]] State state_of(pid_t thread) const override {

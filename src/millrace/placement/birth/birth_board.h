@@ -15,11 +15,12 @@ extern "C" {
 #include <stdint.h>
 
 enum {
-  millrace_board_version = 4,
+  millrace_board_version = 5,
   millrace_board_slots = 1024,  /* births beyond these are found by polling */
   millrace_board_given = 1024,  /* masks beyond these nobody is told of */
   millrace_board_starters = 64, /* threads beyond these start programs with the mask that they have */
   millrace_board_words = 16,    /* of a mask: 1024 CPUs, as in glibc's cpu_set_t */
+  millrace_board_chosen = 2048, /* words of 32 bits */
 };
 
 #define MILLRACE_BOARD_VARIABLE "MILLRACE_BIRTH_BOARD"
@@ -60,6 +61,10 @@ struct millrace_birth_board {
   struct millrace_given_mask given[millrace_board_given];
   /* Sequentially consistent, against the mask in the kernel. */
   MILLRACE_ATOMIC(uint32_t) starters[millrace_board_starters];
+  /* A bit for each mask that the program has given any of its threads, at millrace_chosen_bit(): a process
+   * that is met with one of these has it by the program's choice. Of two masks that share a bit, both count
+   * as chosen. Relaxed order: whoever chose has noted it before it makes the process. */
+  MILLRACE_ATOMIC(uint32_t) chosen[millrace_board_chosen];
   /* Where the main thread goes as it makes its first thread; -1: it stays. Release and acquire: its mask is
    * in `given`. */
   MILLRACE_ATOMIC(int32_t) main_cpu;
@@ -70,6 +75,16 @@ struct millrace_birth_board {
   MILLRACE_ATOMIC(uint32_t) births;
   struct millrace_birth_slot slots[millrace_board_slots];
 };
+
+/* FNV-1a over the words of a mask. */
+static inline uint32_t millrace_chosen_bit(const uint64_t* mask) {
+  uint64_t hash = UINT64_C(14695981039346656037);
+  for (int i = 0; i < millrace_board_words; ++i) {
+    hash = (hash ^ (mask[i] >> 32)) * UINT64_C(1099511628211);
+    hash = (hash ^ (mask[i] & UINT32_MAX)) * UINT64_C(1099511628211);
+  }
+  return (uint32_t)((hash ^ (hash >> 32)) % (millrace_board_chosen * 32));
+}
 /* NOLINTEND(readability-identifier-naming) */
 
 #ifdef __cplusplus

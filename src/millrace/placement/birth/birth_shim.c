@@ -126,6 +126,18 @@ void millrace_become_main(void) {
   is_launched = 0;
 }
 
+/* So that what begins with it is known to have it from the program. */
+static void note_chosen(const uint64_t* mask) {
+  enum { bits = 32 };
+  const uint32_t bit = millrace_chosen_bit(mask);
+  atomic_fetch_or_explicit(&board->chosen[bit / bits], UINT32_C(1) << bit % bits, memory_order_relaxed);
+}
+
+static void note_chosen_of(pid_t thread) {
+  uint64_t mask[millrace_board_words] = {0};
+  if (board != NULL && syscall(SYS_sched_getaffinity, thread, sizeof(mask), mask) >= 0) note_chosen(mask);
+}
+
 /* The program has given one of its threads a mask. */
 static void note_choice(int for_itself, int for_main) {
   if (!millrace_in_own_process()) {
@@ -186,6 +198,7 @@ static void* begin_thread(void* argument) {
   free(argument);
   const int kept = errno;
   own_choice = birth.has_chosen;
+  if (own_choice) note_chosen_of(0);
   take_place();
   errno = kept;
   return birth.function(birth.argument);
@@ -234,7 +247,10 @@ __attribute__((visibility("default"))) int sched_setaffinity(pid_t thread, size_
   if (syscall(SYS_sched_setaffinity, thread, size, mask) != 0) return -1;
   const int kept = errno;
   const int for_itself = thread == 0 || thread == syscall(SYS_gettid);
-  if (for_itself || syscall(SYS_tgkill, getpid(), thread, 0) == 0) note_choice(for_itself, is_main(thread));
+  if (for_itself || syscall(SYS_tgkill, getpid(), thread, 0) == 0) {
+    note_choice(for_itself, is_main(thread));
+    note_chosen_of(thread);
+  }
   errno = kept;
   return 0;
 }
@@ -255,6 +271,10 @@ __attribute__((visibility("default"))) int pthread_setaffinity_np(pthread_t thre
                                                                   const cpu_set_t* mask) {
   if (real_set_mask == NULL) find_functions();
   const int error = real_set_mask == NULL ? ENOSYS : real_set_mask(thread, size, mask);
-  if (error == 0) note_choice(pthread_equal(thread, pthread_self()), is_main_handle(thread));
+  if (error != 0) return error;
+  note_choice(pthread_equal(thread, pthread_self()), is_main_handle(thread));
+  uint64_t has[millrace_board_words] = {0};
+  if (board != NULL && real_get_mask != NULL && real_get_mask(thread, sizeof(has), (cpu_set_t*)has) == 0)
+    note_chosen(has);
   return error;
 }

@@ -217,6 +217,15 @@ void BirthShim::note_given(const machine::CpuSet& mask, const machine::CpuSet& o
   board_->given_count.store(static_cast<std::uint32_t>(given_.size()), std::memory_order_release);
 }
 
+bool BirthShim::is_chosen(const machine::CpuSet& mask) const {
+  constexpr std::uint32_t bits = 32;
+  std::array<std::uint64_t, millrace_board_words> words{};
+  write_cpus(mask, words);
+  const std::uint32_t bit = millrace_chosen_bit(words.data());
+  // Relaxed: nothing else is read by it, and who chose has noted it before it made what is asked about.
+  return (board_->chosen[bit / bits].load(std::memory_order_relaxed) >> bit % bits & 1) != 0;
+}
+
 void BirthShim::note_traced(bool traced) { board_->traced.store(traced ? 1 : 0, std::memory_order_relaxed); }
 
 void BirthShim::lay_main_ready(const machine::CpuSet& mask) {

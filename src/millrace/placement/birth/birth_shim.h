@@ -50,6 +50,8 @@ class BirthShim {
   // Whether processes are given back what the program had, before they begin, by whoever traces the program;
   // else they, or who starts them, have to do it themselves. No, to begin with.
   void note_traced(bool traced);
+  // Whether the program itself has given this to any of its threads; seldom that of another mask.
+  [[nodiscard]] bool is_chosen(const machine::CpuSet& mask) const;
   // Valid as long as this is.
   [[nodiscard]] Starters& starters() const { return *starters_; }
   // Nothing that is laid ready is taken any more, whatever the program outlives.

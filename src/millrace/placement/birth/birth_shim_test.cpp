@@ -63,6 +63,18 @@ TEST_F(BirthShimTest, KeepsToItsBoardWhateverTheProgramWritesThere) {
   shim_->starters().take_out(getpid());
 }
 
+TEST_F(BirthShimTest, KnowsTheMasksThatTheProgramHasChosen) {
+  const machine::CpuSet wide{3, 64, 1023};
+  std::uint64_t mask[millrace_board_words] = {8, 1};
+  mask[millrace_board_words - 1] = std::uint64_t{1} << 63;
+  EXPECT_FALSE(shim_->is_chosen(wide));
+  const std::uint32_t bit = millrace_chosen_bit(mask);
+  board_->chosen[bit / 32] |= std::uint32_t{1} << (bit % 32);
+  EXPECT_TRUE(shim_->is_chosen(wide));
+  for (int cpu = 0; cpu < 1024; ++cpu)
+    EXPECT_FALSE(shim_->is_chosen({cpu})) << cpu;
+}
+
 TEST_F(BirthShimTest, StartersAreKnownUntilTheyAreTakenOut) {
   Starters& starters = shim_->starters();
   board_->starters[7] = 42 | MILLRACE_STARTING;

@@ -174,6 +174,7 @@ Status Run::prepare_threads(const ProgramFile* program) {
     threads_->on_mask(
         [this](const CpuSet& mask, const CpuSet& original) { shim_->note_given(mask, original); });
     threads_->watch_starters(shim_->starters());
+    threads_->ask_chosen([this](const CpuSet& mask) { return shim_->is_chosen(mask); });
     shim_->note_traced(summary_.birth == BirthWay::ptrace);
   }
   threads_->lay_ready(laid_ready);

@@ -1,11 +1,14 @@
 /* choosers: threads that are given masks by the program itself, and start this program again, which prints
  * the mask that it began with.
  *
- * choosers itself CPU     a thread takes CPU, and starts one by each way: "fork M", "spawn M", "shell M",
- * "own M" choosers main CPU       the same of a thread after main has taken CPU for itself, and the thread
- * has a mask of one choosers by-main CPU    the same of a thread which main has given CPU choosers attributes
- * CPU a thread is made with CPU in its attributes: "own M" choosers late FILE      makes a thread as soon as
- * FILE is there: "own M" */
+ * choosers MODE CPU    a thread starts one by each way: "fork M", "spawn M", "shell M", "own M"
+ *   itself      after it has taken CPU
+ *   again       after it has taken CPU, where it was given a mask of one already
+ *   main        after main has taken CPU for itself, and the thread was given a mask of one
+ *   by-main     after main has given it CPU
+ * choosers attributes CPU    makes a thread with CPU in its attributes: "own M"
+ * choosers late FILE         makes a thread as soon as FILE is there: "own M"
+ */
 #define _GNU_SOURCE
 #include "masks.h"
 
@@ -51,19 +54,22 @@ static int has_one_cpu(void) {
   return sched_getaffinity(0, sizeof(mask), &mask) == 0 && CPU_COUNT(&mask) == 1;
 }
 
+static int is_mode(const char* name) { return strcmp(mode, name) == 0; }
+
 static void* body(void* argument) {
-  if (strcmp(mode, "itself") == 0) sched_setaffinity(0, sizeof(chosen), &chosen);
-  if (strcmp(mode, "by-main") == 0 || strcmp(mode, "main") == 0) pthread_barrier_wait(&ready);
-  if (strcmp(mode, "main") == 0)
+  if (is_mode("by-main") || is_mode("main")) pthread_barrier_wait(&ready);
+  if (is_mode("main") || is_mode("again"))
     for (int i = 0; i < 2000 && !has_one_cpu(); ++i)
       usleep(1000);
-  if (strcmp(mode, "attributes") != 0 && strcmp(mode, "late") != 0) start_all();
+  if (is_mode("itself") || is_mode("again")) sched_setaffinity(0, sizeof(chosen), &chosen);
+  if (!is_mode("attributes") && !is_mode("late")) start_all();
   print_own("own");
   return argument;
 }
 
 int main(int count, char** arguments) {
   if (count == 2) {
+    usleep(30000); /* so that it is met before it tells */
     print_own(arguments[1]);
     return 0;
   }
@@ -73,7 +79,7 @@ int main(int count, char** arguments) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_barrier_init(&ready, NULL, 2);
-  if (strcmp(mode, "late") == 0) {
+  if (is_mode("late")) {
     printf("ready\n");
     fflush(stdout);
     while (access(arguments[2], F_OK) != 0)
@@ -82,12 +88,12 @@ int main(int count, char** arguments) {
     CPU_ZERO(&chosen);
     CPU_SET(atoi(arguments[2]), &chosen);
   }
-  if (strcmp(mode, "attributes") == 0) pthread_attr_setaffinity_np(&attributes, sizeof(chosen), &chosen);
+  if (is_mode("attributes")) pthread_attr_setaffinity_np(&attributes, sizeof(chosen), &chosen);
   pthread_t thread;
   if (pthread_create(&thread, &attributes, body, NULL) != 0) return 3;
-  if (strcmp(mode, "by-main") == 0) pthread_setaffinity_np(thread, sizeof(chosen), &chosen);
-  if (strcmp(mode, "main") == 0) sched_setaffinity(0, sizeof(chosen), &chosen);
-  if (strcmp(mode, "by-main") == 0 || strcmp(mode, "main") == 0) pthread_barrier_wait(&ready);
+  if (is_mode("by-main")) pthread_setaffinity_np(thread, sizeof(chosen), &chosen);
+  if (is_mode("main")) sched_setaffinity(0, sizeof(chosen), &chosen);
+  if (is_mode("by-main") || is_mode("main")) pthread_barrier_wait(&ready);
   pthread_join(thread, NULL);
   return 0;
 }
