@@ -12,16 +12,21 @@ constexpr double turns = 16;
 // schedule is sought that saves more than that. In between it is bound by either at times.
 constexpr double waiting_of_the_unbound = 0.5;
 
+// Turns after which what was seen counts as much as that nothing is known.
+constexpr double turns_of_doubt = 4;
+
 }  // namespace
 
 void BoundShare::add(double computing, double waiting) {
   computing_ += computing - computing_ / turns;
   waiting_ += waiting - waiting_ / turns;
+  ++turns_;
 }
 
 double BoundShare::value() const {
   if (!(waiting_ > 0)) return 1;
-  return std::max(0.0, 1 - waiting_ / (waiting_of_the_unbound * std::max(computing_, 1e-12)));
+  const double unbound = std::min(1.0, waiting_ / (waiting_of_the_unbound * std::max(computing_, 1e-12)));
+  return 1 - unbound * turns_ / (turns_ + turns_of_doubt);
 }
 
 }  // namespace millrace::run

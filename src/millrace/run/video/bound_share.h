@@ -11,13 +11,15 @@ class BoundShare {
   // Of one turn of the loop, in seconds, none below 0.
   void add(double computing, double waiting);
 
-  // In [0, 1], of the last few turns; 1 before the first.
+  // In [0, 1], of the last few turns; 1 before the first, as what has just begun waits for its first frames
+  // whatever bounds it later.
   [[nodiscard]] double value() const;
 
  private:
   // Sums that forget.
   double computing_ = 0;
   double waiting_ = 0;
+  double turns_ = 0;
 };
 
 }  // namespace millrace::run
