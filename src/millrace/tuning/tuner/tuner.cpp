@@ -339,7 +339,8 @@ void Tuner::ready(int candidate) {
   for (int c = 0; c < space_->size(); ++c) {
     if (same_build(candidate, c)) of(c).ready = true;
   }
-  std::erase_if(wanted_, [&](int wanted) { return same_build(candidate, wanted); });
+  if (std::erase_if(wanted_, [&](int wanted) { return same_build(candidate, wanted); }) > 0)
+    budget_.reserve(wish_loss_);
   choice_ = {};
   consider_at_ = now_;
 }

@@ -200,6 +200,7 @@ class Tuner {
   [[nodiscard]] Choice chosen(int candidate, Reason reason) const;
   void begin_race();
   void want_build(int candidate);
+  [[nodiscard]] bool awaits_build() const;
 
   // With a known end, see tuner_horizon.cpp.
   void open_trials(double scale);
@@ -224,6 +225,8 @@ class Tuner {
   TunerOptions options_;
   std::vector<Knowledge> knowledge_;
   std::vector<int> wanted_;
+  double awaited_until_ = -1;  // the first one is likely to be there; below 0: none was wished for
+  double wish_loss_ = 0;       // seconds that the trial for whose sake the last one was wished for may lose
   CostModel model_;
   NoiseLevel noise_;
   ChangeDetector detector_;

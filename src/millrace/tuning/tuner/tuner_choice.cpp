@@ -14,6 +14,7 @@ constexpr std::size_t baseline_frames = 8;
 constexpr double least_improvement = 0.001;  // expected, of log cost: below this nothing is left to find
 constexpr double patience = 0.1;             // seconds until the next look when nothing was worth a trial
 constexpr double longest_horizon = 20;       // seconds
+constexpr double patience_with_builds = 3;   // times the seconds that they are expected to take
 
 // Frames' worth of time that a trial loses to switching there and back, and challenger frames until a bad one
 // is dropped.
@@ -89,7 +90,9 @@ Tuner::Choice Tuner::chosen(int candidate, Reason reason) const {
 
 Tuner::Choice Tuner::choose() {
   if (const Choice next = queued(); next.candidate >= 0) return next;
-  if (const Choice next = most_promising(); next.candidate >= 0) return next;
+  const Choice promising = most_promising();
+  if (awaits_build()) return {};
+  if (promising.candidate >= 0) return promising;
   return now_ >= verify_at_ ? rival() : Choice{};
 }
 
@@ -210,8 +213,14 @@ void Tuner::want_build(int candidate) {
   if (std::ssize(wanted_) >= options_.wanted_builds || !of(candidate).available || of(candidate).ready)
     return;
   if (std::ranges::any_of(wanted_, [&](int wanted) { return same_build(candidate, wanted); })) return;
-  if (!pays(chosen(candidate, Reason::suggested))) return;
+  const Choice choice = chosen(candidate, Reason::suggested);
+  if (!pays(choice)) return;
+  if (awaited_until_ < 0) awaited_until_ = now_ + patience_with_builds * build_seconds(candidate);
+  wish_loss_ = choice.expected_loss;
   wanted_.push_back(candidate);
 }
+
+// The first kernels gain most: what is found until they are there would be replaced soon.
+bool Tuner::awaits_build() const { return frames_left_ && !wanted_.empty() && now_ < awaited_until_; }
 
 }  // namespace millrace::tuning

@@ -240,11 +240,71 @@ TEST(KnownEnd, NothingIsCompiledThatCannotPayOff) {
   }
 }
 
+// Two that are suggested but not compiled, and 6 that run at once; everything else is left to the tuner.
+Result<Space> fusions() {
+  return Space::make({{"fusion", {"none", "fused"}, true}, {"tile", {"a", "b", "c"}, true}},
+                     [](auto) { return true; });
+}
+
+constexpr int unfused = 1;
+constexpr int fused = 4;
+
+TunerOptions one_build(double seconds) {
+  return {.first = {fused, unfused},
+          .prior = {1.3, 1.25, 1.3, 1.05, 1, 1.05},
+          .build = {-1, -1, -1, 0, 0, 0},
+          .build_seconds = {seconds}};
+}
+
+// Whatever unlikely things happen to what was tried before, and whenever it is there.
+TEST(KnownEnd, WhatWasCompiledForAPriceIsTriedAndNothingElseIsMeanwhile) {
+  constexpr double frame = 0.004;
+  constexpr double expected = 0.2;
+  int wished = 0;
+  for (const double taken : {0.1, 0.5, 1.5}) {
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+      const auto space = fusions();
+      ASSERT_TRUE(space);
+      auto tuner = Tuner::make(*space, one_build(expected));
+      ASSERT_TRUE(tuner);
+      tuner->ready(unfused);
+      std::mt19937_64 random(seed);
+      std::normal_distribution<double> noise(0, 0.05);
+      double time = 0;
+      std::optional<double> wish;
+      std::int64_t trials_before = 0;
+      bool tried = false;
+      for (std::int64_t left = 600; left > 0; --left) {
+        tuner->frames_left(left);
+        const Trial trial = tuner->ask();
+        if (!wish && !tuner->wanted_builds().empty()) {
+          wish = time;
+          trials_before = tuner->record().count(EventKind::trial);
+        }
+        if (wish && !tuner->wanted_builds().empty()) {
+          if (time < *wish + std::min(3 * expected, taken)) {
+            EXPECT_EQ(tuner->record().count(EventKind::trial), trials_before);
+            EXPECT_EQ(trial.role, Role::incumbent);
+          }
+          if (time >= *wish + taken) tuner->ready(fused);
+        }
+        tried = tried || trial.candidate >= 3;
+        // Others than the suggested cost so much at first that nothing is left for another trial.
+        const double slower = trial.candidate == unfused ? 1 : trial.candidate >= 3 ? 0.8 : 8;
+        const double seconds = frame * slower * std::exp(noise(random));
+        time += seconds;
+        tuner->tell({.candidate = trial.candidate, .time = time, .seconds = seconds});
+      }
+      wished += wish ? 1 : 0;
+      EXPECT_EQ(tried, wish.has_value()) << taken << " s, seed " << seed;
+    }
+  }
+  EXPECT_EQ(wished, 3 * 8);
+}
+
 // What a run could not try, as it was not compiled yet, does not stay untried for ever.
 TEST(KnownEnd, AProfileFromBeforeTheBestGuessWasCompiledDoesNotKeepItOut) {
-  const auto space = Space::make({{"fusion", {"none", "fused"}, true}, {"tile", {"a", "b", "c"}, true}},
-                                 [](auto) { return true; });
-  const int fused = 4;
+  const auto space = fusions();
   ASSERT_EQ(space->name_of(fused), "fusion=fused,tile=b");
   const std::vector<double> prior{1.3, 1.3, 1.3, 1, 1, 1};
   const auto first = [&](std::vector<RememberedCost> costs) {
@@ -260,9 +320,7 @@ TEST(KnownEnd, AProfileFromBeforeTheBestGuessWasCompiledDoesNotKeepItOut) {
 // Of two alike that were measured, the one of the lesser prior was seen to be far worse: which says nothing
 // about what was not compiled then. Where something of its build was measured, that does.
 TEST(KnownEnd, NoiseAmongWhatWasMeasuredDoesNotKeepOutWhatWasNot) {
-  const auto space = Space::make({{"fusion", {"none", "fused"}, true}, {"tile", {"a", "b", "c"}, true}},
-                                 [](auto) { return true; });
-  const int fused = 4;
+  const auto space = fusions();
   const int fused_too = 5;
   const auto first = [&](std::vector<RememberedCost> costs) {
     auto tuner = Tuner::make(*space, {.first = {fused, 1},
