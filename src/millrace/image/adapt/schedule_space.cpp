@@ -155,8 +155,8 @@ constexpr double unfused = 1.25;  // what single stages take of the time of thos
 // Relative costs as they were on the machines seen so far: a place to start from, nothing to rely on.
 // tile_work: what tiles compute of what the frame takes, shared: what sharing between planes leaves of it,
 // where the structure has such.
-double guess(const Schedule& s, Size output, machine::Isa best, bool pointwise, double tile_work,
-             double shared) {
+double guess(const Schedule& s, Size output, machine::Isa best, bool pointwise, bool gathers,
+             double tile_work, double shared) {
   double cost = 1;
   switch (s.structure) {
   case Structure::sequential:
@@ -176,7 +176,7 @@ double guess(const Schedule& s, Size output, machine::Isa best, bool pointwise, 
     cost = tile_work * shared;
     break;
   case Structure::sliding:
-    cost = 1;
+    cost = gathers ? 1.3 : 1;
     break;
   }
   if (!is_one_kernel(s.structure)) {
@@ -218,6 +218,11 @@ Result<ScheduleSpace> ScheduleSpace::make(const FrameLayout& layout, const Sched
   result.pointwise_ = std::ranges::all_of(layout.planes, [](const PlaneLayout& plane) {
     return std::ranges::all_of(
         plane.stages, [](const StageLayout& stage) { return stage.filter->access == Access::pointwise; });
+  });
+
+  result.gathers_ = std::ranges::any_of(layout.planes, [](const PlaneLayout& plane) {
+    return std::ranges::any_of(
+        plane.stages, [](const StageLayout& stage) { return stage.filter->access == Access::gather; });
   });
 
   const Rules rules(layout, values.fusions, freedom);
@@ -329,8 +334,8 @@ std::vector<double> ScheduleSpace::prior() const {
   std::vector<double> costs;
   for (int c = 0; c < size(); ++c) {
     const Schedule s = schedule(c);
-    costs.push_back(guess(s, output_, knobs_.isas.front(), pointwise_, work_of_tiles(s.fusion, s.tile),
-                          shared_.at(s.fusion)));
+    costs.push_back(guess(s, output_, knobs_.isas.front(), pointwise_, gathers_,
+                          work_of_tiles(s.fusion, s.tile), shared_.at(s.fusion)));
   }
   return costs;
 }

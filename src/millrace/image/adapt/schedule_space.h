@@ -55,6 +55,8 @@ class ScheduleSpace {
 
   // Whether every pixel of the result depends on one pixel of the frame, at the same place.
   [[nodiscard]] bool pointwise() const { return pointwise_; }
+  // Whether any stage reads where pixels come from by a formula, which may be rows away.
+  [[nodiscard]] bool gathers() const { return gathers_; }
   // Whether fusing into each plane what planes share costs more work than it saves passes over memory, as for
   // red, green and blue of which luma and chroma are made.
   [[nodiscard]] bool shares_unfused() const;
@@ -89,6 +91,7 @@ class ScheduleSpace {
   KnobValues knobs_;
   Size output_;  // of the first plane
   bool pointwise_ = false;
+  bool gathers_ = false;
   std::map<Fusion, double> shared_;  // what sharing between planes leaves to compute, where tiles share
   // What tiles of a size compute of what the frame takes, where tiled schedules have such.
   std::map<std::tuple<Fusion, int, int>, double> tile_work_;
