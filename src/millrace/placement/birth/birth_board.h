@@ -61,9 +61,11 @@ struct millrace_birth_board {
   struct millrace_given_mask given[millrace_board_given];
   /* Sequentially consistent, against the mask in the kernel. */
   MILLRACE_ATOMIC(uint32_t) starters[millrace_board_starters];
-  /* A bit for each mask that the program has given any of its threads, at millrace_chosen_bit(): a process
-   * that is met with one of these has it by the program's choice. Of two masks that share a bit, both count
-   * as chosen. Relaxed order: whoever chose has noted it before it makes the process. */
+  /* A bit for each mask that the program has given any thread, at millrace_chosen_bit(): a process that is
+   * met with one of these is taken to have it by the program's choice. That may be wrong where its maker was
+   * given the same mask, or two masks share a bit; it then keeps a mask, where else it would lose one that it
+   * should have. Relaxed order: whoever chooses for itself has noted it before it makes a process, and who
+   * chooses for others a moment after they have it. */
   MILLRACE_ATOMIC(uint32_t) chosen[millrace_board_chosen];
   /* Where the main thread goes as it makes its first thread; -1: it stays. Release and acquire: its mask is
    * in `given`. */

@@ -129,13 +129,18 @@ void millrace_become_main(void) {
 /* So that what begins with it is known to have it from the program. */
 static void note_chosen(const uint64_t* mask) {
   enum { bits = 32 };
+  if (board == NULL) return;
   const uint32_t bit = millrace_chosen_bit(mask);
-  atomic_fetch_or_explicit(&board->chosen[bit / bits], UINT32_C(1) << bit % bits, memory_order_relaxed);
+  MILLRACE_ATOMIC(uint32_t)* word = &board->chosen[bit / bits];
+  const uint32_t flag = UINT32_C(1) << bit % bits;
+  /* Most are noted already, and the memory is everybody's. */
+  if ((atomic_load_explicit(word, memory_order_relaxed) & flag) == 0)
+    atomic_fetch_or_explicit(word, flag, memory_order_relaxed);
 }
 
 static void note_chosen_of(pid_t thread) {
   uint64_t mask[millrace_board_words] = {0};
-  if (board != NULL && syscall(SYS_sched_getaffinity, thread, sizeof(mask), mask) >= 0) note_chosen(mask);
+  if (syscall(SYS_sched_getaffinity, thread, sizeof(mask), mask) >= 0) note_chosen(mask);
 }
 
 /* The program has given one of its threads a mask. */
@@ -198,7 +203,6 @@ static void* begin_thread(void* argument) {
   free(argument);
   const int kept = errno;
   own_choice = birth.has_chosen;
-  if (own_choice) note_chosen_of(0);
   take_place();
   errno = kept;
   return birth.function(birth.argument);
@@ -207,9 +211,12 @@ static void* begin_thread(void* argument) {
 /* Of attributes without a mask the C library tells that all CPUs are in it, also those that there cannot be.
  */
 static int has_mask(const pthread_attr_t* attributes) {
-  if (attributes == NULL) return 0;
-  cpu_set_t mask;
-  return mask_in != NULL && mask_in(attributes, sizeof(mask), &mask) == 0 && CPU_COUNT(&mask) != CPU_SETSIZE;
+  if (attributes == NULL || mask_in == NULL) return 0;
+  uint64_t mask[millrace_board_words] = {0};
+  if (mask_in(attributes, sizeof(mask), (cpu_set_t*)mask) != 0) return 0;
+  if (CPU_COUNT_S(sizeof(mask), (cpu_set_t*)mask) == CPU_SETSIZE) return 0;
+  note_chosen(mask);
+  return 1;
 }
 
 __attribute__((visibility("default"))) int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
@@ -247,10 +254,8 @@ __attribute__((visibility("default"))) int sched_setaffinity(pid_t thread, size_
   if (syscall(SYS_sched_setaffinity, thread, size, mask) != 0) return -1;
   const int kept = errno;
   const int for_itself = thread == 0 || thread == syscall(SYS_gettid);
-  if (for_itself || syscall(SYS_tgkill, getpid(), thread, 0) == 0) {
-    note_choice(for_itself, is_main(thread));
-    note_chosen_of(thread);
-  }
+  if (for_itself || syscall(SYS_tgkill, getpid(), thread, 0) == 0) note_choice(for_itself, is_main(thread));
+  note_chosen_of(thread);
   errno = kept;
   return 0;
 }
@@ -274,7 +279,6 @@ __attribute__((visibility("default"))) int pthread_setaffinity_np(pthread_t thre
   if (error != 0) return error;
   note_choice(pthread_equal(thread, pthread_self()), is_main_handle(thread));
   uint64_t has[millrace_board_words] = {0};
-  if (board != NULL && real_get_mask != NULL && real_get_mask(thread, sizeof(has), (cpu_set_t*)has) == 0)
-    note_chosen(has);
-  return error;
+  if (real_get_mask != NULL && real_get_mask(thread, sizeof(has), (cpu_set_t*)has) == 0) note_chosen(has);
+  return 0;
 }

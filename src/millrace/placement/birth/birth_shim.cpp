@@ -222,7 +222,7 @@ bool BirthShim::is_chosen(const machine::CpuSet& mask) const {
   std::array<std::uint64_t, millrace_board_words> words{};
   write_cpus(mask, words);
   const std::uint32_t bit = millrace_chosen_bit(words.data());
-  // Relaxed: nothing else is read by it, and who chose has noted it before it made what is asked about.
+  // Relaxed: nothing else is read by it.
   return (board_->chosen[bit / bits].load(std::memory_order_relaxed) >> bit % bits & 1) != 0;
 }
 

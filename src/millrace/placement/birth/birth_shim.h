@@ -23,7 +23,7 @@ struct ShimBirth {
   machine::CpuSet mask;  // as it was laid ready; empty: none was
 };
 
-// Used by one thread at a time; note_given() may be by another than the rest.
+// Used by one thread at a time; note_given() and is_chosen() may be by another than the rest.
 class BirthShim {
  public:
   // What the program finds on the board from its start.

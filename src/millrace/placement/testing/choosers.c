@@ -3,7 +3,6 @@
  *
  * choosers MODE CPU    a thread starts one by each way: "fork M", "spawn M", "shell M", "own M"
  *   itself      after it has taken CPU
- *   again       after it has taken CPU, where it was given a mask of one already
  *   main        after main has taken CPU for itself, and the thread was given a mask of one
  *   by-main     after main has given it CPU
  * choosers attributes CPU    makes a thread with CPU in its attributes: "own M"
@@ -58,10 +57,12 @@ static int is_mode(const char* name) { return strcmp(mode, name) == 0; }
 
 static void* body(void* argument) {
   if (is_mode("by-main") || is_mode("main")) pthread_barrier_wait(&ready);
-  if (is_mode("main") || is_mode("again"))
+  if (is_mode("main")) {
     for (int i = 0; i < 2000 && !has_one_cpu(); ++i)
       usleep(1000);
-  if (is_mode("itself") || is_mode("again")) sched_setaffinity(0, sizeof(chosen), &chosen);
+    if (!has_one_cpu()) exit(4);
+  }
+  if (is_mode("itself")) sched_setaffinity(0, sizeof(chosen), &chosen);
   if (!is_mode("attributes") && !is_mode("late")) start_all();
   print_own("own");
   return argument;
