@@ -12,7 +12,7 @@ constexpr double turns = 16;
 // schedule is sought that saves more than that. In between it is bound by either at times.
 constexpr double waiting_of_the_unbound = 0.5;
 
-// Turns after which what was seen counts as much as that nothing is known.
+// Turns in which the doubt of the beginning falls to 1/e.
 constexpr double turns_of_doubt = 4;
 
 }  // namespace
@@ -20,13 +20,13 @@ constexpr double turns_of_doubt = 4;
 void BoundShare::add(double computing, double waiting) {
   computing_ += computing - computing_ / turns;
   waiting_ += waiting - waiting_ / turns;
-  ++turns_;
+  doubt_ -= doubt_ / turns_of_doubt;
 }
 
 double BoundShare::value() const {
   if (!(waiting_ > 0)) return 1;
   const double unbound = std::min(1.0, waiting_ / (waiting_of_the_unbound * std::max(computing_, 1e-12)));
-  return 1 - unbound * turns_ / (turns_ + turns_of_doubt);
+  return 1 - unbound * (1 - doubt_);
 }
 
 }  // namespace millrace::run

@@ -19,7 +19,7 @@ class BoundShare {
   // Sums that forget.
   double computing_ = 0;
   double waiting_ = 0;
-  double turns_ = 0;
+  double doubt_ = 1;  // how little what was seen counts yet
 };
 
 }  // namespace millrace::run
