@@ -62,7 +62,7 @@ std::vector<int> first_candidates(const ScheduleSpace& space, const ScheduleFree
   if (space.pointwise()) add(Structure::sequential, Fusion::pointwise, {0, 0}, in_flight);
   add(Structure::tiled, Fusion::pointwise, fused, in_flight);
   // A short stream has time for the first two or three of these only. Sliding windows compute nothing twice,
-  // but what gathers reads rows that they keep no more.
+  // but have to keep many rows where something gathers.
   if (!space.gathers()) add(Structure::sliding, Fusion::pointwise, {0, 32}, in_flight);
   add(Structure::sequential, Fusion::pointwise, {0, 0}, in_flight);
   add(Structure::sliding, Fusion::pointwise, {0, 32}, in_flight);

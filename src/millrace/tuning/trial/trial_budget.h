@@ -44,11 +44,12 @@ class TrialBudget {
     credit_ += seconds;
     granted_ += seconds;
   }
-  // So much may be lost in any case, whatever is spent already: what a trial takes has been made at a price.
+  // At least so much may be lost now, whatever was spent before.
   void reserve(double seconds) {
-    credit_ = std::max(credit_, 0.0);
-    grant(seconds);
-    if (allowed_) allowed_ = std::max(*allowed_, spent_) + seconds;
+    seconds *= 1 + 1e-6;  // that differences of sums are not a little less
+    credit_ = std::max(credit_, seconds);
+    granted_ += std::max(0.0, seconds - (most() - spent_));
+    if (allowed_) allowed_ = std::max(*allowed_, spent_ + seconds);
   }
   // The stream is known to end `seconds` from now: all trials together may lose no more than what is allowed
   // here, however much credit accrues. Short streams are so kept from losing to their opening what they

@@ -339,8 +339,9 @@ void Tuner::ready(int candidate) {
   for (int c = 0; c < space_->size(); ++c) {
     if (same_build(candidate, c)) of(c).ready = true;
   }
-  if (std::erase_if(wanted_, [&](int wanted) { return same_build(candidate, wanted); }) > 0)
-    budget_.reserve(wish_loss_);
+  for (const int wanted : wanted_)
+    if (same_build(candidate, wanted) && !of(wanted).remembered) compiled_ = wanted;
+  std::erase_if(wanted_, [&](int wanted) { return same_build(candidate, wanted); });
   choice_ = {};
   consider_at_ = now_;
 }

@@ -22,7 +22,8 @@
 //
 // Whether at all (TrialValue): where the caller knows how many frames are left, a trial is made only where
 // what it is expected to gain over them exceeds what it is expected to lose, and all of them together may
-// lose a small share of the stream. What switching costs beyond the slower frames is learnt from the trials.
+// lose a small share of the stream; one that something was compiled for is made in any case, if it still
+// pays. What switching costs beyond the slower frames is learnt from the trials.
 //
 // When again (ChangeDetector): a two-sided CUSUM (Page 1954) of the incumbent's own log cost finds changes.
 // The knowledge is then widened, not thrown away, and the budget of the beginning is granted anew, less of it
@@ -109,7 +110,8 @@ class Tuner {
   void tell(const Observation& observation);
 
   // The candidates whose compilation is wished for, the most promising in front; at most wanted_builds. They
-  // stay until ready(), cannot_compile() or cannot_run() is called for them; the tuner never waits for them.
+  // stay until ready(), cannot_compile() or cannot_run() is called for them; frames never wait for them, and
+  // other trials for the first one only, for a while, where the end of the stream is known.
   [[nodiscard]] std::span<const int> wanted_builds() const { return wanted_; }
   // How many frames are to come; nullopt (and before the first call): not known, perhaps without end. The
   // answer may be another before every ask().
@@ -193,6 +195,7 @@ class Tuner {
 
   void consider();
   [[nodiscard]] Choice choose();
+  [[nodiscard]] Choice compiled();
   [[nodiscard]] Choice queued();
   [[nodiscard]] Choice most_promising();
   [[nodiscard]] Choice rival();
@@ -225,8 +228,8 @@ class Tuner {
   TunerOptions options_;
   std::vector<Knowledge> knowledge_;
   std::vector<int> wanted_;
-  double awaited_until_ = -1;  // the first one is likely to be there; below 0: none was wished for
-  double wish_loss_ = 0;       // seconds that the trial for whose sake the last one was wished for may lose
+  std::optional<double> awaited_until_;  // the first one that was wished for is likely to be there
+  int compiled_ = -1;                    // for whose sake the newest one was made, until it is tried
   CostModel model_;
   NoiseLevel noise_;
   ChangeDetector detector_;

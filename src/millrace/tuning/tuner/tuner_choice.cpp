@@ -55,7 +55,10 @@ void Tuner::consider() {
     incumbent_seconds_ = recent_.median_seconds();
     choice_ = choose();
     consider_at_ = now_ + patience;
-    if (choice_.candidate < 0) return tell_declined();
+    if (choice_.candidate < 0) {
+      if (!awaits_build()) tell_declined();
+      return;
+    }
   }
   if (budget_.credit() >= choice_.expected_loss && frames_for_verification() >= least_trial_frames)
     begin_race();
@@ -89,11 +92,25 @@ Tuner::Choice Tuner::chosen(int candidate, Reason reason) const {
 }
 
 Tuner::Choice Tuner::choose() {
+  if (awaits_build()) return {};
+  if (const Choice next = compiled(); next.candidate >= 0) return next;
   if (const Choice next = queued(); next.candidate >= 0) return next;
+  if (awaits_build()) return {};
   const Choice promising = most_promising();
   if (awaits_build()) return {};
   if (promising.candidate >= 0) return promising;
   return now_ >= verify_at_ ? rival() : Choice{};
+}
+
+// What something was compiled for, if that still pays.
+Tuner::Choice Tuner::compiled() {
+  const int candidate = std::exchange(compiled_, -1);
+  if (candidate < 0 || candidate == incumbent_ || !runnable(candidate) || of(candidate).trials > 0) return {};
+  const bool suggested = std::ranges::find(options_.first, candidate) != options_.first.end();
+  const Choice choice = chosen(candidate, suggested ? Reason::suggested : Reason::improvement);
+  if (!pays(choice)) return {};
+  if (frames_left_) budget_.reserve(choice.expected_loss);
+  return choice;
 }
 
 // What is tried whatever the model thinks: the remembered best, else the caller's suggestions.
@@ -125,6 +142,7 @@ Tuner::Choice Tuner::queued() {
     if (candidate == incumbent_ || of(candidate).trials > 0 || !of(candidate).available) continue;
     if (!of(candidate).ready) {
       want_build(candidate);
+      if (awaits_build()) return {};
       continue;
     }
     const Choice choice = chosen(candidate, Reason::suggested);
@@ -213,14 +231,14 @@ void Tuner::want_build(int candidate) {
   if (std::ssize(wanted_) >= options_.wanted_builds || !of(candidate).available || of(candidate).ready)
     return;
   if (std::ranges::any_of(wanted_, [&](int wanted) { return same_build(candidate, wanted); })) return;
-  const Choice choice = chosen(candidate, Reason::suggested);
-  if (!pays(choice)) return;
-  if (awaited_until_ < 0) awaited_until_ = now_ + patience_with_builds * build_seconds(candidate);
-  wish_loss_ = choice.expected_loss;
+  if (!pays(chosen(candidate, Reason::suggested)) || frames_for_verification() < least_trial_frames) return;
+  if (!awaited_until_) awaited_until_ = now_ + patience_with_builds * build_seconds(candidate);
   wanted_.push_back(candidate);
 }
 
 // The first kernels gain most: what is found until they are there would be replaced soon.
-bool Tuner::awaits_build() const { return frames_left_ && !wanted_.empty() && now_ < awaited_until_; }
+bool Tuner::awaits_build() const {
+  return frames_left_ && !wanted_.empty() && awaited_until_ && now_ < *awaited_until_;
+}
 
 }  // namespace millrace::tuning
