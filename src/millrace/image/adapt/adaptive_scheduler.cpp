@@ -60,10 +60,10 @@ std::vector<int> first_candidates(const ScheduleSpace& space, const ScheduleFree
   const Size fused = space.least_work(freedom.fusion.value_or(Fusion::pointwise), tiles);
   if (space.shares_unfused()) add(Structure::tiled, Fusion::none, single, in_flight);
   if (space.pointwise()) add(Structure::sequential, Fusion::pointwise, {0, 0}, in_flight);
-  add(Structure::tiled, Fusion::pointwise, fused, in_flight);
-  // A short stream has time for the first two or three of these only. Sliding windows compute nothing twice,
-  // but have to keep many rows where something gathers.
+  // Sliding windows compute nothing twice, but have to keep many rows where something gathers.
   if (!space.gathers()) add(Structure::sliding, Fusion::pointwise, {0, 32}, in_flight);
+  add(Structure::tiled, Fusion::pointwise, fused, in_flight);
+  // A short stream has time for the first two or three of these only.
   add(Structure::sequential, Fusion::pointwise, {0, 0}, in_flight);
   add(Structure::sliding, Fusion::pointwise, {0, 32}, in_flight);
   add(Structure::tiled, Fusion::pointwise, {0, 64}, in_flight);
