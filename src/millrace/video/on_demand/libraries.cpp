@@ -71,16 +71,29 @@ void* load(std::size_t library) {
 // is less.
 constexpr std::uint64_t least_addresses = std::uint64_t{192} << 20;
 
-// The limit on addresses, where it leaves too few.
-Status check_addresses() {
+struct Addresses {
+  std::uint64_t limit = RLIM_INFINITY;
+  std::uint64_t used = 0;
+};
+
+Addresses addresses() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
   std::uint64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
-  const std::uint64_t used = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  if (used + least_addresses <= limit.rlim_cur) return {};
+  return {limit.rlim_cur, pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))};
+}
+
+std::unexpected<Error> too_few(const Addresses& addresses) {
   return failure("{} MiB of address space are too few to load FFmpeg; raise the limit: ulimit -v {}",
-                 limit.rlim_cur >> 20U, (used + 2 * least_addresses) >> 10U);
+                 addresses.limit >> 20U, (addresses.used + 2 * least_addresses) >> 10U);
+}
+
+std::unexpected<Error> cannot_load(const char* reason) {
+  // Other threads may have taken what was there when it was asked for.
+  const Addresses now = addresses();
+  if (now.limit != RLIM_INFINITY && now.used + least_addresses > now.limit) return too_few(now);
+  return failure("FFmpeg cannot be loaded: {}; .y4m files need none of it", reason);
 }
 
 // A process that is forked while another thread loads libraries could load none: no fork begins meanwhile.
@@ -103,12 +116,11 @@ extern Function __stop_millrace_ffmpeg_calls[] __attribute__((visibility("hidden
 Status load_ffmpeg() {
   if (all_loaded.load(std::memory_order_acquire)) return {};
   const std::scoped_lock lock(loading);
-  if (Status enough = check_addresses(); !enough) return enough;
+  if (const Addresses now = addresses(); now.used + least_addresses > now.limit) return too_few(now);
   std::array<void*, libraries.size()> handles{};
   for (std::size_t library = 0; library < libraries.size(); ++library) {
     handles[library] = load(library);
-    if (handles[library] == nullptr)
-      return failure("FFmpeg cannot be loaded: {}; .y4m files need none of it", dlerror());
+    if (handles[library] == nullptr) return cannot_load(dlerror());
   }
   for (Function* function = __start_millrace_ffmpeg_calls; function != __stop_millrace_ffmpeg_calls;
        ++function) {
