@@ -85,7 +85,8 @@ static inline uint32_t millrace_chosen_bit(const uint64_t* mask) {
     hash = (hash ^ (mask[i] >> 32)) * UINT64_C(1099511628211);
     hash = (hash ^ (mask[i] & UINT32_MAX)) * UINT64_C(1099511628211);
   }
-  return (uint32_t)((hash ^ (hash >> 32)) % (millrace_board_chosen * 32));
+  const uint32_t folded = (hash ^ (hash >> 32)) & UINT32_MAX;
+  return folded % (millrace_board_chosen * 32);
 }
 /* NOLINTEND(readability-identifier-naming) */
 
