@@ -129,7 +129,6 @@ void millrace_become_main(void) {
 /* So that what begins with it is known to have it from the program. */
 static void note_chosen(const uint64_t* mask) {
   enum { bits = 32 };
-  if (board == NULL) return;
   const uint32_t bit = millrace_chosen_bit(mask);
   MILLRACE_ATOMIC(uint32_t)* word = &board->chosen[bit / bits];
   const uint32_t flag = UINT32_C(1) << bit % bits;
@@ -140,7 +139,7 @@ static void note_chosen(const uint64_t* mask) {
 
 static void note_chosen_of(pid_t thread) {
   uint64_t mask[millrace_board_words] = {0};
-  if (syscall(SYS_sched_getaffinity, thread, sizeof(mask), mask) >= 0) note_chosen(mask);
+  if (board != NULL && syscall(SYS_sched_getaffinity, thread, sizeof(mask), mask) >= 0) note_chosen(mask);
 }
 
 /* The program has given one of its threads a mask. */
@@ -210,13 +209,10 @@ static void* begin_thread(void* argument) {
 
 /* Of attributes without a mask the C library tells that all CPUs are in it, also those that there cannot be.
  */
-static int has_mask(const pthread_attr_t* attributes) {
-  if (attributes == NULL || mask_in == NULL) return 0;
-  uint64_t mask[millrace_board_words] = {0};
-  if (mask_in(attributes, sizeof(mask), (cpu_set_t*)mask) != 0) return 0;
-  if (CPU_COUNT_S(sizeof(mask), (cpu_set_t*)mask) == CPU_SETSIZE) return 0;
-  note_chosen(mask);
-  return 1;
+static int has_mask(const pthread_attr_t* attributes, uint64_t* mask) {
+  const size_t size = sizeof(uint64_t) * millrace_board_words;
+  return attributes != NULL && mask_in != NULL && mask_in(attributes, size, (cpu_set_t*)mask) == 0 &&
+         CPU_COUNT_S(size, (cpu_set_t*)mask) != CPU_SETSIZE;
 }
 
 __attribute__((visibility("default"))) int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
@@ -229,7 +225,9 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t* thread, con
     bind_main();
     errno = kept;
   }
-  const int is_chosen = board != NULL && has_mask(attributes);
+  uint64_t chosen[millrace_board_words] = {0};
+  const int is_chosen = board != NULL && has_mask(attributes, chosen);
+  if (is_chosen) note_chosen(chosen);
   if (is_chosen && !seen) note_choice(0, 0);
   struct birth* birth = seen ? malloc(sizeof(*birth)) : NULL;
   if (birth == NULL) return real_create(thread, attributes, function, argument);
@@ -279,6 +277,7 @@ __attribute__((visibility("default"))) int pthread_setaffinity_np(pthread_t thre
   if (error != 0) return error;
   note_choice(pthread_equal(thread, pthread_self()), is_main_handle(thread));
   uint64_t has[millrace_board_words] = {0};
-  if (real_get_mask != NULL && real_get_mask(thread, sizeof(has), (cpu_set_t*)has) == 0) note_chosen(has);
+  if (board != NULL && real_get_mask != NULL && real_get_mask(thread, sizeof(has), (cpu_set_t*)has) == 0)
+    note_chosen(has);
   return 0;
 }
