@@ -215,15 +215,14 @@ Result<ScheduleSpace> ScheduleSpace::make(const FrameLayout& layout, const Sched
     values.affinities.push_back(limit.arrangement);
   values.isas = freedom.isas;
   result.output_ = layout.planes[0].output.size;
-  result.pointwise_ = std::ranges::all_of(layout.planes, [](const PlaneLayout& plane) {
-    return std::ranges::all_of(
-        plane.stages, [](const StageLayout& stage) { return stage.filter->access == Access::pointwise; });
-  });
-
-  result.gathers_ = std::ranges::any_of(layout.planes, [](const PlaneLayout& plane) {
-    return std::ranges::any_of(
-        plane.stages, [](const StageLayout& stage) { return stage.filter->access == Access::gather; });
-  });
+  const auto any_stage = [&](auto&& is_so) {
+    return std::ranges::any_of(layout.planes, [&](const PlaneLayout& plane) {
+      return std::ranges::any_of(plane.stages,
+                                 [&](const StageLayout& stage) { return is_so(stage.filter->access); });
+    });
+  };
+  result.pointwise_ = !any_stage([](Access access) { return access != Access::pointwise; });
+  result.gathers_ = any_stage([](Access access) { return access == Access::gather; });
 
   const Rules rules(layout, values.fusions, freedom);
   for (const Fusion fusion : values.fusions) {
