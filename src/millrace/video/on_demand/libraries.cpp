@@ -84,6 +84,8 @@ Addresses addresses() {
   return {limit.rlim_cur, pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))};
 }
 
+bool enough(const Addresses& addresses) { return addresses.used + least_addresses <= addresses.limit; }
+
 std::unexpected<Error> too_few(const Addresses& addresses) {
   return failure("{} MiB of address space are too few to load FFmpeg; raise the limit: ulimit -v {}",
                  addresses.limit >> 20U, (addresses.used + 2 * least_addresses) >> 10U);
@@ -91,8 +93,7 @@ std::unexpected<Error> too_few(const Addresses& addresses) {
 
 std::unexpected<Error> cannot_load(const char* reason) {
   // Other threads may have taken what was there when it was asked for.
-  const Addresses now = addresses();
-  if (now.limit != RLIM_INFINITY && now.used + least_addresses > now.limit) return too_few(now);
+  if (const Addresses now = addresses(); !enough(now)) return too_few(now);
   return failure("FFmpeg cannot be loaded: {}; .y4m files need none of it", reason);
 }
 
@@ -116,7 +117,7 @@ extern Function __stop_millrace_ffmpeg_calls[] __attribute__((visibility("hidden
 Status load_ffmpeg() {
   if (all_loaded.load(std::memory_order_acquire)) return {};
   const std::scoped_lock lock(loading);
-  if (const Addresses now = addresses(); now.used + least_addresses > now.limit) return too_few(now);
+  if (const Addresses now = addresses(); !enough(now)) return too_few(now);
   std::array<void*, libraries.size()> handles{};
   for (std::size_t library = 0; library < libraries.size(); ++library) {
     handles[library] = load(library);
