@@ -50,7 +50,7 @@ TEST_P(Y4mFormat, ComesBackAsItWasWritten) {
 INSTANTIATE_TEST_SUITE_P(Formats, Y4mFormat,
                          ::testing::Combine(::testing::ValuesIn(layouts),
                                             ::testing::Values(8, 9, 10, 12, 14, 16),
-                                            ::testing::Values("1x1", "17x33", "64x2")),
+                                            ::testing::Values("1x1", "17x33", "64x2", "640x448")),
                          [](const auto& test) {
                            return fmt::format("{}p{}_{}", std::get<0>(test.param).name,
                                               std::get<1>(test.param), std::get<2>(test.param));
@@ -191,6 +191,59 @@ TEST(Y4mReader, NamesTheFrameThatIsCutOrDamaged) {
                      "FRAME\n\x01\x04"),
          1, "is damaged: has samples");
 }
+
+// Of planes that lie as they do in the file and of such that do not, far larger and smaller than what is read
+// ahead.
+class Y4mPieces : public ::testing::TestWithParam<std::tuple<const char*, std::size_t>> {};
+
+// Gives what a pipe may give.
+class Pieces : public ByteSource {
+ public:
+  Pieces(std::span<const std::byte> bytes, std::size_t most) : bytes_(bytes), most_(most) {}
+  [[nodiscard]] Result<std::size_t> read(std::span<std::byte> destination) override {
+    const std::size_t count = std::min({most_, destination.size(), bytes_.size()});
+    std::ranges::copy(bytes_.first(count), destination.begin());
+    bytes_ = bytes_.subspan(count);
+    return count;
+  }
+  [[nodiscard]] const std::string& name() const override { return name_; }
+
+ private:
+  std::span<const std::byte> bytes_;
+  std::size_t most_;
+  std::string name_ = "pieces";
+};
+
+TEST_P(Y4mPieces, AreReadAsWholeFramesUpToTheOneThatIsCut) {
+  const auto& [size, most] = GetParam();
+  TemporaryFolder folder;
+  const Delivered original = read_all(fmt::format("test:{}@3", size));
+  ASSERT_TRUE(write_all(folder / "a.y4m", original.frames));
+  const std::string whole = content_of(folder / "a.y4m");
+  const std::size_t frame = packed_bytes(original.frames[0].format()) + 6;
+  for (const std::size_t cut :
+       {std::size_t{0}, std::size_t{1}, frame / 4, frame / 2, frame - 7, frame - 6, frame - 1}) {
+    const std::string bytes = whole.substr(0, whole.size() - cut);
+    auto reader = open_y4m_reader(std::make_unique<Pieces>(std::as_bytes(std::span(bytes)), most), {});
+    ASSERT_TRUE(reader);
+    const Delivered delivered = read_all(**reader);
+    EXPECT_EQ(delivered.error.has_value(), cut != 0) << cut;
+    if (delivered.error) {
+      EXPECT_THAT(delivered.error->message, HasSubstr("frame 2: is truncated"));
+    }
+    ASSERT_EQ(delivered.frames.size(), cut == 0 ? 3U : 2U);
+    for (std::size_t i = 0; i < delivered.frames.size(); ++i)
+      EXPECT_TRUE(same_samples(delivered.frames[i], original.frames[i])) << cut;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, Y4mPieces,
+                         ::testing::Combine(::testing::Values("640x448", "700x400", "1280x720", "96x64"),
+                                            ::testing::Values(std::size_t{4099}, std::size_t{65536},
+                                                              std::size_t{1} << 30)),
+                         [](const auto& test) {
+                           return fmt::format("{}_by_{}", std::get<0>(test.param), std::get<1>(test.param));
+                         });
 
 TEST(Y4mReader, SaysTheSameAgainAfterAnError) {
   const std::string bytes = "YUV4MPEG2 W2 H1 Cmono\nFRAME\na";
