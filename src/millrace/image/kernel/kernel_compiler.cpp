@@ -45,16 +45,14 @@ struct ChildSettings {
 // Never more than this process has, which may have been started with little. Whatever is refused here is no
 // reason not to compile.
 void lower_own_priority(Urgency urgency) {
-  constexpr int urgent_nice = 5;
   constexpr int background_nice = 19;
   const sched_param none{};
   const bool idle = urgency == Urgency::background && sched_setscheduler(0, SCHED_IDLE, &none) == 0;
   if (idle) return;
   const int policy = sched_getscheduler(0);
   if (policy == SCHED_FIFO || policy == SCHED_RR) sched_setscheduler(0, SCHED_OTHER, &none);
-  const int nice = urgency == Urgency::urgent ? urgent_nice : background_nice;
-  const int own = getpriority(PRIO_PROCESS, 0);
-  if (own < nice) setpriority(PRIO_PROCESS, 0, nice);
+  if (urgency == Urgency::background && getpriority(PRIO_PROCESS, 0) < background_nice)
+    setpriority(PRIO_PROCESS, 0, background_nice);
 }
 
 // The child of vfork, whose memory is the parent's: the number of the error that kept it from becoming the

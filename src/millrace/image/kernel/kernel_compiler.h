@@ -22,7 +22,7 @@ namespace millrace::image {
 // How much of a processor the compilation of a kernel may take from the work in the foreground.
 enum class Urgency {
   background,  // the class SCHED_IDLE: where the work uses all processors, next to none
-  urgent,      // a somewhat lower priority: when the work runs worse until the kernel is there
+  urgent,      // that of the work itself, which runs worse until the kernel is there
 };
 
 // The program millrace-kernel-compiler: what the environment variable MILLRACE_KERNEL_COMPILER names; else
