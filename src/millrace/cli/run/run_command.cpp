@@ -209,7 +209,7 @@ void add_run_command(CLI::App& app, Action& action) {
   verb->add_option("--repeat", o.repeat, "how often --measure processes its frames")
       ->check(CLI::Range(1, 1 << 20));
   verb->add_option("--json", o.json, "write a report to a file, or - for standard output");
-  verb->add_option("--report", o.report, "write a page that shows what was done and why: NAME.html");
+  verb->add_option("--report", o.report, "write a page (HTML) that shows what was done and why to this file");
   verb->add_option("--trace", o.trace,
                    "write what each worker did when, for chrome://tracing or ui.perfetto.dev: NAME.json");
   verb->add_flag(
