@@ -1,7 +1,7 @@
 """Measures whole runs, from the start of the process to its end, as a user waits for them.
 
 usage: whole_run_bench.py MILLRACE files   --clips FOLDER [--pipelines @A @B blur] [--frames N] [--rounds 5]
-                                           [--unpacked] [--to mp4|null]
+                                           [--unpacked] [--to mp4|null] [--limit]
        whole_run_bench.py MILLRACE lengths [--pipelines @A @B @G] [--sizes 352x288 1280x720] [--lengths 60 360]
                                            [--caches warm cold] [--to null|mp4] [--rounds 5] [--everything]
        whole_run_bench.py MILLRACE codecs  --clips FOLDER [--pipelines @A @B blur] [--frames N] [--rounds 5]
@@ -9,6 +9,8 @@ usage: whole_run_bench.py MILLRACE files   --clips FOLDER [--pipelines @A @B blu
 
 files: H.264 in, H.264 out (libx264, preset veryfast, crf 18): `millrace run` as it is, the same with one thread for each
 codec, and ffmpeg with filters of its own that do the same, where it has such. FOLDER holds *.264, or other videos. --unpacked: they are made y4m before; --to null: nothing out.
+--limit: and what nobody could be faster than who decodes with FFmpeg and encodes with libx264: the processor time of
+these two alone, of the frames that ffmpeg has filtered, shared out over all CPUs.
 
 lengths: y4m in, nothing out: `millrace run` as it is against every fixed structure; with --to mp4 against each with one and
 with two threads for the encoder. warm: earlier runs have left kernels and, two of the same length, a profile; cold: nobody
@@ -51,8 +53,8 @@ OWN_PIPELINES = ["blur", "rotate(6)", "blur | sobel_x | threshold(0.1) | rotate(
 STRUCTURES = ("sequential", "tiled", "sliding", "backward-cached")
 
 
-def in_turns(variants, options, environment, before=lambda: None, warm_up=True):
-    """Seconds of each variant in each round. Who begins changes from round to round."""
+def measured_in_turns(variants, options, environment, before=lambda: None, warm_up=True):
+    """What each variant takes in each round. Who begins changes from round to round."""
     times = {name: [] for name in variants}
     if warm_up:
         for words in variants.values():
@@ -61,8 +63,14 @@ def in_turns(variants, options, environment, before=lambda: None, warm_up=True):
     for turn in range(options.rounds):
         for name in names[turn % len(names):] + names[:turn % len(names)]:
             before()
-            times[name].append(getattr(measure(variants[name], environment), options.by))
+            times[name].append(measure(variants[name], environment))
     return times
+
+
+def in_turns(variants, options, environment, **how):
+    """Seconds of each variant in each round."""
+    measured = measured_in_turns(variants, options, environment, **how)
+    return {name: [getattr(seconds, options.by) for seconds in values] for name, values in measured.items()}
 
 
 def ratio(times, of, to):
@@ -106,14 +114,27 @@ def limit(options, word="--frames"):
     return [word, str(options.frames)] if options.frames else []
 
 
+def codecs_alone(clip, pipeline, encoding, options, folder, environment):
+    """Commands that do nothing but decode the clip, and nothing but encode what the filters make of it."""
+    ffmpeg = ["ffmpeg", "-v", "error", "-nostdin", "-y"]
+    filtered = folder / "filtered.y4m"
+    measure([*ffmpeg, "-i", clip, *limit(options, "-frames:v"), "-vf", SAME_IN_FFMPEG[pipeline], "-pix_fmt", "yuv420p",
+             filtered], environment)
+    return {"decoding": [*ffmpeg, "-i", clip, *limit(options, "-frames:v"), "-f", "null", "-"],
+            "encoding": [*ffmpeg, "-i", filtered, *encoding]}
+
+
 def files(options, folder, environment):
     nothing_out = options.to == "null"
+    if options.limit and (nothing_out or options.unpacked):
+        raise SystemExit("whole_run_bench: --limit is of runs that decode and encode: without --unpacked and --to null")
+    cpus = len(os.sched_getaffinity(0))
     output = "null" if nothing_out else folder / "out.mp4"
     ffmpeg_output = ["-f", "null", "-"] if nothing_out else ["-c:v", "libx264", "-preset", "veryfast", "-crf", "18",
                                                             "-pix_fmt", "yuv420p", folder / "ffmpeg.mp4"]
     print(f"{'clip':<20} {'pipeline':<10} {'default':>9} {'1 thread':>9} {'ffmpeg':>9} {'to 1 thread':>12} "
-          f"{'to ffmpeg':>10}")
-    against_one, against_ffmpeg = [], []
+          f"{'to ffmpeg':>10}{'   limit   of it  ffmpeg to it' if options.limit else ''}")
+    against_one, against_ffmpeg, of_limit, limit_to_ffmpeg = [], [], [], []
     for clip in clips_of(options):
         if options.unpacked:
             packed, clip = clip, folder / f"{clip.stem}.y4m"
@@ -126,7 +147,13 @@ def files(options, folder, environment):
                 variants["ffmpeg"] = ["ffmpeg", "-v", "error", "-nostdin", "-y", "-i", clip,
                                       *limit(options, "-frames:v"),
                                       "-vf", SAME_IN_FFMPEG[pipeline], *ffmpeg_output]
-            times = in_turns(variants, options, environment)
+            if options.limit and pipeline in SAME_IN_FFMPEG:
+                variants |= codecs_alone(clip, pipeline, ffmpeg_output, options, folder, environment)
+            measured = measured_in_turns(variants, options, environment)
+            times = {name: [getattr(seconds, options.by) for seconds in values] for name, values in measured.items()}
+            if "decoding" in times:
+                times["limit"] = [(decoding.processor + encoding.processor) / cpus
+                                  for decoding, encoding in zip(measured["decoding"], measured["encoding"])]
             medians = {name: statistics.median(values) for name, values in times.items()}
             one = ratio(times, "1 thread", "default")
             against_one.append(one)
@@ -135,6 +162,10 @@ def files(options, folder, environment):
                 other = ratio(times, "ffmpeg", "default")
                 against_ffmpeg.append(other)
                 line += f"{medians['ffmpeg']:>8.3f}s {one:>12.2f} {other:>10.2f}"
+                if "limit" in times:
+                    of_limit.append(ratio(times, "limit", "default"))
+                    limit_to_ffmpeg.append(ratio(times, "ffmpeg", "limit"))
+                    line += f" {medians['limit']:>7.3f}s {of_limit[-1]:>6.2f} {limit_to_ffmpeg[-1]:>13.2f}"
             else:
                 line += f"{'':>9} {one:>12.2f}"
             print(line, flush=True)
@@ -142,6 +173,8 @@ def files(options, folder, environment):
             clip.unlink()
     print_summary("default against one thread for each codec", against_one)
     print_summary("default against ffmpeg", against_ffmpeg)
+    print_summary("of the limit", of_limit)
+    print_summary("what would be the limit against ffmpeg", limit_to_ffmpeg)
 
 
 def codecs(options, folder, environment):
@@ -239,6 +272,7 @@ def main():
     parser.add_argument("--caches", nargs="+", choices=("warm", "cold"), default=["warm", "cold"])
     parser.add_argument("--to", choices=("null", "mp4"), help="default: mp4 for files, null for lengths")
     parser.add_argument("--unpacked", action="store_true")
+    parser.add_argument("--limit", action="store_true")
     parser.add_argument("--everything", action="store_true")
     parser.add_argument("--frames", type=int, help="of a file, at most")
     parser.add_argument("--rounds", type=int, default=5)
