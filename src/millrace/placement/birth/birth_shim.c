@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <sys/mman.h>
@@ -47,6 +48,10 @@ static int is_launched;       /* by millrace, and not forked since */
 static atomic_int main_is_bound; /* here, as it made its first thread */
 static atomic_int main_chose;    /* the program has given its main thread a mask */
 static atomic_int others_chosen; /* one of its threads has given another, which is not main, a mask */
+/* A bit for each thread, by its number, that another has given a mask and that has not begun since. Where two
+ * share a bit, or a number is used again, one takes no place by itself and is given it a little later. */
+enum { flag_bits = 32, flag_words = 128 };
+static atomic_uint given_by_others[flag_words];
 static atomic_int chooser; /* a process that shares this memory, between vfork() and exec, and has chosen */
 /* The calling thread has given itself a mask, or began with one that the program chose. */
 static __thread int own_choice __attribute__((tls_model("initial-exec")));
@@ -183,10 +188,30 @@ static int is_still_there(void) {
                      : kill((pid_t)board->owner, 0) == 0 || errno != ESRCH;
 }
 
+/* Set before the thread is given its mask: what is on its way to its place is to see it. Relaxed: it
+ * publishes nothing, and who looks in the very moment takes its place, as others do that are given something
+ * later. */
+static void note_given_by_other(pid_t thread, int is_given) {
+  atomic_uint* word = &given_by_others[(uint32_t)thread / flag_bits % flag_words];
+  const uint32_t flag = UINT32_C(1) << (uint32_t)thread % flag_bits;
+  if (is_given)
+    atomic_fetch_or_explicit(word, flag, memory_order_relaxed);
+  else
+    atomic_fetch_and_explicit(word, ~flag, memory_order_relaxed);
+}
+
+/* Counts once, as numbers are used again. */
+static int is_given_by_other(pid_t thread) {
+  atomic_uint* word = &given_by_others[(uint32_t)thread / flag_bits % flag_words];
+  const uint32_t flag = UINT32_C(1) << (uint32_t)thread % flag_bits;
+  return (atomic_load_explicit(word, memory_order_relaxed) & flag) != 0 &&
+         (atomic_fetch_and_explicit(word, ~flag, memory_order_relaxed) & flag) != 0;
+}
+
 static void take_place(void) {
   const uint32_t number = atomic_fetch_add_explicit(&board->births, 1, memory_order_relaxed);
   struct millrace_birth_slot* slot = number < millrace_board_slots ? &board->slots[number] : NULL;
-  if (!own_choice) {
+  if (!own_choice && !is_given_by_other((pid_t)syscall(SYS_gettid))) {
     if (slot != NULL && slot->has_mask && is_still_there())
       syscall(SYS_sched_setaffinity, 0, sizeof(slot->mask), slot->mask);
     else if (atomic_load_explicit(&main_is_bound, memory_order_relaxed) && !has_main_chosen())
@@ -249,9 +274,13 @@ __attribute__((visibility("default"))) int sched_getaffinity(pid_t thread, size_
 
 __attribute__((visibility("default"))) int sched_setaffinity(pid_t thread, size_t size,
                                                              const cpu_set_t* mask) {
-  if (syscall(SYS_sched_setaffinity, thread, size, mask) != 0) return -1;
-  const int kept = errno;
   const int for_itself = thread == 0 || thread == syscall(SYS_gettid);
+  if (!for_itself) note_given_by_other(thread, 1);
+  if (syscall(SYS_sched_setaffinity, thread, size, mask) != 0) {
+    if (!for_itself) note_given_by_other(thread, 0);
+    return -1;
+  }
+  const int kept = errno;
   if (for_itself || syscall(SYS_tgkill, getpid(), thread, 0) == 0) note_choice(for_itself, is_main(thread));
   note_chosen_of(thread);
   errno = kept;
@@ -270,12 +299,26 @@ __attribute__((visibility("default"))) int pthread_getaffinity_np(pthread_t thre
   return error;
 }
 
+/* The kernel's clocks of threads are named by their numbers: those of the upper bits, inverted. 0: it is
+ * gone. */
+static pid_t number_of(pthread_t thread) {
+  enum { clock_bits = 3 };
+  clockid_t clock;
+  return pthread_getcpuclockid(thread, &clock) == 0 ? (pid_t) ~(clock >> clock_bits) : 0;
+}
+
 __attribute__((visibility("default"))) int pthread_setaffinity_np(pthread_t thread, size_t size,
                                                                   const cpu_set_t* mask) {
   if (real_set_mask == NULL) find_functions();
+  const int for_itself = pthread_equal(thread, pthread_self());
+  const pid_t number = for_itself ? 0 : number_of(thread);
+  if (number != 0) note_given_by_other(number, 1);
   const int error = real_set_mask == NULL ? ENOSYS : real_set_mask(thread, size, mask);
-  if (error != 0) return error;
-  note_choice(pthread_equal(thread, pthread_self()), is_main_handle(thread));
+  if (error != 0) {
+    if (number != 0) note_given_by_other(number, 0);
+    return error;
+  }
+  note_choice(for_itself, is_main_handle(thread));
   uint64_t has[millrace_board_words] = {0};
   if (board != NULL && real_get_mask != NULL && real_get_mask(thread, sizeof(has), (cpu_set_t*)has) == 0)
     note_chosen(has);

@@ -489,6 +489,17 @@ INSTANTIATE_TEST_SUITE_P(Modes, Choosers,
                            return name;
                          });
 
+TEST(RunProgram, AThreadKeepsWhatMainHasGivenItWhileItWasOnItsWayToItsPlace) {
+  if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const std::string cpu = std::to_string(allowed().lowest());
+  for (int i = 0; i < 10; ++i) {
+    RunSettings settings = fixed(MaskPolicy::one_to_one, BirthWay::shim,
+                                 {testing_program("dynamic", "choosers"), "by-main", cpu});
+    settings.policy = cpu_list_policy({CpuSet{allowed().highest()}});
+    EXPECT_EQ(masks_in(run_to_end(settings).output)["own"], cpu);
+  }
+}
+
 TEST(RunProgram, WhatAThreadHasJustChosenStaysInWhatItStartsAlsoWhereOthersWereGivenThat) {
   if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const std::string cpu = std::to_string(allowed().lowest());
