@@ -121,7 +121,8 @@ class CutHead {
     if (options_.stop.stop_requested())
       outcome = std::unexpected(
           Error{ErrorKind::interrupted,
-                fmt::format("interrupted after {} frames; the output holds them", record_.frames)});
+                fmt::format("interrupted after {} frames; {}", record_.frames,
+                            record_.frames == 0 ? "there is no output" : "the output holds them")});
     if (outcome && !source_status_) outcome = source_status_;
     return finish(std::move(outcome));
   }

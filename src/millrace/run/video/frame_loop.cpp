@@ -175,9 +175,10 @@ Status FrameLoop::run() {
     record_.decisions["starts_at_seconds"] = std::max(0.0, search->tuner().start_time() - seconds(start));
   if (stopped()) {
     outcome = std::unexpected(
-        Error{ErrorKind::interrupted,
-              fmt::format("interrupted after {} frames; {}", record_.frames,
-                          options_.keep_part ? "the output holds them" : "the output is not kept")});
+        Error{ErrorKind::interrupted, fmt::format("interrupted after {} frames; {}", record_.frames,
+                                                  record_.frames == 0  ? "there is no output"
+                                                  : options_.keep_part ? "the output holds them"
+                                                                       : "the output is not kept")});
   }
   if (outcome && record_.frames == 0) outcome = failure("'{}' has no frames", run_.source_.name);
   const bool interrupted = !outcome && outcome.error().kind == ErrorKind::interrupted;

@@ -561,6 +561,19 @@ TEST_F(VideoRunTest, StopEndsTheWaitOfACallersSource) {
   EXPECT_EQ(run.record().frames, std::ssize(samples));
 }
 
+TEST_F(VideoRunTest, WhatIsStoppedBeforeItsFirstFrameDoesNotSpeakOfAnOutput) {
+  Counting frames(5);
+  std::vector<int> samples;
+  std::stop_source stop;
+  stop.request_stop();
+  VideoRun run(*workplace_, source_of(frames, 5), sink_to(samples),
+               {.pipeline = parsed("blur"), .stop = stop.get_token()});
+  const Status done = run.run();
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().message, "interrupted after 0 frames; there is no output");
+  EXPECT_TRUE(samples.empty());
+}
+
 TEST_F(VideoRunTest, SaysHowFarItIsWhileItRuns) {
   Counting frames(25);
   std::vector<int> samples;
