@@ -17,8 +17,9 @@ static_assert(std::endian::native == std::endian::little,
 
 constexpr std::size_t buffer_bytes = 256 << 10;  // fits a second-level cache
 constexpr std::size_t direct_bytes = 64 << 10;   // from here on a block is not worth a copy
-// What the kernel reads from a file begins at a page of its own as well. Zen 3 and 4 copy at a sixth of their
-// speed to what lies 1 to 31 bytes further in its page than its source, and memory from malloc lies at 16.
+// What the kernel reads from a file begins at a page of its own as well. A Zen 3 copies at a sixth of its
+// speed to what lies 1 to 31 bytes further in its page than its source (video_bench read_blocks), and memory
+// from malloc lies 16 bytes within one.
 constexpr std::size_t page_bytes = 4096;
 constexpr std::size_t max_line = 1024;  // of a header; real ones have about 100 characters
 
