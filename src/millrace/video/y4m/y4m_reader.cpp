@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
-#include <new>
 
 namespace millrace::video {
 namespace {
@@ -17,18 +16,13 @@ static_assert(std::endian::native == std::endian::little,
 
 constexpr std::size_t buffer_bytes = 256 << 10;  // fits a second-level cache
 constexpr std::size_t direct_bytes = 64 << 10;   // from here on a block is not worth a copy
-// What the kernel reads from a file begins at a page of its own as well. A Zen 3 copies at a sixth of its
-// speed to what lies 1 to 31 bytes further in its page than its source (video_bench read_blocks), and memory
-// from malloc lies 16 bytes within one.
-constexpr std::size_t page_bytes = 4096;
-constexpr std::size_t max_line = 1024;  // of a header; real ones have about 100 characters
+constexpr std::size_t max_line = 1024;           // of a header; real ones have about 100 characters
 
 // Lines and blocks out of a source of bytes.
 class BufferedSource {
  public:
   explicit BufferedSource(std::unique_ptr<ByteSource> source)
-      : source_(std::move(source)),
-        memory_(static_cast<std::byte*>(operator new(buffer_bytes, std::align_val_t{page_bytes}))) {}
+      : source_(std::move(source)), memory_(allocate_samples(buffer_bytes)) {}
 
   // As many bytes as there are, at most the whole destination.
   [[nodiscard]] Result<std::size_t> read(std::span<std::byte> destination) {
@@ -96,8 +90,10 @@ class BufferedSource {
 
   std::unique_ptr<ByteSource> source_;
   struct Free {
-    void operator()(std::byte* memory) const { operator delete(memory, std::align_val_t{page_bytes}); }
+    void operator()(std::byte* memory) const { free_samples(memory); }
   };
+  // Aligned as samples are: a Zen 3 copies at a sixth of its speed to what lies 1 to 31 bytes further in its
+  // page than its source (video_bench read_blocks), and memory from malloc lies 16 bytes within one.
   std::unique_ptr<std::byte, Free> memory_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;

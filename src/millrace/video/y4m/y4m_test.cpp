@@ -199,19 +199,15 @@ class Y4mPieces : public ::testing::TestWithParam<std::tuple<const char*, std::s
 // Gives what a pipe may give.
 class Pieces : public ByteSource {
  public:
-  Pieces(std::span<const std::byte> bytes, std::size_t most) : bytes_(bytes), most_(most) {}
+  Pieces(std::span<const std::byte> bytes, std::size_t most) : source_(bytes), most_(most) {}
   [[nodiscard]] Result<std::size_t> read(std::span<std::byte> destination) override {
-    const std::size_t count = std::min({most_, destination.size(), bytes_.size()});
-    std::ranges::copy(bytes_.first(count), destination.begin());
-    bytes_ = bytes_.subspan(count);
-    return count;
+    return source_.read(destination.first(std::min(most_, destination.size())));
   }
-  [[nodiscard]] const std::string& name() const override { return name_; }
+  [[nodiscard]] const std::string& name() const override { return source_.name(); }
 
  private:
-  std::span<const std::byte> bytes_;
+  MemorySource source_;
   std::size_t most_;
-  std::string name_ = "pieces";
 };
 
 TEST_P(Y4mPieces, AreReadAsWholeFramesUpToTheOneThatIsCut) {
