@@ -282,6 +282,8 @@ INSTANTIATE_TEST_SUITE_P(
                           Overwritten{{"h264_mkv", "a.mkv", "-c:v libx264 -g 15 -bf 2"}, false},
                           Overwritten{{"h264_ts", "a.ts", "-c:v libx264 -g 15 -bf 2"}, false},
                           Overwritten{{"h264_bare", "a.264", "-c:v libx264 -g 15 -bf 2", false}, false},
+                          Overwritten{{"mpeg4_mp4", "a.mp4", "-c:v mpeg4 -g 15 -bf 2"}},
+                          Overwritten{{"mpeg4_avi", "a.avi", "-c:v mpeg4 -g 15", false}, false},
                           Overwritten{{"ffv1", "a.mkv", "-c:v ffv1 -slicecrc 1"}, false, true}),
         ::testing::Values(1, 4)),
     [](const auto& test) {

@@ -25,7 +25,8 @@ Result<std::unique_ptr<DecoderSession>> DecoderSession::open(Demuxer& demuxer, i
   }
   context->opaque = &session->messages_;
   context->pkt_timebase = stream.time_base;
-  context->thread_count = threads;
+  // FFmpeg's decoder of MPEG-4 Part 2 aborts the process where damage is an error and its threads run.
+  context->thread_count = codec->id == AV_CODEC_ID_MPEG4 ? 1 : threads;
   // Damage is an error. What is concealed all the same is flagged in the picture, and so is what refers to
   // pictures that the stream does not hold.
   context->err_recognition = AV_EF_CRCCHECK | AV_EF_BITSTREAM | AV_EF_BUFFER | AV_EF_EXPLODE;
