@@ -30,7 +30,15 @@ Interrupt::Interrupt() {
 Interrupt::~Interrupt() {
   watcher_.request_stop();
   watcher_.join();
+  if (requested()) take_repeats();
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+// Left pending they would end the process where they are unblocked.
+void Interrupt::take_repeats() const {
+  signalfd_siginfo repeat{};
+  while (read(arrivals_.get(), &repeat, sizeof repeat) == sizeof repeat) {
+  }
 }
 
 void Interrupt::watch(const std::stop_token& end) {
@@ -40,6 +48,15 @@ void Interrupt::watch(const std::stop_token& end) {
   if (read(arrivals_.get(), &first, sizeof first) == sizeof first)
     signal_.store(static_cast<int>(first.ssi_signo), std::memory_order_relaxed);
   requested_.request_stop();
+  const auto end_of_request = std::chrono::steady_clock::now() + one_request;
+  for (;;) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(end_of_request - std::chrono::steady_clock::now());
+    if (left.count() <= 0) break;
+    const StoppableWait::Outcome outcome = wait.until_readable(arrivals_.get(), left);
+    if (outcome == StoppableWait::Outcome::stopped) return;
+    if (outcome == StoppableWait::Outcome::readable) take_repeats();
+  }
   // From now on the signals act as usual, on this thread.
   pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
   static_cast<void>(wait.until_readable(-1));

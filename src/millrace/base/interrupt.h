@@ -5,6 +5,7 @@
 #include "millrace/base/result.h"
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <stop_token>
 #include <thread>
@@ -13,10 +14,13 @@ namespace millrace {
 
 // Takes SIGINT, SIGTERM and SIGHUP for the process while it lives, except those that are ignored (as under
 // nohup); make it before any other thread, as threads inherit which signals are blocked. The first signal
-// asks for the stop; a second one ends the process at once. Where there is no descriptor left to receive them
+// asks for the stop, and so do those that come together with it (timeout(1) sends two); a later one ends the
+// process at once. Where there is no descriptor left to receive them
 // by, they act as usual from the beginning.
 class Interrupt {
  public:
+  static constexpr std::chrono::milliseconds one_request{300};  // signals within it are one
+
   Interrupt();
   ~Interrupt();
   Interrupt(const Interrupt&) = delete;
@@ -37,6 +41,7 @@ class Interrupt {
 
  private:
   void watch(const std::stop_token& end);
+  void take_repeats() const;
 
   sigset_t signals_{};
   sigset_t before_{};

@@ -1,9 +1,11 @@
 #include "millrace/base/interrupt.h"
 #include "millrace/base/pipe.h"
 
+#include <chrono>
 #include <csignal>
 #include <functional>
 #include <semaphore>
+#include <thread>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -74,10 +76,37 @@ TEST_P(Interrupts, AskForAStopFirstAndEndTheProcessThen) {
   ASSERT_EQ(child.heard(), ready);
   child.send(GetParam());
   EXPECT_EQ(child.heard(), asked);
+  std::this_thread::sleep_for(Interrupt::one_request + std::chrono::milliseconds(100));
   child.send(GetParam());
   const int status = child.end();
   ASSERT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(WTERMSIG(status), GetParam());
+}
+
+// As timeout(1) sends them: to its child, and at once to the child's whole group. In whatever moment of the
+// stop they come.
+TEST_P(Interrupts, ThatComeTogetherAreOneRequest) {
+  for (int i = 0; i < 30; ++i) {
+    Child child([i](int descriptor) {
+      std::binary_semaphore stopped(0);
+      {
+        const Interrupt interrupt;
+        const std::stop_callback on_stop(interrupt.token(), [&] { stopped.release(); });
+        tell(descriptor, ready);
+        stopped.acquire();
+        tell(descriptor, asked);
+        std::this_thread::sleep_for(std::chrono::microseconds(500 * (i % 10)));
+      }
+      _exit(7);
+    });
+    ASSERT_EQ(child.heard(), ready);
+    child.send(GetParam());
+    child.send(GetParam());
+    ASSERT_EQ(child.heard(), asked);
+    const int status = child.end();
+    ASSERT_TRUE(WIFEXITED(status)) << i;
+    EXPECT_EQ(WEXITSTATUS(status), 7);
+  }
 }
 
 TEST_P(Interrupts, ThatWereIgnoredStayIgnored) {
