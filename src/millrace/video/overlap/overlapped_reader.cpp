@@ -1,6 +1,7 @@
 #include "millrace/video/overlap/overlapped_reader.h"
 
 #include "millrace/base/clock.h"
+#include "millrace/base/without_exceptions.h"
 
 namespace millrace::video {
 
@@ -16,15 +17,18 @@ OverlappedReader::~OverlappedReader() {
 Result<std::optional<Frame>> OverlappedReader::next() { return queue_.pop(); }
 
 void OverlappedReader::read_ahead() {
+  queue_.finish(without_exceptions([this] { return read_to_the_end(); }));
+}
+
+Status OverlappedReader::read_to_the_end() {
   for (;;) {
     Result<std::optional<Frame>> frame = reader_->next();
     {
       const std::lock_guard lock(losses_mutex_);
       losses_ = reader_->losses();
     }
-    if (!frame) return queue_.finish(std::unexpected(std::move(frame.error())));
-    if (!*frame) return queue_.finish();
-    if (!queue_.push(**std::move(frame), now_ns())) return;
+    if (!frame) return std::unexpected(std::move(frame.error()));
+    if (!*frame || !queue_.push(**std::move(frame), now_ns())) return {};
   }
 }
 

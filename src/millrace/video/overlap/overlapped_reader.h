@@ -44,6 +44,7 @@ class OverlappedReader final : public FrameReader {
 
  private:
   void read_ahead();
+  [[nodiscard]] Status read_to_the_end();
 
   std::unique_ptr<FrameReader> reader_;
   FrameQueue queue_;

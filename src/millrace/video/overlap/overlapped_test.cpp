@@ -212,6 +212,28 @@ TEST(OverlappedReader, IsDestroyedAtOnceWhenFullOrWaitingForInput) {
   close(ends[1]);
 }
 
+// On a thread of its own, where it would end the process.
+class ThrowingReader final : public FrameReader {
+ public:
+  [[nodiscard]] const FrameFormat& format() const override { return small; }
+  [[nodiscard]] Result<std::optional<Frame>> next() override {
+    if (given_++ < 2) return numbered(given_ - 1);
+    throw std::bad_alloc();
+  }
+
+ private:
+  int given_ = 0;
+};
+
+TEST(OverlappedReader, IsToldThatThereIsNoMemoryAfterTheFramesBefore) {
+  OverlappedReader reader(std::make_unique<ThrowingReader>());
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ((**reader.next()).index, i);
+  const auto end = reader.next();
+  ASSERT_FALSE(end);
+  EXPECT_TRUE(end.error().message.starts_with("out of memory; ")) << end.error().message;
+}
+
 TEST(OverlappedReader, SaysOfEachFrameWhenItWasRead) {
   std::atomic<int> asked = 0;
   const std::int64_t begin = now_ns();
@@ -333,6 +355,26 @@ TEST(OverlappedWriter, TakesMoreOnceItIsTold) {
   gate.release(8);
   EXPECT_TRUE(writer.finish());
   EXPECT_EQ(written.size(), 9U);
+}
+
+class ThrowingWriter final : public FrameWriter {
+ public:
+  [[nodiscard]] Status write(const Frame& frame) override {
+    if (frame.index < 2) return {};
+    throw std::bad_alloc();
+  }
+  [[nodiscard]] Status finish() override { return {}; }
+  [[nodiscard]] std::int64_t frames_written() const override { return 2; }
+};
+
+TEST(OverlappedWriter, ReportsThatThereIsNoMemory) {
+  OverlappedWriter writer(std::make_unique<ThrowingWriter>());
+  for (int i = 0; i < 20; ++i)
+    static_cast<void>(writer.write(numbered(i)));
+  const Status finished = writer.finish();
+  ASSERT_FALSE(finished);
+  EXPECT_TRUE(finished.error().message.starts_with("out of memory; ")) << finished.error().message;
+  EXPECT_EQ(writer.frames_written(), 2);
 }
 
 TEST(OverlappedWriter, ReportsTheFirstErrorAndStillFinishes) {

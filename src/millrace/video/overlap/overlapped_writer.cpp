@@ -1,5 +1,7 @@
 #include "millrace/video/overlap/overlapped_writer.h"
 
+#include "millrace/base/without_exceptions.h"
+
 #include <utility>
 
 namespace millrace::video {
@@ -38,14 +40,15 @@ void OverlappedWriter::join() {
 }
 
 void OverlappedWriter::write_behind() {
+  status_ = without_exceptions([this] { return write_to_the_end(); });
+  if (!status_) queue_.close();
+}
+
+Status OverlappedWriter::write_to_the_end() {
   for (;;) {
     Result<std::optional<Frame>> frame = queue_.pop();
-    if (!frame || !*frame) return;
-    status_ = writer_->write_and_keep(std::move(**frame));
-    if (!status_) {
-      queue_.close();
-      return;
-    }
+    if (!frame || !*frame) return {};
+    if (Status written = writer_->write_and_keep(std::move(**frame)); !written) return written;
     frames_.fetch_add(1, std::memory_order_relaxed);
     if (written_) written_(queue_.came_ns());
   }

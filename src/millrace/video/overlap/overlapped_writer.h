@@ -52,6 +52,7 @@ class OverlappedWriter {
 
  private:
   void write_behind();
+  [[nodiscard]] Status write_to_the_end();
   void join();
 
   std::unique_ptr<FrameWriter> writer_;
