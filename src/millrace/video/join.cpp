@@ -92,8 +92,6 @@ class Joiner {
   }
 
   [[nodiscard]] Status open() {
-    if (container_.iso && !bridge_.file().is_regular())
-      return usage_error("{}: {} cannot be written to a pipe or device; use .mkv", name(), container_.suffix);
     AVFormatContext* context = nullptr;
     avformat_alloc_output_context2(&context, nullptr, container_.muxer, nullptr);
     muxer_.reset(context);
@@ -272,6 +270,7 @@ Result<std::vector<std::string>> join_videos(const JoinedVideo& video, const std
   const Container* const container = container_of(output);
   if (container == nullptr)
     return usage_error("{}: parts can only be joined into .mkv, .mp4, .mov or .webm", output);
+  if (Status takes = check_destination(*container, output); !takes) return std::unexpected(takes.error());
   if (video.parts.empty() || video.times.empty()) return failure("{}: there is nothing to join", output);
   auto file = OutputFile::open(
       output, {.overwrite = options.overwrite, .durable = false, .stop_ends_writes = false}, options.stop);

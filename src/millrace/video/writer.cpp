@@ -92,6 +92,8 @@ Result<std::optional<EncoderChoice>> check(std::string_view output, const FrameF
   if (Status kind = check_output_kind(output, options); !kind) return std::unexpected(kind.error());
   const Container* const container = container_of(output);
   if (container == nullptr || picture_sequence(output)) return std::nullopt;
+  if (Status takes = check_destination(*container, std::string(output)); !takes)
+    return std::unexpected(takes.error());
   return choose_encoder(output, *container, format, options);
 }
 

@@ -7,6 +7,8 @@
 #include <array>
 #include <csignal>
 #include <fcntl.h>
+#include <fstream>
+#include <iterator>
 #include <malloc.h>
 #include <thread>
 #include <unistd.h>
@@ -314,6 +316,19 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"unusual_depth", "@a.mkv", "test:64x48@1,420p11", VideoCodec::automatic, ".y4m"}),
     [](const auto& test) { return std::string(test.param.title); });
 
+// To open it first would wait for its reader.
+TEST(Writer, RefusesAPipeThatItsContainerCannotBeWrittenTo) {
+  const TemporaryFolder folder;
+  for (const std::string name : {"a.mp4", "a.mov"}) {
+    ASSERT_EQ(mkfifo((folder / name).c_str(), 0600), 0);
+    const auto writer = open_writer(folder / name, {.width = 64, .height = 48});
+    ASSERT_FALSE(writer);
+    EXPECT_EQ(writer.error().kind, ErrorKind::usage);
+    EXPECT_THAT(writer.error().message, HasSubstr("cannot be written to a pipe or device; use .mkv or .y4m"));
+    EXPECT_FALSE(check_writer(folder / name, {.width = 64, .height = 48}, {}));
+  }
+}
+
 TEST(Writer, RefusesADirectory) {
   TemporaryFolder folder;
   ASSERT_EQ(mkdir((folder / "a.mkv").c_str(), 0700), 0);
@@ -460,6 +475,23 @@ TEST(Writer, LeavesNothingOfWhatCannotBeWrittenToItsEndWhereNoPartIsWanted) {
     EXPECT_FALSE(leaves(name, false)) << name;
     EXPECT_TRUE(leaves(name, true)) << name;
   }
+}
+
+TEST(Y4mWriter, KeepsTheFileThatIsThereWhereNoWholeFrameCanBeWritten) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "a.y4m";
+  std::ofstream(path) << "precious";
+  const Frame frame = one_frame("test:64x48@1");
+  {
+    auto writer = open_writer(path, frame.format(), {.overwrite = Overwrite::yes, .keep_part = true});
+    ASSERT_TRUE(writer);
+    const FileSizeLimit limit(1000);
+    ASSERT_FALSE((*writer)->write(frame));
+    EXPECT_FALSE((*writer)->finish());
+  }
+  std::ifstream there(path);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(there), {}), "precious");
+  EXPECT_EQ(folder.entries(), 1U);
 }
 
 TEST(Y4mWriter, KeepsTheWholeFramesOfADiskThatFills) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <system_error>
 
 namespace millrace::video {
 namespace {
@@ -84,6 +86,16 @@ const Container* container_of(std::string_view file) {
   const auto* found = std::ranges::find_if(
       all_containers, [file](const Container& each) { return file.ends_with(each.suffix); });
   return found == all_containers.end() ? nullptr : found;
+}
+
+Status check_destination(const Container& container, const std::string& output) {
+  std::error_code error;
+  const auto status = std::filesystem::status(output, error);
+  if (!container.iso || !std::filesystem::exists(status) || std::filesystem::is_regular_file(status) ||
+      std::filesystem::is_directory(status))
+    return {};
+  return usage_error("{}: {} cannot be written to a pipe or device; use .mkv or .y4m", output,
+                     container.suffix);
 }
 
 std::span<const Codec> codecs() { return all_codecs; }

@@ -1,6 +1,7 @@
 // The containers and codecs that can be written.
 #pragma once
 
+#include "millrace/base/result.h"
 #include "millrace/video/frame/frame_writer.h"
 
 #include <span>
@@ -21,6 +22,8 @@ struct Container {
 [[nodiscard]] std::span<const Container> containers();
 // By the name of a file; null where none.
 [[nodiscard]] const Container* container_of(std::string_view file);
+// Refuses what is there and is no file, where the container is finished at its beginning.
+[[nodiscard]] Status check_destination(const Container& container, const std::string& output);
 
 struct Codec {
   VideoCodec codec;

@@ -40,9 +40,6 @@ class FfmpegWriter final : public FrameWriter {
   }
 
   [[nodiscard]] Status open(const EncoderChoice& choice, const WriterOptions& options) {
-    if (container_.iso && !bridge_->file().is_regular())
-      return usage_error("{}: {} cannot be written to a pipe or device; use .mkv or .y4m", name(),
-                         container_.suffix);
     AVFormatContext* context = nullptr;
     avformat_alloc_output_context2(&context, nullptr, container_.muxer, nullptr);
     muxer_.reset(context);

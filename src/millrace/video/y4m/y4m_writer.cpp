@@ -47,7 +47,7 @@ class Y4mWriter final : public FrameWriter {
   }
 
   [[nodiscard]] Status finish() override {
-    if (failed_ && !keep_part_) return std::unexpected(*failed_);
+    if (failed_ && (!keep_part_ || frames_ == 0)) return std::unexpected(*failed_);
     if (failed_ && file_->is_regular()) {
       if (Status cut = file_->truncate(whole_); !cut) return cut;
     }
