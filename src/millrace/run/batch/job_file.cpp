@@ -37,6 +37,11 @@ std::optional<std::string> scalar(const toml::node& node) {
   return std::nullopt;
 }
 
+// A name would end there for the system, and nowhere else.
+bool has_nul(std::string_view value) { return value.contains('\0'); }
+
+std::string nul_in(std::string_view key) { return fmt::format("{} holds a NUL character; take it out", key); }
+
 // One value, or those of an array; nothing where a value is none.
 std::optional<std::vector<std::string>> values_of(const toml::node& value) {
   std::vector<std::string> values;
@@ -94,6 +99,7 @@ class TomlJobs {
       return error(value, unknown_key(key.str(), keys_));
     auto values = values_of(value);
     if (!values) return error(value, wrong_value(key.str()));
+    if (std::ranges::any_of(*values, has_nul)) return error(value, nul_in(key.str()));
     words.insert_or_assign(std::string(key.str()), std::move(*values));
     return {};
   }
@@ -116,7 +122,9 @@ class JsonJob final : public nlohmann::json_sax<nlohmann::json> {
   bool number_integer(number_integer_t value) override { return add(fmt::format("{}", value)); }
   bool number_unsigned(number_unsigned_t value) override { return add(fmt::format("{}", value)); }
   bool number_float(number_float_t /*value*/, const string_t& text) override { return add(text); }
-  bool string(string_t& value) override { return add(std::move(value)); }
+  bool string(string_t& value) override {
+    return has_nul(value) ? refuse(nul_in(key_)) : add(std::move(value));
+  }
   bool binary(binary_t& /*value*/) override { return refuse(wrong_value(key_)); }
 
   bool start_object(std::size_t /*elements*/) override {

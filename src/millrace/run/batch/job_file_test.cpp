@@ -72,6 +72,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Bad{"[[job]]\ninput = {a = 1}", "jobs.toml:2: input must be"},
                       Bad{"[[job]]\ninput = [[1]]", "jobs.toml:2: input must be"},
                       Bad{"[[job]]\ninput = \"a", "jobs.toml:2: "},
+                      Bad{R"([[job]]
+input = "a\u0000.mp4")",
+                          "jobs.toml:2: input holds a NUL character"},
                       Bad{"job = [1]", "jobs.toml:1: a job must"}));
 
 class BadJson : public ::testing::TestWithParam<Bad> {};
@@ -92,6 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Bad{"{\"input\": {\"a\": 1}}", "jobs:1: input must be"},
                       Bad{"{\"input\": [[\"a\"]]}", "jobs:1: input must be"},
                       Bad{"{\"input\": \"a\", \"crf\": 1, \"input\": \"b\"}", "jobs:1: input is given twice"},
+                      Bad{R"({"input": ["a", "b\u0000.mp4"]})", "jobs:1: input holds a NUL character"},
                       Bad{"3", "jobs:1: is no JSON object"}, Bad{"{} {}", "jobs:1: is no JSON object"},
                       Bad{"{\"input\": \"\xff\"}", "jobs:1: is no JSON object"}));
 
