@@ -265,9 +265,12 @@ void ThreadRegister::thread_began(pid_t number, pid_t owner, const std::optional
   Process& process = found->second;
   const auto now = read_original(number);
   if (!now) return;
-  const Origin origin = !given.empty() && now->mask == given
-                            ? Origin{process.original}
-                            : origin_of(*now, &process.original, heritage, changer_.given());
+  // The mask that it took is millrace's, and says nothing of its class.
+  const bool took = !given.empty() && now->mask == given;
+  Original without = *now;
+  if (took) without.mask = process.original.mask;
+  Origin origin = origin_of(without, &process.original, heritage, changer_.given());
+  if (took) origin.original.mask = process.original.mask;
   const bool of_family = same_but_nice(origin.original, process.original);
   if (!restored_ && !of_family) changer_.note(journal_->add_thread(process.id, number, origin.original));
   Thread& added = add(process, {.state = {number, origin.original, *now}});

@@ -135,6 +135,49 @@ TEST_F(ThreadRegisterTest, MasksThatWereLaidReadyAreNobodysChoice) {
   EXPECT_TRUE(threads.counts().left_alone.empty());
 }
 
+// By a shim that gave it its mask, which says nothing of its class.
+TEST_F(ThreadRegisterTest, AClassThatAThreadChoseBeforeItWasToldOfStays) {
+  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  if (read_original(0)->scheduling_class != machine::SchedulingClass::other)
+    GTEST_SKIP() << "needs class other";
+  const machine::CpuSet one = surroundings_.allowed.first(1);
+  for (const auto chosen : {machine::SchedulingClass::batch, machine::SchedulingClass::idle}) {
+    ThreadRegister threads(surroundings_, cpu_list_policy({one}), journal_);
+    threads.lay_ready({one});
+    ASSERT_TRUE(threads.process_began(getpid()));
+    const Waiting waiting(1);
+    const pid_t thread = waiting.numbers().front();
+    ASSERT_TRUE(machine::bind_thread(thread, one));
+    ASSERT_TRUE(machine::change_scheduling(thread, {.scheduling_class = chosen}));
+    threads.thread_began(thread, getpid(), std::nullopt, one);
+    EXPECT_EQ(read_original(thread)->scheduling_class, chosen);
+    threads.restore();
+    EXPECT_EQ(read_original(thread)->scheduling_class, chosen);
+    EXPECT_EQ(read_original(thread)->mask, surroundings_.allowed);
+  }
+}
+
+// From its maker, which was given that.
+TEST_F(ThreadRegisterTest, AClassThatAThreadInheritedBeforeItTookItsMaskIsNoChoice) {
+  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const auto before = read_original(0).value();
+  if (before.scheduling_class != machine::SchedulingClass::other) GTEST_SKIP() << "needs class other";
+  const machine::CpuSet one = surroundings_.allowed.first(1);
+  ThreadRegister threads(
+      surroundings_, with_attributes(cpu_list_policy({one}), machine::SchedulingClass::batch, std::nullopt),
+      journal_);
+  threads.lay_ready({one});
+  ASSERT_TRUE(threads.process_began(getpid()));
+  const Waiting waiting(1);
+  const pid_t thread = waiting.numbers().front();
+  ASSERT_EQ(read_original(thread)->scheduling_class, machine::SchedulingClass::batch);
+  ASSERT_TRUE(machine::bind_thread(thread, one));
+  threads.thread_began(thread, getpid(), std::nullopt, one);
+  EXPECT_TRUE(threads.counts().left_alone.empty());
+  threads.restore();
+  EXPECT_TRUE(same_but_nice(read_original(thread).value(), before));
+}
+
 // It was found when its own choice was made already, with a class that it had inherited.
 TEST_F(ThreadRegisterTest, WhoLooksAfterItsMaskIsGivenBackItsClassInTheEnd) {
   if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
