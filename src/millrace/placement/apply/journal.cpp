@@ -32,12 +32,32 @@ using machine::CpuSet;
 
 constexpr std::string_view end_of_line = ";";  // a line without it was not written as a whole
 
-// "-" for the empty set, so that every field is one word.
-std::string word_of(const CpuSet& mask) { return mask.empty() ? "-" : mask.to_string(); }
+constexpr std::string_view nothing = "-";  // so that every field is one word
+
+std::string word_of(const CpuSet& mask) { return mask.empty() ? std::string(nothing) : mask.to_string(); }
 
 std::string words_of(const Original& original) {
   return fmt::format("{} {} {} {} {}", word_of(original.mask), machine::name_of(original.scheduling_class),
                      original.nice, original.priority, original.slice_ns);
+}
+
+std::string words_of(const Given& given) {
+  return fmt::format("{} {} {}", word_of(given.mask),
+                     given.scheduling_class ? machine::name_of(*given.scheduling_class) : nothing,
+                     given.slice_ns ? std::to_string(*given.slice_ns) : std::string(nothing));
+}
+
+// Nothing where there are no such words, as in journals of earlier versions: such a thread keeps all it has.
+Given read_given_words(std::istream& words) {
+  std::string mask;
+  std::string scheduling_class;
+  std::string slice;
+  if (!(words >> mask >> scheduling_class >> slice)) return {};
+  Given given{.scheduling_class = machine::parse_scheduling_class(scheduling_class)};
+  if (mask != nothing)
+    if (auto cpus = CpuSet::parse(mask)) given.mask = std::move(*cpus);
+  if (std::int64_t slice_ns = 0; std::istringstream(slice) >> slice_ns) given.slice_ns = slice_ns;
+  return given;
 }
 
 std::optional<Original> read_original_words(std::istream& words) {
@@ -45,7 +65,7 @@ std::optional<Original> read_original_words(std::istream& words) {
   std::string mask;
   std::string scheduling_class;
   words >> mask >> scheduling_class >> original.nice >> original.priority >> original.slice_ns;
-  const auto cpus = CpuSet::parse(mask == "-" ? "" : mask);
+  const auto cpus = CpuSet::parse(mask == nothing ? "" : mask);
   const auto found = machine::parse_scheduling_class(scheduling_class);
   if (!words || !cpus || !found) return std::nullopt;
   original.mask = *cpus;
@@ -84,7 +104,7 @@ void parse_line(const std::string& line, JournalContent& content) {
   words >> thread;
   const auto process = content.processes.find(id);
   if (!words || process == content.processes.end()) return;
-  if (kind == "alone") process->second.left_alone.insert(thread);
+  if (kind == "alone") process->second.left_alone[thread] = read_given_words(words);
   if (kind == "thread")
     if (const auto original = read_original_words(words)) process->second.threads[thread] = *original;
 }
@@ -94,26 +114,44 @@ bool is_the_same(const ProcessId& id) {
   return stat && stat->start_time == id.start_time;
 }
 
-Outcome restore_mask(pid_t thread, const CpuSet& original, const std::set<std::string>& set) {
-  const auto now = machine::thread_affinity(thread);
-  if (!now || *now == original || !set.contains(now->to_string())) return Outcome::unchanged;
-  return machine::bind_thread(thread, original) ? Outcome::restored : Outcome::failed;
+// Which of what a thread has was given to it.
+struct Aspects {
+  bool mask = false;
+  bool scheduling_class = false;
+  bool slice = false;
+};
+
+Aspects given_of(const Original& now, const JournalContent& set) {
+  const bool attributes = set.attributes.contains(attributes_of(now));
+  return {set.masks.contains(now.mask.to_string()), attributes, attributes};
 }
 
-Outcome restore_attributes(pid_t thread, const Original& original, const std::set<Attributes>& set) {
-  if (set.empty()) return Outcome::unchanged;
-  const auto now = read_original(thread);
-  if (!now || !set.contains(attributes_of(*now))) return Outcome::unchanged;
+Aspects given_of(const Original& now, const Given& given) {
+  return {!given.mask.empty() && now.mask == given.mask, now.scheduling_class == given.scheduling_class,
+          now.slice_ns == given.slice_ns};
+}
+
+bool is_fair(machine::SchedulingClass scheduling_class) {
+  return scheduling_class == machine::SchedulingClass::other ||
+         scheduling_class == machine::SchedulingClass::batch;
+}
+
+Outcome give_back(pid_t thread, const Original& now, const Original& original, const Aspects& given) {
+  bool restored = false;
+  bool failed = false;
+  if (given.mask && now.mask != original.mask)
+    (machine::bind_thread(thread, original.mask) ? restored : failed) = true;
   machine::SchedulingChange change;
-  if (now->scheduling_class != original.scheduling_class) {
+  if (given.scheduling_class && now.scheduling_class != original.scheduling_class) {
     change.scheduling_class = original.scheduling_class;
     change.priority = original.priority;
   }
-  const bool fair = original.scheduling_class == machine::SchedulingClass::other ||
-                    original.scheduling_class == machine::SchedulingClass::batch;
-  if (fair && now->slice_ns != original.slice_ns) change.slice_ns = original.slice_ns;
-  if (change == machine::SchedulingChange()) return Outcome::unchanged;
-  return machine::change_scheduling(thread, change) ? Outcome::restored : Outcome::failed;
+  const bool has_slice = is_fair(change.scheduling_class.value_or(now.scheduling_class));
+  if (given.slice && has_slice && now.slice_ns != original.slice_ns) change.slice_ns = original.slice_ns;
+  if (change != machine::SchedulingChange())
+    (machine::change_scheduling(thread, change) ? restored : failed) = true;
+  if (failed) return Outcome::failed;
+  return restored ? Outcome::restored : Outcome::unchanged;
 }
 
 // The children of its processes that it does not know, which were born when nobody wrote it any more.
@@ -240,12 +278,22 @@ JournalContent parse_journal(std::string_view text) {
   return content;
 }
 
+Given given_to(const Original& original, const Original& last) {
+  Given given;
+  if (last.mask != original.mask) given.mask = last.mask;
+  if (last.scheduling_class != original.scheduling_class) given.scheduling_class = last.scheduling_class;
+  if (last.slice_ns != original.slice_ns) given.slice_ns = last.slice_ns;
+  return given;
+}
+
 Outcome restore_thread(pid_t thread, const Original& original, const JournalContent& content) {
-  const Outcome mask = restore_mask(thread, original.mask, content.masks);
-  const Outcome attributes = restore_attributes(thread, original, content.attributes);
-  if (mask == Outcome::failed || attributes == Outcome::failed) return Outcome::failed;
-  const bool restored = mask == Outcome::restored || attributes == Outcome::restored;
-  return restored ? Outcome::restored : Outcome::unchanged;
+  const auto now = read_original(thread);
+  return now ? give_back(thread, *now, original, given_of(*now, content)) : Outcome::unchanged;
+}
+
+Outcome restore_thread(pid_t thread, const Original& original, const Given& given) {
+  const auto now = read_original(thread);
+  return now ? give_back(thread, *now, original, given_of(*now, given)) : Outcome::unchanged;
 }
 
 Restored restore(const JournalContent& content) {
@@ -258,10 +306,12 @@ Restored restore(const JournalContent& content) {
     for (const auto& [id, process] : content.processes) {
       if (!is_the_same(id)) continue;
       for (const pid_t thread : list_threads(id.number)) {
-        if (process.left_alone.contains(thread)) continue;
         const auto own = process.threads.find(thread);
         const Original& original = own == process.threads.end() ? process.original : own->second;
-        const Outcome outcome = restore_thread(thread, original, content);
+        const auto alone = process.left_alone.find(thread);
+        const Outcome outcome = alone == process.left_alone.end()
+                                    ? restore_thread(thread, original, content)
+                                    : restore_thread(thread, original, alone->second);
         if (outcome == Outcome::restored) ++restored;
         if (outcome == Outcome::failed) ++sum.failed;
       }
@@ -343,8 +393,8 @@ Status Journal::write_all(const JournalContent& content) {
     const auto lives = [&](pid_t thread) { return std::ranges::find(living, thread) != living.end(); };
     for (const auto& [thread, original] : process.threads)
       if (lives(thread)) note(add_thread(id, thread, original));
-    for (const pid_t thread : process.left_alone)
-      if (lives(thread)) note(leave_alone(id, thread));
+    for (const auto& [thread, given] : process.left_alone)
+      if (lives(thread)) note(leave_alone(id, thread, given));
   }
   return written;
 }
@@ -379,9 +429,13 @@ Status Journal::add_thread(const ProcessId& process, pid_t thread, const Origina
   return written;
 }
 
-Status Journal::leave_alone(const ProcessId& process, pid_t thread) {
-  if (!content_.processes[process].left_alone.insert(thread).second) return {};
-  return write_line(fmt::format("alone {} {} {}", process.number, process.start_time, thread));
+Status Journal::leave_alone(const ProcessId& process, pid_t thread, const Given& given) {
+  std::map<pid_t, Given>& left_alone = content_.processes[process].left_alone;
+  const auto known = left_alone.find(thread);
+  if (known != left_alone.end() && known->second == given) return {};
+  left_alone[thread] = given;
+  return write_line(
+      fmt::format("alone {} {} {} {}", process.number, process.start_time, thread, words_of(given)));
 }
 
 Status Journal::add_mask(const CpuSet& mask) {

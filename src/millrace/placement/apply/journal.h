@@ -39,6 +39,16 @@ using Attributes = std::pair<machine::SchedulingClass, std::int64_t>;
 // Reads it from the kernel. Failure when the thread is gone.
 [[nodiscard]] Result<Original> read_original(pid_t thread);
 
+// What a thread was given of what it did not have anyhow.
+struct Given {
+  machine::CpuSet mask;  // empty: none
+  std::optional<machine::SchedulingClass> scheduling_class;
+  std::optional<std::int64_t> slice_ns;
+  [[nodiscard]] friend bool operator==(const Given&, const Given&) = default;
+};
+// To one that had `original` and has `last`.
+[[nodiscard]] Given given_to(const Original& original, const Original& last);
+
 // A process by number and start time, so that its number may be used again by another.
 struct ProcessId {
   pid_t number = 0;
@@ -50,7 +60,8 @@ struct JournalContent {
   struct Process {
     Original original;                  // of all its threads, also those born later, ...
     std::map<pid_t, Original> threads;  // ... but for these
-    std::set<pid_t> left_alone;         // threads that look after themselves
+    // Threads that look after themselves. What they were given and still have, they have not chosen.
+    std::map<pid_t, Given> left_alone;
     [[nodiscard]] friend bool operator==(const Process&, const Process&) = default;
   };
   std::uint64_t pid_namespace = 0;  // in which the numbers of processes are meant
@@ -68,12 +79,15 @@ struct Restored {
   int failed = 0;   // still there, and not changed back
 };
 // Gives every living thread back what it had. A mask that is none that was set stays: the thread, or somebody
-// else, chose it; so do a class and slice. Idempotent.
+// else, chose it; so do a class and slice. Of a thread that looks after itself, everything stays but what it
+// was given. Idempotent.
 Restored restore(const JournalContent& content);
 
 // The same of one thread that had `original`; of the content only what was set counts.
 enum class Outcome { unchanged, restored, failed };
 Outcome restore_thread(pid_t thread, const Original& original, const JournalContent& content);
+// And of one that looks after itself.
+Outcome restore_thread(pid_t thread, const Original& original, const Given& given);
 
 // The journal of one run, appended to line by line. Each line is in the kernel's hands when the call returns,
 // which outlives the end of this process, though not of the machine, with which the threads end too.
@@ -96,7 +110,7 @@ class Journal {
 
   Status add_process(const ProcessId& process, const Original& original);
   Status add_thread(const ProcessId& process, pid_t thread, const Original& original);
-  Status leave_alone(const ProcessId& process, pid_t thread);
+  Status leave_alone(const ProcessId& process, pid_t thread, const Given& given);
   Status add_mask(const machine::CpuSet& mask);
   Status add_attributes(const Attributes& attributes);
 

@@ -46,7 +46,9 @@ TEST_F(JournalTest, IsReadBackAsItWasWritten) {
   ASSERT_TRUE(journal->add_process(process, original));
   ASSERT_TRUE(journal->add_process({9, 9}, special));
   ASSERT_TRUE(journal->add_thread(process, 125, special));
-  ASSERT_TRUE(journal->leave_alone(process, 126));
+  ASSERT_TRUE(journal->leave_alone(process, 126, {}));
+  ASSERT_TRUE(journal->leave_alone(process, 127, {.mask = {3}}));
+  ASSERT_TRUE(journal->leave_alone(process, 128, {{0, 1}, machine::SchedulingClass::batch, 20}));
   ASSERT_TRUE(journal->add_mask({3}));
   ASSERT_TRUE(journal->add_attributes({machine::SchedulingClass::batch, 20}));
   EXPECT_EQ(parse_journal(*read_system_file(path_of(*journal).string())), journal->content());
@@ -62,16 +64,17 @@ TEST_F(JournalTest, ForgetsThoseThatHaveEnded) {
   ASSERT_TRUE(journal->add_mask({3}));
   for (const ProcessId& id : {living, reused, process}) {
     ASSERT_TRUE(journal->add_process(id, original));
-    ASSERT_TRUE(journal->leave_alone(id, getpid()));
+    ASSERT_TRUE(journal->leave_alone(id, getpid(), {.mask = {3}}));
     ASSERT_TRUE(journal->add_thread(id, 0x7ffffff0, special));
   }
   const std::string before = journal->name();
   ASSERT_TRUE(journal->forget_ended());
   EXPECT_NE(journal->name(), before);
   EXPECT_FALSE(std::filesystem::exists(folder_ / before));
-  JournalContent expected{.pid_namespace = journal->content().pid_namespace,
-                          .processes = {{living, {.original = original, .left_alone = {getpid()}}}},
-                          .masks = {"3"}};
+  JournalContent expected{
+      .pid_namespace = journal->content().pid_namespace,
+      .processes = {{living, {.original = original, .left_alone = {{getpid(), {.mask = {3}}}}}}},
+      .masks = {"3"}};
   EXPECT_EQ(journal->content(), expected);
   EXPECT_EQ(parse_journal(*read_system_file(path_of(*journal).string())), expected);
   ASSERT_TRUE(journal->add_mask({4}));  // it goes on in the new one
@@ -84,7 +87,7 @@ TEST_F(JournalTest, CutAtAnyPlaceGivesWhatWasWhole) {
   ASSERT_TRUE(journal);
   ASSERT_TRUE(journal->add_process(process, original));
   ASSERT_TRUE(journal->add_mask({3}));
-  ASSERT_TRUE(journal->leave_alone(process, 126));
+  ASSERT_TRUE(journal->leave_alone(process, 126, {}));
   const std::string text = *read_system_file(path_of(*journal).string());
   for (std::size_t size = 0; size < text.size(); ++size) {
     const JournalContent content = parse_journal(std::string_view(text).substr(0, size));
@@ -187,12 +190,78 @@ TEST_F(JournalTest, MasksThatNobodySetAndThreadsLeftAloneStayAsTheyAre) {
   content.masks.insert((before->mask - one).to_string());
   EXPECT_EQ(restore(content).threads, 0);
   content.masks.insert(one.to_string());
-  content.processes[sleeper.id()].left_alone.insert(sleeper.number());
+  content.processes[sleeper.id()].left_alone[sleeper.number()] = {};
   EXPECT_EQ(restore(content).threads, 0);
   content.processes[sleeper.id()].left_alone.clear();
   EXPECT_EQ(restore(content).threads, 1);
   EXPECT_EQ(restore(content).threads, 0);
   EXPECT_EQ(read_original(sleeper.number())->mask, before->mask);
+}
+
+TEST_F(JournalTest, OfAThreadThatLooksAfterItselfWhatItWasGivenAndStillHasIsGivenBack) {
+  const Sleeper sleeper;
+  const auto before = read_original(sleeper.number());
+  ASSERT_TRUE(before);
+  if (before->mask.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  if (before->scheduling_class != machine::SchedulingClass::other) GTEST_SKIP() << "needs class other";
+  const CpuSet given = before->mask.first(1);
+  const CpuSet chosen = before->mask - given;
+  const auto has = [&](const CpuSet& mask, machine::SchedulingClass scheduling_class) {
+    EXPECT_TRUE(machine::bind_thread(sleeper.number(), mask));
+    EXPECT_TRUE(machine::change_scheduling(sleeper.number(), {.scheduling_class = scheduling_class}));
+  };
+  const auto becomes = [&](const CpuSet& mask, machine::SchedulingClass scheduling_class) {
+    const auto now = read_original(sleeper.number()).value();
+    return now.mask == mask && now.scheduling_class == scheduling_class;
+  };
+  JournalContent content;
+  content.processes[sleeper.id()].original = *before;
+  Given& its = content.processes[sleeper.id()].left_alone[sleeper.number()];
+
+  its = {.mask = given};
+  has(given, machine::SchedulingClass::batch);
+  EXPECT_EQ(restore(content).threads, 1);
+  EXPECT_TRUE(becomes(before->mask, machine::SchedulingClass::batch));
+  its = {.scheduling_class = machine::SchedulingClass::batch};
+  has(chosen, machine::SchedulingClass::batch);
+  EXPECT_EQ(restore(content).threads, 1);
+  EXPECT_TRUE(becomes(chosen, machine::SchedulingClass::other));
+  // What others were given it has chosen, later.
+  content.masks = {chosen.to_string()};
+  content.attributes = {{machine::SchedulingClass::batch, 0}};
+  its = {.mask = given};
+  has(chosen, machine::SchedulingClass::batch);
+  EXPECT_EQ(restore(content).threads, 0);
+}
+
+TEST_F(JournalTest, OfAThreadThatLooksAfterItsClassTheSliceIsGivenBack) {
+  if (machine::default_slice_ns() == 0) GTEST_SKIP() << "needs slices, of Linux 6.12";
+  const Sleeper sleeper;
+  const auto before = read_original(sleeper.number());
+  ASSERT_TRUE(before);
+  constexpr std::int64_t slice_ns = 5'000'000;
+  ASSERT_TRUE(machine::change_scheduling(
+      sleeper.number(), {.scheduling_class = machine::SchedulingClass::batch, .slice_ns = slice_ns}));
+  JournalContent content;
+  content.processes[sleeper.id()].original = *before;
+  content.processes[sleeper.id()].left_alone[sleeper.number()] = {.slice_ns = slice_ns};
+  EXPECT_EQ(restore(content).threads, 1);
+  EXPECT_EQ(read_original(sleeper.number())->slice_ns, before->slice_ns);
+  EXPECT_EQ(read_original(sleeper.number())->scheduling_class, machine::SchedulingClass::batch);
+}
+
+TEST_F(JournalTest, AThreadThatAnEarlierVersionHasLeftAloneKeepsAllItHas) {
+  const Sleeper sleeper;
+  const auto before = read_original(sleeper.number());
+  ASSERT_TRUE(before);
+  if (before->mask.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const CpuSet one = before->mask.first(1);
+  leave_journal(fmt::format("process {0} {1} {2} {3} 0 0 0;\nalone {0} {1} {0};\nmask {4};\n",
+                            sleeper.number(), sleeper.id().start_time, before->mask.to_string(),
+                            machine::name_of(before->scheduling_class), one.to_string()));
+  ASSERT_TRUE(machine::bind_thread(sleeper.number(), one));
+  EXPECT_EQ(restore_left_behind(folder()).threads, 0);
+  EXPECT_EQ(read_original(sleeper.number())->mask, one);
 }
 
 TEST_F(JournalTest, OtherFilesInTheFolderAreKept) {

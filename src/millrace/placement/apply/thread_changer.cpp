@@ -31,14 +31,6 @@ Original ThreadChanger::own_of(const ChangedThread& thread, Original now) {
   return given.before(std::move(now));
 }
 
-void ThreadChanger::give_back_rest(const ChangedThread& thread) {
-  JournalContent given;
-  if (thread.last.mask != thread.original.mask) given.masks.insert(thread.last.mask.to_string());
-  if (attributes_of(thread.last) != attributes_of(thread.original))
-    given.attributes.insert(attributes_of(thread.last));
-  std::ignore = restore_thread(thread.number, thread.original, given);
-}
-
 bool ThreadChanger::give(ChangedThread& thread, const ThreadPlan& plan) {
   if (!counts_.not_journalled.empty()) return true;
   if (!as_left(thread) || !give_mask(thread, plan)) return false;

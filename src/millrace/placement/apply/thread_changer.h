@@ -42,8 +42,6 @@ class ThreadChanger {
   [[nodiscard]] static bool as_left(const ChangedThread& thread);
   // What a thread that has `now` has but for what it was given.
   [[nodiscard]] static Original own_of(const ChangedThread& thread, Original now);
-  // Gives back what the thread was given and still has, for good.
-  static void give_back_rest(const ChangedThread& thread);
   // Remembers why, where a line could not be written.
   void note(const Status& journalled);
 

@@ -345,12 +345,15 @@ std::vector<ThreadPlan> ThreadRegister::plans_by(const Policy& policy,
 }
 
 void ThreadRegister::place_newcomer(Process& process, Thread& thread) {
-  if (process.left_alone.contains(thread.state.number)) return;
+  const bool alone = process.left_alone.contains(thread.state.number);
   if (restored_) {
     // What it inherited from a maker that was being given back what it had.
-    std::ignore = restore_thread(thread.state.number, thread.state.original, journal_->content());
+    const Original& original = thread.state.original;
+    std::ignore = alone ? restore_thread(thread.state.number, original, given_to(original, thread.state.last))
+                        : restore_thread(thread.state.number, original, journal_->content());
     return;
   }
+  if (alone) return;
   if (policy_.traits().each_by_itself) {
     give(process, thread, settled_plans(policy_, surroundings_, {living(process, thread)}, now_ns()).front());
   } else if (static_cast<std::size_t>(alive_) <= crowd_size()) {
@@ -413,7 +416,8 @@ void ThreadRegister::forget_starters() {
 
 void ThreadRegister::leave_alone(Process& process, Thread& thread) {
   process.left_alone.insert(thread.state.number);
-  std::ignore = journal_->leave_alone(process.id, thread.state.number);
+  std::ignore = journal_->leave_alone(process.id, thread.state.number,
+                                      given_to(thread.state.original, thread.state.last));
   if (thread.name.empty())
     if (const auto stat = read_task_stat(process.id.number, thread.state.number)) thread.name = stat->name;
   counts_.left_alone.insert(thread.name);
@@ -496,14 +500,7 @@ Restored ThreadRegister::restore() {
   const std::scoped_lock lock(mutex_);
   if (std::exchange(restored_, true)) return {};
   find_changed_by_others();
-  const Restored restored = placement::restore(journal_->content());
-  // Of those that look after one thing themselves, what they were given of the other.
-  for (const auto& [number, process] : processes_)
-    for (const pid_t id : process.left_alone) {
-      const auto thread = process.threads.find(id);
-      if (thread != process.threads.end()) ThreadChanger::give_back_rest(thread->second.state);
-    }
-  return restored;
+  return placement::restore(journal_->content());
 }
 
 RegisterCounts ThreadRegister::counts() const {

@@ -1,4 +1,5 @@
 #include "millrace/base/clock.h"
+#include "millrace/base/system_file.h"
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/apply/heritage.h"
@@ -422,6 +423,63 @@ TEST(RunProgram, WhenItIsKilledTheProgramGoesOnAndTheGuardianRestores) {
     EXPECT_EQ(run.finish().status, 128 + SIGKILL);
   }
 }
+
+struct OwnChoice {
+  const char* of;
+  bool class_and_slice_are_given;  // else the mask is
+};
+
+class OwnChoices : public testing::TestWithParam<std::tuple<BirthWay, OwnChoice>> {};
+
+// Of a thread that looks after one thing itself, it was told before it is killed.
+TEST_P(OwnChoices, StayWhenItIsKilledAndTheRestIsGivenBack) {
+  const auto [way, choice] = GetParam();
+  const auto before = read_original(0).value();
+  if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  if (before.scheduling_class != machine::SchedulingClass::other) GTEST_SKIP() << "needs class other";
+  const TemporaryFolder folder;
+  const std::string file = folder.path() / "choose";
+  RunSettings settings =
+      fixed(MaskPolicy::none, way, {testing_program("dynamic", "choosers"), choice.of, file});
+  Original expected = before;
+  if (choice.class_and_slice_are_given) {
+    settings.scheduling_class = machine::SchedulingClass::batch;
+    if (machine::default_slice_ns() != 0) settings.slice_ns = 5'000'000;
+    expected.mask = CpuSet{allowed().lowest()};
+  } else {
+    settings.policy = cpu_list_policy({CpuSet{allowed().highest()}});
+    expected.scheduling_class = machine::SchedulingClass::batch;
+  }
+  TestProcess run(settings, [&] { setenv("XDG_RUNTIME_DIR", folder.path().c_str(), 1); });
+  ASSERT_TRUE(run.wait_for_output("ready"));
+  const pid_t program = run.program();
+  const auto has_thread = [&](const auto& that) {
+    return std::ranges::any_of(list_threads(program), [&](pid_t thread) {
+      const auto now = read_original(thread);
+      return thread != program && now && that(*now);
+    });
+  };
+  ASSERT_TRUE(eventually(
+      [&] { return has_thread([&](const Original& now) { return !same_but_nice(now, before); }); }));
+  std::ofstream(file) << "now";
+  ASSERT_TRUE(eventually([&] {
+    for (const auto& journal : std::filesystem::directory_iterator(folder.path() / "millrace"))
+      if (read_system_file(journal.path().string()).value_or("").contains("\nalone ")) return true;
+    return false;
+  }));
+  kill(run.process(), SIGKILL);
+  EXPECT_TRUE(eventually(
+      [&] { return has_thread([&](const Original& now) { return same_but_nice(now, expected); }); }));
+  EXPECT_TRUE(eventually([&] { return same_but_nice(read_original(program).value(), before); }));
+  kill(program, SIGKILL);
+  std::ignore = run.finish();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OfThreads, OwnChoices,
+    testing::Combine(testing::Values(BirthWay::ptrace, BirthWay::shim, BirthWay::polling),
+                     testing::Values(OwnChoice{"class", false}, OwnChoice{"mask", true})),
+    [](const auto& info) { return name_of_way(std::get<0>(info.param)) + "_" + std::get<1>(info.param).of; });
 
 TEST(RunProgram, WhenItIsKilledThreadsMadeLaterTakeNothingThatWasLaidReadyForThem) {
   if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves nothing to take";

@@ -7,6 +7,8 @@
  *   by-main     after main has given it CPU
  * choosers attributes CPU    makes a thread with CPU in its attributes: "own M"
  * choosers late FILE         makes a thread as soon as FILE is there: "own M"
+ * choosers class FILE        a thread chooses class batch as soon as FILE is there, and stays
+ * choosers mask FILE         a thread chooses the lowest CPU as soon as FILE is there, and stays
  */
 #define _GNU_SOURCE
 #include "masks.h"
@@ -55,6 +57,26 @@ static int has_one_cpu(void) {
 
 static int is_mode(const char* name) { return strcmp(mode, name) == 0; }
 
+static void wait_for(const char* file) {
+  printf("ready\n");
+  fflush(stdout);
+  while (access(file, F_OK) != 0)
+    usleep(1000);
+}
+
+static void* choose_late(void* file) {
+  wait_for(file);
+  const struct sched_param none = {0};
+  cpu_set_t lowest;
+  CPU_ZERO(&lowest);
+  CPU_SET(0, &lowest);
+  if (is_mode("class") ? sched_setscheduler(0, SCHED_BATCH, &none)
+                       : sched_setaffinity(0, sizeof(lowest), &lowest))
+    exit(5);
+  while (1)
+    pause();
+}
+
 static void* body(void* argument) {
   if (is_mode("by-main") || is_mode("main")) pthread_barrier_wait(&ready);
   if (is_mode("main")) {
@@ -80,18 +102,16 @@ int main(int count, char** arguments) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_barrier_init(&ready, NULL, 2);
+  const int stays = is_mode("class") || is_mode("mask");
   if (is_mode("late")) {
-    printf("ready\n");
-    fflush(stdout);
-    while (access(arguments[2], F_OK) != 0)
-      usleep(1000);
-  } else {
+    wait_for(arguments[2]);
+  } else if (!stays) {
     CPU_ZERO(&chosen);
     CPU_SET(atoi(arguments[2]), &chosen);
   }
   if (is_mode("attributes")) pthread_attr_setaffinity_np(&attributes, sizeof(chosen), &chosen);
   pthread_t thread;
-  if (pthread_create(&thread, &attributes, body, NULL) != 0) return 3;
+  if (pthread_create(&thread, &attributes, stays ? choose_late : body, arguments[2]) != 0) return 3;
   if (is_mode("by-main")) pthread_setaffinity_np(thread, sizeof(chosen), &chosen);
   if (is_mode("main")) sched_setaffinity(0, sizeof(chosen), &chosen);
   if (is_mode("by-main") || is_mode("main")) pthread_barrier_wait(&ready);
