@@ -15,23 +15,33 @@ extern "C" {
 #include <stdint.h>
 
 enum {
-  millrace_board_version = 5,
+  millrace_board_version = 6,
   millrace_board_slots = 1024,  /* births beyond these are found by polling */
   millrace_board_given = 1024,  /* masks beyond these nobody is told of */
   millrace_board_starters = 64, /* threads beyond these start programs with the mask that they have */
   millrace_board_words = 16,    /* of a mask: 1024 CPUs, as in glibc's cpu_set_t */
   millrace_board_chosen = 2048, /* words of 32 bits */
+  millrace_board_placed = 128,  /* likewise */
 };
 
 #define MILLRACE_BOARD_VARIABLE "MILLRACE_BIRTH_BOARD"
 
 /* Named as C names things. NOLINTBEGIN(readability-identifier-naming) */
+enum millrace_birth_end {
+  millrace_birth_under_way = 0,
+  millrace_birth_took_mask = 1,
+  millrace_birth_took_none = 2,
+};
+
 struct millrace_birth_slot {
   uint64_t mask[millrace_board_words];
   uint32_t has_mask;
   uint32_t process;
-  /* The thread's number, stored last with release order: who reads it with acquire order sees `process`. */
+  /* The thread's number, before it looks whether it is in `placed` and takes the mask. Sequentially
+   * consistent, against `placed`. */
   MILLRACE_ATOMIC(uint32_t) thread;
+  /* Of millrace_birth_end; stored last with release order: who reads it with acquire order sees the rest. */
+  MILLRACE_ATOMIC(uint32_t) end;
 };
 
 /* A mask that a thread was given, or may take, and what it had before. */
@@ -73,10 +83,20 @@ struct millrace_birth_board {
   /* Not 0: nobody takes anything that is laid ready any more, as all have been given back what they had.
    * Relaxed order: it publishes nothing, and who has read it too early is given back its own. */
   MILLRACE_ATOMIC(uint32_t) lapsed;
+  /* A bit for each thread, by its number, that millrace has found before it told of itself, and places: it
+   * takes nothing by itself any more. Sequentially consistent, against the numbers in the slots: a thread
+   * stores its number and then looks here, millrace stores the bit and then looks there, so one of the two
+   * sees the other. Where two threads share a bit, or a number is used again, one takes no place by itself
+   * and is given it a little later. */
+  MILLRACE_ATOMIC(uint32_t) placed[millrace_board_placed];
   /* The number of births; takes the next slot. Relaxed order: it hands out numbers and publishes nothing. */
   MILLRACE_ATOMIC(uint32_t) births;
   struct millrace_birth_slot slots[millrace_board_slots];
 };
+
+/* In `placed`. */
+static inline uint32_t millrace_placed_word(uint32_t thread) { return thread / 32 % millrace_board_placed; }
+static inline uint32_t millrace_placed_flag(uint32_t thread) { return UINT32_C(1) << thread % 32; }
 
 /* FNV-1a over the words of a mask. */
 static inline uint32_t millrace_chosen_bit(const uint64_t* mask) {

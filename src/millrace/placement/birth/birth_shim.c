@@ -208,18 +208,36 @@ static int is_given_by_other(pid_t thread) {
          (atomic_fetch_and_explicit(word, ~flag, memory_order_relaxed) & flag) != 0;
 }
 
+/* Counts once, as numbers are used again. */
+static int is_placed_by_millrace(pid_t thread) {
+  MILLRACE_ATOMIC(uint32_t)* word = &board->placed[millrace_placed_word((uint32_t)thread)];
+  const uint32_t flag = millrace_placed_flag((uint32_t)thread);
+  return (atomic_load(word) & flag) != 0 && (atomic_fetch_and(word, ~flag) & flag) != 0;
+}
+
+/* Whether the thread takes what its slot has for it. */
+static int take_mask(pid_t thread, const struct millrace_birth_slot* slot) {
+  const int is_placed = is_placed_by_millrace(thread);
+  if (own_choice || is_given_by_other(thread) || is_placed) return 0;
+  if (slot != NULL && slot->has_mask && is_still_there())
+    return syscall(SYS_sched_setaffinity, 0, sizeof(slot->mask), slot->mask) == 0;
+  if (atomic_load_explicit(&main_is_bound, memory_order_relaxed) && !has_main_chosen())
+    millrace_put_back(); /* not main's */
+  return 0;
+}
+
 static void take_place(void) {
+  const pid_t thread = (pid_t)syscall(SYS_gettid);
   const uint32_t number = atomic_fetch_add_explicit(&board->births, 1, memory_order_relaxed);
   struct millrace_birth_slot* slot = number < millrace_board_slots ? &board->slots[number] : NULL;
-  if (!own_choice && !is_given_by_other((pid_t)syscall(SYS_gettid))) {
-    if (slot != NULL && slot->has_mask && is_still_there())
-      syscall(SYS_sched_setaffinity, 0, sizeof(slot->mask), slot->mask);
-    else if (atomic_load_explicit(&main_is_bound, memory_order_relaxed) && !has_main_chosen())
-      millrace_put_back(); /* not main's */
+  if (slot != NULL) {
+    slot->process = (uint32_t)getpid();
+    atomic_store(&slot->thread, (uint32_t)thread);
   }
-  if (slot == NULL) return;
-  slot->process = (uint32_t)getpid();
-  atomic_store_explicit(&slot->thread, (uint32_t)syscall(SYS_gettid), memory_order_release);
+  const int took = take_mask(thread, slot);
+  if (slot != NULL)
+    atomic_store_explicit(&slot->end, took ? millrace_birth_took_mask : millrace_birth_took_none,
+                          memory_order_release);
 }
 
 static void* begin_thread(void* argument) {

@@ -189,7 +189,7 @@ BirthShim::BirthShim(Descriptor library, Descriptor board_file, millrace_birth_b
 BirthShim::BirthShim(BirthShim&& other) noexcept
     : library_(std::move(other.library_)), board_file_(std::move(other.board_file_)),
       board_(std::exchange(other.board_, nullptr)), starters_(std::move(other.starters_)),
-      taken_(other.taken_) {}
+      told_(other.told_) {}
 
 BirthShim::~BirthShim() {
   if (board_ != nullptr) munmap(board_, sizeof(*board_));
@@ -244,18 +244,30 @@ int BirthShim::births() const {
   return static_cast<int>(board_->births.load(std::memory_order_relaxed));
 }
 
+// One that is under way is waited for until a later call, those after it are not.
 std::vector<ShimBirth> BirthShim::take_births() {
   std::vector<ShimBirth> births;
-  while (taken_ < millrace_board_slots) {
-    const millrace_birth_slot& slot = board_->slots[taken_];
-    // Acquire pairs with the thread's release: its process is there too. Slots are filled nearly in order;
-    // one that is not filled yet is waited for until the next call.
-    const std::uint32_t thread = slot.thread.load(std::memory_order_acquire);
-    if (thread == 0) break;
-    births.push_back({static_cast<pid_t>(thread), static_cast<pid_t>(slot.process), read_mask(slot)});
-    ++taken_;
+  const std::uint32_t begun = std::min<std::uint32_t>(board_->births, millrace_board_slots);
+  for (std::uint32_t i = 0; i < begun; ++i) {
+    if (told_[i]) continue;
+    const millrace_birth_slot& slot = board_->slots[i];
+    // Acquire pairs with the thread's release: its number and its process are there too.
+    const std::uint32_t end = slot.end.load(std::memory_order_acquire);
+    const std::uint32_t thread = slot.thread.load(std::memory_order_relaxed);
+    if (end == millrace_birth_under_way || thread == 0) continue;
+    births.push_back({static_cast<pid_t>(thread), static_cast<pid_t>(slot.process),
+                      end == millrace_birth_took_mask ? read_mask(slot) : machine::CpuSet()});
+    told_.set(i);
   }
   return births;
+}
+
+bool BirthShim::hold_back(pid_t thread) {
+  const auto number = static_cast<std::uint32_t>(thread);
+  board_->placed[millrace_placed_word(number)] |= millrace_placed_flag(number);
+  for (std::uint32_t i = 0; i < millrace_board_slots; ++i)
+    if (!told_[i] && board_->slots[i].thread == number) return false;
+  return true;
 }
 
 }  // namespace millrace::placement

@@ -7,6 +7,7 @@
 #include "millrace/placement/apply/starters.h"
 #include "millrace/placement/birth/birth_board.h"
 
+#include <bitset>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,7 +21,7 @@ namespace millrace::placement {
 struct ShimBirth {
   pid_t thread = 0;
   pid_t process = 0;
-  machine::CpuSet mask;  // as it was laid ready; empty: none was
+  machine::CpuSet mask;  // as it was laid ready; empty: it took none
 };
 
 // Used by one thread at a time; note_given() and is_chosen() may be by another than the rest.
@@ -60,6 +61,9 @@ class BirthShim {
   [[nodiscard]] int births() const;
   // Those since the last call.
   [[nodiscard]] std::vector<ShimBirth> take_births();
+  // Has a thread that take_births() has not told of take nothing by itself any more, so that others may place
+  // it, should it not have gone past the library anyhow. False: it is taking its mask, and is told of soon.
+  [[nodiscard]] bool hold_back(pid_t thread);
 
  private:
   class BoardStarters;
@@ -72,7 +76,7 @@ class BirthShim {
   std::unique_ptr<Starters> starters_;
   // As on the board, where the program might change them.
   std::vector<millrace_given_mask> given_;
-  std::uint32_t taken_ = 0;
+  std::bitset<millrace_board_slots> told_;  // the births that were taken
 };
 
 }  // namespace millrace::placement

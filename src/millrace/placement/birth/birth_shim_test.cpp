@@ -63,6 +63,45 @@ TEST_F(BirthShimTest, KeepsToItsBoardWhateverTheProgramWritesThere) {
   shim_->starters().take_out(getpid());
 }
 
+TEST_F(BirthShimTest, ABirthThatIsUnderWayKeepsNoOtherFromBeingToldOf) {
+  board_->births = 3;
+  board_->slots[0].thread = 41;
+  board_->slots[1].thread = 42;
+  board_->slots[1].end = millrace_birth_took_none;
+  ASSERT_EQ(shim_->take_births().size(), 1U);
+  board_->slots[0].end = millrace_birth_took_none;
+  const auto births = shim_->take_births();
+  ASSERT_EQ(births.size(), 1U);
+  EXPECT_EQ(births.front().thread, 41);
+  EXPECT_TRUE(shim_->take_births().empty()) << "of the third nothing is known yet";
+}
+
+TEST_F(BirthShimTest, TellsWhetherTheMaskWasTaken) {
+  board_->births = 2;
+  for (const std::uint32_t i : {0U, 1U}) {
+    board_->slots[i].mask[0] = 8;
+    board_->slots[i].has_mask = 1;
+    board_->slots[i].thread = 41 + i;
+    board_->slots[i].end = i == 0 ? millrace_birth_took_mask : millrace_birth_took_none;
+  }
+  const auto births = shim_->take_births();
+  ASSERT_EQ(births.size(), 2U);
+  EXPECT_EQ(births[0].mask, machine::CpuSet{3});
+  EXPECT_EQ(births[1].mask, machine::CpuSet());
+}
+
+TEST_F(BirthShimTest, HoldsBackAllButThoseThatAreOnTheirWayToTheirMask) {
+  board_->births = 1;
+  board_->slots[0].thread = 41;
+  EXPECT_FALSE(shim_->hold_back(41));
+  board_->slots[0].end = millrace_birth_took_mask;
+  EXPECT_FALSE(shim_->hold_back(41)) << "it has yet to be told of";
+  ASSERT_EQ(shim_->take_births().size(), 1U);
+  EXPECT_TRUE(shim_->hold_back(42));
+  EXPECT_NE(board_->placed[millrace_placed_word(42)] & millrace_placed_flag(42), 0U);
+  EXPECT_EQ(board_->placed[millrace_placed_word(43)] & millrace_placed_flag(43), 0U);
+}
+
 TEST_F(BirthShimTest, KnowsTheMasksThatTheProgramHasChosen) {
   const machine::CpuSet wide{3, 64, 1023};
   std::uint64_t mask[millrace_board_words] = {8, 1};

@@ -43,6 +43,10 @@ bool BirthPoller::poll() {
         continue;
       }
       if (threads_->knows(thread)) continue;
+      if (shim_ != nullptr && thread != process && !shim_->hold_back(thread)) {
+        passed_over_ = true;
+        continue;
+      }
       // The kernel's own in there (io_uring) are none of the program's.
       const auto stat = read_task_stat(process, thread);
       if (stat && !stat->of_kernel()) threads_->thread_began(thread, process);

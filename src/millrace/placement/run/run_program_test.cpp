@@ -558,6 +558,20 @@ TEST(RunProgram, AThreadKeepsWhatMainHasGivenItWhileItWasOnItsWayToItsPlace) {
   }
 }
 
+// Looking for births finds them long before they tell of themselves, as on a machine that is busy.
+TEST(RunProgram, ThreadsThatAreBornSlowlyAreNotTakenToLookAfterThemselves) {
+  if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves nothing to place";
+  for (const char* when : {"before", "within"}) {
+    RunSettings settings =
+        fixed(MaskPolicy::none, BirthWay::shim, {testing_program("dynamic", "slow_births"), when});
+    settings.policy = cpu_list_policy({CpuSet{allowed().lowest()}, CpuSet{allowed().highest()}});
+    const TestRun run = run_to_end(settings);
+    EXPECT_EQ(run.status, 0) << run.errors;
+    EXPECT_EQ(run.summary.threads.births, 5);
+    EXPECT_THAT(run.summary.threads.left_alone, testing::IsEmpty()) << when;
+  }
+}
+
 TEST(RunProgram, WhatAThreadHasJustChosenStaysInWhatItStartsAlsoWhereOthersWereGivenThat) {
   if (allowed().count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const std::string cpu = std::to_string(allowed().lowest());
