@@ -24,6 +24,8 @@ enum {
   millrace_board_placed = 128,  /* likewise */
 };
 
+/* The descriptors of the board and of the library, which the program inherits and the library closes:
+ * "NUMBER,NUMBER". */
 #define MILLRACE_BOARD_VARIABLE "MILLRACE_BIRTH_BOARD"
 
 /* Named as C names things. NOLINTBEGIN(readability-identifier-naming) */

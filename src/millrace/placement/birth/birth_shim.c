@@ -11,7 +11,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -21,6 +20,7 @@
 #include <unistd.h>
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 typedef int (*create_function)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
@@ -85,22 +85,36 @@ static void find_functions(void) {
   *(void**)&real_set_mask = millrace_next_function("pthread_setaffinity_np");
 }
 
+/* NULL where there is none, or nobody any more who gives back what is taken from it. */
+static struct millrace_birth_board* open_board(const char* descriptors) {
+  char* next = NULL;
+  const int file = (int)strtol(descriptors, &next, 10);
+  const int library = *next == ',' ? (int)strtol(next + 1, NULL, 10) : -1;
+  struct stat status;
+  if (fstat(file, &status) != 0 || status.st_size != (off_t)sizeof(*board)) return NULL;
+  void* start = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (start == MAP_FAILED) return NULL;
+  struct millrace_birth_board* found = start;
+  const int is_ours = found->version == millrace_board_version && found->size == sizeof(*board);
+  if (is_ours) {
+    close(file);
+    close(library);
+  }
+  if (is_ours && (uint32_t)getppid() == found->owner) return found;
+  munmap(start, sizeof(*board));
+  return NULL;
+}
+
 __attribute__((constructor)) static void find_board(void) {
   find_functions();
   const int kept = errno;
   if (syscall(SYS_gettid) == getpid()) main_handle = pthread_self();
-  const char* path = getenv(MILLRACE_BOARD_VARIABLE);
-  const int file = path == NULL ? -1 : open(path, O_RDWR | O_CLOEXEC);
-  if (file >= 0) {
-    void* start = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    close(file);
-    if (start != MAP_FAILED) {
-      board = start;
-      if (board->version != millrace_board_version || board->size != sizeof(*board)) board = NULL;
-      is_launched = board != NULL && (uint32_t)getppid() == board->owner;
-    }
+  const char* descriptors = getenv(MILLRACE_BOARD_VARIABLE);
+  if (descriptors != NULL) {
+    board = open_board(descriptors);
+    is_launched = board != NULL;
+    clean_environment();
   }
-  if (path != NULL) clean_environment();
   if (board != NULL) millrace_watch_processes(board);
   errno = kept;
 }

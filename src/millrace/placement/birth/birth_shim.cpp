@@ -54,6 +54,10 @@ Descriptor make_memory(const char* name, std::size_t size, unsigned flags) {
   if (file.is_open() &&
       (ftruncate(file.get(), static_cast<off_t>(size)) != 0 || fchmod(file.get(), S_IRWXU) != 0))
     return {};
+  // Out of the way of those that the program is given, as far as so many may be open.
+  for (const int lowest : {1000, 100})
+    if (auto moved = Descriptor::owned(fcntl(file.get(), F_DUPFD_CLOEXEC, lowest)); moved.is_open())
+      return moved;
   return file;
 }
 
@@ -68,8 +72,8 @@ Result<Descriptor> make_library() {
   return file;
 }
 
-// As other processes of this user open it, while this one lives.
-std::string path_of(const Descriptor& file) { return fmt::format("/proc/{}/fd/{}", getpid(), file.get()); }
+// As a program that inherits it opens it. A number of a process in it could become another's.
+std::string path_of(const Descriptor& file) { return fmt::format("/proc/self/fd/{}", file.get()); }
 
 // Whether that is so: where /proc is missing, or another PID namespace's, the path leads nowhere, or to what
 // somebody else has laid there.
@@ -199,7 +203,11 @@ std::vector<std::string> BirthShim::environment() const {
   const char* before = std::getenv("LD_PRELOAD");  // NOLINT(concurrency-mt-unsafe): nothing sets it
   const std::string others = before == nullptr || *before == 0 ? "" : std::string(":") + before;
   return {fmt::format("LD_PRELOAD={}{}", path_of(library_), others),
-          fmt::format(MILLRACE_BOARD_VARIABLE "={}", path_of(board_file_))};
+          fmt::format(MILLRACE_BOARD_VARIABLE "={},{}", board_file_.get(), library_.get())};
+}
+
+std::vector<std::pair<int, int>> BirthShim::descriptors() const {
+  return {{board_file_.get(), board_file_.get()}, {library_.get(), library_.get()}};
 }
 
 void BirthShim::note_given(const machine::CpuSet& mask, const machine::CpuSet& original) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/types.h>
@@ -33,7 +34,7 @@ class BirthShim {
     bool answers_only = false;               // births are seen by others, and threads take nothing
   };
   // Lays an empty board ready, and the library, which is a part of this program: both in memory that only
-  // this user's processes can open, the library sealed, and only while this process lives.
+  // this user's processes can open, the library sealed.
   [[nodiscard]] static Result<BirthShim> make(const Ready& ready);
   BirthShim(BirthShim&& other) noexcept;
   BirthShim& operator=(BirthShim&&) = delete;
@@ -42,6 +43,9 @@ class BirthShim {
   // What the program's environment needs, added to what is preloaded already. The library takes it out again
   // as it is loaded: what the program executes is not for the shim.
   [[nodiscard]] std::vector<std::string> environment() const;
+  // By which the program finds both, also when this process has ended already: (number here, number there).
+  // The library closes them as it is loaded.
+  [[nodiscard]] std::vector<std::pair<int, int>> descriptors() const;
   // The program's main thread takes this mask, of one CPU, as it makes its first thread; empty, or of more
   // CPUs: it keeps what it has. Noted as given before.
   void lay_main_ready(const machine::CpuSet& mask);

@@ -1,12 +1,15 @@
+#include "millrace/base/pipe.h"
 #include "millrace/placement/birth/birth_shim.h"
+#include "millrace/placement/birth/launch.h"
+#include "millrace/placement/task/testing_files.h"
 
 #include <algorithm>
-#include <fcntl.h>
 #include <string>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 namespace millrace::placement {
 namespace {
@@ -19,10 +22,9 @@ class BirthShimTest : public testing::Test {
     const std::string variable = MILLRACE_BOARD_VARIABLE "=";
     for (const std::string& text : shim_->environment())
       if (text.starts_with(variable)) {
-        const Descriptor file =
-            Descriptor::owned(open(text.substr(variable.size()).c_str(), O_RDWR | O_CLOEXEC));
+        const int file = std::stoi(text.substr(variable.size()));
         void* start =
-            mmap(nullptr, sizeof(millrace_birth_board), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+            mmap(nullptr, sizeof(millrace_birth_board), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
         if (start != MAP_FAILED) board_ = static_cast<millrace_birth_board*>(start);
       }
     ASSERT_NE(board_, nullptr);
@@ -155,6 +157,35 @@ TEST_F(BirthShimTest, StartersThatEndedAreForgottenInTheMidstOfIt) {
     starters.forget(42);
     EXPECT_EQ(board_->starters[3], 0U);
   }
+}
+
+// As when it is killed while the program is being loaded.
+TEST(BirthShim, AProgramThatIsLoadedWhenMillraceHasEndedFindsNothingOfIt) {
+  auto output = make_pipe();
+  ASSERT_TRUE(output);
+  const pid_t maker = fork();
+  if (maker == 0) {
+    dup2(output->write_end.get(), STDOUT_FILENO);
+    dup2(output->write_end.get(), STDERR_FILENO);
+    output->write_end.close();
+    const auto shim = BirthShim::make({});
+    const std::string look = "echo ${LD_PRELOAD-unset} ${MILLRACE_BIRTH_BOARD-unset}; ls -l /proc/$$/fd | "
+                             "grep -c millrace";
+    auto program = WaitingProgram::make(
+        {.command = {testing_program("static", "late_exec"), std::to_string(getpid()), "/bin/sh", "-c", look},
+         .environment = shim->environment(),
+         .descriptors = shim->descriptors()});
+    _exit(program->begin());
+  }
+  output->write_end.close();
+  int status = 0;
+  waitpid(maker, &status, 0);
+  EXPECT_EQ(status, 0);
+  std::string text;
+  char letter = 0;
+  while (read(output->read_end.get(), &letter, 1) == 1)
+    text += letter;
+  EXPECT_EQ(text, "unset unset\n0\n");
 }
 
 }  // namespace

@@ -49,7 +49,10 @@ Prepared prepare(const LaunchSettings& settings) {
   constexpr int beyond = 1001;
   const int moved = fcntl(error, F_DUPFD_CLOEXEC, beyond);
   for (const auto& [here, there] : settings.descriptors)
-    dup2(here, there);
+    if (here == there)
+      fcntl(there, F_SETFD, 0);  // which dup2() would not change
+    else
+      dup2(here, there);
   settings.ignored_signals.restore();
   sigprocmask(SIG_SETMASK, &settings.blocked_signals, nullptr);
   execvpe(prepared.arguments.front(), prepared.arguments.data(), prepared.environment.data());

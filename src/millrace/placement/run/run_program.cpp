@@ -256,7 +256,10 @@ Result<Summary> Run::launch() {
   LaunchSettings launch{.command = settings_.command,
                         .blocked_signals = settings_.blocked_signals,
                         .ignored_signals = settings_.ignored_signals};
-  if (shim_ && (!program || program->dynamic)) launch.environment = shim_->environment();
+  if (shim_ && (!program || program->dynamic)) {
+    launch.environment = shim_->environment();
+    launch.descriptors = shim_->descriptors();
+  }
   if (reports_) launch.descriptors.push_back(reports_->tap.for_program());
   auto waiting = WaitingProgram::make(launch);
   if (!waiting) return std::unexpected(waiting.error());

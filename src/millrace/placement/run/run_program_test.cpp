@@ -706,6 +706,13 @@ TEST(RunProgram, EverythingElseWorksForAnybody) {
   }
 }
 
+TEST(RunProgram, TheProgramFindsTheDescriptorsThatItWouldFindWithout) {
+  const std::vector<std::string> command = {"/bin/sh", "-c", "cd /proc/$$/fd; echo *"};
+  const TestRun polled = run_to_end(fixed(MaskPolicy::none, BirthWay::polling, command));
+  const TestRun by_shim = run_to_end(fixed(MaskPolicy::none, BirthWay::shim, command));
+  EXPECT_EQ(by_shim.output, polled.output);
+}
+
 TEST(RunProgram, NothingIsLeftBehind) {
   // A folder of its own, as other tests may be running programs at this moment.
   const TemporaryFolder runtime;
