@@ -201,7 +201,7 @@ BirthShim::~BirthShim() {
 
 std::vector<std::string> BirthShim::environment() const {
   const char* before = std::getenv("LD_PRELOAD");  // NOLINT(concurrency-mt-unsafe): nothing sets it
-  const std::string others = before == nullptr || *before == 0 ? "" : std::string(":") + before;
+  const std::string others = before == nullptr ? "" : std::string(":") + before;  // also an empty one
   return {fmt::format("LD_PRELOAD={}{}", path_of(library_), others),
           fmt::format(MILLRACE_BOARD_VARIABLE "={},{}", board_file_.get(), library_.get())};
 }

@@ -713,6 +713,18 @@ TEST(RunProgram, TheProgramFindsTheDescriptorsThatItWouldFindWithout) {
   EXPECT_EQ(by_shim.output, polled.output);
 }
 
+TEST(RunProgram, AnEmptyPreloadListStaysOne) {
+  for (const char* list : {"", static_cast<const char*>(nullptr)}) {
+    TestProcess run(fixed(MaskPolicy::none, BirthWay::shim,
+                          {"/bin/sh", "-c", "echo ${LD_PRELOAD-unset} ${MILLRACE_BIRTH_BOARD-unset}."}),
+                    [list] {
+                      unsetenv("LD_PRELOAD");
+                      if (list != nullptr) setenv("LD_PRELOAD", list, 1);
+                    });
+    EXPECT_EQ(run.finish().output, list == nullptr ? "unset unset.\n" : "unset.\n");
+  }
+}
+
 TEST(RunProgram, NothingIsLeftBehind) {
   // A folder of its own, as other tests may be running programs at this moment.
   const TemporaryFolder runtime;
