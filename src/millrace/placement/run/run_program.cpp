@@ -66,8 +66,9 @@ Journal begin_journal(std::vector<std::string>& notes) {
 
 class Run {
  public:
-  Run(const RunSettings& settings, Journal journal, CpuSet allowed, std::vector<std::string> notes)
-      : settings_(settings), journal_(std::move(journal)), allowed_(std::move(allowed)) {
+  Run(const RunSettings& settings, ForwardedSignals& signals, Journal journal, CpuSet allowed,
+      std::vector<std::string> notes)
+      : settings_(settings), signals_(signals), journal_(std::move(journal)), allowed_(std::move(allowed)) {
     summary_.notes = std::move(notes);
   }
 
@@ -82,6 +83,7 @@ class Run {
   [[nodiscard]] std::int64_t trials_after() const;
   void begin_trials();
   void watch_units();
+  [[nodiscard]] bool is_to_end() const;
   [[nodiscard]] bool placed_by_another(pid_t process);
   void oversee(Follower* follower, pid_t process);
   void begin_polling();
@@ -93,9 +95,9 @@ class Run {
   Summary finish(Follower* follower);
 
   const RunSettings& settings_;
+  ForwardedSignals& signals_;
   Journal journal_;
   CpuSet allowed_;
-  ForwardedSignals signals_;
   Summary summary_;
   std::int64_t begun_ns_ = now_ns();
   std::optional<machine::Topology> topology_;
@@ -217,6 +219,17 @@ void Run::watch_units() {
   units_.emplace(settings_.units, *threads_, *topology_, allowed_);
 }
 
+// Whether a signal waits that ends this process as soon as it is let through: the program, which would have
+// been ended by it, is not to begin.
+bool Run::is_to_end() const {
+  sigset_t waiting;
+  sigpending(&waiting);
+  return std::ranges::any_of(std::array{SIGINT, SIGQUIT, SIGTERM, SIGHUP}, [&](int signal) {
+    return sigismember(&waiting, signal) == 1 && sigismember(&settings_.blocked_signals, signal) == 0 &&
+           !settings_.ignored_signals.contains(signal);
+  });
+}
+
 bool Run::placed_by_another(pid_t process) {
   if (settings_.units != UnitsMode::automatic || settings_.policy || !settings_.announce ||
       !settings_.announce(process))
@@ -263,6 +276,7 @@ Result<Summary> Run::launch() {
   if (reports_) launch.descriptors.push_back(reports_->tap.for_program());
   auto waiting = WaitingProgram::make(launch);
   if (!waiting) return std::unexpected(waiting.error());
+  if (is_to_end()) return failure("a signal has arrived before '{}' began", settings_.command.front());
   if (reports_) reports_->tap.launched();
   raise_priority();  // not the program's, which is a process of its own by now
 
@@ -524,9 +538,11 @@ Result<Summary> run_program(const RunSettings& settings) {
   std::signal(SIGXFSZ, SIG_IGN);
   Error error;
   {
+    // For longer than the journal, which would stay where one of them ends this process.
+    ForwardedSignals signals;
     std::vector<std::string> notes;
     Journal journal = begin_journal(notes);
-    Run run(settings, std::move(journal), std::move(*allowed), std::move(notes));
+    Run run(settings, signals, std::move(journal), std::move(*allowed), std::move(notes));
     auto summary = settings.attach ? run.attach() : run.launch();
     if (summary || settings.attach || !settings.become_program) return summary;
     error = summary.error();

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <fcntl.h>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -723,6 +724,24 @@ TEST(RunProgram, AnEmptyPreloadListStaysOne) {
                     });
     EXPECT_EQ(run.finish().output, list == nullptr ? "unset unset.\n" : "unset.\n");
   }
+}
+
+// It arrives as the journal is made.
+TEST(RunProgram, ASignalBeforeTheProgramBeginsEndsItAndLeavesNothingBehind) {
+  const TemporaryFolder folder;
+  const std::filesystem::path journals = folder.path() / "millrace";
+  std::filesystem::create_directory(journals);
+  const RunSettings settings = fixed(MaskPolicy::none, BirthWay::polling, {"/bin/echo", "begun"});
+  TestProcess run(settings, [&] {
+    setenv("XDG_RUNTIME_DIR", folder.path().c_str(), 1);
+    const int watched = open(journals.c_str(), O_RDONLY | O_DIRECTORY);
+    if (fcntl(watched, F_SETSIG, SIGTERM) != 0 || fcntl(watched, F_NOTIFY, DN_CREATE) != 0) _exit(97);
+  });
+  const TestRun ended = run.finish();
+  if (ended.status == 97) GTEST_SKIP() << "needs a kernel that tells of changes by signals";
+  EXPECT_EQ(ended.status, 128 + SIGTERM);
+  EXPECT_EQ(ended.output, "");
+  EXPECT_FALSE(std::filesystem::exists(journals));
 }
 
 TEST(RunProgram, NothingIsLeftBehind) {
