@@ -402,7 +402,7 @@ TEST_F(UnitDaemonTest, KnowsAControlGroupByItsPathInTheHierarchy) {
   begin({});
   for (const char* path : {"/", "//", "/sys/fs/cgroup/"}) {
     const json reply = ask("Watch", {{"cgroup", path}});
-    if (reply["error"] == "org.millrace.daemon1.NotFound") GTEST_SKIP() << "no control groups here";
+    if (reply.value("error", "") == "org.millrace.daemon1.NotFound") GTEST_SKIP() << "no control groups here";
     EXPECT_EQ(reply["parameters"]["name"], "/") << path;
     EXPECT_EQ(only_program()["cgroup"], "/") << path;
     EXPECT_TRUE(ask("Unwatch", {{"cgroup", path}}).contains("parameters")) << path;
@@ -415,7 +415,7 @@ TEST_F(UnitDaemonTest, ExcludesAControlGroupWhateverWayItIsAskedFor) {
   begin(settings);
   for (const char* path : {"/", "//", "/./", "/sys/fs/cgroup/"}) {
     const json reply = ask("Watch", {{"cgroup", path}});
-    if (reply["error"] == "org.millrace.daemon1.NotFound") GTEST_SKIP() << "no control groups here";
+    if (reply.value("error", "") == "org.millrace.daemon1.NotFound") GTEST_SKIP() << "no control groups here";
     EXPECT_EQ(reply["error"], "org.millrace.daemon1.Excluded") << path;
   }
 }
