@@ -46,7 +46,8 @@ std::string_view library() {
 #endif
 
 // Memory that is a file of no folder, so that nobody else can put something in its place.
-Descriptor make_memory(const char* name, std::size_t size, unsigned flags) {
+// kept_free: as of BirthShim::Ready.
+Descriptor make_memory(const char* name, std::size_t size, unsigned flags, int kept_free) {
   auto file = Descriptor::owned(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | flags));
   // Before Linux 6.3 there is no such flag, and every such file may be executed.
   if (!file.is_open() && errno == EINVAL)
@@ -54,15 +55,18 @@ Descriptor make_memory(const char* name, std::size_t size, unsigned flags) {
   if (file.is_open() &&
       (ftruncate(file.get(), static_cast<off_t>(size)) != 0 || fchmod(file.get(), S_IRWXU) != 0))
     return {};
-  // Out of the way of those that the program is given, as far as so many may be open.
-  for (const int lowest : {1000, 100})
-    if (auto moved = Descriptor::owned(fcntl(file.get(), F_DUPFD_CLOEXEC, lowest)); moved.is_open())
-      return moved;
-  return file;
+  // Out of the way of what programs have open themselves, as far as so many may be open.
+  for (const int lowest : {1001, 100, 3}) {
+    auto moved = Descriptor::owned(fcntl(file.get(), F_DUPFD_CLOEXEC, lowest));
+    if (moved.get() == kept_free)
+      moved = Descriptor::owned(fcntl(file.get(), F_DUPFD_CLOEXEC, kept_free + 1));
+    if (moved.is_open()) return moved;
+  }
+  return {};
 }
 
-Result<Descriptor> make_library() {
-  auto file = make_memory("millrace-birth", library().size(), MFD_EXEC);
+Result<Descriptor> make_library(int kept_free) {
+  auto file = make_memory("millrace-birth", library().size(), MFD_EXEC, kept_free);
   int error = file.is_open() ? 0 : errno;
   if (error == 0) error = write_all(file.get(), std::as_bytes(std::span(library()))).error;
   if (error == 0 &&
@@ -165,9 +169,9 @@ class BirthShim::BoardStarters : public Starters {
 };
 
 Result<BirthShim> BirthShim::make(const Ready& ready) {
-  auto library = make_library();
+  auto library = make_library(ready.kept_free);
   if (!library) return std::unexpected(library.error());
-  auto file = make_memory("millrace-board", sizeof(millrace_birth_board), 0);
+  auto file = make_memory("millrace-board", sizeof(millrace_birth_board), 0, ready.kept_free);
   if (!file.is_open() || fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     return failure("cannot lay the shim's board ready: {}", system_reason(errno));
   if (!leads_there(*library) || !leads_there(file))

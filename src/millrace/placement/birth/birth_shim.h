@@ -32,6 +32,7 @@ class BirthShim {
   struct Ready {
     std::span<const machine::CpuSet> masks;  // for the first births, in order; CPUs below 1024
     bool answers_only = false;               // births are seen by others, and threads take nothing
+    int kept_free = -1;                      // a descriptor that the program is given for something else
   };
   // Lays an empty board ready, and the library, which is a part of this program: both in memory that only
   // this user's processes can open, the library sealed.

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <string>
 #include <unistd.h>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 namespace millrace::placement {
@@ -156,6 +158,28 @@ TEST_F(BirthShimTest, StartersThatEndedAreForgottenInTheMidstOfIt) {
     board_->starters[3] = entered;
     starters.forget(42);
     EXPECT_EQ(board_->starters[3], 0U);
+  }
+}
+
+rlim_t most_open() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_cur;
+}
+
+TEST(BirthShim, KeepsADescriptorFreeThatTheProgramIsGivenForSomethingElse) {
+  std::vector<int> usual;
+  const auto first = BirthShim::make({});
+  ASSERT_TRUE(first);
+  for (const auto& [here, there] : first->descriptors())
+    usual.push_back(there);
+  const auto other = BirthShim::make({.kept_free = *std::ranges::max_element(usual) + 1});
+  ASSERT_TRUE(other);
+  for (const auto& [here, there] : other->descriptors()) {
+    EXPECT_NE(there, *std::ranges::max_element(usual) + 1);
+    if (most_open() > 1100) {
+      EXPECT_GT(there, 1000) << "up to there progress is read along";
+    }
   }
 }
 

@@ -162,7 +162,9 @@ Status Run::prepare_threads(const ProgramFile* program) {
   if (by_shim || wants_answers(policy, program)) {
     constexpr int births_in_advance = 64;
     if (by_shim) laid_ready = masks_in_advance(policy, surroundings, births_in_advance);
-    auto shim = BirthShim::make({.masks = laid_ready, .answers_only = !by_shim});
+    auto shim = BirthShim::make({.masks = laid_ready,
+                                 .answers_only = !by_shim,
+                                 .kept_free = reports_ ? reports_->tap.for_program().second : -1});
     if (shim) {
       shim_.emplace(std::move(*shim));
     } else if (by_shim) {
@@ -252,6 +254,9 @@ Result<Summary> Run::launch() {
   summary_.birth_reason = std::move(choice.reason);
   if (summary_.birth == BirthWay::shim && program && !program->dynamic)
     summary_.notes.emplace_back("a static program loads no shim; its births are found by polling");
+  if (summary_.birth == BirthWay::shim && program && program->changes_user && geteuid() != 0)
+    summary_.notes.emplace_back(
+        "a program that changes its user loads no shim; its births are found by polling");
   if (!settings_.policy && settings_.profiles != nullptr && program)
     memory_.emplace(*settings_.profiles, *program, settings_.command, allowed_, summary_.notes);
   ProgressSettings progress = settings_.progress;
@@ -269,7 +274,7 @@ Result<Summary> Run::launch() {
   LaunchSettings launch{.command = settings_.command,
                         .blocked_signals = settings_.blocked_signals,
                         .ignored_signals = settings_.ignored_signals};
-  if (shim_ && (!program || program->dynamic)) {
+  if (shim_ && (!program || (program->dynamic && !(program->changes_user && geteuid() != 0)))) {
     launch.environment = shim_->environment();
     launch.descriptors = shim_->descriptors();
   }

@@ -707,6 +707,20 @@ TEST(RunProgram, EverythingElseWorksForAnybody) {
   }
 }
 
+// At 1000 its library would be, at 100 where no more may be open; the loader would wait for ever to read it.
+TEST(RunProgram, TheShimLeavesTheDescriptorFreeThatProgressIsReadFrom) {
+  for (const int descriptor : {100, 1000}) {
+    RunSettings settings =
+        fixed(MaskPolicy::none, BirthWay::shim,
+              {"/bin/sh", "-c", fmt::format("echo begun; exec 1>/proc/self/fd/{}; echo done 1", descriptor)});
+    settings.progress = {ReportStream::descriptor, descriptor, "done ([0-9]+)"};
+    const TestRun run = run_to_end(settings);
+    EXPECT_EQ(run.status, 0) << run.errors;
+    EXPECT_EQ(run.output, "begun\n") << descriptor;
+    EXPECT_EQ(run.summary.birth, BirthWay::shim);
+  }
+}
+
 TEST(RunProgram, TheProgramFindsTheDescriptorsThatItWouldFindWithout) {
   const std::vector<std::string> command = {"/bin/sh", "-c", "cd /proc/$$/fd; echo *"};
   const TestRun polled = run_to_end(fixed(MaskPolicy::none, BirthWay::polling, command));
