@@ -98,7 +98,7 @@ class FfmpegWriter final : public FrameWriter {
     }
     Status ended = check(av_write_trailer(muxer_.get()));
     avio_flush(bridge_->io());
-    if (failed_ && !keep_part_) return std::unexpected(*failed_);
+    if (failed_ && (!keep_part_ || frames_ == 0)) return std::unexpected(*failed_);
     if (!drained) return drained;
     if (!ended) return ended;
     if (bridge_->error()) return std::unexpected(*bridge_->error());

@@ -363,11 +363,14 @@ class ThrowingWriter final : public FrameWriter {
     if (frame.index < 2) return {};
     throw std::bad_alloc();
   }
-  [[nodiscard]] Status finish() override { return {}; }
+  [[nodiscard]] Status finish() override {
+    ADD_FAILURE() << "of what was left in the midst of a frame nothing can be made";
+    return {};
+  }
   [[nodiscard]] std::int64_t frames_written() const override { return 2; }
 };
 
-TEST(OverlappedWriter, ReportsThatThereIsNoMemory) {
+TEST(OverlappedWriter, ReportsThatThereIsNoMemoryAndFinishesNothing) {
   OverlappedWriter writer(std::make_unique<ThrowingWriter>());
   for (int i = 0; i < 20; ++i)
     static_cast<void>(writer.write(numbered(i)));
@@ -375,6 +378,7 @@ TEST(OverlappedWriter, ReportsThatThereIsNoMemory) {
   ASSERT_FALSE(finished);
   EXPECT_TRUE(finished.error().message.starts_with("out of memory; ")) << finished.error().message;
   EXPECT_EQ(writer.frames_written(), 2);
+  EXPECT_FALSE(writer.is_complete());
 }
 
 TEST(OverlappedWriter, ReportsTheFirstErrorAndStillFinishes) {

@@ -27,6 +27,7 @@ Status OverlappedWriter::write(Frame frame, std::int64_t came_ns) {
 Status OverlappedWriter::finish() {
   queue_.finish();
   join();
+  if (thrown_) return status_;
   Status finished = writer_->finish();
   complete_ = finished.has_value();
   return status_ ? finished : status_;
@@ -40,7 +41,12 @@ void OverlappedWriter::join() {
 }
 
 void OverlappedWriter::write_behind() {
-  status_ = without_exceptions([this] { return write_to_the_end(); });
+  thrown_ = true;
+  status_ = without_exceptions([this] {
+    Status written = write_to_the_end();
+    thrown_ = false;
+    return written;
+  });
   if (!status_) queue_.close();
 }
 

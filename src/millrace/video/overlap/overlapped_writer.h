@@ -31,7 +31,8 @@ class OverlappedWriter {
   [[nodiscard]] Status write(Frame frame, std::int64_t came_ns = 0);
 
   // Waits until all frames are written, then finishes the writer, even after an error (see
-  // FrameWriter::finish). The first error is what it returns. The last call to make.
+  // FrameWriter::finish), but not where it ran out of memory. The first error is what it returns. The last
+  // call to make.
   [[nodiscard]] Status finish();
 
   // Whether what was written, maybe not all, makes a valid output, which then is kept; after finish().
@@ -59,7 +60,9 @@ class OverlappedWriter {
   std::function<void(std::int64_t)> written_;
   FrameQueue queue_;
   bool complete_ = false;
-  Status status_;  // the thread's; read only after it was joined
+  // The thread's; read only after it was joined.
+  Status status_;
+  bool thrown_ = false;  // in the midst of the writer's work, which then cannot be finished
   std::atomic<std::int64_t> frames_ = 0;
   std::thread thread_;
 };
