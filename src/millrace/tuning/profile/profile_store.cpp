@@ -156,8 +156,8 @@ ProfileStore::Opened ProfileStore::try_open() {
     if (const int step = check.step(); step != SQLITE_ROW) return fail(sqlite3_errcode(opened));
     if (check.text(0) != "ok") return fail(SQLITE_CORRUPT);
   }
-  // Nothing waits for the disk, which would take a tenth of a short run: a power failure may cost the
-  // profiles, and what it leaves of them is found to be damaged. The write-ahead log lets readers and a
+  // Nothing waits for the disk, which would take a tenth of a short run: a power failure may cost
+  // profiles, or leave older ones; a file that it damages is replaced. The write-ahead log lets readers and a
   // writer pass each other; whoever cannot switch to it now uses what is there.
   execute(opened, "PRAGMA synchronous = OFF; PRAGMA journal_mode = WAL");
   if (version == schema_version) return Opened::ready;
