@@ -48,6 +48,9 @@ CpuSet ThreadRegister::lay_main_ready() {
   const std::scoped_lock lock(mutex_);
   if (restored_ || !policy_.traits().main_at_first_birth || !changer_.counts().not_journalled.empty())
     return {};
+  // One that looks after its class would be left with a mask that nobody knows of.
+  for (const auto& [number, process] : processes_)
+    if (process.left_alone.contains(number)) return {};
   read_load();
   CpuSet mask = main_mask_in_advance(policy_, surroundings_, laid_main_);
   if (mask.empty() || mask == surroundings_.allowed) return {};

@@ -293,6 +293,32 @@ TEST_F(ThreadRegisterTest, AMainThreadThatTookThePlaceItWasPromisedLooksAfterNot
   EXPECT_EQ(machine::thread_affinity(program), surroundings_.allowed);
 }
 
+// Of its mask the board knows, of its class nobody but this.
+TEST_F(ThreadRegisterTest, NothingIsLaidReadyForAMainThreadThatLooksAfterItsClass) {
+  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  if (read_original(0)->scheduling_class != machine::SchedulingClass::other)
+    GTEST_SKIP() << "needs class other";
+  const machine::CpuSet place = surroundings_.allowed.first(1);
+  ThreadRegister threads(
+      surroundings_,
+      with_main_at_first_birth([place](const Surroundings&, std::span<const ThreadView> views) {
+        std::vector<ThreadPlan> plans(views.size());
+        for (std::size_t i = 0; i < views.size(); ++i)
+          if (views[i].main && views.size() > 1) plans[i].mask = place;
+        return plans;
+      }),
+      journal_);
+  const ForkedProcess program_process;
+  const pid_t program = program_process.number();
+  ASSERT_TRUE(threads.process_began(program));
+  EXPECT_EQ(threads.lay_main_ready(), place);
+  ASSERT_TRUE(machine::change_scheduling(program, {.scheduling_class = machine::SchedulingClass::batch}));
+  for (int i = 0; i < 20 && threads.counts().left_alone.empty(); ++i)
+    std::ignore = threads.observe();
+  ASSERT_EQ(threads.counts().left_alone.size(), 1U);
+  EXPECT_EQ(threads.lay_main_ready(), machine::CpuSet());
+}
+
 TEST_F(ThreadRegisterTest, AProcessKeepsWhatOthersWereGivenWhereTheProgramHasChosenItToo) {
   if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const machine::CpuSet place = surroundings_.allowed.first(1);
