@@ -94,8 +94,7 @@ Status check_destination(const Container& container, const std::string& output) 
   if (!container.iso || !std::filesystem::exists(status) || std::filesystem::is_regular_file(status) ||
       std::filesystem::is_directory(status))
     return {};
-  return usage_error("{}: {} cannot be written to a pipe or device; use .mkv", output,
-                     container.suffix);
+  return usage_error("{}: {} cannot be written to a pipe or device; use .mkv", output, container.suffix);
 }
 
 std::span<const Codec> codecs() { return all_codecs; }
