@@ -48,15 +48,8 @@ void Interrupt::watch(const std::stop_token& end) {
   if (read(arrivals_.get(), &first, sizeof first) == sizeof first)
     signal_.store(static_cast<int>(first.ssi_signo), std::memory_order_relaxed);
   requested_.request_stop();
-  const auto end_of_request = std::chrono::steady_clock::now() + one_request;
-  for (;;) {
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(end_of_request - std::chrono::steady_clock::now());
-    if (left.count() <= 0) break;
-    const StoppableWait::Outcome outcome = wait.until_readable(arrivals_.get(), left);
-    if (outcome == StoppableWait::Outcome::stopped) return;
-    if (outcome == StoppableWait::Outcome::readable) take_repeats();
-  }
+  if (!wait.for_time(one_request)) return;
+  take_repeats();
   // From now on the signals act as usual, on this thread.
   pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
   static_cast<void>(wait.until_readable(-1));

@@ -15,8 +15,8 @@ namespace millrace {
 // Takes SIGINT, SIGTERM and SIGHUP for the process while it lives, except those that are ignored (as under
 // nohup); make it before any other thread, as threads inherit which signals are blocked. The first signal
 // asks for the stop, and so do those that come together with it (timeout(1) sends two); a later one ends the
-// process at once. Where there is no descriptor left to receive them
-// by, they act as usual from the beginning.
+// process at once. Where there is no descriptor left to receive them by, they act as usual from the
+// beginning.
 class Interrupt {
  public:
   static constexpr std::chrono::milliseconds one_request{300};  // signals within it are one
