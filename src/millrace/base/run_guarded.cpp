@@ -1,6 +1,7 @@
 #include "millrace/base/run_guarded.h"
 
 #include "millrace/base/error_line.h"
+#include "millrace/base/without_exceptions.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -43,7 +44,7 @@ int run_guarded(std::string_view program, const std::function<int()>& work) noex
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
     return code != 0 ? code : failed(program, "standard output cannot be written");
   } catch (const std::bad_alloc&) {
-    return failed(program, "out of memory; free some, or raise the limit (ulimit -v, the container's)");
+    return failed(program, out_of_memory);
   } catch (const std::system_error& error) {
     // Nothing else in the house tells of these by an exception.
     if (error.code() == std::errc::resource_unavailable_try_again)

@@ -12,13 +12,16 @@
 
 namespace millrace {
 
+inline constexpr const char* out_of_memory =
+    "out of memory; free some, or raise the limit (ulimit -v, the container's)";
+
 // For the top of a thread, where an exception would end the process with all that other threads do, and for
 // calls of other people's code. `work` returns a Result.
 template <class Work> [[nodiscard]] std::invoke_result_t<Work> without_exceptions(Work&& work) {
   try {
     return std::forward<Work>(work)();
   } catch (const std::bad_alloc&) {
-    return failure("out of memory; free some, or raise the limit (ulimit -v, the container's)");
+    return failure("{}", out_of_memory);
   } catch (const std::exception& error) {
     return failure("{}", error.what());
   }
