@@ -43,10 +43,6 @@ SchedulingClass class_of(std::uint32_t policy) {
   return SchedulingClass::unknown;
 }
 
-bool is_fair(SchedulingClass scheduling_class) {
-  return scheduling_class == SchedulingClass::other || scheduling_class == SchedulingClass::batch;
-}
-
 bool is_realtime(SchedulingClass scheduling_class) {
   return scheduling_class == SchedulingClass::fifo || scheduling_class == SchedulingClass::rr;
 }
@@ -82,6 +78,10 @@ std::unexpected<Error> refused(pid_t thread, SchedulingClass wanted, int error_n
 }
 
 }  // namespace
+
+bool is_fair(SchedulingClass scheduling_class) {
+  return scheduling_class == SchedulingClass::other || scheduling_class == SchedulingClass::batch;
+}
 
 std::string_view name_of(SchedulingClass scheduling_class) {
   switch (scheduling_class) {

@@ -14,6 +14,9 @@ namespace millrace::machine {
 // As sched(7) names them without SCHED_. `unknown` is a class this version has no name for.
 enum class SchedulingClass { other, batch, idle, fifo, rr, deadline, unknown };
 
+// Whether its threads share CPUs by slices.
+[[nodiscard]] bool is_fair(SchedulingClass scheduling_class);
+
 [[nodiscard]] std::string_view name_of(SchedulingClass scheduling_class);
 // "other", "batch", "idle", "fifo", "rr"; nothing for anything else.
 [[nodiscard]] std::optional<SchedulingClass> parse_scheduling_class(std::string_view name);

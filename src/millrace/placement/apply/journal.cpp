@@ -131,11 +131,6 @@ Aspects given_of(const Original& now, const Given& given) {
           now.slice_ns == given.slice_ns};
 }
 
-bool is_fair(machine::SchedulingClass scheduling_class) {
-  return scheduling_class == machine::SchedulingClass::other ||
-         scheduling_class == machine::SchedulingClass::batch;
-}
-
 Outcome give_back(pid_t thread, const Original& now, const Original& original, const Aspects& given) {
   bool restored = false;
   bool failed = false;
@@ -146,7 +141,7 @@ Outcome give_back(pid_t thread, const Original& now, const Original& original, c
     change.scheduling_class = original.scheduling_class;
     change.priority = original.priority;
   }
-  const bool has_slice = is_fair(change.scheduling_class.value_or(now.scheduling_class));
+  const bool has_slice = machine::is_fair(change.scheduling_class.value_or(now.scheduling_class));
   if (given.slice && has_slice && now.slice_ns != original.slice_ns) change.slice_ns = original.slice_ns;
   if (change != machine::SchedulingChange())
     (machine::change_scheduling(thread, change) ? restored : failed) = true;
