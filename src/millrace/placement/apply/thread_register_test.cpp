@@ -260,19 +260,22 @@ TEST_F(ThreadRegisterTest, AnExecutionThatNobodyTellsOfIsFound) {
   EXPECT_TRUE(threads.counts().left_alone.empty());
 }
 
+// Once there is another thread.
+Policy main_at(const machine::CpuSet& place) {
+  return with_main_at_first_birth([place](const Surroundings&, std::span<const ThreadView> views) {
+    std::vector<ThreadPlan> plans(views.size());
+    for (std::size_t i = 0; i < views.size(); ++i)
+      if (views[i].main && views.size() > 1) plans[i].mask = place;
+    return plans;
+  });
+}
+
 // By a shim, before its first thread, which nobody tells of.
 TEST_F(ThreadRegisterTest, AMainThreadThatTookThePlaceItWasPromisedLooksAfterNothing) {
   if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const machine::CpuSet last = surroundings_.allowed - surroundings_.allowed.first(1);
   const machine::CpuSet place = last.first(1);
-  const Policy main_there =
-      with_main_at_first_birth([place](const Surroundings&, std::span<const ThreadView> views) {
-        std::vector<ThreadPlan> plans(views.size());
-        for (std::size_t i = 0; i < views.size(); ++i)
-          if (views[i].main && views.size() > 1) plans[i].mask = place;
-        return plans;
-      });
-  ThreadRegister threads(surroundings_, main_there, journal_);
+  ThreadRegister threads(surroundings_, main_at(place), journal_);
   std::set<std::string> told;
   threads.on_mask([&](const machine::CpuSet& mask, const machine::CpuSet& original) {
     told.insert(mask.to_string());
@@ -299,15 +302,7 @@ TEST_F(ThreadRegisterTest, NothingIsLaidReadyForAMainThreadThatLooksAfterItsClas
   if (read_original(0)->scheduling_class != machine::SchedulingClass::other)
     GTEST_SKIP() << "needs class other";
   const machine::CpuSet place = surroundings_.allowed.first(1);
-  ThreadRegister threads(
-      surroundings_,
-      with_main_at_first_birth([place](const Surroundings&, std::span<const ThreadView> views) {
-        std::vector<ThreadPlan> plans(views.size());
-        for (std::size_t i = 0; i < views.size(); ++i)
-          if (views[i].main && views.size() > 1) plans[i].mask = place;
-        return plans;
-      }),
-      journal_);
+  ThreadRegister threads(surroundings_, main_at(place), journal_);
   const ForkedProcess program_process;
   const pid_t program = program_process.number();
   ASSERT_TRUE(threads.process_began(program));

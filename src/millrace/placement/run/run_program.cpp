@@ -121,6 +121,12 @@ std::optional<Plan> Run::remembered() const {
   return plan;
 }
 
+// What keeps a program from loading a shim; empty: nothing.
+std::string_view no_shim_in(const ProgramFile& program) {
+  if (!program.dynamic) return "a static program";
+  return program.changes_user && geteuid() != 0 ? "a program that changes its user" : "";
+}
+
 // What main threads see of the CPUs once they are bound is answered for them, where a shim can be loaded.
 bool wants_answers(const Policy& policy, const ProgramFile* program) {
   return policy.traits().main_at_first_birth && program != nullptr && program->dynamic &&
@@ -252,11 +258,9 @@ Result<Summary> Run::launch() {
       choose_birth_way(settings_.birth, program ? &*program : nullptr, tracer_of(getpid()) != 0);
   summary_.birth = choice.way;
   summary_.birth_reason = std::move(choice.reason);
-  if (summary_.birth == BirthWay::shim && program && !program->dynamic)
-    summary_.notes.emplace_back("a static program loads no shim; its births are found by polling");
-  if (summary_.birth == BirthWay::shim && program && program->changes_user && geteuid() != 0)
-    summary_.notes.emplace_back(
-        "a program that changes its user loads no shim; its births are found by polling");
+  const std::string_view no_shim = program ? no_shim_in(*program) : "";
+  if (summary_.birth == BirthWay::shim && !no_shim.empty())
+    summary_.notes.push_back(fmt::format("{} loads no shim; its births are found by polling", no_shim));
   if (!settings_.policy && settings_.profiles != nullptr && program)
     memory_.emplace(*settings_.profiles, *program, settings_.command, allowed_, summary_.notes);
   ProgressSettings progress = settings_.progress;
@@ -274,7 +278,7 @@ Result<Summary> Run::launch() {
   LaunchSettings launch{.command = settings_.command,
                         .blocked_signals = settings_.blocked_signals,
                         .ignored_signals = settings_.ignored_signals};
-  if (shim_ && (!program || (program->dynamic && !(program->changes_user && geteuid() != 0)))) {
+  if (shim_ && no_shim.empty()) {
     launch.environment = shim_->environment();
     launch.descriptors = shim_->descriptors();
   }
