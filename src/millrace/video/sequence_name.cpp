@@ -56,6 +56,8 @@ std::optional<std::int64_t> SequenceName::number_of(std::string_view file) const
   return parse_number<std::int64_t>(digits);
 }
 
+std::string SequenceName::unpadded() const { return prefix_ + "%d" + suffix_; }
+
 std::string SequenceName::folder() const {
   const std::size_t slash = prefix_.rfind('/');
   if (slash == std::string::npos) return ".";

@@ -17,6 +17,8 @@ class SequenceName {
   [[nodiscard]] std::string at(std::int64_t number) const;
   // The number of a file of that name, without its folder; nothing where it is none of the sequence.
   [[nodiscard]] std::optional<std::int64_t> number_of(std::string_view file) const;
+  // With %d for the number: sequences that differ in their digits alone have all long numbers in common.
+  [[nodiscard]] std::string unpadded() const;
   [[nodiscard]] std::string folder() const;                          // "." for the current one
   [[nodiscard]] std::string_view suffix() const { return suffix_; }  // what follows the number
 

@@ -3,6 +3,7 @@
 #include "millrace/base/descriptor_name.h"
 #include "millrace/base/in_quotes.h"
 #include "millrace/base/nearest_name.h"
+#include "millrace/video/sequence_writer.h"
 #include "millrace/video/test_source.h"
 
 #include <algorithm>
@@ -29,7 +30,8 @@ constexpr std::string_view nothing = "null";
 
 bool is_generated(std::string_view input) { return input.starts_with(video::test_source_prefix); }
 
-// Files by where they are, and by what they are: a link is the same file under another name.
+// Files by where they are, and by what they are: a link is the same file under another name. Numbered
+// pictures are one file here, however many digits their numbers have.
 class FilesSeen {
  public:
   // The number under which the file was seen before; else it is seen now.
@@ -52,8 +54,11 @@ class FilesSeen {
 
  private:
   static std::string place_of(const std::string& name) {
+    const auto sequence = video::SequenceName::parse(name);
+    const bool pictures = sequence && video::is_picture_sequence(*sequence);
     std::error_code unknown;
-    const fs::path place = fs::weakly_canonical(fs::absolute(name, unknown), unknown);
+    const fs::path place =
+        fs::weakly_canonical(fs::absolute(pictures ? sequence->unpadded() : name, unknown), unknown);
     return unknown ? name : place.string();
   }
 

@@ -99,6 +99,11 @@ TEST(CheckDistinct, FindsOutputsThatAreOneFile) {
   EXPECT_THAT(distinct({{"a", folder / "1.mkv"}, {"b", there + "/./x/../1.mkv"}}),
               HasSubstr("both 'a' and 'b'"));
   EXPECT_THAT(distinct({{"a", folder / "there.mkv"}, {"b", folder / "link.mkv"}}), HasSubstr("both"));
+  EXPECT_THAT(distinct({{"a", folder / "q%04d.png"}, {"b", there + "/./q%03d.png"}}), HasSubstr("both"));
+  EXPECT_THAT(distinct({{folder / "q%04d.png", folder / "q%d.png"}}), HasSubstr("is an input"));
+  EXPECT_EQ(distinct({{"a", folder / "q%04d.png"}, {"b", folder / "r%04d.png"}, {"c", folder / "q%04d.jpg"}}),
+            "");
+  EXPECT_EQ(distinct({{"a", folder / "q%04d.mp4"}, {"b", folder / "q%03d.mp4"}}), "");  // each one file
   EXPECT_THAT(distinct({{folder / "in.mp4", folder / "in.mp4"}}), HasSubstr("is an input"));
   EXPECT_THAT(distinct({{folder / "in.mp4", folder / "1.mkv"}, {"b", folder / "same.mp4"}}),
               HasSubstr("is an input"));
