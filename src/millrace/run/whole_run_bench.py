@@ -1,7 +1,7 @@
 """Measures whole runs, from the start of the process to its end, as a user waits for them.
 
 usage: whole_run_bench.py MILLRACE files   --clips FOLDER [--pipelines @A @B blur] [--frames N] [--rounds 5]
-                                           [--unpacked] [--to mp4|null] [--limit]
+                                           [--unpacked] [--to mp4|null] [--limit] [--caches cold]
        whole_run_bench.py MILLRACE lengths [--pipelines @A @B @G] [--sizes 352x288 1280x720] [--lengths 60 360]
                                            [--caches warm cold] [--to null|mp4] [--rounds 5] [--everything]
        whole_run_bench.py MILLRACE codecs  --clips FOLDER [--pipelines @A @B blur] [--frames N] [--rounds 5]
@@ -9,6 +9,7 @@ usage: whole_run_bench.py MILLRACE files   --clips FOLDER [--pipelines @A @B blu
 
 files: H.264 in, H.264 out (libx264, preset veryfast, crf 18): `millrace run` as it is, the same with one thread for each
 codec, and ffmpeg with filters of its own that do the same, where it has such. FOLDER holds *.264, or other videos. --unpacked: they are made y4m before; --to null: nothing out.
+--caches cold: nobody has run before any of the runs.
 --limit: and what nobody could be faster than who decodes with FFmpeg and encodes with libx264: the processor time of
 these two alone, of the frames that ffmpeg has filtered, shared out over all CPUs.
 
@@ -129,6 +130,7 @@ def files(options, folder, environment):
     if options.limit and (nothing_out or options.unpacked):
         raise SystemExit("whole_run_bench: --limit is of runs that decode and encode: without --unpacked and --to null")
     cpus = len(os.sched_getaffinity(0))
+    cache = pathlib.Path(environment["XDG_CACHE_HOME"])
     output = "null" if nothing_out else folder / "out.mp4"
     ffmpeg_output = ["-f", "null", "-"] if nothing_out else ["-c:v", "libx264", "-preset", "veryfast", "-crf", "18",
                                                             "-pix_fmt", "yuv420p", folder / "ffmpeg.mp4"]
@@ -149,7 +151,10 @@ def files(options, folder, environment):
                                       "-vf", SAME_IN_FFMPEG[pipeline], *ffmpeg_output]
             if options.limit and pipeline in SAME_IN_FFMPEG:
                 variants |= codecs_alone(clip, pipeline, ffmpeg_output, options, folder, environment)
-            measured = measured_in_turns(variants, options, environment)
+            if options.caches == ["cold"]:
+                measured = measured_in_turns(variants, options, environment, before=lambda: forget(cache), warm_up=False)
+            else:
+                measured = measured_in_turns(variants, options, environment)
             times = {name: [getattr(seconds, options.by) for seconds in values] for name, values in measured.items()}
             if "decoding" in times:
                 times["limit"] = [(decoding.processor + encoding.processor) / cpus
@@ -200,6 +205,11 @@ def codecs(options, folder, environment):
     print_summary("default against the best numbers of codec threads", shares)
 
 
+def forget(cache):
+    for path in sorted(cache.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+
+
 def bring_kernels(words, report, environment):
     """Runs until all is fused: until the kernels of the schedule have been compiled and kept."""
     for _ in range(8):
@@ -217,13 +227,9 @@ def compare_length(options, run, amount, target, cold, cache, environment):
             encoder = ["--encoder-threads", str(threads)] if threads else []
             variants[f"{name}{f', {threads}' if threads else ''}"] = [*run, *amount, *target, "--structure", name, *encoder]
 
-    def forget():
-        for path in sorted(cache.rglob("*"), reverse=True):
-            path.rmdir() if path.is_dir() else path.unlink()
-
-    forget()
+    forget(cache)
     if cold:
-        return in_turns(variants, options, environment, before=forget, warm_up=False)
+        return in_turns(variants, options, environment, before=lambda: forget(cache), warm_up=False)
     for name in STRUCTURES:
         bring_kernels([*run, "--structure", name, "--frames", "2000", "--loop", "1000"], cache.parent / "report.json",
                       environment)
