@@ -255,19 +255,12 @@ Result<ScheduleSpace> ScheduleSpace::make(const FrameLayout& layout, const Sched
       [&](std::span<const int> indices) { return rules.valid(values.schedule(indices)); },
       [values](std::span<const int> indices) { return to_string(values.schedule(indices)); },
       [&](std::span<const int> first) {
+        if (first.size() != 2 && first.size() != 4 && first.size() != 6) return true;
         std::array<int, 8> padded{};  // what is not given is not looked at
         std::ranges::copy(first, padded.begin());
         const Schedule s = values.schedule(padded);
-        switch (first.size()) {
-        case 2:
-          return rules.valid_fusion(s);
-        case 4:
-          return rules.valid_tile(s);
-        case 6:
-          return Rules::valid_threads(s);
-        default:
-          return true;
-        }
+        if (first.size() == 2) return rules.valid_fusion(s);
+        return first.size() == 4 ? rules.valid_tile(s) : Rules::valid_threads(s);
       });
   if (!space) return std::unexpected(space.error());
   result.space_ = std::make_unique<tuning::Space>(std::move(*space));

@@ -45,6 +45,8 @@ void Tuner::consider() {
     funded_ = true;
     open_trials(from_profile_ ? profile_share : 1);
   }
+  // Whatever were chosen, it could not be tried.
+  if (frames_for_verification() < least_trial_frames) return;
   declined_ = {};
   if (choice_.candidate >= 0 && !pays(choice_)) {
     choice_ = {};
@@ -60,8 +62,7 @@ void Tuner::consider() {
       return;
     }
   }
-  if (budget_.credit() >= choice_.expected_loss && frames_for_verification() >= least_trial_frames)
-    begin_race();
+  if (budget_.credit() >= choice_.expected_loss) begin_race();
 }
 
 void Tuner::begin_race() {
@@ -231,7 +232,7 @@ void Tuner::want_build(int candidate) {
   if (std::ssize(wanted_) >= options_.wanted_builds || !of(candidate).available || of(candidate).ready)
     return;
   if (std::ranges::any_of(wanted_, [&](int wanted) { return same_build(candidate, wanted); })) return;
-  if (!pays(chosen(candidate, Reason::suggested)) || frames_for_verification() < least_trial_frames) return;
+  if (!pays(chosen(candidate, Reason::suggested))) return;
   if (!awaited_until_) awaited_until_ = now_ + patience_with_builds * build_seconds(candidate);
   wanted_.push_back(candidate);
 }
