@@ -1,28 +1,22 @@
 #include "millrace/image/execute/plane_buffer.h"
 
+#include "millrace/base/large_memory.h"
+
 #include <cstdlib>
 #include <cstring>
 #include <new>
-
-#include <sys/mman.h>
 
 namespace millrace::image {
 namespace {
 
 constexpr std::size_t cache_line = 64;
-constexpr std::size_t huge_page = std::size_t{2} << 20;
-
 std::size_t rounded(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-// Zeroed, so that pixels outside what was written are finite. Large planes ask for huge pages: a rotation
-// walks across more rows than the processor remembers small pages.
+// Zeroed, so that pixels outside what was written are finite.
 std::byte* allocate(std::size_t bytes) {
-  const std::size_t alignment = bytes >= huge_page ? huge_page : cache_line;
-  const std::size_t size = rounded(bytes, alignment);
-  void* memory = std::aligned_alloc(alignment, size);
+  void* memory = allocate_large(bytes);
   if (memory == nullptr) throw std::bad_alloc();
-  if (alignment == huge_page) madvise(memory, size, MADV_HUGEPAGE);
-  std::memset(memory, 0, size);
+  std::memset(memory, 0, bytes);
   return static_cast<std::byte*>(memory);
 }
 

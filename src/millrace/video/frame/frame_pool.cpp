@@ -1,19 +1,19 @@
 #include "millrace/video/frame/frame_pool.h"
 
+#include "millrace/base/large_memory.h"
+
+#include <cstdlib>
 #include <new>
 
 namespace millrace::video {
-namespace {
-
-constexpr std::align_val_t alignment{64};
-
-}  // namespace
 
 std::byte* allocate_samples(std::size_t bytes) {
-  return static_cast<std::byte*>(::operator new(bytes, alignment));
+  void* const memory = allocate_large(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return static_cast<std::byte*>(memory);
 }
 
-void free_samples(std::byte* memory) { ::operator delete(memory, alignment); }
+void free_samples(std::byte* memory) { std::free(memory); }
 
 FrameFreeList::~FrameFreeList() { close(); }
 

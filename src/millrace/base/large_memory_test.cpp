@@ -1,0 +1,76 @@
+#include "millrace/base/large_memory.h"
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+using Memory = std::unique_ptr<void, Free>;
+
+constexpr std::size_t mebi = std::size_t{1} << 20;
+
+// Of the parts of the mapping that hold this address and those after it: whether the flag "hg" is set.
+bool asks_for_huge_pages(const void* address) {
+  std::ifstream maps("/proc/self/smaps");
+  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+  bool inside = false;
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    char dash = 0;
+    std::istringstream range(line);
+    if (range >> std::hex >> begin >> dash >> end && dash == '-') inside = begin <= wanted && wanted < end;
+    if (inside && line.starts_with("VmFlags:")) return line.find(" hg") != std::string::npos;
+  }
+  return false;
+}
+
+TEST(LargeMemory, IsAlignedAndCanBeWritten) {
+  for (const std::size_t bytes :
+       {std::size_t{0}, std::size_t{1}, std::size_t{65}, mebi / 2, mebi, 3 * mebi / 2, 2 * mebi - 1, 2 * mebi,
+        2 * mebi + 1, std::size_t{3} * 1920 * 540, 9 * mebi}) {
+    const Memory memory(allocate_large(bytes));
+    ASSERT_NE(memory, nullptr) << bytes;
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.get()) % 64, 0U) << bytes;
+    std::memset(memory.get(), 1, bytes);
+  }
+}
+
+TEST(LargeMemory, AsksForHugePagesWhereThatIsLittleMoreMemory) {
+  if (!std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled"))
+    GTEST_SKIP() << "the kernel has no huge pages";
+  const auto huge_bytes = [](std::size_t bytes) {
+    const Memory memory(allocate_large(bytes));
+    const auto* const begin = static_cast<const std::byte*>(memory.get());
+    std::size_t huge = 0;
+    while (asks_for_huge_pages(begin + huge) && huge < 16 * mebi)
+      huge += 2 * mebi;
+    return huge;
+  };
+  EXPECT_EQ(huge_bytes(0), 0U);
+  EXPECT_EQ(huge_bytes(mebi), 0U);
+  EXPECT_EQ(huge_bytes(std::size_t{1280} * 720 * 3 / 2), 2 * mebi);
+  EXPECT_EQ(huge_bytes(2 * mebi), 2 * mebi);
+  EXPECT_EQ(huge_bytes(2 * mebi + 1), 2 * mebi) << "the end stays small";
+  EXPECT_EQ(huge_bytes(std::size_t{1920} * 1080 * 3 / 2), 4 * mebi);
+}
+
+TEST(LargeMemory, IsNullWhereThereIsNone) {
+  EXPECT_EQ(allocate_large(std::size_t{1} << 60U), nullptr);
+  EXPECT_EQ(allocate_large(std::numeric_limits<std::size_t>::max()), nullptr);
+}
+
+}  // namespace
+}  // namespace millrace
