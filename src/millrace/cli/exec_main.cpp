@@ -1,0 +1,28 @@
+// The verb exec, which must cost its user no time: a program of its own, which loads what it needs.
+#include "millrace/base/command_line.h"
+#include "millrace/base/error_line.h"
+#include "millrace/base/ignore_write_signals.h"
+#include "millrace/base/run_guarded.h"
+#include "millrace/cli/exec/exec_command.h"
+
+namespace {
+
+using namespace millrace;
+
+int run_exec(int argc, char** argv) {
+  const auto ignored_signals = placement::IgnoredSignals::now();
+  ignore_write_signals();
+  CLI::App app;
+  app.name("millrace");
+  cli::Action action;
+  cli::add_exec_command(app, action, ignored_signals);
+  if (const auto end = read_command_line(app, argc, argv, "millrace", "millrace exec --help")) return *end;
+  const Status done = action();
+  return done ? 0 : report_error("millrace", done.error());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return run_guarded("millrace", [&] { return run_exec(argc, argv); });
+}

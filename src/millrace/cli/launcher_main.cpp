@@ -1,0 +1,64 @@
+// The `millrace` program as it is called: it becomes the program that holds the verb. Each of them loads the
+// libraries of its verbs only; this one loads none but libc.
+#include "millrace/base/companion_program.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <string_view>
+#include <unistd.h>
+
+#include <sys/resource.h>
+
+namespace {
+
+struct Holder {
+  std::string_view verb;
+  const char* program;
+};
+
+constexpr std::array holders{
+    Holder{"exec", "millrace-exec"},      Holder{"run", "millrace-run"},
+    Holder{"batch", "millrace-run"},      Holder{"daemon", "millrace-daemon"},
+    Holder{"watch", "millrace-daemon"},   Holder{"unwatch", "millrace-daemon"},
+    Holder{"status", "millrace-daemon"},  Holder{"pause", "millrace-daemon"},
+    Holder{"explain", "millrace-daemon"}, Holder{"top", "millrace-daemon"},
+};
+
+constexpr std::string_view holder_of_all = "millrace-verbs";
+
+// What the verbs that process video take before anything is done. Without, the loader fails, with a line that
+// says nothing of a limit.
+constexpr rlim_t least_addresses = rlim_t{64} << 20;
+
+bool has_room(std::string_view program) {
+  if (program != "millrace-run" && program != holder_of_all) return true;
+  rlimit addresses{};
+  if (getrlimit(RLIMIT_AS, &addresses) != 0 || addresses.rlim_cur >= least_addresses) return true;
+  std::fprintf(stderr, "millrace: %llu MiB of address space are too few; raise the limit: ulimit -v %llu\n",
+               static_cast<unsigned long long>(addresses.rlim_cur >> 20U),
+               static_cast<unsigned long long>((6 * least_addresses) >> 10U));
+  return false;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto* const found = std::ranges::find(holders, argc < 2 ? "" : argv[1], &Holder::verb);
+  const std::string_view program = found == holders.end() ? holder_of_all : found->program;
+  if (!has_room(program)) return 1;
+  try {
+    const std::filesystem::path path = millrace::companion_program(program);
+    execv(path.c_str(), argv);
+    std::fprintf(stderr,
+                 "millrace: cannot start %s: %s; it is a part of millrace, as it is built and installed\n",
+                 path.c_str(), std::strerror(errno));  // NOLINT(concurrency-mt-unsafe): one thread
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "millrace: %s\n", error.what());
+  }
+  return 1;
+}
