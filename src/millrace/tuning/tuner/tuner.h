@@ -181,6 +181,9 @@ class Tuner {
   void start();
   [[nodiscard]] int first_guess() const;
   [[nodiscard]] int better_than_remembered() const;
+  [[nodiscard]] bool knows_build_of(int candidate) const;
+  [[nodiscard]] double expected_by_prior(int candidate) const;
+  void want_build_for_later();
   void replace_incumbent();
   void start_clock(const Observation& observation);
   void charge_switching(double seconds);

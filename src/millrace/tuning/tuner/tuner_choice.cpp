@@ -44,6 +44,7 @@ void Tuner::consider() {
     incumbent_seconds_ = recent_.median_seconds();
     funded_ = true;
     open_trials(from_profile_ ? profile_share : 1);
+    want_build_for_later();
   }
   // Whatever were chosen, it could not be tried.
   if (frames_for_verification() < least_trial_frames) return;

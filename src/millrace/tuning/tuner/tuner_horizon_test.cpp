@@ -169,6 +169,58 @@ TEST_P(KnownEnd, AProfileIsLeftForWhatIsFoundToBeBetterWhileItIsVerified) {
 
 INSTANTIATE_TEST_SUITE_P(FrameSeconds, KnownEnd, ::testing::Values(0.0003, 0.01));
 
+// "plain", and what is suggested in front of it and has to be compiled, for 0.4 seconds.
+struct UncompiledSuggestion {
+  Space space = *Space::make({{"kernel", {"plain", "fused"}}}, [](auto) { return true; });
+
+  [[nodiscard]] TunerOptions options(std::vector<RememberedCost> costs) const {
+    return {.first = {1, 0},
+            .prior = {1.35, 1},
+            .build = {-1, 0},
+            .build_seconds = {0.4},
+            .build_slowdown = 0.25,
+            .remembered = Remembered{.incumbent = 0, .costs = std::move(costs)}};
+  }
+
+  // Whether a stream of so many frames of a millisecond wishes for it, be it where nobody has run before.
+  [[nodiscard]] bool wishes(std::int64_t frames, TunerOptions options) const {
+    auto tuner = Tuner::make(space, std::move(options));
+    EXPECT_TRUE(tuner);
+    bool wished = false;
+    for (std::int64_t done = 0; done < frames; ++done) {
+      tuner->frames_left(frames - done);
+      EXPECT_EQ(tuner->ask().candidate, 0);
+      tuner->tell({.candidate = 0, .time = 0.001 * static_cast<double>(done + 1), .seconds = 0.001});
+      wished = wished || !tuner->wanted_builds().empty();
+    }
+    return wished;
+  }
+};
+
+// No single stream is long enough to pay for what is compiled, so without this none would ever have it.
+TEST(KnownEnd, WhatIsSuggestedIsCompiledForTheNextStreamsWhereOneCameBefore) {
+  const UncompiledSuggestion stream;
+  EXPECT_TRUE(stream.wishes(600, stream.options({})));
+  EXPECT_FALSE(stream.wishes(300, stream.options({}))) << "it would not be there before the end";
+  EXPECT_FALSE(stream.wishes(600, stream.options({{.candidate = 1, .ratio = 1.2}}))) << "it is known";
+  TunerOptions first_stream = stream.options({});
+  first_stream.remembered.reset();
+  first_stream.build_seconds = {0.5};
+  first_stream.build_slowdown = 1;
+  EXPECT_FALSE(stream.wishes(600, first_stream)) << "nobody knows that it will come again";
+  TunerOptions dear = stream.options({});
+  dear.build_slowdown = 1;
+  EXPECT_FALSE(stream.wishes(600, dear)) << "two streams more do not pay for it";
+}
+
+TEST(KnownEnd, TheNextStreamBeginsWithWhatWasCompiledForIt) {
+  const UncompiledSuggestion stream;
+  auto tuner = Tuner::make(stream.space, stream.options({}));
+  ASSERT_TRUE(tuner);
+  tuner->ready(1);
+  EXPECT_EQ(tuner->ask().candidate, 1);
+}
+
 TEST(KnownEnd, WhyNothingWasTriedIsTold) {
   SimulatedWorkload work(of_middle_size, 0.003, 1);
   Tuner tuner = tuner_over(work, {.first = suggestions(work, 1)});

@@ -13,6 +13,9 @@ constexpr double profile_surprise = 0.15;
 constexpr double prior_belief = 0.5;     // of the caller's differences in log cost, as in the cost model
 constexpr double clearly_better = 0.05;  // log ratio, of what a profile does not know
 
+// Like this one, that will begin with what is compiled beside it.
+constexpr double streams_to_come = 2;
+
 }  // namespace
 
 void Tuner::learn_remembered() {
@@ -42,14 +45,37 @@ int Tuner::better_than_remembered() const {
   if (options_.first.empty()) return -1;
   const int best = options_.first.front();
   if (best == incumbent_ || !runnable(best) || of(best).remembered) return -1;
-  const bool needs_build = !options_.build.empty() && options_.build[static_cast<std::size_t>(best)] >= 0;
-  bool build_known = !needs_build || options_.prior.empty() || same_build(best, incumbent_);
-  for (int c = 0; c < space_->size() && !build_known; ++c)
-    build_known = of(c).remembered && same_build(best, c);
-  const auto prior = [&](int c) { return options_.prior[static_cast<std::size_t>(c)]; };
-  const double expected =
-      build_known ? model_.mean(best) - level_ : prior_belief * std::log(prior(best) / prior(incumbent_));
+  const double expected = knows_build_of(best) ? model_.mean(best) - level_ : expected_by_prior(best);
   return expected < -clearly_better ? best : -1;
+}
+
+// Whether what was remembered tells something of what needs the same build.
+bool Tuner::knows_build_of(int candidate) const {
+  const bool needs_build =
+      !options_.build.empty() && options_.build[static_cast<std::size_t>(candidate)] >= 0;
+  if (!needs_build || options_.prior.empty() || same_build(candidate, incumbent_)) return true;
+  for (int c = 0; c < space_->size(); ++c)
+    if (of(c).remembered && same_build(candidate, c)) return true;
+  return false;
+}
+
+// Log cost relative to the incumbent's.
+double Tuner::expected_by_prior(int candidate) const {
+  const auto prior = [&](int c) { return options_.prior[static_cast<std::size_t>(c)]; };
+  return prior_belief * std::log(prior(candidate) / prior(incumbent_));
+}
+
+// What was suggested in front of all and never came to be compiled, as no stream alone was long enough to pay
+// for it, is compiled beside one that runs by a profile: its like has come before and will come again, and
+// begins with what is suggested, as above. Not where it would not be there before the end.
+void Tuner::want_build_for_later() {
+  if (!from_profile_ || options_.first.empty() || !wanted_.empty()) return;
+  const int best = options_.first.front();
+  if (of(best).ready || !of(best).available || knows_build_of(best)) return;
+  const double left = static_cast<double>(*frames_left_) * incumbent_seconds_;
+  const double compiling = build_seconds(best);
+  const double gain = -expected_by_prior(best) * bound_share_ * streams_to_come * left;
+  if (compiling < left && gain > compiling * options_.build_slowdown) wanted_.push_back(best);
 }
 
 // A profile that misjudges two of the few that are verified, or whose incumbent is beaten clearly, is another
