@@ -7,7 +7,7 @@
 #   *_bench.cpp  -> one Google Benchmark program <name>_bench
 #   *_fuzz.cpp   -> one libFuzzer program each (MILLRACE_FUZZERS), run for a bounded time as a test
 #   other *.cpp  -> the library millrace_<name>
-#   *.cpp of PROGRAM_SHELVES, which lie above the others -> <name>_program_sources, for the room's program
+#   *.cpp of PROGRAM_SHELVES, which lie above the others -> <name>_<shelf>_sources, for programs of the room
 # COMPUTES: its work is worth optimising where that costs time to compile, in tests and under sanitizers.
 function(millrace_room name)
   cmake_parse_arguments(ROOM "COMPUTES" "" "SHELVES;PROGRAM_SHELVES;RACE_TESTS;DEPENDS;TEST_DEPENDS;BENCH_DEPENDS" ${ARGN})
@@ -16,12 +16,10 @@ function(millrace_room name)
     list(APPEND patterns ${shelf}/*.cpp)
   endforeach()
   file(GLOB all CONFIGURE_DEPENDS ${patterns})
-  set(program_sources)
   foreach(shelf IN LISTS ROOM_PROGRAM_SHELVES)
-    file(GLOB more CONFIGURE_DEPENDS ${shelf}/*.cpp)
-    list(APPEND program_sources ${more})
+    file(GLOB program_sources CONFIGURE_DEPENDS ${shelf}/*.cpp)
+    set(${name}_${shelf}_sources ${program_sources} PARENT_SCOPE)
   endforeach()
-  set(${name}_program_sources ${program_sources} PARENT_SCOPE)
   set(tests ${all})
   set(benches ${all})
   set(fuzzers ${all})
