@@ -7,7 +7,7 @@ PROGRAM := build/release/src/millrace/cli/millrace
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build install demo test test-sanitized test-python test-gstreamer test-opencv bench-image bench-filters bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-daemon bench-whole bench-batch bench-ablation bench-scheduler bench-study attack-exec attack-run attack-batch soak-cluster bench-cluster soak-daemon lint clean
+.PHONY: help setup configure build install demo test test-sanitized test-python test-gstreamer test-opencv bench-image bench-filters bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-daemon bench-whole bench-batch bench-ablation bench-pages bench-scheduler bench-study attack-exec attack-run attack-batch soak-cluster bench-cluster soak-daemon lint clean
 
 help:
 	@echo 'make demo         set up, build, find the edges of a video: CLIP=path, or a generated one'
@@ -27,6 +27,7 @@ help:
 	@echo 'make bench-whole  whole runs from file to file against FFmpeg, and short ones against fixed schedules; WHOLE=options, PARTS=codecs: numbers of their threads'
 	@echo 'make bench-batch  a folder of clips by millrace batch, against xargs with millrace run for each; BATCH=options'
 	@echo 'make bench-ablation whole runs with kernels that load pairs against kernels that do not; ABLATION=options'
+	@echo 'make bench-pages  whole runs with huge pages against runs without; PAGES=options'
 	@echo 'make bench-scheduler what deciding by parts, stealing across frames and binding I/O threads could gain; QUESTIONS=parts idle affinity, SCHEDULER=options'
 	@echo 'make bench-study  the figures of the paper on execution structures on this machine, as a page; STUDY=options, also for studies that run programs'
 	@echo 'make bench-stream compare streams with oneTBB and, with TASKFLOW=folder, Taskflow, and dedup with tar | zstd'
@@ -139,6 +140,10 @@ bench-scheduler: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
 	for question in $(or $(QUESTIONS),parts idle affinity); do \
 	  python3 src/millrace/run/scheduler_bench.py $(PROGRAM) $$question $(SCHEDULER) || exit; done
+
+bench-pages: configure
+	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
+	python3 src/millrace/run/ablation_bench.py $(PROGRAM) small-pages --clips $(CLIPS) $(PAGES)
 
 # Whole runs of this build over those of one without the pairs of loads in kernels.
 bench-ablation: configure

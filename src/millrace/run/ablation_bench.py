@@ -1,6 +1,7 @@
 """What a mechanism gains over whole runs: this build of millrace against one without it.
 
 usage: ablation_bench.py MILLRACE WITHOUT [--clips FOLDER] [--cases NAME ...] [--rounds 7]
+       ablation_bench.py MILLRACE small-pages ...    the same program where the system gives it no huge pages
 
 Schedules are fixed, so that both do the same work, and so must be their outputs. Wall time and processor time of the one
 without, over that of the one with it: above 1 the mechanism pays. What is compared takes turns; medians of the turns'
@@ -25,8 +26,13 @@ CASES = {
     "@E-1080p": ("@E", "test:1920x1080@200", "null"),
     "@G-1080p": ("@G", "test:1920x1080@200", "null"),
     "@B-y4m": ("@B", "{folder}/in.y4m", "{folder}/out.y4m"),
+    "@A-read": ("@A", "{folder}/in.y4m", "null"),
+    "blur-read": ("blur", "{folder}/in.y4m", "null"),
     "@B-mp4": ("@B", "{clips}/flower_720p.264", "{folder}/out.mp4"),
 }
+
+# Starts a program as its arguments say, with huge pages (0) or without (1): PR_SET_THP_DISABLE, which is inherited.
+PAGES = "import ctypes, os, sys; ctypes.CDLL(None).prctl(41, int(sys.argv[1]), 0, 0, 0); os.execv(sys.argv[2], sys.argv[2:])"
 
 
 def text_of(ratios):
@@ -41,7 +47,7 @@ def compare(name, programs, options, folder, environment):
         sinks = [str(pathlib.Path(sink).with_stem(stem)) for stem in ("with", "without")]
     else:
         sinks = ["null", "null"]
-    words = [[program, "run", pipeline, source, "-o", sinks[i], "-y", "-q", "--planes", "all", *SCHEDULE]
+    words = [[*program, "run", pipeline, source, "-o", sinks[i], "-y", "-q", "--planes", "all", *SCHEDULE]
              for i, program in enumerate(programs)]
     for run in words:  # compiles what is missing
         measure(run, environment)
@@ -65,7 +71,10 @@ def main():
     options = parser.parse_args()
     if options.rounds < 1:
         parser.error("--rounds takes at least 1")
-    programs = [options.program, options.without]
+    if options.without == "small-pages":
+        programs = [[sys.executable, "-c", PAGES, without, options.program] for without in ("0", "1")]
+    else:
+        programs = [[options.program], [options.without]]
     with tempfile.TemporaryDirectory(prefix="millrace-ablation-") as folder:
         environment = {**os.environ, "XDG_CACHE_HOME": f"{folder}/cache"}
         try:
