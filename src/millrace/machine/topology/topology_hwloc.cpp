@@ -142,26 +142,36 @@ std::vector<CoreKind> core_kinds_of(hwloc_topology_t topology) {
   return kinds;
 }
 
-TopologyParts parts_of(hwloc_topology_t topology, TopologySource source, const UnitFamilies& families) {
+struct Processor {
+  std::string vendor;
+  std::string model;
+  int family_number = -1;
+};
+
+Processor processor_of(hwloc_topology_t topology) {
+  Processor processor{.vendor = processor_info(topology, "CPUVendor"),
+                      .model = processor_info(topology, "CPUModel"),
+                      .family_number = number_in(processor_info(topology, "CPUFamilyNumber"))};
+  // Arm processors have numbers in place of names.
+  if (processor.vendor.empty()) processor.vendor = processor_info(topology, "CPUImplementer");
+  if (const std::string part = processor_info(topology, "CPUPart"); processor.model.empty() && !part.empty())
+    processor.model = "part " + part;
+  return processor;
+}
+
+// All but the traits.
+TopologyParts parts_of(hwloc_topology_t topology, TopologySource source) {
   TopologyParts parts;
   const hwloc_obj_t machine = hwloc_get_root_obj(topology);
-  std::string vendor = processor_info(topology, "CPUVendor");
-  std::string model = processor_info(topology, "CPUModel");
-  // Arm processors have numbers in place of names.
-  if (vendor.empty()) vendor = processor_info(topology, "CPUImplementer");
-  if (const std::string part = processor_info(topology, "CPUPart"); model.empty() && !part.empty())
-    model = "part " + part;
-  const int family_number = number_in(processor_info(topology, "CPUFamilyNumber"));
-
+  const Processor processor = processor_of(topology);
   parts.source = source;
   parts.architecture = info_of(machine, "Architecture");
   if (utsname system{}; parts.architecture.empty() && source == TopologySource::live && uname(&system) == 0)
     parts.architecture = system.machine;
-  parts.traits = families.identify({parts.architecture, vendor, family_number, model});
   parts.hypervisor =
       hypervisor_of_firmware(info_of(machine, "DMISysVendor"), info_of(machine, "DMIProductName"));
   for_each(topology, HWLOC_OBJ_PACKAGE, [&](hwloc_obj_t object) {
-    parts.packages.push_back({cpu_set_of(object->cpuset), vendor, model});
+    parts.packages.push_back({cpu_set_of(object->cpuset), processor.vendor, processor.model});
   });
   for_each(topology, HWLOC_OBJ_NUMANODE, [&](hwloc_obj_t object) {
     parts.numa_nodes.push_back({static_cast<int>(object->os_index), cpu_set_of(object->cpuset),
@@ -173,6 +183,16 @@ TopologyParts parts_of(hwloc_topology_t topology, TopologySource source, const U
   return parts;
 }
 
+// Of this user's families.
+Result<Topology> identified(hwloc_topology_t topology, TopologyParts parts) {
+  const Processor processor = processor_of(topology);
+  auto traits = UnitFamilies::identify_for_this_user(
+      {parts.architecture, processor.vendor, processor.family_number, processor.model});
+  if (!traits) return std::unexpected(traits.error());
+  parts.traits = std::move(*traits);
+  return Topology(std::move(parts));
+}
+
 }  // namespace
 
 Result<Topology> Topology::live() {
@@ -181,8 +201,6 @@ Result<Topology> Topology::live() {
     return failure(
         "cannot read this machine's topology: the kernel refuses sched_getaffinity: {}; allow that call",
         system_reason(errno));
-  const auto families = UnitFamilies::of_this_user();
-  if (!families) return std::unexpected(families.error());
   auto hwloc = make_empty();
   if (!hwloc) return std::unexpected(hwloc.error());
   const hwloc_topology_t topology = hwloc->get();
@@ -190,16 +208,14 @@ Result<Topology> Topology::live() {
     return failure("cannot read this machine's topology: {}", system_reason(errno));
   // hwloc lets the environment (HWLOC_XMLFILE, HWLOC_SYNTHETIC) put another machine in place of this one.
   if (hwloc_topology_is_thissystem(topology) == 0)
-    return Topology(parts_of(topology, TopologySource::xml, *families));
+    return identified(topology, parts_of(topology, TopologySource::xml));
 
-  TopologyParts parts = parts_of(topology, TopologySource::live, *families);
+  TopologyParts parts = parts_of(topology, TopologySource::live);
   if (std::string name = detect_hypervisor(); !name.empty()) parts.hypervisor = std::move(name);
-  return Topology(std::move(parts));
+  return identified(topology, std::move(parts));
 }
 
 Result<Topology> Topology::from_xml(const std::string& path) {
-  const auto families = UnitFamilies::of_this_user();
-  if (!families) return std::unexpected(families.error());
   auto hwloc = make_empty();
   if (!hwloc) return std::unexpected(hwloc.error());
   const hwloc_topology_t topology = hwloc->get();
@@ -210,7 +226,7 @@ Result<Topology> Topology::from_xml(const std::string& path) {
   }
   if (hwloc_topology_load(topology) != 0)
     return usage_error("{}: damaged hwloc XML file; write it again with `lstopo machine.xml`", path);
-  return Topology(parts_of(topology, TopologySource::xml, *families));
+  return identified(topology, parts_of(topology, TopologySource::xml));
 }
 
 Result<Topology> Topology::from_synthetic(const SyntheticMachine& machine) {
@@ -236,7 +252,7 @@ Result<Topology> Topology::from_synthetic(const SyntheticMachine& machine, const
       return usage_error("\"{}\" without CPU {} leaves no machine", machine.description,
                          machine.absent.to_string());
   }
-  TopologyParts parts = parts_of(topology, TopologySource::synthetic, families);
+  TopologyParts parts = parts_of(topology, TopologySource::synthetic);
   parts.traits = *traits;
   for (const CpuSet& kind : machine.core_kinds)
     parts.core_kinds.push_back({"", kind});

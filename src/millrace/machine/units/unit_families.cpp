@@ -42,6 +42,23 @@ std::vector<UnitTraits> read_built_in() {
   return families;
 }
 
+// As read_built_in() and identify() have it.
+UnitTraits identify_built_in(const ProcessorIdentity& identity) {
+  const FamilyFile* best = nullptr;
+  int asked = -1;
+  for (const FamilyFile& file : built_in_files) {
+    const auto match = parse_family_match(file.text, file.name);
+    if (!match || !match->fits(identity) || match->asked() <= asked) continue;
+    best = &file;
+    asked = match->asked();
+  }
+  if (best == nullptr) return {};
+  auto traits = parse_unit_traits(best->text, best->name);
+  if (!traits) return {};
+  traits->from = "built in";
+  return std::move(*traits);
+}
+
 Result<std::vector<UnitTraits>> read_folder(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
   std::error_code error;
@@ -105,6 +122,17 @@ Result<UnitFamilies> UnitFamilies::of_this_user() {
   const std::filesystem::path folder = unit_folder();
   if (folder.empty()) return built_in();
   return with_folder(folder);
+}
+
+Result<UnitTraits> UnitFamilies::identify_for_this_user(const ProcessorIdentity& identity) {
+  const std::filesystem::path folder = unit_folder();
+  if (folder.empty()) return identify_built_in(identity);
+  const auto own = read_folder(folder);
+  if (!own) return std::unexpected(own.error());
+  if (own->empty()) return identify_built_in(identity);
+  const auto families = with_folder(folder);
+  if (!families) return std::unexpected(families.error());
+  return families->identify(identity);
 }
 
 const UnitTraits* UnitFamilies::find(std::string_view family) const {

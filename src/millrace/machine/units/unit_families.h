@@ -23,6 +23,10 @@ class UnitFamilies {
   // with_folder(unit_folder()); those built in where there is no such folder.
   [[nodiscard]] static Result<UnitFamilies> of_this_user();
 
+  // of_this_user() and identify() in one, for who asks once: of the families built in only the one that fits
+  // is read whole.
+  [[nodiscard]] static Result<UnitTraits> identify_for_this_user(const ProcessorIdentity& identity);
+
   // A user's own first; among these, and among those built in, who asks for more in its [match] first.
   [[nodiscard]] const std::vector<UnitTraits>& all() const { return all_; }
   // Null where there is none of that name.

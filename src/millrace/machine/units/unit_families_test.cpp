@@ -72,6 +72,16 @@ TEST(CounterFormula, ThatIsNoneIsRefusedWithThePlace) {
   EXPECT_FALSE(CounterFormula::parse(std::string(900, '-') + "1"));
 }
 
+constexpr const char* minimal = R"(
+family = "toy"
+title = "Toy"
+explanation = "all share"
+[units]
+int = {shared_by = "core"}
+fp = {shared_by = "module", units = 3}
+simd = {shared_by = "l2"}
+)";
+
 struct Known {
   ProcessorIdentity identity;
   const char* family;
@@ -80,7 +90,19 @@ struct Known {
 class KnownProcessor : public testing::TestWithParam<Known> {};
 
 TEST_P(KnownProcessor, IsOfItsFamily) {
-  EXPECT_EQ(UnitFamilies::built_in().identify(GetParam().identity).family, GetParam().family);
+  const UnitTraits& traits = UnitFamilies::built_in().identify(GetParam().identity);
+  EXPECT_EQ(traits.family, GetParam().family);
+  // Also where nobody has families of his own, and where somebody has, of other processors.
+  const TemporaryFolder folder;
+  const ScopedVariable config("XDG_CONFIG_HOME", folder.path().string());
+  EXPECT_EQ(UnitFamilies::identify_for_this_user(GetParam().identity), traits);
+  std::filesystem::create_directories(folder / "millrace/units");
+  make_file(folder / "millrace/units/mine.toml", std::string(minimal) + "[match]\nvendor = [\"mine\"]\n");
+  EXPECT_EQ(UnitFamilies::identify_for_this_user(GetParam().identity), traits);
+  EXPECT_EQ(UnitFamilies::identify_for_this_user({.vendor = "mine"})->family, "toy");
+  make_file(folder / "millrace/units/wrong.toml", "family = 3\n");
+  EXPECT_THAT(UnitFamilies::identify_for_this_user(GetParam().identity).error().message,
+              HasSubstr("wrong.toml:1: family"));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -138,16 +160,6 @@ TEST(UnitFamilies, KnowThePapersFormulas) {
               Optional(DoubleNear(0.92, 1e-12)));
   EXPECT_THAT(usage("power7", {{"PM_CYC", 1000}, {"PM_FLOP", 420}}), Optional(DoubleNear(0.42, 1e-12)));
 }
-
-constexpr const char* minimal = R"(
-family = "toy"
-title = "Toy"
-explanation = "all share"
-[units]
-int = {shared_by = "core"}
-fp = {shared_by = "module", units = 3}
-simd = {shared_by = "l2"}
-)";
 
 TEST(UnitTraitsToml, IsReadAsWritten) {
   const auto traits = parse_unit_traits(std::string(minimal) + R"(

@@ -70,6 +70,11 @@ class UnitTraitsReader {
     return std::move(traits_);
   }
 
+  Result<FamilyMatch> read_match(const toml::table& root) {
+    if (Status done = match(root); !done) return std::unexpected(done.error());
+    return std::move(traits_.match);
+  }
+
  private:
   Status names(const toml::table& root) {
     for (const auto& [key, into] : {std::pair<std::string_view, std::string*>{"family", &traits_.family},
@@ -345,6 +350,15 @@ Result<UnitTraits> parse_unit_traits(std::string_view text, std::string_view fil
   const auto document = parse_toml(text, file_name);
   if (!document) return std::unexpected(document.error());
   return UnitTraitsReader(file_name).read(*document);
+}
+
+Result<FamilyMatch> parse_family_match(std::string_view text, std::string_view file_name) {
+  const std::size_t begin = text.find("\n[match]");
+  if (begin == std::string_view::npos) return FamilyMatch{};
+  text.remove_prefix(begin + 1);
+  const auto document = parse_toml(text.substr(0, text.find("\n[")), file_name);
+  if (!document) return std::unexpected(document.error());
+  return UnitTraitsReader(file_name).read_match(*document);
 }
 
 }  // namespace millrace::machine
