@@ -1,17 +1,18 @@
 // The `millrace` program as it is called: it becomes the program that holds the verb. Each of them loads the
 // libraries of its verbs only; this one loads none but libc.
 #include "millrace/base/companion_program.h"
+#include "millrace/base/error_line.h"
+#include "millrace/base/system_reason.h"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <string_view>
 #include <unistd.h>
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 
 namespace {
@@ -39,9 +40,9 @@ bool has_room(std::string_view program) {
   if (program != "millrace-run" && program != holder_of_all) return true;
   rlimit addresses{};
   if (getrlimit(RLIMIT_AS, &addresses) != 0 || addresses.rlim_cur >= least_addresses) return true;
-  std::fprintf(stderr, "millrace: %llu MiB of address space are too few; raise the limit: ulimit -v %llu\n",
-               static_cast<unsigned long long>(addresses.rlim_cur >> 20U),
-               static_cast<unsigned long long>((6 * least_addresses) >> 10U));
+  millrace::print_error("millrace",
+                        fmt::format("{} MiB of address space are too few; raise the limit: ulimit -v {}",
+                                    addresses.rlim_cur >> 20U, (6 * least_addresses) >> 10U));
   return false;
 }
 
@@ -54,11 +55,11 @@ int main(int argc, char** argv) {
   try {
     const std::filesystem::path path = millrace::companion_program(program);
     execv(path.c_str(), argv);
-    std::fprintf(stderr,
-                 "millrace: cannot start %s: %s; it is a part of millrace, as it is built and installed\n",
-                 path.c_str(), std::strerror(errno));  // NOLINT(concurrency-mt-unsafe): one thread
+    millrace::print_error(
+        "millrace", fmt::format("cannot start {}: {}; it is a part of millrace, as it is built and installed",
+                                path.string(), millrace::system_reason(errno)));
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "millrace: %s\n", error.what());
+    millrace::print_error("millrace", error.what());
   }
   return 1;
 }

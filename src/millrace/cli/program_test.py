@@ -63,6 +63,32 @@ class Program(unittest.TestCase):
         self.assertEqual(text.count("\n"), 1, text)
         self.assertIn(word, text)
 
+    def installed(self, folder, *programs):
+        """The launcher as an installation has it, with these of the programs that it becomes."""
+        (folder / "bin").mkdir(parents=True)
+        (folder / "libexec/millrace").mkdir(parents=True)
+        shutil.copy(MILLRACE, folder / "bin")
+        for name in programs:
+            (folder / "libexec/millrace" / name).symlink_to(pathlib.Path(MILLRACE).parent.absolute() / name)
+        return folder / "bin/millrace"
+
+    def test_the_launcher_starts_what_was_installed_with_it_and_nothing_of_the_users(self):
+        launcher = self.installed(self.folder, "millrace-exec", "millrace-run")
+        for name in "millrace-exec", "millrace-run":
+            wrapper = self.folder / "bin" / name
+            wrapper.write_text("#!/bin/sh\nexit 7\n")
+            wrapper.chmod(0o755)
+        self.assertEqual(subprocess.run([launcher, "exec", "--quiet", "--", "true"], timeout=60).returncode, 0)
+        self.assertEqual(subprocess.run([launcher, "run", "--help"], stdout=subprocess.DEVNULL, timeout=60).returncode, 0)
+
+    def test_what_the_launcher_cannot_start_is_named_in_one_line(self):
+        launcher = self.installed(self.folder / "a\nb")
+        done = subprocess.run([launcher, "run", "blur", "x"], capture_output=True, timeout=60)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"cannot start", done.stderr)
+        self.assertIn(b"millrace-run: No such file", done.stderr)
+        self.assertEqual(done.stderr.count(b"\n"), 1)
+
     def test_every_structure_writes_the_same_bytes(self):
         for preset in "@A", "@B", "@E":
             outputs = set()

@@ -19,7 +19,6 @@ int run_verb(int argc, char** argv) {
   // libsvtav1 prints about every file it writes. Before there are threads.
   ::setenv("SVT_LOG", "0", 0);
   CLI::App app;
-  app.name("millrace");
   app.require_subcommand(1);
   cli::Action action;
   cli::add_run_command(app, action);
