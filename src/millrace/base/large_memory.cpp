@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 namespace millrace {
 namespace {
@@ -14,18 +15,30 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 std::size_t rounded_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
+// Bytes of it in huge pages: its end as well where that is not much more memory than is used.
+std::size_t in_huge_pages(std::size_t bytes) {
+  constexpr std::size_t most_unused = 35;  // percent of them: a frame of 1280x720 leaves 34
+  const std::size_t huge = rounded_up(bytes, huge_page);
+  return huge - bytes > huge / 100 * most_unused ? huge - huge_page : huge;
+}
+
+bool limited_addresses() {
+  rlimit addresses{};
+  return getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY;
+}
+
 }  // namespace
 
 void* allocate_large(std::size_t bytes) {
   if (bytes > PTRDIFF_MAX) return nullptr;
   const std::size_t lines = rounded_up(bytes, cache_line);
-  // The end is a huge page as well where that is not much more memory than is used.
-  std::size_t huge = rounded_up(bytes, huge_page);
-  if (huge - bytes > huge / 8 * 3) huge -= huge_page;
-  if (huge == 0) return std::aligned_alloc(cache_line, lines);
+  const std::size_t huge = in_huge_pages(bytes);
+  if (huge == 0 || limited_addresses()) return std::aligned_alloc(cache_line, lines);
   void* const memory = std::aligned_alloc(huge_page, std::max(lines, huge));
   if (memory != nullptr) madvise(memory, huge, MADV_HUGEPAGE);
   return memory;
 }
+
+std::size_t large_memory_bytes(std::size_t bytes) { return std::max(bytes, in_huge_pages(bytes)); }
 
 }  // namespace millrace

@@ -1,15 +1,18 @@
 #include "millrace/base/large_memory.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <malloc.h>
 #include <memory>
 #include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 namespace millrace {
 namespace {
@@ -51,6 +54,8 @@ TEST(LargeMemory, IsAlignedAndCanBeWritten) {
 TEST(LargeMemory, AsksForHugePagesWhereThatIsLittleMoreMemory) {
   if (!std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled"))
     GTEST_SKIP() << "the kernel has no huge pages";
+  // Else memory that was asked for before is used again, huge pages and all.
+  ASSERT_EQ(mallopt(M_MMAP_THRESHOLD, 1 << 17), 1);
   const auto huge_bytes = [](std::size_t bytes) {
     const Memory memory(allocate_large(bytes));
     const auto* const begin = static_cast<const std::byte*>(memory.get());
@@ -65,6 +70,19 @@ TEST(LargeMemory, AsksForHugePagesWhereThatIsLittleMoreMemory) {
   EXPECT_EQ(huge_bytes(2 * mebi), 2 * mebi);
   EXPECT_EQ(huge_bytes(2 * mebi + 1), 2 * mebi) << "the end stays small";
   EXPECT_EQ(huge_bytes(std::size_t{1920} * 1080 * 3 / 2), 4 * mebi);
+  EXPECT_EQ(huge_bytes(std::size_t{1152} * 760 * 3), 2 * mebi) << "three eighths would be for nothing";
+
+  EXPECT_EQ(large_memory_bytes(mebi), mebi);
+  EXPECT_EQ(large_memory_bytes(std::size_t{1280} * 720 * 3 / 2), 2 * mebi);
+  EXPECT_EQ(large_memory_bytes(2 * mebi + 1), 2 * mebi + 1);
+
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  const rlimit limited{.rlim_cur = std::min<rlim_t>(before.rlim_max, rlim_t{1} << 46U),
+                       .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &limited), 0);
+  EXPECT_EQ(huge_bytes(8 * mebi), 0U);
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
 }
 
 TEST(LargeMemory, IsNullWhereThereIsNone) {

@@ -1,5 +1,6 @@
 #include "millrace/run/batch/run_memory.h"
 
+#include "millrace/base/large_memory.h"
 #include "millrace/video/overlap/frame_queue.h"
 
 namespace millrace::run {
@@ -22,13 +23,14 @@ std::uint64_t run_memory_bytes(const RunMemory& run) {
       static_cast<std::uint64_t>(run.format.width) * static_cast<std::uint64_t>(run.format.height);
   const auto side_by_side = static_cast<std::uint64_t>(run.frames_in_flight);
   const std::uint64_t queue = video::queue_depth_for(run.frames_in_flight) + 1;
-  std::uint64_t frames = 2 * queue + 2 * side_by_side;
+  const std::uint64_t own = (2 * queue + 2 * side_by_side) * large_memory_bytes(frame);
+  std::uint64_t frames = 0;  // of codecs
   if (run.decoder_threads > 0) frames += static_cast<std::uint64_t>(run.decoder_threads) + most_references;
   if (run.encoder_threads > 0)
     frames += encoder_ahead + encoder_per_thread * static_cast<std::uint64_t>(run.encoder_threads);
   // Two full-frame intermediates of floats; most structures need less.
   const std::uint64_t intermediates = side_by_side * 2 * samples * sizeof(float);
-  return base_bytes + frames * frame + intermediates;
+  return base_bytes + own + frames * frame + intermediates;
 }
 
 }  // namespace millrace::run
