@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -46,7 +47,7 @@ std::string SequenceName::at(std::int64_t number) const {
 }
 
 std::optional<std::int64_t> SequenceName::number_of(std::string_view file) const {
-  const std::string_view prefix = std::string_view(prefix_).substr(prefix_.rfind('/') + 1);
+  const std::string_view prefix = name_prefix();
   if (file.size() <= prefix.size() + suffix_.size() || !file.starts_with(prefix) || !file.ends_with(suffix_))
     return std::nullopt;
   const std::string_view digits = file.substr(prefix.size(), file.size() - prefix.size() - suffix_.size());
@@ -56,7 +57,30 @@ std::optional<std::int64_t> SequenceName::number_of(std::string_view file) const
   return parse_number<std::int64_t>(digits);
 }
 
-std::string SequenceName::unpadded() const { return prefix_ + "%d" + suffix_; }
+std::string_view SequenceName::name_prefix() const {
+  return std::string_view(prefix_).substr(prefix_.rfind('/') + 1);
+}
+
+// A number of one may begin with the end of the other's prefix, and end with the beginning of its suffix.
+bool SequenceName::may_meet(const SequenceName& other) const {
+  const bool shorter = name_prefix().size() < other.name_prefix().size();
+  const SequenceName& outer = shorter ? *this : other;
+  const SequenceName& inner = shorter ? other : *this;
+  if (!inner.name_prefix().starts_with(outer.name_prefix())) return false;
+  const std::string_view before = inner.name_prefix().substr(outer.name_prefix().size());
+  std::string_view short_end = suffix_;
+  std::string_view long_end = other.suffix_;
+  if (short_end.size() > long_end.size()) std::swap(short_end, long_end);
+  if (!long_end.ends_with(short_end)) return false;
+  const std::string_view after = long_end.substr(0, long_end.size() - short_end.size());
+  constexpr std::string_view digits = "0123456789";
+  if (before.find_first_not_of(digits) != std::string_view::npos ||
+      after.find_first_not_of(digits) != std::string_view::npos)
+    return false;
+  // A number that begins with 0 is padded, so it has the digits it is padded to and no more.
+  const bool padded = !before.empty() && before.front() == '0' && after.empty();
+  return !padded || outer.digits_ >= std::ssize(before) + inner.digits_;
+}
 
 std::string SequenceName::folder() const {
   const std::size_t slash = prefix_.rfind('/');

@@ -17,12 +17,15 @@ class SequenceName {
   [[nodiscard]] std::string at(std::int64_t number) const;
   // The number of a file of that name, without its folder; nothing where it is none of the sequence.
   [[nodiscard]] std::optional<std::int64_t> number_of(std::string_view file) const;
-  // With %d for the number: sequences that differ in their digits alone have all long numbers in common.
-  [[nodiscard]] std::string unpadded() const;
+  // Whether some file may be of both, each with a number of its own; by the names within the folder, which is
+  // for the caller to compare. "q%04d.png" and "q%d.png" may, and so may "q1%d.png"; "r%04d.png" may not.
+  [[nodiscard]] bool may_meet(const SequenceName& other) const;
   [[nodiscard]] std::string folder() const;                          // "." for the current one
   [[nodiscard]] std::string_view suffix() const { return suffix_; }  // what follows the number
 
  private:
+  [[nodiscard]] std::string_view name_prefix() const;  // without the folder
+
   std::string prefix_;
   std::string suffix_;
   int digits_ = 1;

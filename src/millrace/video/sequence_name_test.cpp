@@ -24,6 +24,24 @@ TEST(SequenceName, StandsForNumberedFiles) {
   EXPECT_EQ(plain->folder(), ".");
 }
 
+// Against all files of small numbers, which begin at 1.
+TEST(SequenceName, MayMeetWhatHasAFileInCommon) {
+  const auto of = [](const char* name) { return *SequenceName::parse(name); };
+  const char* const names[] = {"q%d.png",  "q%02d.png",  "q%03d.png", "q0%d.png", "q0%02d.png", "q00%d.png",
+                               "q1%d.png", "q1%02d.png", "1%d.png",   "%d.png",   "%d1.png",    "%d0.png",
+                               "q%d.jpg",  "r%d.png",    "q%d1.png",  "2q%d.png", "q01%d.png"};
+  for (const char* one : names)
+    for (const char* other : names) {
+      bool common = false;
+      for (int number = 1; number < 2000 && !common; ++number)
+        common = of(other).number_of(of(one).at(number)).value_or(0) > 0;
+      // Where digits stand on both sides it is said of some that never do.
+      if (common || of(one).suffix() == of(other).suffix()) {
+        EXPECT_EQ(of(one).may_meet(of(other)), common) << one << " and " << other;
+      }
+    }
+}
+
 TEST(SequenceName, IsNoNameWithoutOneNumber) {
   for (const char* name :
        {"a.png", "a%d%d.png", "a%s.png", "a%4d.png", "a%", "%d/a.png", "a%099d.png", "50%.mp4", ""})

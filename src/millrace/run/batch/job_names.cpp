@@ -30,6 +30,12 @@ constexpr std::string_view nothing = "null";
 
 bool is_generated(std::string_view input) { return input.starts_with(video::test_source_prefix); }
 
+std::string place_of(const std::string& name) {
+  std::error_code unknown;
+  const fs::path place = fs::weakly_canonical(fs::absolute(name, unknown), unknown);
+  return unknown ? name : place.string();
+}
+
 // Files by where they are, and by what they are: a link is the same file under another name. Numbered
 // pictures are one file here, however many digits their numbers have.
 class FilesSeen {
@@ -53,17 +59,53 @@ class FilesSeen {
   }
 
  private:
-  static std::string place_of(const std::string& name) {
-    const auto sequence = video::SequenceName::parse(name);
-    const bool pictures = sequence && video::is_picture_sequence(*sequence);
-    std::error_code unknown;
-    const fs::path place =
-        fs::weakly_canonical(fs::absolute(pictures ? sequence->unpadded() : name, unknown), unknown);
-    return unknown ? name : place.string();
-  }
-
   std::unordered_map<std::string, std::size_t> by_place_;
   std::map<std::pair<dev_t, ino_t>, std::size_t> by_file_;
+};
+
+// Numbered pictures of a job, and every other file by its name, each by the folder that it is in.
+class PicturesSeen {
+ public:
+  void add(const std::string& name, std::size_t job) {
+    const auto sequence = pictures(name);
+    Folder& folder = folders_[folder_of(name, sequence)];
+    if (sequence)
+      folder.sequences.emplace_back(*sequence, job);
+    else
+      folder.files.emplace_back(fs::path(name).filename().string(), job);
+  }
+
+  // The job of a file that the picture sequence `name` may be of, or have among its own.
+  [[nodiscard]] std::optional<std::size_t> find(const std::string& name) const {
+    const auto sequence = pictures(name);
+    const auto folder = folders_.find(folder_of(name, sequence));
+    if (folder == folders_.end()) return std::nullopt;
+    const std::string file = fs::path(name).filename().string();
+    for (const auto& [other, job] : folder->second.sequences)
+      if (sequence ? sequence->may_meet(other) : other.number_of(file).has_value()) return job;
+    if (!sequence) return std::nullopt;
+    for (const auto& [other, job] : folder->second.files)
+      if (sequence->number_of(other)) return job;
+    return std::nullopt;
+  }
+
+ private:
+  struct Folder {
+    std::vector<std::pair<video::SequenceName, std::size_t>> sequences;
+    std::vector<std::pair<std::string, std::size_t>> files;
+  };
+
+  static std::optional<video::SequenceName> pictures(const std::string& name) {
+    auto sequence = video::SequenceName::parse(name);
+    return sequence && video::is_picture_sequence(*sequence) ? std::move(sequence) : std::nullopt;
+  }
+
+  static std::string folder_of(const std::string& name, const std::optional<video::SequenceName>& sequence) {
+    const fs::path parent = fs::path(name).parent_path();
+    return place_of(sequence ? sequence->folder() : parent.empty() ? "." : parent.string());
+  }
+
+  std::unordered_map<std::string, Folder> folders_;
 };
 
 }  // namespace
@@ -152,9 +194,14 @@ Result<std::string> output_pattern(const std::string& output, const std::string&
 
 Status check_distinct(std::span<const JobFiles> jobs) {
   FilesSeen inputs;
-  for (std::size_t j = 0; j < jobs.size(); ++j)
-    if (!is_generated(jobs[j].input)) inputs.add(jobs[j].input, j);
+  PicturesSeen input_pictures;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    if (is_generated(jobs[j].input)) continue;
+    inputs.add(jobs[j].input, j);
+    input_pictures.add(jobs[j].input, j);
+  }
   FilesSeen outputs;
+  PicturesSeen output_pictures;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     const std::string& output = jobs[j].output;
     if (output == nothing) continue;
@@ -162,13 +209,15 @@ Status check_distinct(std::span<const JobFiles> jobs) {
       return usage_error("a batch cannot write to standard output; give each job a file");
     std::error_code error;
     if (fs::is_character_file(fs::status(output, error))) continue;  // as /dev/null, which takes any number
-    if (const auto other = inputs.find(output))
+    if (inputs.find(output) || input_pictures.find(output))
       return usage_error("{}: is an input and the output of '{}'; choose another output", output,
                          jobs[j].input);
-    if (const auto other = outputs.add(output, j))
+    const auto pictures = output_pictures.find(output);
+    if (const auto other = pictures ? pictures : outputs.add(output, j))
       return usage_error("{}: would be the output of both '{}' and '{}'; put {{stem}}, {{dir}} or {{index}} "
                          "into the output's name",
                          output, jobs[*other].input, jobs[j].input);
+    output_pictures.add(output, j);
   }
   return {};
 }

@@ -101,6 +101,12 @@ TEST(CheckDistinct, FindsOutputsThatAreOneFile) {
   EXPECT_THAT(distinct({{"a", folder / "there.mkv"}, {"b", folder / "link.mkv"}}), HasSubstr("both"));
   EXPECT_THAT(distinct({{"a", folder / "q%04d.png"}, {"b", there + "/./q%03d.png"}}), HasSubstr("both"));
   EXPECT_THAT(distinct({{folder / "q%04d.png", folder / "q%d.png"}}), HasSubstr("is an input"));
+  EXPECT_THAT(distinct({{"a", folder / "q%04d.png"}, {"b", folder / "q0%03d.png"}}), HasSubstr("both"));
+  EXPECT_THAT(distinct({{folder / "q0001.png", folder / "q%04d.png"}}), HasSubstr("is an input"));
+  EXPECT_THAT(distinct({{folder / "q0001.png", folder / "x.mkv"}, {"b", there + "/./q%04d.png"}}),
+              HasSubstr("is an input"));
+  EXPECT_THAT(distinct({{"a", folder / "q%04d.png"}, {"b", folder / "q0001.png"}}), HasSubstr("both"));
+  EXPECT_EQ(distinct({{folder / "q1.png", folder / "q%04d.png"}}), "");
   EXPECT_EQ(distinct({{"a", folder / "q%04d.png"}, {"b", folder / "r%04d.png"}, {"c", folder / "q%04d.jpg"}}),
             "");
   EXPECT_EQ(distinct({{"a", folder / "q%04d.mp4"}, {"b", folder / "q%03d.mp4"}}), "");  // each one file
