@@ -5,6 +5,7 @@
 #include <bit>
 #include <dlfcn.h>
 #include <link.h>
+#include <optional>
 #include <system_error>
 
 #include <sys/auxv.h>
@@ -14,21 +15,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The shared library that this code is a part of; empty where that is the program itself.
-fs::path own_library() {
+// The shared library that this code is a part of, empty where its place is not known; nothing where this code
+// is a part of the program itself.
+std::optional<fs::path> own_library() {
   Dl_info info{};
   link_map* object = nullptr;
   const auto* const here = std::bit_cast<const void*>(&own_library);
-  if (dladdr1(here, &info, std::bit_cast<void**>(&object), RTLD_DL_LINKMAP) == 0 || object == nullptr)
-    return {};
-  if (object->l_name[0] == '\0') return {};  // of the program
-  std::error_code error;                     // leaves an empty path
+  if (dladdr1(here, &info, std::bit_cast<void**>(&object), RTLD_DL_LINKMAP) == 0 || object == nullptr ||
+      object->l_name[0] == '\0')
+    return std::nullopt;
+  std::error_code error;
   return fs::canonical(object->l_name, error);
 }
 
 // Also where /proc is not there: by the name that the kernel was told.
 fs::path own_program() {
-  std::error_code error;  // leaves an empty path, which cannot be started
+  std::error_code error;  // leaves an empty path
   fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (!error) return program;
   const auto* const told = std::bit_cast<const char*>(getauxval(AT_EXECFN));
@@ -38,11 +40,12 @@ fs::path own_program() {
 }  // namespace
 
 fs::path companion_program(std::string_view name) {
-  const fs::path library = own_library();
-  const fs::path folder = (library.empty() ? own_program() : library).parent_path();
+  const std::optional<fs::path> library = own_library();
+  const fs::path folder = (library ? *library : own_program()).parent_path();
+  if (folder.empty()) return {};  // not one of the current folder's
   fs::path installed =
       // NOLINTNEXTLINE(bugprone-branch-clone): where both are the same is for the installation to say
-      (folder / (library.empty() ? MILLRACE_PRIVATE_FROM_PROGRAMS : MILLRACE_PRIVATE_FROM_LIBRARIES) / name)
+      (folder / (library ? MILLRACE_PRIVATE_FROM_LIBRARIES : MILLRACE_PRIVATE_FROM_PROGRAMS) / name)
           .lexically_normal();
   std::error_code error;
   const fs::file_status status = fs::status(installed, error);

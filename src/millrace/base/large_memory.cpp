@@ -17,11 +17,12 @@ std::size_t rounded_up(std::size_t bytes, std::size_t unit) { return (bytes + un
 
 // Bytes of it in huge pages: its end as well where that is not much more memory than is used.
 std::size_t in_huge_pages(std::size_t bytes) {
-  constexpr std::size_t most_unused = 35;  // percent of them: a frame of 1280x720 leaves 34
+  constexpr std::size_t most_unused_percent = 35;  // of them; a frame of 1280x720 leaves 34
   const std::size_t huge = rounded_up(bytes, huge_page);
-  return huge - bytes > huge / 100 * most_unused ? huge - huge_page : huge;
+  return huge - bytes > huge / 100 * most_unused_percent ? huge - huge_page : huge;
 }
 
+// Asked each time, as a limit may change.
 bool limited_addresses() {
   rlimit addresses{};
   return getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY;
@@ -34,8 +35,9 @@ void* allocate_large(std::size_t bytes) {
   const std::size_t lines = rounded_up(bytes, cache_line);
   const std::size_t huge = in_huge_pages(bytes);
   if (huge == 0 || limited_addresses()) return std::aligned_alloc(cache_line, lines);
-  void* const memory = std::aligned_alloc(huge_page, std::max(lines, huge));
-  if (memory != nullptr) madvise(memory, huge, MADV_HUGEPAGE);
+  void* memory = nullptr;
+  if (posix_memalign(&memory, huge_page, std::max(lines, huge)) != 0) return nullptr;
+  madvise(memory, huge, MADV_HUGEPAGE);  // a wish: where it is refused, the pages stay small
   return memory;
 }
 

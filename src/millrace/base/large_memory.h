@@ -11,7 +11,7 @@ namespace millrace {
 // Where the process's address space is limited (RLIMIT_AS), for which huge pages need more, none are asked
 // for.
 [[nodiscard]] void* allocate_large(std::size_t bytes);
-// The memory that is in use once all of it was written, at most.
+// Bytes that are in use once all of it was written, at most.
 [[nodiscard]] std::size_t large_memory_bytes(std::size_t bytes);
 
 }  // namespace millrace

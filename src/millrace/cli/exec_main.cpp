@@ -14,6 +14,7 @@ int run_exec(int argc, char** argv) {
   ignore_write_signals();
   CLI::App app;
   app.name("millrace");
+  app.require_subcommand(1);
   cli::Action action;
   cli::add_exec_command(app, action, ignored_signals);
   if (const auto end = read_command_line(app, argc, argv, "millrace", "millrace exec --help")) return *end;

@@ -1,5 +1,5 @@
 // The `millrace` program as it is called: it becomes the program that holds the verb. Each of them loads the
-// libraries of its verbs only; this one loads none but libc.
+// libraries of its verbs only; this one loads none but libc (and what sanitizers need).
 #include "millrace/base/companion_program.h"
 #include "millrace/base/error_line.h"
 #include "millrace/base/system_reason.h"

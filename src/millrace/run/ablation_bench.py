@@ -9,6 +9,7 @@ ratios, least and greatest in brackets. Processor time is the one to go by where
 """
 
 import argparse
+import ctypes
 import filecmp
 import os
 import pathlib
@@ -31,8 +32,13 @@ CASES = {
     "@B-mp4": ("@B", "{clips}/flower_720p.264", "{folder}/out.mp4"),
 }
 
-# Starts a program as its arguments say, with huge pages (0) or without (1): PR_SET_THP_DISABLE, which is inherited.
-PAGES = "import ctypes, os, sys; ctypes.CDLL(None).prctl(41, int(sys.argv[1]), 0, 0, 0); os.execv(sys.argv[2], sys.argv[2:])"
+PR_SET_THP_DISABLE = 41
+
+
+def refuse_huge_pages(refused):
+    """To this program and those that it starts from now on."""
+    if ctypes.CDLL(None).prctl(PR_SET_THP_DISABLE, int(refused), 0, 0, 0) != 0:
+        raise SystemExit("ablation_bench: the kernel does not know PR_SET_THP_DISABLE")
 
 
 def text_of(ratios):
@@ -55,7 +61,11 @@ def compare(name, programs, options, folder, environment):
         raise SystemExit(f"ablation_bench: {name}: the outputs differ")
     walls, processors = [], []
     for turn in range(options.rounds):
-        times = {i: measure(words[i], environment) for i in ((0, 1) if turn % 2 == 0 else (1, 0))}
+        times = {}
+        for i in ((0, 1) if turn % 2 == 0 else (1, 0)):
+            if options.without == "small-pages":
+                refuse_huge_pages(i == 1)
+            times[i] = measure(words[i], environment)
         walls.append(times[1].wall / times[0].wall)
         processors.append(times[1].processor / times[0].processor)
     print(f"{name:<10} {text_of(walls):>22} {text_of(processors):>22}", flush=True)
@@ -72,7 +82,7 @@ def main():
     if options.rounds < 1:
         parser.error("--rounds takes at least 1")
     if options.without == "small-pages":
-        programs = [[sys.executable, "-c", PAGES, without, options.program] for without in ("0", "1")]
+        programs = [[options.program], [options.program]]
     else:
         programs = [[options.program], [options.without]]
     with tempfile.TemporaryDirectory(prefix="millrace-ablation-") as folder:

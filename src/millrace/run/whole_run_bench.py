@@ -8,7 +8,8 @@ usage: whole_run_bench.py MILLRACE files   --clips FOLDER [--pipelines @A @B blu
        all: [--by wall|processor]
 
 files: H.264 in, H.264 out (libx264, preset veryfast, crf 18): `millrace run` as it is, the same with one thread for each
-codec, and ffmpeg with filters of its own that do the same, where it has such. FOLDER holds *.264, or other videos. --unpacked: they are made y4m before; --to null: nothing out.
+codec, and ffmpeg with filters of its own that do the same, where it has such. FOLDER holds *.264, or other videos.
+--unpacked: they are made y4m before; --to null: nothing out.
 --caches cold: nobody has run before any of the runs.
 --limit: and what nobody could be faster than who decodes with FFmpeg and encodes with libx264: the processor time of
 these two alone, of the frames that ffmpeg has filtered, shared out over all CPUs.
@@ -275,7 +276,7 @@ def main():
     parser.add_argument("--pipelines", nargs="+")
     parser.add_argument("--sizes", nargs="+", default=["352x288", "1280x720"])
     parser.add_argument("--lengths", nargs="+", type=int, default=[60, 360])
-    parser.add_argument("--caches", nargs="+", choices=("warm", "cold"), default=["warm", "cold"])
+    parser.add_argument("--caches", nargs="+", choices=("warm", "cold"), help="default: warm for files, both for lengths")
     parser.add_argument("--to", choices=("null", "mp4"), help="default: mp4 for files, null for lengths")
     parser.add_argument("--unpacked", action="store_true")
     parser.add_argument("--limit", action="store_true")
@@ -284,6 +285,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--by", choices=("wall", "processor"), default="wall")
     options = parser.parse_args()
+    if options.what == "codecs" and options.caches or options.what == "files" and len(options.caches or []) > 1:
+        parser.error("--caches: one for files, none for codecs")
+    options.caches = options.caches or (["warm", "cold"] if options.what == "lengths" else ["warm"])
     if options.rounds < 2:
         parser.error("--rounds takes at least 2")
     with tempfile.TemporaryDirectory(prefix="millrace-whole-run-") as folder:

@@ -10,6 +10,7 @@ namespace millrace::image {
 namespace {
 
 constexpr std::size_t cache_line = 64;
+
 std::size_t rounded(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 // Zeroed, so that pixels outside what was written are finite.

@@ -93,7 +93,7 @@ class MILLRACE_EXPORT Topology {
  public:
   // The machine at hand, with every PU that is online, also those that this process may not use (for these,
   // see usable_cpus.h). Costs some milliseconds. Failure when hwloc cannot tell. Unit traits are those of
-  // UnitFamilies::of_this_user(), whose errors are its own.
+  // UnitFamilies::identify_for_this_user(), whose errors are its own.
   [[nodiscard]] static Result<Topology> live();
   // An hwloc XML file, as `lstopo machine.xml` writes it. Usage error when missing or malformed.
   [[nodiscard]] static Result<Topology> from_xml(const std::string& path);

@@ -104,8 +104,12 @@ const UnitFamilies& UnitFamilies::built_in() {
 Result<UnitFamilies> UnitFamilies::with_folder(const std::filesystem::path& folder) {
   auto own = read_folder(folder);
   if (!own) return std::unexpected(own.error());
+  return with(std::move(*own));
+}
+
+UnitFamilies UnitFamilies::with(std::vector<UnitTraits> own) {
   UnitFamilies families;
-  families.all_ = std::move(*own);
+  families.all_ = std::move(own);
   const std::size_t owned = families.all_.size();
   for (const UnitTraits& traits : built_in().all()) {
     const auto end = families.all_.begin() + static_cast<std::ptrdiff_t>(owned);
@@ -127,12 +131,10 @@ Result<UnitFamilies> UnitFamilies::of_this_user() {
 Result<UnitTraits> UnitFamilies::identify_for_this_user(const ProcessorIdentity& identity) {
   const std::filesystem::path folder = unit_folder();
   if (folder.empty()) return identify_built_in(identity);
-  const auto own = read_folder(folder);
+  auto own = read_folder(folder);
   if (!own) return std::unexpected(own.error());
   if (own->empty()) return identify_built_in(identity);
-  const auto families = with_folder(folder);
-  if (!families) return std::unexpected(families.error());
-  return families->identify(identity);
+  return with(std::move(*own)).identify(identity);
 }
 
 const UnitTraits* UnitFamilies::find(std::string_view family) const {

@@ -24,7 +24,7 @@ class UnitFamilies {
   [[nodiscard]] static Result<UnitFamilies> of_this_user();
 
   // of_this_user() and identify() in one, for who asks once: of the families built in only the one that fits
-  // is read whole.
+  // is read whole. Errors as with_folder(); reads the environment.
   [[nodiscard]] static Result<UnitTraits> identify_for_this_user(const ProcessorIdentity& identity);
 
   // A user's own first; among these, and among those built in, who asks for more in its [match] first.
@@ -35,6 +35,8 @@ class UnitFamilies {
   [[nodiscard]] const UnitTraits& identify(const ProcessorIdentity& identity) const;
 
  private:
+  [[nodiscard]] static UnitFamilies with(std::vector<UnitTraits> own);
+
   std::vector<UnitTraits> all_;
 };
 

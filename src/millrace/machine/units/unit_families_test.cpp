@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -81,6 +83,21 @@ int = {shared_by = "core"}
 fp = {shared_by = "module", units = 3}
 simd = {shared_by = "l2"}
 )";
+
+TEST(FamilyMatch, ReadAloneIsThatOfTheWholeFile) {
+  int files = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(MILLRACE_SOURCE_DIR "/src/millrace/machine/units/families")) {
+    std::ifstream file(entry.path());
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    EXPECT_EQ(parse_family_match(text, "x"), parse_unit_traits(text, "x")->match) << entry.path();
+    ++files;
+  }
+  EXPECT_EQ(files, UnitFamilies::built_in().all().size());
+  EXPECT_EQ(parse_family_match("[match]\nvendor = [\"a\"]\n[units]\n", "x")->vendors,
+            std::vector<std::string>{"a"});
+  EXPECT_THAT(parse_family_match("\n[match]\nvendor = 3\n", "x").error().message, HasSubstr("match.vendor"));
+}
 
 struct Known {
   ProcessorIdentity identity;

@@ -353,9 +353,12 @@ Result<UnitTraits> parse_unit_traits(std::string_view text, std::string_view fil
 }
 
 Result<FamilyMatch> parse_family_match(std::string_view text, std::string_view file_name) {
-  const std::size_t begin = text.find("\n[match]");
+  constexpr std::string_view title = "[match]\n";
+  std::size_t begin = text.find(title);
+  while (begin != std::string_view::npos && begin > 0 && text[begin - 1] != '\n')
+    begin = text.find(title, begin + 1);
   if (begin == std::string_view::npos) return FamilyMatch{};
-  text.remove_prefix(begin + 1);
+  text.remove_prefix(begin);
   const auto document = parse_toml(text.substr(0, text.find("\n[")), file_name);
   if (!document) return std::unexpected(document.error());
   return UnitTraitsReader(file_name).read_match(*document);

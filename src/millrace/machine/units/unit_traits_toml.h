@@ -40,7 +40,8 @@ namespace millrace::machine {
 [[nodiscard]] Result<UnitTraits> parse_unit_traits(std::string_view text, std::string_view file_name);
 
 // The [match] of such a file alone, which is all that most of them are asked for: a tenth of the time. Of a
-// file that is well-formed, where no line within a string begins with a bracket.
+// file as those of this program are: `[match]` on a line of its own, and no string with a line that begins
+// with a bracket. Usage error as above, with lines counted from there.
 [[nodiscard]] Result<FamilyMatch> parse_family_match(std::string_view text, std::string_view file_name);
 
 }  // namespace millrace::machine

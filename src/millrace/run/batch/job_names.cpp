@@ -36,8 +36,7 @@ std::string place_of(const std::string& name) {
   return unknown ? name : place.string();
 }
 
-// Files by where they are, and by what they are: a link is the same file under another name. Numbered
-// pictures are one file here, however many digits their numbers have.
+// Files by where they are, and by what they are: a link is the same file under another name.
 class FilesSeen {
  public:
   // The number under which the file was seen before; else it is seen now.
@@ -67,26 +66,32 @@ class FilesSeen {
 class PicturesSeen {
  public:
   void add(const std::string& name, std::size_t job) {
-    const auto sequence = pictures(name);
-    Folder& folder = folders_[folder_of(name, sequence)];
-    if (sequence)
-      folder.sequences.emplace_back(*sequence, job);
-    else
-      folder.files.emplace_back(fs::path(name).filename().string(), job);
+    if (const auto sequence = pictures(name)) {
+      folders_[folder_of(*sequence)].sequences.emplace_back(*sequence, job);
+    } else {
+      const fs::path place = place_of(name);
+      folders_[place.parent_path()].files.emplace_back(place.filename(), job);
+    }
   }
 
-  // The job of a file that the picture sequence `name` may be of, or have among its own.
+  // The job of a file or sequence that may be, or be of, the one called `name`.
   [[nodiscard]] std::optional<std::size_t> find(const std::string& name) const {
     const auto sequence = pictures(name);
-    const auto folder = folders_.find(folder_of(name, sequence));
+    const fs::path place = sequence ? fs::path() : fs::path(place_of(name));
+    const auto folder = folders_.find(sequence ? folder_of(*sequence) : place.parent_path().string());
     if (folder == folders_.end()) return std::nullopt;
-    const std::string file = fs::path(name).filename().string();
     for (const auto& [other, job] : folder->second.sequences)
-      if (sequence ? sequence->may_meet(other) : other.number_of(file).has_value()) return job;
+      if (sequence ? sequence->may_meet(other) : other.number_of(place.filename().string()).has_value())
+        return job;
     if (!sequence) return std::nullopt;
     for (const auto& [other, job] : folder->second.files)
       if (sequence->number_of(other)) return job;
     return std::nullopt;
+  }
+
+  [[nodiscard]] static std::optional<video::SequenceName> pictures(const std::string& name) {
+    auto sequence = video::SequenceName::parse(name);
+    return sequence && video::is_picture_sequence(*sequence) ? std::move(sequence) : std::nullopt;
   }
 
  private:
@@ -95,14 +100,9 @@ class PicturesSeen {
     std::vector<std::pair<std::string, std::size_t>> files;
   };
 
-  static std::optional<video::SequenceName> pictures(const std::string& name) {
-    auto sequence = video::SequenceName::parse(name);
-    return sequence && video::is_picture_sequence(*sequence) ? std::move(sequence) : std::nullopt;
-  }
-
-  static std::string folder_of(const std::string& name, const std::optional<video::SequenceName>& sequence) {
-    const fs::path parent = fs::path(name).parent_path();
-    return place_of(sequence ? sequence->folder() : parent.empty() ? "." : parent.string());
+  // With a file in it, as a folder that is not there keeps its slashes.
+  static std::string folder_of(const video::SequenceName& sequence) {
+    return fs::path(place_of(sequence.folder() + "/1")).parent_path();
   }
 
   std::unordered_map<std::string, Folder> folders_;
@@ -193,12 +193,15 @@ Result<std::string> output_pattern(const std::string& output, const std::string&
 }
 
 Status check_distinct(std::span<const JobFiles> jobs) {
+  const bool pictures = std::ranges::any_of(jobs, [](const JobFiles& job) {
+    return PicturesSeen::pictures(job.input) || PicturesSeen::pictures(job.output);
+  });
   FilesSeen inputs;
   PicturesSeen input_pictures;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     if (is_generated(jobs[j].input)) continue;
     inputs.add(jobs[j].input, j);
-    input_pictures.add(jobs[j].input, j);
+    if (pictures) input_pictures.add(jobs[j].input, j);
   }
   FilesSeen outputs;
   PicturesSeen output_pictures;
@@ -209,15 +212,15 @@ Status check_distinct(std::span<const JobFiles> jobs) {
       return usage_error("a batch cannot write to standard output; give each job a file");
     std::error_code error;
     if (fs::is_character_file(fs::status(output, error))) continue;  // as /dev/null, which takes any number
-    if (inputs.find(output) || input_pictures.find(output))
+    if (inputs.find(output) || (pictures && input_pictures.find(output)))
       return usage_error("{}: is an input and the output of '{}'; choose another output", output,
                          jobs[j].input);
-    const auto pictures = output_pictures.find(output);
-    if (const auto other = pictures ? pictures : outputs.add(output, j))
+    const auto met = pictures ? output_pictures.find(output) : std::nullopt;
+    if (const auto other = met ? met : outputs.add(output, j))
       return usage_error("{}: would be the output of both '{}' and '{}'; put {{stem}}, {{dir}} or {{index}} "
                          "into the output's name",
                          output, jobs[*other].input, jobs[j].input);
-    output_pictures.add(output, j);
+    if (pictures) output_pictures.add(output, j);
   }
   return {};
 }

@@ -107,6 +107,11 @@ TEST(CheckDistinct, FindsOutputsThatAreOneFile) {
               HasSubstr("is an input"));
   EXPECT_THAT(distinct({{"a", folder / "q%04d.png"}, {"b", folder / "q0001.png"}}), HasSubstr("both"));
   EXPECT_EQ(distinct({{folder / "q1.png", folder / "q%04d.png"}}), "");
+  make_file(folder / "q0003.png", "x");
+  std::filesystem::create_symlink("q0003.png", folder / "alias.png");
+  EXPECT_THAT(distinct({{folder / "alias.png", folder / "q%04d.png"}}), HasSubstr("is an input"));
+  EXPECT_THAT(distinct({{"a", there + "/new//q%04d.png"}, {"b", there + "/new/q%03d.png"}}),
+              HasSubstr("both"));
   EXPECT_EQ(distinct({{"a", folder / "q%04d.png"}, {"b", folder / "r%04d.png"}, {"c", folder / "q%04d.jpg"}}),
             "");
   EXPECT_EQ(distinct({{"a", folder / "q%04d.mp4"}, {"b", folder / "q%03d.mp4"}}), "");  // each one file

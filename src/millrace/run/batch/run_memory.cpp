@@ -29,7 +29,7 @@ std::uint64_t run_memory_bytes(const RunMemory& run) {
   if (run.encoder_threads > 0)
     frames += encoder_ahead + encoder_per_thread * static_cast<std::uint64_t>(run.encoder_threads);
   // Two full-frame intermediates of floats; most structures need less.
-  const std::uint64_t intermediates = side_by_side * 2 * samples * sizeof(float);
+  const std::uint64_t intermediates = side_by_side * 2 * large_memory_bytes(samples * sizeof(float));
   return base_bytes + own + frames * frame + intermediates;
 }
 

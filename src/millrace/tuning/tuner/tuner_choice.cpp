@@ -44,9 +44,11 @@ void Tuner::consider() {
     incumbent_seconds_ = recent_.median_seconds();
     funded_ = true;
     open_trials(from_profile_ ? profile_share : 1);
-    want_build_for_later();
   }
-  // Whatever were chosen, it could not be tried.
+  // By now it is known whether the stream waits for something else.
+  if (recent_.size() >= baseline_frames) want_build_for_later();
+  // Of a stream that runs by a profile and has no frames for others: whatever were chosen, it could not be
+  // tried.
   if (frames_for_verification() < least_trial_frames) return;
   declined_ = {};
   if (choice_.candidate >= 0 && !pays(choice_)) {

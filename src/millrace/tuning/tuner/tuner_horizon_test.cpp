@@ -183,9 +183,10 @@ struct UncompiledSuggestion {
   }
 
   // Whether a stream of so many frames of a millisecond wishes for it, be it where nobody has run before.
-  [[nodiscard]] bool wishes(std::int64_t frames, TunerOptions options) const {
+  [[nodiscard]] bool wishes(std::int64_t frames, TunerOptions options, double bound_share = 1) const {
     auto tuner = Tuner::make(space, std::move(options));
     EXPECT_TRUE(tuner);
+    tuner->bound_share(bound_share);
     bool wished = false;
     for (std::int64_t done = 0; done < frames; ++done) {
       tuner->frames_left(frames - done);
@@ -203,6 +204,10 @@ TEST(KnownEnd, WhatIsSuggestedIsCompiledForTheNextStreamsWhereOneCameBefore) {
   EXPECT_TRUE(stream.wishes(600, stream.options({})));
   EXPECT_FALSE(stream.wishes(300, stream.options({}))) << "it would not be there before the end";
   EXPECT_FALSE(stream.wishes(600, stream.options({{.candidate = 1, .ratio = 1.2}}))) << "it is known";
+  EXPECT_FALSE(stream.wishes(600, stream.options({}), 0)) << "it waits for something else";
+  TunerOptions none = stream.options({});
+  none.wanted_builds = 0;
+  EXPECT_FALSE(stream.wishes(600, none));
   TunerOptions first_stream = stream.options({});
   first_stream.remembered.reset();
   first_stream.build_seconds = {0.5};

@@ -69,12 +69,14 @@ double Tuner::expected_by_prior(int candidate) const {
 // for it, is compiled beside one that runs by a profile: its like has come before and will come again, and
 // begins with what is suggested, as above. Not where it would not be there before the end.
 void Tuner::want_build_for_later() {
-  if (!from_profile_ || options_.first.empty() || !wanted_.empty()) return;
+  if (!from_profile_ || !frames_left_ || options_.first.empty()) return;
+  if (!wanted_.empty() || options_.wanted_builds < 1) return;
   const int best = options_.first.front();
   if (of(best).ready || !of(best).available || knows_build_of(best)) return;
   const double left = static_cast<double>(*frames_left_) * incumbent_seconds_;
   const double compiling = build_seconds(best);
-  const double gain = -expected_by_prior(best) * bound_share_ * streams_to_come * left;
+  const double saved = -std::expm1(expected_by_prior(best));  // of a frame's time
+  const double gain = saved * bound_share_ * streams_to_come * left;
   if (compiling < left && gain > compiling * options_.build_slowdown) wanted_.push_back(best);
 }
 
