@@ -53,7 +53,7 @@ def compare(name, programs, options, folder, environment):
         sinks = [str(pathlib.Path(sink).with_stem(stem)) for stem in ("with", "without")]
     else:
         sinks = ["null", "null"]
-    words = [[*program, "run", pipeline, source, "-o", sinks[i], "-y", "-q", "--planes", "all", *SCHEDULE]
+    words = [[program, "run", pipeline, source, "-o", sinks[i], "-y", "-q", "--planes", "all", *SCHEDULE]
              for i, program in enumerate(programs)]
     for run in words:  # compiles what is missing
         measure(run, environment)
@@ -81,10 +81,7 @@ def main():
     options = parser.parse_args()
     if options.rounds < 1:
         parser.error("--rounds takes at least 1")
-    if options.without == "small-pages":
-        programs = [[options.program], [options.program]]
-    else:
-        programs = [[options.program], [options.without]]
+    programs = [options.program, options.program if options.without == "small-pages" else options.without]
     with tempfile.TemporaryDirectory(prefix="millrace-ablation-") as folder:
         environment = {**os.environ, "XDG_CACHE_HOME": f"{folder}/cache"}
         try:

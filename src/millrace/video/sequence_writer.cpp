@@ -148,7 +148,10 @@ class SequenceWriter final : public FrameWriter {
 
 }  // namespace
 
-bool is_picture_sequence(const SequenceName& sequence) { return encoder_of(sequence) != nullptr; }
+std::optional<SequenceName> picture_sequence(std::string_view output) {
+  auto sequence = SequenceName::parse(output);
+  return sequence && encoder_of(*sequence) != nullptr ? std::move(sequence) : std::nullopt;
+}
 
 Result<std::unique_ptr<FrameWriter>> open_sequence_writer(const SequenceName& sequence, std::string_view name,
                                                           const FrameFormat& format,

@@ -5,12 +5,14 @@
 #include "millrace/video/sequence_name.h"
 
 #include <memory>
+#include <optional>
 #include <string_view>
 
 namespace millrace::video {
 
-// Whether pictures of such a name can be written: .png, .jpg, .tif, .bmp, .ppm, .pgm.
-[[nodiscard]] bool is_picture_sequence(const SequenceName& sequence);
+// What an output's name stands for where it is numbered pictures that can be written: .png, .jpg, .tif, .bmp,
+// .ppm, .pgm.
+[[nodiscard]] std::optional<SequenceName> picture_sequence(std::string_view output);
 
 // Numbers from 1 on. Each picture is whole under its name, or not there. `name`: in messages.
 [[nodiscard]] Result<std::unique_ptr<FrameWriter>> open_sequence_writer(const SequenceName& sequence,

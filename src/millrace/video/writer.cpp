@@ -35,11 +35,6 @@ bool is_valid(const FrameFormat& format) {
 
 bool is_y4m(std::string_view output) { return output == "-" || output.ends_with(".y4m"); }
 
-std::optional<SequenceName> picture_sequence(std::string_view output) {
-  auto sequence = SequenceName::parse(output);
-  return sequence && is_picture_sequence(*sequence) ? std::move(sequence) : std::nullopt;
-}
-
 }  // namespace
 
 bool is_coded_output(std::string_view output) {

@@ -66,7 +66,7 @@ class FilesSeen {
 class PicturesSeen {
  public:
   void add(const std::string& name, std::size_t job) {
-    if (const auto sequence = pictures(name)) {
+    if (const auto sequence = video::picture_sequence(name)) {
       folders_[folder_of(*sequence)].sequences.emplace_back(*sequence, job);
     } else {
       const fs::path place = place_of(name);
@@ -76,7 +76,7 @@ class PicturesSeen {
 
   // The job of a file or sequence that may be, or be of, the one called `name`.
   [[nodiscard]] std::optional<std::size_t> find(const std::string& name) const {
-    const auto sequence = pictures(name);
+    const auto sequence = video::picture_sequence(name);
     const fs::path place = sequence ? fs::path() : fs::path(place_of(name));
     const auto folder = folders_.find(sequence ? folder_of(*sequence) : place.parent_path().string());
     if (folder == folders_.end()) return std::nullopt;
@@ -87,11 +87,6 @@ class PicturesSeen {
     for (const auto& [other, job] : folder->second.files)
       if (sequence->number_of(other)) return job;
     return std::nullopt;
-  }
-
-  [[nodiscard]] static std::optional<video::SequenceName> pictures(const std::string& name) {
-    auto sequence = video::SequenceName::parse(name);
-    return sequence && video::is_picture_sequence(*sequence) ? std::move(sequence) : std::nullopt;
   }
 
  private:
@@ -194,7 +189,7 @@ Result<std::string> output_pattern(const std::string& output, const std::string&
 
 Status check_distinct(std::span<const JobFiles> jobs) {
   const bool pictures = std::ranges::any_of(jobs, [](const JobFiles& job) {
-    return PicturesSeen::pictures(job.input) || PicturesSeen::pictures(job.output);
+    return video::picture_sequence(job.input) || video::picture_sequence(job.output);
   });
   FilesSeen inputs;
   PicturesSeen input_pictures;
