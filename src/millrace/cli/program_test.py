@@ -25,8 +25,8 @@ SHARED = pathlib.Path(os.environ.get("MILLRACE_SHARED", pathlib.Path(sys.argv[2]
 CACHE = tempfile.TemporaryDirectory()
 
 
-def run(*words, cache=CACHE.name, **options):
-    environment = os.environ | {"XDG_CACHE_HOME": str(cache)}
+def run(*words, cache=CACHE.name, environment={}, **options):
+    environment = os.environ | {"XDG_CACHE_HOME": str(cache)} | environment
     return subprocess.run([MILLRACE, *words], capture_output=True, timeout=120, env=environment, **options)
 
 
@@ -88,6 +88,23 @@ class Program(unittest.TestCase):
         self.assertIn(b"cannot start", done.stderr)
         self.assertIn(b"millrace-run: No such file", done.stderr)
         self.assertEqual(done.stderr.count(b"\n"), 1)
+
+    def loads_ffmpeg(self, *words):
+        """Whether a run of raw frames loads FFmpeg's libraries, which takes 30 ms."""
+        log = self.folder / "loaded"
+        log.mkdir(exist_ok=True)
+        environment = {"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(log / "objects")}
+        done = run("run", "blur", "test:96x64@4", "-q", "-y", *words, environment=environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = "".join(file.read_text() for file in log.iterdir())
+        shutil.rmtree(log)
+        return "libavcodec" in text
+
+    def test_a_run_that_only_writes_its_record_does_not_load_what_draws_pictures(self):
+        if self.loads_ffmpeg():
+            self.skipTest("FFmpeg is linked into this build")
+        self.assertFalse(self.loads_ffmpeg("--json", self.folder / "r.json", "--trace", self.folder / "t.json"))
+        self.assertTrue(self.loads_ffmpeg("--report", self.folder / "r.html"))
 
     def test_every_structure_writes_the_same_bytes(self):
         for preset in "@A", "@B", "@E":

@@ -5,7 +5,7 @@ usage: whole_run_bench.py MILLRACE files   --clips FOLDER [--pipelines @A @B blu
        whole_run_bench.py MILLRACE lengths [--pipelines @A @B @G] [--sizes 352x288 1280x720] [--lengths 60 360]
                                            [--caches warm cold] [--to null|mp4] [--rounds 5] [--everything]
        whole_run_bench.py MILLRACE codecs  --clips FOLDER [--pipelines @A @B blur] [--frames N] [--rounds 5]
-       all: [--by wall|processor]
+       all: [--by wall|processor] [--seconds S]
 
 files: H.264 in, H.264 out (libx264, preset veryfast, crf 18): `millrace run` as it is, the same with one thread for each
 codec, and ffmpeg with filters of its own that do the same, where it has such. FOLDER holds *.264, or other videos.
@@ -26,6 +26,8 @@ encoder, from one to twice as many as there are CPUs, and two ways to leave the 
 what a user waits for.
 
 What is compared takes turns. Ratios are taken turn by turn; the median of them is what counts.
+--seconds: more rounds than --rounds, of what they take, where runs are short: the median of four rounds of 30 ms is off by
+a tenth.
 """
 
 import argparse
@@ -36,6 +38,7 @@ import pathlib
 import statistics
 import sys
 import tempfile
+import time
 
 from measured_run import measure
 
@@ -52,6 +55,7 @@ SAME_IN_FFMPEG = {
 }
 PIPELINES = ["@A", "@B", "blur", "rotate(6)"]  # of files, where none are named
 OWN_PIPELINES = ["blur", "rotate(6)", "blur | sobel_x | threshold(0.1) | rotate(30)"]
+MOST_ROUNDS = 60
 STRUCTURES = ("sequential", "tiled", "sliding", "backward-cached")
 
 
@@ -62,10 +66,13 @@ def measured_in_turns(variants, options, environment, before=lambda: None, warm_
         for words in variants.values():
             measure(words, environment)
     names = list(variants)
-    for turn in range(options.rounds):
+    turn = 0
+    begun = time.monotonic()
+    while turn < options.rounds or turn < MOST_ROUNDS and time.monotonic() - begun < options.seconds:
         for name in names[turn % len(names):] + names[:turn % len(names)]:
             before()
             times[name].append(measure(variants[name], environment))
+        turn += 1
     return times
 
 
@@ -283,6 +290,7 @@ def main():
     parser.add_argument("--everything", action="store_true")
     parser.add_argument("--frames", type=int, help="of a file, at most")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=0)
     parser.add_argument("--by", choices=("wall", "processor"), default="wall")
     options = parser.parse_args()
     if options.what == "codecs" and options.caches or options.what == "files" and len(options.caches or []) > 1:

@@ -65,7 +65,7 @@ FrameLoop::FrameLoop(VideoRun& run)
 
 Status FrameLoop::prepare() {
   // Which makes small pictures: nothing that is timed is to wait for it. Without it there are none.
-  if (options_.recording.frames) std::ignore = video::load_ffmpeg();
+  if (options_.recording.pictures) std::ignore = video::load_ffmpeg();
   if (options_.passes > 1 && !run_.source_.repeatable)
     return usage_error("{} cannot be read {} times", run_.source_.name, options_.passes);
   io_cpus_.usable = run_.workplace_.machine().usable.cpus;
