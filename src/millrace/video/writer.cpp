@@ -21,6 +21,7 @@ class NullWriter final : public FrameWriter {
     return {};
   }
   [[nodiscard]] Status finish() override { return {}; }
+  [[nodiscard]] bool is_immediate() const override { return true; }
   [[nodiscard]] std::int64_t frames_written() const override { return frames_; }
 
  private:

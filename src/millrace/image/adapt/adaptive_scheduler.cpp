@@ -38,9 +38,10 @@ double expected_compile_seconds(const KernelBuild& build) {
 }
 
 // Of each structure the setting that most often was its best, so that none is overlooked because of its tile.
-std::vector<int> first_candidates(const ScheduleSpace& space, const ScheduleFreedom& freedom) {
+std::vector<int> first_candidates(const ScheduleSpace& space, const ScheduleFreedom& freedom,
+                                  tuning::Aim aim) {
   const int threads = freedom.threads.value_or(freedom.max_threads);
-  const int in_flight = freedom.frames_in_flight.value_or(1);
+  const int in_flight = space.first_in_flight(threads, aim);
   const machine::Isa isa = freedom.isas.front();
   std::vector<int> first;
   const auto add = [&](Structure structure, Fusion fusion, Size tile, int frames_in_flight) {
@@ -72,7 +73,8 @@ std::vector<int> first_candidates(const ScheduleSpace& space, const ScheduleFree
     add(Structure::tiled, Fusion::pointwise, tile, in_flight);
   add(Structure::backward, Fusion::all, {0, 0}, in_flight);
   add(Structure::backward, Fusion::all, {256, 16}, in_flight);
-  if (!freedom.frames_in_flight) add(Structure::tiled, Fusion::pointwise, fused, threads);
+  if (!freedom.frames_in_flight)
+    add(Structure::tiled, Fusion::pointwise, fused, in_flight == 1 ? threads : 1);
   // Where nothing is compiled yet it is the first that can run.
   add(Structure::tiled, Fusion::none, single, in_flight);
   return first;
@@ -94,8 +96,8 @@ Result<std::unique_ptr<AdaptiveScheduler>> AdaptiveScheduler::make(Executor& exe
 
   tuning::TunerOptions tuner_options{.objective = options.objective,
                                      .seed = options.seed,
-                                     .first = first_candidates(all, options.freedom),
-                                     .prior = all.prior(),
+                                     .first = first_candidates(all, options.freedom, options.objective.aim),
+                                     .prior = all.prior(options.objective.aim),
                                      .build = all.build_of(),
                                      .resources = all.threads()};
   result->frames_ = options.frames;
@@ -225,7 +227,7 @@ Status AdaptiveScheduler::run(std::span<const FrameTask> frames, double waited) 
   // A stand-in, what runs until a kernel is compiled, or the last few frames of a stream, tell nothing about
   // the candidate.
   if (!executor_.stand_in() && !executor_.interim() &&
-      static_cast<int>(frames.size()) == executor_.in_use().frames_in_flight)
+      static_cast<int>(frames.size()) % executor_.in_use().frames_in_flight == 0)
     unobserved_ = {static_cast<int>(frames.size()), end, spent,
                    seconds(end - std::max(start - nanoseconds(waited), switched_ns_))};
   return {};

@@ -32,8 +32,9 @@ class AdaptiveScheduler {
   // Puts in place what is to run next and returns how many frames it takes side by side.
   [[nodiscard]] Result<int> prepare();
 
-  // Runs 1 to prepare() frames. waited: seconds since the oldest of them came in, which count as latency from
-  // when the schedule was switched to: what came before that has waited for another one.
+  // Runs frames, at least one and best whole rounds of prepare(), see Executor::run. waited: seconds since
+  // the oldest of them came in, which count as latency from when the schedule was switched to: what came
+  // before that has waited for another one.
   [[nodiscard]] Status run(std::span<const FrameTask> frames, double waited = 0);
 
   // Other values of parameters from the next frame on, see Executor::update. `different`: so different that

@@ -290,7 +290,7 @@ TEST(ScheduleSpace, everyCandidateIsASchedulePossibleHereAndNoTwoAreAlike) {
         EXPECT_TRUE(seen.insert(to_string(s)).second) << to_string(s);
         EXPECT_TRUE(PreparedSchedule::make(*layout, s)) << to_string(s);
       }
-      const std::vector<double> prior = space->prior();
+      const std::vector<double> prior = space->prior(tuning::Aim::throughput);
       EXPECT_TRUE(std::ranges::all_of(prior, [](double cost) { return cost > 0; }));
     }
   }
@@ -307,10 +307,48 @@ TEST(ScheduleSpace, aPipelineOfPointsIsExpectedToRunBestAsOneKernelOverTheWholeF
                                     .fusion = Fusion::pointwise,
                                     .tile = {0, 0},
                                     .threads = 2,
+                                    .frames_in_flight = 2,
                                     .isa = machine::best_isa()});
     ASSERT_TRUE(whole);
-    const std::vector<double> prior = space->prior();
+    const std::vector<double> prior = space->prior(tuning::Aim::throughput);
     EXPECT_EQ(std::ranges::min(prior) == prior[static_cast<std::size_t>(*whole)], pointwise);
+  }
+}
+
+TEST(ScheduleSpace, smallFramesAreExpectedToRunBestWithAFrameForEachThreadUnlessLatencyCounts) {
+  for (const auto& [width, height, threads, side_by_side] : {std::tuple{352, 288, 2, 2},
+                                                             {352, 288, 7, 7},
+                                                             {640, 480, 2, 2},
+                                                             {1280, 720, 2, 1},
+                                                             {1280, 720, 16, 16},
+                                                             {1920, 1080, 4, 1},
+                                                             {352, 288, 1, 1}}) {
+    const auto layout = lay_out_frame(*load_pipeline("@A"), {.width = width, .height = height});
+    const auto space = ScheduleSpace::make(*layout, {.max_threads = threads, .isas = {machine::best_isa()}});
+    ASSERT_TRUE(space);
+    EXPECT_EQ(space->first_in_flight(threads, tuning::Aim::throughput), side_by_side) << width;
+    for (const tuning::Aim aim : {tuning::Aim::throughput, tuning::Aim::latency, tuning::Aim::deadline}) {
+      const std::vector<double> prior = space->prior(aim);
+      const int best = static_cast<int>(std::ranges::min_element(prior) - prior.begin());
+      EXPECT_EQ(space->schedule(best).frames_in_flight, aim == tuning::Aim::throughput ? side_by_side : 1)
+          << width << ", " << threads;
+      EXPECT_TRUE(aim == tuning::Aim::throughput || space->first_in_flight(threads, aim) == 1);
+    }
+  }
+}
+
+TEST(ScheduleSpace, framesToBeginWithAreAtMostThoseThatTheFreedomLeaves) {
+  const auto layout = lay_out_frame(*load_pipeline("@A"), {.width = 352, .height = 288});
+  for (const auto& [freedom, expected] :
+       {std::pair{ScheduleFreedom{.max_threads = 8, .isas = {machine::best_isa()}, .max_frames_in_flight = 3},
+                  2},
+        {ScheduleFreedom{.max_threads = 8, .isas = {machine::best_isa()}, .frames_in_flight = 1}, 1},
+        {ScheduleFreedom{.max_threads = 8, .isas = {machine::best_isa()}, .frames_in_flight = 5}, 5},
+        {ScheduleFreedom{.max_threads = 8, .isas = {machine::best_isa()}, .threads = 4}, 4}}) {
+    const auto space = ScheduleSpace::make(*layout, freedom);
+    ASSERT_TRUE(space);
+    const int threads = freedom.threads.value_or(freedom.max_threads);
+    EXPECT_EQ(space->first_in_flight(threads, tuning::Aim::throughput), expected);
   }
 }
 
@@ -322,7 +360,7 @@ TEST(ScheduleSpace, tilesThatShareBetweenPlanesAreExpectedToRunBest) {
                       {.width = 352, .height = 288}, Planes::automatic);
     const auto space = ScheduleSpace::make(*layout, {.max_threads = 2, .isas = {machine::best_isa()}});
     ASSERT_TRUE(space);
-    const std::vector<double> prior = space->prior();
+    const std::vector<double> prior = space->prior(tuning::Aim::throughput);
     const auto expected = [&](Structure structure, Fusion fusion) {
       double least = std::numeric_limits<double>::infinity();
       for (int c = 0; c < space->size(); ++c)

@@ -150,13 +150,18 @@ template <class T> std::optional<int> index_of(const std::vector<T>& values, con
   return static_cast<int>(found - values.begin());
 }
 
+// What threads that share a frame lose at its end, in pixels of each of them.
+constexpr double shared_end = 8000;
+constexpr double small_share = 200'000;  // pixels of a frame for each thread
+constexpr double spread = 1.03;          // what frames in flight cost the caches
+
 constexpr double unfused = 1.25;  // what single stages take of the time of those that are fused
 
 // Relative costs as they were on the machines seen so far: a place to start from, nothing to rely on.
 // tile_work: what tiles compute of what the frame takes, shared: what sharing between planes leaves of it,
 // where the structure has such.
 double guess(const Schedule& s, Size output, machine::Isa best, bool pointwise, bool gathers,
-             double tile_work, double shared) {
+             double tile_work, double shared, tuning::Aim aim) {
   double cost = 1;
   switch (s.structure) {
   case Structure::sequential:
@@ -193,6 +198,9 @@ double guess(const Schedule& s, Size output, machine::Isa best, bool pointwise, 
   if (s.isa != best) cost *= 1.2;
   // Bound threads wait where others would have moved on, and to bind and free them costs more than a frame.
   if (s.affinity != machine::AffinityArrangement::free) cost *= 1.2;
+  const double sharers = static_cast<double>(s.threads) / s.frames_in_flight;
+  if (sharers > 1) cost *= 1 + shared_end * sharers / (1.0 * output.width * output.height);
+  if (s.frames_in_flight > 1) cost *= aim == tuning::Aim::throughput ? spread : s.frames_in_flight;
   return cost / std::pow(s.threads, 0.9);
 }
 
@@ -322,14 +330,22 @@ bool ScheduleSpace::shares_unfused() const {
   return single != shared_.end() && fused != shared_.end() && unfused * single->second < fused->second;
 }
 
-std::vector<double> ScheduleSpace::prior() const {
+std::vector<double> ScheduleSpace::prior(tuning::Aim aim) const {
   std::vector<double> costs;
   for (int c = 0; c < size(); ++c) {
     const Schedule s = schedule(c);
     costs.push_back(guess(s, output_, knobs_.isas.front(), pointwise_, gathers_,
-                          work_of_tiles(s.fusion, s.tile), shared_.at(s.fusion)));
+                          work_of_tiles(s.fusion, s.tile), shared_.at(s.fusion), aim));
   }
   return costs;
+}
+
+int ScheduleSpace::first_in_flight(int threads, tuning::Aim aim) const {
+  const bool small = 1.0 * output_.width * output_.height <= small_share * threads;
+  const std::vector<int>& counts = knobs_.in_flight;
+  if (aim != tuning::Aim::throughput || !small) return counts.front();
+  // The most that the space has.
+  return *std::prev(std::ranges::upper_bound(counts, std::max(threads, counts.front())));
 }
 
 double ScheduleSpace::work_of_tiles(Fusion fusion, Size tile) const {

@@ -5,6 +5,7 @@
 #include "millrace/image/kernel/kernel_spec.h"
 #include "millrace/image/layout/frame_layout.h"
 #include "millrace/image/layout/schedule.h"
+#include "millrace/tuning/space/objective.h"
 #include "millrace/tuning/space/space.h"
 
 #include <map>
@@ -62,7 +63,10 @@ class ScheduleSpace {
   [[nodiscard]] bool shares_unfused() const;
 
   // For each candidate, a guess of its cost relative to others, to order trials by.
-  [[nodiscard]] std::vector<double> prior() const;
+  [[nodiscard]] std::vector<double> prior(tuning::Aim aim) const;
+  // Frames in flight to begin with. Where throughput counts and frames are small a frame for each thread: who
+  // shares one waits for the others at its end, which then takes as long as a part of it.
+  [[nodiscard]] int first_in_flight(int threads, tuning::Aim aim) const;
   // Of those tiles the one to begin with: the first, unless it computes clearly more than another, as wide
   // ones do behind a rotation. At least one; of sides that the space knows.
   [[nodiscard]] Size least_work(Fusion fusion, std::span<const Size> tiles) const;

@@ -64,7 +64,8 @@ class Executor {
   // is stopped.
   [[nodiscard]] Status await_kernels(const std::stop_token& stop = {});
 
-  // Processes 1 to frames_in_flight frames side by side.
+  // Processes frames, at least one, frames_in_flight of them side by side. Of more than that, whoever is done
+  // with one takes the next.
   [[nodiscard]] Status run(std::span<const FrameTask> frames);
 
   // What runs now: the schedule set, or its stand-in.

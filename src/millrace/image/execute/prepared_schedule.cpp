@@ -3,6 +3,7 @@
 #include "millrace/base/byte_count.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include <fmt/format.h>
 
@@ -142,11 +143,17 @@ Status PreparedSchedule::run_frame(StructureRunner& runner, const FrameTask& fra
 Status PreparedSchedule::run(std::span<const FrameTask> frames, pool::Team& team, const Watch& watch) {
   frames_ += static_cast<std::int64_t>(frames.size());
   if (frames.size() == 1) return run_frame(*runners_[0], frames[0], team, watch);
+  // Of each part of the team one frame after the other, each the next one. Relaxed: it tells which frame is
+  // whose, and nothing else; the team's end orders the results.
   std::vector<Status> results(frames.size());
-  Status done = team.run_teams(static_cast<int>(frames.size()), [&](int part, pool::Team& part_of_team) {
-    Watch own = watch;
-    own.frame = part;
-    results[part] = run_frame(*runners_[part], frames[part], part_of_team, own);
+  std::atomic<std::size_t> next = 0;
+  const std::size_t parts = std::min(frames.size(), runners_.size());
+  Status done = team.run_teams(static_cast<int>(parts), [&](int part, pool::Team& part_of_team) {
+    for (std::size_t f = 0; (f = next.fetch_add(1, std::memory_order_relaxed)) < frames.size();) {
+      Watch own = watch;
+      own.frame = static_cast<int>(f);
+      results[f] = run_frame(*runners_[static_cast<std::size_t>(part)], frames[f], part_of_team, own);
+    }
   });
   for (const Status& result : results) {
     if (done && !result) done = result;

@@ -51,7 +51,7 @@ class PreparedSchedule {
   // Other coefficients for the same stages and sizes.
   void update(const FrameLayout& layout);
 
-  // Processes 1 to frames_in_flight frames side by side on `team`. Only with runners.
+  // Processes frames, at least one, frames_in_flight of them side by side on `team`. Only with runners.
   [[nodiscard]] Status run(std::span<const FrameTask> frames, pool::Team& team, const Watch& watch);
 
   // Adds the work of all frames so far.

@@ -1,6 +1,7 @@
 #include "millrace/run/batch/run_memory.h"
 
 #include "millrace/base/large_memory.h"
+#include "millrace/run/video/turn_length.h"
 #include "millrace/video/overlap/frame_queue.h"
 
 namespace millrace::run {
@@ -22,8 +23,9 @@ std::uint64_t run_memory_bytes(const RunMemory& run) {
   const std::uint64_t samples =
       static_cast<std::uint64_t>(run.format.width) * static_cast<std::uint64_t>(run.format.height);
   const auto side_by_side = static_cast<std::uint64_t>(run.frames_in_flight);
-  const std::uint64_t queue = video::queue_depth_for(run.frames_in_flight) + 1;
-  const std::uint64_t own = (2 * queue + 2 * side_by_side) * large_memory_bytes(frame);
+  const int turn = TurnLength::most_frames(run.frames_in_flight, frame);
+  const std::uint64_t queue = video::queue_depth_for(turn) + 1;
+  const std::uint64_t own = (2 * queue + 2 * static_cast<std::uint64_t>(turn)) * large_memory_bytes(frame);
   std::uint64_t frames = 0;  // of codecs
   if (run.decoder_threads > 0) frames += static_cast<std::uint64_t>(run.decoder_threads) + most_references;
   if (run.encoder_threads > 0)

@@ -23,6 +23,11 @@ bool asks_to_bind_io(const VideoRunOptions& options) {
   return search != nullptr && machine::binds_io(search->adaptive.freedom.affinities.front().arrangement);
 }
 
+bool counts_throughput(const VideoRunOptions& options) {
+  const auto* search = std::get_if<SearchOptions>(&options.schedule);
+  return search == nullptr || search->adaptive.objective.aim == tuning::Aim::throughput;
+}
+
 // From one file to another.
 std::shared_ptr<video::SideStreams> side_streams_for(const VideoSource& source, const VideoSink& sink,
                                                      const VideoRunOptions& options) {
@@ -83,6 +88,9 @@ Status FrameLoop::prepare() {
   if (done) done = open_sink();
   if (!done) return done;
   outputs_.emplace(runner_.layout().output);
+  if (counts_throughput(options_))
+    turn_length_.emplace(
+        std::max(video::frame_bytes(runner_.layout().input), video::frame_bytes(runner_.layout().output)));
   if (const auto total = frames_to_make()) run_.total_.store(*total, std::memory_order_relaxed);
   return {};
 }
@@ -107,11 +115,18 @@ void FrameLoop::move_io() {
   io_cpus_.io = runner_.executor().io_cpus();
   input_.move_to(io_cpus_);
   if (second_) second_->move_to(io_cpus_);
-  if (writer_) io_cpus_.move_for_io(writer_->thread());
+  if (writer_ && writer_->has_thread()) io_cpus_.move_for_io(writer_->thread());
 }
 
-void FrameLoop::deepen_queues(int side_by_side) {
-  const std::size_t depth = video::queue_depth_for(side_by_side);
+int FrameLoop::turn_length(int side_by_side) {
+  if (!turn_length_) return side_by_side;
+  const std::int64_t switches = runner_.executor().switches();
+  if (switches != std::exchange(switches_, switches)) turn_length_->forget();
+  return turn_length_->frames(side_by_side);
+}
+
+void FrameLoop::deepen_queues(int frames) {
+  const std::size_t depth = video::queue_depth_for(frames);
   if (depth == queue_depth_) return;
   queue_depth_ = depth;
   input_.set_depth(depth);
@@ -215,17 +230,21 @@ Status FrameLoop::process(std::int64_t start_ns) {
     const Result<int> side_by_side = runner_.prepare();
     if (!side_by_side) return std::unexpected(side_by_side.error());
     move_io();
-    deepen_queues(*side_by_side);
+    const int most = turn_length(*side_by_side);
+    deepen_queues(most);
     const std::int64_t waited = input_wait_ns_ + output_wait_ns_;
     const double computed = runner_.executor().compute_seconds();
     const FrameTime before{.computing = computed,
                            .input_wait = seconds(input_wait_ns_),
                            .output_wait = seconds(output_wait_ns_)};
     Batch batch;
-    Status read = fill(batch, *side_by_side);
+    Status read = fill(batch, *side_by_side, most);
     if (batch.tasks.empty()) return read;
     // What was read before an error is processed and written all the same.
     if (Status done = compute(batch); !done) return done;
+    if (turn_length_)
+      turn_length_->add(static_cast<int>(batch.tasks.size()),
+                        runner_.executor().compute_seconds() - computed);
     forget_before(next_ - runner_.layout().neighbours().before);
     if (Status handed = hand_over(batch); !handed) return handed;
     if (runner_.search() != nullptr) runner_.search()->delay(seconds(output_wait_ns_) - before.output_wait);
@@ -265,9 +284,11 @@ void FrameLoop::tell_waits(std::int64_t frames, std::int64_t waited_before, doub
 }
 
 // Up to `most` frames; fewer where there are no more, or where parameters change, which frames side by side
-// share.
-Status FrameLoop::fill(Batch& batch, int most) {
+// share. Only the first round is waited for.
+Status FrameLoop::fill(Batch& batch, int side_by_side, int most) {
   while (std::ssize(batch.tasks) < most) {
+    const std::int64_t taken = std::ssize(batch.tasks);
+    if (taken > 0 && taken % side_by_side == 0 && !is_there(next_ + side_by_side - 1)) return {};
     if (!batch.tasks.empty() && runner_.changes_at(number_of(next_))) return {};
     read_as_far_as(next_ + std::max(runner_.layout().neighbours().after, options_.around.after));
     if (next_ + options_.around.after >= first_held_ + std::ssize(held_)) {
@@ -282,6 +303,12 @@ Status FrameLoop::fill(Batch& batch, int most) {
     ++next_;
   }
   return {};
+}
+
+bool FrameLoop::is_there(std::int64_t frame) const {
+  const std::int64_t last = frame + std::max(runner_.layout().neighbours().after, options_.around.after);
+  const std::int64_t read = first_held_ + std::ssize(held_);
+  return last < read + (second_ ? 0 : static_cast<std::int64_t>(input_.frames_there()));
 }
 
 std::int64_t FrameLoop::came_ns(std::int64_t frame) const {

@@ -9,6 +9,7 @@
 #include "millrace/run/video/run_recorder.h"
 #include "millrace/run/video/second_input.h"
 #include "millrace/run/video/shown_time.h"
+#include "millrace/run/video/turn_length.h"
 #include "millrace/run/video/video_run.h"
 #include "millrace/video/frame/frame_pool.h"
 #include "millrace/video/overlap/overlapped_writer.h"
@@ -44,12 +45,15 @@ class FrameLoop {
   [[nodiscard]] Status open_inputs();
   void start_inputs();
   void move_io();
-  // As many frames wait at either end as are processed side by side.
-  void deepen_queues(int side_by_side);
+  // How many frames are taken at most, `side_by_side` of them at a time; as many wait at either end.
+  [[nodiscard]] int turn_length(int side_by_side);
+  void deepen_queues(int frames);
   [[nodiscard]] Status lay_out();
   [[nodiscard]] Status open_sink();
   [[nodiscard]] Status process(std::int64_t start_ns);
-  [[nodiscard]] Status fill(Batch& batch, int most);
+  [[nodiscard]] Status fill(Batch& batch, int side_by_side, int most);
+  // Whether frames up to this one have been read.
+  [[nodiscard]] bool is_there(std::int64_t frame) const;
   // When a frame that has just been taken up was there, with those that it is made of.
   [[nodiscard]] std::int64_t came_ns(std::int64_t frame) const;
   // The frame is the next one that is held, with the second video's.
@@ -93,7 +97,9 @@ class FrameLoop {
   BoundShare bound_share_;
   BoundWait bound_wait_;
   std::size_t queue_depth_ = video::queue_depth;
-  IoCpus io_cpus_;  // of the threads that read and write
+  std::optional<TurnLength> turn_length_;  // where it is throughput that counts
+  std::int64_t switches_ = 0;              // of schedules, as it knows them
+  IoCpus io_cpus_;                         // of the threads that read and write
   std::optional<video::FramePool> outputs_;
   std::optional<RunRecorder> recorder_;
 };

@@ -42,6 +42,8 @@ class InputPasses {
   // How many frames next() has given; the number of the one to come.
   [[nodiscard]] std::int64_t delivered() const { return delivered_; }
   [[nodiscard]] Result<std::optional<video::Frame>> next();
+  // After start(): how many frames next() gives at once.
+  [[nodiscard]] std::size_t frames_there() const { return ahead_->frames_there(); }
   // After start(): when the frame that next() gave last had been read, by now_ns().
   [[nodiscard]] std::int64_t came_ns() const { return ahead_->came_ns(); }
   [[nodiscard]] video::Losses losses() const;

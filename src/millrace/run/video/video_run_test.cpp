@@ -9,6 +9,7 @@
 #include "millrace/video/reader.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
@@ -17,6 +18,7 @@
 #include <fstream>
 #include <future>
 #include <mutex>
+#include <semaphore>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -372,12 +374,82 @@ TEST(VideoSourceTest, PipesAndTheCallersFramesAreLive) {
   EXPECT_FALSE(file_source(folder / "none.mp4").live);
 }
 
+// Of small frames many are computed in a turn, but of those beyond the first round none is waited for: here
+// each comes only after those of the round before have been handed on.
+TEST_F(VideoRunTest, WaitsForNoMoreFramesThanAreProcessedSideBySide) {
+  constexpr int in_flight = 2;
+  auto workplace = Workplace::make_shared(*machine_, in_flight, image::KernelCache());
+  ASSERT_TRUE(workplace) << workplace.error().message;
+  for (const char* pipeline : {"blur", "temporal_average(3)"}) {
+    const int ahead = pipeline[0] == 'b' ? 0 : 1;  // frames that one needs after it
+    Counting frames(101);
+    std::counting_semaphore<> allowed(in_flight + ahead);
+    bool late = false;
+    std::vector<int> samples;
+    VideoRun run(**workplace,
+                 frames_source(small_gray,
+                               [&](const std::stop_token&) {
+                                 late = late || !allowed.try_acquire_for(std::chrono::seconds(20));
+                                 return frames.next();
+                               }),
+                 frames_sink([&](const video::Frame&) -> Status {
+                   samples.push_back(0);
+                   if (std::ssize(samples) % in_flight == 0) allowed.release(in_flight);
+                   return {};
+                 }),
+                 {.pipeline = parsed(pipeline),
+                  .schedule = image::Schedule{.threads = in_flight, .frames_in_flight = in_flight}});
+    const Status done = run.run();
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_FALSE(late) << pipeline;
+    EXPECT_EQ(samples.size(), 101U);
+  }
+}
+
+// Of what is there already, many small frames are one turn, in order.
+TEST_F(VideoRunTest, ComputesManySmallFramesInATurn) {
+  constexpr int in_flight = 3;
+  auto workplace = Workplace::make_shared(*machine_, in_flight, image::KernelCache());
+  ASSERT_TRUE(workplace) << workplace.error().message;
+  for (const int count : {1, 2, 3, 4, 200}) {
+    Counting frames(count);
+    std::atomic<std::int64_t> asked = 0;
+    std::vector<int> samples;
+    int turns = 0;
+    VideoRun run(**workplace,
+                 frames_source(small_gray,
+                               [&](const std::stop_token&) {
+                                 ++asked;
+                                 return frames.next();
+                               }),
+                 sink_to(samples),
+                 {.pipeline = parsed("blur"),
+                  .schedule = image::Schedule{.threads = in_flight, .frames_in_flight = in_flight},
+                  .on_progress = [&](const RunProgress& progress, const image::Schedule&) {
+                    ++turns;
+                    // Until two rounds are there, where so many are read ahead by now.
+                    for (int i = 0; i < 50 && asked < std::min<std::int64_t>(count, progress.frames + 7); ++i)
+                      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                  }});
+    const Status done = run.run();
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ(samples, numbers(0, count));
+    if (count <= in_flight) {
+      EXPECT_EQ(turns, 1);
+    } else if (count > 100) {
+      EXPECT_LT(turns, count / in_flight);
+    }
+  }
+}
+
 TEST_F(VideoRunTest, AsManyFramesWaitAtEitherEndAsAreProcessedSideBySide) {
   constexpr int in_flight = 4;
+  // So large that a turn is one round of them.
+  constexpr video::FrameFormat large{.width = 1024, .height = 1024, .chroma = video::Chroma::gray};
   // Any machine can process so many, only not all at the same moment.
   auto workplace = Workplace::make_shared(*machine_, in_flight, image::KernelCache());
   ASSERT_TRUE(workplace) << workplace.error().message;
-  Counting frames(40);
+  Counting frames(40, large);
   std::mutex mutex;
   std::condition_variable changed;
   std::int64_t given = 0;
@@ -388,7 +460,7 @@ TEST_F(VideoRunTest, AsManyFramesWaitAtEitherEndAsAreProcessedSideBySide) {
   std::vector<int> samples;
   const auto all_there = [&] { return given >= most && ready >= in_flight; };
   VideoRun run(**workplace,
-               frames_source(small_gray,
+               frames_source(large,
                              [&](const std::stop_token&) {
                                const std::scoped_lock lock(mutex);
                                ++given;

@@ -71,6 +71,9 @@ class FrameWriter {
   // Frames that were taken without error.
   [[nodiscard]] virtual std::int64_t frames_written() const = 0;
 
+  // Whether write() does next to nothing, and would keep nobody waiting.
+  [[nodiscard]] virtual bool is_immediate() const { return false; }
+
   // Makes a write() that waits for a pipe, and later ones, fail as interrupted.
   virtual void cancel() {}
 };

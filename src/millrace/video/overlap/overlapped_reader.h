@@ -26,6 +26,8 @@ class OverlappedReader final : public FrameReader {
   [[nodiscard]] std::optional<std::int64_t> frame_count_hint() const override {
     return reader_->frame_count_hint();
   }
+  // Frames that next() gives at once.
+  [[nodiscard]] std::size_t frames_there() const { return queue_.size(); }
   // Seeking is for readers that nobody reads ahead of.
   [[nodiscard]] SharedProperties properties() const override { return reader_->properties(); }
   [[nodiscard]] std::vector<std::string> unread() const override { return reader_->unread(); }

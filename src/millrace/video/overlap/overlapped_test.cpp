@@ -325,6 +325,47 @@ TEST(OverlappedWriter, TellsOfEachFrameWhenItIsWrittenAndOfNoneThatIsNot) {
   EXPECT_EQ(told, (std::vector<std::int64_t>{100, 101, 102}));
 }
 
+// In the thread of whoever writes.
+class ImmediateWriter final : public FrameWriter {
+ public:
+  explicit ImmediateWriter(std::int64_t fails_at) : fails_at_(fails_at) {}
+  [[nodiscard]] Status write(const Frame& frame) override {
+    EXPECT_EQ(std::this_thread::get_id(), own_);
+    if (frame.index == fails_at_) return failure("cannot write frame {}", frame.index);
+    ++frames_;
+    return {};
+  }
+  [[nodiscard]] Status finish() override { return {}; }
+  [[nodiscard]] std::int64_t frames_written() const override { return frames_; }
+  [[nodiscard]] bool is_immediate() const override { return true; }
+
+ private:
+  const std::thread::id own_ = std::this_thread::get_id();
+  std::int64_t fails_at_;
+  std::int64_t frames_ = 0;
+};
+
+TEST(OverlappedWriter, MakesNoThreadForAWriterThatIsImmediate) {
+  std::vector<std::int64_t> told;
+  OverlappedWriter writer(std::make_unique<ImmediateWriter>(3), queue_depth,
+                          [&](std::int64_t came_ns) { told.push_back(came_ns); });
+  EXPECT_FALSE(writer.has_thread());
+  writer.set_depth(5);
+  for (int index = 0; index < 3; ++index)
+    ASSERT_TRUE(writer.write(numbered(index), 100 + index));
+  EXPECT_EQ(told, (std::vector<std::int64_t>{100, 101, 102}));
+  for (int index = 3; index < 6; ++index) {
+    const Status written = writer.write(numbered(index));
+    ASSERT_FALSE(written) << "after an error it stays one";
+    EXPECT_EQ(written.error().message, "cannot write frame 3");
+  }
+  EXPECT_EQ(writer.frames_written(), 3);
+  const Status finished = writer.finish();
+  ASSERT_FALSE(finished);
+  EXPECT_EQ(finished.error().message, "cannot write frame 3");
+  EXPECT_TRUE(writer.is_complete());
+}
+
 TEST(OverlappedWriter, TakesOnlyAsManyFramesAsItsQueueIsDeep) {
   std::counting_semaphore<> gate(0);
   std::vector<std::int64_t> written;

@@ -8,8 +8,9 @@ namespace millrace::video {
 
 OverlappedWriter::OverlappedWriter(std::unique_ptr<FrameWriter> writer, std::size_t depth,
                                    std::function<void(std::int64_t)> written)
-    : writer_(std::move(writer)), written_(std::move(written)), queue_(depth),
-      thread_([this] { write_behind(); }) {}
+    : writer_(std::move(writer)), written_(std::move(written)), queue_(depth) {
+  if (!writer_->is_immediate()) thread_ = std::thread([this] { write_behind(); });
+}
 
 OverlappedWriter::~OverlappedWriter() {
   if (!thread_.joinable()) return;
@@ -19,6 +20,7 @@ OverlappedWriter::~OverlappedWriter() {
 }
 
 Status OverlappedWriter::write(Frame frame, std::int64_t came_ns) {
+  if (writer_->is_immediate()) return status_ ? status_ = write_now(std::move(frame), came_ns) : status_;
   if (queue_.push(std::move(frame), came_ns)) return {};
   join();  // the thread closed the queue because it failed
   return status_;
@@ -54,10 +56,15 @@ Status OverlappedWriter::write_to_the_end() {
   for (;;) {
     Result<std::optional<Frame>> frame = queue_.pop();
     if (!frame || !*frame) return {};
-    if (Status written = writer_->write_and_keep(std::move(**frame)); !written) return written;
-    frames_.fetch_add(1, std::memory_order_relaxed);
-    if (written_) written_(queue_.came_ns());
+    if (Status written = write_now(std::move(**frame), queue_.came_ns()); !written) return written;
   }
+}
+
+Status OverlappedWriter::write_now(Frame frame, std::int64_t came_ns) {
+  if (Status written = writer_->write_and_keep(std::move(frame)); !written) return written;
+  frames_.fetch_add(1, std::memory_order_relaxed);
+  if (written_) written_(came_ns);
+  return {};
 }
 
 }  // namespace millrace::video

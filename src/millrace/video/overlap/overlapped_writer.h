@@ -1,4 +1,5 @@
-// Encodes behind, in a thread of its own, while the next frames are being processed.
+// Encodes behind, in a thread of its own, while the next frames are being processed. There is none for a
+// writer that is immediate: to wake it would take longer than what it has to do.
 #pragma once
 
 #include "millrace/video/frame/frame_writer.h"
@@ -48,12 +49,14 @@ class OverlappedWriter {
   // How many frames may wait from now on.
   void set_depth(std::size_t depth) { queue_.set_depth(depth); }
 
-  // The one that encodes behind; before finish().
+  // The one that encodes behind, where there is one; before finish().
+  [[nodiscard]] bool has_thread() const { return thread_.joinable(); }
   [[nodiscard]] std::thread::native_handle_type thread() { return thread_.native_handle(); }
 
  private:
   void write_behind();
   [[nodiscard]] Status write_to_the_end();
+  [[nodiscard]] Status write_now(Frame frame, std::int64_t came_ns);
   void join();
 
   std::unique_ptr<FrameWriter> writer_;

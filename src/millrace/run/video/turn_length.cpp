@@ -1,0 +1,40 @@
+#include "millrace/run/video/turn_length.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace millrace::run {
+namespace {
+
+// Long beside the 30 to 60 us that lie between two turns on the machines seen so far.
+constexpr double long_turn_seconds = 8e-4;
+constexpr int most_rounds = 8;
+constexpr std::size_t most_turn_bytes = 2'000'000;  // of the frames of more than one round
+constexpr double renewal = 0.2;
+
+}  // namespace
+
+void TurnLength::add(int frames, double seconds) {
+  const double one = seconds / frames;
+  frame_seconds_ = frame_seconds_ > 0 ? frame_seconds_ + renewal * (one - frame_seconds_) : one;
+}
+
+int TurnLength::frames(int side_by_side) const {
+  if (!(frame_seconds_ > 0)) return side_by_side;
+  int rounds = 1;
+  // Doubled, so that it does not change with every frame.
+  while (2 * rounds * side_by_side <= most_frames(side_by_side, frame_bytes_) &&
+         rounds * side_by_side * frame_seconds_ < long_turn_seconds)
+    rounds *= 2;
+  return rounds * side_by_side;
+}
+
+int TurnLength::most_frames(int side_by_side, std::size_t frame_bytes) {
+  if (side_by_side == 1) return 1;
+  const std::size_t fit = most_turn_bytes / std::max<std::size_t>(frame_bytes, 1);
+  const auto rounds = static_cast<int>(std::min<std::size_t>(fit / static_cast<std::size_t>(side_by_side),
+                                                             static_cast<std::size_t>(most_rounds)));
+  return std::max(1, rounds) * side_by_side;
+}
+
+}  // namespace millrace::run

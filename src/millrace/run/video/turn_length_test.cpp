@@ -1,0 +1,64 @@
+#include "millrace/run/video/turn_length.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::run {
+namespace {
+
+constexpr std::size_t cif_bytes = 352 * 288 * 3 / 2;
+constexpr std::size_t full_hd_bytes = 1920 * 1080 * 3 / 2;
+
+TEST(TurnLength, IsOneRoundUntilItIsKnownHowLongFramesTake) {
+  TurnLength turn(cif_bytes);
+  EXPECT_EQ(turn.frames(2), 2);
+  turn.add(2, 1e-4);
+  EXPECT_GT(turn.frames(2), 2);
+  turn.forget();
+  EXPECT_EQ(turn.frames(2), 2);
+}
+
+TEST(TurnLength, IsOneFrameWhereAllThreadsShareOne) {
+  TurnLength turn(100);
+  turn.add(1, 1e-9);
+  EXPECT_EQ(turn.frames(1), 1);
+}
+
+TEST(TurnLength, IsWholeRoundsTheMoreTheSmallerFramesAreButOfNoMoreThanItsMost) {
+  for (const std::size_t bytes :
+       {std::size_t{0}, std::size_t{24}, cif_bytes, full_hd_bytes, std::size_t{1} << 40}) {
+    for (const int side_by_side : {2, 3, 16, 200}) {
+      int before = 1 << 20;
+      for (double seconds = 1e-9; seconds < 10; seconds *= 1.7) {
+        TurnLength turn(bytes);
+        turn.add(side_by_side, seconds * side_by_side);
+        const int frames = turn.frames(side_by_side);
+        EXPECT_EQ(frames % side_by_side, 0);
+        EXPECT_GE(frames, side_by_side);
+        EXPECT_LE(frames, TurnLength::most_frames(side_by_side, bytes));
+        EXPECT_LE(frames, before);
+        before = frames;
+      }
+      EXPECT_EQ(before, side_by_side) << "frames of seconds need no company";
+    }
+  }
+}
+
+TEST(TurnLength, IsOneRoundOfFramesThatAreLarge) {
+  TurnLength turn(full_hd_bytes);
+  turn.add(2, 1e-6);
+  EXPECT_EQ(turn.frames(2), 2);
+  EXPECT_EQ(TurnLength::most_frames(2, full_hd_bytes), 2);
+  EXPECT_GE(TurnLength::most_frames(2, cif_bytes), 8);
+}
+
+TEST(TurnLength, FollowsFramesThatBecomeSlower) {
+  TurnLength turn(cif_bytes);
+  turn.add(2, 1e-4);
+  const int fast = turn.frames(2);
+  for (int i = 0; i < 50; ++i)
+    turn.add(2, 1e-2);
+  EXPECT_LT(turn.frames(2), fast);
+}
+
+}  // namespace
+}  // namespace millrace::run
