@@ -28,7 +28,7 @@ help:
 	@echo 'make bench-batch  a folder of clips by millrace batch, against xargs with millrace run for each; BATCH=options'
 	@echo 'make bench-ablation whole runs with kernels that load pairs against kernels that do not; ABLATION=options'
 	@echo 'make bench-pages  whole runs with huge pages against runs without; PAGES=options'
-	@echo 'make bench-scheduler what deciding by parts, stealing across frames and binding I/O threads could gain; QUESTIONS=parts idle affinity, SCHEDULER=options'
+	@echo 'make bench-scheduler what deciding by parts, stealing across frames, binding I/O threads and a frame for each thread could gain; QUESTIONS=parts idle affinity flight, SCHEDULER=options'
 	@echo 'make bench-study  the figures of the paper on execution structures on this machine, as a page; STUDY=options, also for studies that run programs'
 	@echo 'make bench-stream compare streams with oneTBB and, with TASKFLOW=folder, Taskflow, and dedup with tar | zstd'
 	@echo 'make bench-exec   compare millrace exec with the kernel alone, over programs of Debian packages'
@@ -138,7 +138,7 @@ bench-batch: configure
 # What deciding by parts, stealing across frames and binding the I/O threads could gain. SCHEDULER: options of the script.
 bench-scheduler: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
-	for question in $(or $(QUESTIONS),parts idle affinity); do \
+	for question in $(or $(QUESTIONS),parts idle affinity flight); do \
 	  python3 src/millrace/run/scheduler_bench.py $(PROGRAM) $$question $(SCHEDULER) || exit; done
 
 bench-pages: configure

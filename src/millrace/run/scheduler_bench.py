@@ -1,6 +1,6 @@
 """What the rest of the execution-structures paper's scheduler could gain, before anything of it is built.
 
-usage: scheduler_bench.py MILLRACE parts|idle|affinity [--pipelines P ...] [--sizes 352x288 ...] [--threads 1 2] [--rounds 7]
+usage: scheduler_bench.py MILLRACE parts|idle|affinity|flight [--pipelines P ...] [--sizes 352x288 ...] [--threads 1 2] [--rounds 7]
 
 parts: whether the parts of one pipeline should have structures, tiles and fusions of their own. Computation alone. Every
 setting is tried for the whole and for each part alone, wherever the pipeline may be cut; then the fastest of the whole and the
@@ -13,6 +13,8 @@ flight as threads: what stealing tiles across frames could gain at most, of comp
 
 affinity: whole runs with each arrangement that there are CPUs for, over the same without (`free`): wall clock and processor time;
 above 1 the arrangement pays.
+
+flight: the same with a frame for each thread, over threads that share one.
 """
 
 import argparse
@@ -192,8 +194,9 @@ def idle_shares(trace, threads, report):
     return share, share * report["compute_seconds"] / report["wall_seconds"]
 
 
-def affinity(bench):
-    print(f"{'pipeline, size, threads':<28} {'affinity':<12} {'wall, free / it':>22} {'processor time':>22}", flush=True)
+def compare_values(bench, option, usual, others):
+    """Whole runs with other values of an option, each over the same with the usual one."""
+    print(f"{'pipeline, size, threads':<28} {option[2:]:<16} {'wall, ' + usual + ' / it':>22} {'processor time':>22}", flush=True)
     for threads, size, name in itertools.product(bench.options.threads, bench.options.sizes, bench.options.pipelines):
         width, height = (int(side) for side in size.split("x"))
         pipeline = " | ".join(PRESETS[name]).format(w2=width // 2, h2=height // 2)
@@ -202,31 +205,39 @@ def affinity(bench):
         if not os.path.exists(clip):
             measure([bench.options.program, "run", "crop(1)", f"test:{size}@{frames}", "-o", clip, "-q"], bench.environment)
 
-        def words(arrangement):
+        def words(value):
             return [bench.options.program, "run", pipeline, clip, "-o", "null", "-q", "--structure", "tiled", "--tile",
-                    "256x64", "--threads", str(threads), "--affinity", arrangement]
+                    "256x64", "--threads", str(threads), option, value]
 
-        measure(words("free"), bench.environment)  # compiles what is missing
+        measure([*words(usual), "--loop", "9"], bench.environment)  # compiles what is missing
         possible = []
-        for arrangement in ("pinned", "io-same", "io-diff", "module-diff"):
-            if subprocess.run([*words(arrangement), "--frames", "1"], env=bench.environment, capture_output=True).returncode == 0:
-                possible.append(arrangement)
-        rounds = {arrangement: [] for arrangement in possible}
+        for value in others(threads):
+            if subprocess.run([*words(value), "--frames", "1"], env=bench.environment, capture_output=True).returncode == 0:
+                possible.append(value)
+        rounds = {value: [] for value in possible}
         for turn in range(bench.options.rounds):
-            order = ["free", *possible]
+            order = [usual, *possible]
             times = {which: measure(words(which), bench.environment) for which in (order if turn % 2 == 0 else order[::-1])}
             for which in possible:
-                rounds[which].append((times["free"].wall / times[which].wall,
-                                      times["free"].processor / times[which].processor))
+                rounds[which].append((times[usual].wall / times[which].wall,
+                                      times[usual].processor / times[which].processor))
         for which in possible:
-            print(f"{name + ' ' + size + ', ' + str(threads):<28} {which:<12} {spread([r[0] for r in rounds[which]]):>22} "
+            print(f"{name + ' ' + size + ', ' + str(threads):<28} {which:<16} {spread([r[0] for r in rounds[which]]):>22} "
                   f"{spread([r[1] for r in rounds[which]]):>22}", flush=True)
+
+
+def affinity(bench):
+    compare_values(bench, "--affinity", "free", lambda threads: ("pinned", "io-same", "io-diff", "module-diff"))
+
+
+def flight(bench):
+    compare_values(bench, "--frames-in-flight", "1", lambda threads: (str(threads),) if threads > 1 else ())
 
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n\n")[0].strip())
     parser.add_argument("program")
-    questions = {"parts": parts, "idle": idle, "affinity": affinity}
+    questions = {"parts": parts, "idle": idle, "affinity": affinity, "flight": flight}
     parser.add_argument("question", choices=questions)
     parser.add_argument("--pipelines", nargs="+", choices=PRESETS, default=list(PRESETS))
     parser.add_argument("--sizes", nargs="+", default=["352x288", "1280x720", "1920x1080"])
