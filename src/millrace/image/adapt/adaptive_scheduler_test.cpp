@@ -337,6 +337,16 @@ TEST(ScheduleSpace, smallFramesAreExpectedToRunBestWithAFrameForEachThreadUnless
   }
 }
 
+TEST(ScheduleSpace, framesToBeginWithAreNoMoreThanCachesHold) {
+  const auto layout = lay_out_frame(*load_pipeline("@A"), {.width = 1920, .height = 1080});
+  const auto space = ScheduleSpace::make(*layout, {.max_threads = 64, .isas = {machine::best_isa()}});
+  ASSERT_TRUE(space);
+  EXPECT_EQ(space->first_in_flight(64, tuning::Aim::throughput), 2);
+  const std::vector<double> prior = space->prior(tuning::Aim::throughput);
+  const int best = static_cast<int>(std::ranges::min_element(prior) - prior.begin());
+  EXPECT_LE(space->schedule(best).frames_in_flight, 2);
+}
+
 TEST(ScheduleSpace, framesToBeginWithAreAtMostThoseThatTheFreedomLeaves) {
   const auto layout = lay_out_frame(*load_pipeline("@A"), {.width = 352, .height = 288});
   for (const auto& [freedom, expected] :

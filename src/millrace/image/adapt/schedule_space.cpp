@@ -154,6 +154,8 @@ template <class T> std::optional<int> index_of(const std::vector<T>& values, con
 constexpr double shared_end = 8000;
 constexpr double small_share = 200'000;  // pixels of a frame for each thread
 constexpr double spread = 1.03;          // what frames in flight cost the caches
+constexpr double most_spread = 16e6;     // pixels of frames in flight: more are more than any cache holds
+constexpr double too_much_spread = 1.3;
 
 constexpr double unfused = 1.25;  // what single stages take of the time of those that are fused
 
@@ -198,9 +200,11 @@ double guess(const Schedule& s, Size output, machine::Isa best, bool pointwise, 
   if (s.isa != best) cost *= 1.2;
   // Bound threads wait where others would have moved on, and to bind and free them costs more than a frame.
   if (s.affinity != machine::AffinityArrangement::free) cost *= 1.2;
+  const double pixels = 1.0 * output.width * output.height;
   const double sharers = static_cast<double>(s.threads) / s.frames_in_flight;
-  if (sharers > 1) cost *= 1 + shared_end * sharers / (1.0 * output.width * output.height);
+  if (sharers > 1) cost *= 1 + shared_end * sharers / pixels;
   if (s.frames_in_flight > 1) cost *= aim == tuning::Aim::throughput ? spread : s.frames_in_flight;
+  if (s.frames_in_flight > 1 && pixels * s.frames_in_flight > most_spread) cost *= too_much_spread;
   return cost / std::pow(s.threads, 0.9);
 }
 
@@ -341,11 +345,12 @@ std::vector<double> ScheduleSpace::prior(tuning::Aim aim) const {
 }
 
 int ScheduleSpace::first_in_flight(int threads, tuning::Aim aim) const {
-  const bool small = 1.0 * output_.width * output_.height <= small_share * threads;
+  const double pixels = 1.0 * output_.width * output_.height;
   const std::vector<int>& counts = knobs_.in_flight;
-  if (aim != tuning::Aim::throughput || !small) return counts.front();
-  // The most that the space has.
-  return *std::prev(std::ranges::upper_bound(counts, std::max(threads, counts.front())));
+  if (aim != tuning::Aim::throughput || pixels > small_share * threads) return counts.front();
+  const int most = static_cast<int>(std::min<double>(threads, most_spread / pixels));
+  // The most of those that the space has.
+  return *std::prev(std::ranges::upper_bound(counts, std::max(most, counts.front())));
 }
 
 double ScheduleSpace::work_of_tiles(Fusion fusion, Size tile) const {

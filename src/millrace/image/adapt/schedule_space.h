@@ -64,8 +64,9 @@ class ScheduleSpace {
 
   // For each candidate, a guess of its cost relative to others, to order trials by.
   [[nodiscard]] std::vector<double> prior(tuning::Aim aim) const;
-  // Frames in flight to begin with. Where throughput counts and frames are small a frame for each thread: who
-  // shares one waits for the others at its end, which then takes as long as a part of it.
+  // Frames in flight to begin with. Where throughput counts and frames are small a frame for each thread, or
+  // as many as are not too much for a cache: who shares one waits for the others at its end, which then takes
+  // as long as a part of it.
   [[nodiscard]] int first_in_flight(int threads, tuning::Aim aim) const;
   // Of those tiles the one to begin with: the first, unless it computes clearly more than another, as wide
   // ones do behind a rotation. At least one; of sides that the space knows.
