@@ -191,6 +191,7 @@ Result<int> AdaptiveScheduler::prepare() {
     tuner_->frames_left(frames_left());
     if (!tuner_->wanted_builds().empty()) follow_builds();
     const tuning::Trial trial = tuner_->ask();
+    trying_ = trial.role == tuning::Role::challenger;
     const std::int64_t asked = now_ns();
     overhead_ns_ += asked - start;
     if (trial.candidate == candidate_) break;

@@ -25,7 +25,8 @@ struct AdaptiveOptions {
 // Drives an executor. Used by the thread that owns the executor.
 class AdaptiveScheduler {
  public:
-  // Sets the first schedule: the profile's, else the default. Executor and library must outlive the result.
+  // Sets the first schedule: the profile's, else the best guess. Executor and library must outlive the
+  // result.
   [[nodiscard]] static Result<std::unique_ptr<AdaptiveScheduler>>
   make(Executor& executor, KernelLibrary& library, const FrameLayout& layout, AdaptiveOptions options);
 
@@ -57,6 +58,8 @@ class AdaptiveScheduler {
   // its input or output anyway. By itself 1. Of no effect unless throughput is what counts.
   void bound_share(double share);
 
+  // Whether what runs next is tried out.
+  [[nodiscard]] bool trying() const { return trying_; }
   [[nodiscard]] const tuning::Tuner& tuner() const { return *tuner_; }
   [[nodiscard]] const ScheduleSpace& space() const { return *space_; }
   [[nodiscard]] const Schedule& incumbent() const { return incumbent_; }
@@ -94,7 +97,8 @@ class AdaptiveScheduler {
   std::int64_t done_ = 0;               // of them
   bool for_throughput_ = true;
   int candidate_ = -1;  // that the executor is set to
-  bool warm_ = false;   // it has run a frame since it was switched to
+  bool trying_ = false;
+  bool warm_ = false;  // it has run a frame since it was switched to
   Schedule incumbent_;
   double trusted_at_ = 0;          // when a frame last was worth trusting
   std::int64_t switched_ns_ = 0;   // when

@@ -14,7 +14,7 @@ namespace millrace::image {
 
 // Times as of now_ns().
 struct KernelCall {
-  int frame = 0;          // of those side by side
+  int frame = 0;          // of those that are handed out together
   std::size_t plane = 0;  // of those that are computed
   std::size_t group = 0;  // of the plane
   int worker = 0;         // numbered as they first appear

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -143,6 +144,16 @@ Pipeline ParameterTimeline::at(std::int64_t frame) const {
     }
   }
   return pipeline;
+}
+
+std::int64_t ParameterTimeline::steady_frames() const {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t i = 0; i < changes_.size(); ++i) {
+    if (changes_[i].last > changes_[i].first) return 1;
+    if (i > 0 && changes_[i].first > changes_[i - 1].first)
+      least = std::min(least, changes_[i].first - changes_[i - 1].first);
+  }
+  return least;
 }
 
 std::vector<std::int64_t> ParameterTimeline::ends() const {

@@ -38,6 +38,8 @@ class ParameterTimeline {
   [[nodiscard]] bool changes_at(std::int64_t frame) const;
   // The pipeline with the values of this frame.
   [[nodiscard]] Pipeline at(std::int64_t frame) const;
+  // At least so many frames lie between two that changes_at() tells of: 1 where a parameter goes in steps.
+  [[nodiscard]] std::int64_t steady_frames() const;
   // Frames at which a change is complete, in order.
   [[nodiscard]] std::vector<std::int64_t> ends() const;
 

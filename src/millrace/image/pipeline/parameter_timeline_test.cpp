@@ -45,6 +45,17 @@ TEST(ParameterTimeline, changesFollowEachOtherInWhateverOrderTheyAreGiven) {
   EXPECT_EQ(timeline->at(10).nodes[1].values[1], 1);
 }
 
+TEST(ParameterTimeline, tellsHowManyFramesLieBetweenChangesAtLeast) {
+  const auto pipeline = load_pipeline("rotate(0) | threshold(0.2)");
+  const auto steady = [&](const Changes& changes) {
+    return ParameterTimeline::make(*pipeline, changes)->steady_frames();
+  };
+  EXPECT_GT(steady({}), 1'000'000);
+  EXPECT_GT(steady({"7:rotate.degrees=3"}), 1'000'000);
+  EXPECT_EQ(steady({"30:rotate.degrees=0", "10:rotate.degrees=90", "10:threshold.keep=below"}), 20);
+  EXPECT_EQ(steady({"10:rotate.degrees=90", "30..40:rotate.degrees=0"}), 1);
+}
+
 TEST(ParameterTimeline, stagesOfTheSameFilterAreToldApartByNumber) {
   const auto pipeline = load_pipeline("rotate(1) | rotate(2)");
   const auto timeline = ParameterTimeline::make(*pipeline, Changes{"0:rotate#2.degrees=5"});

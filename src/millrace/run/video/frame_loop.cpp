@@ -23,7 +23,9 @@ bool asks_to_bind_io(const VideoRunOptions& options) {
   return search != nullptr && machine::binds_io(search->adaptive.freedom.affinities.front().arrangement);
 }
 
+// Whether turns may be long. Not of the baseline that makes threads anew: for each turn.
 bool counts_throughput(const VideoRunOptions& options) {
+  if (const auto* fixed = std::get_if<image::Schedule>(&options.schedule)) return !fixed->fresh_threads;
   const auto* search = std::get_if<SearchOptions>(&options.schedule);
   return search == nullptr || search->adaptive.objective.aim == tuning::Aim::throughput;
 }
@@ -79,7 +81,7 @@ Status FrameLoop::prepare() {
   Status done = open_inputs();
   if (done && !bound_later) start_inputs();
   if (done) done = lay_out();
-  if (done) done = runner_.set_schedule(frames_to_make(), true);
+  if (done) done = runner_.set_schedule(frames_to_make(), {.live = run_.source_.live, .own_io = true});
   if (done && bound_later) {
     io_cpus_.io = runner_.executor().io_cpus();
     start_inputs();
@@ -120,6 +122,8 @@ void FrameLoop::move_io() {
 
 int FrameLoop::turn_length(int side_by_side) {
   if (!turn_length_) return side_by_side;
+  // No more frames than need be run by what may be bad.
+  if (runner_.search() != nullptr && runner_.search()->trying()) return side_by_side;
   const std::int64_t switches = runner_.executor().switches();
   if (switches != std::exchange(switches_, switches)) turn_length_->forget();
   return turn_length_->frames(side_by_side);
@@ -240,11 +244,11 @@ Status FrameLoop::process(std::int64_t start_ns) {
     Batch batch;
     Status read = fill(batch, *side_by_side, most);
     if (batch.tasks.empty()) return read;
+    const auto frames = static_cast<int>(batch.tasks.size());
+    batch.rounds = (frames + *side_by_side - 1) / *side_by_side;
     // What was read before an error is processed and written all the same.
     if (Status done = compute(batch); !done) return done;
-    if (turn_length_)
-      turn_length_->add(static_cast<int>(batch.tasks.size()),
-                        runner_.executor().compute_seconds() - computed);
+    if (turn_length_) turn_length_->add(frames, runner_.executor().compute_seconds() - computed);
     forget_before(next_ - runner_.layout().neighbours().before);
     if (Status handed = hand_over(batch); !handed) return handed;
     if (runner_.search() != nullptr) runner_.search()->delay(seconds(output_wait_ns_) - before.output_wait);
@@ -270,7 +274,7 @@ void FrameLoop::record_turn(const Batch& batch, const FrameTime& before) {
                         .computing = computing,
                         .input_wait = seconds(input_wait_ns_) - before.input_wait,
                         .output_wait = seconds(output_wait_ns_) - before.output_wait,
-                        .slowest = computing});
+                        .slowest = computing / batch.rounds});
 }
 
 // The search is told what its frames are worth. The wait for the first frame is the start of a reader.
@@ -308,6 +312,7 @@ Status FrameLoop::fill(Batch& batch, int side_by_side, int most) {
 bool FrameLoop::is_there(std::int64_t frame) const {
   const std::int64_t last = frame + std::max(runner_.layout().neighbours().after, options_.around.after);
   const std::int64_t read = first_held_ + std::ssize(held_);
+  // With a second video nobody knows whether its frame is there as well.
   return last < read + (second_ ? 0 : static_cast<std::int64_t>(input_.frames_there()));
 }
 

@@ -34,9 +34,10 @@ class FrameLoop {
   [[nodiscard]] Status run();
 
  private:
-  // Frames that are processed side by side.
+  // Frames of one turn.
   struct Batch {
     std::int64_t first = 0;  // its number
+    int rounds = 1;          // of frames side by side
     std::vector<video::Frame> after;
     std::vector<image::FrameTask> tasks;
     std::vector<std::int64_t> came_ns;  // of each

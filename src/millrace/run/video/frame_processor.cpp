@@ -50,7 +50,8 @@ Result<std::unique_ptr<FrameProcessor>>
 FrameProcessor::start(Workplace& workplace, const video::FrameFormat& input, VideoRunOptions options) {
   std::unique_ptr<FrameProcessor> processor(new FrameProcessor(workplace, std::move(options)));
   if (Status done = processor->lay_out(input); !done) return std::unexpected(done.error());
-  if (Status done = processor->runner_.set_schedule({}, false); !done) return std::unexpected(done.error());
+  if (Status done = processor->runner_.set_schedule({}, {.live = true, .own_io = false}); !done)
+    return std::unexpected(done.error());
   return processor;
 }
 

@@ -20,6 +20,15 @@ void add_bindings(const machine::MachineReport& machine, bool own_io, image::Sch
   }
 }
 
+// Of few frames, many side by side would leave input, filters and output to wait for each other; and frames
+// of which each has other parameters are computed one by one.
+int most_side_by_side(std::optional<std::int64_t> frames, std::int64_t steady_frames) {
+  constexpr std::int64_t rounds = 8;
+  constexpr std::int64_t most = 1 << 20;
+  const std::int64_t of_all = frames ? std::max<std::int64_t>(2, *frames / rounds) : most;
+  return static_cast<int>(std::min({of_all, steady_frames, most}));
+}
+
 }  // namespace
 
 PipelineRunner::PipelineRunner(Workplace& workplace, const VideoRunOptions& options)
@@ -65,15 +74,24 @@ Status PipelineRunner::check_changes() const {
   return {};
 }
 
-Status PipelineRunner::set_schedule(std::optional<std::int64_t> frames, bool own_io) {
-  executor_.wake(own_io ? pool::WakeUp::anywhere : pool::WakeUp::elsewhere);
+Status PipelineRunner::set_schedule(std::optional<std::int64_t> frames, const Ends& ends) {
+  executor_.wake(ends.own_io ? pool::WakeUp::anywhere : pool::WakeUp::elsewhere);
   if (const auto* fixed = std::get_if<image::Schedule>(&options_.schedule)) {
     frames_in_flight_ = fixed->frames_in_flight;
     return executor_.set(layout_, *fixed);
   }
   const auto* given = std::get_if<SearchOptions>(&options_.schedule);
   SearchOptions asked = given != nullptr ? *given : free_search(workplace_);
-  if (asked.may_bind) add_bindings(workplace_.machine(), own_io, asked.adaptive.freedom);
+  if (asked.may_bind) add_bindings(workplace_.machine(), ends.own_io, asked.adaptive.freedom);
+  image::ScheduleFreedom& freedom = asked.adaptive.freedom;
+  freedom.max_frames_in_flight =
+      std::min(freedom.max_frames_in_flight, most_side_by_side(frames, timeline_->steady_frames()));
+  // Whoever gives one frame at a time may wait for it before giving the next. Kept apart from what files
+  // learn.
+  if (ends.live && !freedom.frames_in_flight && asked.adaptive.objective.aim == tuning::Aim::throughput) {
+    freedom.max_frames_in_flight = 1;
+    asked.fixed.emplace("input", "live");
+  }
   asked.adaptive.frames = frames;
   if (frames) *asked.adaptive.frames += asked.frames_after;
   auto search =

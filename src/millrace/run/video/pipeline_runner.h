@@ -26,9 +26,13 @@ class PipelineRunner {
   // of another size or a filter of other steps. `second`: of the second video, where there is one.
   [[nodiscard]] Status lay_out(const video::FrameFormat& input,
                                const std::optional<video::FrameFormat>& second = {});
-  // What runs first. `frames`: how many there will be, where that is known. `own_io`: whether the run has
-  // threads that read and write frames, which will go where executor().io_cpus() says.
-  [[nodiscard]] Status set_schedule(std::optional<std::int64_t> frames, bool own_io);
+  // Where the frames come from and go to.
+  struct Ends {
+    bool live = false;    // each frame is worth taking up before the next one is there, see VideoSource
+    bool own_io = false;  // threads of the run read and write, which will go where executor().io_cpus() says
+  };
+  // What runs first. `frames`: how many there will be, where that is known.
+  [[nodiscard]] Status set_schedule(std::optional<std::int64_t> frames, const Ends& ends);
 
   [[nodiscard]] const image::FrameLayout& layout() const { return layout_; }
   [[nodiscard]] image::Executor& executor() { return executor_; }

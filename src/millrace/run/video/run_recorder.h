@@ -17,7 +17,7 @@
 
 namespace millrace::run {
 
-// What the workers did for one frame, or for frames side by side.
+// What the workers did for one frame, or for those of a turn.
 struct RecordedFrame {
   std::int64_t frame = 0;  // the first
   image::Schedule schedule;

@@ -9,7 +9,9 @@ namespace {
 // Long beside the 30 to 60 us that lie between two turns on the machines seen so far.
 constexpr double long_turn_seconds = 8e-4;
 constexpr int most_rounds = 8;
-constexpr std::size_t most_turn_bytes = 2'000'000;  // of the frames of more than one round
+// Of the frames of more than one round, for each that is computed side by side, and of all.
+constexpr std::size_t most_worker_bytes = 1'000'000;
+constexpr std::size_t most_turn_bytes = 16'000'000;
 constexpr double renewal = 0.2;
 
 }  // namespace
@@ -31,7 +33,9 @@ int TurnLength::frames(int side_by_side) const {
 
 int TurnLength::most_frames(int side_by_side, std::size_t frame_bytes) {
   if (side_by_side == 1) return 1;
-  const std::size_t fit = most_turn_bytes / std::max<std::size_t>(frame_bytes, 1);
+  const std::size_t bytes =
+      std::min(most_turn_bytes, most_worker_bytes * static_cast<std::size_t>(side_by_side));
+  const std::size_t fit = bytes / std::max<std::size_t>(frame_bytes, 1);
   const auto rounds = static_cast<int>(std::min<std::size_t>(fit / static_cast<std::size_t>(side_by_side),
                                                              static_cast<std::size_t>(most_rounds)));
   return std::max(1, rounds) * side_by_side;

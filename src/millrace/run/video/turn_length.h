@@ -21,7 +21,7 @@ class TurnLength {
   // How many to hand out at most: whole rounds of `side_by_side` frames, at least one; 1 where that is 1.
   [[nodiscard]] int frames(int side_by_side) const;
 
-  // The most that frames() gives.
+  // At least what frames() gives.
   [[nodiscard]] static int most_frames(int side_by_side, std::size_t frame_bytes);
 
  private:

@@ -48,7 +48,9 @@ TEST(TurnLength, IsOneRoundOfFramesThatAreLarge) {
   turn.add(2, 1e-6);
   EXPECT_EQ(turn.frames(2), 2);
   EXPECT_EQ(TurnLength::most_frames(2, full_hd_bytes), 2);
-  EXPECT_GE(TurnLength::most_frames(2, cif_bytes), 8);
+  for (const int side_by_side : {2, 3, 8, 16})
+    EXPECT_GE(TurnLength::most_frames(side_by_side, cif_bytes), 4 * side_by_side);
+  EXPECT_EQ(TurnLength::most_frames(300, cif_bytes), 300);
 }
 
 TEST(TurnLength, FollowsFramesThatBecomeSlower) {

@@ -20,7 +20,7 @@ namespace millrace::video {
 // for the output, drops what is queued and joins the thread. One thread at a time; cancel() from any.
 class OverlappedWriter {
  public:
-  // written: told by the thread, before it takes the next frame, what write() was given with one that is
+  // written: told by whoever writes, before the next frame is taken, what write() was given with one that is
   // written.
   explicit OverlappedWriter(std::unique_ptr<FrameWriter> writer, std::size_t depth = queue_depth,
                             std::function<void(std::int64_t came_ns)> written = {});
@@ -63,7 +63,7 @@ class OverlappedWriter {
   std::function<void(std::int64_t)> written_;
   FrameQueue queue_;
   bool complete_ = false;
-  // The thread's; read only after it was joined.
+  // The thread's where there is one; read only after it was joined.
   Status status_;
   bool thrown_ = false;  // in the midst of the writer's work, which then cannot be finished
   std::atomic<std::int64_t> frames_ = 0;
