@@ -200,11 +200,13 @@ double guess(const Schedule& s, Size output, machine::Isa best, bool pointwise, 
   if (s.isa != best) cost *= 1.2;
   // Bound threads wait where others would have moved on, and to bind and free them costs more than a frame.
   if (s.affinity != machine::AffinityArrangement::free) cost *= 1.2;
-  const double pixels = 1.0 * output.width * output.height;
+  const auto pixels = static_cast<double>(output.pixels());
   const double sharers = static_cast<double>(s.threads) / s.frames_in_flight;
   if (sharers > 1) cost *= 1 + shared_end * sharers / pixels;
-  if (s.frames_in_flight > 1) cost *= aim == tuning::Aim::throughput ? spread : s.frames_in_flight;
-  if (s.frames_in_flight > 1 && pixels * s.frames_in_flight > most_spread) cost *= too_much_spread;
+  if (s.frames_in_flight > 1) {
+    cost *= aim == tuning::Aim::throughput ? spread : s.frames_in_flight;
+    if (pixels * s.frames_in_flight > most_spread) cost *= too_much_spread;
+  }
   return cost / std::pow(s.threads, 0.9);
 }
 
@@ -345,7 +347,7 @@ std::vector<double> ScheduleSpace::prior(tuning::Aim aim) const {
 }
 
 int ScheduleSpace::first_in_flight(int threads, tuning::Aim aim) const {
-  const double pixels = 1.0 * output_.width * output_.height;
+  const auto pixels = static_cast<double>(output_.pixels());
   const std::vector<int>& counts = knobs_.in_flight;
   if (aim != tuning::Aim::throughput || pixels > small_share * threads) return counts.front();
   const int most = static_cast<int>(std::min<double>(threads, most_spread / pixels));

@@ -24,7 +24,7 @@ bool asks_to_bind_io(const VideoRunOptions& options) {
 }
 
 // Whether turns may be long. Not of the baseline that makes threads anew: for each turn.
-bool counts_throughput(const VideoRunOptions& options) {
+bool may_take_long_turns(const VideoRunOptions& options) {
   if (const auto* fixed = std::get_if<image::Schedule>(&options.schedule)) return !fixed->fresh_threads;
   const auto* search = std::get_if<SearchOptions>(&options.schedule);
   return search == nullptr || search->adaptive.objective.aim == tuning::Aim::throughput;
@@ -90,7 +90,7 @@ Status FrameLoop::prepare() {
   if (done) done = open_sink();
   if (!done) return done;
   outputs_.emplace(runner_.layout().output);
-  if (counts_throughput(options_))
+  if (may_take_long_turns(options_))
     turn_length_.emplace(
         std::max(video::frame_bytes(runner_.layout().input), video::frame_bytes(runner_.layout().output)));
   if (const auto total = frames_to_make()) run_.total_.store(*total, std::memory_order_relaxed);
@@ -294,7 +294,7 @@ Status FrameLoop::fill(Batch& batch, int side_by_side, int most) {
     const std::int64_t taken = std::ssize(batch.tasks);
     if (taken > 0 && taken % side_by_side == 0 && !is_there(next_ + side_by_side - 1)) return {};
     if (!batch.tasks.empty() && runner_.changes_at(number_of(next_))) return {};
-    read_as_far_as(next_ + std::max(runner_.layout().neighbours().after, options_.around.after));
+    read_as_far_as(last_for(next_));
     if (next_ + options_.around.after >= first_held_ + std::ssize(held_)) {
       more_ = false;
       return stopped() ? Status{} : input_error_;
@@ -309,11 +309,14 @@ Status FrameLoop::fill(Batch& batch, int side_by_side, int most) {
   return {};
 }
 
+std::int64_t FrameLoop::last_for(std::int64_t frame) const {
+  return frame + std::max(runner_.layout().neighbours().after, options_.around.after);
+}
+
 bool FrameLoop::is_there(std::int64_t frame) const {
-  const std::int64_t last = frame + std::max(runner_.layout().neighbours().after, options_.around.after);
   const std::int64_t read = first_held_ + std::ssize(held_);
   // With a second video nobody knows whether its frame is there as well.
-  return last < read + (second_ ? 0 : static_cast<std::int64_t>(input_.frames_there()));
+  return last_for(frame) < read + (second_ ? 0 : static_cast<std::int64_t>(input_.frames_there()));
 }
 
 std::int64_t FrameLoop::came_ns(std::int64_t frame) const {

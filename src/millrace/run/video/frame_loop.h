@@ -53,7 +53,9 @@ class FrameLoop {
   [[nodiscard]] Status open_sink();
   [[nodiscard]] Status process(std::int64_t start_ns);
   [[nodiscard]] Status fill(Batch& batch, int side_by_side, int most);
-  // Whether frames up to this one have been read.
+  // The last frame that has to be read before this one is taken up.
+  [[nodiscard]] std::int64_t last_for(std::int64_t frame) const;
+  // Whether all that this one needs has been read.
   [[nodiscard]] bool is_there(std::int64_t frame) const;
   // When a frame that has just been taken up was there, with those that it is made of.
   [[nodiscard]] std::int64_t came_ns(std::int64_t frame) const;

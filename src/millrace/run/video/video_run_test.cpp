@@ -375,6 +375,14 @@ TEST(VideoSourceTest, PipesAndTheCallersFramesAreLive) {
   EXPECT_FALSE(file_source(folder / "none.mp4").live);
 }
 
+// Gives each frame when it is allowed to, and tells where it was not for long.
+VideoSource source_when_allowed(Counting& frames, std::counting_semaphore<>& allowed, bool& late) {
+  return frames_source(small_gray, [&](const std::stop_token&) {
+    late = late || !allowed.try_acquire_for(std::chrono::seconds(20));
+    return frames.next();
+  });
+}
+
 // Of small frames many are computed in a turn, but of those beyond the first round none is waited for: here
 // each comes only after those of the round before have been handed on.
 TEST_F(VideoRunTest, WaitsForNoMoreFramesThanAreProcessedSideBySide) {
@@ -387,12 +395,7 @@ TEST_F(VideoRunTest, WaitsForNoMoreFramesThanAreProcessedSideBySide) {
     std::counting_semaphore<> allowed(in_flight + ahead);
     bool late = false;
     std::vector<int> samples;
-    VideoRun run(**workplace,
-                 frames_source(small_gray,
-                               [&](const std::stop_token&) {
-                                 late = late || !allowed.try_acquire_for(std::chrono::seconds(20));
-                                 return frames.next();
-                               }),
+    VideoRun run(**workplace, source_when_allowed(frames, allowed, late),
                  frames_sink([&](const video::Frame&) -> Status {
                    samples.push_back(0);
                    if (std::ssize(samples) % in_flight == 0) allowed.release(in_flight);
@@ -420,12 +423,7 @@ TEST_F(VideoRunTest, ASearchOverALiveSourceComputesOneFrameAtATime) {
   Counting frames(60);
   std::counting_semaphore<> allowed(1);
   bool late = false;
-  VideoRun run(**workplace,
-               frames_source(small_gray,
-                             [&](const std::stop_token&) {
-                               late = late || !allowed.try_acquire_for(std::chrono::seconds(20));
-                               return frames.next();
-                             }),
+  VideoRun run(**workplace, source_when_allowed(frames, allowed, late),
                frames_sink([&](const video::Frame&) -> Status {
                  allowed.release();
                  return {};
