@@ -4,6 +4,7 @@
 #include "millrace/video/reader.h"
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <cstdlib>
@@ -540,10 +541,13 @@ TEST(Api, FreeingARunEndsTheWaitsOfOthers) {
   OK(millrace_run_input_frames(handle, &small_gray));
   OK(millrace_run_output_frames(handle));
   OK(millrace_run_start(handle));
-  std::jthread pusher([handle] {
+  std::atomic<bool> freed = false;
+  std::jthread pusher([handle, &freed] {
     const Memory in(small_gray);
-    while (millrace_run_push(handle, &in.frame, -1) == MILLRACE_OK) {
-    }
+    millrace_code pushed = MILLRACE_OK;
+    // Refused where the other thread is just trying.
+    while (pushed == MILLRACE_OK || (pushed == MILLRACE_USAGE && !freed))
+      pushed = millrace_run_push(handle, &in.frame, -1);
   });
   Memory out(small_gray);
   OK(millrace_run_pull(handle, &out.frame, -1));
@@ -551,6 +555,7 @@ TEST(Api, FreeingARunEndsTheWaitsOfOthers) {
   while (millrace_run_push(handle, &out.frame, 0) != MILLRACE_USAGE)
     std::this_thread::yield();
   EXPECT_THAT(millrace_error(), HasSubstr("another thread"));
+  freed = true;
   run.reset();
   pusher.join();
   EXPECT_EQ(millrace_run_pull(handle, &out.frame, -1), MILLRACE_USAGE);
