@@ -1,12 +1,11 @@
 #include "millrace/api/hosted_run.h"
 
 #include "millrace/api/option_words.h"
+#include "millrace/base/without_exceptions.h"
 #include "millrace/run/words/run_report.h"
 
 #include <csignal>
-#include <exception>
 #include <filesystem>
-#include <new>
 #include <system_error>
 #include <utility>
 
@@ -259,14 +258,7 @@ Status HostedRun::start() {
 }
 
 void HostedRun::work() {
-  Status outcome;
-  try {
-    outcome = video_->run();
-  } catch (const std::bad_alloc&) {
-    outcome = failure("out of memory");
-  } catch (const std::exception& error) {
-    outcome = failure("{}", error.what());
-  }
+  Status outcome = without_exceptions([this] { return video_->run(); });
   {
     const std::scoped_lock lock(mutex_);
     outcome_ = std::move(outcome);

@@ -1,5 +1,6 @@
 """What the suites of attacks share: an attack is a function of a place, in which it tries to do harm."""
 
+import resource
 import time
 
 
@@ -14,6 +15,26 @@ class Skipped(Exception):
 def check(condition, message):
     if not condition:
         raise Held(message)
+
+
+def limit_addresses(most):
+    """What limits a process, before it begins, to so many bytes of addresses."""
+    return lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def too_few_addresses(works, amounts):
+    """So many amounts of addresses, in bytes, from the least that `works` says is enough downwards: there it is the work itself that
+    has no memory, and not what goes before it."""
+    enough, too_few = 1 << 31, 1 << 25
+    if not works(enough):
+        raise Skipped(f"{enough >> 20} MiB of addresses are not enough")
+    while enough - too_few > 1 << 18:
+        middle = (enough + too_few) // 2
+        if works(middle):
+            enough = middle
+        else:
+            too_few = middle
+    return [enough - (number << 17) for number in range(amounts)]
 
 
 def run_attacks(attacks, only, make_place):

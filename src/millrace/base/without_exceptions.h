@@ -15,15 +15,28 @@ namespace millrace {
 inline constexpr const char* out_of_memory =
     "out of memory; free some, or raise the limit (ulimit -v, the container's)";
 
+// A failure of these words, or of three where there is no memory for more.
+[[nodiscard]] inline Error failure_saying(const char* words) noexcept {
+  try {
+    return {.message = words};
+  } catch (const std::bad_alloc&) {
+    return {.message = "out of memory"};  // short enough for a string's own buffer
+  }
+}
+
 // For the top of a thread, where an exception would end the process with all that other threads do, and for
-// calls of other people's code. `work` returns a Result.
-template <class Work> [[nodiscard]] std::invoke_result_t<Work> without_exceptions(Work&& work) {
+// calls of other people's code. `work` returns a Result. `no_memory`: what to say of std::bad_alloc.
+template <class Work>
+[[nodiscard]] std::invoke_result_t<Work> without_exceptions(Work&& work,
+                                                            const char* no_memory = out_of_memory) noexcept {
   try {
     return std::forward<Work>(work)();
   } catch (const std::bad_alloc&) {
-    return failure("{}", out_of_memory);
+    return std::unexpected(failure_saying(no_memory));
   } catch (const std::exception& error) {
-    return failure("{}", error.what());
+    return std::unexpected(failure_saying(error.what()));
+  } catch (...) {
+    return std::unexpected(failure_saying("an exception of unknown type"));
   }
 }
 

@@ -22,7 +22,7 @@ import tempfile
 import time
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "base"))
-from attack import Held, Skipped, check, run_attacks  # noqa: E402
+from attack import Held, Skipped, check, limit_addresses, run_attacks, too_few_addresses  # noqa: E402
 
 PATIENCE = 60  # seconds after which something hangs
 CODES = (0, 1, 2)
@@ -183,6 +183,21 @@ def limits(place):
         place.expect_whole(f"{most} {unit}")
 
 
+def little_memory(place):
+    """Wherever memory ends, jobs fail and the others' outputs are whole."""
+
+    def works(most):
+        place.fresh()
+        process = place.start(place.words(), limit_addresses(most))
+        what = f"{most >> 10} KiB of addresses"
+        place.ends(process, what)
+        place.expect_whole(what)
+        return process.returncode == 0
+
+    for most in too_few_addresses(works, 20 + place.rounds):
+        works(most)
+
+
 def closed_streams(place):
     for streams in ((0,), (1,), (2,), (0, 1), (0, 1, 2)):
         place.fresh()
@@ -322,8 +337,8 @@ def until_interruptible(process):
     raise Held("takes no signals")
 
 
-ATTACKS = (job_files, interrupted_waits, kills_and_resume, signals_and_resume, limits, closed_streams, broken_reports, caches,
-           two_at_once, vanishing_inputs, full_disks, records, many_tiny_jobs, one_cpu)
+ATTACKS = (job_files, interrupted_waits, kills_and_resume, signals_and_resume, limits, little_memory, closed_streams,
+           broken_reports, caches, two_at_once, vanishing_inputs, full_disks, records, many_tiny_jobs, one_cpu)
 
 
 def main():

@@ -257,6 +257,15 @@ class Batch(unittest.TestCase):
             text = child.communicate(timeout=20)[1]
             self.assertEqual((child.returncode, text.count(b"\n")), (130, 1), text)
 
+    def test_nothing_stays_of_what_a_damaged_input_has_before_the_damage(self):
+        self.make_clip("a.y4m")
+        clip = self.folder / "a.y4m"
+        clip.write_bytes(clip.read_bytes()[:-100])
+        outcome, jobs = self.report("blur", "a.y4m", "-o", "out/{stem}.mkv", code=1)
+        self.assertEqual(outcome["failed"], 1)
+        self.assertIn("truncated", jobs["a.y4m"]["error"])
+        self.assertFalse((self.folder / "out/a.mkv").exists())
+
     def test_many_jobs_run_in_little_memory(self):
         record, _ = self.report("blur", *(f"test:64x48@3,seed={seed}" for seed in range(12)), "--memory", "1")
         self.assertEqual(record["done"], 12)

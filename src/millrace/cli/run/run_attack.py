@@ -20,7 +20,7 @@ import tempfile
 import time
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "base"))
-from attack import Held, check, run_attacks  # noqa: E402
+from attack import Held, check, limit_addresses, run_attacks, too_few_addresses  # noqa: E402
 
 PATIENCE = 60  # seconds after which something hangs
 CODES = (0, 1, 2)
@@ -51,6 +51,7 @@ class Place:
         run = [self.programs["millrace"], "run", "@A", "-q"]
         yield "run", [*run, f"test:96x64@{frames}", "-o"], ".y4m"
         yield "run from a file", [*run, self.video, "-o"], ".mkv"
+        yield "run into an index", [*run, self.video, "-o"], ".mp4"
         if "millrace-dedup" in self.programs:
             yield "pack", [self.programs["millrace-dedup"], "pack", "-q", self.video], ".mrd"
         if "millrace-skipline" in self.programs:
@@ -63,7 +64,7 @@ class Place:
                                 **{"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE,
                                    **streams})
 
-    def ends(self, process, what, codes=CODES):
+    def ends(self, process, what, codes=CODES, one_line=True):
         try:
             text = process.communicate(timeout=PATIENCE)[1]
         except subprocess.TimeoutExpired:
@@ -71,7 +72,7 @@ class Place:
             process.wait()
             raise Held(f"{what}: hangs") from None
         check(process.returncode in codes, f"{what}: exit code {process.returncode}: {text}")
-        if text is not None and process.returncode > 0:
+        if one_line and text is not None and process.returncode > 0:
             check(text.count(b"\n") == 1, f"{what}: not one line: {text}")
         return process.returncode
 
@@ -98,6 +99,28 @@ def few_descriptors(place):
 def small_files(place):
     for most in (0, 1, 4096):
         each(place, lambda most=most: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)), f"files of {most} bytes")
+
+
+def little_memory(place):
+    """Wherever memory ends, what stays of the output can be read."""
+    for name, words, ending in place.commands():
+        if not name.startswith("run"):
+            continue
+        file = os.path.join(place.out, "out" + ending)
+
+        def code_with(most, words=words, file=file, name=name):
+            # libx264 says for itself that it has none.
+            what = f"{name}, {most >> 10} KiB of addresses"
+            return place.ends(place.start(words, file, limit_addresses(most)), what, one_line=False)
+
+        for most in too_few_addresses(lambda most: code_with(most) == 0, 20 + place.rounds):
+            code_with(most)
+            what = f"{name}, {most >> 10} KiB of addresses"
+            place.expect_no_rest(what, file)
+            if os.path.exists(file):
+                read = subprocess.run([place.programs["millrace"], "run", "crop(1)", file, "-o", "null", "-q"], check=False,
+                                      env=place.environment, capture_output=True, timeout=PATIENCE)
+                check(read.returncode == 0, f"{what}: leaves what cannot be read: {read.stderr}")
 
 
 def closed_streams(place):
@@ -138,7 +161,7 @@ def signals_at_any_moment(place):
             place.expect_no_rest(what, file)
 
 
-ATTACKS = (few_descriptors, small_files, closed_streams, full_devices, readers_that_leave, signals_at_any_moment)
+ATTACKS = (few_descriptors, small_files, little_memory, closed_streams, full_devices, readers_that_leave, signals_at_any_moment)
 
 
 def main():

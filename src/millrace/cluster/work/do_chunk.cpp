@@ -94,7 +94,6 @@ Result<ChunkOutcome> do_chunk(const JobPlan& plan, std::int64_t chunk, run::Work
   run_options->writer.reproducible = true;
   run_options->stop = options.stop;
   run_options->keep_part = false;
-  run_options->keep_failed = false;
   if (options.on_progress)
     run_options->on_progress = [&options](const run::RunProgress& progress, const image::Schedule&) {
       options.on_progress(progress);

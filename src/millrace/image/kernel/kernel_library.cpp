@@ -1,6 +1,7 @@
 #include "millrace/image/kernel/kernel_library.h"
 
 #include "millrace/base/clock.h"
+#include "millrace/base/without_exceptions.h"
 #include "millrace/image/kernel/built_in_kernels.h"
 #include "millrace/image/kernel/compiled_kernel.h"
 #include "millrace/image/kernel/elf_object.h"
@@ -172,16 +173,31 @@ void KernelLibrary::serve(Urgency urgency) {
     }
     changed_.wait(lock, has_work);
     if (stopping_) return;
-    compile(own, compiler, lock);
+    const Job job = std::move(own.queue.front());
+    own.queue.pop_front();
+    const Status done = without_exceptions([&]() -> Status {
+      compile(job, own, compiler, lock);
+      return {};
+    });
+    if (!lock.owns_lock()) lock.lock();
+    if (!done) give_up(job, done.error());
     own.current.reset();
     own.cancel.reset();
     changed_.notify_all();
   }
 }
 
-void KernelLibrary::compile(Worker& worker, KernelCompiler& compiler, std::unique_lock<std::mutex>& lock) {
-  const Job job = std::move(worker.queue.front());
-  worker.queue.pop_front();
+// Out of memory: without asking for any.
+void KernelLibrary::give_up(const Job& job, const Error& error) noexcept {
+  Entry& entry = entries_.find(job.key)->second;
+  if (entry.state == State::done) return;
+  entry.error = failure_saying(error.message.c_str());
+  entry.state = State::done;
+  entry.try_again = true;
+}
+
+void KernelLibrary::compile(const Job& job, Worker& worker, KernelCompiler& compiler,
+                            std::unique_lock<std::mutex>& lock) {
   // Done meanwhile in the background, when it had been made urgent too late.
   if (entries_[job.key].state == State::done) return;
   worker.current = job.key;

@@ -91,8 +91,9 @@ class KernelLibrary {
   void make_urgent(const KernelSpec& spec, const Key& key);
   void start(Urgency urgency);
   void fail(Entry& entry, const KernelSpec& spec, const CompileFailure& failure);
+  void give_up(const Job& job, const Error& error) noexcept;
   // Lets go of the mutex meanwhile.
-  void compile(Worker& worker, KernelCompiler& compiler, std::unique_lock<std::mutex>& lock);
+  void compile(const Job& job, Worker& worker, KernelCompiler& compiler, std::unique_lock<std::mutex>& lock);
 
   void serve(Urgency urgency);
 

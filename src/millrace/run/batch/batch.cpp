@@ -1,15 +1,14 @@
 #include "millrace/run/batch/batch.h"
 
 #include "millrace/base/clock.h"
+#include "millrace/base/without_exceptions.h"
 #include "millrace/run/batch/run_memory.h"
 #include "millrace/run/video/codec_threads.h"
 
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <exception>
 #include <iterator>
-#include <new>
 #include <system_error>
 #include <utility>
 
@@ -320,7 +319,13 @@ void Batch::begin(int number, const BatchDecision& decision) {
 
 void Batch::run_job(Active& active) {
   Status outcome = guarded_run(active);
-  if (options_.ended) options_.ended(active.job);
+  if (options_.ended) {
+    const Status told = without_exceptions([&]() -> Status {
+      options_.ended(active.job);
+      return {};
+    });
+    if (!told && outcome) outcome = told;
+  }
   const std::scoped_lock lock(mutex_);
   // After this, who waits for it begins to read.
   if (active.memory_bytes > 0) memory_.give_back(active.memory_bytes);
@@ -333,7 +338,7 @@ void Batch::run_job(Active& active) {
 
 // No exception may end the thread, and with it all other jobs.
 Status Batch::guarded_run(Active& active) {
-  try {
+  const auto work = [&]() -> Status {
     if (options_.before) {
       const auto to_do = options_.before(active.job);
       if (!to_do) return std::unexpected(to_do.error());
@@ -342,11 +347,8 @@ Status Batch::guarded_run(Active& active) {
     }
     if (Status done = active.run->run(); !done) return done;
     return options_.after ? options_.after(active.job, active.run->record()) : Status();
-  } catch (const std::bad_alloc&) {
-    return failure("out of memory; let fewer run side by side, or give them less: --memory");
-  } catch (const std::exception& error) {
-    return failure("{}", error.what());
-  }
+  };
+  return without_exceptions(work, "out of memory; let fewer run side by side, or give them less: --memory");
 }
 
 void Batch::report() {

@@ -200,8 +200,7 @@ Status FrameLoop::run() {
                                                                        : "the output is not kept")});
   }
   if (outcome && record_.frames == 0) outcome = failure("'{}' has no frames", run_.source_.name);
-  const bool interrupted = !outcome && outcome.error().kind == ErrorKind::interrupted;
-  const bool kept = outcome || (interrupted ? options_.keep_part : options_.keep_failed);
+  const bool kept = outcome || options_.keep_part;
   if (!kept) record_.output_complete = false;
   if (record_.frames > 0 && kept) {
     // Also after an error: a valid output up to there.

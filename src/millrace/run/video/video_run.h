@@ -86,11 +86,8 @@ struct VideoRunOptions {
   std::optional<int> encoder_threads;
   video::WriterOptions writer;  // without threads, `keep_part` and `stop`
   std::stop_token stop;         // as stop()
-  // Whether the output of a run that is stopped, or cannot write any more, stays as far as it got; else there
-  // is none.
+  // Whether the output of a run that is stopped or fails stays as far as it got; else there is none.
   bool keep_part = true;
-  // The same where reading or processing fails.
-  bool keep_failed = true;
   std::int64_t start_ns = 0;  // what first_frame_seconds count from, by now_ns(); 0: run()
   // Called after every few frames by the thread that runs; it is to return soon.
   std::function<void(const RunProgress&, const image::Schedule&)> on_progress;

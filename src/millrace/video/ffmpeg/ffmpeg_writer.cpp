@@ -98,7 +98,8 @@ class FfmpegWriter final : public FrameWriter {
     }
     Status ended = check(av_write_trailer(muxer_.get()));
     avio_flush(bridge_->io());
-    if (failed_ && (!keep_part_ || frames_ == 0)) return std::unexpected(*failed_);
+    // Of the frames that were taken the encoder may hold all.
+    if (failed_ && (!keep_part_ || packets_ == 0)) return std::unexpected(*failed_);
     if (!drained) return drained;
     if (!ended) return ended;
     if (bridge_->error()) return std::unexpected(*bridge_->error());
