@@ -77,9 +77,11 @@ void RunWatcher::look(const run::RunSnapshot& snapshot) {
   shown_.total = snapshot.progress.total;
   shown_.running = to_string(snapshot.in_use);
   if (snapshot.search != nullptr) {
+    shown_.incumbent = to_string(snapshot.search->incumbent());
+  }
+  if (snapshot.search != nullptr && snapshot.search->searches()) {
     const image::AdaptiveScheduler& search = *snapshot.search;
     const tuning::Tuner& tuner = search.tuner();
-    shown_.incumbent = to_string(search.incumbent());
     // Both take turns while they are compared.
     if (!tuner.racing())
       shown_.trial.clear();

@@ -1,10 +1,11 @@
 #include "millrace/image/adapt/adaptive_scheduler.h"
 
 #include "millrace/base/clock.h"
-#include "millrace/image/layout/default_schedule.h"
+#include "millrace/image/adapt/first_schedules.h"
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -37,89 +38,117 @@ double expected_compile_seconds(const KernelBuild& build) {
   return compiler_start_seconds + kernel_compile_seconds * static_cast<double>(kernels.size());
 }
 
-// Of each structure the setting that most often was its best, so that none is overlooked because of its tile.
-std::vector<int> first_candidates(const ScheduleSpace& space, const ScheduleFreedom& freedom,
-                                  tuning::Aim aim) {
-  const int threads = freedom.threads.value_or(freedom.max_threads);
-  const int in_flight = space.first_in_flight(threads, aim);
-  const machine::Isa isa = freedom.isas.front();
-  std::vector<int> first;
-  const auto add = [&](Structure structure, Fusion fusion, Size tile, int frames_in_flight) {
-    const auto found = space.find({.structure = structure,
-                                   .fusion = fusion,
-                                   .tile = tile,
-                                   .threads = threads,
-                                   .frames_in_flight = frames_in_flight,
-                                   .affinity = freedom.affinities.front().arrangement,
-                                   .isa = isa});
-    if (found && std::ranges::find(first, *found) == first.end()) first.push_back(*found);
-  };
-  // One kernel that reads and writes each pixel once has nothing to keep in a cache, and tiles only cost
-  // calls.
-  constexpr std::array tiles{Size{256, 64}, Size{128, 128}};
-  const Size single = space.least_work(Fusion::none, tiles);
-  const Size fused = space.least_work(freedom.fusion.value_or(Fusion::pointwise), tiles);
-  if (space.shares_unfused()) add(Structure::tiled, Fusion::none, single, in_flight);
-  if (space.pointwise()) add(Structure::sequential, Fusion::pointwise, {0, 0}, in_flight);
-  // Sliding windows compute nothing twice, but have to keep many rows where something gathers.
-  if (!space.gathers()) add(Structure::sliding, Fusion::pointwise, {0, 32}, in_flight);
-  add(Structure::tiled, Fusion::pointwise, fused, in_flight);
-  // A short stream has time for the first two or three of these only.
-  add(Structure::sequential, Fusion::pointwise, {0, 0}, in_flight);
-  add(Structure::sliding, Fusion::pointwise, {0, 32}, in_flight);
-  add(Structure::tiled, Fusion::pointwise, {0, 64}, in_flight);
-  add(Structure::backward_cached, Fusion::pointwise, {256, 64}, in_flight);
-  for (const Size& tile : tiles)
-    add(Structure::tiled, Fusion::pointwise, tile, in_flight);
-  add(Structure::backward, Fusion::all, {0, 0}, in_flight);
-  add(Structure::backward, Fusion::all, {256, 16}, in_flight);
-  if (!freedom.frames_in_flight)
-    add(Structure::tiled, Fusion::pointwise, fused, in_flight == 1 ? threads : 1);
-  // Where nothing is compiled yet it is the first that can run.
-  add(Structure::tiled, Fusion::none, single, in_flight);
-  return first;
-}
+// What beginning to search takes: candidates are listed and judged. And of the time that is left what it may
+// take: next to nothing where a profile says what to run, and else a part of what there is to be gained.
+constexpr double search_start_seconds = 2e-3;
+constexpr double start_share_of_profile = 0.01;
+constexpr double start_share = 0.05;
 
 }  // namespace
 
-AdaptiveScheduler::AdaptiveScheduler(Executor& executor, KernelLibrary& library)
-    : executor_(executor), library_(library) {}
+AdaptiveScheduler::AdaptiveScheduler(Executor& executor, KernelLibrary& library, const FrameLayout& layout,
+                                     AdaptiveOptions options)
+    : executor_(executor), library_(library), layout_(layout), options_(std::move(options)) {
+  for_throughput_ = options_.objective.aim == tuning::Aim::throughput;
+  if (for_throughput_) least_observed_ = least_observed_seconds;
+}
 
 Result<std::unique_ptr<AdaptiveScheduler>> AdaptiveScheduler::make(Executor& executor, KernelLibrary& library,
                                                                    const FrameLayout& layout,
                                                                    AdaptiveOptions options) {
-  auto space = ScheduleSpace::make(layout, options.freedom);
-  if (!space) return std::unexpected(space.error());
-  std::unique_ptr<AdaptiveScheduler> result(new AdaptiveScheduler(executor, library));
-  result->space_ = std::make_unique<ScheduleSpace>(std::move(*space));
-  const ScheduleSpace& all = *result->space_;
-
-  tuning::TunerOptions tuner_options{.objective = options.objective,
-                                     .seed = options.seed,
-                                     .first = first_candidates(all, options.freedom, options.objective.aim),
-                                     .prior = all.prior(options.objective.aim),
-                                     .build = all.build_of(),
-                                     .resources = all.threads()};
-  result->frames_ = options.frames;
-  tuner_options.build_slowdown = compiler_share / std::max(1, options.freedom.max_threads);
-  for (const KernelBuild& build : all.builds())
-    tuner_options.build_seconds.push_back(expected_compile_seconds(build));
-  if (options.profile) tuner_options.remembered = tuning::from_profile(*options.profile, all.space());
-  auto tuner = tuning::Tuner::make(all.space(), std::move(tuner_options));
-  if (!tuner) return std::unexpected(tuner.error());
-  result->tuner_.emplace(std::move(*tuner));
-
-  result->start_ready();
-  do {
-    result->candidate_ = result->tuner_->ask().candidate;
-    result->incumbent_ = all.schedule(result->candidate_);
-    if (Status set = executor.set(layout, result->incumbent_); !set) return std::unexpected(set.error());
-  } while (result->drop_refused());
+  std::unique_ptr<AdaptiveScheduler> result(
+      new AdaptiveScheduler(executor, library, layout, std::move(options)));
+  const auto opened = result->open();
+  if (!opened) return std::unexpected(opened.error());
+  if (!*opened)
+    if (Status begun = result->begin_search(); !begun) return std::unexpected(begun.error());
   result->switched_ns_ = now_ns();
   result->trusted_at_ = seconds(result->switched_ns_);
-  result->for_throughput_ = options.objective.aim == tuning::Aim::throughput;
-  if (result->for_throughput_) result->least_observed_ = least_observed_seconds;
   return result;
+}
+
+// Begins with the best guess, and leaves open whether there will be a search. False where it has to begin.
+Result<bool> AdaptiveScheduler::open() {
+  if (!for_throughput_ || !options_.frames) return false;
+  const ScheduleRules rules(layout_, options_.freedom);
+  ScheduleGuess guess(layout_, options_.freedom);
+  const tuning::Aim aim = options_.objective.aim;
+  std::map<BuildKey, bool> built;
+  const auto is_built_for = [&](const Schedule& schedule) {
+    const auto key = build_key(schedule);
+    if (!key) return true;
+    const auto [known, is_new] = built.try_emplace(*key, false);
+    if (is_new) known->second = is_built(build_for(layout_, schedule)).value_or(false);
+    return known->second;
+  };
+  const auto opening = opening_schedule(first_schedules(rules, guess, options_.freedom, aim),
+                                        options_.profile, rules, guess, options_.freedom, aim, is_built_for);
+  if (!opening) return false;
+  if (Status set = executor_.set(layout_, *opening); !set) return std::unexpected(set.error());
+  incumbent_ = *opening;
+  if (!executor_.refused().empty()) return false;
+  opening_ = *opening;
+  return true;
+}
+
+Status AdaptiveScheduler::begin_search() {
+  auto space = ScheduleSpace::make(layout_, options_.freedom);
+  if (!space) return std::unexpected(space.error());
+  space_ = std::make_unique<ScheduleSpace>(std::move(*space));
+  const tuning::Aim aim = options_.objective.aim;
+  const ScheduleRules rules(layout_, options_.freedom);
+  ScheduleGuess guess(layout_, options_.freedom);
+  tuning::TunerOptions tuner_options{.objective = options_.objective,
+                                     .seed = options_.seed,
+                                     .build = space_->build_of(),
+                                     .resources = space_->threads()};
+  for (const Schedule& schedule : first_schedules(rules, guess, options_.freedom, aim))
+    tuner_options.first.push_back(*space_->find(schedule));
+  for (int c = 0; c < space_->size(); ++c)
+    tuner_options.prior.push_back(guess.cost(space_->schedule(c), aim));
+  tuner_options.build_slowdown = compiler_share / std::max(1, options_.freedom.max_threads);
+  for (const KernelBuild& build : space_->builds())
+    tuner_options.build_seconds.push_back(expected_compile_seconds(build));
+  if (options_.profile) tuner_options.remembered = tuning::from_profile(*options_.profile, space_->space());
+  auto tuner = tuning::Tuner::make(space_->space(), std::move(tuner_options));
+  if (!tuner) return std::unexpected(tuner.error());
+  tuner_.emplace(std::move(*tuner));
+  tuner_->bound_share(bound_share_);
+
+  start_ready();
+  const std::optional<Schedule> opening = std::exchange(opening_, std::nullopt);
+  do {
+    candidate_ = tuner_->ask().candidate;
+    incumbent_ = space_->schedule(candidate_);
+    if (opening == incumbent_) return {};
+    unobserved_.reset();
+    warm_ = false;
+    if (Status set = executor_.set(layout_, incumbent_); !set) return set;
+    switched_ns_ = now_ns();
+  } while (drop_refused());
+  return {};
+}
+
+// Whether what a search may gain in the frames that are left is worth its beginning.
+bool AdaptiveScheduler::pays_to_search(const Ran& ran) const {
+  const auto left = frames_left();
+  if (!left) return true;
+  const double share = options_.profile ? start_share_of_profile : start_share;
+  const double to_come = static_cast<double>(*left) * ran.seconds / ran.frames;
+  return share * bound_share_ * to_come > search_start_seconds;
+}
+
+// While nothing but the opening was decided.
+Status AdaptiveScheduler::search_if_it_pays() {
+  if (tuner_ || !unobserved_) return {};
+  // The first turn warms up, and would say that all take long.
+  const bool warm = std::exchange(warm_, true);
+  const std::int64_t start = now_ns();
+  if (warm && pays_to_search(*unobserved_))
+    if (Status begun = begin_search(); !begun) return begun;
+  if (!tuner_) unobserved_.reset();
+  overhead_ns_ += now_ns() - start;
+  return {};
 }
 
 Result<bool> AdaptiveScheduler::is_built(const KernelBuild& build) {
@@ -180,11 +209,13 @@ bool AdaptiveScheduler::drop_refused() {
 
 // Nothing is known where there are more frames than was said.
 std::optional<std::int64_t> AdaptiveScheduler::frames_left() const {
-  if (!frames_ || *frames_ < done_) return std::nullopt;
-  return *frames_ - done_;
+  if (!options_.frames || *options_.frames < done_) return std::nullopt;
+  return *options_.frames - done_;
 }
 
 Result<int> AdaptiveScheduler::prepare() {
+  if (Status begun = search_if_it_pays(); !begun) return std::unexpected(begun.error());
+  if (!tuner_) return executor_.in_use().frames_in_flight;
   observe();
   while (observation_.frames == 0) {
     const std::int64_t start = now_ns();
@@ -214,7 +245,9 @@ Result<int> AdaptiveScheduler::prepare() {
 }
 
 void AdaptiveScheduler::bound_share(double share) {
-  if (for_throughput_) tuner_->bound_share(share);
+  if (!for_throughput_) return;
+  bound_share_ = share;
+  if (tuner_) tuner_->bound_share(share);
 }
 
 Status AdaptiveScheduler::run(std::span<const FrameTask> frames, double waited) {
@@ -236,7 +269,7 @@ Status AdaptiveScheduler::run(std::span<const FrameTask> frames, double waited) 
 
 // Not before the next turn, when it is known what else the last one has cost.
 void AdaptiveScheduler::observe() {
-  if (!unobserved_) return;
+  if (!unobserved_ || !tuner_) return;
   const std::int64_t start = now_ns();
   tell(*std::exchange(unobserved_, std::nullopt));
   overhead_ns_ += now_ns() - start;
@@ -262,9 +295,17 @@ void AdaptiveScheduler::tell(const Ran& ran) {
 
 void AdaptiveScheduler::update(const FrameLayout& layout, bool different) {
   observe();
+  layout_ = layout;
   executor_.update(layout);
+  if (!different) return;
   observation_ = {.frames = 0};
-  if (different) tuner_->context_changed(seconds(now_ns()));
+  if (tuner_) tuner_->context_changed(seconds(now_ns()));
+}
+
+std::string AdaptiveScheduler::incumbent_name() const {
+  const ScheduleKnobs knobs = ScheduleKnobs::of(options_.freedom);
+  const auto numbers = knobs.numbers_of(incumbent_);
+  return numbers ? tuning::name_of(knobs.named(), *numbers) : to_string(incumbent_);
 }
 
 tuning::Profile AdaptiveScheduler::profile() const {

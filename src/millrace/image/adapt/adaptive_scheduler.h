@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 namespace millrace::image {
 
@@ -23,6 +24,10 @@ struct AdaptiveOptions {
 };
 
 // Drives an executor. Used by the thread that owns the executor.
+//
+// A stream whose length is known begins with the profile's plan, or the best guess, and nothing else: listing
+// and judging all that there is takes some milliseconds, which are spent once a turn has shown that enough is
+// left to gain them back.
 class AdaptiveScheduler {
  public:
   // Sets the first schedule: the profile's, else the best guess. Executor and library must outlive the
@@ -57,26 +62,24 @@ class AdaptiveScheduler {
   // What share of the time that faster frames save is gained, in [0, 1]: less than 1 where the run waits for
   // its input or output anyway. By itself 1. Of no effect unless throughput is what counts.
   void bound_share(double share);
+  [[nodiscard]] double bound_share() const { return bound_share_; }
 
   // Whether what runs next is tried out.
   [[nodiscard]] bool trying() const { return trying_; }
+  // Whether there is a search: what the next three are for.
+  [[nodiscard]] bool searches() const { return tuner_.has_value(); }
   [[nodiscard]] const tuning::Tuner& tuner() const { return *tuner_; }
   [[nodiscard]] const ScheduleSpace& space() const { return *space_; }
-  [[nodiscard]] const Schedule& incumbent() const { return incumbent_; }
   [[nodiscard]] tuning::Profile profile() const;
+  [[nodiscard]] const Schedule& incumbent() const { return incumbent_; }
+  // As tuning::Space names it.
+  [[nodiscard]] std::string incumbent_name() const;
   // Seconds spent on deciding, apart from running frames and switching.
   [[nodiscard]] double overhead_seconds() const;
   // Seconds spent on switching: kernels found, memory made, threads bound.
   [[nodiscard]] double switching_seconds() const;
 
  private:
-  AdaptiveScheduler(Executor& executor, KernelLibrary& library);
-
-  [[nodiscard]] Result<bool> is_built(const KernelBuild& build);
-  [[nodiscard]] std::optional<std::int64_t> frames_left() const;
-  void start_ready();
-  void follow_builds();
-  [[nodiscard]] bool drop_refused();
   // Of one call of run().
   struct Ran {
     int frames = 0;
@@ -84,17 +87,33 @@ class AdaptiveScheduler {
     double seconds = 0;
     double latency = 0;  // seconds
   };
+
+  AdaptiveScheduler(Executor& executor, KernelLibrary& library, const FrameLayout& layout,
+                    AdaptiveOptions options);
+
+  [[nodiscard]] Result<bool> open();
+  [[nodiscard]] Status begin_search();
+  [[nodiscard]] bool pays_to_search(const Ran& ran) const;
+  [[nodiscard]] Status search_if_it_pays();
+  [[nodiscard]] Result<bool> is_built(const KernelBuild& build);
+  [[nodiscard]] std::optional<std::int64_t> frames_left() const;
+  void start_ready();
+  void follow_builds();
+  [[nodiscard]] bool drop_refused();
   void observe();
   void tell(const Ran& ran);
 
   Executor& executor_;
   KernelLibrary& library_;
-  std::unique_ptr<ScheduleSpace> space_;
+  FrameLayout layout_;
+  const AdaptiveOptions options_;
+  std::optional<Schedule> opening_;       // until there is a search
+  std::unique_ptr<ScheduleSpace> space_;  // of the search, as the tuner
   std::optional<tuning::Tuner> tuner_;
   int requested_ = -1;  // the build that was last asked of the library
   int requests_ = 0;
-  std::optional<std::int64_t> frames_;  // of the stream
-  std::int64_t done_ = 0;               // of them
+  std::int64_t done_ = 0;  // frames of the stream
+  double bound_share_ = 1;
   bool for_throughput_ = true;
   int candidate_ = -1;  // that the executor is set to
   bool trying_ = false;

@@ -6,9 +6,6 @@
 
 #include <array>
 #include <cstring>
-#include <limits>
-#include <map>
-#include <set>
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -274,223 +271,106 @@ TEST_F(Adaptive, twoThousandSwitchesLeaveNoTraceInMemoryOrPixels) {
 #endif
 }
 
-TEST(ScheduleSpace, everyCandidateIsASchedulePossibleHereAndNoTwoAreAlike) {
-  for (const char* text : {"@A", "@B", "@D", "blur", "rotate(30)"}) {
-    const auto layout = lay_out_frame(*load_pipeline(text), {.width = 352, .height = 288});
-    for (int threads : {1, 2, 3, 16, 64}) {
-      const auto space =
-          ScheduleSpace::make(*layout, {.max_threads = threads, .isas = {machine::best_isa()}});
-      ASSERT_TRUE(space) << text << ", " << threads << ": " << space.error().message;
-      std::set<std::string> seen;
-      for (int c = 0; c < space->size(); ++c) {
-        const Schedule s = space->schedule(c);
-        EXPECT_LE(s.threads, threads);
-        EXPECT_LE(s.frames_in_flight, s.threads);
-        EXPECT_EQ(space->find(s), c);
-        EXPECT_TRUE(seen.insert(to_string(s)).second) << to_string(s);
-        EXPECT_TRUE(PreparedSchedule::make(*layout, s)) << to_string(s);
-      }
-      const std::vector<double> prior = space->prior(tuning::Aim::throughput);
-      EXPECT_TRUE(std::ranges::all_of(prior, [](double cost) { return cost > 0; }));
-    }
+// Of a stream of so many frames, what is begun with.
+TEST_F(Adaptive, streamsOfKnownLengthBeginWithWhatASearchWouldBeginWith) {
+  for (const char* pipeline : {"@A", "@B", "@C", "@D", "blur", "rotate(30)"}) {
+    use(pipeline);
+    AdaptiveOptions with = options();
+    const auto searching = start(with);
+    ASSERT_TRUE(searching && searching->searches());
+    with.frames = 10;
+    const auto opening = start(with);
+    ASSERT_TRUE(opening);
+    EXPECT_FALSE(opening->searches());
+    EXPECT_EQ(to_string(opening->incumbent()), to_string(searching->incumbent()));
+    EXPECT_EQ(executor_->in_use(), opening->incumbent());
+    EXPECT_EQ(opening->incumbent_name(), searching->space().space().name_of(searching->tuner().incumbent()));
   }
 }
 
-// The prior orders trials, and says whether a profile from before the kernels were there is worth following.
-TEST(ScheduleSpace, aPipelineOfPointsIsExpectedToRunBestAsOneKernelOverTheWholeFrame) {
-  for (const bool pointwise : {true, false}) {
-    const auto layout = lay_out_frame(*load_pipeline(pointwise ? "@D" : "@A"), {.width = 352, .height = 288});
-    const auto space = ScheduleSpace::make(*layout, {.max_threads = 2, .isas = {machine::best_isa()}});
-    ASSERT_TRUE(space);
-    EXPECT_EQ(space->pointwise(), pointwise);
-    const auto whole = space->find({.structure = Structure::sequential,
-                                    .fusion = Fusion::pointwise,
-                                    .tile = {0, 0},
-                                    .threads = 2,
-                                    .frames_in_flight = 2,
-                                    .isa = machine::best_isa()});
-    ASSERT_TRUE(whole);
-    const std::vector<double> prior = space->prior(tuning::Aim::throughput);
-    EXPECT_EQ(std::ranges::min(prior) == prior[static_cast<std::size_t>(*whole)], pointwise);
+TEST_F(Adaptive, aStreamThatIsSoonOverIsNotSearched) {
+  use("@A");
+  AdaptiveOptions with = options();
+  with.frames = 40;
+  const auto scheduler = start(with);
+  ASSERT_TRUE(scheduler);
+  while (frames_ < 40 && !HasFatalFailure())
+    run_and_compare(*scheduler);
+  EXPECT_FALSE(scheduler->searches());
+}
+
+TEST_F(Adaptive, aStreamIsSearchedOnceItIsKnownThatEnoughIsLeft) {
+  for (const bool more_than_was_said : {false, true}) {
+    use("@A");
+    AdaptiveOptions with = options();
+    with.frames = more_than_was_said ? 3 : 100'000'000;
+    const auto scheduler = start(with);
+    ASSERT_TRUE(scheduler);
+    EXPECT_FALSE(scheduler->searches());
+    for (int turn = 0; turn < 10 && !HasFatalFailure(); ++turn)
+      run_and_compare(*scheduler);
+    ASSERT_TRUE(scheduler->searches());
+    const std::int64_t patience_ends = now_ns() + 60'000'000'000;
+    while (scheduler->tuner().record().events().empty() && now_ns() < patience_ends && !HasFatalFailure())
+      run_and_compare(*scheduler);
+    EXPECT_EQ(scheduler->tuner().record().count(tuning::EventKind::started), 1);
   }
 }
 
-TEST(ScheduleSpace, smallFramesAreExpectedToRunBestWithAFrameForEachThreadUnlessLatencyCounts) {
-  for (const auto& [width, height, threads, side_by_side] : {std::tuple{352, 288, 2, 2},
-                                                             {352, 288, 7, 7},
-                                                             {640, 480, 2, 2},
-                                                             {1280, 720, 2, 1},
-                                                             {1280, 720, 16, 16},
-                                                             {1920, 1080, 4, 1},
-                                                             {352, 288, 1, 1}}) {
-    const auto layout = lay_out_frame(*load_pipeline("@A"), {.width = width, .height = height});
-    const auto space = ScheduleSpace::make(*layout, {.max_threads = threads, .isas = {machine::best_isa()}});
-    ASSERT_TRUE(space);
-    EXPECT_EQ(space->first_in_flight(threads, tuning::Aim::throughput), side_by_side) << width;
-    for (const tuning::Aim aim : {tuning::Aim::throughput, tuning::Aim::latency, tuning::Aim::deadline}) {
-      const std::vector<double> prior = space->prior(aim);
-      const int best = static_cast<int>(std::ranges::min_element(prior) - prior.begin());
-      EXPECT_EQ(space->schedule(best).frames_in_flight, aim == tuning::Aim::throughput ? side_by_side : 1)
-          << width << ", " << threads;
-      EXPECT_TRUE(aim == tuning::Aim::throughput || space->first_in_flight(threads, aim) == 1);
-    }
+// What waits for its input anyway gains nothing.
+TEST_F(Adaptive, aStreamThatIsBoundByItsInputIsNotSearched) {
+  use("@A");
+  AdaptiveOptions with = options();
+  with.frames = 100'000;
+  const auto scheduler = start(with);
+  ASSERT_TRUE(scheduler);
+  for (int turn = 0; turn < 20 && !HasFatalFailure(); ++turn) {
+    scheduler->bound_share(0);
+    run_and_compare(*scheduler);
   }
+  EXPECT_FALSE(scheduler->searches());
+  scheduler->bound_share(1);
+  for (int turn = 0; turn < 3 && !HasFatalFailure(); ++turn)
+    run_and_compare(*scheduler);
+  EXPECT_TRUE(scheduler->searches()) << "it is now";
 }
 
-TEST(ScheduleSpace, framesToBeginWithAreNoMoreThanCachesHold) {
-  const auto layout = lay_out_frame(*load_pipeline("@A"), {.width = 1920, .height = 1080});
-  const auto space = ScheduleSpace::make(*layout, {.max_threads = 64, .isas = {machine::best_isa()}});
+TEST_F(Adaptive, valuesThatChangeBeforeThereIsASearchHoldBeforeAndInIt) {
+  use("rotate(6) | blur");
+  AdaptiveOptions with = options();
+  with.frames = 100'000'000;
+  const auto scheduler = start(with);
+  ASSERT_TRUE(scheduler);
+  for (int step = 0; step < 12 && !HasFatalFailure(); ++step) {
+    Pipeline changed = pipeline_;
+    changed.nodes[0].values[0] = 6 + 9.0 * step;
+    layout_ = layout_of(changed);
+    expected_ = scalar_reference(layout_.planes[0], picture_);
+    scheduler->update(layout_, true);
+    for (int i = 0; i <= step && !HasFatalFailure(); ++i)
+      run_and_compare(*scheduler);
+  }
+  EXPECT_TRUE(scheduler->searches());
+}
+
+TEST_F(Adaptive, aShortStreamFollowsItsProfile) {
+  use("@A");
+  AdaptiveOptions with = options();
+  with.frames = 10;
+  const Schedule wanted{.structure = Structure::sequential,
+                        .fusion = Fusion::none,
+                        .tile = {0, 0},
+                        .threads = 1,
+                        .isa = machine::best_isa()};
+  const auto space = ScheduleSpace::make(layout_, with.freedom);
   ASSERT_TRUE(space);
-  EXPECT_EQ(space->first_in_flight(64, tuning::Aim::throughput), 2);
-  const std::vector<double> prior = space->prior(tuning::Aim::throughput);
-  const int best = static_cast<int>(std::ranges::min_element(prior) - prior.begin());
-  EXPECT_LE(space->schedule(best).frames_in_flight, 2);
-}
-
-TEST(ScheduleSpace, framesToBeginWithAreAtMostThoseThatTheFreedomLeaves) {
-  const auto layout = lay_out_frame(*load_pipeline("@A"), {.width = 352, .height = 288});
-  for (const auto& [freedom, expected] :
-       {std::pair{ScheduleFreedom{.max_threads = 8, .isas = {machine::best_isa()}, .max_frames_in_flight = 3},
-                  2},
-        {ScheduleFreedom{.max_threads = 8, .isas = {machine::best_isa()}, .frames_in_flight = 1}, 1},
-        {ScheduleFreedom{.max_threads = 8, .isas = {machine::best_isa()}, .frames_in_flight = 5}, 5},
-        {ScheduleFreedom{.max_threads = 8, .isas = {machine::best_isa()}, .threads = 4}, 4}}) {
-    const auto space = ScheduleSpace::make(*layout, freedom);
-    ASSERT_TRUE(space);
-    const int threads = freedom.threads.value_or(freedom.max_threads);
-    EXPECT_EQ(space->first_in_flight(threads, tuning::Aim::throughput), expected);
-  }
-}
-
-// Fused, each plane computes what it shares with others by itself.
-TEST(ScheduleSpace, tilesThatShareBetweenPlanesAreExpectedToRunBest) {
-  for (const bool mixed : {true, false}) {
-    const auto layout =
-        lay_out_frame(*load_pipeline(mixed ? "yuv2rgb | curve([0, 0, 1, 0.9]) | rgb2yuv" : "@A"),
-                      {.width = 352, .height = 288}, Planes::automatic);
-    const auto space = ScheduleSpace::make(*layout, {.max_threads = 2, .isas = {machine::best_isa()}});
-    ASSERT_TRUE(space);
-    const std::vector<double> prior = space->prior(tuning::Aim::throughput);
-    const auto expected = [&](Structure structure, Fusion fusion) {
-      double least = std::numeric_limits<double>::infinity();
-      for (int c = 0; c < space->size(); ++c)
-        if (const Schedule s = space->schedule(c); s.structure == structure && s.fusion == fusion)
-          least = std::min(least, prior[static_cast<std::size_t>(c)]);
-      return least;
-    };
-    EXPECT_EQ(expected(Structure::tiled, Fusion::none) < expected(Structure::tiled, Fusion::pointwise),
-              mixed);
-    EXPECT_EQ(expected(Structure::tiled, Fusion::none) < expected(Structure::sliding, Fusion::pointwise),
-              mixed);
-    EXPECT_EQ(space->shares_unfused(), mixed);
-  }
-}
-
-// What is turned steeply is begun with in squares, whose boxes grow least.
-TEST(ScheduleSpace, wideTilesAreNotTheFirstGuessWhereTheyComputeMuchTwice) {
-  constexpr std::array tiles{Size{256, 64}, Size{128, 128}};
-  const auto first_of = [&](const char* text) {
-    const auto layout = lay_out_frame(*load_pipeline(text), {.width = 1280, .height = 720});
-    const auto space = ScheduleSpace::make(*layout, {.max_threads = 2, .isas = {machine::best_isa()}});
-    EXPECT_TRUE(space);
-    return space->least_work(Fusion::pointwise, tiles);
-  };
-  EXPECT_EQ(first_of("@C"), tiles[1]);
-  EXPECT_EQ(first_of("undistort(-0.1) | rotate(45)"), tiles[1]);
-  EXPECT_EQ(first_of("@A"), tiles[0]);
-  EXPECT_EQ(first_of("blur"), tiles[0]);
-  EXPECT_EQ(first_of("rotate(30)"), tiles[0]);  // only the conversion of codes is done twice
-}
-
-TEST(ScheduleSpace, whatTheUserFixedStaysFixed) {
-  const auto layout = lay_out_frame(*load_pipeline("@B"), {.width = 352, .height = 288});
-  for (Fusion fusion : all_fusions()) {
-    const auto space = ScheduleSpace::make(*layout, {.max_threads = 4,
-                                                     .isas = {machine::best_isa()},
-                                                     .fusion = fusion,
-                                                     .threads = 3,
-                                                     .frames_in_flight = 2});
-    ASSERT_TRUE(space) << name_of(fusion);
-    for (int c = 0; c < space->size(); ++c) {
-      EXPECT_EQ(space->schedule(c).fusion, fusion);
-      EXPECT_EQ(space->schedule(c).threads, 3);
-      EXPECT_EQ(space->schedule(c).frames_in_flight, 2);
-    }
-  }
-}
-
-TEST(ScheduleSpace, threadsAreBoundWhereThereArePusForThemAndInNoMoreWaysThanDiffer) {
-  using machine::AffinityArrangement;
-  const auto layout = lay_out_frame(*load_pipeline("@B"), {.width = 352, .height = 288});
-  const std::vector<machine::Isa> isas{machine::Isa::avx2, machine::Isa::sse41};
-  const auto space = ScheduleSpace::make(*layout, {.max_threads = 4,
-                                                   .isas = isas,
-                                                   .affinities = {{},
-                                                                  {AffinityArrangement::pinned, 4},
-                                                                  {AffinityArrangement::io_same, 4},
-                                                                  {AffinityArrangement::io_diff, 3}}});
-  ASSERT_TRUE(space);
-  std::map<AffinityArrangement, int> most_threads;
-  for (int c = 0; c < space->size(); ++c) {
-    const Schedule s = space->schedule(c);
-    most_threads[s.affinity] = std::max(most_threads[s.affinity], s.threads);
-    if (s.affinity == AffinityArrangement::free) continue;
-    EXPECT_GT(s.threads, 1);
-    EXPECT_EQ(s.isa, isas.front());
-    if (s.affinity != AffinityArrangement::pinned) {
-      EXPECT_EQ(s.frames_in_flight, 1);
-    }
-  }
-  EXPECT_EQ(most_threads, (std::map<AffinityArrangement, int>{{AffinityArrangement::free, 4},
-                                                              {AffinityArrangement::pinned, 4},
-                                                              {AffinityArrangement::io_same, 4},
-                                                              {AffinityArrangement::io_diff, 3}}));
-}
-
-// Nothing of it is left out, however many frames are in flight and whatever the instructions.
-TEST(ScheduleSpace, anAffinityThatIsAskedForHoldsForEveryCandidate) {
-  using machine::AffinityArrangement;
-  const auto layout = lay_out_frame(*load_pipeline("@B"), {.width = 352, .height = 288});
-  for (const AffinityArrangement asked : {AffinityArrangement::pinned, AffinityArrangement::io_same}) {
-    const auto space = ScheduleSpace::make(*layout, {.max_threads = 2,
-                                                     .isas = {machine::Isa::avx2, machine::Isa::sse41},
-                                                     .affinities = {{asked}},
-                                                     .frames_in_flight = 2});
-    ASSERT_TRUE(space) << machine::name_of(asked);
-    std::set<machine::Isa> isas;
-    for (int c = 0; c < space->size(); ++c) {
-      EXPECT_EQ(space->schedule(c).affinity, asked);
-      isas.insert(space->schedule(c).isa);
-    }
-    EXPECT_EQ(isas.size(), 2U);
-  }
-}
-
-// Hundreds of PUs of several kinds are no reason to search nothing.
-TEST(ScheduleSpace, thereIsRoomForEveryAffinityOnLargeMachines) {
-  using machine::AffinityArrangement;
-  const std::vector<machine::Isa> isas{machine::Isa::avx512, machine::Isa::avx2, machine::Isa::sse41};
-  std::vector<machine::ArrangementLimit> affinities{{}};
-  for (const AffinityArrangement arrangement :
-       {AffinityArrangement::pinned, AffinityArrangement::io_same, AffinityArrangement::io_diff,
-        AffinityArrangement::module_diff})
-    affinities.push_back({arrangement, 510});
-  for (const char* text : {"@A", "@B", "@G", "blur | median(2) | rotate(30) | sobel_x | threshold(0.2)"}) {
-    const auto layout = lay_out_frame(*load_pipeline(text), {.width = 3840, .height = 2160});
-    const auto space =
-        ScheduleSpace::make(*layout, {.max_threads = 512, .isas = isas, .affinities = affinities});
-    ASSERT_TRUE(space) << text << ": " << space.error().message;
-    EXPECT_GT(space->size(), 1000);
-  }
-}
-
-TEST(ScheduleSpace, candidatesThatNeedTheSameKernelsShareABuild) {
-  const auto layout = lay_out_frame(*load_pipeline("@A"), {.width = 352, .height = 288});
-  const auto space = ScheduleSpace::make(*layout, {.max_threads = 2, .isas = {machine::best_isa()}});
-  ASSERT_TRUE(space);
-  for (int c = 0; c < space->size(); ++c)
-    EXPECT_EQ(space->build_of()[c] < 0, space->schedule(c).fusion == Fusion::none);
-  EXPECT_LE(space->builds().size(), 4U);  // three fusions, and what backward-store stores
+  const auto best = start(with)->incumbent();
+  const std::string plan = space->space().name_of(*space->find(wanted));
+  const std::string other = space->space().name_of(*space->find(best));
+  with.profile = tuning::Profile{.plan = plan, .costs = {{other, 1.1}}};
+  EXPECT_EQ(to_string(start(with)->incumbent()), to_string(wanted));
+  with.profile = tuning::Profile{.plan = "structure=none of this", .costs = {}};
+  EXPECT_EQ(to_string(start(with)->incumbent()), to_string(best));
 }
 
 }  // namespace

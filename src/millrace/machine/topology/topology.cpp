@@ -109,6 +109,16 @@ const Cache* Topology::last_level_cache_of(int cpu) const {
   return last;
 }
 
+std::optional<std::int64_t> Topology::last_level_bytes() const {
+  const Cache* least = nullptr;
+  for (const Cache& cache : caches_) {  // ordered by level
+    if (!holds_data(cache) || cache.size_bytes <= 0) continue;
+    if (least == nullptr || cache.level > least->level || cache.size_bytes < least->size_bytes)
+      least = &cache;
+  }
+  return least != nullptr ? std::optional(least->size_bytes) : std::nullopt;
+}
+
 Distance Topology::distance(int a, int b) const {
   if (core_of(a).contains(b)) return Distance::same_core;
   if (fpu_group_of(a).contains(b)) return Distance::same_fpu_group;

@@ -190,7 +190,7 @@ Status FrameLoop::run() {
   if (options_.recording.frames) recorder_.emplace(runner_.executor(), options_.recording, start);
   Status outcome = process(start);
   runner_.finish(record_);
-  if (image::AdaptiveScheduler* search = runner_.search())
+  if (const image::AdaptiveScheduler* search = runner_.search(); search != nullptr && search->searches())
     record_.decisions["starts_at_seconds"] = std::max(0.0, search->tuner().start_time() - seconds(start));
   if (stopped()) {
     outcome = std::unexpected(

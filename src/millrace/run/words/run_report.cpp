@@ -104,7 +104,9 @@ std::string to_text(const RunReport& report) {
     text += fmt::format("the input is damaged: {}\n", r.losses.first_damage);
   if (report.explain) text += r.explanation + describe_bottleneck(r);
   text += fmt::format("schedule: {}", to_string(r.schedule));
-  if (!r.decisions.is_null()) {
+  if (!r.decisions.is_null() && !r.decisions["searched"].get<bool>()) {
+    text += r.from_profile ? ", from a profile" : ", the best guess";
+  } else if (!r.decisions.is_null()) {
     text += fmt::format(", found in {} trials{}", r.decisions["trials"].get<std::int64_t>(),
                         r.from_profile ? " from a profile" : "");
   }

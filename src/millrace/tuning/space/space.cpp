@@ -95,29 +95,34 @@ std::string Space::describe(int candidate) const {
   return wording_ ? wording_(values(candidate)) : name_of(candidate);
 }
 
-std::string Space::name_of(int candidate) const {
+std::string Space::name_of(int candidate) const { return tuning::name_of(knobs_, values(candidate)); }
+
+std::optional<int> Space::find(std::string_view name) const {
+  const auto wanted = values_of(knobs_, name);
+  return wanted ? find(*wanted) : std::nullopt;
+}
+
+std::string name_of(std::span<const Knob> knobs, std::span<const int> values) {
   std::string name;
-  const auto chosen = values(candidate);
-  for (std::size_t k = 0; k < knobs_.size(); ++k) {
-    const Knob& knob = knobs_[k];
-    name += fmt::format("{}{}={}", k == 0 ? "" : ",", knob.name,
-                        knob.values[static_cast<std::size_t>(chosen[k])]);
-  }
+  for (std::size_t k = 0; k < knobs.size(); ++k)
+    name += fmt::format("{}{}={}", k == 0 ? "" : ",", knobs[k].name,
+                        knobs[k].values[static_cast<std::size_t>(values[k])]);
   return name;
 }
 
-std::optional<int> Space::find(std::string_view name) const {
-  std::vector<int> wanted;
-  for (const Knob& knob : knobs_) {
+std::optional<std::vector<int>> values_of(std::span<const Knob> knobs, std::string_view name) {
+  std::vector<int> values;
+  for (const Knob& knob : knobs) {
     const std::string_view part = name.substr(0, name.find(','));
     name.remove_prefix(std::min(name.size(), part.size() + 1));
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos || part.substr(0, equals) != knob.name) return std::nullopt;
     const auto value = std::ranges::find(knob.values, part.substr(equals + 1));
     if (value == knob.values.end()) return std::nullopt;
-    wanted.push_back(static_cast<int>(value - knob.values.begin()));
+    values.push_back(static_cast<int>(value - knob.values.begin()));
   }
-  return name.empty() ? find(wanted) : std::nullopt;
+  if (!name.empty()) return std::nullopt;
+  return values;
 }
 
 }  // namespace millrace::tuning

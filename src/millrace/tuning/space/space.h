@@ -18,6 +18,11 @@ struct Knob {
   bool ordinal = false;             // values next to each other are expected to cost nearly the same
 };
 
+// A combination by the names of its values, "structure=tiled,threads=2"; and the other way round, nothing
+// where it is none of these knobs.
+[[nodiscard]] std::string name_of(std::span<const Knob> knobs, std::span<const int> values);
+[[nodiscard]] std::optional<std::vector<int>> values_of(std::span<const Knob> knobs, std::string_view name);
+
 // The candidates are the valid combinations, numbered from 0 in lexicographic order of their values.
 // Immutable: may be shared among threads.
 class Space {
@@ -47,7 +52,7 @@ class Space {
   }
   [[nodiscard]] std::optional<int> find(std::span<const int> values) const;
 
-  // "structure=tiled,threads=2": the name under which a candidate is remembered.
+  // The name under which a candidate is remembered.
   [[nodiscard]] std::string name_of(int candidate) const;
   // In the caller's words; the name where there are none.
   [[nodiscard]] std::string describe(int candidate) const;

@@ -1,0 +1,22 @@
+#include "millrace/image/adapt/kernel_build.h"
+
+#include "millrace/image/execute/group_layout.h"
+
+namespace millrace::image {
+
+std::optional<BuildKey> build_key(const Schedule& schedule) {
+  if (schedule.fusion == Fusion::none) return std::nullopt;
+  return BuildKey{schedule.fusion, schedule.structure == Structure::backward_store, schedule.isa};
+}
+
+KernelBuild build_for(const FrameLayout& layout, const Schedule& schedule) {
+  KernelBuild build{.specs = {}, .isa = schedule.isa};
+  for (const PlaneLayout& plane : layout.planes) {
+    if (plane.is_neutral()) continue;
+    for (const Group& group : group_layout_of(plane, schedule).groups)
+      build.specs.push_back(group.spec);
+  }
+  return build;
+}
+
+}  // namespace millrace::image

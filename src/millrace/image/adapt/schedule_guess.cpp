@@ -1,0 +1,140 @@
+#include "millrace/image/adapt/schedule_guess.h"
+
+#include "millrace/image/adapt/tile_work.h"
+#include "millrace/image/execute/prepared_schedule.h"
+#include "millrace/image/execute/shared_groups.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <vector>
+
+namespace millrace::image {
+namespace {
+
+constexpr int all = 0;  // of a side
+
+// What threads that share a frame lose at its end, in pixels of each of them.
+constexpr double shared_end = 8000;
+constexpr double small_share = 200'000;  // pixels of a frame for each thread
+constexpr double spread = 1.03;          // what frames in flight cost the caches
+constexpr double most_spread = 16e6;     // pixels of frames in flight: more are more than any cache holds
+constexpr double too_much_spread = 1.3;
+
+// Of a cache, which the neighbours of a virtual machine may share, and the planes of floats that are alive at
+// a time: what one stage reads and what it writes.
+constexpr double share_of_cache = 0.25;
+constexpr double planes_alive = 2;
+
+constexpr double unfused = 1.25;  // what single stages take of the time of those that are fused
+
+}  // namespace
+
+ScheduleGuess::ScheduleGuess(const FrameLayout& layout, const ScheduleFreedom& freedom)
+    : layout_(&layout), best_(freedom.isas.front()), cache_bytes_(freedom.cache_bytes),
+      output_(layout.planes[0].output.size) {
+  const auto any_stage = [&](auto&& is_so) {
+    return std::ranges::any_of(layout.planes, [&](const PlaneLayout& plane) {
+      return std::ranges::any_of(plane.stages,
+                                 [&](const StageLayout& stage) { return is_so(stage.filter->access); });
+    });
+  };
+  pointwise_ = !any_stage([](Access access) { return access != Access::pointwise; });
+  gathers_ = any_stage([](Access access) { return access == Access::gather; });
+}
+
+double ScheduleGuess::cost(const Schedule& s, tuning::Aim aim) {
+  double cost = 1;
+  switch (s.structure) {
+  case Structure::sequential:
+    // A kernel that reads and writes each pixel once has nothing to keep in a cache.
+    if (!pointwise_ || s.fusion == Fusion::none) cost = 1.3;
+    if (!gathers_ && stays_cached(s.frames_in_flight)) cost = 0.95;
+    break;
+  case Structure::backward:
+    cost = 1.5;
+    break;
+  case Structure::backward_store:
+    cost = 3;
+    break;
+  case Structure::backward_cached:
+    cost = 1.15;
+    break;
+  case Structure::tiled:
+    cost = work_of_tiles(s.fusion, s.tile) * of(s.fusion).shared;
+    break;
+  case Structure::sliding:
+    cost = gathers_ ? 1.3 : 1;
+    break;
+  }
+  if (!is_one_kernel(s.structure)) {
+    if (s.fusion == Fusion::none) cost *= unfused;
+    if (s.fusion == Fusion::stencil) cost *= 1.1;
+    if (s.fusion == Fusion::all) cost *= 1.4;
+  }
+  if (s.structure != Structure::sequential && !(s.tile == Size{all, all})) {
+    // A halo of a pixel around each block, where it is not known better, and the price of a call.
+    const double w = s.tile.width == all ? output_.width : s.tile.width;
+    const double h = s.tile.height == all ? output_.height : s.tile.height;
+    cost *= (s.structure == Structure::tiled ? 1 : (w + 2) * (h + 2) / (w * h)) + 1000 / (w * h);
+  }
+  if (s.isa != best_) cost *= 1.2;
+  // Bound threads wait where others would have moved on, and to bind and free them costs more than a frame.
+  if (s.affinity != machine::AffinityArrangement::free) cost *= 1.2;
+  const auto pixels = static_cast<double>(output_.pixels());
+  const double sharers = static_cast<double>(s.threads) / s.frames_in_flight;
+  if (sharers > 1) cost *= 1 + shared_end * sharers / pixels;
+  if (s.frames_in_flight > 1) {
+    cost *= aim == tuning::Aim::throughput ? spread : s.frames_in_flight;
+    if (pixels * s.frames_in_flight > most_spread) cost *= too_much_spread;
+  }
+  return cost / std::pow(s.threads, 0.9);
+}
+
+bool ScheduleGuess::stays_cached(int frames_in_flight) const {
+  const double bytes =
+      planes_alive * sizeof(float) * static_cast<double>(output_.pixels()) * frames_in_flight;
+  return bytes <= share_of_cache * static_cast<double>(cache_bytes_);
+}
+
+bool ScheduleGuess::shares_unfused() {
+  // As much as cost() takes fusing for.
+  return unfused * of(Fusion::none).shared < of(Fusion::pointwise).shared;
+}
+
+Size ScheduleGuess::least_work(Fusion fusion, std::span<const Size> tiles) {
+  constexpr double clearly = 1.04;
+  const auto work_of = [&](Size tile) { return work_of_tiles(fusion, tile); };
+  const Size least = *std::ranges::min_element(tiles, {}, work_of);
+  return work_of(tiles.front()) > clearly * work_of(least) ? least : tiles.front();
+}
+
+int ScheduleGuess::first_in_flight(int threads, tuning::Aim aim, std::span<const int> counts) const {
+  const auto pixels = static_cast<double>(output_.pixels());
+  if (aim != tuning::Aim::throughput || pixels > small_share * threads) return counts.front();
+  const int most = static_cast<int>(std::min<double>(threads, most_spread / pixels));
+  // The most of those that there are.
+  return *std::prev(std::ranges::upper_bound(counts, std::max(most, counts.front())));
+}
+
+ScheduleGuess::OfFusion& ScheduleGuess::of(Fusion fusion) {
+  const auto [known, is_new] = of_fusion_.try_emplace(fusion);
+  if (!is_new) return known->second;
+  std::vector<GroupLayout> planes;
+  for (const PlaneLayout& plane : layout_->planes)
+    if (!plane.is_neutral())
+      planes.push_back(group_layout_of(plane, {.structure = Structure::tiled, .fusion = fusion}));
+  known->second.shared = work_left_by_sharing(planes);
+  if (!planes.empty()) known->second.plane = std::move(planes.front());
+  return known->second;
+}
+
+double ScheduleGuess::work_of_tiles(Fusion fusion, Size tile) {
+  OfFusion& known = of(fusion);
+  if (!known.plane || tile.width >= output_.width || tile.height >= output_.height) return 1;
+  const auto [work, is_new] = known.work.try_emplace({tile.width, tile.height}, 1);
+  if (is_new) work->second = tile_work(*known.plane, tile);
+  return work->second;
+}
+
+}  // namespace millrace::image

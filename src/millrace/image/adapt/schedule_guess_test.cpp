@@ -1,0 +1,148 @@
+#include "millrace/image/adapt/schedule_guess.h"
+#include "millrace/image/adapt/schedule_space.h"
+#include "millrace/image/pipeline/presets.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace millrace::image {
+namespace {
+
+std::vector<double> costs_of(const ScheduleSpace& space, ScheduleGuess& guess, tuning::Aim aim) {
+  std::vector<double> costs;
+  for (int c = 0; c < space.size(); ++c)
+    costs.push_back(guess.cost(space.schedule(c), aim));
+  return costs;
+}
+
+// It orders trials, and says whether a profile from before the kernels were there is worth following.
+TEST(ScheduleGuess, whatNeedsNoTilesToStayInACacheIsExpectedToRunBestWithout) {
+  struct Case {
+    const char* pipeline;
+    int width;
+    int height;
+    std::int64_t cache_bytes;
+    bool whole;
+  };
+  constexpr std::int64_t mebi = 1 << 20;
+  for (const auto& [pipeline, width, height, cache_bytes, whole] :
+       {Case{"@D", 352, 288, 32 * mebi, true}, Case{"@D", 1920, 1080, 4 * mebi, true},  // points
+        Case{"@A", 352, 288, 32 * mebi, true}, Case{"@A", 1280, 720, 32 * mebi, true},
+        Case{"@A", 352, 288, 4 * mebi, false}, Case{"@A", 1920, 1080, 32 * mebi, false},
+        Case{"@B", 352, 288, 32 * mebi, false}}) {  // which turns the frame
+    const auto layout = lay_out_frame(*load_pipeline(pipeline), {.width = width, .height = height});
+    const ScheduleFreedom freedom{
+        .max_threads = 2, .isas = {machine::best_isa()}, .cache_bytes = cache_bytes};
+    const auto space = ScheduleSpace::make(*layout, freedom);
+    ASSERT_TRUE(space);
+    ScheduleGuess guess(*layout, freedom);
+    const std::vector<double> prior = costs_of(*space, guess, tuning::Aim::throughput);
+    const int best = static_cast<int>(std::ranges::min_element(prior) - prior.begin());
+    EXPECT_EQ(space->schedule(best).structure == Structure::sequential, whole) << pipeline << ", " << width;
+    EXPECT_EQ(guess.pointwise(), std::string_view(pipeline) == "@D");
+  }
+}
+
+TEST(ScheduleGuess, smallFramesAreExpectedToRunBestWithAFrameForEachThreadUnlessLatencyCounts) {
+  for (const auto& [width, height, threads, side_by_side] : {std::tuple{352, 288, 2, 2},
+                                                             {352, 288, 7, 7},
+                                                             {640, 480, 2, 2},
+                                                             {1280, 720, 2, 1},
+                                                             {1280, 720, 16, 16},
+                                                             {1920, 1080, 4, 1},
+                                                             {352, 288, 1, 1}}) {
+    const auto layout = lay_out_frame(*load_pipeline("@A"), {.width = width, .height = height});
+    const ScheduleFreedom freedom{
+        .max_threads = threads, .isas = {machine::best_isa()}, .cache_bytes = std::int64_t{64} << 20};
+    const auto space = ScheduleSpace::make(*layout, freedom);
+    ASSERT_TRUE(space);
+    ScheduleGuess guess(*layout, freedom);
+    const auto counts = ScheduleKnobs::of(freedom).in_flight;
+    EXPECT_EQ(guess.first_in_flight(threads, tuning::Aim::throughput, counts), side_by_side) << width;
+    for (const tuning::Aim aim : {tuning::Aim::throughput, tuning::Aim::latency, tuning::Aim::deadline}) {
+      const std::vector<double> prior = costs_of(*space, guess, aim);
+      const int best = static_cast<int>(std::ranges::min_element(prior) - prior.begin());
+      EXPECT_EQ(space->schedule(best).frames_in_flight, aim == tuning::Aim::throughput ? side_by_side : 1)
+          << width << ", " << threads;
+      EXPECT_TRUE(aim == tuning::Aim::throughput || guess.first_in_flight(threads, aim, counts) == 1);
+    }
+  }
+}
+
+TEST(ScheduleGuess, framesToBeginWithAreNoMoreThanCachesHold) {
+  const auto layout = lay_out_frame(*load_pipeline("@A"), {.width = 1920, .height = 1080});
+  const auto space = ScheduleSpace::make(*layout, {.max_threads = 64, .isas = {machine::best_isa()}});
+  ASSERT_TRUE(space);
+  ScheduleGuess guess(*layout, {.isas = {machine::best_isa()}});
+  const auto counts = ScheduleKnobs::of({.max_threads = 64, .isas = {machine::best_isa()}}).in_flight;
+  EXPECT_EQ(guess.first_in_flight(64, tuning::Aim::throughput, counts), 2);
+  const std::vector<double> prior = costs_of(*space, guess, tuning::Aim::throughput);
+  const int best = static_cast<int>(std::ranges::min_element(prior) - prior.begin());
+  EXPECT_LE(space->schedule(best).frames_in_flight, 2);
+}
+
+TEST(ScheduleGuess, framesToBeginWithAreAtMostThoseThatTheFreedomLeaves) {
+  const auto layout = lay_out_frame(*load_pipeline("@A"), {.width = 352, .height = 288});
+  for (const auto& [freedom, expected] :
+       {std::pair{ScheduleFreedom{.max_threads = 8, .isas = {machine::best_isa()}, .max_frames_in_flight = 3},
+                  2},
+        {ScheduleFreedom{.max_threads = 8, .isas = {machine::best_isa()}, .frames_in_flight = 1}, 1},
+        {ScheduleFreedom{.max_threads = 8, .isas = {machine::best_isa()}, .frames_in_flight = 5}, 5},
+        {ScheduleFreedom{.max_threads = 8, .isas = {machine::best_isa()}, .threads = 4}, 4}}) {
+    const ScheduleGuess guess(*layout, {.isas = {machine::best_isa()}});
+    const int threads = freedom.threads.value_or(freedom.max_threads);
+    const auto counts = ScheduleKnobs::of(freedom).in_flight;
+    EXPECT_EQ(guess.first_in_flight(threads, tuning::Aim::throughput, counts), expected);
+  }
+}
+
+// Fused, each plane computes what it shares with others by itself.
+TEST(ScheduleGuess, tilesThatShareBetweenPlanesAreExpectedToRunBest) {
+  for (const bool mixed : {true, false}) {
+    const auto layout =
+        lay_out_frame(*load_pipeline(mixed ? "yuv2rgb | curve([0, 0, 1, 0.9]) | rgb2yuv" : "@A"),
+                      {.width = 352, .height = 288}, Planes::automatic);
+    const auto space = ScheduleSpace::make(*layout, {.max_threads = 2, .isas = {machine::best_isa()}});
+    ASSERT_TRUE(space);
+    ScheduleGuess guess(*layout, {.isas = {machine::best_isa()}});
+    const std::vector<double> prior = costs_of(*space, guess, tuning::Aim::throughput);
+    const auto expected = [&](Structure structure, Fusion fusion) {
+      double least = std::numeric_limits<double>::infinity();
+      for (int c = 0; c < space->size(); ++c)
+        if (const Schedule s = space->schedule(c); s.structure == structure && s.fusion == fusion)
+          least = std::min(least, prior[static_cast<std::size_t>(c)]);
+      return least;
+    };
+    EXPECT_EQ(expected(Structure::tiled, Fusion::none) < expected(Structure::tiled, Fusion::pointwise),
+              mixed);
+    EXPECT_EQ(expected(Structure::tiled, Fusion::none) < expected(Structure::sliding, Fusion::pointwise),
+              mixed);
+    EXPECT_EQ(guess.shares_unfused(), mixed);
+  }
+}
+
+// What is turned steeply is begun with in squares, whose boxes grow least.
+TEST(ScheduleGuess, wideTilesAreNotTheFirstGuessWhereTheyComputeMuchTwice) {
+  constexpr std::array tiles{Size{256, 64}, Size{128, 128}};
+  const auto first_of = [&](const char* text) {
+    const auto layout = lay_out_frame(*load_pipeline(text), {.width = 1280, .height = 720});
+    return ScheduleGuess(*layout, {.isas = {machine::best_isa()}}).least_work(Fusion::pointwise, tiles);
+  };
+  EXPECT_EQ(first_of("@C"), tiles[1]);
+  EXPECT_EQ(first_of("undistort(-0.1) | rotate(45)"), tiles[1]);
+  EXPECT_EQ(first_of("@A"), tiles[0]);
+  EXPECT_EQ(first_of("blur"), tiles[0]);
+  EXPECT_EQ(first_of("rotate(30)"), tiles[1]);  // the conversion of codes alone is done twice
+  EXPECT_EQ(first_of("rotate(6)"), tiles[0]);
+}
+
+}  // namespace
+}  // namespace millrace::image
