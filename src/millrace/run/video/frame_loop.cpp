@@ -92,7 +92,8 @@ Status FrameLoop::prepare() {
   outputs_.emplace(runner_.layout().output);
   if (may_take_long_turns(options_))
     turn_length_.emplace(
-        std::max(video::frame_bytes(runner_.layout().input), video::frame_bytes(runner_.layout().output)));
+        std::max(video::frame_bytes(runner_.layout().input), video::frame_bytes(runner_.layout().output)),
+        frames_to_make());
   if (const auto total = frames_to_make()) run_.total_.store(*total, std::memory_order_relaxed);
   return {};
 }

@@ -12,6 +12,8 @@ constexpr int most_rounds = 8;
 // Of the frames of more than one round, for each that is computed side by side, and of all.
 constexpr std::size_t most_worker_bytes = 1'000'000;
 constexpr std::size_t most_turn_bytes = 16'000'000;
+// Of a run: the memory of longer turns is touched for the first time in a part of it, and never again.
+constexpr std::int64_t least_turns = 12;
 constexpr double renewal = 0.2;
 
 }  // namespace
@@ -24,9 +26,10 @@ void TurnLength::add(int frames, double seconds) {
 int TurnLength::frames(int side_by_side) const {
   if (!(frame_seconds_ > 0)) return side_by_side;
   int rounds = 1;
+  int most = most_frames(side_by_side, frame_bytes_);
+  if (total_) most = static_cast<int>(std::min<std::int64_t>(most, *total_ / least_turns));
   // Doubled, so that it does not change with every frame.
-  while (2 * rounds * side_by_side <= most_frames(side_by_side, frame_bytes_) &&
-         rounds * side_by_side * frame_seconds_ < long_turn_seconds)
+  while (2 * rounds * side_by_side <= most && rounds * side_by_side * frame_seconds_ < long_turn_seconds)
     rounds *= 2;
   return rounds * side_by_side;
 }

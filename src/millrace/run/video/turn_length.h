@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 
 namespace millrace::run {
 
@@ -10,8 +12,10 @@ namespace millrace::run {
 // each takes the next frame when it is done with one.
 class TurnLength {
  public:
-  // frame_bytes: of the larger of what is read and what is written.
-  explicit TurnLength(std::size_t frame_bytes) : frame_bytes_(frame_bytes) {}
+  // frame_bytes: of the larger of what is read and what is written. total: frames of the run, where that is
+  // known.
+  explicit TurnLength(std::size_t frame_bytes, std::optional<std::int64_t> total = {})
+      : frame_bytes_(frame_bytes), total_(total) {}
 
   // What a turn took. frames, seconds > 0.
   void add(int frames, double seconds);
@@ -26,6 +30,7 @@ class TurnLength {
 
  private:
   std::size_t frame_bytes_;
+  std::optional<std::int64_t> total_;
   double frame_seconds_ = 0;  // of the run; 0: not known
 };
 

@@ -1,5 +1,8 @@
 #include "millrace/run/video/turn_length.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #include <gtest/gtest.h>
 
 namespace millrace::run {
@@ -51,6 +54,19 @@ TEST(TurnLength, IsOneRoundOfFramesThatAreLarge) {
   for (const int side_by_side : {2, 3, 8, 16})
     EXPECT_GE(TurnLength::most_frames(side_by_side, cif_bytes), 4 * side_by_side);
   EXPECT_EQ(TurnLength::most_frames(300, cif_bytes), 300);
+}
+
+// What a turn holds is memory that a short run touches once.
+TEST(TurnLength, IsASmallPartOfAShortRun) {
+  for (const std::int64_t total : {0, 1, 2, 30, 60, 100, 360, 100'000}) {
+    TurnLength turn(cif_bytes, total);
+    TurnLength without(cif_bytes);
+    for (TurnLength* one : {&turn, &without})
+      one->add(2, 1e-6);
+    EXPECT_LE(turn.frames(2), std::max<std::int64_t>(2, total / 12)) << total;
+    EXPECT_EQ(turn.frames(2) == without.frames(2), total >= 12 * without.frames(2)) << total;
+    EXPECT_EQ(turn.frames(2) % 2, 0);
+  }
 }
 
 TEST(TurnLength, FollowsFramesThatBecomeSlower) {
