@@ -78,6 +78,7 @@ void RunWatcher::look(const run::RunSnapshot& snapshot) {
   shown_.running = to_string(snapshot.in_use);
   if (snapshot.search != nullptr) {
     shown_.incumbent = to_string(snapshot.search->incumbent());
+    shown_.decisions = {"begun with " + shown_.incumbent};
   }
   if (snapshot.search != nullptr && snapshot.search->searches()) {
     const image::AdaptiveScheduler& search = *snapshot.search;

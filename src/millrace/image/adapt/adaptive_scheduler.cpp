@@ -1,7 +1,7 @@
 #include "millrace/image/adapt/adaptive_scheduler.h"
 
 #include "millrace/base/clock.h"
-#include "millrace/image/adapt/first_schedules.h"
+#include "millrace/base/without_exceptions.h"
 
 #include <algorithm>
 #include <array>
@@ -81,11 +81,11 @@ Result<bool> AdaptiveScheduler::open() {
     if (is_new) known->second = is_built(build_for(layout_, schedule)).value_or(false);
     return known->second;
   };
-  const auto opening = opening_schedule(first_schedules(rules, guess, options_.freedom, aim),
-                                        options_.profile, rules, guess, options_.freedom, aim, is_built_for);
+  const auto opening = opening_of(first_schedules(rules, guess, options_.freedom, aim), options_.profile,
+                                  rules, guess, options_.freedom, aim, is_built_for);
   if (!opening) return false;
-  if (Status set = executor_.set(layout_, *opening); !set) return std::unexpected(set.error());
-  incumbent_ = *opening;
+  if (Status set = executor_.set(layout_, opening->schedule); !set) return std::unexpected(set.error());
+  incumbent_ = opening->schedule;
   if (!executor_.refused().empty()) return false;
   opening_ = *opening;
   return true;
@@ -116,39 +116,60 @@ Status AdaptiveScheduler::begin_search() {
   tuner_->bound_share(bound_share_);
 
   start_ready();
-  const std::optional<Schedule> opening = std::exchange(opening_, std::nullopt);
-  do {
+  return go_on_as_found(opening_.has_value());
+}
+
+// Puts in place what the tuner begins with; `opened`: in the place of the opening, if it is another.
+Status AdaptiveScheduler::go_on_as_found(bool opened) {
+  for (;;) {
     candidate_ = tuner_->ask().candidate;
     incumbent_ = space_->schedule(candidate_);
-    if (opening == incumbent_) return {};
+    if (opened && executor_.in_use() == incumbent_) return {};
     unobserved_.reset();
     warm_ = false;
-    if (Status set = executor_.set(layout_, incumbent_); !set) return set;
+    const std::int64_t start = now_ns();
+    const Status done = opened ? executor_.use(incumbent_) : executor_.set(layout_, incumbent_);
     switched_ns_ = now_ns();
-  } while (drop_refused());
-  return {};
+    if (opened) all_switching_ns_ += switched_ns_ - start;
+    if (done && !drop_refused()) return {};
+    if (!done && (!opened || !tuner_->cannot_run(std::array{candidate_}))) return done;
+  }
 }
 
 // Whether what a search may gain in the frames that are left is worth its beginning.
-bool AdaptiveScheduler::pays_to_search(const Ran& ran) const {
+bool AdaptiveScheduler::pays_to_search() const {
   const auto left = frames_left();
   if (!left) return true;
-  const double share = options_.profile ? start_share_of_profile : start_share;
-  const double to_come = static_cast<double>(*left) * ran.seconds / ran.frames;
-  return share * bound_share_ * to_come > search_start_seconds;
+  const double share = opening_->by_profile ? start_share_of_profile : start_share;
+  return share * bound_share_ * static_cast<double>(*left) * least_frame_seconds_ > search_start_seconds;
 }
 
 // While nothing but the opening was decided.
-Status AdaptiveScheduler::search_if_it_pays() {
-  if (tuner_ || !unobserved_) return {};
-  // The first turn warms up, and would say that all take long.
-  const bool warm = std::exchange(warm_, true);
+void AdaptiveScheduler::search_if_it_pays() {
+  if (tuner_ || !unobserved_ || cannot_search_) return;
   const std::int64_t start = now_ns();
-  if (warm && pays_to_search(*unobserved_))
-    if (Status begun = begin_search(); !begun) return begun;
+  const std::int64_t switched = all_switching_ns_;
+  // The first turn warms up, and whatever else comes between makes others long: the shortest says how much is
+  // left.
+  const double seconds_each = unobserved_->seconds / unobserved_->frames;
+  if (std::exchange(warm_, true))
+    least_frame_seconds_ =
+        least_frame_seconds_ > 0 ? std::min(least_frame_seconds_, seconds_each) : seconds_each;
+  if (least_frame_seconds_ > 0 && pays_to_search()) {
+    const Status begun = without_exceptions([this] { return begin_search(); });
+    if (begun) {
+      opening_.reset();
+      trusted_at_ = seconds(now_ns());
+    } else {
+      // What runs goes on running.
+      tuner_.reset();
+      space_.reset();
+      cannot_search_ = true;
+      incumbent_ = executor_.in_use();
+    }
+  }
   if (!tuner_) unobserved_.reset();
-  overhead_ns_ += now_ns() - start;
-  return {};
+  overhead_ns_ += now_ns() - start - (all_switching_ns_ - switched);
 }
 
 Result<bool> AdaptiveScheduler::is_built(const KernelBuild& build) {
@@ -214,7 +235,7 @@ std::optional<std::int64_t> AdaptiveScheduler::frames_left() const {
 }
 
 Result<int> AdaptiveScheduler::prepare() {
-  if (Status begun = search_if_it_pays(); !begun) return std::unexpected(begun.error());
+  search_if_it_pays();
   if (!tuner_) return executor_.in_use().frames_in_flight;
   observe();
   while (observation_.frames == 0) {
@@ -295,10 +316,12 @@ void AdaptiveScheduler::tell(const Ran& ran) {
 
 void AdaptiveScheduler::update(const FrameLayout& layout, bool different) {
   observe();
-  layout_ = layout;
+  if (!tuner_) layout_ = layout;
   executor_.update(layout);
   if (!different) return;
   observation_ = {.frames = 0};
+  unobserved_.reset();
+  least_frame_seconds_ = 0;
   if (tuner_) tuner_->context_changed(seconds(now_ns()));
 }
 

@@ -2,6 +2,7 @@
 // loop of observing, modelling, deciding and acting for filter pipelines.
 #pragma once
 
+#include "millrace/image/adapt/first_schedules.h"
 #include "millrace/image/adapt/schedule_space.h"
 #include "millrace/image/execute/executor.h"
 #include "millrace/tuning/profile/profile.h"
@@ -25,9 +26,9 @@ struct AdaptiveOptions {
 
 // Drives an executor. Used by the thread that owns the executor.
 //
-// A stream whose length is known begins with the profile's plan, or the best guess, and nothing else: listing
-// and judging all that there is takes some milliseconds, which are spent once a turn has shown that enough is
-// left to gain them back.
+// Where throughput counts and the length of the stream is known it begins with the profile's plan, or the
+// best guess, of which the kernels are there, and nothing else: listing and judging all that there is takes
+// some milliseconds, which are spent once turns have shown that enough is left to gain them back.
 class AdaptiveScheduler {
  public:
   // Sets the first schedule: the profile's, else the best guess. Executor and library must outlive the
@@ -66,6 +67,8 @@ class AdaptiveScheduler {
 
   // Whether what runs next is tried out.
   [[nodiscard]] bool trying() const { return trying_; }
+  // Whether what runs without a search is a profile's plan.
+  [[nodiscard]] bool begins_by_profile() const { return opening_ && opening_->by_profile; }
   // Whether there is a search: what the next three are for.
   [[nodiscard]] bool searches() const { return tuner_.has_value(); }
   [[nodiscard]] const tuning::Tuner& tuner() const { return *tuner_; }
@@ -93,8 +96,9 @@ class AdaptiveScheduler {
 
   [[nodiscard]] Result<bool> open();
   [[nodiscard]] Status begin_search();
-  [[nodiscard]] bool pays_to_search(const Ran& ran) const;
-  [[nodiscard]] Status search_if_it_pays();
+  [[nodiscard]] Status go_on_as_found(bool opened);
+  [[nodiscard]] bool pays_to_search() const;
+  void search_if_it_pays();
   [[nodiscard]] Result<bool> is_built(const KernelBuild& build);
   [[nodiscard]] std::optional<std::int64_t> frames_left() const;
   void start_ready();
@@ -105,9 +109,11 @@ class AdaptiveScheduler {
 
   Executor& executor_;
   KernelLibrary& library_;
-  FrameLayout layout_;
+  FrameLayout layout_;  // until there is a search
   const AdaptiveOptions options_;
-  std::optional<Schedule> opening_;       // until there is a search
+  std::optional<Opening> opening_;        // until there is a search
+  double least_frame_seconds_ = 0;        // of turns by the opening, but for the first; 0: none
+  bool cannot_search_ = false;            // as there was no memory for it
   std::unique_ptr<ScheduleSpace> space_;  // of the search, as the tuner
   std::optional<tuning::Tuner> tuner_;
   int requested_ = -1;  // the build that was last asked of the library

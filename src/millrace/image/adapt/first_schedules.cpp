@@ -55,18 +55,20 @@ std::vector<Schedule> first_schedules(const ScheduleRules& rules, ScheduleGuess&
   add(Structure::backward, Fusion::all, {256, 16}, in_flight);
   if (!freedom.frames_in_flight)
     add(Structure::tiled, Fusion::pointwise, fused, in_flight == 1 ? threads : 1);
-  // Where nothing is compiled yet it is the first that can run; of frames smaller than its tile another is.
+  // Where nothing is compiled yet these are the first that can run.
+  if (!guess.gathers() && guess.stays_cached(in_flight))
+    add(Structure::sequential, Fusion::none, {0, 0}, in_flight);
   add(Structure::tiled, Fusion::none, single, in_flight);
+  // Of frames smaller than a tile.
   if (std::ranges::all_of(first, [](const Schedule& schedule) { return build_key(schedule).has_value(); }))
     add(Structure::sequential, Fusion::none, {0, 0}, in_flight);
   return first;
 }
 
-std::optional<Schedule> opening_schedule(const std::vector<Schedule>& first,
-                                         const std::optional<tuning::Profile>& profile,
-                                         const ScheduleRules& rules, ScheduleGuess& guess,
-                                         const ScheduleFreedom& freedom, tuning::Aim aim,
-                                         const std::function<bool(const Schedule&)>& is_built) {
+std::optional<Opening> opening_of(const std::vector<Schedule>& first,
+                                  const std::optional<tuning::Profile>& profile, const ScheduleRules& rules,
+                                  ScheduleGuess& guess, const ScheduleFreedom& freedom, tuning::Aim aim,
+                                  const std::function<bool(const Schedule&)>& is_built) {
   const ScheduleKnobs knobs = ScheduleKnobs::of(freedom);
   const std::vector<tuning::Knob> names = profile ? knobs.named() : std::vector<tuning::Knob>{};
   const auto known = [&](const std::string& name) -> std::optional<Schedule> {
@@ -77,7 +79,7 @@ std::optional<Schedule> opening_schedule(const std::vector<Schedule>& first,
   };
   const auto plan = profile ? known(profile->plan) : std::nullopt;
   if (plan && is_built(*plan)) {
-    if (first.empty()) return plan;
+    if (first.empty()) return Opening{*plan, true};
     const Schedule& best = first.front();
     const auto build = build_key(best);
     const auto tells_of_build = [&](const tuning::Profile::Cost& cost) {
@@ -88,10 +90,10 @@ std::optional<Schedule> opening_schedule(const std::vector<Schedule>& first,
         build && build_key(*plan) != build && std::ranges::none_of(profile->costs, tells_of_build);
     const bool better =
         unknown && prior_belief * std::log(guess.cost(best, aim) / guess.cost(*plan, aim)) < -clearly_better;
-    return better && is_built(best) ? best : plan;
+    return better && is_built(best) ? Opening{best, false} : Opening{*plan, true};
   }
   const auto found = std::ranges::find_if(first, is_built);
-  return found == first.end() ? std::nullopt : std::optional(*found);
+  return found == first.end() ? std::nullopt : std::optional(Opening{*found, false});
 }
 
 }  // namespace millrace::image

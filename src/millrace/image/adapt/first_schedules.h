@@ -18,13 +18,18 @@ namespace millrace::image {
 [[nodiscard]] std::vector<Schedule> first_schedules(const ScheduleRules& rules, ScheduleGuess& guess,
                                                     const ScheduleFreedom& freedom, tuning::Aim aim);
 
+struct Opening {
+  Schedule schedule;
+  bool by_profile = false;
+};
+
 // What to begin with: the profile's plan, unless the best guess is believed to be clearly better and needs
 // kernels of which the profile knows nothing; without a profile the first of `first`. Of those that are built
 // only; nothing where none of them is.
-[[nodiscard]] std::optional<Schedule> opening_schedule(const std::vector<Schedule>& first,
-                                                       const std::optional<tuning::Profile>& profile,
-                                                       const ScheduleRules& rules, ScheduleGuess& guess,
-                                                       const ScheduleFreedom& freedom, tuning::Aim aim,
-                                                       const std::function<bool(const Schedule&)>& is_built);
+[[nodiscard]] std::optional<Opening> opening_of(const std::vector<Schedule>& first,
+                                                const std::optional<tuning::Profile>& profile,
+                                                const ScheduleRules& rules, ScheduleGuess& guess,
+                                                const ScheduleFreedom& freedom, tuning::Aim aim,
+                                                const std::function<bool(const Schedule&)>& is_built);
 
 }  // namespace millrace::image

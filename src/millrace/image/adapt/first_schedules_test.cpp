@@ -33,8 +33,11 @@ struct Beginning {
   [[nodiscard]] std::optional<Schedule> opening(const std::function<bool(const Schedule&)>& is_built,
                                                 const std::optional<tuning::Profile>& profile = {}) const {
     ScheduleGuess guess(layout, freedom);
-    return opening_schedule(first(), profile, ScheduleRules(layout, freedom), guess, freedom, throughput,
-                            is_built);
+    const auto opening =
+        opening_of(first(), profile, ScheduleRules(layout, freedom), guess, freedom, throughput, is_built);
+    if (!opening) return std::nullopt;
+    EXPECT_TRUE(!opening->by_profile || (profile && name(opening->schedule) == profile->plan));
+    return opening->schedule;
   }
 
   [[nodiscard]] std::string name(const Schedule& schedule) const {

@@ -14,7 +14,7 @@
 
 namespace millrace::image {
 
-// What the optimiser may vary. What is given here is fixed.
+// What the optimiser may vary, and what a guess of it goes by. What is given here is fixed.
 struct ScheduleFreedom {
   int max_threads = 1;
   std::vector<machine::Isa> isas;  // the best guess in front; not empty
@@ -24,7 +24,7 @@ struct ScheduleFreedom {
   std::optional<int> threads;
   std::optional<int> frames_in_flight;
   int max_frames_in_flight = 1 << 20;
-  // Of the largest cache of a worker, which may be others' too: what a guess goes by, nothing that varies.
+  // Of the largest cache that workers have, which may be others' too.
   std::int64_t cache_bytes = std::int64_t{16} << 20;
 };
 

@@ -9,7 +9,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
+#include <exception>
+#include <new>
 
 namespace millrace::image {
 namespace {
@@ -96,8 +97,8 @@ void KernelLibrary::enqueue(const KernelSpec& spec, const Key& key, Urgency urge
           {ErrorKind::failure, "fused kernels can be compiled on x86-64 only"}});
     return;
   }
-  entry = {.kernel = nullptr, .error = {}, .state = State::queued};
   worker(urgency).queue.push_back({spec, key});
+  entry = {.kernel = nullptr, .error = {}, .state = State::queued};
   start(urgency);
   changed_.notify_all();
 }
@@ -118,7 +119,7 @@ void KernelLibrary::start(Urgency urgency) {
   if (own.thread.joinable()) return;
   try {
     own.thread = std::thread([this, urgency] { serve(urgency); });
-  } catch (const std::system_error& error) {
+  } catch (const std::exception& error) {  // std::system_error, or no memory for its stack
     for (const Job& job : own.queue)
       fail(entries_[job.key], job.spec,
            {CompileFailure::Kind::not_run,
@@ -187,13 +188,23 @@ void KernelLibrary::serve(Urgency urgency) {
   }
 }
 
-// Out of memory: without asking for any.
+// Out of memory. Whatever is still to be had of it is as much as fail() gives.
 void KernelLibrary::give_up(const Job& job, const Error& error) noexcept {
   Entry& entry = entries_.find(job.key)->second;
-  if (entry.state == State::done) return;
+  const auto waits_for = [&](const Worker& one) {
+    return std::ranges::find(one.queue, job.key, &Job::key) != one.queue.end();
+  };
+  // Made urgent meanwhile, it is another's.
+  if (entry.state == State::done || std::ranges::any_of(workers_, waits_for)) return;
   entry.error = failure_saying(error.message.c_str());
+  if (!first_error_) first_error_ = failure_saying(error.message.c_str());
   entry.state = State::done;
   entry.try_again = true;
+  try {
+    entry.kernel = formula_kernel(job.spec);
+  } catch (const std::bad_alloc&) {
+    entry.kernel = nullptr;
+  }
 }
 
 void KernelLibrary::compile(const Job& job, Worker& worker, KernelCompiler& compiler,

@@ -3,6 +3,7 @@
 #include "millrace/machine/topology/sharing_groups.h"
 
 #include <algorithm>
+#include <ranges>
 #include <tuple>
 #include <utility>
 
@@ -109,14 +110,15 @@ const Cache* Topology::last_level_cache_of(int cpu) const {
   return last;
 }
 
-std::optional<std::int64_t> Topology::last_level_bytes() const {
-  const Cache* least = nullptr;
-  for (const Cache& cache : caches_) {  // ordered by level
-    if (!holds_data(cache) || cache.size_bytes <= 0) continue;
-    if (least == nullptr || cache.level > least->level || cache.size_bytes < least->size_bytes)
-      least = &cache;
+std::optional<std::int64_t> Topology::last_level_bytes(const CpuSet& cpus) const {
+  std::optional<std::int64_t> least;
+  CpuSet left = cpus;
+  for (const Cache& cache : std::views::reverse(caches_)) {  // ordered by level
+    if (!holds_data(cache) || cache.size_bytes <= 0 || !cache.cpus.intersects(left)) continue;
+    left -= cache.cpus;
+    least = std::min(cache.size_bytes, least.value_or(cache.size_bytes));
   }
-  return least != nullptr ? std::optional(least->size_bytes) : std::nullopt;
+  return least;
 }
 
 Distance Topology::distance(int a, int b) const {

@@ -145,8 +145,8 @@ class MILLRACE_EXPORT Topology {
   [[nodiscard]] const Cache* data_cache_of(int cpu, int level) const;
   // The same for the highest level.
   [[nodiscard]] const Cache* last_level_cache_of(int cpu) const;
-  // The size of the smallest of the highest level; nothing where no cache is known.
-  [[nodiscard]] std::optional<std::int64_t> last_level_bytes() const;
+  // The size of the smallest of these that serve any of `cpus`; nothing where no cache is known.
+  [[nodiscard]] std::optional<std::int64_t> last_level_bytes(const CpuSet& cpus) const;
   // Both CPUs of this machine.
   [[nodiscard]] Distance distance(int a, int b) const;
 

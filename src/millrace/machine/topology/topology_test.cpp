@@ -44,7 +44,9 @@ void expect_consistent(const Topology& topology) {
     EXPECT_TRUE(topology.fpu_group_of(cpu).contains_all(topology.core_of(cpu)));
     ASSERT_NE(topology.data_cache_of(cpu, 1), nullptr);
     ASSERT_NE(topology.last_level_cache_of(cpu), nullptr);
-    EXPECT_LE(topology.last_level_bytes().value(), topology.last_level_cache_of(cpu)->size_bytes);
+    EXPECT_LE(topology.last_level_bytes(topology.cpus()).value(),
+              topology.last_level_cache_of(cpu)->size_bytes);
+    EXPECT_EQ(topology.last_level_bytes({cpu}), topology.last_level_cache_of(cpu)->size_bytes);
     EXPECT_GE(topology.last_level_cache_of(cpu)->size_bytes, topology.data_cache_of(cpu, 1)->size_bytes);
     EXPECT_EQ(topology.distance(cpu, cpu), Distance::same_core);
     for (const int other : topology.cpus())

@@ -320,11 +320,11 @@ void Batch::begin(int number, const BatchDecision& decision) {
 void Batch::run_job(Active& active) {
   Status outcome = guarded_run(active);
   if (options_.ended) {
-    const Status told = without_exceptions([&]() -> Status {
+    Status told = without_exceptions([&]() -> Status {
       options_.ended(active.job);
       return {};
     });
-    if (!told && outcome) outcome = told;
+    if (!told && outcome) outcome = std::move(told);
   }
   const std::scoped_lock lock(mutex_);
   // After this, who waits for it begins to read.

@@ -35,7 +35,7 @@ Result<Work> work_of(const image::Pipeline& pipeline, const AdaptCase& which) {
 // Of the adaptive run.
 image::ScheduleFreedom freedom_of(const machine::MachineReport& machine, int threads) {
   image::ScheduleFreedom freedom{.max_threads = threads, .isas = {machine.isa}};
-  freedom.cache_bytes = machine.topology.last_level_bytes().value_or(freedom.cache_bytes);
+  freedom.cache_bytes = machine.topology.last_level_bytes(machine.usable.cpus).value_or(freedom.cache_bytes);
   for (machine::Isa isa : machine::all_isas()) {
     if (isa > machine::Isa::baseline && isa < machine.isa) freedom.isas.insert(freedom.isas.begin() + 1, isa);
   }

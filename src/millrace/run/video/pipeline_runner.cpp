@@ -84,7 +84,9 @@ Status PipelineRunner::set_schedule(std::optional<std::int64_t> frames, const En
   SearchOptions asked = given != nullptr ? *given : free_search(workplace_);
   if (asked.may_bind) add_bindings(workplace_.machine(), ends.own_io, asked.adaptive.freedom);
   image::ScheduleFreedom& freedom = asked.adaptive.freedom;
-  freedom.cache_bytes = workplace_.machine().topology.last_level_bytes().value_or(freedom.cache_bytes);
+  freedom.cache_bytes = workplace_.machine()
+                            .topology.last_level_bytes(workplace_.machine().usable.cpus)
+                            .value_or(freedom.cache_bytes);
   freedom.max_frames_in_flight =
       std::min(freedom.max_frames_in_flight, most_side_by_side(frames, timeline_->steady_frames()));
   // Whoever gives one frame at a time may wait for it before giving the next. Kept apart from what files

@@ -35,31 +35,35 @@ std::string graph_text(const image::Pipeline& pipeline) {
   return text;
 }
 
-// Of a stream that was over before a search paid.
-std::string why_no_search(const image::AdaptiveScheduler& scheduler, bool from_profile) {
-  const std::string runs = fmt::format("{} runs since the start: it is {}", to_string(scheduler.incumbent()),
-                                       from_profile ? "what a profile says" : "the best guess");
+// Of a stream without a search.
+tuning::Reason why_begun_with(const image::AdaptiveScheduler& scheduler) {
+  return scheduler.begins_by_profile() ? tuning::Reason::remembered : tuning::Reason::prior;
+}
+
+std::string why_no_search(const image::AdaptiveScheduler& scheduler) {
+  const std::string runs = fmt::format("{} runs since the start: it {}", to_string(scheduler.incumbent()),
+                                       text_of(why_begun_with(scheduler)));
   if (tuning::waits_mostly(scheduler.bound_share()))
     return runs + fmt::format("; the run waits for its input or output, so of what another saves it would "
                               "gain {:.0f} %",
                               100 * scheduler.bound_share());
-  return runs + "; listing other candidates takes longer than a better one would have saved";
+  return runs + "; nothing else has been measured: listing other candidates takes longer than a better one "
+                "would have saved";
 }
 
 nlohmann::ordered_json decisions_json(const image::AdaptiveScheduler& scheduler, bool from_profile,
                                       const tuning::Objective& objective, std::int64_t switches) {
   nlohmann::ordered_json events = nlohmann::ordered_json::array();
   if (!scheduler.searches()) {
-    const std::string why = why_no_search(scheduler, from_profile);
     events.push_back({{"time", 0.0},
                       {"event", tuning::name_of(tuning::EventKind::started)},
                       {"candidate", scheduler.incumbent_name()},
-                      {"chosen", why}});
+                      {"chosen", text_of(why_begun_with(scheduler))}});
     return {{"objective", objective_text(objective)},
-            {"from_profile", from_profile},
+            {"from_profile", scheduler.begins_by_profile()},
             {"searched", false},
             {"incumbent", scheduler.incumbent_name()},
-            {"why", why},
+            {"why", why_no_search(scheduler)},
             {"trials", 0},
             {"switches", switches},
             {"seconds_lost_to_trials", 0.0},
@@ -87,8 +91,8 @@ nlohmann::ordered_json decisions_json(const image::AdaptiveScheduler& scheduler,
           {"events", events}};
 }
 
-std::string decisions_text(const image::AdaptiveScheduler& scheduler, bool from_profile) {
-  if (!scheduler.searches()) return why_no_search(scheduler, from_profile) + '\n';
+std::string decisions_text(const image::AdaptiveScheduler& scheduler) {
+  if (!scheduler.searches()) return why_no_search(scheduler) + '\n';
   const tuning::Tuner& tuner = scheduler.tuner();
   const tuning::Space& space = scheduler.space().space();
   std::string text = fmt::format("{} candidates\n", space.size());
@@ -166,9 +170,9 @@ Result<ScheduleSearch> ScheduleSearch::start(Workplace& workplace, image::Execut
 
 void ScheduleSearch::finish(const image::Pipeline& pipeline, RunRecord& record) {
   record.decisions = decisions_json(*scheduler_, from_profile_, objective_, executor_->switches());
-  record.explanation = decisions_text(*scheduler_, from_profile_);
+  record.explanation = decisions_text(*scheduler_);
   record.schedule = scheduler_->incumbent();
-  record.from_profile = from_profile_;
+  record.from_profile = scheduler_->searches() ? from_profile_ : scheduler_->begins_by_profile();
   // Without a trial nothing was learnt, and what was learnt unbound does not hold for the affinity asked for.
   const bool as_asked = !fixed_.contains("affinity") || executor_->refused().empty();
   if (store_ && as_asked && scheduler_->searches() &&

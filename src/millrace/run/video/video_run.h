@@ -110,7 +110,8 @@ class VideoRun {
 
   // Runs to the end; once. Nothing is left running behind it. Of usage kind where what is asked for is
   // impossible: then nothing was written. Where it fails on the way, or is stopped (kind `interrupted`), the
-  // sink has what was processed up to there, complete and in order. A source without any frame is a failure.
+  // sink has what was processed up to there, complete and in order, or nothing (VideoRunOptions::keep_part).
+  // A source without any frame is a failure.
   [[nodiscard]] Status run();
 
   // Makes run() end soon, after the frames at hand. Any thread, at any time.

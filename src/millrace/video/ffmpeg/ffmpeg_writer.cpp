@@ -99,7 +99,7 @@ class FfmpegWriter final : public FrameWriter {
     Status ended = check(av_write_trailer(muxer_.get()));
     avio_flush(bridge_->io());
     // Of the frames that were taken the encoder may hold all.
-    if (failed_ && (!keep_part_ || packets_ == 0)) return std::unexpected(*failed_);
+    if (failed_ && (!keep_part_ || muxed_ == 0)) return std::unexpected(*failed_);
     if (!drained) return drained;
     if (!ended) return ended;
     if (bridge_->error()) return std::unexpected(*bridge_->error());
@@ -262,6 +262,7 @@ class FfmpegWriter final : public FrameWriter {
       av_packet_rescale_ts(packet_.get(), encoder_->time_base, stream_->time_base);
       if (Status fits = check_gap(*packet_); !fits) return fits;
       if (Status muxed = mux(*packet_); !muxed) return muxed;
+      ++muxed_;
     }
   }
 
@@ -321,8 +322,9 @@ class FfmpegWriter final : public FrameWriter {
   FfmpegPtr<AVCodecContext> encoder_;
   FfmpegPtr<AVPacket> packet_;
   FramePicture picture_;
-  std::int64_t duration_ = 1;  // of a frame at the frame rate, in the encoder's time base
-  std::int64_t packets_ = 0;
+  std::int64_t duration_ = 1;             // of a frame at the frame rate, in the encoder's time base
+  std::int64_t packets_ = 0;              // that the encoder gave
+  std::int64_t muxed_ = 0;                // of them
   std::int64_t first_pts_ = 0;            // given to the encoder, in its time base
   std::optional<std::int64_t> last_pts_;  // given to the encoder, in its time base
   std::optional<std::int64_t> last_dts_;  // given to the muxer, in the stream's
