@@ -112,7 +112,8 @@ class AdaptiveScheduler {
   FrameLayout layout_;  // until there is a search
   const AdaptiveOptions options_;
   std::optional<Opening> opening_;        // until there is a search
-  double least_frame_seconds_ = 0;        // of turns by the opening, but for the first; 0: none
+  int warm_turns_ = 0;                    // by the opening
+  double least_frame_seconds_ = 0;        // in them
   bool cannot_search_ = false;            // as there was no memory for it
   std::unique_ptr<ScheduleSpace> space_;  // of the search, as the tuner
   std::optional<tuning::Tuner> tuner_;

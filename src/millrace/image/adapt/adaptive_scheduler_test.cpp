@@ -330,7 +330,7 @@ TEST_F(Adaptive, aStreamThatIsBoundByItsInputIsNotSearched) {
   }
   EXPECT_FALSE(scheduler->searches());
   scheduler->bound_share(1);
-  for (int turn = 0; turn < 3 && !HasFatalFailure(); ++turn)
+  for (int turn = 0; turn < 6 && !HasFatalFailure(); ++turn)
     run_and_compare(*scheduler);
   EXPECT_TRUE(scheduler->searches()) << "it is now";
 }

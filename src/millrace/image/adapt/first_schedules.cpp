@@ -92,8 +92,9 @@ std::optional<Opening> opening_of(const std::vector<Schedule>& first,
         unknown && prior_belief * std::log(guess.cost(best, aim) / guess.cost(*plan, aim)) < -clearly_better;
     return better && is_built(best) ? Opening{best, false} : Opening{*plan, true};
   }
+  if (first.empty()) return std::nullopt;
   const auto found = std::ranges::find_if(first, is_built);
-  return found == first.end() ? std::nullopt : std::optional(Opening{*found, false});
+  return Opening{found != first.end() ? *found : first.front(), false};
 }
 
 }  // namespace millrace::image

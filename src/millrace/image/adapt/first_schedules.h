@@ -24,8 +24,8 @@ struct Opening {
 };
 
 // What to begin with: the profile's plan, unless the best guess is believed to be clearly better and needs
-// kernels of which the profile knows nothing; without a profile the first of `first`. Of those that are built
-// only; nothing where none of them is.
+// kernels of which the profile knows nothing; without a profile the first of `first`. Of those that are
+// built, unless none of them is. Nothing where there is none.
 [[nodiscard]] std::optional<Opening> opening_of(const std::vector<Schedule>& first,
                                                 const std::optional<tuning::Profile>& profile,
                                                 const ScheduleRules& rules, ScheduleGuess& guess,

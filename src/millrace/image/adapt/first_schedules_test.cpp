@@ -73,7 +73,8 @@ TEST(FirstSchedules, ThatAreNotBuiltAreNotBegunWith) {
   EXPECT_EQ(beginning.opening(all), beginning.first().front());
   ASSERT_TRUE(beginning.opening(unfused));
   EXPECT_EQ(beginning.opening(unfused)->fusion, Fusion::none);
-  EXPECT_EQ(beginning.opening([](const Schedule&) { return false; }), std::nullopt);
+  EXPECT_EQ(beginning.opening([](const Schedule&) { return false; }), beginning.first().front())
+      << "a stand-in runs until they are";
 }
 
 TEST(FirstSchedules, GiveWayToAPlanOfWhichTheKernelsAreThere) {

@@ -20,7 +20,8 @@ ScheduleRules::Groups ScheduleRules::Groups::of(const FrameLayout& layout, Fusio
 }
 
 ScheduleRules::ScheduleRules(const FrameLayout& layout, const ScheduleFreedom& freedom)
-    : first_isa_(freedom.isas.front()), first_affinity_(freedom.affinities.front().arrangement) {
+    : first_isa_(freedom.isas.front()), first_affinity_(freedom.affinities.front().arrangement),
+      alone_(freedom.threads.value_or(freedom.max_threads) == 1) {
   for (const machine::ArrangementLimit& limit : freedom.affinities)
     most_workers_[limit.arrangement] = limit.most_workers;
   for (const Fusion fusion : freedom.fusion ? std::vector{*freedom.fusion} : all_fusions()) {
@@ -74,7 +75,7 @@ bool ScheduleRules::valid_threads(const Schedule& s) { return s.frames_in_flight
 bool ScheduleRules::valid_affinity(const Schedule& s) const {
   using machine::AffinityArrangement;
   if (s.affinity == AffinityArrangement::free) return true;
-  if (s.affinity == first_affinity_) return s.threads > 1;
+  if (s.affinity == first_affinity_) return s.threads > 1 || alone_;
   if (s.affinity != AffinityArrangement::pinned && s.frames_in_flight > 1) return false;
   return s.threads > 1 && s.threads <= most_workers_.at(s.affinity) && s.isa == first_isa_;
 }

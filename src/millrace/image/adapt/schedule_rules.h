@@ -40,6 +40,7 @@ class ScheduleRules {
 
   machine::Isa first_isa_;
   machine::AffinityArrangement first_affinity_;
+  bool alone_;  // one thread is all there is
   std::map<machine::AffinityArrangement, int> most_workers_;
   std::map<Fusion, Groups> groups_;
   bool fits_one_kernel_ = true;

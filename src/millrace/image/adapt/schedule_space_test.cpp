@@ -101,6 +101,18 @@ TEST(ScheduleSpace, anAffinityThatIsAskedForHoldsForEveryCandidate) {
   }
 }
 
+TEST(ScheduleSpace, oneThreadMayBeBound) {
+  using machine::AffinityArrangement;
+  const auto layout = lay_out_frame(*load_pipeline("@B"), {.width = 352, .height = 288});
+  for (const AffinityArrangement asked :
+       {AffinityArrangement::pinned, AffinityArrangement::io_same, AffinityArrangement::module_diff}) {
+    const auto space = ScheduleSpace::make(
+        *layout, {.max_threads = 2, .isas = {machine::best_isa()}, .affinities = {{asked}}, .threads = 1});
+    ASSERT_TRUE(space) << machine::name_of(asked);
+    EXPECT_EQ(space->schedule(0).affinity, asked);
+  }
+}
+
 // Hundreds of PUs of several kinds are no reason to search nothing.
 TEST(ScheduleSpace, thereIsRoomForEveryAffinityOnLargeMachines) {
   using machine::AffinityArrangement;

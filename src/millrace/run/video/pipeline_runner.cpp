@@ -91,7 +91,7 @@ Status PipelineRunner::set_schedule(std::optional<std::int64_t> frames, const En
       std::min(freedom.max_frames_in_flight, most_side_by_side(frames, timeline_->steady_frames()));
   // Whoever gives one frame at a time may wait for it before giving the next. Kept apart from what files
   // learn.
-  if (ends.live && !freedom.frames_in_flight && asked.adaptive.objective.aim == tuning::Aim::throughput) {
+  if (ends.live && !freedom.frames_in_flight) {
     freedom.max_frames_in_flight = 1;
     asked.fixed.emplace("input", "live");
   }

@@ -44,9 +44,10 @@ std::string why_no_search(const image::AdaptiveScheduler& scheduler) {
   const std::string runs = fmt::format("{} runs since the start: it {}", to_string(scheduler.incumbent()),
                                        text_of(why_begun_with(scheduler)));
   if (tuning::waits_mostly(scheduler.bound_share()))
-    return runs + fmt::format("; the run waits for its input or output, so of what another saves it would "
-                              "gain {:.0f} %",
-                              100 * scheduler.bound_share());
+    return runs + fmt::format(
+                      "; in its end the run waits for its input or output, so of what another saves it would "
+                      "gain {:.0f} %",
+                      100 * scheduler.bound_share());
   return runs + "; nothing else has been measured: listing other candidates takes longer than a better one "
                 "would have saved";
 }
@@ -60,7 +61,7 @@ nlohmann::ordered_json decisions_json(const image::AdaptiveScheduler& scheduler,
                       {"candidate", scheduler.incumbent_name()},
                       {"chosen", text_of(why_begun_with(scheduler))}});
     return {{"objective", objective_text(objective)},
-            {"from_profile", scheduler.begins_by_profile()},
+            {"from_profile", from_profile},
             {"searched", false},
             {"incumbent", scheduler.incumbent_name()},
             {"why", why_no_search(scheduler)},

@@ -420,19 +420,23 @@ SearchOptions search_of_small_frames(Workplace& workplace) {
 TEST_F(VideoRunTest, ASearchOverALiveSourceComputesOneFrameAtATime) {
   auto workplace = Workplace::make_shared(*machine_, 4, image::KernelCache());
   ASSERT_TRUE(workplace) << workplace.error().message;
-  Counting frames(60);
-  std::counting_semaphore<> allowed(1);
-  bool late = false;
-  VideoRun run(**workplace, source_when_allowed(frames, allowed, late),
-               frames_sink([&](const video::Frame&) -> Status {
-                 allowed.release();
-                 return {};
-               }),
-               {.pipeline = parsed("blur"), .schedule = search_of_small_frames(**workplace)});
-  const Status done = run.run();
-  ASSERT_TRUE(done) << done.error().message;
-  EXPECT_FALSE(late);
-  EXPECT_EQ(run.record().frames, 60);
+  for (const tuning::Aim aim : {tuning::Aim::throughput, tuning::Aim::latency, tuning::Aim::deadline}) {
+    Counting frames(300);
+    std::counting_semaphore<> allowed(1);
+    bool late = false;
+    SearchOptions search = search_of_small_frames(**workplace);
+    search.adaptive.objective = {.aim = aim, .deadline = 1e-3};
+    VideoRun run(**workplace, source_when_allowed(frames, allowed, late),
+                 frames_sink([&](const video::Frame&) -> Status {
+                   allowed.release();
+                   return {};
+                 }),
+                 {.pipeline = parsed("blur"), .schedule = search});
+    const Status done = run.run();
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_FALSE(late);
+    EXPECT_EQ(run.record().frames, 300);
+  }
 }
 
 // Frames of which each has other parameters are turns of one, which tell nothing of several side by side.

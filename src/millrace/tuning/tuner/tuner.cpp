@@ -113,8 +113,11 @@ int Tuner::first_guess() const {
     if (runnable(c) && (best < 0 || prior(c) < prior(best))) best = c;
     if (waiting < 0 && of(c).available) waiting = c;
   }
+  if (best >= 0) return best;
   // Where nothing can run before something is compiled, the caller's stand-in does, under this name.
-  return best >= 0 ? best : std::max(waiting, 0);
+  const auto suggested =
+      std::ranges::find_if(options_.first, [&](int candidate) { return of(candidate).available; });
+  return suggested != options_.first.end() ? *suggested : std::max(waiting, 0);
 }
 
 Trial Tuner::ask() {

@@ -71,6 +71,14 @@ TEST(Tuner, WhereTheFirstGuessCannotRunTheNextOneBegins) {
     EXPECT_EQ(event.time, tuner.start_time());
 }
 
+// Its stand-in runs under its name until it is compiled.
+TEST(Tuner, WhereNothingIsCompiledTheFirstGuessBeginsAllTheSame) {
+  const SimulatedWorkload workload(middle, 0.001, 1);
+  const std::vector<int> one_build(static_cast<std::size_t>(workload.space().size()), 0);
+  Tuner tuner = tuner_for(workload, {.first = {7, 5}, .build = one_build});
+  EXPECT_EQ(tuner.ask().candidate, 7);
+}
+
 TEST(Tuner, TheLastThatIsLeftCannotBeRefused) {
   const SimulatedWorkload workload({.structures = 2, .fusions = 1, .tiles = 1, .in_flight = 1}, 0.001, 1);
   const int size = workload.space().size();
