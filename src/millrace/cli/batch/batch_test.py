@@ -281,12 +281,12 @@ class Batch(unittest.TestCase):
         self.assertIn(b"3 jobs", done.stderr)
 
     def test_what_single_runs_have_learnt_is_a_guess_for_jobs(self):
-        words = "blur", "test:100x60@3000,seed=5"
+        words = "gaussian(6) | gaussian(6)", "test:160x90@500,seed=5"
         self.assertFalse(self.report(*words)[1][words[1]]["run"]["decisions"]["from_profile"])
         self.run_millrace("profiles", "clear")
         for _ in range(20):  # one that waits for its input, as on a busy machine, tries nothing and learns nothing
             self.run_millrace("run", *words, "-q")
-            if b"100x60" in self.run_millrace("profiles", "list").stdout:
+            if b"160x90" in self.run_millrace("profiles", "list").stdout:
                 break
         self.assertTrue(self.report(*words)[1][words[1]]["run"]["decisions"]["from_profile"])
 

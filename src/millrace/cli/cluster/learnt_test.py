@@ -95,7 +95,7 @@ class Learnt(Case):
 
         def learns(machine):
             report = self.folder / f"{machine}.json"
-            run_on(machine, "run", "blur | sobel_x", "test:320x180@1000", "-o", "null", "-q", "--json", report, "-y")
+            run_on(machine, "run", "gaussian(6) | gaussian(6)", "test:160x90@500", "-o", "null", "-q", "--json", report, "-y")
             return json.loads(report.read_text())["decisions"]["from_profile"]
 
         file = self.folder / "profiles.json"

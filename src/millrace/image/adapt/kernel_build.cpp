@@ -1,6 +1,6 @@
 #include "millrace/image/adapt/kernel_build.h"
 
-#include "millrace/image/execute/group_layout.h"
+#include "millrace/image/execute/prepared_schedule.h"
 
 namespace millrace::image {
 
