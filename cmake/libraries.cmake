@@ -24,7 +24,7 @@ if(TARGET millrace_stream)
   # The static library for what it is linked with; of its objects nothing is missing any more.
   target_link_libraries(millrace_stream_shared PUBLIC fmt::fmt Threads::Threads PRIVATE millrace_stream)
   set(public_headers
-    base/export.h base/histogram.h base/result.h
+    base/export.h base/histogram.h base/result.h base/without_exceptions.h
     machine/cpus/cpu_set.h machine/limits/cgroup_limits.h machine/limits/usable_cpus.h
     machine/processor/demand.h machine/thread/thread_affinity.h machine/units/counter_formula.h
     machine/units/sharing_domains.h machine/units/unit_traits.h

@@ -15,13 +15,18 @@ namespace millrace {
 inline constexpr const char* out_of_memory =
     "out of memory; free some, or raise the limit (ulimit -v, the container's)";
 
-// A failure of these words, or of three where there is no memory for more.
-[[nodiscard]] inline Error failure_saying(const char* words) noexcept {
+// What make() returns; where there is no memory for that, an error that needs none.
+template <class Make> [[nodiscard]] Error error_from(const Make& make) noexcept {
   try {
-    return {.message = words};
+    return make();
   } catch (const std::bad_alloc&) {
-    return {.message = "out of memory"};  // short enough for a string's own buffer
+    return {ErrorKind::failure, "out of memory"};  // short enough for a string's own buffer
   }
+}
+
+// A failure of these words.
+[[nodiscard]] inline Error failure_saying(const char* words) noexcept {
+  return error_from([words] { return Error{ErrorKind::failure, words}; });
 }
 
 // For the top of a thread, where an exception would end the process with all that other threads do, and for

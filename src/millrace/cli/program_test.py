@@ -5,8 +5,8 @@ usage: program_test.py MILLRACE SOURCE_DIR
 
 import json
 import os
-import re
 import pathlib
+import re
 import resource
 import shutil
 import signal

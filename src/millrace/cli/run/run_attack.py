@@ -108,19 +108,19 @@ def little_memory(place):
             continue
         file = os.path.join(place.out, "out" + ending)
 
-        def code_with(most, words=words, file=file, name=name):
+        def works(most, words=words, file=file, name=name):
+            what = f"{name}, {most >> 10} KiB of addresses"
             # libx264 says for itself that it has none.
-            what = f"{name}, {most >> 10} KiB of addresses"
-            return place.ends(place.start(words, file, limit_addresses(most)), what, one_line=False)
-
-        for most in too_few_addresses(lambda most: code_with(most) == 0, 20 + place.rounds):
-            code_with(most)
-            what = f"{name}, {most >> 10} KiB of addresses"
+            code = place.ends(place.start(words, file, limit_addresses(most)), what, one_line=False)
             place.expect_no_rest(what, file)
             if os.path.exists(file):
                 read = subprocess.run([place.programs["millrace"], "run", "crop(1)", file, "-o", "null", "-q"], check=False,
                                       env=place.environment, capture_output=True, timeout=PATIENCE)
                 check(read.returncode == 0, f"{what}: leaves what cannot be read: {read.stderr}")
+            return code == 0
+
+        for most in too_few_addresses(works, 20 + place.rounds):
+            works(most)
 
 
 def closed_streams(place):

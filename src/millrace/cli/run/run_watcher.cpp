@@ -76,26 +76,28 @@ void RunWatcher::look(const run::RunSnapshot& snapshot) {
   shown_.now = samples_.back();
   shown_.total = snapshot.progress.total;
   shown_.running = to_string(snapshot.in_use);
-  if (snapshot.search != nullptr) {
-    shown_.incumbent = to_string(snapshot.search->incumbent());
-    shown_.decisions = {"begun with " + shown_.incumbent};
-  }
-  if (snapshot.search != nullptr && snapshot.search->searches()) {
-    const image::AdaptiveScheduler& search = *snapshot.search;
-    const tuning::Tuner& tuner = search.tuner();
-    // Both take turns while they are compared.
-    if (!tuner.racing())
-      shown_.trial.clear();
-    else if (snapshot.in_use != search.incumbent())
-      shown_.trial = shown_.running;
-    shown_.trials = tuner.record().count(tuning::EventKind::trial);
-    shown_.decisions.clear();
-    const auto events = tuner.record().events();
-    const std::size_t first = events.size() > most_decisions ? events.size() - most_decisions : 0;
-    for (std::size_t i = first; i < events.size(); ++i)
-      shown_.decisions.push_back(tuning::describe(events[i], search.space().space(), tuner.start_time()));
-  }
+  if (snapshot.search != nullptr) show_search(*snapshot.search, snapshot.in_use);
   screen_.show(shown_);
+}
+
+void RunWatcher::show_search(const image::AdaptiveScheduler& search, const image::Schedule& in_use) {
+  shown_.incumbent = to_string(search.incumbent());
+  if (!search.searches()) {
+    shown_.decisions = {"begun with " + shown_.incumbent};
+    return;
+  }
+  const tuning::Tuner& tuner = search.tuner();
+  // Both take turns while they are compared.
+  if (!tuner.racing())
+    shown_.trial.clear();
+  else if (in_use != search.incumbent())
+    shown_.trial = shown_.running;
+  shown_.trials = tuner.record().count(tuning::EventKind::trial);
+  shown_.decisions.clear();
+  const auto events = tuner.record().events();
+  const std::size_t first = events.size() > most_decisions ? events.size() - most_decisions : 0;
+  for (std::size_t i = first; i < events.size(); ++i)
+    shown_.decisions.push_back(tuning::describe(events[i], search.space().space(), tuner.start_time()));
 }
 
 }  // namespace millrace::cli

@@ -24,6 +24,7 @@ class RunWatcher {
  private:
   // Seconds that each has run.
   [[nodiscard]] std::vector<double> worker_times() const;
+  void show_search(const image::AdaptiveScheduler& search, const image::Schedule& in_use);
 
   LiveScreen& screen_;
   std::vector<std::string> workers_;  // below /proc

@@ -62,7 +62,7 @@ Result<std::unique_ptr<AdaptiveScheduler>> AdaptiveScheduler::make(Executor& exe
   const auto opened = result->open();
   if (!opened) return std::unexpected(opened.error());
   if (!*opened)
-    if (Status begun = result->begin_search(); !begun) return std::unexpected(begun.error());
+    if (Status begun = result->begin_with_search(); !begun) return std::unexpected(begun.error());
   result->switched_ns_ = now_ns();
   result->trusted_at_ = seconds(result->switched_ns_);
   return result;
@@ -97,13 +97,12 @@ Status AdaptiveScheduler::begin_search() {
   if (!space) return std::unexpected(space.error());
   space_ = std::make_unique<ScheduleSpace>(std::move(*space));
   const tuning::Aim aim = options_.objective.aim;
-  const ScheduleRules rules(layout_, options_.freedom);
   ScheduleGuess guess(layout_, options_.freedom);
   tuning::TunerOptions tuner_options{.objective = options_.objective,
                                      .seed = options_.seed,
                                      .build = space_->build_of(),
                                      .resources = space_->threads()};
-  for (const Schedule& schedule : first_schedules(rules, guess, options_.freedom, aim))
+  for (const Schedule& schedule : first_schedules(space_->rules(), guess, options_.freedom, aim))
     tuner_options.first.push_back(*space_->find(schedule));
   for (int c = 0; c < space_->size(); ++c)
     tuner_options.prior.push_back(guess.cost(space_->schedule(c), aim));
@@ -117,24 +116,18 @@ Status AdaptiveScheduler::begin_search() {
   tuner_->bound_share(bound_share_);
 
   start_ready();
-  return go_on_as_found(opening_.has_value());
+  return {};
 }
 
-// Puts in place what the tuner begins with; `opened`: in the place of the opening, if it is another.
-Status AdaptiveScheduler::go_on_as_found(bool opened) {
-  for (;;) {
+// From the first frame on.
+Status AdaptiveScheduler::begin_with_search() {
+  if (Status begun = begin_search(); !begun) return begun;
+  do {
     candidate_ = tuner_->ask().candidate;
     incumbent_ = space_->schedule(candidate_);
-    if (opened && executor_.in_use() == incumbent_) return {};
-    unobserved_.reset();
-    warm_ = false;
-    const std::int64_t start = now_ns();
-    const Status done = opened ? executor_.use(incumbent_) : executor_.set(layout_, incumbent_);
-    switched_ns_ = now_ns();
-    if (opened) all_switching_ns_ += switched_ns_ - start;
-    if (done && !drop_refused()) return {};
-    if (!done && (!opened || !tuner_->cannot_run(std::array{candidate_}))) return done;
-  }
+    if (Status set = executor_.set(layout_, incumbent_); !set) return set;
+  } while (drop_refused());
+  return {};
 }
 
 // Whether what a search may gain in the frames that are left is worth its beginning.
@@ -149,7 +142,6 @@ bool AdaptiveScheduler::pays_to_search() const {
 void AdaptiveScheduler::search_if_it_pays() {
   if (tuner_ || !unobserved_ || cannot_search_) return;
   const std::int64_t start = now_ns();
-  const std::int64_t switched = all_switching_ns_;
   // The first turn warms up, and whatever else comes between makes others long: the shortest says how much is
   // left.
   const double seconds_each = unobserved_->seconds / unobserved_->frames;
@@ -158,6 +150,7 @@ void AdaptiveScheduler::search_if_it_pays() {
   if ((warm_turns_ >= turns_to_judge_by || !frames_left()) && pays_to_search()) {
     const Status begun = without_exceptions([this] { return begin_search(); });
     if (begun) {
+      candidate_ = *space_->find(opening_->schedule);
       opening_.reset();
       trusted_at_ = seconds(now_ns());
     } else {
@@ -165,11 +158,10 @@ void AdaptiveScheduler::search_if_it_pays() {
       tuner_.reset();
       space_.reset();
       cannot_search_ = true;
-      incumbent_ = executor_.in_use();
     }
   }
   if (!tuner_) unobserved_.reset();
-  overhead_ns_ += now_ns() - start - (all_switching_ns_ - switched);
+  overhead_ns_ += now_ns() - start;
 }
 
 Result<bool> AdaptiveScheduler::is_built(const KernelBuild& build) {

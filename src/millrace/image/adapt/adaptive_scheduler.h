@@ -96,7 +96,7 @@ class AdaptiveScheduler {
 
   [[nodiscard]] Result<bool> open();
   [[nodiscard]] Status begin_search();
-  [[nodiscard]] Status go_on_as_found(bool opened);
+  [[nodiscard]] Status begin_with_search();
   [[nodiscard]] bool pays_to_search() const;
   void search_if_it_pays();
   [[nodiscard]] Result<bool> is_built(const KernelBuild& build);

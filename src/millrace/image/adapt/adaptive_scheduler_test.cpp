@@ -59,6 +59,27 @@ class Adaptive : public testing::Test {
     return scheduler ? std::move(*scheduler) : nullptr;
   }
 
+  // Of a stream of so many frames.
+  [[nodiscard]] std::unique_ptr<AdaptiveScheduler> start_of(std::int64_t frames) {
+    AdaptiveOptions with = options();
+    with.frames = frames;
+    return start(std::move(with));
+  }
+
+  void run_turns(AdaptiveScheduler& scheduler, int turns) {
+    for (int turn = 0; turn < turns && !HasFatalFailure(); ++turn)
+      run_and_compare(scheduler);
+  }
+
+  // Turns the picture by so much from the next frame on.
+  void turn_to(double degrees, bool different, AdaptiveScheduler& scheduler) {
+    Pipeline changed = pipeline_;
+    changed.nodes[0].values[0] = degrees;
+    layout_ = layout_of(changed);
+    expected_ = scalar_reference(layout_.planes[0], picture_);
+    scheduler.update(layout_, different);
+  }
+
   // Runs what the scheduler wants to run next and compares it with the reference. waited: seconds, by how
   // many turns the schedule in use has run before.
   void run_and_compare(AdaptiveScheduler& scheduler, double (*waited)(int) = [](int) { return 0.0; }) {
@@ -121,13 +142,8 @@ TEST_F(Adaptive, valuesChangeWithTheirFrameWhateverIsBeingTried) {
   const auto scheduler = start(options());
   ASSERT_TRUE(scheduler);
   for (int step = 0; step < 30 && !HasFatalFailure(); ++step) {
-    Pipeline changed = pipeline_;
-    changed.nodes[0].values[0] = 6 + 9.0 * step;
-    layout_ = layout_of(changed);
-    expected_ = scalar_reference(layout_.planes[0], picture_);
-    scheduler->update(layout_, step % 5 == 0);
-    for (int i = 0; i < 10 && !HasFatalFailure(); ++i)
-      run_and_compare(*scheduler);
+    turn_to(6 + 9.0 * step, step % 5 == 0, *scheduler);
+    run_turns(*scheduler, 10);
   }
 }
 
@@ -275,11 +291,9 @@ TEST_F(Adaptive, twoThousandSwitchesLeaveNoTraceInMemoryOrPixels) {
 TEST_F(Adaptive, streamsOfKnownLengthBeginWithWhatASearchWouldBeginWith) {
   for (const char* pipeline : {"@A", "@B", "@C", "@D", "blur", "rotate(30)"}) {
     use(pipeline);
-    AdaptiveOptions with = options();
-    const auto searching = start(with);
+    const auto searching = start(options());
     ASSERT_TRUE(searching && searching->searches());
-    with.frames = 10;
-    const auto opening = start(with);
+    const auto opening = start_of(10);
     ASSERT_TRUE(opening);
     EXPECT_FALSE(opening->searches());
     EXPECT_EQ(to_string(opening->incumbent()), to_string(searching->incumbent()));
@@ -290,9 +304,7 @@ TEST_F(Adaptive, streamsOfKnownLengthBeginWithWhatASearchWouldBeginWith) {
 
 TEST_F(Adaptive, aStreamThatIsSoonOverIsNotSearched) {
   use("@A");
-  AdaptiveOptions with = options();
-  with.frames = 40;
-  const auto scheduler = start(with);
+  const auto scheduler = start_of(40);
   ASSERT_TRUE(scheduler);
   while (frames_ < 40 && !HasFatalFailure())
     run_and_compare(*scheduler);
@@ -302,13 +314,10 @@ TEST_F(Adaptive, aStreamThatIsSoonOverIsNotSearched) {
 TEST_F(Adaptive, aStreamIsSearchedOnceItIsKnownThatEnoughIsLeft) {
   for (const bool more_than_was_said : {false, true}) {
     use("@A");
-    AdaptiveOptions with = options();
-    with.frames = more_than_was_said ? 3 : 100'000'000;
-    const auto scheduler = start(with);
+    const auto scheduler = start_of(more_than_was_said ? 3 : 100'000'000);
     ASSERT_TRUE(scheduler);
     EXPECT_FALSE(scheduler->searches());
-    for (int turn = 0; turn < 10 && !HasFatalFailure(); ++turn)
-      run_and_compare(*scheduler);
+    run_turns(*scheduler, 10);
     ASSERT_TRUE(scheduler->searches());
     const std::int64_t patience_ends = now_ns() + 60'000'000'000;
     while (scheduler->tuner().record().events().empty() && now_ns() < patience_ends && !HasFatalFailure())
@@ -320,9 +329,7 @@ TEST_F(Adaptive, aStreamIsSearchedOnceItIsKnownThatEnoughIsLeft) {
 // What waits for its input anyway gains nothing.
 TEST_F(Adaptive, aStreamThatIsBoundByItsInputIsNotSearched) {
   use("@A");
-  AdaptiveOptions with = options();
-  with.frames = 100'000;
-  const auto scheduler = start(with);
+  const auto scheduler = start_of(100'000);
   ASSERT_TRUE(scheduler);
   for (int turn = 0; turn < 20 && !HasFatalFailure(); ++turn) {
     scheduler->bound_share(0);
@@ -330,25 +337,17 @@ TEST_F(Adaptive, aStreamThatIsBoundByItsInputIsNotSearched) {
   }
   EXPECT_FALSE(scheduler->searches());
   scheduler->bound_share(1);
-  for (int turn = 0; turn < 6 && !HasFatalFailure(); ++turn)
-    run_and_compare(*scheduler);
+  run_turns(*scheduler, 6);
   EXPECT_TRUE(scheduler->searches()) << "it is now";
 }
 
 TEST_F(Adaptive, valuesThatChangeBeforeThereIsASearchHoldBeforeAndInIt) {
   use("rotate(6) | blur");
-  AdaptiveOptions with = options();
-  with.frames = 100'000'000;
-  const auto scheduler = start(with);
+  const auto scheduler = start_of(100'000'000);
   ASSERT_TRUE(scheduler);
   for (int step = 0; step < 12 && !HasFatalFailure(); ++step) {
-    Pipeline changed = pipeline_;
-    changed.nodes[0].values[0] = 6 + 9.0 * step;
-    layout_ = layout_of(changed);
-    expected_ = scalar_reference(layout_.planes[0], picture_);
-    scheduler->update(layout_, true);
-    for (int i = 0; i <= step && !HasFatalFailure(); ++i)
-      run_and_compare(*scheduler);
+    turn_to(6 + 9.0 * step, true, *scheduler);
+    run_turns(*scheduler, step + 1);
   }
   EXPECT_TRUE(scheduler->searches());
 }

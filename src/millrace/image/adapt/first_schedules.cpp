@@ -1,20 +1,12 @@
 #include "millrace/image/adapt/first_schedules.h"
 
 #include "millrace/image/adapt/kernel_build.h"
+#include "millrace/tuning/estimate/prior_belief.h"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 namespace millrace::image {
-namespace {
-
-// As the tuner believes a guess and takes a difference for one (tuning/tuner/tuner_profile.cpp).
-constexpr double prior_belief = 0.5;
-constexpr double clearly_better = 0.05;
-
-}  // namespace
-
 std::vector<Schedule> first_schedules(const ScheduleRules& rules, ScheduleGuess& guess,
                                       const ScheduleFreedom& freedom, tuning::Aim aim) {
   const ScheduleKnobs knobs = ScheduleKnobs::of(freedom);
@@ -88,8 +80,8 @@ std::optional<Opening> opening_of(const std::vector<Schedule>& first,
     };
     const bool unknown =
         build && build_key(*plan) != build && std::ranges::none_of(profile->costs, tells_of_build);
-    const bool better =
-        unknown && prior_belief * std::log(guess.cost(best, aim) / guess.cost(*plan, aim)) < -clearly_better;
+    const bool better = unknown && tuning::believed_log_ratio(guess.cost(best, aim), guess.cost(*plan, aim)) <
+                                       -tuning::clearly_better;
     return better && is_built(best) ? Opening{best, false} : Opening{*plan, true};
   }
   if (first.empty()) return std::nullopt;

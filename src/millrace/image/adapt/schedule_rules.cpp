@@ -5,6 +5,7 @@
 #include <algorithm>
 
 namespace millrace::image {
+
 ScheduleRules::Groups ScheduleRules::Groups::of(const FrameLayout& layout, Fusion fusion) {
   Groups groups;
   for (const PlaneLayout& plane : layout.planes) {
@@ -24,7 +25,8 @@ ScheduleRules::ScheduleRules(const FrameLayout& layout, const ScheduleFreedom& f
       alone_(freedom.threads.value_or(freedom.max_threads) == 1) {
   for (const machine::ArrangementLimit& limit : freedom.affinities)
     most_workers_[limit.arrangement] = limit.most_workers;
-  for (const Fusion fusion : freedom.fusion ? std::vector{*freedom.fusion} : all_fusions()) {
+  const ScheduleKnobs knobs = ScheduleKnobs::of(freedom);
+  for (const Fusion fusion : knobs.fusions) {
     Groups groups = Groups::of(layout, fusion);
     for (const auto& [lesser, known] : groups_) {
       if (lesser < fusion && known.of_plane == groups.of_plane) groups.least = false;

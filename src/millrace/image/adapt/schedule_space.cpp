@@ -1,7 +1,5 @@
 #include "millrace/image/adapt/schedule_space.h"
 
-#include "millrace/image/adapt/schedule_rules.h"
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -11,10 +9,9 @@
 
 namespace millrace::image {
 Result<ScheduleSpace> ScheduleSpace::make(const FrameLayout& layout, const ScheduleFreedom& freedom) {
-  ScheduleSpace result;
-  result.knobs_ = ScheduleKnobs::of(freedom);
+  ScheduleSpace result(layout, freedom);
   const ScheduleKnobs& knobs = result.knobs_;
-  const ScheduleRules rules(layout, freedom);
+  const ScheduleRules& rules = result.rules_;
   auto space = tuning::Space::make(
       knobs.named(), [&](std::span<const int> numbers) { return rules.valid(knobs.schedule(numbers)); },
       [knobs](std::span<const int> numbers) { return to_string(knobs.schedule(numbers)); },

@@ -4,6 +4,7 @@
 #include "millrace/base/result.h"
 #include "millrace/image/adapt/kernel_build.h"
 #include "millrace/image/adapt/schedule_knobs.h"
+#include "millrace/image/adapt/schedule_rules.h"
 #include "millrace/image/layout/frame_layout.h"
 #include "millrace/image/layout/schedule.h"
 #include "millrace/tuning/space/space.h"
@@ -22,6 +23,8 @@ class ScheduleSpace {
 
   // At a fixed address: tuners keep it.
   [[nodiscard]] const tuning::Space& space() const { return *space_; }
+  // What its candidates obey.
+  [[nodiscard]] const ScheduleRules& rules() const { return rules_; }
   [[nodiscard]] int size() const { return space_->size(); }
   [[nodiscard]] Schedule schedule(int candidate) const;
   // The candidate that runs as this schedule does.
@@ -35,9 +38,11 @@ class ScheduleSpace {
   [[nodiscard]] std::vector<double> threads() const;
 
  private:
-  ScheduleSpace() = default;
+  ScheduleSpace(const FrameLayout& layout, const ScheduleFreedom& freedom)
+      : knobs_(ScheduleKnobs::of(freedom)), rules_(layout, freedom) {}
 
   ScheduleKnobs knobs_;
+  ScheduleRules rules_;
   std::unique_ptr<tuning::Space> space_;
   std::vector<int> build_of_;
   std::vector<KernelBuild> builds_;

@@ -188,7 +188,7 @@ void KernelLibrary::serve(Urgency urgency) {
   }
 }
 
-// Out of memory. Whatever is still to be had of it is as much as fail() gives.
+// Out of memory.
 void KernelLibrary::give_up(const Job& job, const Error& error) noexcept {
   Entry& entry = entries_.find(job.key)->second;
   const auto waits_for = [&](const Worker& one) {
@@ -196,14 +196,13 @@ void KernelLibrary::give_up(const Job& job, const Error& error) noexcept {
   };
   // Made urgent meanwhile, it is another's.
   if (entry.state == State::done || std::ranges::any_of(workers_, waits_for)) return;
-  entry.error = failure_saying(error.message.c_str());
-  if (!first_error_) first_error_ = failure_saying(error.message.c_str());
-  entry.state = State::done;
-  entry.try_again = true;
   try {
-    entry.kernel = formula_kernel(job.spec);
+    fail(entry, job.spec, {CompileFailure::Kind::not_run, error});
   } catch (const std::bad_alloc&) {
-    entry.kernel = nullptr;
+    entry.error = failure_saying(error.message.c_str());
+    entry.state = State::done;
+    entry.try_again = true;
+    if (!first_error_) first_error_ = failure_saying(error.message.c_str());
   }
 }
 

@@ -44,52 +44,40 @@ std::string why_no_search(const image::AdaptiveScheduler& scheduler) {
   const std::string runs = fmt::format("{} runs since the start: it {}", to_string(scheduler.incumbent()),
                                        text_of(why_begun_with(scheduler)));
   if (tuning::waits_mostly(scheduler.bound_share()))
-    return runs + fmt::format(
-                      "; in its end the run waits for its input or output, so of what another saves it would "
-                      "gain {:.0f} %",
-                      100 * scheduler.bound_share());
+    return runs + "; in its end " + tuning::describe_waits(scheduler.bound_share());
   return runs + "; nothing else has been measured: listing other candidates takes longer than a better one "
                 "would have saved";
 }
 
 nlohmann::ordered_json decisions_json(const image::AdaptiveScheduler& scheduler, bool from_profile,
                                       const tuning::Objective& objective, std::int64_t switches) {
+  const tuning::Tuner* const tuner = scheduler.searches() ? &scheduler.tuner() : nullptr;
+  nlohmann::ordered_json json = {{"objective", objective_text(objective)},
+                                 {"from_profile", from_profile},
+                                 {"searched", tuner != nullptr}};
   nlohmann::ordered_json events = nlohmann::ordered_json::array();
-  if (!scheduler.searches()) {
+  if (tuner != nullptr) {
+    const tuning::Space& space = scheduler.space().space();
+    json["candidates"] = space.size();
+    json["incumbent"] = space.name_of(tuner->incumbent());
+    for (const tuning::Event& event : tuner->record().events())
+      events.emplace_back(tuning::to_json(event, space, tuner->start_time()));
+  } else {
+    json["incumbent"] = scheduler.incumbent_name();
     events.push_back({{"time", 0.0},
                       {"event", tuning::name_of(tuning::EventKind::started)},
                       {"candidate", scheduler.incumbent_name()},
                       {"chosen", text_of(why_begun_with(scheduler))}});
-    return {{"objective", objective_text(objective)},
-            {"from_profile", from_profile},
-            {"searched", false},
-            {"incumbent", scheduler.incumbent_name()},
-            {"why", why_no_search(scheduler)},
-            {"trials", 0},
-            {"switches", switches},
-            {"seconds_lost_to_trials", 0.0},
-            {"bound_share", scheduler.bound_share()},
-            {"seconds_switching", scheduler.switching_seconds()},
-            {"seconds_deciding", scheduler.overhead_seconds()},
-            {"events", events}};
   }
-  const tuning::Tuner& tuner = scheduler.tuner();
-  const tuning::Space& space = scheduler.space().space();
-  for (const tuning::Event& event : tuner.record().events())
-    events.emplace_back(tuning::to_json(event, space, tuner.start_time()));
-  return {{"objective", objective_text(objective)},
-          {"from_profile", from_profile},
-          {"searched", true},
-          {"candidates", space.size()},
-          {"incumbent", space.name_of(tuner.incumbent())},
-          {"why", tuner.explain()},
-          {"trials", tuner.record().count(tuning::EventKind::trial)},
-          {"switches", switches},
-          {"seconds_lost_to_trials", tuner.seconds_lost()},
-          {"bound_share", tuner.bound_share()},
-          {"seconds_switching", scheduler.switching_seconds()},
-          {"seconds_deciding", scheduler.overhead_seconds()},
-          {"events", events}};
+  json["why"] = tuner != nullptr ? tuner->explain() : why_no_search(scheduler);
+  json["trials"] = tuner != nullptr ? tuner->record().count(tuning::EventKind::trial) : 0;
+  json["switches"] = switches;
+  json["seconds_lost_to_trials"] = tuner != nullptr ? tuner->seconds_lost() : 0.0;
+  json["bound_share"] = tuner != nullptr ? tuner->bound_share() : scheduler.bound_share();
+  json["seconds_switching"] = scheduler.switching_seconds();
+  json["seconds_deciding"] = scheduler.overhead_seconds();
+  json["events"] = std::move(events);
+  return json;
 }
 
 std::string decisions_text(const image::AdaptiveScheduler& scheduler) {

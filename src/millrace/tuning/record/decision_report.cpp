@@ -36,6 +36,11 @@ std::string describe(const Event& event, const Space& space, double start) {
   return line;
 }
 
+std::string describe_waits(double bound_share) {
+  return fmt::format("the run waits for its input or output, so of what another saves it would gain {:.0f} %",
+                     100 * bound_share);
+}
+
 nlohmann::json to_json(const Event& event, const Space& space, double start) {
   nlohmann::json json = {{"time", event.time - start},
                          {"event", name_of(event.kind)},

@@ -10,10 +10,7 @@ namespace millrace::tuning {
 std::string Tuner::explain() const {
   if (incumbent_ < 0) return "nothing has run yet";
   if (!waits_mostly(bound_share_)) return explain_incumbent();
-  return explain_incumbent() +
-         fmt::format(
-             "; the run waits for its input or output, so of what another saves it would gain {:.0f} %",
-             100 * bound_share_);
+  return explain_incumbent() + "; " + describe_waits(bound_share_);
 }
 
 std::string Tuner::explain_incumbent() const {

@@ -1,4 +1,5 @@
 // What the tuner makes of a profile: where it begins, and whether it holds.
+#include "millrace/tuning/estimate/prior_belief.h"
 #include "millrace/tuning/tuner/tuner.h"
 
 #include <algorithm>
@@ -10,8 +11,6 @@ namespace {
 constexpr int profile_verifications = 3;
 constexpr double profile_deviation = 0.08;
 constexpr double profile_surprise = 0.15;
-constexpr double prior_belief = 0.5;     // of the caller's differences in log cost, as in the cost model
-constexpr double clearly_better = 0.05;  // log ratio, of what a profile does not know
 
 // Like this one, that will begin with what is compiled beside it.
 constexpr double streams_to_come = 2;
@@ -62,7 +61,7 @@ bool Tuner::knows_build_of(int candidate) const {
 // Log cost relative to the incumbent's.
 double Tuner::expected_by_prior(int candidate) const {
   const auto prior = [&](int c) { return options_.prior[static_cast<std::size_t>(c)]; };
-  return prior_belief * std::log(prior(candidate) / prior(incumbent_));
+  return believed_log_ratio(prior(candidate), prior(incumbent_));
 }
 
 // What was suggested in front of all and never came to be compiled, as no stream alone was long enough to pay
