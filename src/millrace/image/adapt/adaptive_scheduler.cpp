@@ -116,6 +116,7 @@ Status AdaptiveScheduler::begin_search() {
   tuner_->bound_share(bound_share_);
 
   start_ready();
+  incumbent_ = space_->schedule(tuner_->ask().candidate);
   return {};
 }
 

@@ -319,6 +319,7 @@ TEST_F(Adaptive, aStreamIsSearchedOnceItIsKnownThatEnoughIsLeft) {
     EXPECT_FALSE(scheduler->searches());
     run_turns(*scheduler, 10);
     ASSERT_TRUE(scheduler->searches());
+    ASSERT_GE(scheduler->tuner().incumbent(), 0) << "before it was told anything";
     const std::int64_t patience_ends = now_ns() + 60'000'000'000;
     while (scheduler->tuner().record().events().empty() && now_ns() < patience_ends && !HasFatalFailure())
       run_and_compare(*scheduler);
