@@ -49,7 +49,8 @@ constexpr int turns_to_judge_by = 4;
 
 AdaptiveScheduler::AdaptiveScheduler(Executor& executor, KernelLibrary& library, const FrameLayout& layout,
                                      AdaptiveOptions options)
-    : executor_(executor), library_(library), layout_(layout), options_(std::move(options)) {
+    : executor_(executor), library_(library), layout_(layout), options_(std::move(options)),
+      frames_(options_.frames) {
   for_throughput_ = options_.objective.aim == tuning::Aim::throughput;
   if (for_throughput_) least_observed_ = least_observed_seconds;
 }
@@ -70,10 +71,9 @@ Result<std::unique_ptr<AdaptiveScheduler>> AdaptiveScheduler::make(Executor& exe
 
 // Begins with the best guess, and leaves open whether there will be a search. False where it has to begin.
 Result<bool> AdaptiveScheduler::open() {
-  if (!for_throughput_ || !options_.frames) return false;
+  if (!for_throughput_ || !frames_) return false;
   const ScheduleRules rules(layout_, options_.freedom);
-  ScheduleGuess guess(layout_, options_.freedom);
-  const tuning::Aim aim = options_.objective.aim;
+  ScheduleGuess guess(layout_, options_.freedom, options_.objective.aim);
   std::map<BuildKey, bool> built;
   const auto is_built_for = [&](const Schedule& schedule) {
     const auto key = build_key(schedule);
@@ -82,8 +82,8 @@ Result<bool> AdaptiveScheduler::open() {
     if (is_new) known->second = is_built(build_for(layout_, schedule)).value_or(false);
     return known->second;
   };
-  const auto opening = opening_of(first_schedules(rules, guess, options_.freedom, aim), options_.profile,
-                                  rules, guess, options_.freedom, aim, is_built_for);
+  const auto opening =
+      opening_of(first_schedules(rules, guess), options_.profile, rules, guess, is_built_for);
   if (!opening) return false;
   if (Status set = executor_.set(layout_, opening->schedule); !set) return std::unexpected(set.error());
   incumbent_ = opening->schedule;
@@ -96,16 +96,15 @@ Status AdaptiveScheduler::begin_search() {
   auto space = ScheduleSpace::make(layout_, options_.freedom);
   if (!space) return std::unexpected(space.error());
   space_ = std::make_unique<ScheduleSpace>(std::move(*space));
-  const tuning::Aim aim = options_.objective.aim;
-  ScheduleGuess guess(layout_, options_.freedom);
+  ScheduleGuess guess(layout_, options_.freedom, options_.objective.aim);
   tuning::TunerOptions tuner_options{.objective = options_.objective,
                                      .seed = options_.seed,
                                      .build = space_->build_of(),
                                      .resources = space_->threads()};
-  for (const Schedule& schedule : first_schedules(space_->rules(), guess, options_.freedom, aim))
+  for (const Schedule& schedule : first_schedules(space_->rules(), guess))
     tuner_options.first.push_back(*space_->find(schedule));
   for (int c = 0; c < space_->size(); ++c)
-    tuner_options.prior.push_back(guess.cost(space_->schedule(c), aim));
+    tuner_options.prior.push_back(guess.cost(space_->schedule(c)));
   tuner_options.build_slowdown = compiler_share / std::max(1, options_.freedom.max_threads);
   for (const KernelBuild& build : space_->builds())
     tuner_options.build_seconds.push_back(expected_compile_seconds(build));
@@ -223,8 +222,8 @@ bool AdaptiveScheduler::drop_refused() {
 
 // Nothing is known where there are more frames than was said.
 std::optional<std::int64_t> AdaptiveScheduler::frames_left() const {
-  if (!options_.frames || *options_.frames < done_) return std::nullopt;
-  return *options_.frames - done_;
+  if (!frames_ || *frames_ < done_) return std::nullopt;
+  return *frames_ - done_;
 }
 
 Result<int> AdaptiveScheduler::prepare() {

@@ -21,7 +21,7 @@ struct AdaptiveOptions {
   ScheduleFreedom freedom;
   std::uint64_t seed = 1;
   std::optional<tuning::Profile> profile;  // what earlier runs learnt
-  std::optional<std::int64_t> frames;      // that there will be, where that is known; may be wrong
+  std::optional<std::int64_t> frames;      // that there will be, where that is known; see expect()
 };
 
 // Drives an executor. Used by the thread that owns the executor.
@@ -35,6 +35,9 @@ class AdaptiveScheduler {
   // result.
   [[nodiscard]] static Result<std::unique_ptr<AdaptiveScheduler>>
   make(Executor& executor, KernelLibrary& library, const FrameLayout& layout, AdaptiveOptions options);
+
+  // How many frames there will be from the first to the last, where that is known by now; may be wrong.
+  void expect(std::optional<std::int64_t> frames) { frames_ = frames; }
 
   // Puts in place what is to run next and returns how many frames it takes side by side.
   [[nodiscard]] Result<int> prepare();
@@ -119,7 +122,8 @@ class AdaptiveScheduler {
   std::optional<tuning::Tuner> tuner_;
   int requested_ = -1;  // the build that was last asked of the library
   int requests_ = 0;
-  std::int64_t done_ = 0;  // frames of the stream
+  std::optional<std::int64_t> frames_;  // of the stream
+  std::int64_t done_ = 0;               // of them
   double bound_share_ = 1;
   bool for_throughput_ = true;
   int candidate_ = -1;  // that the executor is set to

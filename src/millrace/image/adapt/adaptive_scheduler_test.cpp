@@ -327,6 +327,17 @@ TEST_F(Adaptive, aStreamIsSearchedOnceItIsKnownThatEnoughIsLeft) {
   }
 }
 
+TEST_F(Adaptive, aStreamThatIsExpectedToGoOnAfterAllIsSearched) {
+  use("@A");
+  const auto scheduler = start_of(40);
+  ASSERT_TRUE(scheduler);
+  run_turns(*scheduler, 10);
+  EXPECT_FALSE(scheduler->searches());
+  scheduler->expect(100'000'000);
+  run_turns(*scheduler, 2);
+  EXPECT_TRUE(scheduler->searches());
+}
+
 // What waits for its input anyway gains nothing.
 TEST_F(Adaptive, aStreamThatIsBoundByItsInputIsNotSearched) {
   use("@A");

@@ -7,11 +7,11 @@
 #include <array>
 
 namespace millrace::image {
-std::vector<Schedule> first_schedules(const ScheduleRules& rules, ScheduleGuess& guess,
-                                      const ScheduleFreedom& freedom, tuning::Aim aim) {
+std::vector<Schedule> first_schedules(const ScheduleRules& rules, ScheduleGuess& guess) {
+  const ScheduleFreedom& freedom = guess.freedom();
   const ScheduleKnobs knobs = ScheduleKnobs::of(freedom);
   const int threads = freedom.threads.value_or(freedom.max_threads);
-  const int in_flight = guess.first_in_flight(threads, aim, knobs.in_flight);
+  const int in_flight = guess.first_in_flight(threads, knobs.in_flight);
   std::vector<Schedule> first;
   const auto add = [&](Structure structure, Fusion fusion, Size tile, int frames_in_flight) {
     const Schedule schedule{.structure = structure,
@@ -59,9 +59,9 @@ std::vector<Schedule> first_schedules(const ScheduleRules& rules, ScheduleGuess&
 
 std::optional<Opening> opening_of(const std::vector<Schedule>& first,
                                   const std::optional<tuning::Profile>& profile, const ScheduleRules& rules,
-                                  ScheduleGuess& guess, const ScheduleFreedom& freedom, tuning::Aim aim,
+                                  ScheduleGuess& guess,
                                   const std::function<bool(const Schedule&)>& is_built) {
-  const ScheduleKnobs knobs = ScheduleKnobs::of(freedom);
+  const ScheduleKnobs knobs = ScheduleKnobs::of(guess.freedom());
   const std::vector<tuning::Knob> names = profile ? knobs.named() : std::vector<tuning::Knob>{};
   const auto known = [&](const std::string& name) -> std::optional<Schedule> {
     const auto numbers = tuning::values_of(names, name);
@@ -80,8 +80,8 @@ std::optional<Opening> opening_of(const std::vector<Schedule>& first,
     };
     const bool unknown =
         build && build_key(*plan) != build && std::ranges::none_of(profile->costs, tells_of_build);
-    const bool better = unknown && tuning::believed_log_ratio(guess.cost(best, aim), guess.cost(*plan, aim)) <
-                                       -tuning::clearly_better;
+    const bool better =
+        unknown && tuning::believed_log_ratio(guess.cost(best), guess.cost(*plan)) < -tuning::clearly_better;
     return better && is_built(best) ? Opening{best, false} : Opening{*plan, true};
   }
   if (first.empty()) return std::nullopt;

@@ -15,8 +15,9 @@ namespace millrace::image {
 // What is worth trying before all else, the best guess in front: of each structure the setting that most
 // often was its best, so that none is overlooked because of its tile. Empty where the freedom leaves none of
 // them.
-[[nodiscard]] std::vector<Schedule> first_schedules(const ScheduleRules& rules, ScheduleGuess& guess,
-                                                    const ScheduleFreedom& freedom, tuning::Aim aim);
+//
+// The rules here and below are of the guess's layout and freedom.
+[[nodiscard]] std::vector<Schedule> first_schedules(const ScheduleRules& rules, ScheduleGuess& guess);
 
 struct Opening {
   Schedule schedule;
@@ -29,7 +30,6 @@ struct Opening {
 [[nodiscard]] std::optional<Opening> opening_of(const std::vector<Schedule>& first,
                                                 const std::optional<tuning::Profile>& profile,
                                                 const ScheduleRules& rules, ScheduleGuess& guess,
-                                                const ScheduleFreedom& freedom, tuning::Aim aim,
                                                 const std::function<bool(const Schedule&)>& is_built);
 
 }  // namespace millrace::image

@@ -13,8 +13,6 @@
 namespace millrace::image {
 namespace {
 
-constexpr tuning::Aim throughput = tuning::Aim::throughput;
-
 // A pipeline, and what is begun with where `is_built` says which kernels there are.
 struct Beginning {
   FrameLayout layout;
@@ -27,14 +25,13 @@ struct Beginning {
 
   [[nodiscard]] std::vector<Schedule> first() const {
     ScheduleGuess guess(layout, freedom);
-    return first_schedules(ScheduleRules(layout, freedom), guess, freedom, throughput);
+    return first_schedules(ScheduleRules(layout, freedom), guess);
   }
 
   [[nodiscard]] std::optional<Schedule> opening(const std::function<bool(const Schedule&)>& is_built,
                                                 const std::optional<tuning::Profile>& profile = {}) const {
     ScheduleGuess guess(layout, freedom);
-    const auto opening =
-        opening_of(first(), profile, ScheduleRules(layout, freedom), guess, freedom, throughput, is_built);
+    const auto opening = opening_of(first(), profile, ScheduleRules(layout, freedom), guess, is_built);
     if (!opening) return std::nullopt;
     EXPECT_TRUE(!opening->by_profile || (profile && name(opening->schedule) == profile->plan));
     return opening->schedule;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 namespace millrace::image {
@@ -30,9 +31,8 @@ constexpr double unfused = 1.25;  // what single stages take of the time of thos
 
 }  // namespace
 
-ScheduleGuess::ScheduleGuess(const FrameLayout& layout, const ScheduleFreedom& freedom)
-    : layout_(&layout), best_(freedom.isas.front()), cache_bytes_(freedom.cache_bytes),
-      output_(layout.planes[0].output.size) {
+ScheduleGuess::ScheduleGuess(const FrameLayout& layout, ScheduleFreedom freedom, tuning::Aim aim)
+    : layout_(&layout), freedom_(std::move(freedom)), aim_(aim), output_(layout.planes[0].output.size) {
   const auto any_stage = [&](auto&& is_so) {
     return std::ranges::any_of(layout.planes, [&](const PlaneLayout& plane) {
       return std::ranges::any_of(plane.stages,
@@ -43,7 +43,7 @@ ScheduleGuess::ScheduleGuess(const FrameLayout& layout, const ScheduleFreedom& f
   gathers_ = any_stage([](Access access) { return access == Access::gather; });
 }
 
-double ScheduleGuess::cost(const Schedule& s, tuning::Aim aim) {
+double ScheduleGuess::cost(const Schedule& s) {
   double cost = 1;
   switch (s.structure) {
   case Structure::sequential:
@@ -78,14 +78,14 @@ double ScheduleGuess::cost(const Schedule& s, tuning::Aim aim) {
     const double h = s.tile.height == all ? output_.height : s.tile.height;
     cost *= (s.structure == Structure::tiled ? 1 : (w + 2) * (h + 2) / (w * h)) + 1000 / (w * h);
   }
-  if (s.isa != best_) cost *= 1.2;
+  if (s.isa != freedom_.isas.front()) cost *= 1.2;
   // Bound threads wait where others would have moved on, and to bind and free them costs more than a frame.
   if (s.affinity != machine::AffinityArrangement::free) cost *= 1.2;
   const auto pixels = static_cast<double>(output_.pixels());
   const double sharers = static_cast<double>(s.threads) / s.frames_in_flight;
   if (sharers > 1) cost *= 1 + shared_end * sharers / pixels;
   if (s.frames_in_flight > 1) {
-    cost *= aim == tuning::Aim::throughput ? spread : s.frames_in_flight;
+    cost *= aim_ == tuning::Aim::throughput ? spread : s.frames_in_flight;
     if (pixels * s.frames_in_flight > most_spread) cost *= too_much_spread;
   }
   return cost / std::pow(s.threads, 0.9);
@@ -94,7 +94,7 @@ double ScheduleGuess::cost(const Schedule& s, tuning::Aim aim) {
 bool ScheduleGuess::stays_cached(int frames_in_flight) const {
   const double bytes =
       planes_alive * sizeof(float) * static_cast<double>(output_.pixels()) * frames_in_flight;
-  return bytes <= share_of_cache * static_cast<double>(cache_bytes_);
+  return bytes <= share_of_cache * static_cast<double>(freedom_.cache_bytes);
 }
 
 bool ScheduleGuess::shares_unfused() {
@@ -109,9 +109,9 @@ Size ScheduleGuess::least_work(Fusion fusion, std::span<const Size> tiles) {
   return work_of(tiles.front()) > clearly * work_of(least) ? least : tiles.front();
 }
 
-int ScheduleGuess::first_in_flight(int threads, tuning::Aim aim, std::span<const int> counts) const {
+int ScheduleGuess::first_in_flight(int threads, std::span<const int> counts) const {
   const auto pixels = static_cast<double>(output_.pixels());
-  if (aim != tuning::Aim::throughput || pixels > small_share * threads) return counts.front();
+  if (aim_ != tuning::Aim::throughput || pixels > small_share * threads) return counts.front();
   const int most = static_cast<int>(std::min<double>(threads, most_spread / pixels));
   // The most of those that there are.
   return *std::prev(std::ranges::upper_bound(counts, std::max(most, counts.front())));

@@ -20,10 +20,14 @@ namespace millrace::image {
 class ScheduleGuess {
  public:
   // The instructions in front of the freedom are taken for the fastest. The layout must outlive the guess.
-  ScheduleGuess(const FrameLayout& layout, const ScheduleFreedom& freedom);
+  ScheduleGuess(const FrameLayout& layout, ScheduleFreedom freedom,
+                tuning::Aim aim = tuning::Aim::throughput);
+
+  // What it is made for.
+  [[nodiscard]] const ScheduleFreedom& freedom() const { return freedom_; }
 
   // Of a frame, relative to others'.
-  [[nodiscard]] double cost(const Schedule& schedule, tuning::Aim aim);
+  [[nodiscard]] double cost(const Schedule& schedule);
 
   // Whether every pixel of the result depends on one pixel of the frame, at the same place.
   [[nodiscard]] bool pointwise() const { return pointwise_; }
@@ -41,7 +45,7 @@ class ScheduleGuess {
   // Frames in flight to begin with, of those counts, which ascend. Where throughput counts and frames are
   // small a frame for each thread, or as many as are not too much for a cache: who shares one waits for the
   // others at its end, which then takes as long as a part of it.
-  [[nodiscard]] int first_in_flight(int threads, tuning::Aim aim, std::span<const int> counts) const;
+  [[nodiscard]] int first_in_flight(int threads, std::span<const int> counts) const;
 
  private:
   struct OfFusion {
@@ -54,8 +58,8 @@ class ScheduleGuess {
   [[nodiscard]] double work_of_tiles(Fusion fusion, Size tile);
 
   const FrameLayout* layout_;
-  machine::Isa best_;
-  std::int64_t cache_bytes_ = 0;
+  ScheduleFreedom freedom_;
+  tuning::Aim aim_;
   Size output_;  // of the first plane
   bool pointwise_ = false;
   bool gathers_ = false;

@@ -16,10 +16,10 @@
 namespace millrace::image {
 namespace {
 
-std::vector<double> costs_of(const ScheduleSpace& space, ScheduleGuess& guess, tuning::Aim aim) {
+std::vector<double> costs_of(const ScheduleSpace& space, ScheduleGuess& guess) {
   std::vector<double> costs;
   for (int c = 0; c < space.size(); ++c)
-    costs.push_back(guess.cost(space.schedule(c), aim));
+    costs.push_back(guess.cost(space.schedule(c)));
   return costs;
 }
 
@@ -44,7 +44,7 @@ TEST(ScheduleGuess, whatNeedsNoTilesToStayInACacheIsExpectedToRunBestWithout) {
     const auto space = ScheduleSpace::make(*layout, freedom);
     ASSERT_TRUE(space);
     ScheduleGuess guess(*layout, freedom);
-    const std::vector<double> prior = costs_of(*space, guess, tuning::Aim::throughput);
+    const std::vector<double> prior = costs_of(*space, guess);
     const int best = static_cast<int>(std::ranges::min_element(prior) - prior.begin());
     EXPECT_EQ(space->schedule(best).structure == Structure::sequential, whole) << pipeline << ", " << width;
     EXPECT_EQ(guess.pointwise(), std::string_view(pipeline) == "@D");
@@ -64,15 +64,14 @@ TEST(ScheduleGuess, smallFramesAreExpectedToRunBestWithAFrameForEachThreadUnless
         .max_threads = threads, .isas = {machine::best_isa()}, .cache_bytes = std::int64_t{64} << 20};
     const auto space = ScheduleSpace::make(*layout, freedom);
     ASSERT_TRUE(space);
-    ScheduleGuess guess(*layout, freedom);
     const auto counts = ScheduleKnobs::of(freedom).in_flight;
-    EXPECT_EQ(guess.first_in_flight(threads, tuning::Aim::throughput, counts), side_by_side) << width;
     for (const tuning::Aim aim : {tuning::Aim::throughput, tuning::Aim::latency, tuning::Aim::deadline}) {
-      const std::vector<double> prior = costs_of(*space, guess, aim);
+      ScheduleGuess guess(*layout, freedom, aim);
+      const std::vector<double> prior = costs_of(*space, guess);
       const int best = static_cast<int>(std::ranges::min_element(prior) - prior.begin());
-      EXPECT_EQ(space->schedule(best).frames_in_flight, aim == tuning::Aim::throughput ? side_by_side : 1)
-          << width << ", " << threads;
-      EXPECT_TRUE(aim == tuning::Aim::throughput || guess.first_in_flight(threads, aim, counts) == 1);
+      const int expected = aim == tuning::Aim::throughput ? side_by_side : 1;
+      EXPECT_EQ(space->schedule(best).frames_in_flight, expected) << width << ", " << threads;
+      EXPECT_EQ(guess.first_in_flight(threads, counts), expected) << width << ", " << threads;
     }
   }
 }
@@ -83,8 +82,8 @@ TEST(ScheduleGuess, framesToBeginWithAreNoMoreThanCachesHold) {
   ASSERT_TRUE(space);
   ScheduleGuess guess(*layout, {.isas = {machine::best_isa()}});
   const auto counts = ScheduleKnobs::of({.max_threads = 64, .isas = {machine::best_isa()}}).in_flight;
-  EXPECT_EQ(guess.first_in_flight(64, tuning::Aim::throughput, counts), 2);
-  const std::vector<double> prior = costs_of(*space, guess, tuning::Aim::throughput);
+  EXPECT_EQ(guess.first_in_flight(64, counts), 2);
+  const std::vector<double> prior = costs_of(*space, guess);
   const int best = static_cast<int>(std::ranges::min_element(prior) - prior.begin());
   EXPECT_LE(space->schedule(best).frames_in_flight, 2);
 }
@@ -100,7 +99,7 @@ TEST(ScheduleGuess, framesToBeginWithAreAtMostThoseThatTheFreedomLeaves) {
     const ScheduleGuess guess(*layout, {.isas = {machine::best_isa()}});
     const int threads = freedom.threads.value_or(freedom.max_threads);
     const auto counts = ScheduleKnobs::of(freedom).in_flight;
-    EXPECT_EQ(guess.first_in_flight(threads, tuning::Aim::throughput, counts), expected);
+    EXPECT_EQ(guess.first_in_flight(threads, counts), expected);
   }
 }
 
@@ -113,7 +112,7 @@ TEST(ScheduleGuess, tilesThatShareBetweenPlanesAreExpectedToRunBest) {
     const auto space = ScheduleSpace::make(*layout, {.max_threads = 2, .isas = {machine::best_isa()}});
     ASSERT_TRUE(space);
     ScheduleGuess guess(*layout, {.isas = {machine::best_isa()}});
-    const std::vector<double> prior = costs_of(*space, guess, tuning::Aim::throughput);
+    const std::vector<double> prior = costs_of(*space, guess);
     const auto expected = [&](Structure structure, Fusion fusion) {
       double least = std::numeric_limits<double>::infinity();
       for (int c = 0; c < space->size(); ++c)
