@@ -35,16 +35,10 @@ class ClippedReader final : public FrameReader {
   void cancel() override { reader_->cancel(); }
 
   [[nodiscard]] std::optional<std::int64_t> frame_count_hint() const override {
-    auto all = reader_->frame_count_hint();
-    if (all) {
-      const auto frames_in = [&](std::int64_t time) {
-        return rescaled(time, AV_TIME_BASE_Q, {format().rate_denominator, format().rate_numerator});
-      };
-      if (clip_.end) all = std::min(*all, frames_in(*clip_.end));
-      if (clip_.start) all = std::max<std::int64_t>(0, *all - frames_in(*clip_.start));
-    }
-    if (!clip_.frames) return all;
-    return all ? std::min(*all, *clip_.frames) : *clip_.frames;
+    return clipped(reader_->frame_count_hint());
+  }
+  [[nodiscard]] std::optional<std::int64_t> frames_expected() const override {
+    return clipped(reader_->frames_expected());
   }
 
   // Of the part alone.
@@ -73,6 +67,19 @@ class ClippedReader final : public FrameReader {
   }
 
  private:
+  // How many of so many frames.
+  [[nodiscard]] std::optional<std::int64_t> clipped(std::optional<std::int64_t> all) const {
+    if (all) {
+      const auto frames_in = [&](std::int64_t time) {
+        return rescaled(time, AV_TIME_BASE_Q, {format().rate_denominator, format().rate_numerator});
+      };
+      if (clip_.end) all = std::min(*all, frames_in(*clip_.end));
+      if (clip_.start) all = std::max<std::int64_t>(0, *all - frames_in(*clip_.start));
+    }
+    if (!clip_.frames) return all;
+    return all ? std::min(*all, *clip_.frames) : *clip_.frames;
+  }
+
   // The next of the reader's; time_ is when it is shown, in units.
   [[nodiscard]] Result<std::optional<Frame>> read() {
     Result<std::optional<Frame>> frame = reader_->next();

@@ -3,6 +3,7 @@
 
 #include <fstream>
 #include <random>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -102,6 +103,50 @@ TEST(Reader, GivesTheSameFramesWithAnyNumberOfDecoderThreads) {
     ASSERT_TRUE(a && b && *a && *b) << index;
     ASSERT_EQ(checksum(**a), checksum(**b)) << index;
   }
+}
+
+TEST(Reader, ExpectsOfBareVideoWhatTheFileHoldsByWhatWasReadOfIt) {
+  for (const auto& [name, frames] : {std::pair("foreman_cif.264", 300), std::pair("street_1080p.264", 54)}) {
+    const std::string path = clip(name);
+    MILLRACE_REQUIRE_CLIP(path);
+    auto reader = open_reader(path, {.decoder_threads = 1});
+    ASSERT_TRUE(reader);
+    EXPECT_FALSE((*reader)->frame_count_hint()) << "nothing in it says so";
+    int read = 0;
+    for (auto frame = (*reader)->next(); frame && *frame; frame = (*reader)->next()) {
+      const auto expected = (*reader)->frames_expected();
+      ASSERT_TRUE(expected) << name << ", frame " << read;
+      EXPECT_GT(*expected, read);
+      // The first is larger than the others.
+      EXPECT_GT(*expected, read < frames / 4 ? frames / 10 : frames / 2);
+      EXPECT_LT(*expected, 3 * frames);
+      ++read;
+    }
+    EXPECT_EQ(read, frames);
+    EXPECT_EQ((*reader)->frames_expected(), frames);
+  }
+}
+
+TEST(Reader, ExpectsNothingOfBareVideoThroughAPipe) {
+  const std::string path = clip("foreman_cif.264");
+  MILLRACE_REQUIRE_CLIP(path);
+  TemporaryFolder folder;
+  const std::string pipe = folder / "pipe.264";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::thread feeder([&] {
+    std::ofstream to(pipe, std::ios::binary);
+    to << std::ifstream(path, std::ios::binary).rdbuf();
+  });
+  {
+    auto reader = open_reader(pipe);
+    ASSERT_TRUE(reader) << reader.error().message;
+    for (int read = 0; read < 300; ++read) {
+      EXPECT_FALSE((*reader)->frames_expected());
+      auto frame = (*reader)->next();
+      ASSERT_TRUE(frame && *frame) << read;
+    }
+  }
+  feeder.join();
 }
 
 // --- damage

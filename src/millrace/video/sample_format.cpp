@@ -35,6 +35,9 @@ class ConvertedReader final : public FrameReader {
   [[nodiscard]] std::optional<std::int64_t> frame_count_hint() const override {
     return reader_->frame_count_hint();
   }
+  [[nodiscard]] std::optional<std::int64_t> frames_expected() const override {
+    return reader_->frames_expected();
+  }
   [[nodiscard]] std::vector<std::string> unread() const override { return reader_->unread(); }
   [[nodiscard]] Losses losses() const override { return reader_->losses(); }
   [[nodiscard]] bool seek(std::int64_t time) override { return reader_->seek(time); }

@@ -90,12 +90,20 @@ Demuxer::Read Demuxer::read() {
 bool Demuxer::seek(std::int64_t time) {
   if (elementary_ || !bridge_.file().is_regular()) return false;
   if (av_seek_frame(container_.get(), stream_->index, time, AVSEEK_FLAG_BACKWARD) < 0) return false;
+  sought_ = true;
   ahead_.clear();
   heard_.clear();
   [[maybe_unused]] const auto of_indices = messages_.take();
   last_dts_.reset();
   if (side_) side_->forget_waiting();
   return true;
+}
+
+std::optional<std::int64_t> Demuxer::packets_expected() const {
+  const auto size = bridge_.file().size();
+  if (sought_ || !size || bytes_read_ <= 0) return std::nullopt;
+  const double share = std::min(1.0, static_cast<double>(bytes_read_) / static_cast<double>(*size));
+  return static_cast<std::int64_t>(static_cast<double>(packets_) / share);
 }
 
 void Demuxer::complete_side_streams() {
@@ -141,6 +149,7 @@ void Demuxer::read_ahead() {
   }
   if (next.outcome == Outcome::packet) {
     ++packets_;
+    if (placed) bytes_read_ = packet->pos + packet->size;
     if ((packet->flags & AV_PKT_FLAG_CORRUPT) != 0) next.damage = "the data is incomplete";
     next.packet = std::move(packet);
     if (!has_checksums_ && stream_->codecpar->codec_id == AV_CODEC_ID_FFV1)

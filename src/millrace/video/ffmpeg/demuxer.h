@@ -36,6 +36,9 @@ class Demuxer {
   // The next packet is of a key frame that is decoded at `time` or before, in units of the stream, so far as
   // the file tells. False, and nothing has changed, where that cannot be.
   [[nodiscard]] bool seek(std::int64_t time);
+  // How many packets of the video a file has, if its rest is like what was read so far. None where nobody can
+  // tell, as of a pipe.
+  [[nodiscard]] std::optional<std::int64_t> packets_expected() const;
   // Reads on, as far as sound is wanted.
   void complete_side_streams();
 
@@ -75,6 +78,8 @@ class Demuxer {
   bool has_checksums_ = false;                  // FFV1 only: shows by the first packet for which they hold
   std::size_t packets_ = 0;                     // read so far
   std::optional<std::int64_t> last_dts_;        // of them
+  std::int64_t bytes_read_ = 0;                 // of the file, to the end of the last of them
+  bool sought_ = false;                         // so that they are not all there are up to there
   std::deque<Read> ahead_;                      // read, not yet delivered
   std::vector<FfmpegMessages::Message> heard_;  // of places whose packets were not read yet
   std::optional<std::uint64_t> expected_size_;  // of the file, where it says so itself

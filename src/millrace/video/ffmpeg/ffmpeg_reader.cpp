@@ -50,6 +50,11 @@ class FfmpegReader final : public FrameReader {
     return std::nullopt;
   }
 
+  [[nodiscard]] std::optional<std::int64_t> frames_expected() const override {
+    if (const auto hint = frame_count_hint()) return hint;
+    return demuxer_->packets_expected();
+  }
+
   [[nodiscard]] SharedProperties properties() const override { return properties_; }
   [[nodiscard]] std::vector<std::string> unread() const override { return unread_; }
   [[nodiscard]] Losses losses() const override {

@@ -22,6 +22,7 @@ class InputBridge {
   // Null where memory is out.
   [[nodiscard]] AVIOContext* io() { return io_.get(); }
   [[nodiscard]] InputFile& file() { return *file_; }
+  [[nodiscard]] const InputFile& file() const { return *file_; }
   // Why reading failed, once it did.
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 

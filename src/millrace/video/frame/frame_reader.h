@@ -72,6 +72,10 @@ class FrameReader {
   // How many frames there will be, where a header says so or it follows from sizes. May be wrong.
   [[nodiscard]] virtual std::optional<std::int64_t> frame_count_hint() const { return std::nullopt; }
 
+  // The same, and where neither is so an estimate by what was read so far, which the next frame may change.
+  // By the thread of next().
+  [[nodiscard]] virtual std::optional<std::int64_t> frames_expected() const { return frame_count_hint(); }
+
   // What the whole video has beside what its format says; null where there is nothing.
   [[nodiscard]] virtual SharedProperties properties() const { return nullptr; }
 

@@ -4,6 +4,8 @@
 #include "millrace/video/frame/frame_reader.h"
 #include "millrace/video/overlap/frame_queue.h"
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -25,6 +27,12 @@ class OverlappedReader final : public FrameReader {
   [[nodiscard]] std::int64_t came_ns() const { return queue_.came_ns(); }
   [[nodiscard]] std::optional<std::int64_t> frame_count_hint() const override {
     return reader_->frame_count_hint();
+  }
+  // By the last frame that was read. From any thread.
+  [[nodiscard]] std::optional<std::int64_t> frames_expected() const override {
+    // A number that nothing else hangs on.
+    const std::int64_t frames = expected_.load(std::memory_order_relaxed);
+    return frames >= 0 ? std::optional(frames) : std::nullopt;
   }
   // Frames that next() gives at once.
   [[nodiscard]] std::size_t frames_there() const { return queue_.size(); }
@@ -52,6 +60,7 @@ class OverlappedReader final : public FrameReader {
   FrameQueue queue_;
   mutable std::mutex losses_mutex_;
   Losses losses_;
+  std::atomic<std::int64_t> expected_;  // frames; -1: not known
   std::thread thread_;
 };
 

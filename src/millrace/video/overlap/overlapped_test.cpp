@@ -187,6 +187,7 @@ TEST(OverlappedReader, GivesTheSameAsTheReaderItWraps) {
   const Delivered expected = read_all("test:96x80@20");
   OverlappedReader reader(*open_reader("test:96x80@20"));
   EXPECT_EQ(reader.frame_count_hint(), 20);
+  EXPECT_EQ(reader.frames_expected(), 20);
   EXPECT_EQ(reader.format(), expected.frames[0].format());
   const Delivered delivered = read_all(reader);
   ASSERT_EQ(delivered.frames.size(), 20U);
