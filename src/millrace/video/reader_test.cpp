@@ -105,6 +105,28 @@ TEST(Reader, GivesTheSameFramesWithAnyNumberOfDecoderThreads) {
   }
 }
 
+// By which FFmpeg's versions do not agree: to some of them its demuxers have times, which count by the rate
+// that they take for granted.
+TEST(Reader, TakesFromBareVideoTheRateThatItSaysAndNoTimes) {
+  for (const char* codec : {"libx264", "libx265"}) {
+    for (const auto& [rate, numerator, denominator] :
+         {std::tuple("24000/1001", 24000, 1001), std::tuple("50", 50, 1)}) {
+      TemporaryFolder folder;
+      const std::string path = folder / (codec == std::string("libx264") ? "a.264" : "a.hevc");
+      const std::string made = fmt::format(
+          "ffmpeg -v error -f lavfi -i testsrc2=s=64x48:d=0.5:r={} -pix_fmt yuv420p -c:v {} '{}' 2>'{}'",
+          rate, codec, path, folder / "said");
+      if (std::system(made.c_str()) != 0) GTEST_SKIP() << "no " << codec;
+      auto reader = open_reader(path);
+      ASSERT_TRUE(reader) << reader.error().message;
+      EXPECT_FALSE((*reader)->format().has_timestamps()) << path;
+      EXPECT_EQ((*reader)->format().rate_numerator, numerator) << path;
+      EXPECT_EQ((*reader)->format().rate_denominator, denominator) << path;
+      EXPECT_EQ(read_all(path).frames.size(), numerator / denominator == 50 ? 25U : 12U);
+    }
+  }
+}
+
 TEST(Reader, ExpectsOfBareVideoWhatTheFileHoldsByWhatWasReadOfIt) {
   for (const auto& [name, frames] : {std::pair("foreman_cif.264", 300), std::pair("street_1080p.264", 54)}) {
     const std::string path = clip(name);

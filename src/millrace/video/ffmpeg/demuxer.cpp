@@ -11,12 +11,11 @@
 namespace millrace::video {
 namespace {
 
-// A demuxer of bare H.264, HEVC and the like knows its one stream without looking into it. Probing would
-// decode some twenty frames and throw them away.
+// A demuxer of bare H.264 or HEVC knows its one stream without looking into it. Probing would decode some
+// twenty frames and throw them away. By name: the flag that says that there are no timestamps is FFmpeg 6's.
 bool is_elementary_stream(const AVFormatContext& format) {
-  return format.nb_streams == 1 && (format.iformat->flags & AVFMT_NOTIMESTAMPS) != 0 &&
-         (format.streams[0]->codecpar->codec_id == AV_CODEC_ID_H264 ||
-          format.streams[0]->codecpar->codec_id == AV_CODEC_ID_HEVC);
+  const std::string_view name = format.iformat->name;
+  return format.nb_streams == 1 && (name == "h264" || name == "hevc");
 }
 
 }  // namespace
