@@ -38,6 +38,10 @@ std::shared_ptr<video::SideStreams> side_streams_for(const VideoSource& source, 
              : nullptr;
 }
 
+// Frames that an encoder takes before anyone has to wait for it: those that it looks ahead at, 60 at most of
+// x264's slow presets, and those that wait for it. What binds a run shows behind them.
+constexpr std::int64_t frames_to_fill_an_encoder = 64;
+
 // Adds the time that a call takes.
 template <class Fn> auto timed(std::int64_t& sum_ns, Fn&& call) {
   const std::int64_t start = now_ns();
@@ -81,7 +85,8 @@ Status FrameLoop::prepare() {
   Status done = open_inputs();
   if (done && !bound_later) start_inputs();
   if (done) done = lay_out();
-  if (done) done = runner_.set_schedule(frames_to_make(), {.live = run_.source_.live, .own_io = true});
+  if (done)
+    done = runner_.set_schedule(made_of(input_.expected()), {.live = run_.source_.live, .own_io = true});
   if (done && bound_later) {
     io_cpus_.io = runner_.executor().io_cpus();
     start_inputs();
@@ -89,12 +94,14 @@ Status FrameLoop::prepare() {
   if (done) move_io();
   if (done) done = open_sink();
   if (!done) return done;
+  // Of what is encoded the encoder takes most of the time, as a rule.
+  if (fills_encoder() && runner_.search() != nullptr) runner_.search()->bound_share(0);
   outputs_.emplace(runner_.layout().output);
   if (may_take_long_turns(options_))
     turn_length_.emplace(
         std::max(video::frame_bytes(runner_.layout().input), video::frame_bytes(runner_.layout().output)),
-        frames_to_make());
-  if (const auto total = frames_to_make()) run_.total_.store(*total, std::memory_order_relaxed);
+        made_of(input_.expected()));
+  if (const auto total = made_of(input_.total())) run_.total_.store(*total, std::memory_order_relaxed);
   return {};
 }
 
@@ -139,8 +146,7 @@ void FrameLoop::deepen_queues(int frames) {
   writer_->set_depth(depth);
 }
 
-std::optional<std::int64_t> FrameLoop::frames_to_make() const {
-  auto frames = input_.total();
+std::optional<std::int64_t> FrameLoop::made_of(std::optional<std::int64_t> frames) const {
   if (frames) *frames = std::max<std::int64_t>(0, *frames - options_.around.before - options_.around.after);
   return frames;
 }
@@ -190,6 +196,7 @@ Status FrameLoop::run() {
   const std::int64_t start = now_ns();
   if (options_.recording.frames) recorder_.emplace(runner_.executor(), options_.recording, start);
   Status outcome = process(start);
+  if (runner_.search() != nullptr) runner_.search()->bound_share(bound_share_.value());
   runner_.finish(record_);
   if (const image::AdaptiveScheduler* search = runner_.search(); search != nullptr && search->searches())
     record_.decisions["starts_at_seconds"] = std::max(0.0, search->tuner().start_time() - seconds(start));
@@ -231,6 +238,7 @@ Status FrameLoop::run() {
 
 Status FrameLoop::process(std::int64_t start_ns) {
   while (more_ && !stopped()) {
+    runner_.expect(made_of(input_.expected()));
     const Result<int> side_by_side = runner_.prepare();
     if (!side_by_side) return std::unexpected(side_by_side.error());
     move_io();
@@ -277,13 +285,17 @@ void FrameLoop::record_turn(const Batch& batch, const FrameTime& before) {
                         .slowest = computing / batch.rounds});
 }
 
+bool FrameLoop::fills_encoder() const {
+  return run_.sink_.coded && record_.frames <= frames_to_fill_an_encoder;
+}
+
 // The search is told what its frames are worth. The wait for the first frame is the start of a reader.
 void FrameLoop::tell_waits(std::int64_t frames, std::int64_t waited_before, double computed_before) {
   const bool first = computed_before == 0;
   if (runner_.search() == nullptr || first) return;
   const double waited = seconds(input_wait_ns_ + output_wait_ns_ - waited_before);
   bound_share_.add(runner_.executor().compute_seconds() - computed_before, waited);
-  runner_.search()->bound_share(bound_share_.value());
+  if (!fills_encoder()) runner_.search()->bound_share(bound_share_.value());
   runner_.search()->charge(bound_wait_.add(frames, waited, !io_cpus_.io.empty()));
 }
 

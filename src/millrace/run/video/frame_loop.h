@@ -61,8 +61,8 @@ class FrameLoop {
   [[nodiscard]] std::int64_t came_ns(std::int64_t frame) const;
   // The frame is the next one that is held, with the second video's.
   [[nodiscard]] Status hold(video::Frame frame);
-  // How many frames there will be, where that is known.
-  [[nodiscard]] std::optional<std::int64_t> frames_to_make() const;
+  // How many frames come of so many.
+  [[nodiscard]] std::optional<std::int64_t> made_of(std::optional<std::int64_t> frames) const;
   // Which of those that are made it is.
   [[nodiscard]] std::int64_t number_of(std::int64_t frame) const { return frame - options_.around.before; }
   // Has the frame and those that come after it as far as stages read, or all there are.
@@ -73,6 +73,7 @@ class FrameLoop {
   [[nodiscard]] Status hand_over(Batch& batch);
   // What came in is computed; what is waited for since then counts for the next turn.
   void record_turn(const Batch& batch, const FrameTime& before);
+  [[nodiscard]] bool fills_encoder() const;
   void tell_waits(std::int64_t frames, std::int64_t waited_before, double computed_before);
   [[nodiscard]] bool stopped() const { return run_.stop_.stop_requested(); }
 

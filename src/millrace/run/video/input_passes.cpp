@@ -52,11 +52,14 @@ void InputPasses::set_depth(std::size_t frames) {
   ahead_->set_depth(frames);
 }
 
-std::optional<std::int64_t> InputPasses::total() const {
-  auto hint = reader_->frame_count_hint();
-  if (hint) *hint *= passes_;
-  if (!most_) return hint;
-  return hint ? std::min(*hint, *most_) : *most_;
+std::optional<std::int64_t> InputPasses::expected() const {
+  return of_all_passes(a_pass_ ? a_pass_ : reader_->frames_expected());
+}
+
+std::optional<std::int64_t> InputPasses::of_all_passes(std::optional<std::int64_t> frames) const {
+  if (frames) *frames *= passes_;
+  if (!most_) return frames;
+  return frames ? std::min(*frames, *most_) : *most_;
 }
 
 Result<std::optional<video::Frame>> InputPasses::next() {
@@ -74,6 +77,7 @@ Result<std::optional<video::Frame>> InputPasses::next() {
       return frame;
     }
     if (++pass_ >= passes_ || delivered_ == 0) return frame;
+    if (!a_pass_) a_pass_ = delivered_;
     before_ = sum(before_, reader_->losses());
     if (last_time_) shift_ = *last_time_ + frame_duration() - first_time_;
     if (last_time_ && options_.side_streams)

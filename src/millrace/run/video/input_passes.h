@@ -38,7 +38,11 @@ class InputPasses {
 
   [[nodiscard]] const video::FrameFormat& format() const { return reader_->format(); }
   // How many frames there will be, where the source says; may be wrong.
-  [[nodiscard]] std::optional<std::int64_t> total() const;
+  [[nodiscard]] std::optional<std::int64_t> total() const {
+    return of_all_passes(reader_->frame_count_hint());
+  }
+  // The same, or what is to be expected by what was read so far.
+  [[nodiscard]] std::optional<std::int64_t> expected() const;
   // How many frames next() has given; the number of the one to come.
   [[nodiscard]] std::int64_t delivered() const { return delivered_; }
   [[nodiscard]] Result<std::optional<video::Frame>> next();
@@ -55,6 +59,7 @@ class InputPasses {
   }
 
  private:
+  [[nodiscard]] std::optional<std::int64_t> of_all_passes(std::optional<std::int64_t> frames) const;
   void read_ahead();
   void put_in_time(video::Frame& frame);
   [[nodiscard]] std::int64_t frame_duration() const;
@@ -73,6 +78,7 @@ class InputPasses {
   std::int64_t first_time_ = 0;
   std::int64_t shift_ = 0;
   std::int64_t delivered_ = 0;
+  std::optional<std::int64_t> a_pass_;  // the frames of the first, when it is over
   bool read_to_the_end_ = false;
   int pass_ = 0;
 };

@@ -95,8 +95,9 @@ Status PipelineRunner::set_schedule(std::optional<std::int64_t> frames, const En
     freedom.max_frames_in_flight = 1;
     asked.fixed.emplace("input", "live");
   }
+  frames_after_ = asked.frames_after;
   asked.adaptive.frames = frames;
-  if (frames) *asked.adaptive.frames += asked.frames_after;
+  if (frames) *asked.adaptive.frames += frames_after_;
   auto search =
       ScheduleSearch::start(workplace_, executor_, asked, options_.pipeline, options_.planes, layout_);
   if (!search) return std::unexpected(search.error());
@@ -117,6 +118,11 @@ Status PipelineRunner::follow_changes(std::int64_t frame) {
   else
     executor_.update(*changed);
   return {};
+}
+
+void PipelineRunner::expect(std::optional<std::int64_t> frames) {
+  if (frames) *frames += frames_after_;
+  if (search_) search_->scheduler().expect(frames);
 }
 
 Result<int> PipelineRunner::prepare() {

@@ -45,6 +45,8 @@ class PipelineRunner {
   }
   // The parameters of the frame, for all frames from now on.
   [[nodiscard]] Status follow_changes(std::int64_t frame);
+  // How many frames there will be from the first to the last, as far as that is known by now.
+  void expect(std::optional<std::int64_t> frames);
   // How many frames to process side by side.
   [[nodiscard]] Result<int> prepare();
   // `waited`: seconds since the first of the frames came.
@@ -66,7 +68,8 @@ class PipelineRunner {
   std::optional<image::ParameterTimeline> timeline_;
   image::Pipeline announced_;  // that the search knows of
   std::optional<ScheduleSearch> search_;
-  int frames_in_flight_ = 1;  // of a fixed schedule
+  std::int64_t frames_after_ = 0;  // of other runs, which the search counts in
+  int frames_in_flight_ = 1;       // of a fixed schedule
 };
 
 }  // namespace millrace::run

@@ -49,11 +49,11 @@ std::string why_no_search(const image::AdaptiveScheduler& scheduler) {
                 "would have saved";
 }
 
-nlohmann::ordered_json decisions_json(const image::AdaptiveScheduler& scheduler, bool from_profile,
+nlohmann::ordered_json decisions_json(const image::AdaptiveScheduler& scheduler, bool by_profile,
                                       const tuning::Objective& objective, std::int64_t switches) {
   const tuning::Tuner* const tuner = scheduler.searches() ? &scheduler.tuner() : nullptr;
   nlohmann::ordered_json json = {{"objective", objective_text(objective)},
-                                 {"from_profile", from_profile},
+                                 {"from_profile", by_profile},
                                  {"searched", tuner != nullptr}};
   nlohmann::ordered_json events = nlohmann::ordered_json::array();
   if (tuner != nullptr) {
@@ -158,10 +158,11 @@ Result<ScheduleSearch> ScheduleSearch::start(Workplace& workplace, image::Execut
 }
 
 void ScheduleSearch::finish(const image::Pipeline& pipeline, RunRecord& record) {
-  record.decisions = decisions_json(*scheduler_, from_profile_, objective_, executor_->switches());
+  // A profile whose plan cannot run here says nothing to a run without a search.
+  record.from_profile = scheduler_->searches() ? from_profile_ : scheduler_->begins_by_profile();
+  record.decisions = decisions_json(*scheduler_, record.from_profile, objective_, executor_->switches());
   record.explanation = decisions_text(*scheduler_);
   record.schedule = scheduler_->incumbent();
-  record.from_profile = scheduler_->searches() ? from_profile_ : scheduler_->begins_by_profile();
   // Without a trial nothing was learnt, and what was learnt unbound does not hold for the affinity asked for.
   const bool as_asked = !fixed_.contains("affinity") || executor_->refused().empty();
   if (store_ && as_asked && scheduler_->searches() &&

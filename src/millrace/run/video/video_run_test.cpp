@@ -918,6 +918,46 @@ TEST_F(VideoRunTest, ARunThatWaitsForItsOutputTriesNextToNothingAndSaysSo) {
   }
 }
 
+// An encoder takes its first frames before anyone waits for it, which is no sign that filters bind the run:
+// known length or not.
+TEST_F(VideoRunTest, WhileItsEncoderIsFilledARunTriesNothing) {
+  for (const std::optional<std::int64_t> total :
+       {std::optional<std::int64_t>(100'000), std::optional<std::int64_t>()}) {
+    for (const bool coded : {false, true}) {
+      Counting frames(64);
+      VideoSink sink = frames_sink([](const video::Frame&) { return Status(); });
+      sink.coded = coded;
+      VideoRun run(*workplace_, source_of(frames, total), std::move(sink),
+                   {.pipeline = parsed("blur | sobel_x | sobel_y")});
+      ASSERT_TRUE(run.run());
+      const auto& decisions = run.record().decisions;
+      if (coded) {
+        EXPECT_EQ(decisions["trials"], 0);
+      } else {
+        EXPECT_EQ(decisions["searched"], true);
+      }
+    }
+  }
+}
+
+// As bare H.264 says of itself while it is read.
+TEST_F(VideoRunTest, WhatIsExpectedOfASourceCountsLikeWhatItSays) {
+  TemporaryFolder folder;
+  const std::string input = folder / "bare.264";
+  VideoRun coding(*workplace_, file_source("test:64x48@30"), file_sink(folder / "a.mp4"),
+                  {.pipeline = parsed("blur")});
+  ASSERT_TRUE(coding.run());
+  ASSERT_EQ(std::system(fmt::format("ffmpeg -v error -i '{}' -c copy '{}'", folder / "a.mp4", input).c_str()),
+            0);
+  for (const int passes : {1, 3}) {
+    VideoRun run(*workplace_, file_source(input), frames_sink([](const video::Frame&) { return Status(); }),
+                 {.pipeline = parsed("blur"), .passes = passes});
+    ASSERT_TRUE(run.run());
+    EXPECT_EQ(run.record().frames, 30 * passes);
+    EXPECT_EQ(run.record().decisions["searched"], false) << "it is soon over";
+  }
+}
+
 TEST_F(VideoRunTest, AFileHoldsWhatWasDoneBeforeTheSourceFailed) {
   TemporaryFolder folder;
   const std::string output = folder / "out.y4m";
