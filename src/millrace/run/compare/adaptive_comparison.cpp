@@ -96,6 +96,8 @@ class Comparison {
   [[nodiscard]] const std::vector<Window>& windows() const { return windows_; }
   [[nodiscard]] double clock() const { return clock_; }
   [[nodiscard]] double took() const { return took_; }
+  // Of the adaptive stream.
+  [[nodiscard]] std::int64_t frames() const { return frame_; }
 
  private:
   Status run_window(image::AdaptiveScheduler& scheduler, Window& window) {
@@ -187,7 +189,7 @@ Result<image::Pipeline> disturbed(const image::Pipeline& pipeline) {
   return usage_error("the pipeline has no rotate whose angle could change");
 }
 
-// Seconds a frame of the first ten of a run that starts from the profile.
+// Seconds a frame of the first ten of a run that starts from the profile and is to be as long.
 Result<double> first_frames(BenchStream& stream, const MemoryFrames& frames, const Work& work,
                             const image::AdaptiveOptions& options) {
   std::vector<double> times;
@@ -330,6 +332,7 @@ Result<AdaptResult> compare_adaptive(const machine::MachineReport& machine, cons
   result.trials = scheduler->tuner().record().count(tuning::EventKind::trial);
   result.alarms = scheduler->tuner().record().count(tuning::EventKind::drift);
   options.profile = scheduler->profile();
+  options.frames = comparison.frames();
   result.took.adapting = comparison.took();
   const std::int64_t settled_at = now_ns();
   const auto share = second_run(**adaptive, **fixed, *frames, *work, options, result.best);

@@ -1,7 +1,10 @@
 #include "millrace/run/compare/bench_stream.h"
 
+#include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/run/video/frame_views.h"
 #include "millrace/video/reader.h"
+
+#include <tuple>
 
 namespace millrace::run {
 namespace {
@@ -59,14 +62,18 @@ BenchStream::~BenchStream() {
 }
 
 void BenchStream::serve(int threads) {
+  image::KernelLibrary library;  // before the thread is bound: compilers run anywhere
+  // Each of two streams of fewer threads than there are CPUs would stay on some of its own, which a neighbour
+  // of a virtual machine may keep slower than the others for minutes.
+  const machine::CpuSet cpus = machine_.usable.cpus.first(threads);
+  if (cpus != machine_.usable.cpus) std::ignore = machine::bind_current_thread(cpus);
   auto pool = pool::WorkerPool::create(threads);
-  image::KernelLibrary library;
   std::unique_lock lock(mutex_);
   started_ = true;
   if (!pool) result_ = std::unexpected(pool.error());
   changed_.notify_all();
   if (!pool) return;
-  image::Executor executor(**pool, library, machine_.topology, machine_.usable.cpus);
+  image::Executor executor(**pool, library, machine_.topology, cpus);
   executor.time_stages_every(0);
   while (true) {
     changed_.wait(lock, [&] { return stopping_ || job_ != nullptr; });
