@@ -87,7 +87,7 @@ class Cluster(Case):
                 self.assertEqual(frames_of(self.folder / "out.mkv"), self.wanted)
 
     def test_videos_of_one_frame_and_without_packets_are_done_too(self):
-        for name in ("one.mkv", "one.mp4", "one.ts", "plain.y4m"):
+        for name in ("one.mkv", "one.mp4", "one.ts", "plain.y4m", "bare.h264"):
             with self.subTest(name):
                 shutil.rmtree(self.parts, ignore_errors=True)
                 self.do_all(self.make_plan("blur", name, "--chunk", "0.5s"))

@@ -55,6 +55,7 @@ def make_inputs(kinds=KINDS):
         words += f"-map 0:v -map 1:a {KINDS[name]} -pix_fmt yuv420p -c:a aac -metadata title={name} {name}.mkv".split()
     words += "-map 0:v -c:v libx264 -preset ultrafast -frames:v 1 one.mkv".split()
     words += "-map 0:v -c:v libx264 -preset ultrafast -g 12 -bf 2 bare.h264".split()
+    words += "-map 0:v -c:v libx264 -preset ultrafast -g 12 -bf 2 untold.avi".split()
     words += "-map 0:v -pix_fmt yuv420p plain.y4m".split()
     words += "-map 0:v -vf setfield=tff -c:v libx264 -preset ultrafast -g 12 -bf 2 -flags +ildct+ilme interlaced.mkv".split()
     subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-y", *source.split(), *words], check=True, cwd=folder,

@@ -126,7 +126,7 @@ class Parts(Case):
         for text, code, words in (
                 ("standard input cannot be cut", 2, ["plan", "blur", "-", *out]),
                 ("is no file", 2, ["plan", "blur", self.folder / "pipe", *out]),
-                ("says when it is shown", 2, ["plan", "blur", self.inputs / "bare.h264", *out]),
+                ("says when it is shown", 2, ["plan", "blur", self.inputs / "untold.avi", *out]),
                 ("unknown filter", 2, ["plan", "blurr", closed, *out]),
                 ("a second video cannot be cut", 2, ["plan", "[input, second] | blend(add)", closed, *out]),
                 ("no length of a chunk", 2, ["plan", "blur", closed, "--chunk", "soon", *out]),
