@@ -24,7 +24,9 @@ class ChunkReader final : public FrameReader {
     if (format_.has_timestamps() != plan_.has_times() ||
         (plan_.has_times() && (format_.time_base_numerator != plan_.time_base_numerator ||
                                format_.time_base_denominator != plan_.time_base_denominator)))
-      return failure("{}: its times are not those of the plan; is it the same file?", plan_.input);
+      return failure(
+          "{}: its times are not those of the plan; make the plan anew, unless this is another file",
+          plan_.input);
     if (!plan_.has_times()) {
       format_.time_base_numerator = format_.rate_denominator;
       format_.time_base_denominator = format_.rate_numerator;

@@ -132,6 +132,7 @@ Status AdaptiveScheduler::begin_with_search() {
 
 // Whether what a search may gain in the frames that are left is worth its beginning.
 bool AdaptiveScheduler::pays_to_search() const {
+  if (held_) return false;
   const auto left = frames_left();
   if (!left) return true;
   const double share = opening_->by_profile ? start_share_of_profile : start_share;
@@ -226,11 +227,16 @@ std::optional<std::int64_t> AdaptiveScheduler::frames_left() const {
   return *frames_ - done_;
 }
 
+void AdaptiveScheduler::expect(std::optional<std::int64_t> frames) {
+  if (tuner_ && frames && frames_ && *frames != *frames_) tuner_->expect_more(*frames - *frames_);
+  frames_ = frames;
+}
+
 Result<int> AdaptiveScheduler::prepare() {
   search_if_it_pays();
   if (!tuner_) return executor_.in_use().frames_in_flight;
   observe();
-  while (observation_.frames == 0) {
+  while (!held_ && observation_.frames == 0) {
     const std::int64_t start = now_ns();
     tuner_->frames_left(frames_left());
     if (!tuner_->wanted_builds().empty()) follow_builds();
@@ -283,8 +289,10 @@ Status AdaptiveScheduler::run(std::span<const FrameTask> frames, double waited) 
 // Not before the next turn, when it is known what else the last one has cost.
 void AdaptiveScheduler::observe() {
   if (!unobserved_ || !tuner_) return;
+  const Ran ran = *std::exchange(unobserved_, std::nullopt);
+  if (held_) return;
   const std::int64_t start = now_ns();
-  tell(*std::exchange(unobserved_, std::nullopt));
+  tell(ran);
   overhead_ns_ += now_ns() - start;
 }
 

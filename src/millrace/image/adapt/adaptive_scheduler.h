@@ -37,7 +37,12 @@ class AdaptiveScheduler {
   make(Executor& executor, KernelLibrary& library, const FrameLayout& layout, AdaptiveOptions options);
 
   // How many frames there will be from the first to the last, where that is known by now; may be wrong.
-  void expect(std::optional<std::int64_t> frames) { frames_ = frames; }
+  void expect(std::optional<std::int64_t> frames);
+
+  // While true what runs stays as it is and nothing is learnt of it: nobody can tell yet what faster frames
+  // would be worth. By itself false. Of no effect unless throughput is what counts.
+  void hold(bool held) { held_ = held && for_throughput_; }
+  [[nodiscard]] bool held() const { return held_; }
 
   // Puts in place what is to run next and returns how many frames it takes side by side.
   [[nodiscard]] Result<int> prepare();
@@ -125,6 +130,7 @@ class AdaptiveScheduler {
   std::optional<std::int64_t> frames_;  // of the stream
   std::int64_t done_ = 0;               // of them
   double bound_share_ = 1;
+  bool held_ = false;
   bool for_throughput_ = true;
   int candidate_ = -1;  // that the executor is set to
   bool trying_ = false;

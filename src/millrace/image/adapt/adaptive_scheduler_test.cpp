@@ -353,6 +353,33 @@ TEST_F(Adaptive, aStreamThatIsBoundByItsInputIsNotSearched) {
   EXPECT_TRUE(scheduler->searches()) << "it is now";
 }
 
+// Of known length or not.
+TEST_F(Adaptive, aStreamThatIsHeldRunsAsItBegan) {
+  for (const bool known : {true, false}) {
+    use("@A");
+    const auto scheduler = known ? start_of(100'000'000) : start(options());
+    ASSERT_TRUE(scheduler);
+    scheduler->hold(true);
+    const Schedule first = executor_->in_use();
+    for (int turn = 0; turn < 40 && !HasFatalFailure(); ++turn) {
+      run_and_compare(*scheduler);
+      EXPECT_EQ(executor_->in_use(), first);
+      EXPECT_EQ(scheduler->searches(), !known);
+    }
+    if (!known) {
+      EXPECT_TRUE(scheduler->tuner().record().events().empty());
+      EXPECT_TRUE(scheduler->tuner().wanted_builds().empty());
+    }
+    scheduler->hold(false);
+    run_turns(*scheduler, 10);
+    EXPECT_TRUE(scheduler->searches());
+    const std::int64_t patience_ends = now_ns() + 60'000'000'000;
+    while (scheduler->tuner().record().events().empty() && now_ns() < patience_ends && !HasFatalFailure())
+      run_and_compare(*scheduler);
+    EXPECT_EQ(scheduler->tuner().record().count(tuning::EventKind::started), 1);
+  }
+}
+
 TEST_F(Adaptive, valuesThatChangeBeforeThereIsASearchHoldBeforeAndInIt) {
   use("rotate(6) | blur");
   const auto scheduler = start_of(100'000'000);

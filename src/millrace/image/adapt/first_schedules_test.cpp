@@ -24,13 +24,13 @@ struct Beginning {
                    .value()) {}
 
   [[nodiscard]] std::vector<Schedule> first() const {
-    ScheduleGuess guess(layout, freedom);
+    ScheduleGuess guess(layout, freedom, tuning::Aim::throughput);
     return first_schedules(ScheduleRules(layout, freedom), guess);
   }
 
   [[nodiscard]] std::optional<Schedule> opening(const std::function<bool(const Schedule&)>& is_built,
                                                 const std::optional<tuning::Profile>& profile = {}) const {
-    ScheduleGuess guess(layout, freedom);
+    ScheduleGuess guess(layout, freedom, tuning::Aim::throughput);
     const auto opening = opening_of(first(), profile, ScheduleRules(layout, freedom), guess, is_built);
     if (!opening) return std::nullopt;
     EXPECT_TRUE(!opening->by_profile || (profile && name(opening->schedule) == profile->plan));

@@ -20,8 +20,7 @@ namespace millrace::image {
 class ScheduleGuess {
  public:
   // The instructions in front of the freedom are taken for the fastest. The layout must outlive the guess.
-  ScheduleGuess(const FrameLayout& layout, ScheduleFreedom freedom,
-                tuning::Aim aim = tuning::Aim::throughput);
+  ScheduleGuess(const FrameLayout& layout, ScheduleFreedom freedom, tuning::Aim aim);
 
   // What it is made for.
   [[nodiscard]] const ScheduleFreedom& freedom() const { return freedom_; }

@@ -43,7 +43,7 @@ TEST(ScheduleGuess, whatNeedsNoTilesToStayInACacheIsExpectedToRunBestWithout) {
         .max_threads = 2, .isas = {machine::best_isa()}, .cache_bytes = cache_bytes};
     const auto space = ScheduleSpace::make(*layout, freedom);
     ASSERT_TRUE(space);
-    ScheduleGuess guess(*layout, freedom);
+    ScheduleGuess guess(*layout, freedom, tuning::Aim::throughput);
     const std::vector<double> prior = costs_of(*space, guess);
     const int best = static_cast<int>(std::ranges::min_element(prior) - prior.begin());
     EXPECT_EQ(space->schedule(best).structure == Structure::sequential, whole) << pipeline << ", " << width;
@@ -80,7 +80,7 @@ TEST(ScheduleGuess, framesToBeginWithAreNoMoreThanCachesHold) {
   const auto layout = lay_out_frame(*load_pipeline("@A"), {.width = 1920, .height = 1080});
   const auto space = ScheduleSpace::make(*layout, {.max_threads = 64, .isas = {machine::best_isa()}});
   ASSERT_TRUE(space);
-  ScheduleGuess guess(*layout, {.isas = {machine::best_isa()}});
+  ScheduleGuess guess(*layout, {.isas = {machine::best_isa()}}, tuning::Aim::throughput);
   const auto counts = ScheduleKnobs::of({.max_threads = 64, .isas = {machine::best_isa()}}).in_flight;
   EXPECT_EQ(guess.first_in_flight(64, counts), 2);
   const std::vector<double> prior = costs_of(*space, guess);
@@ -96,7 +96,7 @@ TEST(ScheduleGuess, framesToBeginWithAreAtMostThoseThatTheFreedomLeaves) {
         {ScheduleFreedom{.max_threads = 8, .isas = {machine::best_isa()}, .frames_in_flight = 1}, 1},
         {ScheduleFreedom{.max_threads = 8, .isas = {machine::best_isa()}, .frames_in_flight = 5}, 5},
         {ScheduleFreedom{.max_threads = 8, .isas = {machine::best_isa()}, .threads = 4}, 4}}) {
-    const ScheduleGuess guess(*layout, {.isas = {machine::best_isa()}});
+    const ScheduleGuess guess(*layout, {.isas = {machine::best_isa()}}, tuning::Aim::throughput);
     const int threads = freedom.threads.value_or(freedom.max_threads);
     const auto counts = ScheduleKnobs::of(freedom).in_flight;
     EXPECT_EQ(guess.first_in_flight(threads, counts), expected);
@@ -111,7 +111,7 @@ TEST(ScheduleGuess, tilesThatShareBetweenPlanesAreExpectedToRunBest) {
                       {.width = 352, .height = 288}, Planes::automatic);
     const auto space = ScheduleSpace::make(*layout, {.max_threads = 2, .isas = {machine::best_isa()}});
     ASSERT_TRUE(space);
-    ScheduleGuess guess(*layout, {.isas = {machine::best_isa()}});
+    ScheduleGuess guess(*layout, {.isas = {machine::best_isa()}}, tuning::Aim::throughput);
     const std::vector<double> prior = costs_of(*space, guess);
     const auto expected = [&](Structure structure, Fusion fusion) {
       double least = std::numeric_limits<double>::infinity();
@@ -133,7 +133,8 @@ TEST(ScheduleGuess, wideTilesAreNotTheFirstGuessWhereTheyComputeMuchTwice) {
   constexpr std::array tiles{Size{256, 64}, Size{128, 128}};
   const auto first_of = [&](const char* text) {
     const auto layout = lay_out_frame(*load_pipeline(text), {.width = 1280, .height = 720});
-    return ScheduleGuess(*layout, {.isas = {machine::best_isa()}}).least_work(Fusion::pointwise, tiles);
+    return ScheduleGuess(*layout, {.isas = {machine::best_isa()}}, tuning::Aim::throughput)
+        .least_work(Fusion::pointwise, tiles);
   };
   EXPECT_EQ(first_of("@C"), tiles[1]);
   EXPECT_EQ(first_of("undistort(-0.1) | rotate(45)"), tiles[1]);

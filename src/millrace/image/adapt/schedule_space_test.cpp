@@ -30,7 +30,7 @@ TEST(ScheduleSpace, everyCandidateIsASchedulePossibleHereAndNoTwoAreAlike) {
         EXPECT_TRUE(seen.insert(to_string(s)).second) << to_string(s);
         EXPECT_TRUE(PreparedSchedule::make(*layout, s)) << to_string(s);
       }
-      ScheduleGuess guess(*layout, {.isas = {machine::best_isa()}});
+      ScheduleGuess guess(*layout, {.isas = {machine::best_isa()}}, tuning::Aim::throughput);
       for (int c = 0; c < space->size(); ++c)
         EXPECT_GT(guess.cost(space->schedule(c)), 0);
     }

@@ -314,7 +314,7 @@ Result<AdaptResult> compare_adaptive(const machine::MachineReport& machine, cons
       });
       if (!updated) return std::unexpected(updated.error());
     } else {
-      auto started = BusyProcess::start();
+      auto started = BusyProcess::start(cpus_of_streams(machine, which.threads));
       if (!started) return std::unexpected(started.error());
       busy.emplace(std::move(*started));
     }

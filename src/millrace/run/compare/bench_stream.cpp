@@ -1,10 +1,9 @@
 #include "millrace/run/compare/bench_stream.h"
 
 #include "millrace/machine/thread/thread_affinity.h"
+#include "millrace/machine/topology/affinity_arrangement.h"
 #include "millrace/run/video/frame_views.h"
 #include "millrace/video/reader.h"
-
-#include <tuple>
 
 namespace millrace::run {
 namespace {
@@ -13,6 +12,19 @@ namespace {
 constexpr int frames_in_memory = 8;
 
 }  // namespace
+
+machine::CpuSet cpus_of_streams(const machine::MachineReport& machine, int threads) {
+  if (threads >= machine.usable.cpus.count()) return machine.usable.cpus;
+  // One of each core before a second of any.
+  const auto plan =
+      machine::arrange(machine.topology, machine.usable.cpus,
+                       {.arrangement = machine::AffinityArrangement::pinned, .workers = threads});
+  if (!plan) return machine.usable.cpus;
+  machine::CpuSet cpus;
+  for (const machine::CpuSet& worker : plan->workers)
+    cpus |= worker;
+  return cpus;
+}
 
 Result<MemoryFrames> MemoryFrames::make(const video::FrameFormat& input, const video::FrameFormat& output) {
   auto reader = video::open_reader(fmt::format("test:{}x{}@{}", input.width, input.height, frames_in_memory));
@@ -65,8 +77,8 @@ void BenchStream::serve(int threads) {
   image::KernelLibrary library;  // before the thread is bound: compilers run anywhere
   // Each of two streams of fewer threads than there are CPUs would stay on some of its own, which a neighbour
   // of a virtual machine may keep slower than the others for minutes.
-  const machine::CpuSet cpus = machine_.usable.cpus.first(threads);
-  if (cpus != machine_.usable.cpus) std::ignore = machine::bind_current_thread(cpus);
+  machine::CpuSet cpus = cpus_of_streams(machine_, threads);
+  if (cpus != machine_.usable.cpus && !machine::bind_current_thread(cpus)) cpus = machine_.usable.cpus;
   auto pool = pool::WorkerPool::create(threads);
   std::unique_lock lock(mutex_);
   started_ = true;

@@ -34,6 +34,9 @@ class MemoryFrames {
   std::vector<image::FrameTask> tasks_;
 };
 
+// Where streams of so many threads run, so that those that are compared have the same processors.
+[[nodiscard]] machine::CpuSet cpus_of_streams(const machine::MachineReport& machine, int threads);
+
 // A pool, a library and an executor on a thread that owns them, so that the affinity of one stream leaves the
 // others alone. Only one stream works at a time: work() waits for the end of what it is given.
 class BenchStream {

@@ -1,6 +1,7 @@
 #include "millrace/run/compare/busy_process.h"
 
 #include "millrace/base/system_reason.h"
+#include "millrace/machine/thread/thread_affinity.h"
 
 #include <cerrno>
 #include <csignal>
@@ -11,7 +12,7 @@
 
 namespace millrace::run {
 
-Result<BusyProcess> BusyProcess::start() {
+Result<BusyProcess> BusyProcess::start(const machine::CpuSet& cpus) {
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) return failure("cannot start a process to load a core: {}", system_reason(errno));
@@ -22,7 +23,9 @@ Result<BusyProcess> BusyProcess::start() {
     while (true)
       asm volatile("");  // NOLINT(hicpp-no-assembler): a loop that does nothing may be assumed to end
   }
-  return BusyProcess(pid);
+  BusyProcess busy(pid);
+  if (const auto bound = machine::bind_thread(pid, cpus); !bound) return std::unexpected(bound.error());
+  return busy;
 }
 
 BusyProcess::~BusyProcess() {

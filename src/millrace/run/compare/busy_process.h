@@ -1,7 +1,8 @@
-// A process that does nothing but keep one core busy: a neighbour to be measured against.
+// A process that does nothing but keep one of some CPUs busy: a neighbour to be measured against.
 #pragma once
 
 #include "millrace/base/result.h"
+#include "millrace/machine/cpus/cpu_set.h"
 
 #include <utility>
 
@@ -11,7 +12,7 @@ namespace millrace::run {
 
 class BusyProcess {
  public:
-  [[nodiscard]] static Result<BusyProcess> start();
+  [[nodiscard]] static Result<BusyProcess> start(const machine::CpuSet& cpus);
   ~BusyProcess();
   BusyProcess(BusyProcess&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
   BusyProcess& operator=(BusyProcess&&) = delete;

@@ -24,9 +24,9 @@ void BoundShare::add(double computing, double waiting) {
 }
 
 double BoundShare::value() const {
-  if (!(waiting_ > 0)) return 1;
-  const double unbound = std::min(1.0, waiting_ / (waiting_of_the_unbound * std::max(computing_, 1e-12)));
-  return 1 - unbound * (1 - doubt_);
+  const double unbound =
+      waiting_ > 0 ? std::min(1.0, waiting_ / (waiting_of_the_unbound * std::max(computing_, 1e-12))) : 0;
+  return 1 - (unbound * (1 - doubt_) + (1 - believed_) * doubt_);
 }
 
 }  // namespace millrace::run

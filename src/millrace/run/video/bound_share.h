@@ -8,17 +8,21 @@ namespace millrace::run {
 // run gains. Where it waits, that much more could be saved without any gain: the wait would be longer.
 class BoundShare {
  public:
+  // believed: what is taken for the share of a run of which nothing was seen yet.
+  explicit BoundShare(double believed = 1) : believed_(believed) {}
+
   // Of one turn of the loop, in seconds, none below 0.
   void add(double computing, double waiting);
 
-  // In [0, 1], of the last few turns; 1 before the first, as what has just begun waits for its first frames
-  // whatever bounds it later.
+  // In [0, 1], of the last few turns; what is believed before the first, and that in part for some turns
+  // more, as what has just begun waits for its first frames whatever bounds it later.
   [[nodiscard]] double value() const;
 
  private:
   // Sums that forget.
   double computing_ = 0;
   double waiting_ = 0;
+  double believed_;
   double doubt_ = 1;  // how little what was seen counts yet
 };
 

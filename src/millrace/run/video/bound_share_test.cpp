@@ -48,6 +48,19 @@ struct Overlapped {
 
 TEST(BoundShare, AFreshRunCountsAsBoundByComputing) { EXPECT_EQ(BoundShare{}.value(), 1); }
 
+TEST(BoundShare, WhatIsBelievedAtFirstGivesWayToWhatIsSeen) {
+  BoundShare share(0);
+  EXPECT_EQ(share.value(), 0);
+  double before = 0;
+  for (int turn = 0; turn < 40; ++turn) {
+    share.add(0.01, 0);
+    EXPECT_GT(share.value(), before);
+    EXPECT_LT(share.value(), 1);
+    before = share.value();
+  }
+  EXPECT_GT(before, 0.99);
+}
+
 class Stages : public ::testing::TestWithParam<int> {};  // frames of a writer's burst
 
 // Against the same run with filters that take a tenth less.

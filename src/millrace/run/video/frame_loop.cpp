@@ -38,9 +38,9 @@ std::shared_ptr<video::SideStreams> side_streams_for(const VideoSource& source, 
              : nullptr;
 }
 
-// Frames that an encoder takes before anyone has to wait for it: those that it looks ahead at, 60 at most of
-// x264's slow presets, and those that wait for it. What binds a run shows behind them.
-constexpr std::int64_t frames_to_fill_an_encoder = 64;
+// What an encoder takes of a processor for a pixel: x264 at its preset veryfast, about. Filters that take
+// longer bind the run, whatever comes behind them.
+constexpr double encoder_seconds_a_pixel = 25e-9;
 
 // Adds the time that a call takes.
 template <class Fn> auto timed(std::int64_t& sum_ns, Fn&& call) {
@@ -86,7 +86,9 @@ Status FrameLoop::prepare() {
   if (done && !bound_later) start_inputs();
   if (done) done = lay_out();
   if (done)
-    done = runner_.set_schedule(made_of(input_.expected()), {.live = run_.source_.live, .own_io = true});
+    done = runner_.set_schedule(
+        made_of(input_.total()),
+        {.live = run_.source_.live, .own_io = true, .expected = made_of(input_.expected())});
   if (done && bound_later) {
     io_cpus_.io = runner_.executor().io_cpus();
     start_inputs();
@@ -94,13 +96,11 @@ Status FrameLoop::prepare() {
   if (done) move_io();
   if (done) done = open_sink();
   if (!done) return done;
-  // Of what is encoded the encoder takes most of the time, as a rule.
-  if (fills_encoder() && runner_.search() != nullptr) runner_.search()->bound_share(0);
   outputs_.emplace(runner_.layout().output);
   if (may_take_long_turns(options_))
     turn_length_.emplace(
         std::max(video::frame_bytes(runner_.layout().input), video::frame_bytes(runner_.layout().output)),
-        made_of(input_.expected()));
+        made_of(input_.total()));
   if (const auto total = made_of(input_.total())) run_.total_.store(*total, std::memory_order_relaxed);
   return {};
 }
@@ -184,6 +184,8 @@ Status FrameLoop::open_sink() {
   auto opened = run_.sink_.open(runner_.layout().output, options);
   if (!opened) return std::unexpected(opened.error());
   io_cpus_.bind_for_io();
+  frames_ahead_ = (*opened)->frames_ahead();
+  if (runner_.search() != nullptr) runner_.search()->hold(fills_encoder());
   writer_ = std::make_unique<video::OverlappedWriter>(
       std::move(*opened), queue_depth_,
       [this](std::int64_t came_ns) { latency_.record(seconds(now_ns() - came_ns)); });
@@ -196,7 +198,6 @@ Status FrameLoop::run() {
   const std::int64_t start = now_ns();
   if (options_.recording.frames) recorder_.emplace(runner_.executor(), options_.recording, start);
   Status outcome = process(start);
-  if (runner_.search() != nullptr) runner_.search()->bound_share(bound_share_.value());
   runner_.finish(record_);
   if (const image::AdaptiveScheduler* search = runner_.search(); search != nullptr && search->searches())
     record_.decisions["starts_at_seconds"] = std::max(0.0, search->tuner().start_time() - seconds(start));
@@ -285,18 +286,31 @@ void FrameLoop::record_turn(const Batch& batch, const FrameTime& before) {
                         .slowest = computing / batch.rounds});
 }
 
+// Whether it cannot be known yet what binds the run, as its encoder has made nobody wait so far.
 bool FrameLoop::fills_encoder() const {
-  return run_.sink_.coded && record_.frames <= frames_to_fill_an_encoder;
+  if (record_.frames > frames_ahead_ || frames_ahead_ == 0) return false;
+  const double pixels =
+      static_cast<double>(record_.frames) * record_.output_format.width * record_.output_format.height;
+  return runner_.executor().in_use().threads * runner_.executor().compute_seconds() <=
+         encoder_seconds_a_pixel * pixels;
 }
 
 // The search is told what its frames are worth. The wait for the first frame is the start of a reader.
 void FrameLoop::tell_waits(std::int64_t frames, std::int64_t waited_before, double computed_before) {
+  image::AdaptiveScheduler* const search = runner_.search();
   const bool first = computed_before == 0;
-  if (runner_.search() == nullptr || first) return;
+  if (search == nullptr || first) return;
   const double waited = seconds(input_wait_ns_ + output_wait_ns_ - waited_before);
-  bound_share_.add(runner_.executor().compute_seconds() - computed_before, waited);
-  if (!fills_encoder()) runner_.search()->bound_share(bound_share_.value());
-  runner_.search()->charge(bound_wait_.add(frames, waited, !io_cpus_.io.empty()));
+  if (search->held() && !fills_encoder()) {
+    // As a rule it is the encoder that binds the run.
+    if (record_.frames > frames_ahead_) bound_share_ = BoundShare(0);
+    search->hold(false);
+  }
+  if (!search->held()) {
+    bound_share_.add(runner_.executor().compute_seconds() - computed_before, waited);
+    search->bound_share(bound_share_.value());
+  }
+  search->charge(bound_wait_.add(frames, waited, !io_cpus_.io.empty()));
 }
 
 // Up to `most` frames; fewer where there are no more, or where parameters change, which frames side by side

@@ -57,7 +57,8 @@ std::optional<std::int64_t> InputPasses::expected() const {
 }
 
 std::optional<std::int64_t> InputPasses::of_all_passes(std::optional<std::int64_t> frames) const {
-  if (frames) *frames *= passes_;
+  constexpr std::int64_t most = std::int64_t{1} << 60;
+  if (frames) frames = *frames > most / passes_ ? most : *frames * passes_;
   if (!most_) return frames;
   return frames ? std::min(*frames, *most_) : *most_;
 }

@@ -96,8 +96,8 @@ Status PipelineRunner::set_schedule(std::optional<std::int64_t> frames, const En
     asked.fixed.emplace("input", "live");
   }
   frames_after_ = asked.frames_after;
-  asked.adaptive.frames = frames;
-  if (frames) *asked.adaptive.frames += frames_after_;
+  asked.adaptive.frames = frames ? frames : ends.expected;
+  if (asked.adaptive.frames) *asked.adaptive.frames += frames_after_;
   auto search =
       ScheduleSearch::start(workplace_, executor_, asked, options_.pipeline, options_.planes, layout_);
   if (!search) return std::unexpected(search.error());

@@ -30,12 +30,15 @@ class PipelineRunner {
   struct Ends {
     bool live = false;    // each frame is worth taking up before the next one is there, see VideoSource
     bool own_io = false;  // threads of the run read and write, which will go where executor().io_cpus() says
+    // How many frames there will be as far as that can be told by now, where nobody says it: see expect().
+    std::optional<std::int64_t> expected = std::nullopt;
   };
-  // What runs first. `frames`: how many there will be, where that is known.
+  // What runs first. `frames`: how many there will be, where somebody says so.
   [[nodiscard]] Status set_schedule(std::optional<std::int64_t> frames, const Ends& ends);
 
   [[nodiscard]] const image::FrameLayout& layout() const { return layout_; }
   [[nodiscard]] image::Executor& executor() { return executor_; }
+  [[nodiscard]] const image::Executor& executor() const { return executor_; }
   // Nothing under a fixed schedule.
   [[nodiscard]] image::AdaptiveScheduler* search() { return search_ ? &search_->scheduler() : nullptr; }
 

@@ -40,9 +40,13 @@ tuning::Reason why_begun_with(const image::AdaptiveScheduler& scheduler) {
   return scheduler.begins_by_profile() ? tuning::Reason::remembered : tuning::Reason::prior;
 }
 
+constexpr std::string_view encoder_began =
+    "an encoder takes its first frames before anyone waits for it, so what faster ones gain is not known yet";
+
 std::string why_no_search(const image::AdaptiveScheduler& scheduler) {
   const std::string runs = fmt::format("{} runs since the start: it {}", to_string(scheduler.incumbent()),
                                        text_of(why_begun_with(scheduler)));
+  if (scheduler.held()) return runs + "; nothing else has been measured: " + std::string(encoder_began);
   if (tuning::waits_mostly(scheduler.bound_share()))
     return runs + "; in its end " + tuning::describe_waits(scheduler.bound_share());
   return runs + "; nothing else has been measured: listing other candidates takes longer than a better one "
@@ -52,9 +56,8 @@ std::string why_no_search(const image::AdaptiveScheduler& scheduler) {
 nlohmann::ordered_json decisions_json(const image::AdaptiveScheduler& scheduler, bool by_profile,
                                       const tuning::Objective& objective, std::int64_t switches) {
   const tuning::Tuner* const tuner = scheduler.searches() ? &scheduler.tuner() : nullptr;
-  nlohmann::ordered_json json = {{"objective", objective_text(objective)},
-                                 {"from_profile", by_profile},
-                                 {"searched", tuner != nullptr}};
+  nlohmann::ordered_json json = {
+      {"objective", objective_text(objective)}, {"from_profile", by_profile}, {"searched", tuner != nullptr}};
   nlohmann::ordered_json events = nlohmann::ordered_json::array();
   if (tuner != nullptr) {
     const tuning::Space& space = scheduler.space().space();
@@ -69,11 +72,14 @@ nlohmann::ordered_json decisions_json(const image::AdaptiveScheduler& scheduler,
                       {"candidate", scheduler.incumbent_name()},
                       {"chosen", text_of(why_begun_with(scheduler))}});
   }
-  json["why"] = tuner != nullptr ? tuner->explain() : why_no_search(scheduler);
+  json["why"] = tuner != nullptr && !scheduler.held() ? tuner->explain() : why_no_search(scheduler);
   json["trials"] = tuner != nullptr ? tuner->record().count(tuning::EventKind::trial) : 0;
   json["switches"] = switches;
   json["seconds_lost_to_trials"] = tuner != nullptr ? tuner->seconds_lost() : 0.0;
-  json["bound_share"] = tuner != nullptr ? tuner->bound_share() : scheduler.bound_share();
+  if (scheduler.held())
+    json["bound_share"] = nullptr;
+  else
+    json["bound_share"] = scheduler.bound_share();
   json["seconds_switching"] = scheduler.switching_seconds();
   json["seconds_deciding"] = scheduler.overhead_seconds();
   json["events"] = std::move(events);
@@ -81,7 +87,7 @@ nlohmann::ordered_json decisions_json(const image::AdaptiveScheduler& scheduler,
 }
 
 std::string decisions_text(const image::AdaptiveScheduler& scheduler) {
-  if (!scheduler.searches()) return why_no_search(scheduler) + '\n';
+  if (!scheduler.searches() || scheduler.held()) return why_no_search(scheduler) + '\n';
   const tuning::Tuner& tuner = scheduler.tuner();
   const tuning::Space& space = scheduler.space().space();
   std::string text = fmt::format("{} candidates\n", space.size());

@@ -24,7 +24,9 @@ struct StreamResult {
 struct StreamOptions {
   double seconds = 60;
   std::int64_t frames = 0;  // the stream ends after so many, which the tuner is told; 0: after the seconds
-  double cold = 0.3;        // what the first frame after a switch takes more, in frames
+  double expected = 1;      // times as many are told at first
+  std::int64_t corrected_at = 0;  // frame from which on it is told how many there are
+  double cold = 0.3;              // what the first frame after a switch takes more, in frames
   Noise noise;
   std::uint64_t seed = 1;
   double change_at = -1;  // seconds; below 0: never
@@ -89,7 +91,11 @@ inline StreamResult run_tuner(SimulatedWorkload& workload, Tuner& tuner, const S
     return options.frames > 0 ? frames == options.frames : machine.time() >= options.seconds;
   };
   for (; !over(); ++frames) {
-    if (options.frames > 0) tuner.frames_left(options.frames - frames);
+    if (options.frames > 0) {
+      const auto expected = static_cast<std::int64_t>(options.expected * static_cast<double>(options.frames));
+      if (frames > 0 && frames == options.corrected_at) tuner.expect_more(options.frames - expected);
+      tuner.frames_left((frames < options.corrected_at ? expected : options.frames) - frames);
+    }
     if (!changed && options.change_at >= 0 && machine.time() >= options.change_at) {
       options.change(workload);
       meter.changed(machine.time());

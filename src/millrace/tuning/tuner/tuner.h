@@ -116,6 +116,8 @@ class Tuner {
   // How many frames are to come; nullopt (and before the first call): not known, perhaps without end. The
   // answer may be another before every ask().
   void frames_left(std::optional<std::int64_t> frames);
+  // Of those the whole stream has so many more than was said before, or fewer.
+  void expect_more(std::int64_t frames);
 
   // What share of the time that a faster candidate saves the stream is done earlier by, in [0, 1]; 1 before
   // the first call. Where that is next to nothing nothing is tried, however much is left.
@@ -262,6 +264,7 @@ class Tuner {
   double bound_share_ = 1;
   bool funded_ = false;             // the first trials of a stream whose end is known
   bool from_profile_ = false;       // what the profile says runs, and is only verified
+  double opened_scale_ = 0;         // of all times that trials were opened
   double verification_frames_ = 0;  // that may be given to others meanwhile
   // Seconds that a trial typically loses beyond what is expected of its frames.
   double overrun_ = 0;

@@ -28,11 +28,19 @@ void Tuner::frames_left(std::optional<std::int64_t> frames) {
   if (!frames) budget_.allow_all();
 }
 
+// What trials may lose of the frames that are left follows.
+void Tuner::expect_more(std::int64_t frames) {
+  if (!funded_) return;
+  budget_.allow(static_cast<double>(frames) * incumbent_seconds_, opened_scale_);
+  verification_frames_ += std::min(1.0, opened_scale_) * verification_share * static_cast<double>(frames);
+}
+
 void Tuner::bound_share(double share) { bound_share_ = std::clamp(share, 0.0, 1.0); }
 
 // Trials may lose another share of what is left.
 void Tuner::open_trials(double scale) {
   if (!frames_left_ || !funded_) return;
+  opened_scale_ += scale;
   const auto left = static_cast<double>(*frames_left_);
   budget_.allow(left * incumbent_seconds_, scale);
   verification_frames_ += std::min(1.0, scale) * verification_share * left;

@@ -100,9 +100,11 @@ bool Demuxer::seek(std::int64_t time) {
 
 std::optional<std::int64_t> Demuxer::packets_expected() const {
   const auto size = bridge_.file().size();
-  if (sought_ || !size || bytes_read_ <= 0) return std::nullopt;
-  const double share = std::min(1.0, static_cast<double>(bytes_read_) / static_cast<double>(*size));
-  return static_cast<std::int64_t>(static_cast<double>(packets_) / share);
+  if (sought_ || !size || bytes_read_ <= 0 || static_cast<std::uint64_t>(bytes_read_) > *size)
+    return std::nullopt;
+  constexpr double most = 1e12;
+  const double share = static_cast<double>(bytes_read_) / static_cast<double>(*size);
+  return static_cast<std::int64_t>(std::min(most, static_cast<double>(packets_) / share));
 }
 
 void Demuxer::complete_side_streams() {

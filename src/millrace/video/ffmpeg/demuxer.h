@@ -36,8 +36,9 @@ class Demuxer {
   // The next packet is of a key frame that is decoded at `time` or before, in units of the stream, so far as
   // the file tells. False, and nothing has changed, where that cannot be.
   [[nodiscard]] bool seek(std::int64_t time);
-  // How many packets of the video a file has, if its rest is like what was read so far. None where nobody can
-  // tell, as of a pipe.
+  // How many packets of the video a file has, if its rest is like what was read so far; of interlaced H.264
+  // that may be twice as many as frames. None of a pipe, of what has grown since it was opened, and after
+  // seek().
   [[nodiscard]] std::optional<std::int64_t> packets_expected() const;
   // Reads on, as far as sound is wanted.
   void complete_side_streams();

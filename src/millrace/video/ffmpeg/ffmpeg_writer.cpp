@@ -112,6 +112,14 @@ class FfmpegWriter final : public FrameWriter {
     return words;
   }
   [[nodiscard]] std::int64_t frames_written() const override { return frames_; }
+  // Encoders do not say how many they keep. x264 and x265 look ahead at 10 to 60, by their presets, and each
+  // of their threads has one; what knows key frames alone has nothing to look for.
+  [[nodiscard]] std::int64_t frames_ahead() const override {
+    constexpr std::int64_t most = 64;
+    const AVCodecDescriptor* const kind = avcodec_descriptor_get(encoder_->codec_id);
+    const bool keeps = (encoder_->codec->capabilities & AV_CODEC_CAP_DELAY) != 0;
+    return keeps && kind != nullptr && (kind->props & AV_CODEC_PROP_INTRA_ONLY) == 0 ? most : 0;
+  }
   void cancel() override { bridge_->file().cancel(); }
 
  private:

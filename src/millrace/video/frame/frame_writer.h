@@ -71,6 +71,10 @@ class FrameWriter {
   // Frames that were taken without error.
   [[nodiscard]] virtual std::int64_t frames_written() const = 0;
 
+  // Frames that it may take, from the first one on, before write() waits for the work on any: those that an
+  // encoder looks ahead at. About as many.
+  [[nodiscard]] virtual std::int64_t frames_ahead() const { return 0; }
+
   // Whether write() does next to nothing, and would keep nobody waiting.
   [[nodiscard]] virtual bool is_immediate() const { return false; }
 
