@@ -7,6 +7,7 @@
 #include "millrace/video/ffmpeg/pixel_format.h"
 #include "millrace/video/frame/frame_pool.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
