@@ -46,11 +46,17 @@ constexpr std::string_view encoder_began =
 std::string why_no_search(const image::AdaptiveScheduler& scheduler) {
   const std::string runs = fmt::format("{} runs since the start: it {}", to_string(scheduler.incumbent()),
                                        text_of(why_begun_with(scheduler)));
-  if (scheduler.held()) return runs + "; nothing else has been measured: " + std::string(encoder_began);
+  if (scheduler.held()) return fmt::format("{}; nothing else has been measured: {}", runs, encoder_began);
   if (tuning::waits_mostly(scheduler.bound_share()))
     return runs + "; in its end " + tuning::describe_waits(scheduler.bound_share());
   return runs + "; nothing else has been measured: listing other candidates takes longer than a better one "
                 "would have saved";
+}
+
+std::string why(const image::AdaptiveScheduler& scheduler) {
+  if (!scheduler.searches()) return why_no_search(scheduler);
+  const std::string explained = scheduler.tuner().explain();
+  return scheduler.held() ? fmt::format("{}; {}", explained, encoder_began) : explained;
 }
 
 nlohmann::ordered_json decisions_json(const image::AdaptiveScheduler& scheduler, bool by_profile,
@@ -72,7 +78,7 @@ nlohmann::ordered_json decisions_json(const image::AdaptiveScheduler& scheduler,
                       {"candidate", scheduler.incumbent_name()},
                       {"chosen", text_of(why_begun_with(scheduler))}});
   }
-  json["why"] = tuner != nullptr && !scheduler.held() ? tuner->explain() : why_no_search(scheduler);
+  json["why"] = why(scheduler);
   json["trials"] = tuner != nullptr ? tuner->record().count(tuning::EventKind::trial) : 0;
   json["switches"] = switches;
   json["seconds_lost_to_trials"] = tuner != nullptr ? tuner->seconds_lost() : 0.0;
@@ -87,13 +93,13 @@ nlohmann::ordered_json decisions_json(const image::AdaptiveScheduler& scheduler,
 }
 
 std::string decisions_text(const image::AdaptiveScheduler& scheduler) {
-  if (!scheduler.searches() || scheduler.held()) return why_no_search(scheduler) + '\n';
+  if (!scheduler.searches()) return why(scheduler) + '\n';
   const tuning::Tuner& tuner = scheduler.tuner();
   const tuning::Space& space = scheduler.space().space();
   std::string text = fmt::format("{} candidates\n", space.size());
   for (const tuning::Event& event : tuner.record().events())
     text += tuning::describe(event, space, tuner.start_time()) + '\n';
-  return text + tuner.explain() + '\n';
+  return text + why(scheduler) + '\n';
 }
 
 }  // namespace
