@@ -218,15 +218,17 @@ def forget(cache):
         path.rmdir() if path.is_dir() else path.unlink()
 
 
-def bring_kernels(words, report, environment):
+def bring_kernels(words, size, report, environment):
     """Runs until all is fused: until the kernels of the schedule have been compiled and kept."""
-    for _ in range(8):
-        measure([*words, "--json", report, "-y"], environment)
+    width, height = map(int, size.split("x"))
+    frames = max(300, 2000 * 352 * 288 // (width * height))  # a second or so, which compiling takes
+    for _ in range(12):
+        measure([*words, "--frames", str(frames), "--loop", str(frames), "--json", report, "-y"], environment)
         if json.loads(report.read_text())["stand_in_frames"] == 0:
             return
 
 
-def compare_length(options, run, amount, target, cold, cache, environment):
+def compare_length(options, run, size, amount, target, cold, cache, environment):
     """Seconds of the default and of every fixed setting, by name, in each round."""
     codecs = (1, 2) if options.to == "mp4" else (None,)
     variants = {"default": [*run, *amount, *target]}
@@ -239,8 +241,7 @@ def compare_length(options, run, amount, target, cold, cache, environment):
     if cold:
         return in_turns(variants, options, environment, before=lambda: forget(cache), warm_up=False)
     for name in STRUCTURES:
-        bring_kernels([*run, "--structure", name, "--frames", "2000", "--loop", "1000"], cache.parent / "report.json",
-                      environment)
+        bring_kernels([*run, "--structure", name], size, cache.parent / "report.json", environment)
     for _ in range(2):
         measure(variants["default"], environment)
     return in_turns(variants, options, environment, warm_up=False)
@@ -264,7 +265,7 @@ def lengths(options, folder, environment):
                 for cache_state in options.caches:
                     run = [options.program, "run", pipeline, video, "-q"]
                     amount = ["--frames", str(length), "--loop", str(-(-length // whole))]
-                    times = compare_length(options, run, amount, target, cache_state == "cold", cache, environment)
+                    times = compare_length(options, run, size, amount, target, cache_state == "cold", cache, environment)
                     best = fastest(times, range(len(times["default"])))
                     share = share_of_best(times)
                     shares[cache_state].append(share)
