@@ -156,6 +156,102 @@ INSTANTIATE_TEST_SUITE_P(Videos, Cut,
                                                 true, false}),
                          [](const auto& test) { return test.param.title; });
 
+// --- bare streams cut at every unit of their code
+
+class BareCut : public Cut {
+ protected:
+  // Where the units of the stream begin.
+  [[nodiscard]] std::vector<std::ptrdiff_t> units() const {
+    const std::string_view text(bytes_.data(), bytes_.size());
+    std::vector<std::ptrdiff_t> begins;
+    for (std::size_t at = 0; (at = text.find(std::string_view("\0\0\1", 3), at)) != std::string_view::npos;
+         ++at)
+      begins.push_back(static_cast<std::ptrdiff_t>(at));
+    return begins;
+  }
+  [[nodiscard]] int ffmpeg_frames() const {
+    return std::stoi(output_of("ffprobe -v error -select_streams v:0 -count_frames -show_entries "
+                               "stream=nb_read_frames -of default=nk=1:nw=1 '" +
+                               path_ + "' 2>/dev/null </dev/null"));
+  }
+  [[nodiscard]] Delivered read_by(int threads, Losses& losses, OnDamage on_damage = OnDamage::stop) const {
+    auto reader = open_reader(path_, {.decoder_threads = threads, .on_damage = on_damage});
+    if (!reader) return {{}, reader.error()};
+    Delivered delivered = read_all(**reader);
+    losses = (*reader)->losses();
+    return delivered;
+  }
+};
+
+TEST_P(BareCut, BeforeAnyUnitDeliversWhatFfmpegDoesByAnyNumberOfThreads) {
+  const std::vector<std::ptrdiff_t> begins = units();
+  ASSERT_GT(begins.size(), 60U);
+  for (std::size_t unit = 1; unit < 28; ++unit) {  // two groups of pictures
+    write_file(path_, {bytes_.begin() + begins[unit], bytes_.end()});
+    Losses losses;
+    const Delivered one = read_by(1, losses);
+    ASSERT_FALSE(one.error) << "unit " << unit << ": " << one.error->message;
+    expect_only_good(one);
+    EXPECT_EQ(losses.damaged, 0) << "unit " << unit;
+    // Of HEVC it counts pictures without what they refer to, until the next key frame and those shown before
+    // it.
+    if (GetParam().tells_damage) {
+      EXPECT_EQ(std::ssize(one.frames), ffmpeg_frames()) << "unit " << unit;
+    } else {
+      EXPECT_GE(std::ssize(one.frames), ffmpeg_frames() - 13) << "unit " << unit;
+    }
+    for (const int threads : {2, 4}) {
+      Losses losses_of_several;
+      const Delivered several = read_by(threads, losses_of_several);
+      ASSERT_FALSE(several.error) << "unit " << unit << ": " << several.error->message;
+      EXPECT_EQ(losses_of_several, losses);
+      ASSERT_EQ(several.frames.size(), one.frames.size()) << "unit " << unit << ", threads " << threads;
+      for (std::size_t i = 0; i < one.frames.size(); ++i)
+        ASSERT_TRUE(same_samples(several.frames[i], one.frames[i])) << "unit " << unit;
+    }
+  }
+}
+
+// Half of one unit is gone.
+TEST_P(BareCut, WithinAUnitGoesOnBehindItByAnyNumberOfThreads) {
+  if (!GetParam().tells_damage) GTEST_SKIP() << "FFmpeg's decoder does not tell";
+  const std::vector<std::ptrdiff_t> begins = units();
+  ASSERT_GT(begins.size(), 60U);
+  for (std::size_t unit = 10; unit < 36; ++unit) {
+    std::vector<char> bytes(bytes_.begin(), bytes_.begin() + (begins[unit] + begins[unit + 1]) / 2);
+    bytes.insert(bytes.end(), bytes_.begin() + begins[unit + 1], bytes_.end());
+    write_file(path_, bytes);
+    Losses losses;
+    const Delivered one = read_by(1, losses, OnDamage::skip);
+    ASSERT_FALSE(one.error) << "unit " << unit << ": " << one.error->message;
+    expect_only_good(one);
+    // As a key frame comes every ten.
+    EXPECT_GE(one.frames.size(), 60U - 24U) << "unit " << unit;
+    for (const int threads : {2, 4}) {
+      Losses losses_of_several;
+      const Delivered several = read_by(threads, losses_of_several, OnDamage::skip);
+      ASSERT_EQ(several.frames.size(), one.frames.size()) << "unit " << unit << ", threads " << threads;
+      EXPECT_EQ(losses_of_several, losses);
+      for (std::size_t i = 0; i < one.frames.size(); ++i)
+        ASSERT_TRUE(same_samples(several.frames[i], one.frames[i])) << "unit " << unit;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Videos, BareCut,
+    ::testing::Values(
+        Kind{"h264", "a.264", "-c:v libx264 -threads 1 -x264-params keyint=10:scenecut=0:bframes=3"},
+        Kind{"h264_open_gop", "a.264",
+             "-c:v libx264 -threads 1 -x264-params keyint=10:scenecut=0:open-gop=1:bframes=3"},
+        Kind{"hevc", "a.hevc",
+             "-c:v libx265 -x265-params log-level=0:keyint=10:scenecut=0:open-gop=0:pools=1:frame-threads=1",
+             false, false},
+        Kind{"hevc_open_gop", "a.hevc",
+             "-c:v libx265 -x265-params log-level=0:keyint=10:scenecut=0:open-gop=1:pools=1:frame-threads=1",
+             false, false}),
+    [](const auto& test) { return test.param.title; });
+
 // --- bytes overwritten at random places
 
 struct Overwritten {

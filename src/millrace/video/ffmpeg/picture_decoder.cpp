@@ -1,5 +1,7 @@
 #include "millrace/video/ffmpeg/picture_decoder.h"
 
+#include "millrace/video/ffmpeg/h264_pictures.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -14,10 +16,13 @@ namespace {
 constexpr std::size_t max_kept_bytes = std::size_t{256} << 20;
 // A video that a decoder complains about all the time, without being damaged, is left to a single thread.
 constexpr int max_doubts = 4;
+// In which a bare stream that begins behind its headers is looked through for them.
+constexpr std::size_t max_bytes_to_headers = std::size_t{64} << 20;
 
 }  // namespace
 
 Status PictureDecoder::open() {
+  if (demuxer_.is_elementary()) find_headers();
   auto session = DecoderSession::open(demuxer_, options_.decoder_threads, headers_);
   if (!session) return std::unexpected(std::move(session.error()));
   session_ = *std::move(session);
@@ -108,6 +113,12 @@ void PictureDecoder::read_packet() {
   }
 }
 
+// Of a stream that was cut right behind them they are those that come next.
+void PictureDecoder::find_headers() {
+  while (headers_.empty() && !at_end_ && kept_bytes_ < max_bytes_to_headers)
+    read_packet();
+}
+
 // Containers hold what a decoder must know to begin anywhere; a bare stream may say it once.
 void PictureDecoder::keep_headers(const AVPacket& packet) {
   AVBSFContext* filter = nullptr;
@@ -121,6 +132,13 @@ void PictureDecoder::keep_headers(const AVPacket& packet) {
     if (data != nullptr) headers_.assign(data, data + size);
   }
   av_bsf_free(&filter);
+}
+
+// Whether a key picture and those behind it may refer to what came before, as in open groups of pictures.
+// HEVC's decoder knows that by itself.
+bool PictureDecoder::refers_back(const Packet& key) const {
+  return session_->context().codec_id == AV_CODEC_ID_H264 &&
+         !begins_idr_picture(*key.data, *demuxer_.stream().codecpar);
 }
 
 // Whether the packet at next_ is to be sent. Otherwise next_ or what is known of damage has moved on.
@@ -146,6 +164,11 @@ bool PictureDecoder::prepare(Packet& packet) {
     }
     hole_->key = last_key_ = packet.number;
     forget_before(packet.number);
+    lenient_ = refers_back(packet);
+  } else if (packet.key && hole_ && hole_->at_start && !seen_key_packet_) {
+    lenient_ = lenient_ || refers_back(packet);
+  } else if (packet.key && !hole_) {
+    lenient_ = false;
   }
   if (hole_ && hole_->at_start && !seen_key_packet_ && !packet.key) {
     // References to what came before are no damage, and not until the next key frame.
@@ -157,7 +180,6 @@ bool PictureDecoder::prepare(Packet& packet) {
       return false;
     }
   }
-  if (packet.key && delivered_ > 0) lenient_ = false;
   if (packet.key && !session_key_time_) session_key_time_ = packet.data->pts;
   seen_key_packet_ = seen_key_packet_ || packet.key;
   return true;
@@ -236,7 +258,8 @@ bool PictureDecoder::precedes_damage() const {
 PictureDecoder::Verdict PictureDecoder::judge() {
   const std::int64_t number = picture_->reordered_opaque;
   Packet* packet = find(number);
-  if (packet != nullptr && packet->delivered) return Verdict::drop;
+  // What was lost once is counted as lost.
+  if (packet != nullptr && (packet->delivered || packet->lost)) return Verdict::drop;
   if (!is_good(number)) {
     const bool for_lack_of_others =
         (picture_->flags & AV_FRAME_FLAG_CORRUPT) != 0 || !seen_key_packet_ || is_leading(packet);

@@ -80,7 +80,9 @@ class PictureDecoder {
   void feed();
   bool prepare(Packet& packet);
   void read_packet();
+  void find_headers();
   void keep_headers(const AVPacket& packet);
+  [[nodiscard]] bool refers_back(const Packet& key) const;
   void failed(int code);
   [[nodiscard]] std::optional<Result<bool>> drained();
   void note_damage(std::int64_t number, std::string what, bool itself, bool decode_again);
