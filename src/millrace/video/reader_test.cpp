@@ -127,6 +127,12 @@ TEST_P(BareVideo, HasTheRateThatItSaysAndNoTimes) {
     EXPECT_EQ((*reader)->format().rate_numerator, numerator);
     EXPECT_EQ((*reader)->format().rate_denominator, denominator);
     EXPECT_EQ(read_all(path).frames.size(), frames);
+    // As ffprobe has it.
+    const std::string order = output_of(
+        fmt::format("ffprobe -v error -show_entries stream=field_order -of default=nk=1:nw=1 '{}'", path));
+    EXPECT_EQ((*reader)->format().field_order,
+              order == "progressive\n" ? FieldOrder::progressive : FieldOrder::unspecified)
+        << order;
   }
 }
 

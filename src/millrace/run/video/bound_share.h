@@ -17,6 +17,8 @@ class BoundShare {
   // In [0, 1], of the last few turns; what is believed before the first, and that in part for some turns
   // more, as what has just begun waits for its first frames whatever bounds it later.
   [[nodiscard]] double value() const;
+  // Whether that owes more to what was seen than to what is believed.
+  [[nodiscard]] bool is_seen() const { return doubt_ < 0.5; }
 
  private:
   // Sums that forget.

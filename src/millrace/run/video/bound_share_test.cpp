@@ -57,6 +57,7 @@ TEST(BoundShare, WhatIsBelievedAtFirstGivesWayToWhatIsSeen) {
     EXPECT_GT(share.value(), before);
     EXPECT_LT(share.value(), 1);
     before = share.value();
+    EXPECT_EQ(share.is_seen(), before > 0.5);
   }
   EXPECT_GT(before, 0.99);
 }

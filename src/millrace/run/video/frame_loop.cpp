@@ -203,10 +203,11 @@ Status FrameLoop::run() {
     record_.decisions["starts_at_seconds"] = std::max(0.0, search->tuner().start_time() - seconds(start));
   if (stopped()) {
     outcome = std::unexpected(
-        Error{ErrorKind::interrupted, fmt::format("interrupted after {} frames; {}", record_.frames,
-                                                  record_.frames == 0  ? "there is no output"
-                                                  : options_.keep_part ? "the output holds them"
-                                                                       : "the output is not kept")});
+        Error{ErrorKind::interrupted,
+              fmt::format("interrupted after {} frames; {}", record_.frames,
+                          record_.frames == 0 || !run_.sink_.keeps_frames ? "there is no output"
+                          : options_.keep_part                            ? "the output holds them"
+                                                                          : "the output is not kept")});
   }
   if (outcome && record_.frames == 0) outcome = failure("'{}' has no frames", run_.source_.name);
   const bool kept = outcome || options_.keep_part;
@@ -301,15 +302,17 @@ void FrameLoop::tell_waits(std::int64_t frames, std::int64_t waited_before, doub
   const bool first = computed_before == 0;
   if (search == nullptr || first) return;
   const double waited = seconds(input_wait_ns_ + output_wait_ns_ - waited_before);
-  if (search->held() && !fills_encoder()) {
-    // As a rule it is the encoder that binds the run.
-    if (record_.frames > frames_ahead_) bound_share_ = BoundShare(0);
-    search->hold(false);
+  if (search->held() && !filled_encoder_ && !fills_encoder()) {
+    filled_encoder_ = record_.frames > frames_ahead_;
+    if (filled_encoder_)
+      bound_share_ = BoundShare(0);  // as a rule it is the encoder that binds the run
+    else
+      search->hold(false);
   }
-  if (!search->held()) {
+  if (!search->held() || filled_encoder_)
     bound_share_.add(runner_.executor().compute_seconds() - computed_before, waited);
-    search->bound_share(bound_share_.value());
-  }
+  if (filled_encoder_ && bound_share_.is_seen()) search->hold(false);
+  if (!search->held()) search->bound_share(bound_share_.value());
   search->charge(bound_wait_.add(frames, waited, !io_cpus_.io.empty()));
 }
 

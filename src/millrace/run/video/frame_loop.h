@@ -100,6 +100,7 @@ class FrameLoop {
   std::int64_t output_wait_ns_ = 0;
   BoundShare bound_share_;
   std::int64_t frames_ahead_ = 0;  // that the encoder takes before it makes anyone wait
+  bool filled_encoder_ = false;    // and no search was begun before
   BoundWait bound_wait_;
   std::size_t queue_depth_ = video::queue_depth;
   std::optional<TurnLength> turn_length_;  // where it is throughput that counts

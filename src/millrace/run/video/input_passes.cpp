@@ -83,7 +83,11 @@ Result<std::optional<video::Frame>> InputPasses::next() {
     if (last_time_) shift_ = *last_time_ + frame_duration() - first_time_;
     if (last_time_ && options_.side_streams)
       video::begin_pass(*options_.side_streams, format(), first_time_ + shift_, shift_, !clip_.is_whole());
-    if (Status reopened = open(); !reopened) return std::unexpected(reopened.error());
+    if (Status reopened = open(); !reopened) {
+      Error error = reopened.error();
+      if (error.kind == ErrorKind::usage) error.kind = ErrorKind::failure;  // it was there before
+      return std::unexpected(std::move(error));
+    }
     read_ahead();
   }
 }

@@ -33,8 +33,8 @@ std::string describe_bottleneck(const RunRecord& record) {
   if (!(record.wall_seconds > 0)) return "";
   switch (bottleneck_of(record)) {
   case Bottleneck::input:
-    return fmt::format("the run is bound by its input: {:.0f} % of the time it waited for frames{}\n",
-                       percent(record.input_wait_seconds), threads_text(record.decoder_threads, "decoder"));
+    return fmt::format("the run is bound by its input{}: {:.0f} % of the time it waited for frames\n",
+                       threads_text(record.decoder_threads, "decoder"), percent(record.input_wait_seconds));
   case Bottleneck::processing:
     return fmt::format(
         "the run is bound by its filters: {:.0f} % of the time{}\n", percent(record.compute_seconds),
@@ -42,8 +42,9 @@ std::string describe_bottleneck(const RunRecord& record) {
                                                      percent(record.worker_wait_seconds))
                                        : "");
   case Bottleneck::output:
-    return fmt::format("the run is bound by its output: {:.0f} % of the time it waited for room{}\n",
-                       percent(record.output_wait_seconds), threads_text(record.encoder_threads, "encoder"));
+    return fmt::format(
+        "the run is bound by its output{}: {:.0f} % of the time it waited for room, or the end\n",
+        threads_text(record.encoder_threads, "encoder"), percent(record.output_wait_seconds));
   case Bottleneck::none:
     break;
   }

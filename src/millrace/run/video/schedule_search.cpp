@@ -40,8 +40,9 @@ tuning::Reason why_begun_with(const image::AdaptiveScheduler& scheduler) {
   return scheduler.begins_by_profile() ? tuning::Reason::remembered : tuning::Reason::prior;
 }
 
-constexpr std::string_view encoder_began =
-    "an encoder takes its first frames before anyone waits for it, so what faster ones gain is not known yet";
+constexpr std::string_view encoder_began = "the run ended before it showed what faster ones gain, as an "
+                                           "encoder takes its first frames before anyone waits "
+                                           "for it";
 
 std::string why_no_search(const image::AdaptiveScheduler& scheduler) {
   const std::string runs = fmt::format("{} runs since the start: it {}", to_string(scheduler.incumbent()),

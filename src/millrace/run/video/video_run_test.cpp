@@ -716,6 +716,32 @@ TEST_F(VideoRunTest, WhatIsStoppedBeforeItsFirstFrameDoesNotSpeakOfAnOutput) {
   EXPECT_TRUE(samples.empty());
 }
 
+TEST_F(VideoRunTest, WhatIsStoppedOnItsWayToNowhereDoesNotEither) {
+  Counting frames(1 << 30);
+  std::stop_source stop;
+  VideoRunOptions options{.pipeline = parsed("blur"), .stop = stop.get_token()};
+  options.on_progress = [&](const RunProgress&, const image::Schedule&) { stop.request_stop(); };
+  VideoRun run(*workplace_, source_of(frames), file_sink("null"), options);
+  const Status done = run.run();
+  ASSERT_FALSE(done);
+  EXPECT_GT(run.record().frames, 0);
+  EXPECT_THAT(done.error().message, HasSubstr("there is no output"));
+}
+
+TEST_F(VideoRunTest, AnInputThatIsGoneAtALaterPassFailsTheRun) {
+  TemporaryFolder folder;
+  const std::string input = folder / "in.y4m";
+  std::ofstream(input, std::ios::binary) << "YUV4MPEG2 W2 H1 Cmono\nFRAME\nabFRAME\ncd";
+  std::vector<int> samples;
+  VideoRunOptions options{.pipeline = parsed("blur"), .passes = 1'000'000};
+  options.on_progress = [&](const RunProgress&, const image::Schedule&) { std::filesystem::remove(input); };
+  VideoRun run(*workplace_, file_source(input), sink_to(samples), options);
+  const Status done = run.run();
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().kind, ErrorKind::failure) << done.error().message;
+  EXPECT_GT(run.record().frames, 0);
+}
+
 TEST_F(VideoRunTest, SaysHowFarItIsWhileItRuns) {
   Counting frames(25);
   std::vector<int> samples;
@@ -960,7 +986,8 @@ TEST_F(VideoRunTest, UntilItsEncoderIsFilledARunTriesNothing) {
       const Status done = run.run();
       ASSERT_TRUE(done) << done.error().message;
       const auto& decisions = run.record().decisions;
-      EXPECT_LE(held_until, ahead);
+      // And for the few turns that show what binds the run.
+      EXPECT_LE(held_until, ahead == 0 ? 0 : ahead + 8);
       if (ahead < frames) {
         EXPECT_TRUE(decisions["bound_share"].is_number());
         continue;

@@ -33,6 +33,7 @@ VideoSink file_sink(std::string name) {
   VideoSink sink;
   sink.coded = video::is_coded_output(name);
   sink.takes_side_streams = video::takes_side_streams(name);
+  sink.keeps_frames = name != "null";
   sink.open = [name](const video::FrameFormat& format, const video::WriterOptions& options) {
     return video::open_writer(name, format, options);
   };

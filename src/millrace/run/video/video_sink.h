@@ -17,6 +17,7 @@ struct VideoSink {
       open;
   bool coded = false;               // writing to it means encoding, which may take threads
   bool takes_side_streams = false;  // what a file has beside its frames goes there, too
+  bool keeps_frames = true;         // and does not only take them
 };
 
 // By the names that video::open_writer takes.

@@ -87,6 +87,14 @@ class FfmpegReader final : public FrameReader {
  private:
   [[nodiscard]] const std::string& name() const { return demuxer_->name(); }
 
+  // A container says it, or probing, which bare streams do without: pictures of H.264 are progressive unless
+  // they say that they are not.
+  [[nodiscard]] AVFieldOrder field_order_of(const AVStream& stream) const {
+    const AVCodecParameters& coded = *stream.codecpar;
+    const bool untold = coded.field_order == AV_FIELD_UNKNOWN && demuxer_->is_elementary();
+    return untold && coded.codec_id == AV_CODEC_ID_H264 ? AV_FIELD_PROGRESSIVE : coded.field_order;
+  }
+
   // What the first picture says, completed from the container.
   [[nodiscard]] Status adopt_format() {
     AVFrame& picture = decoder_->picture();
@@ -122,7 +130,7 @@ class FfmpegReader final : public FrameReader {
       format_.aspect_numerator = aspect.num;
       format_.aspect_denominator = aspect.den;
     }
-    format_.field_order = read_field_order(picture, stream.codecpar->field_order);
+    format_.field_order = read_field_order(picture, field_order_of(stream));
     picture_format_ = format_;
     Properties properties = read_stream_properties(stream, picture);
     Orientation orientation;
