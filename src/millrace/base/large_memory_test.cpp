@@ -90,6 +90,22 @@ TEST(LargeMemory, TellsWhatItUses) {
   EXPECT_EQ(large_memory_bytes(2 * mebi + 1), 2 * mebi + 1);
 }
 
+TEST(LargeMemory, BlocksThatShareAHugePageFillMostOfIt) {
+#ifdef MILLRACE_SANITIZED
+  GTEST_SKIP() << "there each is allocated for itself";
+#endif
+  for (std::size_t bytes = 1; bytes < 8 * mebi; bytes += bytes / 7 + 1) {
+    const std::size_t together = blocks_together(bytes);
+    ASSERT_GE(together, 1U);
+    if (together == 1) continue;
+    EXPECT_GE(bytes, 96U << 10U);
+    EXPECT_LE(together * bytes, 2 * mebi);
+    EXPECT_GT((together + 1) * (bytes + 64), 2 * mebi);
+  }
+  EXPECT_EQ(blocks_together(152'064), 13U) << "352x288";
+  EXPECT_EQ(blocks_together(std::size_t{1280} * 720 * 3 / 2), 1U);
+}
+
 TEST(LargeMemory, IsNullWhereThereIsNone) {
 #ifdef MILLRACE_SANITIZED
   GTEST_SKIP() << "sanitizers end a program that asks for so much";

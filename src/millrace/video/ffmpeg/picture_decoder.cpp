@@ -167,7 +167,7 @@ bool PictureDecoder::prepare(Packet& packet) {
     lenient_ = refers_back(packet);
   } else if (packet.key && hole_ && hole_->at_start && !seen_key_packet_) {
     lenient_ = lenient_ || refers_back(packet);
-  } else if (packet.key && !hole_) {
+  } else if (packet.key && !hole_ && !packet.delivered) {
     lenient_ = false;
   }
   if (hole_ && hole_->at_start && !seen_key_packet_ && !packet.key) {

@@ -2,10 +2,19 @@
 
 #include "millrace/base/large_memory.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <new>
 
 namespace millrace::video {
+namespace {
+
+constexpr std::size_t alignment = 64;
+
+std::size_t aligned_size(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+}  // namespace
 
 std::byte* allocate_samples(std::size_t bytes) {
   void* const memory = allocate_large(bytes);
@@ -19,36 +28,58 @@ FrameFreeList::~FrameFreeList() { close(); }
 
 std::byte* FrameFreeList::take(std::size_t bytes) {
   const std::scoped_lock lock(mutex_);
-  if (!waiting_.empty()) {
-    std::byte* memory = waiting_.back();  // the last one returned is the likeliest to be in a cache
-    waiting_.pop_back();
-    return memory;
-  }
-  waiting_.reserve(buffers_ + 1);  // so that give_back() cannot fail
-  std::byte* memory = allocate_samples(bytes);
-  ++buffers_;
+  if (waiting_.empty()) allocate(bytes);
+  std::byte* memory = waiting_.back();  // the last one returned is the likeliest to be in a cache
+  waiting_.pop_back();
+  used_ = std::max(used_, buffers_ - waiting_.size());
   return memory;
+}
+
+void FrameFreeList::allocate(std::size_t bytes) {
+  const std::size_t count = blocks_together(bytes);
+  waiting_.reserve(buffers_ + count);  // so that give_back() cannot fail
+  if (count == 1) {
+    waiting_.push_back(allocate_samples(bytes));
+  } else {
+    slabs_.reserve(slabs_.size() + 1);
+    const std::size_t each = aligned_size(bytes);
+    std::byte* const memory = allocate_samples(count * each);
+    slabs_.push_back({.memory = memory, .bytes = count * each, .left = count});
+    for (std::size_t i = count; i > 0; --i)
+      waiting_.push_back(memory + (i - 1) * each);
+  }
+  buffers_ += count;
 }
 
 void FrameFreeList::give_back(std::byte* memory) noexcept {
   const std::scoped_lock lock(mutex_);
   if (closed_)
-    free_samples(memory);
+    release(memory);
   else
     waiting_.push_back(memory);
+}
+
+void FrameFreeList::release(std::byte* memory) noexcept {
+  const auto slab = std::ranges::find_if(slabs_, [&](const Slab& each) {
+    return !std::less<>()(memory, each.memory) && std::less<>()(memory, each.memory + each.bytes);
+  });
+  if (slab == slabs_.end()) return free_samples(memory);
+  if (--slab->left > 0) return;
+  free_samples(slab->memory);
+  slabs_.erase(slab);
 }
 
 void FrameFreeList::close() noexcept {
   const std::scoped_lock lock(mutex_);
   closed_ = true;
   for (std::byte* memory : waiting_)
-    free_samples(memory);
+    release(memory);
   waiting_.clear();
 }
 
 std::size_t FrameFreeList::buffers() const {
   const std::scoped_lock lock(mutex_);
-  return buffers_;
+  return used_;
 }
 
 FramePool::FramePool(const FrameFormat& format) : format_(format), list_(std::make_shared<FrameFreeList>()) {}

@@ -24,16 +24,32 @@ class FrameFreeList {
   FrameFreeList& operator=(const FrameFreeList&) = delete;
   ~FrameFreeList();
 
-  [[nodiscard]] std::byte* take(std::size_t bytes);  // throws std::bad_alloc; always of the same size
+  // Throws std::bad_alloc. Always of the same size. What is small comes several at once: see
+  // blocks_together().
+  [[nodiscard]] std::byte* take(std::size_t bytes);
   void give_back(std::byte* memory) noexcept;
-  // Nobody will take any more: what waits, and what is given back from now on, goes to the system.
+  // Nobody will take any more: what waits, and what is given back from now on, goes to the system; of what
+  // came at once when the last of it is given back.
   void close() noexcept;
-  [[nodiscard]] std::size_t buffers() const;  // made so far, in use or waiting
+  [[nodiscard]] std::size_t buffers() const;  // that were in use at once, at most
 
  private:
+  // Of several buffers.
+  struct Slab {
+    std::byte* memory;
+    std::size_t bytes;
+    std::size_t left;  // that were not released
+  };
+
+  // With the mutex held:
+  void allocate(std::size_t bytes);
+  void release(std::byte* memory) noexcept;
+
   mutable std::mutex mutex_;
   std::vector<std::byte*> waiting_;
-  std::size_t buffers_ = 0;
+  std::vector<Slab> slabs_;
+  std::size_t buffers_ = 0;  // made so far
+  std::size_t used_ = 0;     // that anybody has had
   bool closed_ = false;
 };
 
@@ -50,7 +66,7 @@ class FramePool {
   [[nodiscard]] Result<Frame> acquire();
 
   [[nodiscard]] const FrameFormat& format() const { return format_; }
-  [[nodiscard]] std::size_t buffers() const { return list_->buffers(); }  // made so far, in use or waiting
+  [[nodiscard]] std::size_t buffers() const { return list_->buffers(); }  // that were in use at once, at most
 
  private:
   FrameFormat format_;

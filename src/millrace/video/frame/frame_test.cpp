@@ -4,8 +4,11 @@
 #include "millrace/video/frame/orientation.h"
 #include "millrace/video/video_testing.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <numeric>
+#include <random>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -135,6 +138,36 @@ TEST(FramePool, ThatIsGoneKeepsNothingThatWaits) {
   EXPECT_EQ(list.buffers(), 3U) << "nothing waited";
   list.give_back(fresh);
   list.give_back(used);  // the leak sanitizer sees whether they are freed
+}
+
+// Of sizes that share memory, that do not, and in any order.
+TEST(FramePool, GivesEachFrameMemoryOfItsOwn) {
+  for (const std::size_t bytes :
+       {std::size_t{100}, std::size_t{98'304}, std::size_t{152'064}, std::size_t{152'065},
+        std::size_t{700'000}, std::size_t{1'100'000}, std::size_t{3'000'000}}) {
+    FrameFreeList list;
+    std::mt19937 random(1);
+    std::vector<std::byte*> taken;
+    for (int round = 0; round < 200; ++round) {
+      if (taken.empty() || random() % 3 != 0) {
+        std::byte* const memory = list.take(bytes);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % 64, 0U);
+        std::memset(memory, 0, bytes);
+        taken.push_back(memory);
+      } else {
+        std::swap(taken[random() % taken.size()], taken.back());
+        list.give_back(taken.back());
+        taken.pop_back();
+      }
+      if (taken.size() > 40) break;
+    }
+    std::ranges::sort(taken);
+    for (std::size_t i = 1; i < taken.size(); ++i)
+      EXPECT_GE(static_cast<std::size_t>(taken[i] - taken[i - 1]), bytes);
+    if (bytes > 500'000) list.close();  // the others are closed by the end
+    for (std::byte* memory : taken)
+      list.give_back(memory);
+  }
 }
 
 TEST(FramePool, TakesFramesBackFromOtherThreads) {
