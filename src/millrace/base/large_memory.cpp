@@ -41,15 +41,16 @@ void* allocate_large(std::size_t bytes) {
   return memory;
 }
 
-std::size_t blocks_together(std::size_t bytes) {
+Blocks blocks_together(std::size_t bytes) {
 #ifdef MILLRACE_SANITIZED
   constexpr std::size_t least = huge_page;  // none, so that it is seen who leaves a block
 #else
   // A huge page is faulted in as fast as 130 small ones: five of these blocks.
   constexpr std::size_t least = std::size_t{96} << 10;
 #endif
-  if (bytes < least || in_huge_pages(bytes) > 0 || limited_addresses()) return 1;
-  return huge_page / rounded_up(bytes, cache_line);
+  if (bytes < least || in_huge_pages(bytes) > 0 || limited_addresses()) return {1, bytes};
+  const std::size_t each = rounded_up(bytes, cache_line);
+  return {huge_page / each, each};
 }
 
 std::size_t large_memory_bytes(std::size_t bytes) { return std::max(bytes, in_huge_pages(bytes)); }

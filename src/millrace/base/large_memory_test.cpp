@@ -95,15 +95,17 @@ TEST(LargeMemory, BlocksThatShareAHugePageFillMostOfIt) {
   GTEST_SKIP() << "there each is allocated for itself";
 #endif
   for (std::size_t bytes = 1; bytes < 8 * mebi; bytes += bytes / 7 + 1) {
-    const std::size_t together = blocks_together(bytes);
+    const auto [together, each] = blocks_together(bytes);
+    ASSERT_GE(each, bytes);
     ASSERT_GE(together, 1U);
     if (together == 1) continue;
     EXPECT_GE(bytes, 96U << 10U);
-    EXPECT_LE(together * bytes, 2 * mebi);
+    EXPECT_EQ(each % 64, 0U);
+    EXPECT_LE(together * each, 2 * mebi);
     EXPECT_GT((together + 1) * (bytes + 64), 2 * mebi);
   }
-  EXPECT_EQ(blocks_together(152'064), 13U) << "352x288";
-  EXPECT_EQ(blocks_together(std::size_t{1280} * 720 * 3 / 2), 1U);
+  EXPECT_EQ(blocks_together(152'064).count, 13U) << "352x288";
+  EXPECT_EQ(blocks_together(std::size_t{1280} * 720 * 3 / 2).count, 1U);
 }
 
 TEST(LargeMemory, IsNullWhereThereIsNone) {

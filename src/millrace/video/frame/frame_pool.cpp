@@ -8,13 +8,6 @@
 #include <new>
 
 namespace millrace::video {
-namespace {
-
-constexpr std::size_t alignment = 64;
-
-std::size_t aligned_size(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
-
-}  // namespace
 
 std::byte* allocate_samples(std::size_t bytes) {
   void* const memory = allocate_large(bytes);
@@ -36,18 +29,13 @@ std::byte* FrameFreeList::take(std::size_t bytes) {
 }
 
 void FrameFreeList::allocate(std::size_t bytes) {
-  const std::size_t count = blocks_together(bytes);
+  const auto [count, each] = blocks_together(bytes);
   waiting_.reserve(buffers_ + count);  // so that give_back() cannot fail
-  if (count == 1) {
-    waiting_.push_back(allocate_samples(bytes));
-  } else {
-    slabs_.reserve(slabs_.size() + 1);
-    const std::size_t each = aligned_size(bytes);
-    std::byte* const memory = allocate_samples(count * each);
-    slabs_.push_back({.memory = memory, .bytes = count * each, .left = count});
-    for (std::size_t i = count; i > 0; --i)
-      waiting_.push_back(memory + (i - 1) * each);
-  }
+  slabs_.reserve(slabs_.size() + 1);
+  std::byte* const memory = allocate_samples(count * each);
+  slabs_.push_back({.memory = memory, .bytes = count * each, .left = count});
+  for (std::size_t i = count; i > 0; --i)
+    waiting_.push_back(memory + (i - 1) * each);
   buffers_ += count;
 }
 
@@ -63,7 +51,6 @@ void FrameFreeList::release(std::byte* memory) noexcept {
   const auto slab = std::ranges::find_if(slabs_, [&](const Slab& each) {
     return !std::less<>()(memory, each.memory) && std::less<>()(memory, each.memory + each.bytes);
   });
-  if (slab == slabs_.end()) return free_samples(memory);
   if (--slab->left > 0) return;
   free_samples(slab->memory);
   slabs_.erase(slab);
