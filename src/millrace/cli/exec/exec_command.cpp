@@ -113,13 +113,23 @@ Result<std::optional<int>> execute(const ExecOptions& options) {
     if (path) {
       // A program that is to start waits for nobody; what took minutes to learn is worth some seconds.
       store = tuning::ProfileStore::open(*path, {.patience_ms = options.learn ? 5000 : 50});
-      if (!store.warning().empty() && !options.quiet) print_error("millrace", store.warning());
       settings->profiles = &store;
     }
   }
   settings->announce = announced;
-  if (!options.learn) return run(*settings, options);
+  std::string warned;
+  const auto warn = [&] {
+    if (store.warning() != warned && !options.quiet) print_error("millrace", store.warning());
+    warned = store.warning();
+  };
+  warn();
+  if (!options.learn) {
+    auto ended = run(*settings, options);
+    warn();
+    return ended;
+  }
   const Status learnt = learn(*settings, options);
+  warn();
   if (!learnt) return std::unexpected(learnt.error());
   return std::nullopt;
 }

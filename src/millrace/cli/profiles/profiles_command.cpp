@@ -22,6 +22,7 @@ Result<tuning::ProfileStore> open_store() {
   // Whoever asks for the profiles themselves waits for them.
   constexpr int patience_ms = 3000;
   tuning::ProfileStore store = tuning::ProfileStore::open(*path, {.patience_ms = patience_ms});
+  if (const Status whole = store.ensure_whole(); !whole) return std::unexpected(whole.error());
   if (!store.usable()) return failure("{}", store.trouble());
   if (!store.trouble().empty()) print_error("millrace", store.trouble());
   return store;

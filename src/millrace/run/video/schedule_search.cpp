@@ -159,7 +159,6 @@ Result<ScheduleSearch> ScheduleSearch::start(Workplace& workplace, image::Execut
   image::AdaptiveOptions adaptive = options.adaptive;
   if (options.profiles) {
     search.store_ = tuning::ProfileStore::open(*options.profiles);
-    if (!search.store_->warning().empty()) search.warnings_.push_back(search.store_->warning());
     if (options.shared_profiles) search.shared_.emplace(*options.shared_profiles);
     adaptive.profile = search.load(options, pipeline);
     search.from_profile_ = adaptive.profile.has_value();
@@ -184,6 +183,7 @@ void ScheduleSearch::finish(const image::Pipeline& pipeline, RunRecord& record) 
       warnings_.push_back(saved.error().message + "; what this run has learnt is not kept");
     share(key(pipeline, fixed_), scheduler_->profile());
   }
+  if (store_ && !store_->warning().empty()) record.warnings.push_back(store_->warning());
   record.warnings.insert(record.warnings.end(), warnings_.begin(), warnings_.end());
 }
 

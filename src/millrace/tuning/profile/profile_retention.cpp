@@ -46,11 +46,9 @@ int forget_beyond(sqlite3* database, const ProfileLimits& limits, const std::str
 void shrink(sqlite3* database) {
   const std::int64_t free = pragma(database, "PRAGMA freelist_count");
   if (free < least_free_pages || free * least_free_share < pragma(database, "PRAGMA page_count")) return;
-  // With a write-ahead log the file itself becomes short at the checkpoint; if a reader is in the way, at the
-  // end of the last connection.
   const std::int64_t patience = pragma(database, "PRAGMA busy_timeout");
   sqlite3_busy_timeout(database, 0);
-  sqlite3_exec(database, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);
+  sqlite3_exec(database, "VACUUM", nullptr, nullptr, nullptr);
   sqlite3_busy_timeout(database, static_cast<int>(patience));
 }
 

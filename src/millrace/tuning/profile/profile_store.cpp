@@ -4,6 +4,7 @@
 #include "millrace/base/descriptor.h"
 #include "millrace/base/file_lock.h"
 #include "millrace/base/system_reason.h"
+#include "millrace/tuning/profile/damaged_database.h"
 #include "millrace/tuning/profile/private_database.h"
 #include "millrace/tuning/profile/sqlite_statement.h"
 
@@ -125,24 +126,29 @@ ProfileStore ProfileStore::open(const fs::path& path, const ProfileLimits& limit
   return store;
 }
 
+ProfileStore::Opened ProfileStore::give_up(int code) {
+  if (!damaged(code))
+    trouble_ = fmt::format("no profiles in '{}': {}", path_.string(), reason_of(code, database_.get()));
+  database_.reset();
+  return damaged(code) ? Opened::damaged : Opened::unusable;
+}
+
 ProfileStore::Opened ProfileStore::try_open() {
-  const auto fail = [&](int code) {
-    if (!damaged(code))
-      trouble_ = fmt::format("no profiles in '{}': {}", path_.string(), reason_of(code, database_.get()));
-    database_.reset();
-    return damaged(code) ? Opened::damaged : Opened::unusable;
-  };
+  state_ = State::unexamined;
   sqlite3* opened = nullptr;
   const int code =
       sqlite3_open_v2(path_.c_str(), &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
   database_.reset(opened);
-  if (code != SQLITE_OK) return fail(code);
+  if (code != SQLITE_OK) return give_up(code);
+  // Earlier versions kept a write-ahead log, whose two files every process made and deleted: half of what
+  // opening took. Whoever cannot switch it off now uses it.
+  execute(opened, "PRAGMA journal_mode = DELETE");
   sqlite3_busy_timeout(opened, limits_.patience_ms);
 
   int version = 0;
   {
     SqliteStatement statement(opened, "PRAGMA user_version");
-    if (const int step = statement.step(); step != SQLITE_ROW) return fail(sqlite3_errcode(opened));
+    if (statement.step() != SQLITE_ROW) return give_up(sqlite3_errcode(opened));
     version = static_cast<int>(statement.number(0));
   }
   if (version > schema_version) {
@@ -151,49 +157,77 @@ ProfileStore::Opened ProfileStore::try_open() {
     database_.reset();
     return Opened::unusable;
   }
-  {
-    SqliteStatement check(opened, "PRAGMA quick_check(1)");
-    if (const int step = check.step(); step != SQLITE_ROW) return fail(sqlite3_errcode(opened));
-    if (check.text(0) != "ok") return fail(SQLITE_CORRUPT);
-  }
   // Nothing waits for the disk, which would take a tenth of a short run: a power failure may cost
-  // profiles, or leave older ones; a file that it damages is replaced. The write-ahead log lets readers and a
-  // writer pass each other; whoever cannot switch to it now uses what is there.
-  execute(opened, "PRAGMA synchronous = OFF; PRAGMA journal_mode = WAL");
-  if (version == schema_version) return Opened::ready;
-  if (const int made = make_tables(opened, limits_); made != SQLITE_OK) return fail(made);
-  shrink(opened);
+  // profiles, or leave older ones; a file that it damages is replaced.
+  execute(opened, "PRAGMA synchronous = OFF");
+  if (version == 0) {
+    if (sqlite3_db_readonly(opened, nullptr) == 1) return give_up(SQLITE_READONLY);
+    state_ = State::without_tables;
+  } else if (version < schema_version) {
+    if (const int made = make_tables(opened, limits_); made != SQLITE_OK) return give_up(made);
+    shrink(opened);
+  }
   return Opened::ready;
 }
 
-// Under a lock, and only if it is still damaged then: another process may have replaced it meanwhile.
+ProfileStore::Opened ProfileStore::examine() {
+  int refused = SQLITE_OK;
+  if (state_ == State::without_tables) {
+    refused = make_tables(database_.get(), limits_);
+  } else if (state_ == State::unexamined) {
+    SqliteStatement check(database_.get(), "PRAGMA quick_check(1)");
+    if (check.step() != SQLITE_ROW)
+      refused = sqlite3_errcode(database_.get());
+    else if (check.text(0) != "ok")
+      refused = SQLITE_CORRUPT;
+  }
+  if (locked(refused)) {
+    locked_out_ = true;
+    return Opened::unusable;
+  }
+  if (refused != SQLITE_OK) return give_up(refused);
+  state_ = State::whole;
+  return Opened::ready;
+}
+
+Status ProfileStore::ensure_whole() {
+  if (!usable() || state_ == State::whole) return {};
+  // A fresh one has no tables yet.
+  if (examine() == Opened::damaged && (!replace_damaged() || examine() == Opened::damaged)) database_.reset();
+  if (locked_out_) return broken(SQLITE_BUSY);
+  return {};
+}
+
+// Under a lock, and only if it is still damaged then: another process may have emptied it meanwhile.
 bool ProfileStore::replace_damaged() {
-  const auto file = Descriptor::owned(
+  const auto lock = Descriptor::owned(
       ::open(with_suffix(path_, ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  int refused =
-      file.is_open() ? lock_byte(file.get(), 0, std::chrono::milliseconds(limits_.patience_ms)) : errno;
+  const int refused =
+      lock.is_open() ? lock_byte(lock.get(), 0, std::chrono::milliseconds(limits_.patience_ms)) : errno;
+  std::string reason = system_reason(refused);
   if (refused == 0) {
-    const Opened again = try_open();
+    Opened again = try_open();
+    if (again == Opened::ready) again = examine();
     if (again != Opened::damaged) return again == Opened::ready;
-    for (int number = 1; number < 1000; ++number) {
-      const fs::path aside = with_suffix(path_, fmt::format(".damaged-{}", number));
-      std::error_code error;
-      if (fs::exists(aside, error)) continue;
-      fs::rename(path_, aside, error);
-      refused = error.value();
-      if (error) break;
-      // A log belongs to the file it was written for: left here it would be played back into the new one.
-      for (const char* log : {"-journal", "-wal", "-shm"}) {
-        fs::rename(with_suffix(path_, log), with_suffix(aside, log), error);
-      }
+    sqlite3* damaged = nullptr;
+    const int opened = sqlite3_open_v2(path_.c_str(), &damaged, SQLITE_OPEN_READWRITE, nullptr);
+    database_.reset(damaged);
+    fs::path aside;
+    if (opened == SQLITE_OK) {
+      sqlite3_busy_timeout(damaged, limits_.patience_ms);
+      aside = empty_damaged(damaged, path_, reason);
+    } else {
+      reason = reason_of(opened, damaged);
+    }
+    if (!aside.empty()) {
       if (try_open() != Opened::ready) return false;
-      trouble_ = fmt::format("the profiles in '{}' were damaged: moved to '{}', starting afresh",
+      trouble_ = fmt::format("the profiles in '{}' were damaged: copied to '{}', starting afresh",
                              path_.string(), aside.string());
       return true;
     }
   }
-  trouble_ = fmt::format("the profiles in '{}' are damaged and cannot be moved aside ({}); delete the file",
-                         path_.string(), system_reason(refused));
+  trouble_ = fmt::format("the profiles in '{}' are damaged and cannot be copied aside ({}); delete the file",
+                         path_.string(), reason);
   return false;
 }
 
@@ -202,27 +236,35 @@ std::string ProfileStore::warning() const {
 }
 
 // Of the statement that was run last.
-std::unexpected<Error> ProfileStore::broken() {
-  const int code = sqlite3_errcode(database_.get());
+std::unexpected<Error> ProfileStore::broken() { return broken(sqlite3_errcode(database_.get())); }
+
+std::unexpected<Error> ProfileStore::broken(int code) {
   if (locked(code)) locked_out_ = true;
   return failure("profiles in '{}': {}", path_.string(), reason_of(code, database_.get()));
 }
 
 Result<std::optional<Profile>> ProfileStore::load(const ProfileKey& key) {
-  if (!usable()) return std::nullopt;
+  if (!usable() || state_ == State::without_tables) return std::nullopt;
   const std::string text = key_text(key);
   std::optional<Profile> profile;
   bool used_long_ago = false;
+  int step = SQLITE_OK;
   {
     SqliteStatement statement(
         database_.get(), "SELECT value, max(used_at, saved_at) < datetime('now', '-1 day') FROM profiles "
                          "WHERE key = ?1");
     statement.bind(1, text);
-    const int step = statement.step();
+    step = statement.step();
     if (step == SQLITE_DONE) return std::nullopt;
-    if (step != SQLITE_ROW) return broken();
-    if (auto parsed = parse_profile(statement.text(0))) profile = std::move(*parsed);
-    used_long_ago = statement.number(1) != 0;
+    if (step == SQLITE_ROW) {
+      if (auto parsed = parse_profile(statement.text(0))) profile = std::move(*parsed);
+      used_long_ago = statement.number(1) != 0;
+    }
+  }
+  if (step != SQLITE_ROW) {
+    if (!damaged(sqlite3_errcode(database_.get()))) return broken();
+    if (!replace_damaged()) database_.reset();
+    return std::nullopt;
   }
   if (profile && used_long_ago) {
     // Not for each use, so that loading hardly ever writes; where it cannot, the profile is forgotten the
@@ -236,6 +278,7 @@ Result<std::optional<Profile>> ProfileStore::load(const ProfileKey& key) {
 }
 
 Status ProfileStore::save(const ProfileKey& key, const Profile& profile) {
+  if (const Status whole = ensure_whole(); !whole) return std::unexpected(whole.error());
   if (!usable()) return {};
   const std::string text = key_text(key);
   {
@@ -259,6 +302,7 @@ Status ProfileStore::save(const ProfileKey& key, const Profile& profile) {
 
 Result<std::vector<StoredProfile>> ProfileStore::list() {
   std::vector<StoredProfile> profiles;
+  if (const Status whole = ensure_whole(); !whole) return std::unexpected(whole.error());
   if (!usable()) return profiles;
   SqliteStatement statement(database_.get(),
                             "SELECT id, key, saved_at, value FROM profiles ORDER BY saved_at DESC, id DESC");
@@ -272,6 +316,7 @@ Result<std::vector<StoredProfile>> ProfileStore::list() {
 }
 
 Result<int> ProfileStore::clear(std::optional<std::int64_t> id) {
+  if (const Status whole = ensure_whole(); !whole) return std::unexpected(whole.error());
   if (!usable()) return 0;
   int gone = 0;
   {

@@ -34,20 +34,28 @@ struct StoredProfile {
 // A profile is a help, never a need: where there is no store to be had (a directory that may not be written,
 // a file of a later version), it is empty, keeps nothing and says why in trouble().
 //
+// A file that is damaged is copied aside, to NAME.damaged-1 or the next number that is free, and emptied;
+// trouble() tells of it. Whoever saves, lists or clears finds any damage; whoever opens or loads finds
+// what is in the way.
+//
 // Used by one thread. Do not carry it over a fork.
 class ProfileStore {
  public:
   // Makes directory and file where they are missing, for this user alone, and uses no other user's; brings a
-  // file of an earlier version up to date. A file that is damaged is moved aside, to NAME.damaged-1 or the
-  // next number that is free, and a new one begun; trouble() tells of it.
+  // file of an earlier version up to date. Does no more than loading takes, as runs of 15 ms wait for it.
   [[nodiscard]] static ProfileStore open(const std::filesystem::path& path, const ProfileLimits& limits = {});
 
-  // What went wrong on opening, in one line for a person; empty: nothing.
+  // What has gone wrong with the store as a whole since it was opened, in one line for a person; empty:
+  // nothing.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
   // The same for whoever does as well without profiles, and says so.
   [[nodiscard]] std::string warning() const;
   [[nodiscard]] const ProfileLimits& limits() const { return limits_; }
   [[nodiscard]] bool usable() const { return database_ != nullptr && !locked_out_; }
+
+  // Looks the file through for damage, where that has not been done yet; saving, listing and clearing begin
+  // with it. Failure where the file is locked for too long; what else there is says trouble().
+  [[nodiscard]] Status ensure_whole();
 
   // Nothing where there is none, or none that this version can read. Failure where the file cannot be read,
   // or is locked for too long. Counts as a use of the profile.
@@ -67,14 +75,21 @@ class ProfileStore {
   using Database = std::unique_ptr<sqlite3, Close>;
 
   enum class Opened { ready, damaged, unusable };
+  enum class State { without_tables, unexamined, whole };
   [[nodiscard]] Opened try_open();
+  // Looks for damage and makes what tables are missing: what is needed before writing, and takes longer than
+  // opening.
+  [[nodiscard]] Opened examine();
+  [[nodiscard]] Opened give_up(int code);
   [[nodiscard]] bool replace_damaged();
   [[nodiscard]] std::unexpected<Error> broken();
+  [[nodiscard]] std::unexpected<Error> broken(int code);
 
   std::filesystem::path path_;
   ProfileLimits limits_;
   Database database_;
   std::string trouble_;
+  State state_ = State::unexamined;
   bool locked_out_ = false;
 };
 

@@ -1,0 +1,74 @@
+#include "millrace/tuning/profile/damaged_database.h"
+
+#include "millrace/base/descriptor.h"
+#include "millrace/base/full_transfer.h"
+#include "millrace/base/system_reason.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <fcntl.h>
+#include <span>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+namespace millrace::tuning {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Makes the first NAME.damaged-N that there is not.
+Descriptor make_aside(const fs::path& path, fs::path& aside) {
+  constexpr int most = 1000;
+  for (int number = 1; number < most; ++number) {
+    aside = path;
+    aside += fmt::format(".damaged-{}", number);
+    const int made = ::open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (made >= 0 || errno != EEXIST) return Descriptor::owned(made);
+  }
+  return Descriptor::owned(-1);
+}
+
+// Through the database's own descriptor: closing another one would give up the locks of this process. 0 or an
+// error number.
+int copy_to(int to, sqlite3* database) {
+  sqlite3_file* file = nullptr;
+  sqlite3_int64 size = 0;
+  if (sqlite3_file_control(database, nullptr, SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK ||
+      file == nullptr || file->pMethods == nullptr || file->pMethods->xFileSize(file, &size) != SQLITE_OK)
+    return EIO;
+  std::array<std::byte, std::size_t{64} << 10> buffer;
+  for (sqlite3_int64 at = 0; at < size;) {
+    const auto bytes = std::min<sqlite3_int64>(size - at, buffer.size());
+    if (file->pMethods->xRead(file, buffer.data(), static_cast<int>(bytes), at) != SQLITE_OK) return EIO;
+    const auto written = write_all(to, std::span(buffer).first(static_cast<std::size_t>(bytes)));
+    if (written.error != 0) return written.error;
+    at += bytes;
+  }
+  return 0;
+}
+
+}  // namespace
+
+fs::path empty_damaged(sqlite3* database, const fs::path& path, std::string& reason) {
+  fs::path aside;
+  const Descriptor copy = make_aside(path, aside);
+  const int refused = copy.is_open() ? copy_to(copy.get(), database) : errno;
+  if (refused != 0) {
+    reason = system_reason(refused);
+  } else {
+    sqlite3_db_config(database, SQLITE_DBCONFIG_RESET_DATABASE, 1, nullptr);
+    const int emptied = sqlite3_exec(database, "VACUUM", nullptr, nullptr, nullptr);
+    sqlite3_db_config(database, SQLITE_DBCONFIG_RESET_DATABASE, 0, nullptr);
+    if (emptied == SQLITE_OK) return aside;
+    reason = sqlite3_errmsg(database);
+  }
+  if (copy.is_open()) ::unlink(aside.c_str());
+  return {};
+}
+
+}  // namespace millrace::tuning
