@@ -216,13 +216,15 @@ class Program(unittest.TestCase):
         self.assertEqual(run("profiles", "list", cache=self.folder).stdout, b"no profiles yet\n")
         self.refused(2, "999", "profiles", "show", "999")
 
-    def test_a_damaged_profile_store_is_moved_aside_and_the_run_goes_on(self):
+    def test_a_damaged_profile_store_is_copied_aside_and_the_run_goes_on(self):
         store = self.folder / "millrace" / "profiles.db"
         store.parent.mkdir()
         store.write_bytes(b"no database" * 1000)
         done = run("run", "blur", "test:32x32@5", cache=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("profiles.db", done.stderr.decode())
+        self.assertEqual(done.stderr.decode().count("starting afresh"), 1, done.stderr)
+        self.assertEqual((store.parent / "profiles.db.damaged-1").stat().st_size, 11000)
+        self.assertNotIn("damaged", run("run", "blur", "test:32x32@5", cache=self.folder).stderr.decode())
 
     def test_profiles_that_another_process_keeps_locked_are_gone_without_in_one_line(self):
         cache = self.folder / "cache"

@@ -122,6 +122,10 @@ Result<std::optional<int>> execute(const ExecOptions& options) {
     if (store.warning() != warned && !options.quiet) print_error("millrace", store.warning());
     warned = store.warning();
   };
+  // What takes minutes to learn is to be kept.
+  if (options.learn && settings->profiles != nullptr) {
+    if (Status whole = store.ensure_whole(); !whole) return std::unexpected(whole.error());
+  }
   warn();
   if (!options.learn) {
     auto ended = run(*settings, options);

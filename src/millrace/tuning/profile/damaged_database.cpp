@@ -21,6 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// A store has 4 MB and what SQLite needs beside.
+constexpr off_t most_bytes = off_t{64} << 20;
+
 // Makes the first NAME.damaged-N that there is not.
 Descriptor make_aside(const fs::path& path, fs::path& aside) {
   constexpr int most = 1000;
@@ -54,21 +57,37 @@ int copy_to(int to, sqlite3* database) {
 
 }  // namespace
 
-fs::path empty_damaged(sqlite3* database, const fs::path& path, std::string& reason) {
-  fs::path aside;
-  const Descriptor copy = make_aside(path, aside);
-  const int refused = copy.is_open() ? copy_to(copy.get(), database) : errno;
+int empty_damaged(sqlite3* database, const fs::path& path, fs::path& aside, std::string& reason) {
+  struct stat status{};
+  if (::lstat(path.c_str(), &status) != 0) {
+    reason = system_reason(errno);
+    return SQLITE_CANTOPEN;
+  }
+  if (!S_ISREG(status.st_mode) || status.st_size > most_bytes) {
+    reason = S_ISREG(status.st_mode) ? "it is far larger than any store" : "it is no regular file";
+    return SQLITE_CANTOPEN;
+  }
+  Descriptor copy = make_aside(path, aside);
+  if (!copy.is_open()) {
+    reason = system_reason(errno);
+    return SQLITE_CANTOPEN;
+  }
+  int refused = copy_to(copy.get(), database);
+  // On the disk before the original is gone.
+  if (refused == 0 && ::fsync(copy.get()) != 0) refused = errno;
+  if (const int lost = copy.close(); refused == 0) refused = lost;
+  int code = SQLITE_IOERR;
   if (refused != 0) {
     reason = system_reason(refused);
   } else {
     sqlite3_db_config(database, SQLITE_DBCONFIG_RESET_DATABASE, 1, nullptr);
-    const int emptied = sqlite3_exec(database, "VACUUM", nullptr, nullptr, nullptr);
+    code = sqlite3_exec(database, "VACUUM", nullptr, nullptr, nullptr);
     sqlite3_db_config(database, SQLITE_DBCONFIG_RESET_DATABASE, 0, nullptr);
-    if (emptied == SQLITE_OK) return aside;
+    if (code == SQLITE_OK) return code;
     reason = sqlite3_errmsg(database);
   }
-  if (copy.is_open()) ::unlink(aside.c_str());
-  return {};
+  ::unlink(aside.c_str());
+  return code;
 }
 
 }  // namespace millrace::tuning

@@ -62,7 +62,7 @@ class ProfileRetentionTest : public ::testing::Test {
       found.push_back(one.key.at(field));
     return found;
   }
-  // With the log beside it, which there is while a connection is open.
+  // With whatever lies beside it.
   [[nodiscard]] std::uintmax_t bytes_on_disk() const {
     std::uintmax_t sum = 0;
     for (const auto& entry : fs::directory_iterator(path_.parent_path()))

@@ -8,6 +8,7 @@
 #include "millrace/tuning/profile/private_database.h"
 #include "millrace/tuning/profile/sqlite_statement.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <fcntl.h>
@@ -65,16 +66,22 @@ class WriteTransaction {
   bool begun_;
 };
 
+constexpr const char* quick_check = "PRAGMA quick_check(1)";
+
+// Of the schema; 0: there are no tables yet. Negative: it cannot be read.
+int version_of(sqlite3* database) {
+  SqliteStatement statement(database, "PRAGMA user_version");
+  return statement.step() == SQLITE_ROW ? static_cast<int>(std::max<std::int64_t>(0, statement.number(0)))
+                                        : -1;
+}
+
 // SQLITE_OK or what went wrong.
 int make_tables(sqlite3* database, const ProfileLimits& limits) {
   WriteTransaction transaction(database);
   if (!transaction.begun()) return sqlite3_errcode(database);
   // Another process may have done it meanwhile.
-  int version = 0;
-  {
-    SqliteStatement statement(database, "PRAGMA user_version");
-    if (statement.step() == SQLITE_ROW) version = static_cast<int>(statement.number(0));
-  }
+  const int version = version_of(database);
+  if (version < 0) return sqlite3_errcode(database);
   if (version >= schema_version) return SQLITE_OK;
   // used_at: when it was last saved, or loaded; exact to the day.
   const char* const sql =
@@ -134,67 +141,61 @@ ProfileStore::Opened ProfileStore::give_up(int code) {
 }
 
 ProfileStore::Opened ProfileStore::try_open() {
-  state_ = State::unexamined;
+  whole_ = false;
   sqlite3* opened = nullptr;
   const int code =
       sqlite3_open_v2(path_.c_str(), &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
   database_.reset(opened);
   if (code != SQLITE_OK) return give_up(code);
-  // Earlier versions kept a write-ahead log, whose two files every process made and deleted: half of what
-  // opening took. Whoever cannot switch it off now uses it.
-  execute(opened, "PRAGMA journal_mode = DELETE");
   sqlite3_busy_timeout(opened, limits_.patience_ms);
-
-  int version = 0;
-  {
-    SqliteStatement statement(opened, "PRAGMA user_version");
-    if (statement.step() != SQLITE_ROW) return give_up(sqlite3_errcode(opened));
-    version = static_cast<int>(statement.number(0));
-  }
+  const int version = version_of(opened);
+  if (version < 0) return give_up(sqlite3_errcode(opened));
   if (version > schema_version) {
     trouble_ = fmt::format("no profiles from '{}': it is of version {}, later than {}", path_.string(),
                            version, schema_version);
     database_.reset();
     return Opened::unusable;
   }
+  // Earlier versions kept a write-ahead log, whose two files every process made and deleted: half of what
+  // opening took. Whoever cannot switch it off now uses it.
+  sqlite3_busy_timeout(opened, 0);
+  execute(opened, "PRAGMA journal_mode = DELETE");
+  sqlite3_busy_timeout(opened, limits_.patience_ms);
   // Nothing waits for the disk, which would take a tenth of a short run: a power failure may cost
   // profiles, or leave older ones; a file that it damages is replaced.
   execute(opened, "PRAGMA synchronous = OFF");
-  if (version == 0) {
-    if (sqlite3_db_readonly(opened, nullptr) == 1) return give_up(SQLITE_READONLY);
-    state_ = State::without_tables;
-  } else if (version < schema_version) {
-    if (const int made = make_tables(opened, limits_); made != SQLITE_OK) return give_up(made);
-    shrink(opened);
-  }
-  return Opened::ready;
+  has_tables_ = version > 0;
+  if (version == 0 && sqlite3_db_readonly(opened, nullptr) == 1) return give_up(SQLITE_READONLY);
+  if (version == 0 || version == schema_version) return Opened::ready;
+  const int found = examine(quick_check);
+  return found == SQLITE_OK ? Opened::ready : give_up(found);
 }
 
-ProfileStore::Opened ProfileStore::examine() {
-  int refused = SQLITE_OK;
-  if (state_ == State::without_tables) {
-    refused = make_tables(database_.get(), limits_);
-  } else if (state_ == State::unexamined) {
-    SqliteStatement check(database_.get(), "PRAGMA quick_check(1)");
-    if (check.step() != SQLITE_ROW)
-      refused = sqlite3_errcode(database_.get());
-    else if (check.text(0) != "ok")
-      refused = SQLITE_CORRUPT;
+int ProfileStore::examine(const char* how) {
+  sqlite3* const database = database_.get();
+  {
+    SqliteStatement check(database, how);
+    if (check.step() != SQLITE_ROW) return sqlite3_errcode(database);
+    if (check.text(0) != "ok") return SQLITE_CORRUPT;
   }
-  if (locked(refused)) {
-    locked_out_ = true;
-    return Opened::unusable;
+  // Now: another process may have emptied it since it was opened.
+  const int version = version_of(database);
+  if (version < 0) return sqlite3_errcode(database);
+  if (version < schema_version) {
+    if (const int made = make_tables(database, limits_); made != SQLITE_OK) return made;
+    shrink(database);
   }
-  if (refused != SQLITE_OK) return give_up(refused);
-  state_ = State::whole;
-  return Opened::ready;
+  has_tables_ = true;
+  whole_ = true;
+  return SQLITE_OK;
 }
 
 Status ProfileStore::ensure_whole() {
-  if (!usable() || state_ == State::whole) return {};
-  // A fresh one has no tables yet.
-  if (examine() == Opened::damaged && (!replace_damaged() || examine() == Opened::damaged)) database_.reset();
-  if (locked_out_) return broken(SQLITE_BUSY);
+  if (!usable() || whole_) return {};
+  const int found = examine(quick_check);
+  if (found == SQLITE_OK) return {};
+  if (!damaged(found)) return broken(found);
+  if (!replace_damaged()) database_.reset();
   return {};
 }
 
@@ -204,26 +205,45 @@ bool ProfileStore::replace_damaged() {
       ::open(with_suffix(path_, ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR));
   const int refused =
       lock.is_open() ? lock_byte(lock.get(), 0, std::chrono::milliseconds(limits_.patience_ms)) : errno;
+  if (refused == EWOULDBLOCK) {
+    give_up(SQLITE_BUSY);
+    return false;
+  }
   std::string reason = system_reason(refused);
   if (refused == 0) {
     Opened again = try_open();
-    if (again == Opened::ready) again = examine();
-    if (again != Opened::damaged) return again == Opened::ready;
-    sqlite3* damaged = nullptr;
-    const int opened = sqlite3_open_v2(path_.c_str(), &damaged, SQLITE_OPEN_READWRITE, nullptr);
-    database_.reset(damaged);
-    fs::path aside;
-    if (opened == SQLITE_OK) {
-      sqlite3_busy_timeout(damaged, limits_.patience_ms);
-      aside = empty_damaged(damaged, path_, reason);
-    } else {
-      reason = reason_of(opened, damaged);
+    if (again == Opened::ready) {
+      // What made a statement fail may be what the quick check does not see.
+      const int found = examine("PRAGMA integrity_check(1)");
+      if (found == SQLITE_OK) return true;
+      again = give_up(found);
     }
-    if (!aside.empty()) {
-      if (try_open() != Opened::ready) return false;
-      trouble_ = fmt::format("the profiles in '{}' were damaged: copied to '{}', starting afresh",
-                             path_.string(), aside.string());
-      return true;
+    if (again != Opened::damaged) return false;
+    sqlite3* opened = nullptr;
+    int code = sqlite3_open_v2(path_.c_str(), &opened, SQLITE_OPEN_READWRITE, nullptr);
+    database_.reset(opened);
+    fs::path aside;
+    if (code == SQLITE_OK) {
+      sqlite3_busy_timeout(opened, limits_.patience_ms);
+      code = empty_damaged(opened, path_, aside, reason);
+    } else {
+      reason = reason_of(code, opened);
+    }
+    if (locked(code)) {
+      give_up(code);
+      return false;
+    }
+    if (code == SQLITE_OK) {
+      // With tables at once: others have it open, and look for them.
+      again = try_open();
+      if (again == Opened::ready) {
+        const int made = examine(quick_check);
+        if (made != SQLITE_OK) again = give_up(made);
+      }
+      const std::string what =
+          fmt::format("the profiles in '{}' were damaged: copied to '{}'", path_.string(), aside.string());
+      trouble_ = again == Opened::ready ? what + ", starting afresh" : what + "; " + trouble_;
+      return again == Opened::ready;
     }
   }
   trouble_ = fmt::format("the profiles in '{}' are damaged and cannot be copied aside ({}); delete the file",
@@ -232,19 +252,18 @@ bool ProfileStore::replace_damaged() {
 }
 
 std::string ProfileStore::warning() const {
-  return usable() || trouble_.empty() ? trouble_ : trouble_ + "; going on without";
+  return database_ != nullptr || trouble_.empty() ? trouble_ : trouble_ + "; going on without";
 }
 
-// Of the statement that was run last.
-std::unexpected<Error> ProfileStore::broken() { return broken(sqlite3_errcode(database_.get())); }
-
 std::unexpected<Error> ProfileStore::broken(int code) {
+  auto error = failure("profiles in '{}': {}", path_.string(), reason_of(code, database_.get()));
   if (locked(code)) locked_out_ = true;
-  return failure("profiles in '{}': {}", path_.string(), reason_of(code, database_.get()));
+  if (damaged(code) && !replace_damaged()) database_.reset();
+  return error;
 }
 
 Result<std::optional<Profile>> ProfileStore::load(const ProfileKey& key) {
-  if (!usable() || state_ == State::without_tables) return std::nullopt;
+  if (!usable() || !has_tables_) return std::nullopt;
   const std::string text = key_text(key);
   std::optional<Profile> profile;
   bool used_long_ago = false;
@@ -262,7 +281,8 @@ Result<std::optional<Profile>> ProfileStore::load(const ProfileKey& key) {
     }
   }
   if (step != SQLITE_ROW) {
-    if (!damaged(sqlite3_errcode(database_.get()))) return broken();
+    const int code = sqlite3_errcode(database_.get());
+    if (!damaged(code)) return broken(code);
     if (!replace_damaged()) database_.reset();
     return std::nullopt;
   }
@@ -280,52 +300,58 @@ Result<std::optional<Profile>> ProfileStore::load(const ProfileKey& key) {
 Status ProfileStore::save(const ProfileKey& key, const Profile& profile) {
   if (const Status whole = ensure_whole(); !whole) return std::unexpected(whole.error());
   if (!usable()) return {};
-  const std::string text = key_text(key);
-  {
-    WriteTransaction transaction(database_.get());
-    if (!transaction.begun()) return broken();
-    {
-      SqliteStatement statement(
-          database_.get(),
-          "INSERT INTO profiles (key, value, used_at) "
-          "VALUES (?1, ?2, strftime('%Y-%m-%d %H:%M:%f', 'now')) ON CONFLICT (key) DO UPDATE SET "
-          "value = excluded.value, saved_at = CURRENT_TIMESTAMP, used_at = excluded.used_at");
-      statement.bind(1, text);
-      statement.bind(2, to_text(profile));
-      if (statement.step() != SQLITE_DONE) return broken();
-    }
-    if (forget_beyond(database_.get(), limits_, text) != SQLITE_OK || !transaction.commit()) return broken();
-  }
+  if (const int code = write(key_text(key), profile); code != SQLITE_OK) return broken(code);
   shrink(database_.get());
   return {};
+}
+
+// SQLITE_OK or what went wrong.
+int ProfileStore::write(const std::string& key, const Profile& profile) {
+  sqlite3* const database = database_.get();
+  WriteTransaction transaction(database);
+  if (!transaction.begun()) return sqlite3_errcode(database);
+  {
+    SqliteStatement statement(
+        database, "INSERT INTO profiles (key, value, used_at) "
+                  "VALUES (?1, ?2, strftime('%Y-%m-%d %H:%M:%f', 'now')) ON CONFLICT (key) DO UPDATE SET "
+                  "value = excluded.value, saved_at = CURRENT_TIMESTAMP, used_at = excluded.used_at");
+    statement.bind(1, key);
+    statement.bind(2, to_text(profile));
+    if (statement.step() != SQLITE_DONE) return sqlite3_errcode(database);
+  }
+  if (const int forgot = forget_beyond(database, limits_, key); forgot != SQLITE_OK) return forgot;
+  return transaction.commit() ? SQLITE_OK : sqlite3_errcode(database);
 }
 
 Result<std::vector<StoredProfile>> ProfileStore::list() {
   std::vector<StoredProfile> profiles;
   if (const Status whole = ensure_whole(); !whole) return std::unexpected(whole.error());
   if (!usable()) return profiles;
-  SqliteStatement statement(database_.get(),
-                            "SELECT id, key, saved_at, value FROM profiles ORDER BY saved_at DESC, id DESC");
   int step = SQLITE_ROW;
-  while ((step = statement.step()) == SQLITE_ROW) {
-    profiles.push_back({statement.number(0), parse_key(statement.text(1)), statement.text(2),
-                        parse_profile(statement.text(3))});
+  {
+    SqliteStatement statement(
+        database_.get(), "SELECT id, key, saved_at, value FROM profiles ORDER BY saved_at DESC, id DESC");
+    while ((step = statement.step()) == SQLITE_ROW) {
+      profiles.push_back({statement.number(0), parse_key(statement.text(1)), statement.text(2),
+                          parse_profile(statement.text(3))});
+    }
   }
-  if (step != SQLITE_DONE) return broken();
+  if (step != SQLITE_DONE) return broken(sqlite3_errcode(database_.get()));
   return profiles;
 }
 
 Result<int> ProfileStore::clear(std::optional<std::int64_t> id) {
   if (const Status whole = ensure_whole(); !whole) return std::unexpected(whole.error());
   if (!usable()) return 0;
-  int gone = 0;
+  int step = SQLITE_DONE;
   {
     SqliteStatement statement(database_.get(),
                               id ? "DELETE FROM profiles WHERE id = ?1" : "DELETE FROM profiles");
     if (id) statement.bind(1, *id);
-    if (statement.step() != SQLITE_DONE) return broken();
-    gone = sqlite3_changes(database_.get());
+    step = statement.step();
   }
+  if (step != SQLITE_DONE) return broken(sqlite3_errcode(database_.get()));
+  const int gone = sqlite3_changes(database_.get());
   shrink(database_.get());
   return gone;
 }

@@ -35,7 +35,7 @@ struct StoredProfile {
 // a file of a later version), it is empty, keeps nothing and says why in trouble().
 //
 // A file that is damaged is copied aside, to NAME.damaged-1 or the next number that is free, and emptied;
-// trouble() tells of it. Whoever saves, lists or clears finds any damage; whoever opens or loads finds
+// trouble() tells of it. Whoever saves, lists or clears looks for damage first; whoever opens or loads finds
 // what is in the way.
 //
 // Used by one thread. Do not carry it over a fork.
@@ -54,7 +54,7 @@ class ProfileStore {
   [[nodiscard]] bool usable() const { return database_ != nullptr && !locked_out_; }
 
   // Looks the file through for damage, where that has not been done yet; saving, listing and clearing begin
-  // with it. Failure where the file is locked for too long; what else there is says trouble().
+  // with it. Failure where the file is locked for too long, or cannot be written; of damage tells trouble().
   [[nodiscard]] Status ensure_whole();
 
   // Nothing where there is none, or none that this version can read. Failure where the file cannot be read,
@@ -75,21 +75,22 @@ class ProfileStore {
   using Database = std::unique_ptr<sqlite3, Close>;
 
   enum class Opened { ready, damaged, unusable };
-  enum class State { without_tables, unexamined, whole };
   [[nodiscard]] Opened try_open();
   // Looks for damage and makes what tables are missing: what is needed before writing, and takes longer than
-  // opening.
-  [[nodiscard]] Opened examine();
-  [[nodiscard]] Opened give_up(int code);
+  // opening. SQLITE_OK or what it found.
+  [[nodiscard]] int examine(const char* how);
+  Opened give_up(int code);
   [[nodiscard]] bool replace_damaged();
-  [[nodiscard]] std::unexpected<Error> broken();
+  [[nodiscard]] int write(const std::string& key, const Profile& profile);
+  // No statement and no transaction may be under way.
   [[nodiscard]] std::unexpected<Error> broken(int code);
 
   std::filesystem::path path_;
   ProfileLimits limits_;
   Database database_;
   std::string trouble_;
-  State state_ = State::unexamined;
+  bool has_tables_ = false;
+  bool whole_ = false;  // when it was looked through
   bool locked_out_ = false;
 };
 

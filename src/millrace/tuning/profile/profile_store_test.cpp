@@ -43,6 +43,18 @@ class ProfileStoreTest : public ::testing::Test {
     EXPECT_EQ(sqlite3_exec(database, sql, nullptr, nullptr, nullptr), SQLITE_OK);
     sqlite3_close(database);
   }
+  // A store of 40 profiles whose header is whole.
+  void damage_inside() const {
+    fs::remove(path_);
+    {
+      ProfileStore store = ProfileStore::open(path_);
+      for (int i = 0; i < 40; ++i)
+        EXPECT_TRUE(store.save(key(i), profile(i)));
+    }
+    std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(4096);
+    file << std::string(20000, '\xff');
+  }
   // Runs in a process of its own; true if it came to its end.
   template <class Work> static pid_t in_process(const Work& work) {
     const pid_t child = ::fork();
@@ -172,17 +184,7 @@ TEST_F(ProfileStoreTest, AFileDamagedInTheMiddleIsNotTakenForWholeByWhoeverUsesI
       [](ProfileStore& store) { EXPECT_TRUE(store.ensure_whole()); },
   };
   for (std::size_t use = 0; use < uses.size(); ++use) {
-    fs::remove(path_);
-    {
-      ProfileStore store = ProfileStore::open(path_);
-      for (int i = 0; i < 40; ++i)
-        EXPECT_TRUE(store.save(key(i), profile(i)));
-    }
-    {
-      std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
-      file.seekp(4096);
-      file << std::string(20000, '\xff');
-    }
+    damage_inside();
     ProfileStore store = ProfileStore::open(path_);
     uses[use](store);
     EXPECT_THAT(store.warning(), HasSubstr("starting afresh")) << use;
@@ -192,6 +194,89 @@ TEST_F(ProfileStoreTest, AFileDamagedInTheMiddleIsNotTakenForWholeByWhoeverUsesI
     EXPECT_TRUE(ProfileStore::open(path_).ensure_whole());
     EXPECT_EQ(fs::exists(path_.string() + ".damaged-" + std::to_string(use + 1)), true) << use;
   }
+}
+
+TEST_F(ProfileStoreTest, OthersThatHaveADamagedFileOpenGoOnWithTheFreshOne) {
+  damage_inside();
+  ProfileStore first = ProfileStore::open(path_);
+  ProfileStore second = ProfileStore::open(path_);
+  ProfileStore third = ProfileStore::open(path_);
+  EXPECT_EQ(load(first, 20), Profile{});
+  EXPECT_THAT(first.warning(), HasSubstr("starting afresh"));
+  EXPECT_EQ(load(second, 20), Profile{});
+  EXPECT_TRUE(second.save(key(2), profile(2)));
+  EXPECT_TRUE(third.save(key(3), profile(3)));
+  EXPECT_TRUE(first.save(key(1), profile(1)));
+  EXPECT_EQ(second.warning() + third.warning(), "");
+  EXPECT_EQ(ProfileStore::open(path_).list()->size(), 3U);
+  EXPECT_FALSE(fs::exists(path_.string() + ".damaged-2"));
+}
+
+// As a power failure may leave it: pages of one save are there, others are not, and each is well-formed.
+TEST_F(ProfileStoreTest, DamageThatOnlyAStatementMeetsIsReplacedToo) {
+  constexpr std::size_t page = 4096;
+  const auto bytes_of = [&] {
+    std::ifstream file(path_, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const std::vector<std::function<void(ProfileStore&)>> uses = {
+      [](ProfileStore& store) { EXPECT_EQ(load(store, 2), Profile{}); },
+      [](ProfileStore& store) { EXPECT_FALSE(store.save(key(2), profile(2))); },
+  };
+  for (const auto& use : uses) {
+    fs::remove(path_);
+    EXPECT_TRUE(ProfileStore::open(path_).save(key(1), {.plan = "a"}));
+    const std::string before = bytes_of();
+    EXPECT_TRUE(ProfileStore::open(path_).save(key(2), {.plan = "a"}));
+    std::string after = bytes_of();
+    ASSERT_EQ(after.size(), 3 * page) << "a page each for the schema, the profiles and their keys";
+    after.replace(page, page, before, page, page);
+    std::ofstream(path_, std::ios::binary | std::ios::trunc) << after;
+    {
+      ProfileStore store = ProfileStore::open(path_);
+      use(store);
+      EXPECT_THAT(store.warning(), HasSubstr("starting afresh"));
+    }
+    ProfileStore store = ProfileStore::open(path_);
+    EXPECT_TRUE(store.save(key(2), profile(2)));
+    EXPECT_EQ(load(store, 2), profile(2));
+    EXPECT_EQ(store.warning(), "");
+  }
+}
+
+TEST_F(ProfileStoreTest, ADamagedFileThatAnotherUsesIsNotSaidToBeDeletedBest) {
+  damage_inside();
+  sqlite3* other = nullptr;
+  ASSERT_EQ(sqlite3_open(path_.c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(other, "BEGIN; PRAGMA user_version; SELECT count(*) FROM sqlite_schema", nullptr,
+                         nullptr, nullptr),
+            SQLITE_OK);
+  {
+    ProfileStore store = ProfileStore::open(path_);
+    EXPECT_EQ(load(store, 20), Profile{});
+    EXPECT_FALSE(store.usable());
+    EXPECT_THAT(store.warning(),
+                AllOf(HasSubstr("another process keeps the file locked"), Not(HasSubstr("delete"))));
+    EXPECT_FALSE(fs::exists(path_.string() + ".damaged-1"));
+  }
+  sqlite3_close(other);
+  ProfileStore store = ProfileStore::open(path_);
+  EXPECT_EQ(load(store, 20), Profile{});
+  EXPECT_THAT(store.warning(), HasSubstr("starting afresh"));
+}
+
+TEST_F(ProfileStoreTest, WhatIsFarLargerThanAnyStoreOrALinkIsLeftAlone) {
+  fs::create_directories(path_.parent_path());
+  std::ofstream(path_) << "no database";
+  fs::resize_file(path_, std::uintmax_t{1} << 32);
+  EXPECT_THAT(ProfileStore::open(path_).warning(), HasSubstr("far larger than any store"));
+  EXPECT_EQ(fs::file_size(path_), std::uintmax_t{1} << 32);
+  fs::remove(path_);
+  const fs::path target = folder_.path() / "notes.txt";
+  std::ofstream(target) << "no database, but somebody's notes" << std::string(600, '.');
+  fs::create_symlink(target, path_);
+  EXPECT_THAT(ProfileStore::open(path_).warning(), HasSubstr("no regular file"));
+  EXPECT_EQ(fs::file_size(target), 633U);
 }
 
 // Half of what short runs waited for the store were the two files of a write-ahead log.
@@ -248,13 +333,17 @@ TEST_F(ProfileStoreTest, AStoreOfALaterVersionIsLeftAlone) {
   {
     EXPECT_TRUE(ProfileStore::open(path_).save(key(1), profile(1)));
   }
-  execute("PRAGMA user_version = 9");
+  execute("PRAGMA journal_mode = WAL; PRAGMA user_version = 9");
   {
     ProfileStore store = ProfileStore::open(path_);
     EXPECT_THAT(store.warning(), HasSubstr("version 9"));
     EXPECT_TRUE(store.save(key(2), profile(2)));
     EXPECT_EQ(load(store, 1), Profile{});
   }
+  std::ifstream file(path_, std::ios::binary);
+  std::string head(20, '\0');
+  file.read(head.data(), 20);
+  EXPECT_EQ(head.substr(18), "\2\2") << "of a log, as it was";
   execute("PRAGMA user_version = 2");
   ProfileStore store = ProfileStore::open(path_);
   EXPECT_EQ(store.list()->size(), 1U);
@@ -323,6 +412,20 @@ TEST_F(ProfileStoreTest, OneThatIsLockedFromTheBeginningIsSaidToBe) {
   EXPECT_FALSE(store.usable());
   EXPECT_THAT(store.trouble(), AllOf(HasSubstr("profiles.db"), HasSubstr("another process")));
   EXPECT_LT(now_ns() - start, far_too_long);
+}
+
+TEST_F(ProfileStoreTest, OneThatIsLockedSinceItWasOpenedSaysSo) {
+  EXPECT_TRUE(ProfileStore::open(path_).save(key(1), profile(1)));
+  for (const bool lists : {false, true}) {
+    ProfileStore store = ProfileStore::open(path_);
+    const Locked other(path_, "BEGIN EXCLUSIVE");
+    const std::string why =
+        lists ? store.list().error().message : store.save(key(2), profile(2)).error().message;
+    EXPECT_THAT(why, HasSubstr("another process"));
+    EXPECT_FALSE(store.usable());
+    EXPECT_TRUE(store.save(key(2), profile(2))) << "and no more than once";
+    EXPECT_EQ(store.warning(), "");
+  }
 }
 
 // Root may write where the mode says that nobody may; so the store is opened as somebody else.
