@@ -28,6 +28,20 @@ struct Kind {
   bool tells_damage = true;  // FFmpeg's decoder
 };
 
+Delivered read_with(const std::string& path, const ReaderOptions& options, Losses& losses) {
+  auto reader = open_reader(path, options);
+  if (!reader) return {{}, reader.error()};
+  Delivered delivered = read_all(**reader);
+  losses = (*reader)->losses();
+  return delivered;
+}
+
+void expect_same_frames(const Delivered& delivered, const Delivered& expected, const std::string& what) {
+  ASSERT_EQ(delivered.frames.size(), expected.frames.size()) << what;
+  for (std::size_t i = 0; i < expected.frames.size(); ++i)
+    ASSERT_TRUE(same_samples(delivered.frames[i], expected.frames[i])) << what << ", frame " << i;
+}
+
 class Cut : public ::testing::TestWithParam<Kind> {
  protected:
   void SetUp() override {
@@ -43,13 +57,7 @@ class Cut : public ::testing::TestWithParam<Kind> {
 
   [[nodiscard]] Delivered read(const std::vector<char>& bytes, OnDamage on_damage, Losses& losses) {
     write_file(path_, bytes);
-    ReaderOptions options;
-    options.on_damage = on_damage;
-    auto reader = open_reader(path_, options);
-    if (!reader) return {{}, reader.error()};
-    Delivered delivered = read_all(**reader);
-    losses = (*reader)->losses();
-    return delivered;
+    return read_with(path_, {.on_damage = on_damage}, losses);
   }
 
   // Whether every frame is one of the undamaged video's, in order.
@@ -175,11 +183,7 @@ class BareCut : public Cut {
                                path_ + "' 2>/dev/null </dev/null"));
   }
   [[nodiscard]] Delivered read_by(int threads, Losses& losses, OnDamage on_damage = OnDamage::stop) const {
-    auto reader = open_reader(path_, {.decoder_threads = threads, .on_damage = on_damage});
-    if (!reader) return {{}, reader.error()};
-    Delivered delivered = read_all(**reader);
-    losses = (*reader)->losses();
-    return delivered;
+    return read_with(path_, {.decoder_threads = threads, .on_damage = on_damage}, losses);
   }
 };
 
@@ -205,9 +209,8 @@ TEST_P(BareCut, BeforeAnyUnitDeliversWhatFfmpegDoesByAnyNumberOfThreads) {
       const Delivered several = read_by(threads, losses_of_several);
       ASSERT_FALSE(several.error) << "unit " << unit << ": " << several.error->message;
       EXPECT_EQ(losses_of_several, losses);
-      ASSERT_EQ(several.frames.size(), one.frames.size()) << "unit " << unit << ", threads " << threads;
-      for (std::size_t i = 0; i < one.frames.size(); ++i)
-        ASSERT_TRUE(same_samples(several.frames[i], one.frames[i])) << "unit " << unit;
+      ASSERT_NO_FATAL_FAILURE(
+          expect_same_frames(several, one, fmt::format("unit {}, threads {}", unit, threads)));
     }
   }
 }
@@ -230,10 +233,9 @@ TEST_P(BareCut, WithinAUnitGoesOnBehindItByAnyNumberOfThreads) {
     for (const int threads : {2, 4}) {
       Losses losses_of_several;
       const Delivered several = read_by(threads, losses_of_several, OnDamage::skip);
-      ASSERT_EQ(several.frames.size(), one.frames.size()) << "unit " << unit << ", threads " << threads;
       EXPECT_EQ(losses_of_several, losses);
-      for (std::size_t i = 0; i < one.frames.size(); ++i)
-        ASSERT_TRUE(same_samples(several.frames[i], one.frames[i])) << "unit " << unit;
+      ASSERT_NO_FATAL_FAILURE(
+          expect_same_frames(several, one, fmt::format("unit {}, threads {}", unit, threads)));
     }
   }
 }
@@ -288,11 +290,7 @@ class DamagedBytes : public ::testing::TestWithParam<std::tuple<Overwritten, int
   }
 
   [[nodiscard]] Delivered read(OnDamage on_damage, int threads, Losses& losses) const {
-    auto reader = open_reader(path_, {.decoder_threads = threads, .on_damage = on_damage});
-    if (!reader) return {{}, reader.error()};
-    Delivered delivered = read_all(**reader);
-    losses = (*reader)->losses();
-    return delivered;
+    return read_with(path_, {.decoder_threads = threads, .on_damage = on_damage}, losses);
   }
 
   [[nodiscard]] static int threads() { return std::get<1>(GetParam()); }
@@ -363,9 +361,7 @@ TEST_P(DamagedBytes, AreJudgedAlikeByAnyNumberOfThreads) {
       if (one.error) {
         EXPECT_EQ(several.error->message, one.error->message);
       }
-      ASSERT_EQ(several.frames.size(), one.frames.size()) << "copy " << seed;
-      for (std::size_t i = 0; i < one.frames.size(); ++i)
-        ASSERT_TRUE(same_samples(several.frames[i], one.frames[i])) << "copy " << seed;
+      ASSERT_NO_FATAL_FAILURE(expect_same_frames(several, one, fmt::format("copy {}", seed)));
     }
 }
 

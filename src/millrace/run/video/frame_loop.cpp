@@ -38,10 +38,6 @@ std::shared_ptr<video::SideStreams> side_streams_for(const VideoSource& source, 
              : nullptr;
 }
 
-// What an encoder takes of a processor for a pixel: x264 at its preset veryfast, about. Filters that take
-// longer bind the run, whatever comes behind them.
-constexpr double encoder_seconds_a_pixel = 25e-9;
-
 // Adds the time that a call takes.
 template <class Fn> auto timed(std::int64_t& sum_ns, Fn&& call) {
   const std::int64_t start = now_ns();
@@ -184,8 +180,11 @@ Status FrameLoop::open_sink() {
   auto opened = run_.sink_.open(runner_.layout().output, options);
   if (!opened) return std::unexpected(opened.error());
   io_cpus_.bind_for_io();
-  frames_ahead_ = (*opened)->frames_ahead();
-  if (runner_.search() != nullptr) runner_.search()->hold(fills_encoder());
+  if (image::AdaptiveScheduler* const search = runner_.search(); search != nullptr) {
+    const std::int64_t ahead = (*opened)->frames_ahead();
+    search->hold(ahead > 0);
+    if (search->held()) encoder_fill_ = EncoderFill(ahead);
+  }
   writer_ = std::make_unique<video::OverlappedWriter>(
       std::move(*opened), queue_depth_,
       [this](std::int64_t came_ns) { latency_.record(seconds(now_ns() - came_ns)); });
@@ -287,32 +286,23 @@ void FrameLoop::record_turn(const Batch& batch, const FrameTime& before) {
                         .slowest = computing / batch.rounds});
 }
 
-// Whether it cannot be known yet what binds the run, as its encoder has made nobody wait so far.
-bool FrameLoop::fills_encoder() const {
-  if (record_.frames > frames_ahead_ || frames_ahead_ == 0) return false;
-  const double pixels =
-      static_cast<double>(record_.frames) * record_.output_format.width * record_.output_format.height;
-  return runner_.executor().in_use().threads * runner_.executor().compute_seconds() <=
-         encoder_seconds_a_pixel * pixels;
-}
-
 // The search is told what its frames are worth. The wait for the first frame is the start of a reader.
 void FrameLoop::tell_waits(std::int64_t frames, std::int64_t waited_before, double computed_before) {
   image::AdaptiveScheduler* const search = runner_.search();
   const bool first = computed_before == 0;
   if (search == nullptr || first) return;
   const double waited = seconds(input_wait_ns_ + output_wait_ns_ - waited_before);
-  if (search->held() && !filled_encoder_ && !fills_encoder()) {
-    filled_encoder_ = record_.frames > frames_ahead_;
-    if (filled_encoder_)
-      bound_share_ = BoundShare(0);  // as a rule it is the encoder that binds the run
-    else
-      search->hold(false);
+  const double computed = runner_.executor().compute_seconds();
+  encoder_fill_.add({.frames_so_far = record_.frames,
+                     .pixels_so_far = static_cast<double>(record_.frames) * record_.output_format.width *
+                                      record_.output_format.height,
+                     .processor_seconds_so_far = runner_.executor().in_use().threads * computed,
+                     .computing = computed - computed_before,
+                     .waiting = waited});
+  if (encoder_fill_.known()) {
+    search->hold(false);
+    search->bound_share(encoder_fill_.bound_share());
   }
-  if (!search->held() || filled_encoder_)
-    bound_share_.add(runner_.executor().compute_seconds() - computed_before, waited);
-  if (filled_encoder_ && bound_share_.is_seen()) search->hold(false);
-  if (!search->held()) search->bound_share(bound_share_.value());
   search->charge(bound_wait_.add(frames, waited, !io_cpus_.io.empty()));
 }
 

@@ -1,9 +1,9 @@
 // FrameLoop: the inside of a VideoRun, from the opening of its source to the last frame.
 #pragma once
 
-#include "millrace/run/video/bound_share.h"
 #include "millrace/run/video/bound_wait.h"
 #include "millrace/run/video/codec_threads.h"
+#include "millrace/run/video/encoder_fill.h"
 #include "millrace/run/video/input_passes.h"
 #include "millrace/run/video/pipeline_runner.h"
 #include "millrace/run/video/run_recorder.h"
@@ -73,7 +73,6 @@ class FrameLoop {
   [[nodiscard]] Status hand_over(Batch& batch);
   // What came in is computed; what is waited for since then counts for the next turn.
   void record_turn(const Batch& batch, const FrameTime& before);
-  [[nodiscard]] bool fills_encoder() const;
   void tell_waits(std::int64_t frames, std::int64_t waited_before, double computed_before);
   [[nodiscard]] bool stopped() const { return run_.stop_.stop_requested(); }
 
@@ -98,9 +97,7 @@ class FrameLoop {
   std::unique_ptr<video::OverlappedWriter> writer_;
   std::int64_t input_wait_ns_ = 0;
   std::int64_t output_wait_ns_ = 0;
-  BoundShare bound_share_;
-  std::int64_t frames_ahead_ = 0;  // that the encoder takes before it makes anyone wait
-  bool filled_encoder_ = false;    // and no search was begun before
+  EncoderFill encoder_fill_;
   BoundWait bound_wait_;
   std::size_t queue_depth_ = video::queue_depth;
   std::optional<TurnLength> turn_length_;  // where it is throughput that counts

@@ -1,0 +1,30 @@
+#include "millrace/run/video/encoder_fill.h"
+
+namespace millrace::run {
+namespace {
+
+// What an encoder takes of a processor for a pixel: x264 at its preset veryfast, about. Filters that take
+// longer bind the run, whatever comes behind them.
+constexpr double encoder_seconds_a_pixel = 25e-9;
+
+}  // namespace
+
+EncoderFill::EncoderFill(std::int64_t frames_ahead)
+    : frames_ahead_(frames_ahead), state_(frames_ahead > 0 ? State::filling : State::known) {}
+
+void EncoderFill::add(const Turn& turn) {
+  if (state_ == State::filling) {
+    if (turn.frames_so_far > frames_ahead_) {
+      state_ = State::full;
+      share_ = BoundShare(0);  // as a rule it is the encoder that binds the run
+    } else if (turn.processor_seconds_so_far > encoder_seconds_a_pixel * turn.pixels_so_far) {
+      state_ = State::known;
+    } else {
+      return;
+    }
+  }
+  share_.add(turn.computing, turn.waiting);
+  if (state_ == State::full && share_.is_seen()) state_ = State::known;
+}
+
+}  // namespace millrace::run
