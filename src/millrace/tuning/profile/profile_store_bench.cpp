@@ -1,0 +1,34 @@
+// What a run waits for its profile: the store opened, asked and closed, as runs of 15 ms do it once.
+#include "millrace/base/temporary_folder_testing.h"
+#include "millrace/tuning/profile/profile_store.h"
+
+#include <string>
+
+#include <benchmark/benchmark.h>
+
+namespace millrace::tuning {
+namespace {
+
+ProfileKey key(std::int64_t number) { return {{"graph", "blur"}, {"number", std::to_string(number)}}; }
+
+// Arguments: profiles in the store, each of 50 candidates, as those of long runs have.
+void open_and_load(benchmark::State& state) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "profiles.db";
+  Profile profile{.plan = "structure=tiled,fusion=pointwise,tile_width=128,tile_height=128,threads=2"};
+  for (int candidate = 0; candidate < 50; ++candidate)
+    profile.costs.push_back({profile.plan + std::to_string(candidate), 1 + 0.125 * candidate});
+  {
+    ProfileStore store = ProfileStore::open(path);
+    for (std::int64_t number = 0; number < state.range(0); ++number)
+      if (!store.save(key(number), profile)) state.SkipWithError("cannot save");
+  }
+  for ([[maybe_unused]] auto _ : state) {
+    ProfileStore store = ProfileStore::open(path);
+    benchmark::DoNotOptimize(store.load(key(0)));
+  }
+}
+BENCHMARK(open_and_load)->Arg(0)->Arg(1)->Arg(500)->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+}  // namespace millrace::tuning
