@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <fcntl.h>
+#include <memory>
 #include <span>
 #include <sqlite3.h>
 #include <unistd.h>
@@ -23,6 +24,11 @@ namespace fs = std::filesystem;
 
 // A store has 4 MB and what SQLite needs beside.
 constexpr off_t most_bytes = off_t{64} << 20;
+
+struct Close {
+  void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+};
+using Connection = std::unique_ptr<sqlite3, Close>;
 
 // Makes the first NAME.damaged-N that there is not.
 Descriptor make_aside(const fs::path& path, fs::path& aside) {
@@ -41,7 +47,8 @@ Descriptor make_aside(const fs::path& path, fs::path& aside) {
 int copy_to(int to, sqlite3* database) {
   sqlite3_file* file = nullptr;
   sqlite3_int64 size = 0;
-  if (sqlite3_file_control(database, nullptr, SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK ||
+  if (sqlite3_file_control(database, nullptr, SQLITE_FCNTL_FILE_POINTER, static_cast<void*>(&file)) !=
+          SQLITE_OK ||
       file == nullptr || file->pMethods == nullptr || file->pMethods->xFileSize(file, &size) != SQLITE_OK)
     return EIO;
   std::array<std::byte, std::size_t{64} << 10> buffer;
@@ -57,7 +64,7 @@ int copy_to(int to, sqlite3* database) {
 
 }  // namespace
 
-int empty_damaged(sqlite3* database, const fs::path& path, fs::path& aside, std::string& reason) {
+int empty_damaged(const fs::path& path, int patience_ms, fs::path& aside, std::string& reason) {
   struct stat status{};
   if (::lstat(path.c_str(), &status) != 0) {
     reason = system_reason(errno);
@@ -67,6 +74,14 @@ int empty_damaged(sqlite3* database, const fs::path& path, fs::path& aside, std:
     reason = S_ISREG(status.st_mode) ? "it is far larger than any store" : "it is no regular file";
     return SQLITE_CANTOPEN;
   }
+  sqlite3* database = nullptr;
+  int code = sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE, nullptr);
+  const Connection connection(database);
+  if (code != SQLITE_OK) {
+    reason = sqlite3_errstr(code);
+    return code;
+  }
+  sqlite3_busy_timeout(database, patience_ms);
   Descriptor copy = make_aside(path, aside);
   if (!copy.is_open()) {
     reason = system_reason(errno);
@@ -76,7 +91,7 @@ int empty_damaged(sqlite3* database, const fs::path& path, fs::path& aside, std:
   // On the disk before the original is gone.
   if (refused == 0 && ::fsync(copy.get()) != 0) refused = errno;
   if (const int lost = copy.close(); refused == 0) refused = lost;
-  int code = SQLITE_IOERR;
+  code = SQLITE_IOERR;
   if (refused != 0) {
     reason = system_reason(refused);
   } else {

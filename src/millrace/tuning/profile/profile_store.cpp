@@ -108,6 +108,23 @@ ProfileKey parse_key(const std::string& text) {
   return key;
 }
 
+// SQLITE_OK or what went wrong.
+int write(sqlite3* database, const ProfileLimits& limits, const std::string& key, const Profile& profile) {
+  WriteTransaction transaction(database);
+  if (!transaction.begun()) return sqlite3_errcode(database);
+  {
+    SqliteStatement statement(
+        database, "INSERT INTO profiles (key, value, used_at) "
+                  "VALUES (?1, ?2, strftime('%Y-%m-%d %H:%M:%f', 'now')) ON CONFLICT (key) DO UPDATE SET "
+                  "value = excluded.value, saved_at = CURRENT_TIMESTAMP, used_at = excluded.used_at");
+    statement.bind(1, key);
+    statement.bind(2, to_text(profile));
+    if (statement.step() != SQLITE_DONE) return sqlite3_errcode(database);
+  }
+  if (const int forgot = forget_beyond(database, limits, key); forgot != SQLITE_OK) return forgot;
+  return transaction.commit() ? SQLITE_OK : sqlite3_errcode(database);
+}
+
 fs::path with_suffix(fs::path path, const std::string& suffix) { return path += suffix; }
 
 }  // namespace
@@ -129,7 +146,7 @@ ProfileStore ProfileStore::open(const fs::path& path, const ProfileLimits& limit
     store.trouble_ = fmt::format("no profiles: {}", reason);
     return store;
   }
-  if (store.try_open() == Opened::damaged && !store.replace_damaged()) store.database_.reset();
+  if (store.try_open() == Opened::damaged) store.replace_damaged();
   return store;
 }
 
@@ -195,60 +212,44 @@ Status ProfileStore::ensure_whole() {
   const int found = examine(quick_check);
   if (found == SQLITE_OK) return {};
   if (!damaged(found)) return broken(found);
-  if (!replace_damaged()) database_.reset();
+  replace_damaged();
   return {};
 }
 
+ProfileStore::Opened ProfileStore::open_whole(const char* how) {
+  const Opened opened = try_open();
+  if (opened != Opened::ready) return opened;
+  const int found = examine(how);
+  return found == SQLITE_OK ? Opened::ready : give_up(found);
+}
+
 // Under a lock, and only if it is still damaged then: another process may have emptied it meanwhile.
-bool ProfileStore::replace_damaged() {
+void ProfileStore::replace_damaged() {
   const auto lock = Descriptor::owned(
       ::open(with_suffix(path_, ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR));
   const int refused =
       lock.is_open() ? lock_byte(lock.get(), 0, std::chrono::milliseconds(limits_.patience_ms)) : errno;
-  if (refused == EWOULDBLOCK) {
-    give_up(SQLITE_BUSY);
-    return false;
-  }
+  int code = refused == EWOULDBLOCK ? SQLITE_BUSY : SQLITE_CANTOPEN;
   std::string reason = system_reason(refused);
+  fs::path aside;
   if (refused == 0) {
-    Opened again = try_open();
-    if (again == Opened::ready) {
-      // What made a statement fail may be what the quick check does not see.
-      const int found = examine("PRAGMA integrity_check(1)");
-      if (found == SQLITE_OK) return true;
-      again = give_up(found);
-    }
-    if (again != Opened::damaged) return false;
-    sqlite3* opened = nullptr;
-    int code = sqlite3_open_v2(path_.c_str(), &opened, SQLITE_OPEN_READWRITE, nullptr);
-    database_.reset(opened);
-    fs::path aside;
-    if (code == SQLITE_OK) {
-      sqlite3_busy_timeout(opened, limits_.patience_ms);
-      code = empty_damaged(opened, path_, aside, reason);
-    } else {
-      reason = reason_of(code, opened);
-    }
-    if (locked(code)) {
-      give_up(code);
-      return false;
-    }
-    if (code == SQLITE_OK) {
-      // With tables at once: others have it open, and look for them.
-      again = try_open();
-      if (again == Opened::ready) {
-        const int made = examine(quick_check);
-        if (made != SQLITE_OK) again = give_up(made);
-      }
-      const std::string what =
-          fmt::format("the profiles in '{}' were damaged: copied to '{}'", path_.string(), aside.string());
-      trouble_ = again == Opened::ready ? what + ", starting afresh" : what + "; " + trouble_;
-      return again == Opened::ready;
-    }
+    // What made a statement fail may be what the quick check does not see.
+    if (open_whole("PRAGMA integrity_check(1)") != Opened::damaged) return;
+    code = empty_damaged(path_, limits_.patience_ms, aside, reason);
   }
-  trouble_ = fmt::format("the profiles in '{}' are damaged and cannot be copied aside ({}); delete the file",
-                         path_.string(), reason);
-  return false;
+  if (locked(code)) {
+    give_up(code);
+  } else if (code != SQLITE_OK) {
+    trouble_ =
+        fmt::format("the profiles in '{}' are damaged and cannot be copied aside ({}); delete the file",
+                    path_.string(), reason);
+    database_.reset();
+  } else {
+    // With tables at once: others have it open, and look for them.
+    const bool fresh = open_whole(quick_check) == Opened::ready;
+    trouble_ = fmt::format("the profiles in '{}' were damaged: copied to '{}'{}", path_.string(),
+                           aside.string(), fresh ? ", starting afresh" : "; " + trouble_);
+  }
 }
 
 std::string ProfileStore::warning() const {
@@ -258,7 +259,7 @@ std::string ProfileStore::warning() const {
 std::unexpected<Error> ProfileStore::broken(int code) {
   auto error = failure("profiles in '{}': {}", path_.string(), reason_of(code, database_.get()));
   if (locked(code)) locked_out_ = true;
-  if (damaged(code) && !replace_damaged()) database_.reset();
+  if (damaged(code)) replace_damaged();
   return error;
 }
 
@@ -283,7 +284,7 @@ Result<std::optional<Profile>> ProfileStore::load(const ProfileKey& key) {
   if (step != SQLITE_ROW) {
     const int code = sqlite3_errcode(database_.get());
     if (!damaged(code)) return broken(code);
-    if (!replace_damaged()) database_.reset();
+    replace_damaged();
     return std::nullopt;
   }
   if (profile && used_long_ago) {
@@ -300,27 +301,10 @@ Result<std::optional<Profile>> ProfileStore::load(const ProfileKey& key) {
 Status ProfileStore::save(const ProfileKey& key, const Profile& profile) {
   if (const Status whole = ensure_whole(); !whole) return std::unexpected(whole.error());
   if (!usable()) return {};
-  if (const int code = write(key_text(key), profile); code != SQLITE_OK) return broken(code);
+  const int code = write(database_.get(), limits_, key_text(key), profile);
+  if (code != SQLITE_OK) return broken(code);
   shrink(database_.get());
   return {};
-}
-
-// SQLITE_OK or what went wrong.
-int ProfileStore::write(const std::string& key, const Profile& profile) {
-  sqlite3* const database = database_.get();
-  WriteTransaction transaction(database);
-  if (!transaction.begun()) return sqlite3_errcode(database);
-  {
-    SqliteStatement statement(
-        database, "INSERT INTO profiles (key, value, used_at) "
-                  "VALUES (?1, ?2, strftime('%Y-%m-%d %H:%M:%f', 'now')) ON CONFLICT (key) DO UPDATE SET "
-                  "value = excluded.value, saved_at = CURRENT_TIMESTAMP, used_at = excluded.used_at");
-    statement.bind(1, key);
-    statement.bind(2, to_text(profile));
-    if (statement.step() != SQLITE_DONE) return sqlite3_errcode(database);
-  }
-  if (const int forgot = forget_beyond(database, limits_, key); forgot != SQLITE_OK) return forgot;
-  return transaction.commit() ? SQLITE_OK : sqlite3_errcode(database);
 }
 
 Result<std::vector<StoredProfile>> ProfileStore::list() {

@@ -79,9 +79,10 @@ class ProfileStore {
   // Looks for damage and makes what tables are missing: what is needed before writing, and takes longer than
   // opening. SQLITE_OK or what it found.
   [[nodiscard]] int examine(const char* how);
+  [[nodiscard]] Opened open_whole(const char* how);
   Opened give_up(int code);
-  [[nodiscard]] bool replace_damaged();
-  [[nodiscard]] int write(const std::string& key, const Profile& profile);
+  // Empty and usable afterwards, or not usable; trouble() says which.
+  void replace_damaged();
   // No statement and no transaction may be under way.
   [[nodiscard]] std::unexpected<Error> broken(int code);
 

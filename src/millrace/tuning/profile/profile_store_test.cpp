@@ -192,7 +192,7 @@ TEST_F(ProfileStoreTest, AFileDamagedInTheMiddleIsNotTakenForWholeByWhoeverUsesI
     EXPECT_EQ(load(store, 1), profile(1));
     EXPECT_EQ(store.list()->size(), 1U);
     EXPECT_TRUE(ProfileStore::open(path_).ensure_whole());
-    EXPECT_EQ(fs::exists(path_.string() + ".damaged-" + std::to_string(use + 1)), true) << use;
+    EXPECT_TRUE(fs::exists(path_.string() + ".damaged-" + std::to_string(use + 1))) << use;
   }
 }
 
