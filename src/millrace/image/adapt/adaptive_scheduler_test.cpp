@@ -48,9 +48,19 @@ class Adaptive : public testing::Test {
     expected_ = scalar_reference(layout_.planes[0], picture_);
   }
 
-  [[nodiscard]] AdaptiveOptions options() const {
-    ScheduleFreedom freedom{.max_threads = adaptive_workers, .isas = {machine::best_isa()}};
-    return {.objective = {}, .freedom = freedom, .seed = 3, .profile = std::nullopt};
+  [[nodiscard]] static ScheduleFreedom freedom() {
+    return {.max_threads = adaptive_workers, .isas = {machine::best_isa()}};
+  }
+
+  [[nodiscard]] static AdaptiveOptions options() {
+    return {.objective = {}, .freedom = freedom(), .seed = 3, .profile = std::nullopt};
+  }
+
+  void build_kernels_of(const ScheduleSpace& space) {
+    for (const KernelBuild& build : space.builds()) {
+      for (const KernelSpec& spec : build.specs)
+        ASSERT_TRUE(library_.wait(spec, build.isa));
+    }
   }
 
   [[nodiscard]] std::unique_ptr<AdaptiveScheduler> start(AdaptiveOptions options) {
@@ -220,8 +230,12 @@ TEST_F(Adaptive, whatFramesWaitedForAnotherScheduleIsNoLatencyOfTheNext) {
   EXPECT_NE(scheduler->incumbent(), first);
 }
 
+// Where both have the same kernels: what the first had to do without, the next may begin with.
 TEST_F(Adaptive, whatOneRunLearntIsTheStartOfTheNext) {
   use("@D");
+  const auto space = ScheduleSpace::make(layout_, freedom());
+  ASSERT_TRUE(space);
+  build_kernels_of(*space);
   tuning::Profile learnt;
   {
     const auto scheduler = start(options());
@@ -247,13 +261,9 @@ std::int64_t resident_bytes() {
 // Over the whole space in a random order, as no search would.
 TEST_F(Adaptive, twoThousandSwitchesLeaveNoTraceInMemoryOrPixels) {
   use("@B");
-  ScheduleFreedom freedom{.max_threads = adaptive_workers, .isas = {machine::best_isa()}};
-  const auto space = ScheduleSpace::make(layout_, freedom);
+  const auto space = ScheduleSpace::make(layout_, freedom());
   ASSERT_TRUE(space);
-  for (const KernelBuild& build : space->builds()) {
-    for (const KernelSpec& spec : build.specs)
-      ASSERT_TRUE(library_.wait(spec, build.isa));
-  }
+  build_kernels_of(*space);
   ASSERT_TRUE(executor_->set(layout_, space->schedule(0)));
   std::int64_t settled = 0;
   std::size_t most = 0;
