@@ -2,9 +2,11 @@
 #include "millrace/tuning/estimate/cost_model.h"
 #include "millrace/tuning/estimate/expected_improvement.h"
 #include "millrace/tuning/estimate/noise_level.h"
+#include "millrace/tuning/estimate/recent_costs.h"
 #include "millrace/tuning/space/objective.h"
 #include "millrace/tuning/space/simulated_workload_testing.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace millrace::tuning {
@@ -67,6 +69,21 @@ TEST_P(NoiseLevelTest, FindsTheSpreadDespiteOutliersAndDrift) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, NoiseLevelTest, ::testing::Values(0.01, 0.03, 0.05, 0.08, 0.2));
+
+TEST(RecentCosts, ForgetAllThatCameBeforeTheyWereCleared) {
+  RecentCosts recent;
+  for (std::size_t before = 0; before <= RecentCosts::capacity + 1; ++before) {
+    for (std::size_t i = 0; i < before; ++i)
+      recent.add(1, 2.0);
+    recent.clear();
+    EXPECT_EQ(recent.median_seconds(), 0);
+    for (int i = 0; i < 3; ++i)
+      recent.add(0, 1.0);
+    EXPECT_EQ(recent.median_seconds(), 1.0) << "after " << before;
+    RecentCosts::Values storage;
+    EXPECT_THAT(recent.last(5, storage), ::testing::ElementsAre(0, 0, 0));
+  }
+}
 
 TEST(ExpectedImprovement, AgreesWithItsDefinition) {
   std::mt19937_64 random(5);

@@ -14,7 +14,7 @@ class RecentCosts {
   static constexpr std::size_t capacity = 16;
   using Values = std::array<double, capacity>;
 
-  void clear() { size_ = 0; }
+  void clear() { size_ = next_ = 0; }
   void add(double log_cost, double seconds) {
     log_costs_[next_] = log_cost;
     seconds_[next_] = seconds;
