@@ -1,6 +1,8 @@
 #include "millrace/tuning/record/decision_record.h"
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
 
 namespace millrace::tuning {
 
@@ -66,6 +68,11 @@ void DecisionRecord::add(const Event& event) {
 void DecisionRecord::restamp(double time) {
   for (Event& event : ring_)
     event.time = time;
+}
+
+std::int64_t DecisionRecord::left_out() const {
+  const std::int64_t all = std::accumulate(counts_.begin(), counts_.end(), std::int64_t{0});
+  return full_ ? all - std::ssize(ring_) : 0;
 }
 
 std::vector<Event> DecisionRecord::events() const {

@@ -74,6 +74,8 @@ class DecisionRecord {
   void restamp(double time);
   // Oldest first.
   [[nodiscard]] std::vector<Event> events() const;
+  // How many were added before those that are kept.
+  [[nodiscard]] std::int64_t left_out() const;
   // All that were ever added of a kind.
   [[nodiscard]] std::int64_t count(EventKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
 

@@ -404,6 +404,4 @@ void Tuner::replace_incumbent() {
   verify_soon();
 }
 
-double Tuner::predicted_ratio(int candidate) const { return std::exp(model_.mean(candidate) - level_); }
-
 }  // namespace millrace::tuning

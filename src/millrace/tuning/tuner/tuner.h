@@ -144,8 +144,6 @@ class Tuner {
   [[nodiscard]] double seconds_lost() const { return budget_.spent(); }
   // As told last.
   [[nodiscard]] double bound_share() const { return bound_share_; }
-  // The model's estimate of cost relative to the incumbent.
-  [[nodiscard]] double predicted_ratio(int candidate) const;
 
   // The time of the first observation, to which reports refer.
   [[nodiscard]] double start_time() const { return start_time_; }
