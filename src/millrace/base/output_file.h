@@ -9,6 +9,7 @@
 #include "millrace/base/stoppable_wait.h"
 #include "millrace/base/unwaiting_writes.h"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -52,6 +53,8 @@ class OutputFile final : public ByteSink, public RandomBytes {
   // A reader that went away (EPIPE) is an error like any other: no SIGPIPE reaches the process.
   [[nodiscard]] Status write(std::span<const std::byte> bytes) override;
   void cancel() { wait_.stop(); }
+  // The same for waits that last longer than this.
+  void cancel_after(std::chrono::milliseconds patience) { wait_.limit(patience); }
   [[nodiscard]] const std::string& name() const { return name_; }
 
   // Only regular files have a position that can be changed and an end that can be cut off; the others may

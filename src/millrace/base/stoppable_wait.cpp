@@ -17,6 +17,17 @@ StoppableWait::StoppableWait(const std::stop_token& stop)
 void StoppableWait::stop() const {
   // Release: who sees that it was stopped sees why.
   stopped_.store(true, std::memory_order_release);
+  wake();
+}
+
+void StoppableWait::limit(std::chrono::milliseconds patience) const {
+  // Relaxed: it publishes nothing but itself, and who was woken, by the event below, sees it.
+  patience_ms_.store(static_cast<int>(patience.count()), std::memory_order_relaxed);
+  wake();
+}
+
+// For good: nobody takes the event back.
+void StoppableWait::wake() const {
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(event_.get(), &one, sizeof one);
 }
@@ -32,17 +43,22 @@ StoppableWait::Outcome StoppableWait::until_readable(int descriptor, std::chrono
 }
 
 StoppableWait::Outcome StoppableWait::wait(int descriptor, short events, int timeout_ms) const {
-  // poll(2) passes over negative descriptors, also that of an event which is not there.
-  std::array<pollfd, 2> waited{{{descriptor, events, 0}, {event_.get(), POLLIN, 0}}};
+  int waited_ms = 0;
   while (true) {
-    const bool looks = !event_.is_open() && (timeout_ms < 0 || timeout_ms > look_ms);
-    const int ready = poll(waited.data(), waited.size(), looks ? look_ms : timeout_ms);
+    const int patience_ms = patience_ms_.load(std::memory_order_relaxed);
+    const bool limited = patience_ms >= 0;
+    // poll(2) passes over negative descriptors, also that of an event which is not there.
+    std::array<pollfd, 2> polled{{{descriptor, events, 0}, {limited ? -1 : event_.get(), POLLIN, 0}}};
+    const int left_ms = timeout_ms < 0 ? -1 : timeout_ms - waited_ms;
+    const bool looks = (limited || !event_.is_open()) && (left_ms < 0 || left_ms > look_ms);
+    const int ready = poll(polled.data(), polled.size(), looks ? look_ms : left_ms);
     if (stopped_.load(std::memory_order_acquire)) return Outcome::stopped;
-    if (ready > 0) return Outcome::readable;
-    if (ready < 0 && errno == EINTR) continue;
+    if (ready > 0 && polled[0].revents != 0) return Outcome::readable;
+    if (ready > 0 || (ready < 0 && errno == EINTR)) continue;  // the event has told of a limit
     if (ready < 0 && errno != EAGAIN && errno != ENOMEM) return Outcome::readable;  // what follows tells why
     if (ready == 0 && !looks) return Outcome::time_over;
-    if (ready == 0 && timeout_ms > 0) timeout_ms -= look_ms;
+    if (ready == 0) waited_ms += look_ms;
+    if (limited && waited_ms >= patience_ms) return Outcome::stopped;
   }
 }
 

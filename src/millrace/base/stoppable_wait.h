@@ -19,6 +19,8 @@ class StoppableWait {
   StoppableWait& operator=(const StoppableWait&) = delete;
 
   void stop() const;
+  // Ends every wait, those under way and all later ones, once it has lasted so long: as a stop would.
+  void limit(std::chrono::milliseconds patience) const;
 
   // True once the descriptor can be read (written), has failed or was closed at the other end; false once
   // stopped. A negative descriptor is waited for until stopped.
@@ -37,11 +39,14 @@ class StoppableWait {
     return wait(descriptor, events, timeout_ms) != Outcome::stopped;
   }
   [[nodiscard]] Outcome wait(int descriptor, short events, int timeout_ms) const;
+  void wake() const;
 
-  // Out of descriptors there is no event, and waits look so often whether they were stopped.
+  // Out of descriptors there is no event, or it has told of a limit: waits look so often whether they were
+  // stopped.
   static constexpr int look_ms = 20;
   Descriptor event_;
   mutable std::atomic<bool> stopped_ = false;
+  mutable std::atomic<int> patience_ms_ = -1;  // none
   std::stop_callback<std::function<void()>> on_stop_;
 };
 

@@ -8,12 +8,18 @@
 #include "millrace/video/reader.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
+#include <stop_token>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
 namespace millrace::run {
 namespace {
+
+// How long a run that was stopped waits for the reader of its output to take anything.
+constexpr std::chrono::seconds patience_with_readers{3};
 
 // Whether the user has asked for a place for the threads that read and write frames.
 bool asks_to_bind_io(const VideoRunOptions& options) {
@@ -196,27 +202,30 @@ Status FrameLoop::open_sink() {
 Status FrameLoop::run() {
   const std::int64_t start = now_ns();
   if (options_.recording.frames) recorder_.emplace(runner_.executor(), options_.recording, start);
+  // What is not kept waits for no reader of the output, and what is kept for none that reads no more.
+  const std::stop_callback hurry(run_.stop_.get_token(), [this] {
+    if (options_.keep_part)
+      writer_->cancel_after(patience_with_readers);
+    else
+      writer_->cancel();
+  });
   Status outcome = process(start);
   runner_.finish(record_);
   if (const image::AdaptiveScheduler* search = runner_.search(); search != nullptr && search->searches())
     record_.decisions["starts_at_seconds"] = std::max(0.0, search->tuner().start_time() - seconds(start));
-  if (stopped()) {
-    outcome = std::unexpected(
-        Error{ErrorKind::interrupted,
-              fmt::format("interrupted after {} frames; {}", record_.frames,
-                          record_.frames == 0 || !run_.sink_.keeps_frames ? "there is no output"
-                          : options_.keep_part                            ? "the output holds them"
-                                                                          : "the output is not kept")});
-  }
-  if (outcome && record_.frames == 0) outcome = failure("'{}' has no frames", run_.source_.name);
-  const bool kept = outcome || options_.keep_part;
-  if (!kept) record_.output_complete = false;
+  const bool interrupted = stopped();
+  if (outcome && !interrupted && record_.frames == 0)
+    outcome = failure("'{}' has no frames", run_.source_.name);
+  const bool kept = (outcome && !interrupted) || options_.keep_part;
   if (record_.frames > 0 && kept) {
     // Also after an error: a valid output up to there.
-    const bool cut = !outcome || (options_.frames && record_.frames >= *options_.frames);
+    const bool cut = !outcome || interrupted || (options_.frames && record_.frames >= *options_.frames);
     if (cut && input_.side_streams()) video::end_with_frames(*input_.side_streams());
     const Status finished = timed(output_wait_ns_, [&] { return writer_->finish(); });
     record_.output_complete = writer_->is_complete();
+    // Without those that were queued when it failed.
+    record_.frames = writer_->frames_written();
+    run_.frames_.store(record_.frames, std::memory_order_relaxed);
     record_.latency = latency_;
     if (!finished && outcome) outcome = finished;
     record_.not_kept = input_.unread();
@@ -234,7 +243,18 @@ Status FrameLoop::run() {
     if (std::string lost = second_->losses(); !lost.empty()) record_.warnings.push_back(std::move(lost));
   }
   if (recorder_) record_.recording = std::make_shared<RunRecording>(recorder_->finish(record_.schedule));
-  return outcome;
+  return interrupted ? interruption(outcome) : outcome;
+}
+
+// What a run says that was stopped: what its output holds, or what failed as well.
+Status FrameLoop::interruption(const Status& outcome) const {
+  const bool no_output = record_.frames == 0 || !run_.sink_.keeps_frames;
+  const std::string_view what = no_output             ? "there is no output"
+                                : !options_.keep_part ? "the output is not kept"
+                                : outcome             ? "the output holds them"
+                                                      : std::string_view(outcome.error().message);
+  return std::unexpected(
+      Error{ErrorKind::interrupted, fmt::format("interrupted after {} frames; {}", record_.frames, what)});
 }
 
 Status FrameLoop::process(std::int64_t start_ns) {

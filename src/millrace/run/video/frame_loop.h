@@ -74,6 +74,7 @@ class FrameLoop {
   // What came in is computed; what is waited for since then counts for the next turn.
   void record_turn(const Batch& batch, const FrameTime& before);
   void tell_waits(std::int64_t frames, std::int64_t waited_before, double computed_before);
+  [[nodiscard]] Status interruption(const Status& outcome) const;
   [[nodiscard]] bool stopped() const { return run_.stop_.stop_requested(); }
 
   VideoRun& run_;

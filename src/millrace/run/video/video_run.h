@@ -114,7 +114,8 @@ class VideoRun {
   // A source without any frame is a failure.
   [[nodiscard]] Status run();
 
-  // Makes run() end soon, after the frames at hand. Any thread, at any time.
+  // Makes run() end soon, after the frames at hand; where the output is a pipe whose reader takes nothing, in
+  // some seconds, and without those that have no room in it. Any thread, at any time.
   void stop() { stop_.request_stop(); }
   // Any thread, at any time.
   [[nodiscard]] RunProgress progress() const;

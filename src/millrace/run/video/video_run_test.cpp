@@ -1,4 +1,5 @@
 #include "millrace/base/clock.h"
+#include "millrace/base/descriptor.h"
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/image/pipeline/pipeline_language.h"
 #include "millrace/machine/processor/isa.h"
@@ -15,6 +16,7 @@
 #include <cmath>
 #include <condition_variable>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -659,7 +661,56 @@ TEST_F(VideoRunTest, EndsSoonAfterItsSinkFails) {
   EXPECT_EQ(done.error().message, "the shelf is full");
   EXPECT_EQ(taken, 3);
   EXPECT_LT(frames.given(), 200);
+  EXPECT_EQ(run.record().frames, 3) << "what waited for a sink that failed was not taken";
+  EXPECT_EQ(run.progress().frames, 3);
 }
+
+TEST_F(VideoRunTest, WhatFailsBesideAStopIsToldWithIt) {
+  Counting frames(1 << 30);
+  std::stop_source stop;
+  int taken = 0;
+  VideoRun run(*workplace_, source_of(frames), frames_sink([&](const video::Frame&) -> Status {
+    if (taken == 3) {
+      stop.request_stop();
+      return failure("the shelf is full");
+    }
+    ++taken;
+    return {};
+  }),
+               {.pipeline = parsed("blur"), .stop = stop.get_token()});
+  const Status done = run.run();
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().kind, ErrorKind::interrupted);
+  EXPECT_EQ(done.error().message, "interrupted after 3 frames; the shelf is full");
+}
+
+// One that has opened the pipe and takes nothing out of it.
+class VideoRunToASleeper : public VideoRunTest, public ::testing::WithParamInterface<bool> {};
+
+TEST_P(VideoRunToASleeper, EndsWhenItIsStopped) {
+  TemporaryFolder folder;
+  const std::string pipe = folder / "out.y4m";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const auto sleeper = Descriptor::owned(open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  ASSERT_TRUE(sleeper.is_open());
+  video::FrameFormat format = small_gray;
+  format.width = 640;
+  format.height = 480;
+  Counting frames(1 << 30, format);
+  VideoRun run(*workplace_, source_of(frames, std::nullopt, format), file_sink(pipe),
+               {.pipeline = parsed("blur"), .keep_part = GetParam()});
+  std::jthread stopper([&] {
+    while (frames.given() < 3)
+      std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // until the pipe is full
+    run.stop();
+  });
+  const Status done = run.run();
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().kind, ErrorKind::interrupted);
+}
+
+INSTANTIATE_TEST_SUITE_P(KeepingWhatItTookOrNot, VideoRunToASleeper, ::testing::Bool());
 
 TEST_F(VideoRunTest, StoppedFromOutsideKeepsWhatIsDone) {
   Counting frames(1 << 30);

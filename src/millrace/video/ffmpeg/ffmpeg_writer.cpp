@@ -121,6 +121,7 @@ class FfmpegWriter final : public FrameWriter {
     return keeps && kind != nullptr && (kind->props & AV_CODEC_PROP_INTRA_ONLY) == 0 ? most : 0;
   }
   void cancel() override { bridge_->file().cancel(); }
+  void cancel_after(std::chrono::milliseconds patience) override { bridge_->file().cancel_after(patience); }
 
  private:
   [[nodiscard]] const std::string& name() const { return bridge_->file().name(); }

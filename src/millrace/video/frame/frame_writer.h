@@ -80,6 +80,8 @@ class FrameWriter {
 
   // Makes a write() that waits for a pipe, and later ones, fail as interrupted.
   virtual void cancel() {}
+  // The same for waits that last longer than this.
+  virtual void cancel_after(std::chrono::milliseconds) {}
 };
 
 }  // namespace millrace::video

@@ -17,7 +17,8 @@ namespace millrace::video {
 
 // Takes frames faster than the writer it wraps, up to `depth` of them and one in the making. Its errors come
 // one or more frames late, and finish() reports them at the latest. Destruction without finish() ends a wait
-// for the output, drops what is queued and joins the thread. One thread at a time; cancel() from any.
+// for the output, drops what is queued and joins the thread. One thread at a time; cancel() and
+// cancel_after() from any.
 class OverlappedWriter {
  public:
   // written: told by whoever writes, before the next frame is taken, what write() was given with one that is
@@ -46,6 +47,7 @@ class OverlappedWriter {
   [[nodiscard]] std::int64_t frames_written() const;
 
   void cancel() { writer_->cancel(); }
+  void cancel_after(std::chrono::milliseconds patience) { writer_->cancel_after(patience); }
   // How many frames may wait from now on.
   void set_depth(std::size_t depth) { queue_.set_depth(depth); }
 

@@ -56,6 +56,7 @@ class Y4mWriter final : public FrameWriter {
 
   [[nodiscard]] std::int64_t frames_written() const override { return frames_; }
   void cancel() override { file_->cancel(); }
+  void cancel_after(std::chrono::milliseconds patience) override { file_->cancel_after(patience); }
 
  private:
   static constexpr int unspecified = 2;  // of H.273
