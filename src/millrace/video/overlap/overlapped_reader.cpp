@@ -6,8 +6,8 @@
 namespace millrace::video {
 
 OverlappedReader::OverlappedReader(std::unique_ptr<FrameReader> reader, std::size_t depth)
-    : reader_(std::move(reader)), queue_(depth), expected_(reader_->frames_expected().value_or(-1)),
-      thread_([this] { read_ahead(); }) {}
+    : reader_(std::move(reader)), hint_(reader_->frame_count_hint()), queue_(depth),
+      expected_(reader_->frames_expected().value_or(-1)), thread_([this] { read_ahead(); }) {}
 
 OverlappedReader::~OverlappedReader() {
   queue_.close();

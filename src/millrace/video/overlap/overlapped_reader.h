@@ -25,9 +25,7 @@ class OverlappedReader final : public FrameReader {
   [[nodiscard]] Result<std::optional<Frame>> next() override;
   // When the frame that next() gave last had been read, by now_ns().
   [[nodiscard]] std::int64_t came_ns() const { return queue_.came_ns(); }
-  [[nodiscard]] std::optional<std::int64_t> frame_count_hint() const override {
-    return reader_->frame_count_hint();
-  }
+  [[nodiscard]] std::optional<std::int64_t> frame_count_hint() const override { return hint_; }
   // By the last frame that was read. From any thread.
   [[nodiscard]] std::optional<std::int64_t> frames_expected() const override {
     // A number that nothing else hangs on.
@@ -57,6 +55,7 @@ class OverlappedReader final : public FrameReader {
   [[nodiscard]] Status read_to_the_end();
 
   std::unique_ptr<FrameReader> reader_;
+  std::optional<std::int64_t> hint_;  // from before the thread: containers change theirs while they are read
   FrameQueue queue_;
   mutable std::mutex losses_mutex_;
   Losses losses_;
