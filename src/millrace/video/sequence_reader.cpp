@@ -106,19 +106,26 @@ class SequenceReader final : public FrameReader {
 
 }  // namespace
 
-Result<std::unique_ptr<FrameReader>> open_sequence(const SequenceName& sequence, std::string_view name,
-                                                   const ReaderOptions& options) {
+std::vector<std::int64_t> numbers_of(const SequenceName& sequence) {
   std::set<std::int64_t> numbers;
   std::error_code error;
   for (std::filesystem::directory_iterator each(sequence.folder(), error), end; !error && each != end;
        each.increment(error))
     if (const auto number = sequence.number_of(each->path().filename().string())) numbers.insert(*number);
+  std::vector<std::int64_t> in_order;
+  for (const std::int64_t number : numbers) {
+    if (!in_order.empty() && number != in_order.back() + 1) break;
+    in_order.push_back(number);
+  }
+  return in_order;
+}
+
+Result<std::unique_ptr<FrameReader>> open_sequence(const SequenceName& sequence, std::string_view name,
+                                                   const ReaderOptions& options) {
+  const std::vector<std::int64_t> numbers = numbers_of(sequence);
   if (numbers.empty())
     return usage_error("{}: no file has such a name; {} would be the first", name, sequence.at(1));
-  std::int64_t last = *numbers.begin();
-  while (numbers.contains(last + 1))
-    ++last;
-  auto reader = std::make_unique<SequenceReader>(sequence, *numbers.begin(), last, options);
+  auto reader = std::make_unique<SequenceReader>(sequence, numbers.front(), numbers.back(), options);
   if (Status opened = reader->open(); !opened) return std::unexpected(std::move(opened.error()));
   return reader;
 }

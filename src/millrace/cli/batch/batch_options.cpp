@@ -4,6 +4,7 @@
 #include "millrace/base/parse_number.h"
 #include "millrace/image/kernel/program_identity.h"
 #include "millrace/image/pipeline/presets.h"
+#include "millrace/run/batch/input_stamp.h"
 #include "millrace/run/batch/job_file.h"
 #include "millrace/run/batch/job_names.h"
 #include "millrace/run/video/codec_threads.h"
@@ -289,7 +290,7 @@ Result<std::vector<PlannedJob>> plan_jobs(const BatchOptions& options, int worke
       planned.identity = {.settings = settings_of(planned.options, pipeline_text, worker_limit),
                           .program = program,
                           .input = absolute(input),
-                          .input_stamp = run::stamp_of(input)};
+                          .input_stamp = run::stamp_of_input(input)};
       // What is wrong with an option is told now, not after hours.
       if (const auto job_of = batch_job_of(planned, worker_limit); !job_of)
         return at(job.place, job_of.error());

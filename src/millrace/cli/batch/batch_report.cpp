@@ -66,8 +66,12 @@ nlohmann::ordered_json to_json(const BatchReport& report, const machine::Machine
       const run::RunReport run{.pipeline = job.planned->pipeline_text,
                                .input = options.input,
                                .output = options.output,
-                               .record = job.result.record};
+                               .command = {},  // of the batch
+                               .graph = job.planned->pipeline,
+                               .record = job.result.record,
+                               .ended_early = job.result.outcome ? "" : job.result.outcome.error().message};
       nlohmann::ordered_json record = to_json(run, machine);
+      record.erase("command");
       record.erase("machine");         // once for all
       record.erase("peak_rss_bytes");  // of the process
       entry["run"] = std::move(record);

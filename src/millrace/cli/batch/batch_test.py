@@ -15,7 +15,7 @@ import unittest
 
 MILLRACE = os.path.abspath(sys.argv[1])
 # Of runs one by one: when their frames came, and pictures of them.
-OF_ONE_RUN_ALONE = {"frame_times", "pictures", "recorded_frames"}
+OF_ONE_RUN_ALONE = {"command", "frame_times", "pictures", "recorded_frames"}
 CACHE = tempfile.TemporaryDirectory()
 ENVIRONMENT = os.environ | {"XDG_CACHE_HOME": CACHE.name}
 
@@ -99,7 +99,13 @@ class Batch(unittest.TestCase):
         self.assertEqual(entry["run"]["frames"], 4)
         self.assertEqual(entry["state"], "done")
         self.assertEqual(jobs["missing.mp4"]["state"], "failed")
-        self.assertIn("missing.mp4", jobs["missing.mp4"]["error"])
+        self.assertEqual(entry["run"]["graph"], single["graph"])
+        self.assertIsNone(entry["run"]["ended_early"])
+        self.assertTrue(entry["run"]["output_complete"])
+        failed = jobs["missing.mp4"]
+        self.assertIn("missing.mp4", failed["error"])
+        self.assertEqual(failed["run"]["ended_early"], failed["error"])
+        self.assertFalse(failed["run"]["output_complete"])
         self.assertEqual((record["done"], record["failed"], record["frames"]), (2, 1, 7))
 
     def test_job_files_of_both_kinds_do_the_same(self):
@@ -200,6 +206,15 @@ class Batch(unittest.TestCase):
         self.assertEqual({name for name, state in states().items() if state == "done"}, {"c.mp4"})
         self.assertEqual(set(states("--planes", "luma").values()), {"done"})
         self.assertEqual(self.report(*words, "--planes", "luma")[1]["a.mp4"]["frames"], 6)
+
+    def test_numbered_pictures_that_changed_are_done_again_by_resume(self):
+        self.run_millrace("run", "blur", "test:64x48@3", "-o", "f%04d.png")
+        words = "blur", "f%04d.png", "-o", "out.mkv", "--resume"
+        states = lambda: [job["state"] for job in self.report(*words)[1].values()]
+        self.assertEqual(states(), ["done"])
+        self.assertEqual(states(), ["skipped"])
+        self.run_millrace("run", "sobel_x", "test:64x48@3", "-o", "f%04d.png", "-y")
+        self.assertEqual(states(), ["done"])
 
     def test_failed_jobs_are_done_again_by_resume(self):
         self.make_clip("a.mp4")

@@ -32,6 +32,12 @@ Bottleneck guessed_bound(const BatchJob& job) {
   return job.source.coded ? Bottleneck::input : Bottleneck::processing;
 }
 
+// Of a job's output, as far as that is known before all is laid out.
+video::FrameFormat format_made(const VideoRunOptions& options, const video::FrameFormat& input) {
+  const auto layout = image::lay_out_frame(options.pipeline, input, options.planes, image::Samples::codes);
+  return layout ? layout->output : input;
+}
+
 }  // namespace
 
 // A job that runs. The batch's own thread, but for what says otherwise.
@@ -294,7 +300,8 @@ void Batch::begin(int number, const BatchDecision& decision) {
     const CodecThreads chosen =
         choose_codec_threads(workplace_.machine().usable.worker_limit, own.source.coded, own.sink.coded);
     const std::uint64_t bytes = run_memory_bytes(
-        {.format = (*reader)->format(),
+        {.input = (*reader)->format(),
+         .output = format_made(own.options, (*reader)->format()),
          .decoder_threads = active.decoder_threads,
          .encoder_threads = own.sink.coded ? own.options.encoder_threads.value_or(chosen.encoder) : 0,
          .frames_in_flight = most_frames_in_flight(own.options, workplace_.threads())});

@@ -191,6 +191,7 @@ KeptVerdict KeptRecord::verdict(const std::string& output_name, const JobIdentit
   if (job.identity.program != printable(identity.program))
     return again("it was made by another version of millrace or its codecs");
   if (job.identity.input != printable(identity.input)) return again("it was made from another input");
+  if (!identity.input_stamp) return again("nobody can tell whether the input is still the same");
   if (!(job.identity.input_stamp == identity.input_stamp)) return again("the input has changed");
   if (now->bytes != job.output_stamp.bytes) return again("the output has been changed");
   // A copy of a folder may have other times.
@@ -311,6 +312,7 @@ Result<Descriptor> KeptRecord::claim(const std::string& output_name) {
   if (refused == EWOULDBLOCK)
     return usage_error("{}: another batch is making it; --resume leaves it out once it is there",
                        (folder_ / output_name).string());
+  if (refused != 0) return cannot_keep(refused);
   if (Status read = catch_up(*record); !read) return std::unexpected(read.error());
   unlock_byte(record->file.get(), record_lock);
   return std::move(record->file);

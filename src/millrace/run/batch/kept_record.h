@@ -39,7 +39,7 @@ struct JobIdentity {
   std::string settings;                  // pipeline and options, in one spelling
   std::string program;                   // and codecs, with their versions
   std::string input;                     // its absolute path, or what stands for it
-  std::optional<FileStamp> input_stamp;  // none where it is no file
+  std::optional<FileStamp> input_stamp;  // none where nobody can tell whether it is still the same
 
   bool operator==(const JobIdentity&) const = default;
 };

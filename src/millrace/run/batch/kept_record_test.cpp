@@ -114,8 +114,10 @@ TEST_F(KeptRecordTest, OtherSettingsOrAnotherInputAreDoneAgain) {
   other.program = "millrace 1, libcodec 4";
   EXPECT_THAT(verdict(other).why, HasSubstr("another version"));
   other = identity();
-  other.input_stamp.reset();
+  ++other.input_stamp->changed_ns;
   EXPECT_THAT(verdict(other).why, HasSubstr("input has changed"));
+  other.input_stamp.reset();
+  EXPECT_THAT(verdict(other).why, HasSubstr("nobody can tell"));
 }
 
 TEST_F(KeptRecordTest, AnOutputThatWasTouchedIsReadAndOneThatWasChangedIsDoneAgain) {

@@ -45,20 +45,24 @@ TEST(MemoryBudget, AStopEndsTheWait) {
 }
 
 TEST(RunMemory, GrowsWithFramesAndThreadsOfCodecs) {
-  RunMemory run{.format = {.width = 1920, .height = 1080}};
+  const video::FrameFormat hd = {.width = 1920, .height = 1080};
+  RunMemory run{.input = hd, .output = hd};
   const auto to_null = run_memory_bytes(run);
-  EXPECT_GT(to_null, 8 * video::frame_bytes(run.format));
+  EXPECT_GT(to_null, 8 * video::frame_bytes(hd));
   run.encoder_threads = 2;
   const auto encoded = run_memory_bytes(run);
   EXPECT_GT(encoded, to_null);
   run.encoder_threads = 16;
-  EXPECT_GT(run_memory_bytes(run), encoded + 14 * video::frame_bytes(run.format));
+  EXPECT_GT(run_memory_bytes(run), encoded + 14 * video::frame_bytes(hd));
   run.frames_in_flight = 4;
   // Of three more before and after, and what lies between their stages.
   const auto side_by_side = run_memory_bytes(run);
   run.frames_in_flight = 1;
-  EXPECT_GT(side_by_side, run_memory_bytes(run) + 2 * 3 * video::frame_bytes(run.format));
-  run.format = {.width = 352, .height = 288};
+  EXPECT_GT(side_by_side, run_memory_bytes(run) + 2 * 3 * video::frame_bytes(hd));
+  run.output = {.width = 3840, .height = 2160};
+  EXPECT_GT(run_memory_bytes(run), side_by_side + 14 * video::frame_bytes(run.output))
+      << "frames made larger";
+  run.input = run.output = {.width = 352, .height = 288};
   EXPECT_LT(run_memory_bytes(run), encoded);
 }
 

@@ -4,6 +4,8 @@
 #include "millrace/run/video/turn_length.h"
 #include "millrace/video/overlap/frame_queue.h"
 
+#include <algorithm>
+
 namespace millrace::run {
 namespace {
 
@@ -19,20 +21,25 @@ constexpr std::uint64_t base_bytes = 8'000'000;
 }  // namespace
 
 std::uint64_t run_memory_bytes(const RunMemory& run) {
-  const std::uint64_t frame = video::frame_bytes(run.format);
-  const std::uint64_t samples =
-      static_cast<std::uint64_t>(run.format.width) * static_cast<std::uint64_t>(run.format.height);
-  const auto side_by_side = static_cast<std::uint64_t>(run.frames_in_flight);
-  const int turn = TurnLength::most_frames(run.frames_in_flight, frame);
-  const std::uint64_t queue = video::queue_depth_for(turn) + 1;
-  const std::uint64_t own = (2 * queue + 2 * static_cast<std::uint64_t>(turn)) * large_memory_bytes(frame);
-  std::uint64_t frames = 0;  // of codecs
-  if (run.decoder_threads > 0) frames += static_cast<std::uint64_t>(run.decoder_threads) + most_references;
+  const std::uint64_t read = video::frame_bytes(run.input);
+  const std::uint64_t made = video::frame_bytes(run.output);
+  const auto samples_of = [](const video::FrameFormat& format) {
+    return static_cast<std::uint64_t>(format.width) * static_cast<std::uint64_t>(format.height);
+  };
+  const int turn = TurnLength::most_frames(run.frames_in_flight, std::max(read, made));
+  const std::uint64_t queued = video::queue_depth_for(turn) + 1;
+  const std::uint64_t own =
+      (queued + static_cast<std::uint64_t>(turn)) * (large_memory_bytes(read) + large_memory_bytes(made));
+  std::uint64_t codecs = 0;
+  if (run.decoder_threads > 0)
+    codecs += (static_cast<std::uint64_t>(run.decoder_threads) + most_references) * read;
   if (run.encoder_threads > 0)
-    frames += encoder_ahead + encoder_per_thread * static_cast<std::uint64_t>(run.encoder_threads);
+    codecs += (encoder_ahead + encoder_per_thread * static_cast<std::uint64_t>(run.encoder_threads)) * made;
   // Two full-frame intermediates of floats; most structures need less.
-  const std::uint64_t intermediates = side_by_side * 2 * large_memory_bytes(samples * sizeof(float));
-  return base_bytes + own + frames * frame + intermediates;
+  const std::uint64_t samples = std::max(samples_of(run.input), samples_of(run.output));
+  const std::uint64_t intermediates =
+      static_cast<std::uint64_t>(run.frames_in_flight) * 2 * large_memory_bytes(samples * sizeof(float));
+  return base_bytes + own + codecs + intermediates;
 }
 
 }  // namespace millrace::run

@@ -8,10 +8,11 @@
 namespace millrace::run {
 
 struct RunMemory {
-  video::FrameFormat format;  // of the input
-  int decoder_threads = 0;    // 0: nothing is decoded
-  int encoder_threads = 0;    // 0: nothing is encoded
-  int frames_in_flight = 1;   // at most
+  video::FrameFormat input;
+  video::FrameFormat output;
+  int decoder_threads = 0;   // 0: nothing is decoded
+  int encoder_threads = 0;   // 0: nothing is encoded
+  int frames_in_flight = 1;  // at most
 };
 
 // Bytes, rather too many than too few: frames that decoder, queues and encoder hold, and intermediates.

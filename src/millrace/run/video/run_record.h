@@ -30,7 +30,7 @@ struct RunRecord {
   std::map<machine::AffinityArrangement, std::string> refused_affinities;
   std::int64_t frames = 0;            // that the output has taken
   video::Losses losses;               // of the input
-  bool output_complete = true;        // what was written makes a valid output
+  bool output_complete = false;       // what was written makes a valid output
   std::vector<std::string> not_kept;  // that the video had and the output has not
   std::int64_t stand_in_frames = 0;   // unfused, while kernels were compiled or as they could not be
   double wall_seconds = 0;            // from the first frame asked for to the output complete
