@@ -45,6 +45,24 @@ class Learnt(Case):
         self.assertEqual((refused.returncode, refused.stderr.count(b"\n")), (2, 1), refused.stderr)
         self.assertIn(f"--shared {blocked}", refused.stderr.decode())
 
+    def test_a_machine_without_a_home_shares_what_it_learns_and_begins_with_what_others_do(self):
+        self.make_plan("gaussian(6) | gaussian(6)", "test:160x90@4000", "--chunk", "20s", "--codec", "h264", "--preset", "ultrafast")
+        learnt = self.folder / "learnt"
+        homeless = {name: value for name, value in ENVIRONMENT.items() if name not in ("HOME", "XDG_CACHE_HOME")}
+
+        def chunk(number):
+            done = run("chunk", self.plan, number, "-o", self.folder / "parts", "-q", "--shared", learnt, "--json", "-",
+                       environment=homeless)
+            return json.loads(done.stdout)[0]
+
+        self.assertFalse(chunk(0)["from_profile"])
+        for number in range(1, 7):
+            if list(learnt.glob("profiles/*")):
+                break
+            chunk(number)
+        self.assertEqual(len(list(learnt.glob("profiles/*"))), 1)
+        self.assertTrue(chunk(7)["from_profile"])
+
     def on(self, machine, *words, **more):
         """A call by a machine of its own, that is, with a cache of its own."""
         return run(*words, environment=ENVIRONMENT | {"XDG_CACHE_HOME": str(self.folder / machine)}, **more)

@@ -109,6 +109,7 @@ Status AdaptiveScheduler::begin_search() {
   for (const KernelBuild& build : space_->builds())
     tuner_options.build_seconds.push_back(expected_compile_seconds(build));
   if (options_.profile) tuner_options.remembered = tuning::from_profile(*options_.profile, space_->space());
+  remembers_ = tuner_options.remembered.has_value();
   auto tuner = tuning::Tuner::make(space_->space(), std::move(tuner_options));
   if (!tuner) return std::unexpected(tuner.error());
   tuner_.emplace(std::move(*tuner));
@@ -150,12 +151,15 @@ void AdaptiveScheduler::search_if_it_pays() {
     least_frame_seconds_ = warm_turns_++ == 0 ? seconds_each : std::min(least_frame_seconds_, seconds_each);
   if ((warm_turns_ >= turns_to_judge_by || !frames_left()) && pays_to_search()) {
     const Status begun = without_exceptions([this] { return begin_search(); });
-    if (begun) {
-      candidate_ = *space_->find(opening_->schedule);
+    // Parameters may have changed since the opening, and with them what is a candidate.
+    const auto running = begun ? space_->find(opening_->schedule) : std::nullopt;
+    if (running) {
+      candidate_ = *running;
       opening_.reset();
       trusted_at_ = seconds(now_ns());
     } else {
       // What runs goes on running.
+      incumbent_ = opening_->schedule;
       tuner_.reset();
       space_.reset();
       cannot_search_ = true;

@@ -77,6 +77,8 @@ class AdaptiveScheduler {
   [[nodiscard]] bool trying() const { return trying_; }
   // Whether what runs without a search is a profile's plan.
   [[nodiscard]] bool begins_by_profile() const { return opening_ && opening_->by_profile; }
+  // Whether a profile was of use: its plan, or to the search what it remembers.
+  [[nodiscard]] bool uses_profile() const { return opening_ ? opening_->by_profile : remembers_; }
   // Whether there is a search: what the next three are for.
   [[nodiscard]] bool searches() const { return tuner_.has_value(); }
   [[nodiscard]] const tuning::Tuner& tuner() const { return *tuner_; }
@@ -122,7 +124,8 @@ class AdaptiveScheduler {
   std::optional<Opening> opening_;        // until there is a search
   int warm_turns_ = 0;                    // by the opening
   double least_frame_seconds_ = 0;        // in them
-  bool cannot_search_ = false;            // as there was no memory for it
+  bool cannot_search_ = false;            // as there was no memory for it, or what runs is not in its space
+  bool remembers_ = false;                // the search, what a profile says
   std::unique_ptr<ScheduleSpace> space_;  // of the search, as the tuner
   std::optional<tuning::Tuner> tuner_;
   int requested_ = -1;  // the build that was last asked of the library

@@ -17,10 +17,21 @@ TEST(BoundWait, ChargesWhatIsWaitedBeyondWhatIsWaitedUnbound) {
   EXPECT_NEAR(wait.add(1, 0.005, true), 0.003, 1e-4);
 }
 
-TEST(BoundWait, ChargesAllOfItWhereNothingIsKnownYet) {
+TEST(BoundWait, ChargesNothingUntilItKnowsWhatIsWaitedUnbound) {
   BoundWait wait;
-  EXPECT_EQ(wait.add(2, 0.004, true), 0.004);
-  EXPECT_EQ(wait.add(2, 0, true), 0);
+  for (int turn = 0; turn < 20; ++turn)
+    EXPECT_EQ(wait.add(2, 0.004, true), 0);
+  EXPECT_EQ(wait.add(2, 0.002, false), 0);
+  EXPECT_NEAR(wait.add(2, 0.004, true), 0.002, 1e-9);
+}
+
+TEST(BoundWait, KnowsItFromTheFirstTurnsOnToo) {
+  for (int turns = 1; turns < 40; ++turns) {
+    BoundWait wait;
+    for (int turn = 0; turn < turns; ++turn)
+      EXPECT_EQ(wait.add(1, 0.002, false), 0);
+    EXPECT_NEAR(wait.add(1, 0.005, true), 0.003, 1e-9) << turns;
+  }
 }
 
 }  // namespace

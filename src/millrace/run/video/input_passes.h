@@ -43,8 +43,6 @@ class InputPasses {
   }
   // The same, or what is to be expected by what was read so far.
   [[nodiscard]] std::optional<std::int64_t> expected() const;
-  // How many frames next() has given; the number of the one to come.
-  [[nodiscard]] std::int64_t delivered() const { return delivered_; }
   [[nodiscard]] Result<std::optional<video::Frame>> next();
   // After start(): how many frames next() gives at once.
   [[nodiscard]] std::size_t frames_there() const { return ahead_->frames_there(); }

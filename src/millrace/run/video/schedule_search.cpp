@@ -70,6 +70,7 @@ nlohmann::ordered_json decisions_json(const image::AdaptiveScheduler& scheduler,
     const tuning::Space& space = scheduler.space().space();
     json["candidates"] = space.size();
     json["incumbent"] = space.name_of(tuner->incumbent());
+    json["events_left_out"] = tuner->record().left_out();
     for (const tuning::Event& event : tuner->record().events())
       events.emplace_back(tuning::to_json(event, space, tuner->start_time()));
   } else {
@@ -98,6 +99,8 @@ std::string decisions_text(const image::AdaptiveScheduler& scheduler) {
   const tuning::Tuner& tuner = scheduler.tuner();
   const tuning::Space& space = scheduler.space().space();
   std::string text = fmt::format("{} candidates\n", space.size());
+  if (const std::int64_t earlier = tuner.record().left_out(); earlier > 0)
+    text += fmt::format("{} earlier events, which are left out\n", earlier);
   for (const tuning::Event& event : tuner.record().events())
     text += tuning::describe(event, space, tuner.start_time()) + '\n';
   return text + why(scheduler) + '\n';
@@ -132,10 +135,11 @@ std::optional<tuning::Profile> ScheduleSearch::load(const SearchOptions& options
   std::vector<std::map<std::string, std::string>> questions{options.fixed};
   questions.insert(questions.end(), options.related.begin(), options.related.end());
   for (const auto& question : questions) {
+    if (!store_) break;
     auto stored = store_->load(key(pipeline, question));
     if (!stored) {
       warnings_.push_back(stored.error().message + "; going on without");
-      return std::nullopt;
+      break;
     }
     if (!*stored) continue;
     if (shared_ && !shared_->load(key(pipeline, question))) share(key(pipeline, question), **stored);
@@ -157,12 +161,9 @@ Result<ScheduleSearch> ScheduleSearch::start(Workplace& workplace, image::Execut
                                              image::Planes planes, const image::FrameLayout& layout) {
   ScheduleSearch search(workplace, executor, options, planes, layout);
   image::AdaptiveOptions adaptive = options.adaptive;
-  if (options.profiles) {
-    search.store_ = tuning::ProfileStore::open(*options.profiles);
-    if (options.shared_profiles) search.shared_.emplace(*options.shared_profiles);
-    adaptive.profile = search.load(options, pipeline);
-    search.from_profile_ = adaptive.profile.has_value();
-  }
+  if (options.profiles) search.store_ = tuning::ProfileStore::open(*options.profiles);
+  if (options.shared_profiles) search.shared_.emplace(*options.shared_profiles);
+  adaptive.profile = search.load(options, pipeline);
   auto scheduler = image::AdaptiveScheduler::make(executor, workplace.library(), layout, std::move(adaptive));
   if (!scheduler) return std::unexpected(scheduler.error());
   search.scheduler_ = std::move(*scheduler);
@@ -170,18 +171,18 @@ Result<ScheduleSearch> ScheduleSearch::start(Workplace& workplace, image::Execut
 }
 
 void ScheduleSearch::finish(const image::Pipeline& pipeline, RunRecord& record) {
-  // A profile whose plan cannot run here says nothing to a run without a search.
-  record.from_profile = scheduler_->searches() ? from_profile_ : scheduler_->begins_by_profile();
+  record.from_profile = scheduler_->uses_profile();
   record.decisions = decisions_json(*scheduler_, record.from_profile, objective_, executor_->switches());
   record.explanation = decisions_text(*scheduler_);
   record.schedule = scheduler_->incumbent();
   // Without a trial nothing was learnt, and what was learnt unbound does not hold for the affinity asked for.
   const bool as_asked = !fixed_.contains("affinity") || executor_->refused().empty();
-  if (store_ && as_asked && scheduler_->searches() &&
+  if ((store_ || shared_) && as_asked && scheduler_->searches() &&
       scheduler_->tuner().record().count(tuning::EventKind::trial) > 0) {
-    if (Status saved = store_->save(key(pipeline, fixed_), scheduler_->profile()); !saved)
+    const tuning::Profile learnt = scheduler_->profile();
+    if (Status saved = store_ ? store_->save(key(pipeline, fixed_), learnt) : Status(); !saved)
       warnings_.push_back(saved.error().message + "; what this run has learnt is not kept");
-    share(key(pipeline, fixed_), scheduler_->profile());
+    share(key(pipeline, fixed_), learnt);
   }
   if (store_ && !store_->warning().empty()) record.warnings.push_back(store_->warning());
   record.warnings.insert(record.warnings.end(), warnings_.begin(), warnings_.end());

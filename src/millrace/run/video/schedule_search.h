@@ -71,7 +71,6 @@ class ScheduleSearch {
   std::optional<tuning::ProfileStore> store_;
   std::optional<tuning::ProfileFolder> shared_;
   std::vector<std::string> warnings_;
-  bool from_profile_ = false;
   std::unique_ptr<image::AdaptiveScheduler> scheduler_;
 };
 
