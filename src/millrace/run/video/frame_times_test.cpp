@@ -72,7 +72,7 @@ nlohmann::json trace_of(int turns, int calls_each) {
             {.worker = worker, .area = {0, call, 8, call + 1}, .start_ns = now, .end_ns = now + 900});
       now += 1000;
     }
-    trace.add_computing({turn, start, now}, {}, groups, calls);
+    trace.add_computing({turn, start, now}, {}, groups, calls, 3);
     now += 3000;
     trace.add_waiting(start, 4e-6, now, 2e-6);
   }
@@ -95,6 +95,9 @@ TEST_P(TraceOf, EventsAreCompleteAndNeverOverlapWithinATrack) {
     ++events[track];
   }
   EXPECT_EQ(events.size(), 3U);
+  const int left_out = trace["otherData"]["kernel calls that turns had no room for"];
+  EXPECT_GE(left_out, 3);
+  EXPECT_LE(left_out, 3 * turns);
   const int all = turns * calls;
   EXPECT_LE(events[1] + events[2], int{RunTrace::most_calls});
   EXPECT_GE(events[1], std::min(all, int{RunTrace::most_calls} / 5));

@@ -59,7 +59,8 @@ void RunRecorder::computed(const video::Frame& source, const video::Frame& resul
     std::vector<image::KernelCall> calls = log_->take();
     log_.reset();
     if (trace_)
-      trace_->add_computing({frame_, start_ns_, end_ns_}, executor_.in_use(), executor_.group_names(), calls);
+      trace_->add_computing({frame_, start_ns_, end_ns_}, executor_.in_use(), executor_.group_names(), calls,
+                            left_out);
     if (keeps_) {
       RecordedFrame& frame = frames_.back();
       keep_first_frame(calls);

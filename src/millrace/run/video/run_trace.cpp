@@ -35,7 +35,7 @@ void RunTrace::thin() {
 
 void RunTrace::add_computing(const Turn& turn, const image::Schedule& schedule,
                              const std::vector<std::vector<image::GroupName>>& groups,
-                             const std::vector<image::KernelCall>& calls) {
+                             const std::vector<image::KernelCall>& calls, std::int64_t left_out) {
   const auto number = static_cast<std::uint32_t>(turn_);
   if (turn_ % turns_every_ == 0)
     turns_.push_back({.name = name(to_string(schedule)),
@@ -45,6 +45,7 @@ void RunTrace::add_computing(const Turn& turn, const image::Schedule& schedule,
                       .end_ns = turn.end_ns,
                       .area = {}});
   if (turn_ % calls_every_ != 0) return;
+  calls_left_out_ += left_out;
   std::vector<std::vector<std::uint32_t>> known;
   for (const auto& plane : groups) {
     known.emplace_back();
@@ -98,8 +99,8 @@ std::string RunTrace::to_json(std::string_view title) const {
     names.push_back(quoted(each));
   std::string text =
       fmt::format("{{\"otherData\":{{\"run\":{},\"turns kept\":\"every {}\",\"kernel calls kept\":\"of every "
-                  "{}\"}},\n\"traceEvents\":[\n",
-                  quoted(title), turns_every_, calls_every_);
+                  "{}\",\"kernel calls that turns had no room for\":{}}},\n\"traceEvents\":[\n",
+                  quoted(title), turns_every_, calls_every_, calls_left_out_);
   std::set<std::uint32_t> tracks{0};
   for (const Span& span : calls_)
     tracks.insert(span.track);

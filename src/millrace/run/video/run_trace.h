@@ -28,10 +28,10 @@ class RunTrace {
 
   explicit RunTrace(std::int64_t begin_ns) : begin_ns_(begin_ns) {}
 
-  // Of one turn of the loop, in this order.
+  // Of one turn of the loop, in this order. left_out: calls that the turn had beside these.
   void add_computing(const Turn& turn, const image::Schedule& schedule,
                      const std::vector<std::vector<image::GroupName>>& groups,
-                     const std::vector<image::KernelCall>& calls);
+                     const std::vector<image::KernelCall>& calls, std::int64_t left_out);
   // What came before `computed_from`, and before `now`; seconds.
   void add_waiting(std::int64_t computed_from, double input_wait, std::int64_t now, double output_wait);
 
@@ -56,9 +56,10 @@ class RunTrace {
   std::vector<std::string> names_;
   std::vector<Span> turns_;  // of the frames' track
   std::vector<Span> calls_;
-  std::int64_t turn_ = 0;         // number of the present one
-  std::int64_t turns_every_ = 1;  // kept
-  std::int64_t calls_every_ = 1;  // kept
+  std::int64_t calls_left_out_ = 0;  // as their turn had too many
+  std::int64_t turn_ = 0;            // number of the present one
+  std::int64_t turns_every_ = 1;     // kept
+  std::int64_t calls_every_ = 1;     // kept
 };
 
 }  // namespace millrace::run

@@ -163,6 +163,7 @@ nlohmann::ordered_json to_json(const RunReport& report, const machine::MachineRe
                                                   : nlohmann::ordered_json(report.ended_early)},
                               {"output_complete", r.output_complete},
                               {"not_kept", r.not_kept},
+                              {"warnings", r.warnings},
                               {"stand_in_frames", r.stand_in_frames},
                               {"wall_seconds", r.wall_seconds},
                               {"compute_seconds", r.compute_seconds},
