@@ -353,6 +353,20 @@ class Program(unittest.TestCase):
     def test_fresh_input_belongs_to_measure(self):
         self.refused(2, "--measure", "run", "@D", "test:64x48", "--fresh-input")
 
+    def test_what_looks_at_computation_alone_refuses_what_only_a_run_heeds(self):
+        for mode in "--measure", "--count":
+            for words in (("--start", "1"), ("--end", "2"), ("--at", "1:rotate.degrees=9"), ("--loop", "2"), ("--format", "gray"),
+                          ("--objective", "latency"), ("--deadline", "5"), ("--trace", "t.json"), ("--live",), ("-o", "x.y4m")):
+                with self.subTest(mode=mode, words=words):
+                    self.refused(2, words[0], "run", "rotate(5)", "test:64x48@4", mode, *words)
+        self.refused(2, "--count", "run", "blur", "test:64x48@4", "--measure", "--count")
+
+    def test_what_a_search_goes_by_is_refused_where_there_is_none(self):
+        for fixed in ("--structure", "tiled"), ("--tile", "32x32"), ("--fresh-threads",):
+            for goal in ("--objective", "latency"), ("--deadline", "5"):
+                with self.subTest(fixed=fixed, goal=goal):
+                    self.refused(2, f"{goal[0]} is what a search", "run", "blur", "test:64x48@4", *fixed, *goal)
+
     def test_count_prints_the_reads_of_each_stage(self):
         done = run("run", "@A", "test:64x48", "--count")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -1,11 +1,13 @@
 #include "millrace/cli/run/computation.h"
 
 #include "millrace/base/clock.h"
+#include "millrace/base/in_quotes.h"
 #include "millrace/base/json_file.h"
 #include "millrace/base/print.h"
 #include "millrace/image/reference/pixel_reads_report.h"
 #include "millrace/run/video/computation.h"
 
+#include <string_view>
 #include <utility>
 
 namespace millrace::cli {
@@ -42,9 +44,32 @@ Status measure(const RunContext& context, run::Computation& computation, std::in
 
 }  // namespace
 
+Status check_computation(const run::RunOptions& options) {
+  if (options.fresh_input && !options.measure) return usage_error("--fresh-input belongs to --measure");
+  if (!options.measure && !options.count) return {};
+  const std::string_view mode = options.measure ? "--measure" : "--count";
+  if (options.measure && options.count) return usage_error("--measure and --count are two; leave one out");
+  if (!options.second.empty())
+    return usage_error("{} works on one video; leave out {}", mode, in_quotes(options.second));
+  if (options.output != "null")
+    return usage_error("{} looks at computation alone and writes nothing; leave out -o", mode);
+  if (options.count && !options.report.empty())
+    return usage_error("--count prints what it counts and makes no report; leave out --report");
+  for (const auto& [option, given] : {std::pair{"--at", !options.changes.empty()},
+                                      {"--start", !options.start.empty()},
+                                      {"--end", !options.end.empty()},
+                                      {"--loop", options.loop > 1},
+                                      {"--format", !options.format.empty()},
+                                      {"--objective", !options.objective.empty()},
+                                      {"--deadline", options.deadline_ms.has_value()},
+                                      {"--trace", !options.trace.empty()},
+                                      {"--live", options.live}})
+    if (given)
+      return usage_error("{} belongs to a run from input to output; leave it or {} out", option, mode);
+  return {};
+}
+
 Status measure_run(const RunContext& context, run::RunReport& report) {
-  if (context.options.output != "null")
-    return usage_error("--measure times computation alone and writes nothing; leave out -o");
   auto reader = open_input(context);
   if (!reader) return std::unexpected(reader.error());
   auto layout =

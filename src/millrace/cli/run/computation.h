@@ -22,6 +22,10 @@ struct RunContext {
   const Interrupt& interrupt;
 };
 
+// Usage error where what looks at computation alone was asked for with what only a run from input to output
+// has any use for.
+[[nodiscard]] Status check_computation(const run::RunOptions& options);
+
 // --measure: computation alone, on frames in memory as floats, as the execution-structures paper measures it.
 [[nodiscard]] Status measure_run(const RunContext& context, run::RunReport& report);
 

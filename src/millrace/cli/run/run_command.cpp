@@ -92,18 +92,7 @@ Status write_accounts(const run::RunOptions& options, const run::RunReport& repo
 Status run_pipeline(const run::RunOptions& options, const Interrupt& interrupt) {
   const std::int64_t start = now_ns();
   if (Status possible = check_outputs(options); !possible) return possible;
-  if (!options.trace.empty() && (options.measure || options.count))
-    return usage_error("--trace belongs to a run from input to output; leave out {}",
-                       options.measure ? "--measure" : "--count");
-  if (options.live && (options.measure || options.count))
-    return usage_error("--live shows a run from input to output; leave out {}",
-                       options.measure ? "--measure" : "--count");
-  if (!options.report.empty() && options.count)
-    return usage_error("--count prints what it counts and makes no report; leave out --report");
-  if (!options.second.empty() && (options.measure || options.count))
-    return usage_error("{} works on one video; leave out {}", options.measure ? "--measure" : "--count",
-                       in_quotes(options.second));
-  if (options.fresh_input && !options.measure) return usage_error("--fresh-input belongs to --measure");
+  if (Status possible = check_computation(options); !possible) return possible;
   const auto pipeline = image::load_pipeline(options.pipeline, interrupt.token());
   if (!pipeline) return std::unexpected(pipeline.error());
   const auto planes = planes_of(options);

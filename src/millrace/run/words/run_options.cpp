@@ -289,6 +289,12 @@ Result<VideoRunOptions> video_run_options_of(const RunOptions& options, const im
     if (!search) return std::unexpected(search.error());
     run.schedule = std::move(*search);
   } else {
+    if (!options.objective.empty() || options.deadline_ms)
+      return usage_error("{} is what a search for the best schedule goes by, and {} fixes it; leave one out",
+                         options.objective.empty() ? "--deadline" : "--objective",
+                         !options.structure.empty() ? "--structure"
+                         : !options.tile.empty()    ? "--tile"
+                                                    : "--fresh-threads");
     const auto schedule = schedule_of(options, worker_limit);
     if (!schedule) return std::unexpected(schedule.error());
     run.schedule = *schedule;
