@@ -251,7 +251,9 @@ def lengths(options, folder, environment):
     cache = pathlib.Path(environment["XDG_CACHE_HOME"])
     if options.everything:
         options.pipelines = options.pipelines or [*(f"@{letter}" for letter in "ABCDEFG"), *OWN_PIPELINES]
-        options.sizes, options.lengths = ["352x288", "1280x720", "1920x1080"], [60, 120, 360, 1200, 3600]
+        options.sizes = options.sizes or ["352x288", "1280x720", "1920x1080"]
+        options.lengths = options.lengths or [60, 120, 360, 1200, 3600]
+    options.sizes, options.lengths = options.sizes or ["352x288", "1280x720"], options.lengths or [60, 360]
     target = ["-o", folder / "out.mp4", "-y"] if options.to == "mp4" else []
     print(f"{'cache':<5} {'pipeline':<10} {'size':>9} {'frames':>7} {'default':>9} {'best fixed':>11}  {'':<18} {'share':>6}")
     shares = {cache_state: [] for cache_state in options.caches}
@@ -282,8 +284,8 @@ def main():
     parser.add_argument("what", choices=("files", "lengths", "codecs"))
     parser.add_argument("--clips", default="../shared/clips")
     parser.add_argument("--pipelines", nargs="+")
-    parser.add_argument("--sizes", nargs="+", default=["352x288", "1280x720"])
-    parser.add_argument("--lengths", nargs="+", type=int, default=[60, 360])
+    parser.add_argument("--sizes", nargs="+", help="of lengths; default: 352x288 1280x720")
+    parser.add_argument("--lengths", nargs="+", type=int, help="in frames; default: 60 360")
     parser.add_argument("--caches", nargs="+", choices=("warm", "cold"), help="default: warm for files, both for lengths")
     parser.add_argument("--to", choices=("null", "mp4"), help="default: mp4 for files, null for lengths")
     parser.add_argument("--unpacked", action="store_true")
