@@ -56,11 +56,13 @@ class Adaptive : public testing::Test {
     return {.objective = {}, .freedom = freedom(), .seed = 3, .profile = std::nullopt};
   }
 
+  void compile(const KernelBuild& build) {
+    for (const KernelSpec& spec : build.specs)
+      ASSERT_TRUE(library_.wait(spec, build.isa));
+  }
   void build_kernels_of(const ScheduleSpace& space) {
-    for (const KernelBuild& build : space.builds()) {
-      for (const KernelSpec& spec : build.specs)
-        ASSERT_TRUE(library_.wait(spec, build.isa));
-    }
+    for (const KernelBuild& build : space.builds())
+      compile(build);
   }
 
   [[nodiscard]] std::unique_ptr<AdaptiveScheduler> start(AdaptiveOptions options) {
@@ -81,22 +83,24 @@ class Adaptive : public testing::Test {
       run_and_compare(scheduler);
   }
 
-  // Turns the picture by so much from the next frame on.
+  // Gives the first parameter another value from the next frame on.
   void turn_to(double degrees, bool different, AdaptiveScheduler& scheduler) {
-    Pipeline changed = pipeline_;
-    changed.nodes[0].values[0] = degrees;
-    layout_ = layout_of(changed);
+    update(degrees, different, scheduler);
     expected_ = scalar_reference(layout_.planes[0], picture_);
+  }
+  void update(double value, bool different, AdaptiveScheduler& scheduler) {
+    Pipeline changed = pipeline_;
+    changed.nodes[0].values[0] = value;
+    layout_ = layout_of(changed);
     scheduler.update(layout_, different);
   }
 
-  // Runs what the scheduler wants to run next and compares it with the reference. waited: seconds, by how
-  // many turns the schedule in use has run before.
-  void run_and_compare(AdaptiveScheduler& scheduler, double (*waited)(int) = [](int) { return 0.0; }) {
+  // What the scheduler wants to run next, and by then has.
+  [[nodiscard]] std::vector<FrameTask> run_turn(AdaptiveScheduler& scheduler, double (*waited)(int)) {
     const auto count = scheduler.prepare();
-    ASSERT_TRUE(count) << count.error().message;
+    EXPECT_TRUE(count) << count.error().message;
     std::vector<FrameTask> tasks;
-    for (int f = 0; f < *count; ++f) {
+    for (int f = 0; f < count.value_or(0); ++f) {
       const PixelView target = destinations_[f].view();
       std::memset(target.data, 0xa5, static_cast<std::size_t>(target.stride) * target.covers.height());
       tasks.push_back({{source_.view()}, {target}});
@@ -104,8 +108,16 @@ class Adaptive : public testing::Test {
     turns_ = executor_->in_use() == before_ ? turns_ + 1 : 0;
     before_ = executor_->in_use();
     const Status done = scheduler.run(tasks, waited(turns_));
-    ASSERT_TRUE(done) << done.error().message;
-    frames_ += *count;
+    EXPECT_TRUE(done) << done.error().message;
+    frames_ += std::ssize(tasks);
+    return tasks;
+  }
+
+  // The same, compared with the reference. waited: seconds, by how many turns the schedule in use has run
+  // before.
+  void run_and_compare(AdaptiveScheduler& scheduler, double (*waited)(int) = [](int) { return 0.0; }) {
+    const std::vector<FrameTask> tasks = run_turn(scheduler, waited);
+    ASSERT_FALSE(tasks.empty());
     for (const FrameTask& task : tasks) {
       const PixelView& view = task.destinations[0];
       for (int y = 0; y < expected_.size.height; ++y) {
@@ -399,6 +411,33 @@ TEST_F(Adaptive, valuesThatChangeBeforeThereIsASearchHoldBeforeAndInIt) {
     run_turns(*scheduler, step + 1);
   }
   EXPECT_TRUE(scheduler->searches());
+}
+
+// Windows so wide that what runs by the profile is no candidate any more: one kernel would compute each pixel
+// too often.
+TEST_F(Adaptive, whatRunsGoesOnWhereNewValuesHaveTakenItOutOfTheSpace) {
+  use("gaussian(0.5)");
+  AdaptiveOptions with = options();
+  with.frames = 100'000'000;
+  const auto space = ScheduleSpace::make(layout_, with.freedom);
+  ASSERT_TRUE(space);
+  int one_kernel = 0;
+  while (one_kernel < space->size() && space->schedule(one_kernel).fusion != Fusion::all)
+    ++one_kernel;
+  ASSERT_LT(one_kernel, space->size());
+  const Schedule fused = space->schedule(one_kernel);
+  compile(build_for(layout_, fused));
+  with.profile = tuning::Profile{.plan = space->space().name_of(one_kernel), .costs = {}};
+  const auto scheduler = start(with);
+  ASSERT_TRUE(scheduler);
+  ASSERT_EQ(to_string(scheduler->incumbent()), to_string(fused));
+  update(34, true, *scheduler);
+  ASSERT_FALSE(ScheduleSpace::make(layout_, with.freedom)->find(fused)) << "else this tests nothing";
+  for (int turn = 0; turn < 6; ++turn)  // which take the reference far longer
+    ASSERT_FALSE(run_turn(*scheduler, [](int) { return 0.0; }).empty());
+  EXPECT_FALSE(scheduler->searches());
+  EXPECT_EQ(to_string(executor_->in_use()), to_string(fused));
+  EXPECT_EQ(to_string(scheduler->incumbent()), to_string(fused));
 }
 
 TEST_F(Adaptive, aShortStreamFollowsItsProfile) {
