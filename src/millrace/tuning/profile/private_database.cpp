@@ -33,6 +33,22 @@ std::string why_there_is_no(const std::filesystem::path& folder) {
   return fmt::format("there is no folder '{}', and none is made in another user's", folder.string());
 }
 
+// "" or why the file, in a folder that is open, is not to be used. What a link leads to is used, and left as
+// it is: it may be anybody's.
+std::string keep_file_private(int folder, const std::string& name, const std::filesystem::path& path) {
+  struct stat status{};
+  if (fstatat(folder, name.c_str(), &status, 0) != 0) return "";
+  if (status.st_uid != geteuid()) return foreign(path / name, status.st_uid);
+  // Opening a pipe may take for ever, and a device is no store.
+  if (!S_ISREG(status.st_mode)) return fmt::format("'{}' is no regular file", (path / name).string());
+  struct stat named{};
+  const bool link =
+      fstatat(folder, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(named.st_mode);
+  if (!link && (status.st_mode & of_others) != 0)
+    fchmodat(folder, name.c_str(), status.st_mode & ~of_others & ~S_IFMT, 0);
+  return "";
+}
+
 }  // namespace
 
 std::string keep_private(const std::filesystem::path& database) {
@@ -48,13 +64,9 @@ std::string keep_private(const std::filesystem::path& database) {
   const std::string name = database.filename().string();
   std::ignore = Descriptor::owned(
       openat(folder.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
-    const std::string file = name + suffix;
-    if (fstatat(folder.get(), file.c_str(), &status, 0) != 0) continue;
-    if (status.st_uid != geteuid()) return foreign(path / file, status.st_uid);
-    if ((status.st_mode & of_others) != 0)
-      fchmodat(folder.get(), file.c_str(), status.st_mode & ~of_others & ~S_IFMT, 0);
-  }
+  for (const char* suffix : {"", "-wal", "-shm", "-journal"})
+    if (std::string reason = keep_file_private(folder.get(), name + suffix, path); !reason.empty())
+      return reason;
   return "";
 }
 

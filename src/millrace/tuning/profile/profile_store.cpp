@@ -26,7 +26,9 @@ namespace fs = std::filesystem;
 
 constexpr int schema_version = 2;
 
-bool damaged(int code) { return code == SQLITE_NOTADB || code == SQLITE_CORRUPT; }
+// What SQLite cannot make sense of, or has not the tables that it should have: its plain error is that of our
+// own statements, which are right for a store.
+bool damaged(int code) { return code == SQLITE_NOTADB || code == SQLITE_CORRUPT || code == SQLITE_ERROR; }
 
 bool locked(int code) { return code == SQLITE_BUSY || code == SQLITE_LOCKED; }
 
@@ -202,6 +204,8 @@ int ProfileStore::examine(const char* how) {
     if (const int made = make_tables(database, limits_); made != SQLITE_OK) return made;
     shrink(database);
   }
+  SqliteStatement columns(database, "SELECT id, key, value, saved_at, used_at FROM profiles LIMIT 0");
+  if (columns.step() != SQLITE_DONE) return sqlite3_errcode(database);
   has_tables_ = true;
   whole_ = true;
   return SQLITE_OK;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <iterator>
 #include <sqlite3.h>
+#include <tuple>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
@@ -241,6 +242,42 @@ TEST_F(ProfileStoreTest, DamageThatOnlyAStatementMeetsIsReplacedToo) {
     EXPECT_TRUE(store.save(key(2), profile(2)));
     EXPECT_EQ(load(store, 2), profile(2));
     EXPECT_EQ(store.warning(), "");
+  }
+}
+
+// SQLite opens it, and calls what is wrong with it no damage.
+TEST_F(ProfileStoreTest, WhatIsNoStoreOfOursIsReplacedToo) {
+  const auto with_byte = [&](std::streamoff at) {
+    return [this, at] {
+      EXPECT_TRUE(ProfileStore::open(path_).save(key(0), profile(0)));
+      std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+      file.seekp(at).put('\xff');
+    };
+  };
+  const auto with_tables = [&](const char* sql) {
+    return [this, sql] {
+      EXPECT_TRUE(ProfileStore::open(path_).usable());
+      execute(sql);
+    };
+  };
+  int replaced = 0;
+  for (const std::function<void()>& make :
+       {std::function<void()>(with_byte(47)), std::function<void()>(with_byte(60)),
+        std::function<void()>(with_tables("CREATE TABLE x (a); PRAGMA user_version = 2")),
+        std::function<void()>(with_tables("CREATE TABLE profiles (a); PRAGMA user_version = 2")),
+        std::function<void()>(with_tables("CREATE TABLE profiles (a); PRAGMA user_version = 1")),
+        std::function<void()>(with_tables("CREATE TABLE profiles (a)"))}) {
+    fs::remove(path_);
+    make();
+    ++replaced;
+    {
+      ProfileStore store = ProfileStore::open(path_);
+      EXPECT_EQ(load(store, 1), Profile{}) << replaced;
+      EXPECT_TRUE(store.save(key(1), profile(1))) << replaced;
+      EXPECT_EQ(load(store, 1), profile(1)) << replaced;
+      EXPECT_TRUE(fs::exists(path_.string() + ".damaged-" + std::to_string(replaced)));
+    }
+    EXPECT_EQ(ProfileStore::open(path_).warning(), "") << replaced;
   }
 }
 
@@ -492,6 +529,45 @@ TEST_F(ProfileStoreTest, IsReadByNobodyElse) {
   EXPECT_EQ(mode_of(path_.parent_path()), 0700U);
   for (const auto& entry : fs::directory_iterator(path_.parent_path()))
     EXPECT_EQ(mode_of(entry.path()), 0600U) << entry.path();
+}
+
+TEST_F(ProfileStoreTest, LeavesWhatLinksLeadToAsItIs) {
+  const fs::path diary = folder_.path() / "diary";
+  fs::create_directories(path_.parent_path());
+  std::ofstream(diary) << "monday";
+  const auto readable = fs::perms::owner_read | fs::perms::owner_write | fs::perms::others_read;
+  for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
+    fs::permissions(diary, readable);
+    fs::create_symlink(diary, path_.string() + suffix);
+    std::ignore = ProfileStore::open(path_);
+    EXPECT_EQ(fs::status(diary).permissions(), readable) << suffix;
+    fs::remove(path_.string() + suffix);
+    fs::remove(path_);
+  }
+}
+
+// Opening one would wait for ever.
+TEST_F(ProfileStoreTest, DoesWithoutWhereSomethingElseHasItsNames) {
+  const fs::path pipe = folder_.path() / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  ASSERT_EQ(chmod(pipe.c_str(), 0606), 0);
+  fs::create_directories(path_.parent_path());
+  for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
+    for (const bool link : {false, true}) {
+      const fs::path name = path_.string() + suffix;
+      if (link)
+        fs::create_symlink(pipe, name);
+      else
+        ASSERT_EQ(mkfifo(name.c_str(), 0600), 0);
+      ProfileStore store = ProfileStore::open(path_);
+      EXPECT_FALSE(store.usable());
+      EXPECT_THAT(store.warning(), AllOf(HasSubstr(name.string()), HasSubstr("no regular file")));
+      EXPECT_TRUE(store.save(key(1), profile(1)));
+      fs::remove(name);
+      fs::remove(path_);
+    }
+  }
+  EXPECT_NE(fs::status(pipe).permissions() & fs::perms::others_write, fs::perms::none);
 }
 
 TEST_F(ProfileStoreTest, OfAnotherUserIsNotUsed) {
