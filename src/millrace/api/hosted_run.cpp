@@ -2,6 +2,7 @@
 
 #include "millrace/api/option_words.h"
 #include "millrace/base/without_exceptions.h"
+#include "millrace/run/words/check_outputs.h"
 #include "millrace/run/words/run_report.h"
 
 #include <csignal>

@@ -353,6 +353,29 @@ class Program(unittest.TestCase):
     def test_fresh_input_belongs_to_measure(self):
         self.refused(2, "--measure", "run", "@D", "test:64x48", "--fresh-input")
 
+    def test_pictures_that_a_run_reads_or_writes_are_no_other_output(self):
+        pictures = str(self.folder / "pictures")
+        os.mkdir(pictures)
+        numbered = os.path.join(pictures, "a%04d.png")
+        done = run("run", "blur", "test:64x64@5", "-o", numbered, "-q")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        before = {name: pathlib.Path(pictures, name).read_bytes() for name in os.listdir(pictures)}
+        one, other = os.path.join(pictures, "a0003.png"), os.path.join(pictures, "b%04d.png")
+        self.refused(2, "INPUT", "run", "blur", numbered, "-o", numbered, "-y")
+        self.refused(2, "INPUT", "run", "blur", numbered, "-o", os.path.join(pictures, "..", "pictures", "a%d.png"), "-y")
+        self.refused(2, "INPUT", "run", "blur", one, "-o", numbered, "-y")
+        self.refused(2, "SECOND", "run", "[input, second] | blend(average)", "test:64x64@5", one, "-o", numbered, "-y")
+        for told in "--json", "--report", "--trace":
+            self.refused(2, "INPUT", "run", "blur", numbered, "-o", "null", told, one, "-y")
+            self.refused(2, "-o", "run", "blur", "test:64x64@5", "-o", other, told, os.path.join(pictures, "b0004.png"))
+        self.refused(2, "an input and --json", "batch", "blur", numbered, "--json", one, "-y")
+        self.refused(2, "and --json", "batch", "blur", "test:64x64@5", "-o", other, "--json", os.path.join(pictures, "b0004.png"))
+        self.refused(2, "notes what is done", "batch", "blur", "test:64x64@5", "--json",
+                     os.path.join(pictures, ".millrace-batch.jsonl"), "-y")
+        self.assertEqual({name: pathlib.Path(pictures, name).read_bytes() for name in os.listdir(pictures)}, before)
+        done = run("run", "blur", numbered, "-o", other, "--json", os.path.join(pictures, "a.json"), "-q")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_what_looks_at_computation_alone_refuses_what_only_a_run_heeds(self):
         for mode in "--measure", "--count":
             for words in (("--start", "1"), ("--end", "2"), ("--at", "1:rotate.degrees=9"), ("--loop", "2"), ("--format", "gray"),

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 extern "C" {
@@ -16,6 +18,8 @@ extern "C" {
 
 namespace millrace::video {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::array<std::pair<std::string_view, const char*>, 8> encoders{{{".png", "png"},
                                                                             {".jpg", "mjpeg"},
@@ -151,6 +155,21 @@ class SequenceWriter final : public FrameWriter {
 std::optional<SequenceName> picture_sequence(std::string_view output) {
   auto sequence = SequenceName::parse(output);
   return sequence && encoder_of(*sequence) != nullptr ? std::move(sequence) : std::nullopt;
+}
+
+bool share_pictures(const std::string& output, const std::string& other) {
+  std::error_code unknown;
+  const auto written = picture_sequence(output);
+  // As a reader does, which takes more kinds of pictures.
+  const auto named = fs::exists(other, unknown) ? std::nullopt : SequenceName::parse(other);
+  if (!written && !named) return false;
+  const auto folder_of = [&](const std::string& name) {
+    return fs::weakly_canonical(fs::absolute(name, unknown).parent_path(), unknown);
+  };
+  if (folder_of(output) != folder_of(other)) return false;
+  if (written && named) return written->may_meet(*named);
+  const auto file = [](const std::string& name) { return fs::path(name).filename().string(); };
+  return (written ? written->number_of(file(other)) : named->number_of(file(output))).has_value();
 }
 
 Result<std::unique_ptr<FrameWriter>> open_sequence_writer(const SequenceName& sequence, std::string_view name,

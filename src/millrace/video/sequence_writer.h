@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace millrace::video {
@@ -13,6 +14,10 @@ namespace millrace::video {
 // What an output's name stands for where it is numbered pictures that can be written: .png, .jpg, .tif, .bmp,
 // .ppm, .pgm.
 [[nodiscard]] std::optional<SequenceName> picture_sequence(std::string_view output);
+
+// Whether a file that is written under the one name, where each may stand for numbered pictures and one does,
+// may be of the other as well. As far as names tell: links are followed to folders, not to files.
+[[nodiscard]] bool share_pictures(const std::string& output, const std::string& other);
 
 // Numbers from 1 on. Each picture is whole under its name, or not there. `name`: in messages.
 [[nodiscard]] Result<std::unique_ptr<FrameWriter>> open_sequence_writer(const SequenceName& sequence,

@@ -13,8 +13,10 @@
 #include "millrace/cli/batch/batch_report.h"
 #include "millrace/cli/batch/earlier_work.h"
 #include "millrace/machine/limits/usable_memory.h"
+#include "millrace/run/batch/kept_record.h"
 #include "millrace/run/words/check_threads.h"
 #include "millrace/run/words/run_report.h"
+#include "millrace/video/sequence_writer.h"
 
 #include <filesystem>
 #include <functional>
@@ -72,10 +74,13 @@ Status check_report(const BatchOptions& options, const std::vector<PlannedJob>& 
   if (json.empty() || json == "-") return {};
   if (!options.job_file.empty() && is_same_file(json, options.job_file))
     return usage_error("{}: is both --job-file and --json; give --json another file", json);
+  if (fs::path(json).filename() == run::kept_record_name)
+    return usage_error("{}: is where a batch notes what is done; give --json another file", json);
   for (const PlannedJob& job : jobs) {
-    if (is_same_file(json, job.options.input))
+    if (is_same_file(json, job.options.input) || video::share_pictures(json, job.options.input))
       return usage_error("{}: is both an input and --json; give --json another file", json);
-    if (job.options.output != "null" && is_same_file(json, job.options.output))
+    if (job.options.output != "null" &&
+        (is_same_file(json, job.options.output) || video::share_pictures(json, job.options.output)))
       return usage_error("{}: is both the output of '{}' and --json; give one of them another file", json,
                          job.options.input);
   }

@@ -10,6 +10,7 @@
 #include "millrace/base/progress_line.h"
 #include "millrace/cluster/cut/cut_head.h"
 #include "millrace/cluster/cut/cut_node.h"
+#include "millrace/run/words/check_outputs.h"
 #include "millrace/run/words/check_threads.h"
 
 #include <algorithm>

@@ -15,6 +15,7 @@
 #include "millrace/report/run/run_page.h"
 #include "millrace/run/video/run_recorder.h"
 #include "millrace/run/video/video_run.h"
+#include "millrace/run/words/check_outputs.h"
 
 #include <memory>
 #include <optional>

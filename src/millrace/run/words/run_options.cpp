@@ -1,6 +1,5 @@
 #include "millrace/run/words/run_options.h"
 
-#include "millrace/base/check_outputs.h"
 #include "millrace/base/in_quotes.h"
 #include "millrace/base/parse_number.h"
 #include "millrace/image/layout/default_schedule.h"
@@ -155,18 +154,6 @@ Result<video::OnDamage> on_damage_of(const RunOptions& options) {
   if (options.on_damage == "stop") return video::OnDamage::stop;
   if (options.on_damage == "skip") return video::OnDamage::skip;
   return usage_error("unknown --on-damage '{}'; use stop or skip", options.on_damage);
-}
-
-Status check_outputs(const RunOptions& options) {
-  const bool writes_video = !options.measure && !options.count && options.output != "null";
-  const std::string output = writes_video ? video::first_file_of(options.output) : "";
-  const auto check = [&](const NamedPath& input) {
-    return millrace::check_outputs(
-        {{"-o", output}, {"--json", options.json}, {"--report", options.report}, {"--trace", options.trace}},
-        overwrite_if(options.force), input);
-  };
-  if (Status possible = check({"INPUT", options.input}); !possible || options.second.empty()) return possible;
-  return check({"SECOND", options.second});
 }
 
 Result<std::int64_t> parse_bitrate(const std::string& text) {

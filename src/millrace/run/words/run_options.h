@@ -89,7 +89,5 @@ parse_encoder_options(const std::string& text);
 // What is left to say: planes, who stops it, who looks at it. worker_limit: how many threads may be used.
 [[nodiscard]] Result<VideoRunOptions> video_run_options_of(const RunOptions& options,
                                                            const image::Pipeline& pipeline, int worker_limit);
-// Before anything is read: whether each thing the run writes has a place of its own that it may write to.
-[[nodiscard]] Status check_outputs(const RunOptions& options);
 
 }  // namespace millrace::run

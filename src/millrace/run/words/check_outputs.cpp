@@ -1,0 +1,52 @@
+#include "millrace/run/words/check_outputs.h"
+
+#include "millrace/base/check_outputs.h"
+#include "millrace/base/in_quotes.h"
+#include "millrace/video/sequence_writer.h"
+#include "millrace/video/writer.h"
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+namespace millrace::run {
+namespace {
+
+// The base knows of single files only.
+Status check_pictures(std::span<const NamedPath> inputs, std::span<const NamedPath> outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto& [role, path] = outputs[i];
+    for (const NamedPath& input : inputs)
+      if (video::share_pictures(path, input.path))
+        return usage_error("{}: {} may write what {} {} reads; choose another output", path, role, input.role,
+                           in_quotes(input.path));
+    for (const NamedPath& other : outputs.first(i))
+      if (video::share_pictures(path, other.path))
+        return usage_error("{}: {} may write what {} {} writes; give one of them another file", path, role,
+                           other.role, in_quotes(other.path));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_outputs(const RunOptions& options) {
+  const bool writes_video = !options.measure && !options.count && options.output != "null";
+  const std::array<NamedPath, 2> inputs{{{"INPUT", options.input}, {"SECOND", options.second}}};
+  const std::array<NamedPath, 4> outputs{{{"-o", writes_video ? options.output : ""},
+                                          {"--json", options.json},
+                                          {"--report", options.report},
+                                          {"--trace", options.trace}}};
+  if (Status apart = check_pictures(inputs, outputs); !apart) return apart;
+  const NamedPath first_file = {"-o", writes_video ? video::first_file_of(options.output) : ""};
+  for (const NamedPath& input : inputs) {
+    if (input.role == "SECOND" && input.path.empty()) continue;
+    if (Status possible = millrace::check_outputs({first_file, outputs[1], outputs[2], outputs[3]},
+                                                  overwrite_if(options.force), input);
+        !possible)
+      return possible;
+  }
+  return {};
+}
+
+}  // namespace millrace::run
