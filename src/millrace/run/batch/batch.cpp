@@ -137,6 +137,11 @@ void Batch::account() {
     }
   }
   for (const Span& span : spans) {
+    // When it began to read; who waited for memory then does not count.
+    const std::int64_t begun = span.active->reading_ns;
+    const auto beside = std::ranges::count_if(
+        spans, [&](const Span& other) { return other.active->reading_ns <= begun && begun < other.end; });
+    most_side_by_side_ = std::max(most_side_by_side_, static_cast<int>(beside));
     for (const Span& other : spans) {
       const double together = seconds(
           std::max<std::int64_t>(0, std::min(span.end, other.end) - std::max(span.begin, other.begin)));
@@ -282,7 +287,6 @@ void Batch::begin(int number, const BatchDecision& decision) {
                                      decision.why.empty() ? "" : ": ", decision.why));
   else
     ++decisions_left_out_;
-  most_side_by_side_ = std::max(most_side_by_side_, static_cast<int>(active_.size()));
 
   VideoRunOptions options = todo.options;
   options.stop = options_.stop;

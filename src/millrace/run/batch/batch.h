@@ -93,6 +93,7 @@ class Batch {
   [[nodiscard]] const std::vector<BatchResult>& results() const { return results_; }
   // What was decided and why, a line each, the first few hundred; then what was learnt.
   [[nodiscard]] std::vector<std::string> explain() const;
+  // Of jobs that were at work; those that wait for memory are not.
   [[nodiscard]] int most_side_by_side() const { return most_side_by_side_; }
 
  private:

@@ -194,7 +194,8 @@ TEST_F(BatchTest, TheWaitForMemoryIsNoTimeSpentSideBySide) {
     jobs.push_back(to_nowhere("test:96x64@40"));
   Batch batch(*workplace_, std::move(jobs), {.side_by_side = 4, .memory_bytes = 1});
   ASSERT_TRUE(batch.run());
-  EXPECT_EQ(batch.most_side_by_side(), 4);
+  EXPECT_EQ(batch.most_side_by_side(), 1);
+  EXPECT_THAT(batch.explain(), Contains(HasSubstr("4 side by side, ")));
   EXPECT_THAT(batch.explain(), Contains(HasSubstr("1 side by side: relative speed")));
   for (const char* never :
        {"2 side by side: relative", "3 side by side: relative", "4 side by side: relative"})
