@@ -1,8 +1,10 @@
 #include "millrace/cli/profiles/profiles_command.h"
 
+#include "millrace/base/check_outputs.h"
 #include "millrace/base/command_line.h"
 #include "millrace/base/error_line.h"
 #include "millrace/base/print.h"
+#include "millrace/base/printable.h"
 #include "millrace/base/whole_file.h"
 #include "millrace/tuning/profile/profile_exchange.h"
 
@@ -41,7 +43,7 @@ Status list() {
   const auto profiles = store->list();
   if (!profiles) return std::unexpected(profiles.error());
   for (const tuning::StoredProfile& stored : *profiles) {
-    print_out("{:>4}  {}  {}\n", stored.id, stored.saved_at, key_text(stored.key));
+    print_out("{:>4}  {}  {}\n", stored.id, printable(stored.saved_at), key_text(stored.key));
     print_out("      {}\n", stored.profile ? stored.profile->plan : stored.profile.error().message);
   }
   if (profiles->empty()) print_out("no profiles yet\n");
@@ -57,7 +59,7 @@ Status show(std::int64_t id) {
     if (stored.id != id) continue;
     for (const auto& [name, value] : stored.key)
       print_out("{:<12} {}\n", name, value);
-    print_out("{:<12} {}\n", "saved", stored.saved_at);
+    print_out("{:<12} {}\n", "saved", printable(stored.saved_at));
     if (!stored.profile) return std::unexpected(stored.profile.error());
     print_out("{:<12} {}\n\ncost relative to it:\n", "plan", stored.profile->plan);
     for (const auto& [candidate, ratio] : stored.profile->costs)
@@ -79,6 +81,8 @@ Status clear(std::optional<std::int64_t> id) {
 }
 
 Status export_to(const std::string& file, bool overwrite) {
+  if (const auto path = tuning::default_profile_path(); path && is_same_file(file, path->string()))
+    return usage_error("{}: is where the profiles are kept; give another file", file);
   auto store = open_store();
   if (!store) return std::unexpected(store.error());
   const auto profiles = store->list();

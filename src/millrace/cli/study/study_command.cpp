@@ -123,6 +123,10 @@ Status study(const StudyOptions& options, const Interrupt& interrupt) {
                        in_quotes(*other), in_quotes(options.figures.front()));
   auto figures = report::parse_figures(options.figures);
   if (!figures) return std::unexpected(figures.error());
+  if (!options.comparison.photos.empty() || !options.comparison.stream.empty())
+    return usage_error("{} belongs to other studies than {}; see: millrace study list",
+                       options.comparison.photos.empty() ? "--stream" : "--photos",
+                       in_quotes(options.figures.front()));
   request.figures = std::move(*figures);
   request.runs = options.runs.value_or(request.quick ? quick_runs : request.runs);
   request.progress = !options.quiet;
