@@ -248,11 +248,12 @@ Status FrameLoop::run() {
 
 // What a run says that was stopped: what its output holds, or what failed as well.
 Status FrameLoop::interruption(const Status& outcome) const {
-  const bool no_output = record_.frames == 0 || !run_.sink_.keeps_frames;
-  const std::string_view what = no_output             ? "there is no output"
-                                : !options_.keep_part ? "the output is not kept"
-                                : outcome             ? "the output holds them"
-                                                      : std::string_view(outcome.error().message);
+  const bool may_have_output = run_.sink_.keeps_frames && options_.keep_part;
+  const bool none = record_.frames == 0 || !run_.sink_.keeps_frames;
+  const std::string_view what = !outcome && may_have_output ? std::string_view(outcome.error().message)
+                                : none                      ? "there is no output"
+                                : options_.keep_part        ? "the output holds them"
+                                                            : "the output is not kept";
   return std::unexpected(
       Error{ErrorKind::interrupted, fmt::format("interrupted after {} frames; {}", record_.frames, what)});
 }
