@@ -111,9 +111,11 @@ Status FrameLoop::open_inputs() {
   if (second_ && (options_.passes > 1 || options_.start))
     return usage_error("a second video begins with the first one and is read once; leave out {}",
                        options_.passes > 1 ? "--loop" : "--start");
-  if (Status opened = input_.open(); !opened || !second_) return opened;
-  shown_.emplace(input_.format());
-  return second_->open(input_.format());
+  if (Status opened = input_.open(); !opened) return opened;
+  if (second_)
+    if (Status opened = second_->open(input_.format()); !opened) return opened;
+  window_.emplace(input_, second_ ? &*second_ : nullptr);
+  return {};
 }
 
 void FrameLoop::start_inputs() {
@@ -236,7 +238,7 @@ Status FrameLoop::run() {
     std::ranges::copy(writer_->not_kept(), std::back_inserter(record_.not_kept));
   }
   record_.wall_seconds = seconds(now_ns() - start);
-  record_.input_wait_seconds = seconds(input_wait_ns_);
+  record_.input_wait_seconds = seconds(window_->waited_ns());
   record_.output_wait_seconds = seconds(output_wait_ns_);
   record_.losses = input_.losses();
   if (second_) {
@@ -266,10 +268,10 @@ Status FrameLoop::process(std::int64_t start_ns) {
     move_io();
     const int most = turn_length(*side_by_side);
     deepen_queues(most);
-    const std::int64_t waited = input_wait_ns_ + output_wait_ns_;
+    const std::int64_t waited = window_->waited_ns() + output_wait_ns_;
     const double computed = runner_.executor().compute_seconds();
     const FrameTime before{.computing = computed,
-                           .input_wait = seconds(input_wait_ns_),
+                           .input_wait = seconds(window_->waited_ns()),
                            .output_wait = seconds(output_wait_ns_)};
     Batch batch;
     Status read = fill(batch, *side_by_side, most);
@@ -279,7 +281,7 @@ Status FrameLoop::process(std::int64_t start_ns) {
     // What was read before an error is processed and written all the same.
     if (Status done = compute(batch); !done) return done;
     if (turn_length_) turn_length_->add(frames, runner_.executor().compute_seconds() - computed);
-    forget_before(next_ - runner_.layout().neighbours().before);
+    window_->forget_before(next_ - runner_.layout().neighbours().before);
     if (Status handed = hand_over(batch); !handed) return handed;
     if (runner_.search() != nullptr) runner_.search()->delay(seconds(output_wait_ns_) - before.output_wait);
     if (recorder_) record_turn(batch, before);
@@ -289,7 +291,7 @@ Status FrameLoop::process(std::int64_t start_ns) {
       options_.on_turn({.progress = run_.progress(),
                         .wall_seconds = seconds(now_ns() - start_ns),
                         .compute_seconds = runner_.executor().compute_seconds(),
-                        .input_wait_seconds = seconds(input_wait_ns_),
+                        .input_wait_seconds = seconds(window_->waited_ns()),
                         .output_wait_seconds = seconds(output_wait_ns_),
                         .in_use = runner_.executor().in_use(),
                         .search = runner_.search()});
@@ -302,7 +304,7 @@ void FrameLoop::record_turn(const Batch& batch, const FrameTime& before) {
   const double computing = runner_.executor().compute_seconds() - before.computing;
   recorder_->handed_on({.frames = std::ssize(batch.tasks),
                         .computing = computing,
-                        .input_wait = seconds(input_wait_ns_) - before.input_wait,
+                        .input_wait = seconds(window_->waited_ns()) - before.input_wait,
                         .output_wait = seconds(output_wait_ns_) - before.output_wait,
                         .slowest = computing / batch.rounds});
 }
@@ -312,7 +314,7 @@ void FrameLoop::tell_waits(std::int64_t frames, std::int64_t waited_before, doub
   image::AdaptiveScheduler* const search = runner_.search();
   const bool first = computed_before == 0;
   if (search == nullptr || first) return;
-  const double waited = seconds(input_wait_ns_ + output_wait_ns_ - waited_before);
+  const double waited = seconds(window_->waited_ns() + output_wait_ns_ - waited_before);
   const double computed = runner_.executor().compute_seconds();
   encoder_fill_.add({.frames_so_far = record_.frames,
                      .pixels_so_far = static_cast<double>(record_.frames) * record_.output_format.width *
@@ -332,12 +334,14 @@ void FrameLoop::tell_waits(std::int64_t frames, std::int64_t waited_before, doub
 Status FrameLoop::fill(Batch& batch, int side_by_side, int most) {
   while (std::ssize(batch.tasks) < most) {
     const std::int64_t taken = std::ssize(batch.tasks);
-    if (taken > 0 && taken % side_by_side == 0 && !is_there(next_ + side_by_side - 1)) return {};
+    if (taken > 0 && taken % side_by_side == 0 &&
+        last_for(next_ + side_by_side - 1) >= window_->end_of_those_there())
+      return {};
     if (!batch.tasks.empty() && runner_.changes_at(number_of(next_))) return {};
-    read_as_far_as(last_for(next_));
-    if (next_ + options_.around.after >= first_held_ + std::ssize(held_)) {
+    window_->read_as_far_as(last_for(next_));
+    if (next_ + options_.around.after >= window_->end()) {
       more_ = false;
-      return stopped() ? Status{} : input_error_;
+      return stopped() ? Status{} : window_->error();
     }
     if (batch.tasks.empty()) {
       batch.first = next_;
@@ -353,70 +357,22 @@ std::int64_t FrameLoop::last_for(std::int64_t frame) const {
   return frame + std::max(runner_.layout().neighbours().after, options_.around.after);
 }
 
-bool FrameLoop::is_there(std::int64_t frame) const {
-  const std::int64_t read = first_held_ + std::ssize(held_);
-  // With a second video nobody knows whether its frame is there as well.
-  return last_for(frame) < read + (second_ ? 0 : static_cast<std::int64_t>(input_.frames_there()));
-}
-
 std::int64_t FrameLoop::came_ns(std::int64_t frame) const {
   if (!run_.source_.live) return now_ns();
-  const std::int64_t last =
-      std::min(frame + runner_.layout().neighbours().after - first_held_, std::ssize(held_) - 1);
-  return came_ns_[static_cast<std::size_t>(last)];
-}
-
-void FrameLoop::read_as_far_as(std::int64_t frame) {
-  while (!input_ended_ && first_held_ + std::ssize(held_) <= frame) {
-    auto read = timed(input_wait_ns_, [&] { return input_.next(); });
-    if (read && *read) {
-      input_error_ = timed(input_wait_ns_, [&] { return hold(std::move(**read)); });
-      if (input_error_) continue;
-    }
-    input_ended_ = true;
-    if (!read) input_error_ = std::unexpected(read.error());
-  }
-}
-
-Status FrameLoop::hold(video::Frame frame) {
-  if (second_) {
-    const auto number = second_->beside(shown_->of(frame), shown_->inaccuracy());
-    if (!number) return std::unexpected(number.error());
-    beside_.push_back(*number);
-  }
-  came_ns_.push_back(second_ ? std::max(input_.came_ns(), second_->came_ns()) : input_.came_ns());
-  held_.push_back(std::move(frame));
-  return {};
-}
-
-void FrameLoop::forget_before(std::int64_t frame) {
-  for (; first_held_ < frame && !held_.empty(); ++first_held_) {
-    held_.pop_front();
-    came_ns_.pop_front();
-    if (second_) beside_.pop_front();
-  }
-  if (!second_) return;
-  if (beside_.empty())
-    second_->forget_all();
-  else
-    second_->forget_before(beside_.front());
+  return window_->came_ns(frame + runner_.layout().neighbours().after);
 }
 
 Status FrameLoop::add(Batch& batch, std::int64_t frame) {
   auto target = outputs_->acquire();
   if (!target) return std::unexpected(target.error());
-  // Before the first frame and after the last one the video stands still.
-  const auto place = [&](std::int64_t number) {
-    return static_cast<std::size_t>(std::clamp<std::int64_t>(number - first_held_, 0, std::ssize(held_) - 1));
-  };
-  const auto held = [&](std::int64_t number) -> const video::Frame& { return held_[place(number)]; };
-  target->index = number_of(held(frame).index);
-  target->timestamp = held(frame).timestamp;
-  target->properties = held(frame).properties;
+  const video::Frame& held = window_->frame(frame);
+  target->index = number_of(held.index);
+  target->timestamp = held.timestamp;
+  target->properties = held.properties;
   image::FrameTask task;
   for (const image::SourceFrame& source : runner_.layout().sources) {
     const std::int64_t read = frame + source.offset;
-    const video::Frame& from = source.second ? second_->frame(beside_[place(read)]) : held(read);
+    const video::Frame& from = source.second ? window_->beside(read) : window_->frame(read);
     std::ranges::copy(views_of(from), std::back_inserter(task.sources));
   }
   task.destinations = views_of(*target);
@@ -430,8 +386,7 @@ Status FrameLoop::compute(const Batch& batch) {
   if (recorder_) recorder_->before(batch.first);
   const Status done = runner_.run(batch.tasks, seconds(now_ns() - batch.came_ns.front()));
   if (!done) return failure("frame {}: {}", batch.first, done.error().message);
-  if (recorder_)
-    recorder_->computed(held_[static_cast<std::size_t>(batch.first - first_held_)], batch.after.front());
+  if (recorder_) recorder_->computed(window_->frame(batch.first), batch.after.front());
   return {};
 }
 

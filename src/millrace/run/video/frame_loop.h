@@ -4,11 +4,11 @@
 #include "millrace/run/video/bound_wait.h"
 #include "millrace/run/video/codec_threads.h"
 #include "millrace/run/video/encoder_fill.h"
+#include "millrace/run/video/frame_window.h"
 #include "millrace/run/video/input_passes.h"
 #include "millrace/run/video/pipeline_runner.h"
 #include "millrace/run/video/run_recorder.h"
 #include "millrace/run/video/second_input.h"
-#include "millrace/run/video/shown_time.h"
 #include "millrace/run/video/turn_length.h"
 #include "millrace/run/video/video_run.h"
 #include "millrace/video/frame/frame_pool.h"
@@ -16,7 +16,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -55,19 +54,12 @@ class FrameLoop {
   [[nodiscard]] Status fill(Batch& batch, int side_by_side, int most);
   // The last frame that has to be read before this one is taken up.
   [[nodiscard]] std::int64_t last_for(std::int64_t frame) const;
-  // Whether all that this one needs has been read.
-  [[nodiscard]] bool is_there(std::int64_t frame) const;
   // When a frame that has just been taken up was there, with those that it is made of.
   [[nodiscard]] std::int64_t came_ns(std::int64_t frame) const;
-  // The frame is the next one that is held, with the second video's.
-  [[nodiscard]] Status hold(video::Frame frame);
   // How many frames come of so many.
   [[nodiscard]] std::optional<std::int64_t> made_of(std::optional<std::int64_t> frames) const;
   // Which of those that are made it is.
   [[nodiscard]] std::int64_t number_of(std::int64_t frame) const { return frame - options_.around.before; }
-  // Has the frame and those that come after it as far as stages read, or all there are.
-  void read_as_far_as(std::int64_t frame);
-  void forget_before(std::int64_t frame);
   [[nodiscard]] Status add(Batch& batch, std::int64_t frame);
   [[nodiscard]] Status compute(const Batch& batch);
   [[nodiscard]] Status hand_over(Batch& batch);
@@ -85,18 +77,11 @@ class FrameLoop {
   InputPasses input_;
   // Where the pipeline reads a second video.
   std::optional<SecondInput> second_;
-  std::optional<ShownTime> shown_;    // of the frames of the first one
-  std::deque<std::int64_t> beside_;   // for each that is held, the number of the second one's frame
-  bool more_ = true;                  // frames to come
-  std::deque<video::Frame> held_;     // that have been read and are still needed, in order
-  std::deque<std::int64_t> came_ns_;  // of each, when it had been read, and what the second one has beside it
-  std::int64_t first_held_ = 0;       // number of the first of them
-  std::int64_t next_;                 // number of the frame to be processed next
-  bool input_ended_ = false;
-  Status input_error_;  // that ended it
-  Histogram latency_;   // the writer's, until it has finished
+  std::optional<FrameWindow> window_;  // once both are open
+  bool more_ = true;                   // frames to come
+  std::int64_t next_;                  // number of the frame to be processed next
+  Histogram latency_;                  // the writer's, until it has finished
   std::unique_ptr<video::OverlappedWriter> writer_;
-  std::int64_t input_wait_ns_ = 0;
   std::int64_t output_wait_ns_ = 0;
   EncoderFill encoder_fill_;
   BoundWait bound_wait_;
