@@ -203,7 +203,7 @@ void Batch::end(Active& active) {
   result.outcome = std::move(active.outcome);
   result.record = active.run->record();
   if (!options_.keep_decisions) {
-    result.record.decisions = nullptr;
+    result.record.decisions.reset();
     result.record.explanation = {};
   }
   result.seconds = seconds(active.over_ns - active.begun_ns);

@@ -276,7 +276,7 @@ TEST_F(BatchTest, KeepsDecisionsWhereTheyAreAskedFor) {
   for (const bool keep : {true, false}) {
     Batch batch(*workplace_, {to_nowhere("test:32x32@2")}, {.keep_decisions = keep});
     ASSERT_TRUE(batch.run());
-    EXPECT_EQ(batch.results()[0].record.decisions.is_null(), !keep);
+    EXPECT_EQ(batch.results()[0].record.decisions.has_value(), keep);
     EXPECT_EQ(batch.results()[0].record.explanation.empty(), !keep);
     EXPECT_EQ(batch.results()[0].record.frames, 2);
   }

@@ -4,6 +4,7 @@
 #include "millrace/base/file_lock.h"
 #include "millrace/base/full_transfer.h"
 #include "millrace/base/input_file.h"
+#include "millrace/base/json_text.h"
 #include "millrace/base/pending_file.h"
 #include "millrace/base/printable.h"
 #include "millrace/base/system_reason.h"
@@ -25,6 +26,7 @@
 #include <xxhash.h>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
 namespace millrace::run {
@@ -39,8 +41,8 @@ constexpr off_t record_lock = off_t{1} << 40;
 constexpr off_t first_claim = record_lock + 1;
 constexpr off_t claims = off_t{1} << 60;
 
-nlohmann::ordered_json to_json(const FileStamp& stamp) {
-  return {{"bytes", stamp.bytes}, {"changed_ns", stamp.changed_ns}};
+std::string stamp_text(const FileStamp& stamp) {
+  return fmt::format(R"({{"bytes":{},"changed_ns":{}}})", stamp.bytes, stamp.changed_ns);
 }
 
 FileStamp stamp_from(const nlohmann::json& json) {
@@ -48,14 +50,13 @@ FileStamp stamp_from(const nlohmann::json& json) {
 }
 
 // Names are bytes, and JSON is UTF-8: they are kept, and compared, as they are printed.
-nlohmann::ordered_json line_of(const std::string& output, const JobIdentity& identity, bool complete) {
-  nlohmann::ordered_json line{{"version", format_version},
-                              {"output", printable(output)},
-                              {"complete", complete},
-                              {"input", printable(identity.input)},
-                              {"settings", printable(identity.settings)},
-                              {"program", printable(identity.program)}};
-  if (identity.input_stamp) line["input_file"] = to_json(*identity.input_stamp);
+// An object that is not closed yet.
+std::string line_of(const std::string& output, const JobIdentity& identity, bool complete) {
+  const auto quoted = [](const std::string& bytes) { return json_text(printable(bytes)); };
+  std::string line = fmt::format(
+      R"({{"version":{},"output":{},"complete":{},"input":{},"settings":{},"program":{})", format_version,
+      quoted(output), complete, quoted(identity.input), quoted(identity.settings), quoted(identity.program));
+  if (identity.input_stamp) line += fmt::format(R"(,"input_file":{})", stamp_text(*identity.input_stamp));
   return line;
 }
 
@@ -203,7 +204,7 @@ KeptVerdict KeptRecord::verdict(const std::string& output_name, const JobIdentit
 }
 
 Status KeptRecord::note_begun(const std::string& output_name, const JobIdentity& identity) {
-  return append(line_of(output_name, identity, false));
+  return append(line_of(output_name, identity, false) + "}");
 }
 
 Status KeptRecord::note_done(const std::string& output_name, const JobIdentity& identity,
@@ -214,11 +215,9 @@ Status KeptRecord::note_done(const std::string& output_name, const JobIdentity& 
   if (Status flushed = flush(output); !flushed) return flushed;
   const auto digest = digest_of(output);
   if (!digest) return std::unexpected(digest.error());
-  nlohmann::ordered_json line = line_of(output_name, identity, true);
-  line["frames"] = frames;
-  line["output_file"] = to_json(*stamp);
-  line["xxh3"] = *digest;
-  return append(line);
+  return append(line_of(output_name, identity, true) +
+                fmt::format(R"(,"frames":{},"output_file":{},"xxh3":{}}})", frames, stamp_text(*stamp),
+                            json_text(*digest)));
 }
 
 std::unexpected<Error> KeptRecord::cannot_keep(int error) const {
@@ -319,8 +318,8 @@ Result<Descriptor> KeptRecord::claim(const std::string& output_name) {
 }
 
 // In one write, so that lines of several batches do not mix.
-Status KeptRecord::append(const nlohmann::ordered_json& line) {
-  std::string text = line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+Status KeptRecord::append(std::string line) {
+  std::string text = std::move(line) + "\n";
   const std::scoped_lock lock(mutex_);
   const auto record = open_compacted();
   if (!record) return std::unexpected(record.error());

@@ -15,8 +15,6 @@
 #include <string_view>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 namespace millrace::run {
 
 inline constexpr const char* kept_record_name = ".millrace-batch.jsonl";
@@ -105,7 +103,8 @@ class KeptRecord {
   // Of whole lines; how many bytes these are.
   std::int64_t take_in(std::string_view text);
   [[nodiscard]] Status catch_up(const Opened& record);
-  [[nodiscard]] Status append(const nlohmann::ordered_json& line);
+  // A line of JSON.
+  [[nodiscard]] Status append(std::string line);
   [[nodiscard]] Result<bool> compact(const Opened& record) const;
   [[nodiscard]] Status flush(const std::filesystem::path& output) const;
   [[nodiscard]] std::unexpected<Error> cannot_keep(int error) const;

@@ -213,8 +213,8 @@ Status FrameLoop::run() {
   });
   Status outcome = process(start);
   runner_.finish(record_);
-  if (const image::AdaptiveScheduler* search = runner_.search(); search != nullptr && search->searches())
-    record_.decisions["starts_at_seconds"] = std::max(0.0, search->tuner().start_time() - seconds(start));
+  if (record_.decisions && record_.decisions->searched())
+    record_.decisions->starts_at = std::max(0.0, record_.decisions->begin - seconds(start));
   const bool interrupted = stopped();
   if (outcome && !interrupted && record_.frames == 0)
     outcome = failure("'{}' has no frames", run_.source_.name);

@@ -56,7 +56,7 @@ std::string describe_bottleneck(const RunRecord& record) {
 }
 
 void record_work(const image::Executor& executor, const image::KernelLibrary& library, RunRecord& record) {
-  if (record.decisions.is_null()) record.schedule = executor.in_use();
+  if (!record.decisions) record.schedule = executor.in_use();
   record.refused_affinities = executor.refused();
   if (record.refused_affinities.contains(record.schedule.affinity))
     record.schedule.affinity = machine::AffinityArrangement::free;

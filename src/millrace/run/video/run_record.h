@@ -4,6 +4,7 @@
 #include "millrace/base/histogram.h"
 #include "millrace/image/execute/executor.h"
 #include "millrace/image/kernel/kernel_library.h"
+#include "millrace/run/video/run_decisions.h"
 #include "millrace/video/frame/frame_reader.h"
 
 #include <cstddef>
@@ -13,8 +14,6 @@
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 namespace millrace::run {
 
@@ -52,7 +51,7 @@ struct RunRecord {
   std::size_t intermediate_bytes = 0;
   std::vector<image::StageReport> stages;
   bool from_profile = false;
-  nlohmann::ordered_json decisions;               // of the search for the schedule; null where it was fixed
+  std::optional<RunDecisions> decisions;          // of the search for the schedule; none where it was fixed
   std::string explanation;                        // the same for people
   std::vector<std::string> warnings;              // of what did not keep the run from going on, a line each
   std::shared_ptr<const RunRecording> recording;  // null: not asked for

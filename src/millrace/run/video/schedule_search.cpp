@@ -60,38 +60,31 @@ std::string why(const image::AdaptiveScheduler& scheduler) {
   return scheduler.held() ? fmt::format("{}; {}", explained, encoder_began) : explained;
 }
 
-nlohmann::ordered_json decisions_json(const image::AdaptiveScheduler& scheduler, bool by_profile,
-                                      const tuning::Objective& objective, std::int64_t switches) {
-  const tuning::Tuner* const tuner = scheduler.searches() ? &scheduler.tuner() : nullptr;
-  nlohmann::ordered_json json = {
-      {"objective", objective_text(objective)}, {"from_profile", by_profile}, {"searched", tuner != nullptr}};
-  nlohmann::ordered_json events = nlohmann::ordered_json::array();
-  if (tuner != nullptr) {
-    const tuning::Space& space = scheduler.space().space();
-    json["candidates"] = space.size();
-    json["incumbent"] = space.name_of(tuner->incumbent());
-    json["events_left_out"] = tuner->record().left_out();
-    for (const tuning::Event& event : tuner->record().events())
-      events.emplace_back(tuning::to_json(event, space, tuner->start_time()));
-  } else {
-    json["incumbent"] = scheduler.incumbent_name();
-    events.push_back({{"time", 0.0},
-                      {"event", tuning::name_of(tuning::EventKind::started)},
-                      {"candidate", scheduler.incumbent_name()},
-                      {"chosen", text_of(why_begun_with(scheduler))}});
+RunDecisions decisions_of(const image::AdaptiveScheduler& scheduler, const tuning::Objective& objective,
+                          std::int64_t switches) {
+  RunDecisions decisions{.objective = objective_text(objective),
+                         .from_profile = scheduler.uses_profile(),
+                         .space = std::nullopt,
+                         .incumbent = scheduler.incumbent_name(),
+                         .why = why(scheduler),
+                         .switches = switches,
+                         .bound_share = std::nullopt,
+                         .switching = scheduler.switching_seconds(),
+                         .deciding = scheduler.overhead_seconds()};
+  if (!scheduler.held()) decisions.bound_share = scheduler.bound_share();
+  if (!scheduler.searches()) {
+    decisions.chosen = text_of(why_begun_with(scheduler));
+    return decisions;
   }
-  json["why"] = why(scheduler);
-  json["trials"] = tuner != nullptr ? tuner->record().count(tuning::EventKind::trial) : 0;
-  json["switches"] = switches;
-  json["seconds_lost_to_trials"] = tuner != nullptr ? tuner->seconds_lost() : 0.0;
-  if (scheduler.held())
-    json["bound_share"] = nullptr;
-  else
-    json["bound_share"] = scheduler.bound_share();
-  json["seconds_switching"] = scheduler.switching_seconds();
-  json["seconds_deciding"] = scheduler.overhead_seconds();
-  json["events"] = std::move(events);
-  return json;
+  const tuning::Tuner& tuner = scheduler.tuner();
+  decisions.space = scheduler.space().space();
+  decisions.incumbent = decisions.space->name_of(tuner.incumbent());
+  decisions.trials = tuner.record().count(tuning::EventKind::trial);
+  decisions.lost_to_trials = tuner.seconds_lost();
+  decisions.events = tuner.record().events();
+  decisions.events_left_out = tuner.record().left_out();
+  decisions.begin = tuner.start_time();
+  return decisions;
 }
 
 std::string decisions_text(const image::AdaptiveScheduler& scheduler) {
@@ -172,7 +165,7 @@ Result<ScheduleSearch> ScheduleSearch::start(Workplace& workplace, image::Execut
 
 void ScheduleSearch::finish(const image::Pipeline& pipeline, RunRecord& record) {
   record.from_profile = scheduler_->uses_profile();
-  record.decisions = decisions_json(*scheduler_, record.from_profile, objective_, executor_->switches());
+  record.decisions = decisions_of(*scheduler_, objective_, executor_->switches());
   record.explanation = decisions_text(*scheduler_);
   record.schedule = scheduler_->incumbent();
   // Without a trial nothing was learnt, and what was learnt unbound does not hold for the affinity asked for.

@@ -174,7 +174,7 @@ TEST_F(VideoRunTest, ASearchGoesOnWhereAParameterChangesWithEveryFrame) {
                 .schedule = search_of_small_frames(**workplace)});
   const Status done = run.run();
   ASSERT_TRUE(done) << done.error().message;
-  EXPECT_GT(run.record().decisions["events"].size(), 0U) << "it was told nothing";
+  EXPECT_GT(run.record().decisions->events.size(), 0U) << "it was told nothing";
   EXPECT_EQ(run.record().schedule.frames_in_flight, 1);
 }
 

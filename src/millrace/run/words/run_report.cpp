@@ -104,11 +104,11 @@ std::string to_text(const RunReport& report) {
     text += fmt::format("the input is damaged: {}\n", r.losses.first_damage);
   if (report.explain) text += r.explanation + describe_bottleneck(r);
   text += fmt::format("schedule: {}", to_string(r.schedule));
-  if (!r.decisions.is_null() && !r.decisions["searched"].get<bool>()) {
+  if (r.decisions && !r.decisions->searched()) {
     text += r.from_profile ? ", from a profile" : ", the best guess";
-  } else if (!r.decisions.is_null()) {
-    text += fmt::format(", found in {} trials{}", r.decisions["trials"].get<std::int64_t>(),
-                        r.from_profile ? " from a profile" : "");
+  } else if (r.decisions) {
+    text +=
+        fmt::format(", found in {} trials{}", r.decisions->trials, r.from_profile ? " from a profile" : "");
   }
   if (r.stand_in_frames > 0)
     text += fmt::format(" ({} frames unfused{})", r.stand_in_frames,
@@ -192,7 +192,7 @@ nlohmann::ordered_json to_json(const RunReport& report, const machine::MachineRe
   for (const auto& [affinity, why] : r.refused_affinities)
     json["refused_affinities"][std::string(machine::name_of(affinity))] = why;
   if (!r.kernel_error.empty()) json["kernel_error"] = r.kernel_error;
-  if (!r.decisions.is_null()) json["decisions"] = r.decisions;
+  if (r.decisions) json["decisions"] = to_json(*r.decisions);
   if (r.recording) add_recording(json, *r.recording);
   if (r.second_format) {
     json["second"] = report.second;

@@ -1,7 +1,10 @@
 #include "millrace/tuning/profile/profile.h"
 
+#include "millrace/base/json_text.h"
+
 #include <cmath>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace millrace::tuning {
@@ -42,11 +45,12 @@ std::optional<Remembered> from_profile(const Profile& profile, const Space& spac
 }
 
 std::string to_text(const Profile& profile) {
-  nlohmann::json costs = nlohmann::json::array();
+  std::string costs;
   for (const Profile::Cost& cost : profile.costs)
-    costs.push_back({{"candidate", cost.candidate}, {"ratio", cost.ratio}});
-  const nlohmann::json json = {{"version", version}, {"plan", profile.plan}, {"costs", costs}};
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    costs += fmt::format("{}{{\"candidate\":{},\"ratio\":{}}}", costs.empty() ? "" : ",",
+                         json_text(cost.candidate), nlohmann::json(cost.ratio).dump());
+  return fmt::format("{{\"costs\":[{}],\"plan\":{},\"version\":{}}}", costs, json_text(profile.plan),
+                     version);
 }
 
 Result<Profile> parse_profile(std::string_view text) {

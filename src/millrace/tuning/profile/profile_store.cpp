@@ -3,6 +3,7 @@
 #include "millrace/base/cache_folder.h"
 #include "millrace/base/descriptor.h"
 #include "millrace/base/file_lock.h"
+#include "millrace/base/json_text.h"
 #include "millrace/base/system_reason.h"
 #include "millrace/tuning/profile/damaged_database.h"
 #include "millrace/tuning/profile/private_database.h"
@@ -97,8 +98,12 @@ int make_tables(sqlite3* database, const ProfileLimits& limits) {
   return transaction.commit() ? SQLITE_OK : sqlite3_errcode(database);
 }
 
+// An object of JSON.
 std::string key_text(const ProfileKey& key) {
-  return nlohmann::json(key).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string text = "{";
+  for (const auto& [name, value] : key)
+    text += fmt::format("{}{}:{}", text.size() > 1 ? "," : "", json_text(name), json_text(value));
+  return text + "}";
 }
 
 ProfileKey parse_key(const std::string& text) {

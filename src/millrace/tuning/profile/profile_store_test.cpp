@@ -13,6 +13,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -494,6 +495,16 @@ TEST_F(ProfileStoreTest, WhyAFileThatCannotBeWrittenIsOfNoUseIsSaid) {
 TEST(Profile, SurvivesItsOwnText) {
   const Profile profile{.plan = "a=1", .costs = {{"a=2", 1.0625}, {"a=\"3\"\n", 1e-3}}};
   EXPECT_EQ(parse_profile(to_text(profile)).value(), profile);
+}
+
+TEST(Profile, IsWrittenAsJsonIs) {
+  const Profile profile{.plan = "a \"plan\"\n\x01 \xff", .costs = {{"b\\", 1.25}, {"c", 1e-300}}};
+  nlohmann::json costs = nlohmann::json::array();
+  for (const Profile::Cost& cost : profile.costs)
+    costs.push_back({{"candidate", cost.candidate}, {"ratio", cost.ratio}});
+  const nlohmann::json json = {{"version", 1}, {"plan", profile.plan}, {"costs", costs}};
+  EXPECT_EQ(to_text(profile), json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  EXPECT_EQ(to_text({.plan = "p", .costs = {}}), R"({"costs":[],"plan":"p","version":1})");
 }
 
 TEST(Profile, RefusesWhatIsNone) {
