@@ -75,9 +75,7 @@ class AdaptiveScheduler {
 
   // Whether what runs next is tried out.
   [[nodiscard]] bool trying() const { return trying_; }
-  // Whether what runs without a search is a profile's plan.
-  [[nodiscard]] bool begins_by_profile() const { return opening_ && opening_->by_profile; }
-  // Whether a profile was of use: its plan, or to the search what it remembers.
+  // Whether a profile was of use: where nothing is searched its plan, which runs; else what it remembers.
   [[nodiscard]] bool uses_profile() const { return opening_ ? opening_->by_profile : remembers_; }
   // Whether there is a search: what the next three are for.
   [[nodiscard]] bool searches() const { return tuner_.has_value(); }

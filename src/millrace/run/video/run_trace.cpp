@@ -1,13 +1,13 @@
 #include "millrace/run/video/run_trace.h"
 
 #include "millrace/base/clock.h"
+#include "millrace/base/json_text.h"
 
 #include <algorithm>
 #include <iterator>
 #include <set>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace millrace::run {
 
@@ -91,16 +91,13 @@ void RunTrace::add_waiting(std::int64_t computed_from, double input_wait, std::i
 }
 
 std::string RunTrace::to_json(std::string_view title) const {
-  const auto quoted = [](std::string_view text) {
-    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  };
   std::vector<std::string> names;
   for (const std::string& each : names_)
-    names.push_back(quoted(each));
+    names.push_back(json_text(each));
   std::string text =
       fmt::format("{{\"otherData\":{{\"run\":{},\"turns kept\":\"every {}\",\"kernel calls kept\":\"of every "
                   "{}\",\"kernel calls that turns had no room for\":{}}},\n\"traceEvents\":[\n",
-                  quoted(title), turns_every_, calls_every_, calls_left_out_);
+                  json_text(std::string(title)), turns_every_, calls_every_, calls_left_out_);
   std::set<std::uint32_t> tracks{0};
   for (const Span& span : calls_)
     tracks.insert(span.track);

@@ -37,7 +37,7 @@ std::string graph_text(const image::Pipeline& pipeline) {
 
 // Of a stream without a search.
 tuning::Reason why_begun_with(const image::AdaptiveScheduler& scheduler) {
-  return scheduler.begins_by_profile() ? tuning::Reason::remembered : tuning::Reason::prior;
+  return scheduler.uses_profile() ? tuning::Reason::remembered : tuning::Reason::prior;
 }
 
 constexpr std::string_view encoder_began = "the run ended before it showed what faster ones gain, as an "
@@ -65,7 +65,7 @@ RunDecisions decisions_of(const image::AdaptiveScheduler& scheduler, const tunin
   RunDecisions decisions{.objective = objective_text(objective),
                          .from_profile = scheduler.uses_profile(),
                          .space = std::nullopt,
-                         .incumbent = scheduler.incumbent_name(),
+                         .incumbent = {},
                          .why = why(scheduler),
                          .switches = switches,
                          .bound_share = std::nullopt,
@@ -73,6 +73,7 @@ RunDecisions decisions_of(const image::AdaptiveScheduler& scheduler, const tunin
                          .deciding = scheduler.overhead_seconds()};
   if (!scheduler.held()) decisions.bound_share = scheduler.bound_share();
   if (!scheduler.searches()) {
+    decisions.incumbent = scheduler.incumbent_name();
     decisions.chosen = text_of(why_begun_with(scheduler));
     return decisions;
   }
@@ -172,10 +173,11 @@ void ScheduleSearch::finish(const image::Pipeline& pipeline, RunRecord& record) 
   const bool as_asked = !fixed_.contains("affinity") || executor_->refused().empty();
   if ((store_ || shared_) && as_asked && scheduler_->searches() &&
       scheduler_->tuner().record().count(tuning::EventKind::trial) > 0) {
+    const tuning::ProfileKey question = key(pipeline, fixed_);
     const tuning::Profile learnt = scheduler_->profile();
-    if (Status saved = store_ ? store_->save(key(pipeline, fixed_), learnt) : Status(); !saved)
+    if (Status saved = store_ ? store_->save(question, learnt) : Status(); !saved)
       warnings_.push_back(saved.error().message + "; what this run has learnt is not kept");
-    share(key(pipeline, fixed_), learnt);
+    share(question, learnt);
   }
   if (store_ && !store_->warning().empty()) record.warnings.push_back(store_->warning());
   record.warnings.insert(record.warnings.end(), warnings_.begin(), warnings_.end());

@@ -44,6 +44,13 @@ std::optional<Remembered> from_profile(const Profile& profile, const Space& spac
   return remembered;
 }
 
+std::string to_text(const ProfileKey& key) {
+  std::string text = "{";
+  for (const auto& [name, value] : key)
+    text += fmt::format("{}{}:{}", text.size() > 1 ? "," : "", json_text(name), json_text(value));
+  return text + "}";
+}
+
 std::string to_text(const Profile& profile) {
   std::string costs;
   for (const Profile::Cost& cost : profile.costs)

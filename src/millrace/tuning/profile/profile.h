@@ -33,6 +33,8 @@ struct Profile {
 // Candidates that the space does not have are left out; nothing where it lacks the plan itself.
 [[nodiscard]] std::optional<Remembered> from_profile(const Profile& profile, const Space& space);
 
+// {"field": "value", ...}, by the fields' names: of equal keys the same.
+[[nodiscard]] std::string to_text(const ProfileKey& key);
 // {"version": 1, "plan": name, "costs": [{"candidate": name, "ratio": number}, ...]}
 [[nodiscard]] std::string to_text(const Profile& profile);
 // Failure where it is no profile or of another version.

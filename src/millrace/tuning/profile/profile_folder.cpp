@@ -7,7 +7,6 @@
 #include <xxhash.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace millrace::tuning {
 namespace {
@@ -17,7 +16,7 @@ constexpr std::uint64_t most_file_bytes = 1 << 20;
 }  // namespace
 
 std::filesystem::path ProfileFolder::file(const ProfileKey& key) const {
-  const std::string text = nlohmann::json(key).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string text = to_text(key);
   const XXH128_hash_t digest = XXH3_128bits(text.data(), text.size());
   return folder_ / fmt::format("{:016x}{:016x}.profile", digest.high64, digest.low64);
 }

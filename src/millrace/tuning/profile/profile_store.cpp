@@ -3,7 +3,6 @@
 #include "millrace/base/cache_folder.h"
 #include "millrace/base/descriptor.h"
 #include "millrace/base/file_lock.h"
-#include "millrace/base/json_text.h"
 #include "millrace/base/system_reason.h"
 #include "millrace/tuning/profile/damaged_database.h"
 #include "millrace/tuning/profile/private_database.h"
@@ -96,14 +95,6 @@ int make_tables(sqlite3* database, const ProfileLimits& limits) {
   if (const int forgot = forget_beyond(database, limits, ""); forgot != SQLITE_OK) return forgot;
   execute(database, fmt::format("PRAGMA user_version = {}", schema_version).c_str());
   return transaction.commit() ? SQLITE_OK : sqlite3_errcode(database);
-}
-
-// An object of JSON.
-std::string key_text(const ProfileKey& key) {
-  std::string text = "{";
-  for (const auto& [name, value] : key)
-    text += fmt::format("{}{}:{}", text.size() > 1 ? "," : "", json_text(name), json_text(value));
-  return text + "}";
 }
 
 ProfileKey parse_key(const std::string& text) {
@@ -274,7 +265,7 @@ std::unexpected<Error> ProfileStore::broken(int code) {
 
 Result<std::optional<Profile>> ProfileStore::load(const ProfileKey& key) {
   if (!usable() || !has_tables_) return std::nullopt;
-  const std::string text = key_text(key);
+  const std::string text = to_text(key);
   std::optional<Profile> profile;
   bool used_long_ago = false;
   int step = SQLITE_OK;
@@ -310,7 +301,7 @@ Result<std::optional<Profile>> ProfileStore::load(const ProfileKey& key) {
 Status ProfileStore::save(const ProfileKey& key, const Profile& profile) {
   if (const Status whole = ensure_whole(); !whole) return std::unexpected(whole.error());
   if (!usable()) return {};
-  const int code = write(database_.get(), limits_, key_text(key), profile);
+  const int code = write(database_.get(), limits_, to_text(key), profile);
   if (code != SQLITE_OK) return broken(code);
   shrink(database_.get());
   return {};

@@ -504,7 +504,11 @@ TEST(Profile, IsWrittenAsJsonIs) {
     costs.push_back({{"candidate", cost.candidate}, {"ratio", cost.ratio}});
   const nlohmann::json json = {{"version", 1}, {"plan", profile.plan}, {"costs", costs}};
   EXPECT_EQ(to_text(profile), json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-  EXPECT_EQ(to_text({.plan = "p", .costs = {}}), R"({"costs":[],"plan":"p","version":1})");
+  EXPECT_EQ(to_text(Profile{.plan = "p", .costs = {}}), R"({"costs":[],"plan":"p","version":1})");
+  for (const ProfileKey& key : {ProfileKey{}, ProfileKey{{"z", "1"}, {"a \"b\"", "\xff\n"}}})
+    EXPECT_EQ(to_text(key), key.empty() ? "{}"
+                                        : nlohmann::json(key).dump(-1, ' ', false,
+                                                                   nlohmann::json::error_handler_t::replace));
 }
 
 TEST(Profile, RefusesWhatIsNone) {
