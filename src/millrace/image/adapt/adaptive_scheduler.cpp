@@ -151,10 +151,11 @@ void AdaptiveScheduler::search_if_it_pays() {
     least_frame_seconds_ = warm_turns_++ == 0 ? seconds_each : std::min(least_frame_seconds_, seconds_each);
   if ((warm_turns_ >= turns_to_judge_by || !frames_left()) && pays_to_search()) {
     const Status begun = without_exceptions([this] { return begin_search(); });
-    // Parameters may have changed since the opening, and with them what is a candidate.
-    const auto running = begun ? space_->find(opening_->schedule) : std::nullopt;
-    if (running) {
-      candidate_ = *running;
+    if (begun) {
+      // Parameters may have changed since the opening, and with them what is a candidate: then prepare() goes
+      // on with what the search asks for.
+      candidate_ = space_->find(opening_->schedule).value_or(-1);
+      if (candidate_ < 0) unobserved_.reset();
       opening_.reset();
       trusted_at_ = seconds(now_ns());
     } else {

@@ -122,7 +122,7 @@ class AdaptiveScheduler {
   std::optional<Opening> opening_;        // until there is a search
   int warm_turns_ = 0;                    // by the opening
   double least_frame_seconds_ = 0;        // in them
-  bool cannot_search_ = false;            // as there was no memory for it, or what runs is not in its space
+  bool cannot_search_ = false;            // as there was no memory for it
   bool remembers_ = false;                // the search, what a profile says
   std::unique_ptr<ScheduleSpace> space_;  // of the search, as the tuner
   std::optional<tuning::Tuner> tuner_;
@@ -133,7 +133,7 @@ class AdaptiveScheduler {
   double bound_share_ = 1;
   bool held_ = false;
   bool for_throughput_ = true;
-  int candidate_ = -1;  // that the executor is set to
+  int candidate_ = -1;  // that the executor is set to; -1 where the search has no such one
   bool trying_ = false;
   bool warm_ = false;  // it has run a frame since it was switched to
   Schedule incumbent_;
