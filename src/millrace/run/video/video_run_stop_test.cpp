@@ -115,8 +115,8 @@ TEST_P(VideoRunToASleeper, EndsWhenItIsStopped) {
   Counting frames(1 << 30, format);
   VideoRun run(*workplace_, source_of(frames, std::nullopt, format), file_sink(pipe),
                {.pipeline = parsed("blur"), .keep_part = GetParam()});
-  std::jthread stopper([&] {
-    while (frames.given() < 3)
+  const std::jthread stopper([&](const std::stop_token& over) {
+    while (frames.given() < 3 && !over.stop_requested())
       std::this_thread::yield();
     std::this_thread::sleep_for(std::chrono::milliseconds(200));  // until the pipe is full
     run.stop();
@@ -124,6 +124,8 @@ TEST_P(VideoRunToASleeper, EndsWhenItIsStopped) {
   const Status done = run.run();
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().kind, ErrorKind::interrupted);
+  EXPECT_THAT(done.error().message, HasSubstr("interrupted after"));
+  EXPECT_FALSE(run.record().output_complete) << "it ends within a frame";
 }
 
 INSTANTIATE_TEST_SUITE_P(KeepingWhatItTookOrNot, VideoRunToASleeper, ::testing::Bool());

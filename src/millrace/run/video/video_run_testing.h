@@ -5,6 +5,7 @@
 #include "millrace/run/video/video_run.h"
 #include "millrace/video/frame/frame_pool.h"
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -52,6 +53,7 @@ class Counting {
     fill(*frame, static_cast<int>(given_++));
     return std::optional(std::move(*frame));
   }
+  // By any thread.
   [[nodiscard]] std::int64_t given() const { return given_; }
 
  private:
@@ -63,7 +65,7 @@ class Counting {
 
   video::FramePool pool_;
   std::int64_t count_;
-  std::int64_t given_ = 0;
+  std::atomic<std::int64_t> given_ = 0;
 };
 
 inline VideoSource source_of(Counting& counting, std::optional<std::int64_t> total = std::nullopt,

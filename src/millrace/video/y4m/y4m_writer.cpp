@@ -50,6 +50,8 @@ class Y4mWriter final : public FrameWriter {
     if (failed_ && (!keep_part_ || frames_ == 0)) return std::unexpected(*failed_);
     if (failed_ && file_->is_regular()) {
       if (Status cut = file_->truncate(whole_); !cut) return cut;
+    } else if (failed_ && file_->position() != whole_) {
+      return std::unexpected(*failed_);  // within a frame, which a pipe does not give back
     }
     return file_->commit();
   }
