@@ -163,10 +163,13 @@ bool share_pictures(const std::string& output, const std::string& other) {
   // As a reader does, which takes more kinds of pictures.
   const auto named = fs::exists(other, unknown) ? std::nullopt : SequenceName::parse(other);
   if (!written && !named) return false;
-  const auto folder_of = [&](const std::string& name) {
-    return fs::weakly_canonical(fs::absolute(name, unknown).parent_path(), unknown);
+  // Of a sequence without the percent signs that are doubled in its name.
+  const auto folder_of = [&](const std::string& name, const std::optional<SequenceName>& sequence) {
+    const fs::path folder =
+        sequence ? fs::path(sequence->folder()) : fs::absolute(name, unknown).parent_path();
+    return fs::weakly_canonical(fs::absolute(folder, unknown), unknown);
   };
-  if (folder_of(output) != folder_of(other)) return false;
+  if (folder_of(output, written) != folder_of(other, named)) return false;
   if (written && named) return written->may_meet(*named);
   const auto file = [](const std::string& name) { return fs::path(name).filename().string(); };
   return (written ? written->number_of(file(other)) : named->number_of(file(output))).has_value();
