@@ -44,8 +44,8 @@ void RunTrace::add_computing(const Turn& turn, const image::Schedule& schedule,
                       .start_ns = turn.start_ns,
                       .end_ns = turn.end_ns,
                       .area = {}});
+  calls_left_out_ += left_out;  // of all turns, as thinning comes later too
   if (turn_ % calls_every_ != 0) return;
-  calls_left_out_ += left_out;
   std::vector<std::vector<std::uint32_t>> known;
   for (const auto& plane : groups) {
     known.emplace_back();
