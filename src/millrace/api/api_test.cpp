@@ -294,6 +294,7 @@ TEST_P(ApiFrames, ProcessedInPlaceAreTheSame) {
     OK(millrace_run_report(run.handle, &json));
     const auto report = nlohmann::json::parse(json);
     EXPECT_EQ(report["frames"], std::ssize(before));
+    EXPECT_EQ(report["output_complete"], true);
     EXPECT_FALSE(report["decisions"].is_null());
     OK(millrace_run_explanation(run.handle, &json));
     EXPECT_THAT(json, HasSubstr("candidates"));
@@ -392,9 +393,10 @@ TEST(Api, PushesAndPullsInOneLoopWithManyFramesUnderWay) {
     *static_cast<unsigned char*>(in.frame.planes[0]) = value % 2 == 0 ? 255 : 0;
   };
   const auto got = [&] { return *static_cast<unsigned char*>(out.frame.planes[0]); };
+  constexpr int all = 400;  // far more than wait at both ends and in the longest turn
   int pulled = 0;
   int refused = 0;
-  for (int pushed = 0; pushed < 40; ++pushed) {
+  for (int pushed = 0; pushed < all; ++pushed) {
     set(pushed);
     millrace_code code = MILLRACE_AGAIN;
     while ((code = millrace_run_push(run.handle, &in.frame, 0)) == MILLRACE_AGAIN) {
@@ -408,7 +410,7 @@ TEST(Api, PushesAndPullsInOneLoopWithManyFramesUnderWay) {
   OK(millrace_run_end(run.handle));
   while (millrace_run_pull(run.handle, &out.frame, -1) == MILLRACE_OK)
     ASSERT_EQ(got(), pulled++ % 2 == 0 ? 255 : 0);
-  EXPECT_EQ(pulled, 40);
+  EXPECT_EQ(pulled, all);
   OK(millrace_run_wait(run.handle, -1));
 }
 

@@ -105,7 +105,8 @@ TEST_F(BatchTest, RunsAllJobsWithTheBitsThatEachHasAlone) {
     EXPECT_EQ(batch.results()[j].record.frames, alone[j % inputs.size()].frames);
     EXPECT_TRUE(together[j].bytes == alone[j % inputs.size()].bytes) << j;
   }
-  EXPECT_EQ(batch.most_side_by_side(), 4);
+  EXPECT_GE(batch.most_side_by_side(), 2);  // of jobs so short four need not meet
+  EXPECT_LE(batch.most_side_by_side(), 4);
 }
 
 TEST_F(BatchTest, AFailedJobKeepsNoOtherFromRunning) {
