@@ -78,6 +78,7 @@ Status write_accounts(const run::RunOptions& options, const run::RunReport& repo
   };
   write(options.json, [&] { return write_json(json, options.json, overwrite); });
   write(options.report, [&]() -> Status {
+    if (report.record.frames == 0) return {};  // a page shows what they took
     const auto page = report::run_page_of(json, options.report);
     if (!page) return std::unexpected(page.error());
     return write_whole(options.report, *page, {.overwrite = overwrite, .durable = false});
@@ -120,8 +121,10 @@ Status run_pipeline(const run::RunOptions& options, const Interrupt& interrupt) 
   const Status outcome = options.measure ? measure_run(context, report) : stream_run(context, start, report);
   report.peak_rss_bytes = run::peak_rss_bytes();
   if (!outcome) report.ended_early = outcome.error().message;
-  if (report.record.frames > 0) {
-    if (!options.quiet) print_note("{}", to_text(report));
+  const bool has_frames = report.record.frames > 0;
+  // A run that began to write and failed is accounted for, too.
+  if (has_frames || (!options.measure && report.record.wall_seconds > 0)) {
+    if (!options.quiet && has_frames) print_note("{}", to_text(report));
     const Status written = write_accounts(options, report, *machine);
     if (!written && outcome) return written;
     if (!written) print_error("millrace", written.error().message);

@@ -225,9 +225,6 @@ Status FrameLoop::run() {
     if (cut && input_.side_streams()) video::end_with_frames(*input_.side_streams());
     const Status finished = timed(output_wait_ns_, [&] { return writer_->finish(); });
     record_.output_complete = writer_->is_complete();
-    // Without those that were queued when it failed.
-    record_.frames = writer_->frames_written();
-    run_.frames_.store(record_.frames, std::memory_order_relaxed);
     record_.latency = latency_;
     if (!finished && outcome) outcome = finished;
     record_.not_kept = input_.unread();
@@ -237,6 +234,9 @@ Status FrameLoop::run() {
     }
     std::ranges::copy(writer_->not_kept(), std::back_inserter(record_.not_kept));
   }
+  // Without those that were queued when it failed.
+  record_.frames = writer_->frames_written();
+  run_.frames_.store(record_.frames, std::memory_order_relaxed);
   record_.wall_seconds = seconds(now_ns() - start);
   record_.input_wait_seconds = seconds(window_->waited_ns());
   record_.output_wait_seconds = seconds(output_wait_ns_);
@@ -245,7 +245,8 @@ Status FrameLoop::run() {
     if (std::string lost = second_->losses(); !lost.empty()) record_.warnings.push_back(std::move(lost));
   }
   if (recorder_) record_.recording = std::make_shared<RunRecording>(recorder_->finish(record_.schedule));
-  return interrupted ? interruption(outcome) : outcome;
+  const bool interrupted_at_its_end = !outcome && outcome.error().kind == ErrorKind::interrupted && stopped();
+  return interrupted || interrupted_at_its_end ? interruption(outcome) : outcome;
 }
 
 // What a run says that was stopped: what its output holds, or what failed as well.

@@ -118,6 +118,7 @@ Status FrameProcessor::process(const std::vector<image::PixelView>& from,
 
 void FrameProcessor::finish() {
   record_.frames = frames();
+  record_.output_complete = true;  // the caller has each of them
   record_.wall_seconds = seconds(wall_ns_);
   runner_.finish(record_);
 }
