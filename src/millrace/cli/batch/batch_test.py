@@ -281,6 +281,14 @@ class Batch(unittest.TestCase):
         self.assertIn("truncated", jobs["a.y4m"]["error"])
         self.assertFalse((self.folder / "out/a.mkv").exists())
 
+    def test_pictures_before_the_damage_stay_and_are_counted(self):
+        clip = self.make_clip("long.y4m", "test:640x360@12")
+        clip.write_bytes(clip.read_bytes()[:-100])
+        for turn in range(4):
+            outcome, jobs = self.report("blur", "long.y4m", "-o", f"{turn}/p%04d.png", code=1)
+            there = len(list((self.folder / str(turn)).glob("*.png")))
+            self.assertEqual((outcome["frames"], jobs["long.y4m"]["run"]["frames"]), (there, there))
+
     def test_many_jobs_run_in_little_memory(self):
         record, _ = self.report("blur", *(f"test:64x48@3,seed={seed}" for seed in range(12)), "--memory", "1")
         self.assertEqual(record["done"], 12)

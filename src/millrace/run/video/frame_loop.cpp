@@ -235,6 +235,7 @@ Status FrameLoop::run() {
     std::ranges::copy(writer_->not_kept(), std::back_inserter(record_.not_kept));
   }
   // Without those that were queued when it failed.
+  if (!kept) writer_->give_up();
   record_.frames = writer_->frames_written();
   run_.frames_.store(record_.frames, std::memory_order_relaxed);
   record_.wall_seconds = seconds(now_ns() - start);

@@ -12,7 +12,9 @@ OverlappedWriter::OverlappedWriter(std::unique_ptr<FrameWriter> writer, std::siz
   if (!writer_->is_immediate()) thread_ = std::thread([this] { write_behind(); });
 }
 
-OverlappedWriter::~OverlappedWriter() {
+OverlappedWriter::~OverlappedWriter() { give_up(); }
+
+void OverlappedWriter::give_up() {
   if (!thread_.joinable()) return;
   queue_.close();
   writer_->cancel();
@@ -35,7 +37,7 @@ Status OverlappedWriter::finish() {
   return status_ ? finished : status_;
 }
 
-// Relaxed: a count for display. After finish() the join orders everything.
+// Relaxed: a count for display. After finish() and give_up() the join orders everything.
 std::int64_t OverlappedWriter::frames_written() const { return frames_.load(std::memory_order_relaxed); }
 
 void OverlappedWriter::join() {

@@ -37,13 +37,16 @@ class OverlappedWriter {
   // call to make.
   [[nodiscard]] Status finish();
 
+  // Instead of finish(), where the output is not to be kept: what waits is dropped.
+  void give_up();
+
   // Whether what was written, maybe not all, makes a valid output, which then is kept; after finish().
   [[nodiscard]] bool is_complete() const { return complete_; }
 
   // As FrameWriter's; after finish().
   [[nodiscard]] std::vector<std::string> not_kept() const { return writer_->not_kept(); }
 
-  // Frames that were written without error. Exact after finish(), a little behind before.
+  // Frames that were written without error. Exact after finish() and give_up(), a little behind before.
   [[nodiscard]] std::int64_t frames_written() const;
 
   void cancel() { writer_->cancel(); }
