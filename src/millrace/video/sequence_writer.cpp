@@ -163,13 +163,11 @@ bool share_pictures(const std::string& output, const std::string& other) {
   // As a reader does, which takes more kinds of pictures.
   const auto named = fs::exists(other, unknown) ? std::nullopt : SequenceName::parse(other);
   if (!written && !named) return false;
-  // Of a sequence without the percent signs that are doubled in its name.
-  const auto folder_of = [&](const std::string& name, const std::optional<SequenceName>& sequence) {
-    const fs::path folder =
-        sequence ? fs::path(sequence->folder()) : fs::absolute(name, unknown).parent_path();
-    return fs::weakly_canonical(fs::absolute(folder, unknown), unknown);
+  const auto folder_of = [&](const std::string& file) {
+    return fs::weakly_canonical(fs::absolute(file, unknown).parent_path(), unknown);
   };
-  if (folder_of(output, written) != folder_of(other, named)) return false;
+  // A picture has no percent signs that are doubled for its sequence.
+  if (folder_of(written ? written->at(1) : output) != folder_of(named ? named->at(1) : other)) return false;
   if (written && named) return written->may_meet(*named);
   const auto file = [](const std::string& name) { return fs::path(name).filename().string(); };
   return (written ? written->number_of(file(other)) : named->number_of(file(output))).has_value();
