@@ -2,6 +2,7 @@
 
 #include "millrace/base/clock.h"
 #include "millrace/base/without_exceptions.h"
+#include "millrace/image/adapt/kernel_work.h"
 
 #include <algorithm>
 #include <array>
@@ -20,9 +21,10 @@ constexpr double longest_distrust = 0.1;  // seconds
 // than about the schedule, and switching takes as long as a few of them. Not where tails are what counts.
 constexpr double least_observed_seconds = 5e-4;
 
-// What the compiler was seen to take for a kernel, and to start, beside frames that keep all CPUs busy; alone
-// it takes half of that (the benchmark of kernel_library).
-constexpr double kernel_compile_seconds = 0.25;
+// What the compiler was seen to take for a kernel, for all that is written out in it, and to start, beside
+// frames that keep all CPUs busy; alone it takes half of that (the benchmark of kernel_library).
+constexpr double kernel_compile_seconds = 0.2;
+constexpr double work_compile_seconds = 0.009;  // for each unit of kernel_work()
 constexpr double compiler_start_seconds = 0.1;
 constexpr double compiler_share = 0.5;  // of a CPU that it has meanwhile
 
@@ -32,10 +34,13 @@ constexpr int profile_length = 32;  // schedules whose costs are remembered
 // Planes share their kernels, and those of single stages are built in where they have no formula.
 double expected_compile_seconds(const KernelBuild& build) {
   std::set<std::string> kernels;
+  double expected = compiler_start_seconds;
   for (const KernelSpec& spec : build.specs) {
-    if (spec.stages.size() > 1 || spec.stages[0].filter->formula) kernels.insert(spec.key());
+    if (spec.stages.size() == 1 && !spec.stages[0].filter->formula) continue;
+    if (kernels.insert(spec.key()).second)
+      expected += kernel_compile_seconds + work_compile_seconds * kernel_work(spec);
   }
-  return compiler_start_seconds + kernel_compile_seconds * static_cast<double>(kernels.size());
+  return expected;
 }
 
 // What beginning to search takes: candidates are listed and judged. And of the time that is left what it may

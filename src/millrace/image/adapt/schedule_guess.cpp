@@ -29,6 +29,13 @@ constexpr double planes_alive = 2;
 
 constexpr double unfused = 1.25;  // what single stages take of the time of those that are fused
 
+double work_of_frame(const std::vector<GroupLayout>& planes) {
+  double work = 0;
+  for (const GroupLayout& plane : planes)
+    work += frame_work(plane);
+  return work;
+}
+
 }  // namespace
 
 ScheduleGuess::ScheduleGuess(const FrameLayout& layout, ScheduleFreedom freedom, tuning::Aim aim)
@@ -52,10 +59,10 @@ double ScheduleGuess::cost(const Schedule& s) {
     if (!gathers_ && stays_cached(s.frames_in_flight)) cost = 0.95;
     break;
   case Structure::backward:
-    cost = 1.5;
+    cost = 1.5 * of(Fusion::all).inlined;
     break;
   case Structure::backward_store:
-    cost = 3;
+    cost = 3 * of(Fusion::all).inlined;
     break;
   case Structure::backward_cached:
     cost = 1.15;
@@ -69,8 +76,8 @@ double ScheduleGuess::cost(const Schedule& s) {
   }
   if (!is_one_kernel(s.structure)) {
     if (s.fusion == Fusion::none) cost *= unfused;
-    if (s.fusion == Fusion::stencil) cost *= 1.1;
-    if (s.fusion == Fusion::all) cost *= 1.4;
+    if (s.fusion == Fusion::stencil) cost *= 1.1 * of(s.fusion).inlined;
+    if (s.fusion == Fusion::all) cost *= 1.4 * of(s.fusion).inlined;
   }
   if (s.structure != Structure::sequential && !(s.tile == Size{all, all})) {
     // A halo of a pixel around each block, where it is not known better, and the price of a call.
@@ -117,14 +124,23 @@ int ScheduleGuess::first_in_flight(int threads, std::span<const int> counts) con
   return *std::prev(std::ranges::upper_bound(counts, std::max(most, counts.front())));
 }
 
-ScheduleGuess::OfFusion& ScheduleGuess::of(Fusion fusion) {
-  const auto [known, is_new] = of_fusion_.try_emplace(fusion);
-  if (!is_new) return known->second;
+std::vector<GroupLayout> ScheduleGuess::planes_of(Fusion fusion) const {
   std::vector<GroupLayout> planes;
   for (const PlaneLayout& plane : layout_->planes)
     if (!plane.is_neutral())
       planes.push_back(group_layout_of(plane, {.structure = Structure::tiled, .fusion = fusion}));
+  return planes;
+}
+
+ScheduleGuess::OfFusion& ScheduleGuess::of(Fusion fusion) {
+  const auto [known, is_new] = of_fusion_.try_emplace(fusion);
+  if (!is_new) return known->second;
+  std::vector<GroupLayout> planes = planes_of(fusion);
   known->second.shared = work_left_by_sharing(planes);
+  // Points compute nothing twice.
+  const bool may_inline = fusion == Fusion::stencil || fusion == Fusion::all;
+  const double points = may_inline ? work_of_frame(planes_of(Fusion::pointwise)) : 0;
+  if (points > 0) known->second.inlined = work_of_frame(planes) / points;
   if (!planes.empty()) known->second.plane = std::move(planes.front());
   return known->second;
 }

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace millrace::image {
 
@@ -50,9 +51,11 @@ class ScheduleGuess {
   struct OfFusion {
     std::optional<GroupLayout> plane;            // the first that is computed
     double shared = 1;                           // what sharing between planes leaves to compute
+    double inlined = 1;                          // what is computed, of what fused points compute
     std::map<std::pair<int, int>, double> work;  // what tiles of a size compute of what the frame takes
   };
 
+  [[nodiscard]] std::vector<GroupLayout> planes_of(Fusion fusion) const;
   [[nodiscard]] OfFusion& of(Fusion fusion);
   [[nodiscard]] double work_of_tiles(Fusion fusion, Size tile);
 

@@ -1,5 +1,7 @@
 #include "millrace/image/adapt/tile_work.h"
 
+#include "millrace/image/adapt/kernel_work.h"
+
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -7,34 +9,25 @@
 namespace millrace::image {
 namespace {
 
-// About what a pixel takes, of one that depends on a single pixel at the same place.
-double weight_of(Access access) {
-  if (access == Access::gather) return 16;
-  return reads_around(access) ? 2 : 1;
-}
-
-double weight_of(const Group& group) {
-  double weight = 0;
-  for (const StageLayout& stage : group.layouts)
-    weight += weight_of(stage.filter->access);
-  return weight;
+// Of computing `rect` of the output, with all that it needs of the groups before.
+double work_of(const GroupLayout& layout, const Rect& rect) {
+  std::vector<Rect> regions(layout.groups.size());
+  required_of_groups(layout, rect, regions);
+  double work = 0;
+  for (std::size_t g = 0; g < regions.size(); ++g)
+    work += static_cast<double>(regions[g].pixels()) * kernel_work(layout.groups[g].spec);
+  return work;
 }
 
 }  // namespace
+
+double frame_work(const GroupLayout& layout) { return work_of(layout, whole(layout.output().size())); }
 
 double tile_work(const GroupLayout& layout, Size tile) {
   const Rect all = whole(layout.output().size());
   const Size size{tile.width > 0 ? std::min(tile.width, all.width()) : all.width(),
                   tile.height > 0 ? std::min(tile.height, all.height()) : all.height()};
-  std::vector<Rect> regions(layout.groups.size());
-  const auto work_of = [&](const Rect& rect) {
-    required_of_groups(layout, rect, regions);
-    double work = 0;
-    for (std::size_t g = 0; g < regions.size(); ++g)
-      work += static_cast<double>(regions[g].pixels()) * weight_of(layout.groups[g]);
-    return work;
-  };
-  const double once = work_of(all);
+  const double once = work_of(layout, all);
   if (!(once > 0)) return 1;
   double work = 0;
   double pixels = 0;
@@ -43,7 +36,7 @@ double tile_work(const GroupLayout& layout, Size tile) {
     const int x0 = std::clamp(all.width() * x / 4 - size.width / 2, 0, all.width() - size.width);
     const int y0 = std::clamp(all.height() * y / 4 - size.height / 2, 0, all.height() - size.height);
     const Rect rect{x0, y0, x0 + size.width, y0 + size.height};
-    work += work_of(rect);
+    work += work_of(layout, rect);
     pixels += static_cast<double>(rect.pixels());
   }
   return std::max(1.0, work / pixels * static_cast<double>(all.pixels()) / once);

@@ -1,9 +1,12 @@
-// How much more tiles compute than the frame takes. Pure.
+// How much a frame takes, and how much more tiles compute. Pure.
 #pragma once
 
 #include "millrace/image/execute/group_layout.h"
 
 namespace millrace::image {
+
+// The work of computing a plane, each of its groups once, in units of kernel_work().
+[[nodiscard]] double frame_work(const GroupLayout& layout);
 
 // The work of computing a plane tile by tile, each with all that it needs of the groups before the output,
 // over that of computing each group once: at least 1. What a tile needs is what footprints say (section III
