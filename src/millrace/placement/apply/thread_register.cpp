@@ -123,6 +123,7 @@ void ThreadRegister::take_over_own(Thread& thread) {
   if (!same_but_nice(*now, taken)) return;
   thread.state.last.mask = taken.mask;
   thread.wanted.mask = std::move(taken.mask);
+  thread.took_place_ns = now_ns();
 }
 
 std::optional<Heritage> ThreadRegister::heritage_of(pid_t number) const {
@@ -325,6 +326,13 @@ LivingThread ThreadRegister::living(const Process& process, const Thread& thread
           .last_birth_ns = process.last_birth_ns};
 }
 
+// A main thread takes its place before its first thread is there to be seen, and keeps it as long as that may
+// take: as one that is alone it would be given back what it had.
+bool ThreadRegister::makes_its_first(const Process& process, const Thread& thread) {
+  return thread.took_place_ns && process.threads.size() == 1 &&
+         now_ns() - *thread.took_place_ns < settling_ns;
+}
+
 // One plan for each of `threads`, which are set to those that are not left alone; as it is once `maker` has
 // made one thread more, where one is named.
 std::vector<ThreadPlan> ThreadRegister::plans_by(const Policy& policy,
@@ -375,6 +383,7 @@ void ThreadRegister::follow_policy() {
   const std::vector<ThreadPlan> plans = plans_by(policy_, threads);
   for (std::size_t i = 0; i < threads.size(); ++i) {
     const auto& [process, thread] = threads[i];
+    if (makes_its_first(*process, *thread)) continue;
     if (thread->new_born || thread->wanted != plans[i]) give(*process, *thread, plans[i]);
   }
   if (!plans.empty()) newest_plan_ = plans.back();

@@ -17,6 +17,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -161,6 +162,8 @@ class ThreadRegister {
     bool starting = false;  // a program: it keeps what it has as long
     // It was seen with its maker's mask, which the shim puts back at the start of a process.
     bool puts_back = false;
+    // Main has taken its place by itself then, as it began to make its first thread.
+    std::optional<std::int64_t> took_place_ns;
   };
   struct Process {
     int order = 0;
@@ -179,6 +182,7 @@ class ThreadRegister {
   void forget_if_empty(pid_t process);
   [[nodiscard]] std::size_t crowd_size() const;
   [[nodiscard]] static LivingThread living(const Process& process, const Thread& thread);
+  [[nodiscard]] static bool makes_its_first(const Process& process, const Thread& thread);
   [[nodiscard]] std::vector<ThreadPlan> plans_by(const Policy& policy,
                                                  std::vector<std::pair<Process*, Thread*>>& threads,
                                                  const Process* maker = nullptr);
