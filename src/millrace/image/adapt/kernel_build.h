@@ -13,6 +13,7 @@ namespace millrace::image {
 
 struct KernelBuild {
   std::vector<KernelSpec> specs;
+  std::vector<double> work;  // of each, see kernel_work.h
   machine::Isa isa = machine::Isa::baseline;
 };
 

@@ -11,14 +11,15 @@ constexpr double of_window = 2;  // neighbours have most of what they read in co
 constexpr double of_gather = 8;
 constexpr double gathered_read = 2;  // a quarter of a gather, which reads four
 
-int reads_of(Access access) {
-  switch (access) {
+double reads_of(const StageLayout& stage) {
+  switch (stage.filter->access) {
   case Access::pointwise:
     return 1;
   case Access::stencil:
     return 9;
   case Access::window:
-    return 25;
+    return static_cast<double>(
+        stage.filter->footprint({0, 0, 1, 1}, stage.input, stage.coefficients).pixels());
   case Access::gather:
     return 4;
   }
@@ -26,30 +27,42 @@ int reads_of(Access access) {
 }
 
 // gathered: its pixels are asked for by a gather, and so lie apart.
-double weight_of(Access access, bool gathered) {
+double weight_of(const StageLayout& stage, bool gathered) {
+  const Access access = stage.filter->access;
   if (access == Access::gather) return of_gather;
   if (!reads_around(access)) return 1;
-  return gathered ? gathered_read * reads_of(access) : of_window;
+  return gathered ? gathered_read * reads_of(stage) : of_window;
 }
+
+// How often a stage is computed for a pixel of the output.
+struct Times {
+  double in_place = 0;  // by points at the same place, who have it in common
+  double spread = 0;    // by others, who hardly do
+  bool gathered = false;
+
+  [[nodiscard]] double sum() const { return in_place + spread; }
+};
 
 }  // namespace
 
-double kernel_work(const KernelSpec& spec) {
-  std::vector<double> times(spec.stages.size(), 0);
-  std::vector<bool> gathered(spec.stages.size(), false);
-  times.back() = 1;
+double kernel_work(const Group& group) {
+  std::vector<Times> times(group.layouts.size());
+  times.back().in_place = 1;
   double work = 0;
-  for (std::size_t s = spec.stages.size(); s-- > 0;) {
-    const Filter& filter = *spec.stages[s].filter;
-    const bool converts = filter.input_type != filter.output_type;  // single operations, most of them shared
-    work += (converts ? std::min(times[s], 1.0) : times[s]) * weight_of(filter.access, gathered[s]);
-    for (const int input : spec.stages[s].inputs) {
+  for (std::size_t s = group.layouts.size(); s-- > 0;) {
+    const StageLayout& stage = group.layouts[s];
+    const double now = times[s].sum();
+    // Conversions are single operations, most of which readers have in common.
+    work += stage.node < 0 ? 1 : now * weight_of(stage, times[s].gathered);
+    const bool in_place = stage.filter->access == Access::pointwise && !stage.filter->geometric;
+    for (const int input : group.spec.stages[s].inputs) {
       if (input < 0) continue;
-      const auto read = static_cast<std::size_t>(input);
-      const double reads = times[s] * reads_of(filter.access);
-      // The same pixel is computed once, whoever reads it.
-      times[read] = filter.access == Access::pointwise ? std::max(times[read], reads) : times[read] + reads;
-      gathered[read] = gathered[read] || gathered[s] || filter.access == Access::gather;
+      Times& read = times[static_cast<std::size_t>(input)];
+      if (in_place)
+        read.in_place = std::max(read.in_place, now);
+      else
+        read.spread += now * reads_of(stage);
+      read.gathered = read.gathered || times[s].gathered || stage.filter->access == Access::gather;
     }
   }
   return work;

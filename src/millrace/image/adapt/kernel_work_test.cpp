@@ -1,55 +1,69 @@
 #include "millrace/image/adapt/kernel_work.h"
-#include "millrace/image/filter/filter.h"
-#include "millrace/image/filters/named_filters.h"
+#include "millrace/image/layout/frame_layout.h"
+#include "millrace/image/layout/grouping.h"
+#include "millrace/image/pipeline/presets.h"
 
 #include <gtest/gtest.h>
 
 namespace millrace::image {
 namespace {
 
-// In order, each of the one before it.
-KernelSpec kernel_of_chain(std::initializer_list<const char*> names) {
-  KernelSpec spec;
-  for (const char* name : names)
-    spec.stages.push_back({find_filter(name), {static_cast<int>(spec.stages.size()) - 1}});
-  return spec;
+// Of the pipeline as one kernel.
+double work_in_one(const char* pipeline, Samples samples = Samples::floats) {
+  const auto loaded = load_pipeline(pipeline);
+  EXPECT_TRUE(loaded) << pipeline;
+  if (!loaded) return 0;
+  const auto layout = lay_out_frame(*loaded, {.width = 352, .height = 288}, Planes::luma, samples);
+  EXPECT_TRUE(layout) << pipeline;
+  if (!layout) return 0;
+  const auto& plane = layout->planes.front();
+  const GroupLayout groups = lay_out_groups(plane, group_stages(plane, Fusion::all));
+  EXPECT_EQ(groups.groups.size(), 1U) << pipeline;
+  return kernel_work(groups.output());
 }
 
-double work_alone(const char* name) { return kernel_work(kernel_of_chain({name})); }
-
 TEST(KernelWork, OfAStageAloneIsMoreTheMoreItReads) {
-  EXPECT_EQ(work_alone("threshold"), 1);
-  EXPECT_LT(work_alone("threshold"), work_alone("blur"));
-  EXPECT_LT(work_alone("blur"), work_alone("rotate"));
+  EXPECT_EQ(work_in_one("threshold(0.5)"), 1);
+  EXPECT_LT(work_in_one("threshold(0.5)"), work_in_one("blur"));
+  EXPECT_LT(work_in_one("blur"), work_in_one("rotate(30)"));
 }
 
 TEST(KernelWork, OfPointsIsThatOfAllOfThemOnce) {
-  EXPECT_EQ(kernel_work(kernel_of_chain({"threshold", "binary"})), 2);
-  EXPECT_EQ(kernel_work(kernel_of_chain({"blur", "threshold", "binary"})), work_alone("blur") + 2);
-  EXPECT_EQ(kernel_work(kernel_of_chain({"rotate", "binary"})), work_alone("rotate") + 1);
+  EXPECT_EQ(work_in_one("threshold(0.5) | binary"), 2);
+  EXPECT_EQ(work_in_one("blur | threshold(0.5) | binary"), work_in_one("blur") + 2);
+  EXPECT_EQ(work_in_one("rotate(30) | binary"), work_in_one("rotate(30)") + 1);
 }
 
 TEST(KernelWork, APixelThatTwoPointsReadIsComputedOnce) {
-  const FilterRef threshold = find_filter("threshold");
-  const KernelSpec spec{
-      .stages = {{threshold, {-1}}, {threshold, {0}}, {threshold, {0}}, {find_filter("difference"), {1, 2}}}};
-  EXPECT_EQ(kernel_work(spec), 4);
+  EXPECT_EQ(work_in_one("blur | [threshold(0.5), discretise(8)] | magnitude"), work_in_one("blur") + 3);
+  // It is another one there.
+  EXPECT_EQ(work_in_one("blur | [threshold(0.5), flip(horizontal)] | magnitude"),
+            2 * work_in_one("blur") + 3);
 }
 
 TEST(KernelWork, WhatAWindowReadsIsComputedForEachPixelOfIt) {
-  EXPECT_EQ(kernel_work(kernel_of_chain({"threshold", "blur"})), 9 + work_alone("blur"));
-  EXPECT_EQ(kernel_work(kernel_of_chain({"blur", "sobel_x"})),
-            9 * work_alone("blur") + work_alone("sobel_x"));
-  EXPECT_EQ(kernel_work(kernel_of_chain({"blur", "blur", "blur"})), 91 * work_alone("blur"));
+  EXPECT_EQ(work_in_one("threshold(0.5) | blur"), 9 + work_in_one("blur"));
+  EXPECT_EQ(work_in_one("blur | sobel_x"), 9 * work_in_one("blur") + work_in_one("sobel_x"));
+  EXPECT_EQ(work_in_one("blur | blur | blur"), 91 * work_in_one("blur"));
+  EXPECT_EQ(work_in_one("box(3)"), 2 + 7 * 2);
+  EXPECT_EQ(work_in_one("box(5)"), 2 + 11 * 2);
 }
 
-// As a window of single stages is the work of rows that neighbours share.
+TEST(KernelWork, DoesNotDependOnTheOrderOfBranches) {
+  EXPECT_EQ(work_in_one("blur | [threshold(0.5), sobel_x] | magnitude"),
+            work_in_one("blur | [sobel_x, threshold(0.5)] | magnitude"));
+}
+
+// The first half of a box makes larger numbers of codes and the second codes of these: that converts, too.
+TEST(KernelWork, OfWindowsOnCodesIsAsMuchAsOnFloats) {
+  for (const char* pipeline : {"box(3)", "resize(176,144)", "resize(704,576)"})
+    EXPECT_NEAR(work_in_one(pipeline, Samples::codes), work_in_one(pipeline), 2) << pipeline;
+}
+
+// Single windows read rows that neighbours have in common; those that a gather asks for have nothing.
 TEST(KernelWork, AWindowBelowAGatherIsGatheredPixelByPixel) {
-  EXPECT_EQ(kernel_work(kernel_of_chain({"threshold", "rotate"})), work_alone("rotate") + 4);
-  EXPECT_GT(kernel_work(kernel_of_chain({"blur", "rotate"})),
-            work_alone("rotate") + 2 * 4 * work_alone("blur"));
-  EXPECT_GT(kernel_work(kernel_of_chain({"blur", "threshold", "rotate"})),
-            kernel_work(kernel_of_chain({"blur", "rotate"})));
+  EXPECT_EQ(work_in_one("threshold(0.5) | rotate(30)"), work_in_one("rotate(30)") + 4);
+  EXPECT_GT(work_in_one("blur | rotate(30)"), work_in_one("rotate(30)") + 2 * 4 * work_in_one("blur"));
 }
 
 }  // namespace

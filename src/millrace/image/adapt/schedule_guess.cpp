@@ -29,13 +29,6 @@ constexpr double planes_alive = 2;
 
 constexpr double unfused = 1.25;  // what single stages take of the time of those that are fused
 
-double work_of_frame(const std::vector<GroupLayout>& planes) {
-  double work = 0;
-  for (const GroupLayout& plane : planes)
-    work += frame_work(plane);
-  return work;
-}
-
 }  // namespace
 
 ScheduleGuess::ScheduleGuess(const FrameLayout& layout, ScheduleFreedom freedom, tuning::Aim aim)
@@ -59,10 +52,10 @@ double ScheduleGuess::cost(const Schedule& s) {
     if (!gathers_ && stays_cached(s.frames_in_flight)) cost = 0.95;
     break;
   case Structure::backward:
-    cost = 1.5 * of(Fusion::all).inlined;
+    cost = 1.5 * inlined(Fusion::all);
     break;
   case Structure::backward_store:
-    cost = 3 * of(Fusion::all).inlined;
+    cost = 3 * inlined(Fusion::all);
     break;
   case Structure::backward_cached:
     cost = 1.15;
@@ -76,8 +69,8 @@ double ScheduleGuess::cost(const Schedule& s) {
   }
   if (!is_one_kernel(s.structure)) {
     if (s.fusion == Fusion::none) cost *= unfused;
-    if (s.fusion == Fusion::stencil) cost *= 1.1 * of(s.fusion).inlined;
-    if (s.fusion == Fusion::all) cost *= 1.4 * of(s.fusion).inlined;
+    if (s.fusion == Fusion::stencil) cost *= 1.1 * inlined(s.fusion);
+    if (s.fusion == Fusion::all) cost *= 1.4 * inlined(s.fusion);
   }
   if (s.structure != Structure::sequential && !(s.tile == Size{all, all})) {
     // A halo of a pixel around each block, where it is not known better, and the price of a call.
@@ -124,25 +117,23 @@ int ScheduleGuess::first_in_flight(int threads, std::span<const int> counts) con
   return *std::prev(std::ranges::upper_bound(counts, std::max(most, counts.front())));
 }
 
-std::vector<GroupLayout> ScheduleGuess::planes_of(Fusion fusion) const {
+ScheduleGuess::OfFusion& ScheduleGuess::of(Fusion fusion) {
+  const auto [known, is_new] = of_fusion_.try_emplace(fusion);
+  if (!is_new) return known->second;
   std::vector<GroupLayout> planes;
   for (const PlaneLayout& plane : layout_->planes)
     if (!plane.is_neutral())
       planes.push_back(group_layout_of(plane, {.structure = Structure::tiled, .fusion = fusion}));
-  return planes;
-}
-
-ScheduleGuess::OfFusion& ScheduleGuess::of(Fusion fusion) {
-  const auto [known, is_new] = of_fusion_.try_emplace(fusion);
-  if (!is_new) return known->second;
-  std::vector<GroupLayout> planes = planes_of(fusion);
   known->second.shared = work_left_by_sharing(planes);
-  // Points compute nothing twice.
-  const bool may_inline = fusion == Fusion::stencil || fusion == Fusion::all;
-  const double points = may_inline ? work_of_frame(planes_of(Fusion::pointwise)) : 0;
-  if (points > 0) known->second.inlined = work_of_frame(planes) / points;
+  for (const GroupLayout& plane : planes)
+    known->second.computed += frame_work(plane);
   if (!planes.empty()) known->second.plane = std::move(planes.front());
   return known->second;
+}
+
+double ScheduleGuess::inlined(Fusion fusion) {
+  const double points = of(Fusion::pointwise).computed;
+  return points > 0 ? of(fusion).computed / points : 1;
 }
 
 double ScheduleGuess::work_of_tiles(Fusion fusion, Size tile) {

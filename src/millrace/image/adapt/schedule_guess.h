@@ -12,7 +12,6 @@
 #include <optional>
 #include <span>
 #include <utility>
-#include <vector>
 
 namespace millrace::image {
 
@@ -51,12 +50,14 @@ class ScheduleGuess {
   struct OfFusion {
     std::optional<GroupLayout> plane;            // the first that is computed
     double shared = 1;                           // what sharing between planes leaves to compute
-    double inlined = 1;                          // what is computed, of what fused points compute
+    double computed = 0;                         // by all planes, see frame_work()
     std::map<std::pair<int, int>, double> work;  // what tiles of a size compute of what the frame takes
   };
 
-  [[nodiscard]] std::vector<GroupLayout> planes_of(Fusion fusion) const;
   [[nodiscard]] OfFusion& of(Fusion fusion);
+  // What is computed for a frame, of what is where points alone are fused: more where stages are inlined that
+  // are read more than once.
+  [[nodiscard]] double inlined(Fusion fusion);
   [[nodiscard]] double work_of_tiles(Fusion fusion, Size tile);
 
   const FrameLayout* layout_;
