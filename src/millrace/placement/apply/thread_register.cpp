@@ -123,7 +123,7 @@ void ThreadRegister::take_over_own(Thread& thread) {
   if (!same_but_nice(*now, taken)) return;
   thread.state.last.mask = taken.mask;
   thread.wanted.mask = std::move(taken.mask);
-  thread.took_place_ns = now_ns();
+  thread.in_place_ns = now_ns();
 }
 
 std::optional<Heritage> ThreadRegister::heritage_of(pid_t number) const {
@@ -237,6 +237,7 @@ void ThreadRegister::process_executed(pid_t number, pid_t former) {
   thread.main = true;
   thread.name = stat ? stat->name : "";
   thread.new_born = true;
+  thread.in_place_ns.reset();
   times_.renumber(former, number);
   // What it asks for first is how many CPUs there are.
   last_birth_ns_ = process.last_birth_ns = now_ns();
@@ -258,7 +259,10 @@ void ThreadRegister::makes_a_thread(pid_t maker) {
   std::vector<std::pair<Process*, Thread*>> threads;
   const std::vector<ThreadPlan> plans = plans_by(policy_, threads, process);
   for (std::size_t i = 0; i < threads.size(); ++i)
-    if (threads[i].second == main) give(*process, *main, plans[i]);
+    if (threads[i].second == main) {
+      give(*process, *main, plans[i]);
+      main->in_place_ns = now_ns();
+    }
 }
 
 void ThreadRegister::thread_began(pid_t number, pid_t owner, const std::optional<Heritage>& heritage,
@@ -278,6 +282,8 @@ void ThreadRegister::thread_began(pid_t number, pid_t owner, const std::optional
   const bool of_family = same_but_nice(origin.original, process.original);
   if (!restored_ && !of_family) changer_.note(journal_->add_thread(process.id, number, origin.original));
   Thread& added = add(process, {.state = {number, origin.original, *now}});
+  if (const auto main = process.threads.find(owner); main != process.threads.end())
+    main->second.in_place_ns.reset();
   if (origin.alone || (process.alone && of_family)) leave_alone(process, added);
   place_newcomer(process, added);
 }
@@ -326,11 +332,14 @@ LivingThread ThreadRegister::living(const Process& process, const Thread& thread
           .last_birth_ns = process.last_birth_ns};
 }
 
-// A main thread takes its place before its first thread is there to be seen, and keeps it as long as that may
-// take: as one that is alone it would be given back what it had.
-bool ThreadRegister::makes_its_first(const Process& process, const Thread& thread) {
-  return thread.took_place_ns && process.threads.size() == 1 &&
-         now_ns() - *thread.took_place_ns < settling_ns;
+// A main thread has its place before its first thread is there to be seen. As one that is alone it would be
+// given back what it had; so it stays for settling_ns, by which that thread is seen.
+ThreadPlan ThreadRegister::kept_in_place(const Process& process, const Thread& thread,
+                                         ThreadPlan plan) const {
+  if (policy_.traits().main_at_first_birth && plan.mask.empty() && process.threads.size() == 1 &&
+      thread.in_place_ns && now_ns() - *thread.in_place_ns < settling_ns)
+    plan.mask = thread.wanted.mask;
+  return plan;
 }
 
 // One plan for each of `threads`, which are set to those that are not left alone; as it is once `maker` has
@@ -383,15 +392,16 @@ void ThreadRegister::follow_policy() {
   const std::vector<ThreadPlan> plans = plans_by(policy_, threads);
   for (std::size_t i = 0; i < threads.size(); ++i) {
     const auto& [process, thread] = threads[i];
-    if (makes_its_first(*process, *thread)) continue;
-    if (thread->new_born || thread->wanted != plans[i]) give(*process, *thread, plans[i]);
+    if (thread->new_born || thread->wanted != kept_in_place(*process, *thread, plans[i]))
+      give(*process, *thread, plans[i]);
   }
   if (!plans.empty()) newest_plan_ = plans.back();
 }
 
-void ThreadRegister::give(Process& process, Thread& thread, const ThreadPlan& plan) {
+void ThreadRegister::give(Process& process, Thread& thread, const ThreadPlan& wanted) {
   take_over_own(thread);
   if (thread.starting) return;
+  const ThreadPlan plan = kept_in_place(process, thread, wanted);
   thread.new_born = false;
   thread.wanted = plan;
   if (!plan.mask.empty() && plan.mask != thread.state.original.mask && on_mask_)
@@ -485,6 +495,7 @@ void ThreadRegister::find_executed(Process& process, const Thread& last) {
     return;
   main->second.state = {process.id.number, last.state.original, *now};
   main->second.new_born = true;
+  main->second.in_place_ns.reset();
   last_birth_ns_ = process.last_birth_ns = now_ns();
 }
 

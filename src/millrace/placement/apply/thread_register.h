@@ -162,8 +162,8 @@ class ThreadRegister {
     bool starting = false;  // a program: it keeps what it has as long
     // It was seen with its maker's mask, which the shim puts back at the start of a process.
     bool puts_back = false;
-    // Main has taken its place by itself then, as it began to make its first thread.
-    std::optional<std::int64_t> took_place_ns;
+    // Main was seen then in the place that it has as it makes its first thread, which was not seen since.
+    std::optional<std::int64_t> in_place_ns;
   };
   struct Process {
     int order = 0;
@@ -182,7 +182,7 @@ class ThreadRegister {
   void forget_if_empty(pid_t process);
   [[nodiscard]] std::size_t crowd_size() const;
   [[nodiscard]] static LivingThread living(const Process& process, const Thread& thread);
-  [[nodiscard]] static bool makes_its_first(const Process& process, const Thread& thread);
+  [[nodiscard]] ThreadPlan kept_in_place(const Process& process, const Thread& thread, ThreadPlan plan) const;
   [[nodiscard]] std::vector<ThreadPlan> plans_by(const Policy& policy,
                                                  std::vector<std::pair<Process*, Thread*>>& threads,
                                                  const Process* maker = nullptr);
@@ -194,7 +194,7 @@ class ThreadRegister {
   void forget_starters();
   void place_newcomer(Process& process, Thread& thread);
   void follow_policy();
-  void give(Process& process, Thread& thread, const ThreadPlan& plan);
+  void give(Process& process, Thread& thread, const ThreadPlan& wanted);
   void leave_alone(Process& process, Thread& thread);
   void find_executed(Process& process, const Thread& last);
   void find_changed_by_others();

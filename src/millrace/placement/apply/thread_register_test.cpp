@@ -297,29 +297,48 @@ TEST_F(ThreadRegisterTest, AMainThreadThatTookThePlaceItWasPromisedLooksAfterNot
   EXPECT_EQ(machine::thread_affinity(program), surroundings_.allowed);
 }
 
-// Observations may come between the two.
-TEST_F(ThreadRegisterTest, AMainThreadKeepsThePlaceThatItTookUntilItsFirstThreadMayBeThere) {
+// Observations may come between its place and the birth, whether it took the one or was given it.
+TEST_F(ThreadRegisterTest, AMainThreadKeepsItsPlaceUntilItsFirstThreadMayBeSeen) {
+  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const machine::CpuSet place = surroundings_.allowed.first(1);
+  for (const bool by_itself : {true, false}) {
+    ThreadRegister threads(surroundings_, main_at(place), journal_);
+    const ForkedProcess program_process;
+    const pid_t program = program_process.number();
+    ASSERT_TRUE(threads.process_began(program));
+    EXPECT_EQ(threads.lay_main_ready(), place);
+    const std::int64_t before = now_ns();
+    if (by_itself)
+      ASSERT_TRUE(machine::bind_thread(program, place));
+    else
+      threads.makes_a_thread(program);
+    constexpr int looks = 6;
+    for (int i = 0; i < looks; ++i)
+      std::ignore = threads.observe();
+    const auto soon_after = machine::thread_affinity(program);
+    if (now_ns() - before < settling_ns) {
+      EXPECT_EQ(soon_after, place) << by_itself;
+    }
+    EXPECT_TRUE(eventually([&] {
+      std::ignore = threads.observe();
+      return machine::thread_affinity(program) == surroundings_.allowed;
+    })) << "no thread has come";
+    EXPECT_TRUE(threads.counts().left_alone.empty());
+  }
+}
+
+// It asks how many CPUs there are.
+TEST_F(ThreadRegisterTest, AProgramThatIsExecutedBeginsWithAllCpusThoughMainWasInItsPlace) {
   if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const machine::CpuSet place = surroundings_.allowed.first(1);
   ThreadRegister threads(surroundings_, main_at(place), journal_);
   const ForkedProcess program_process;
   const pid_t program = program_process.number();
   ASSERT_TRUE(threads.process_began(program));
-  EXPECT_EQ(threads.lay_main_ready(), place);
-  const std::int64_t before = now_ns();
-  ASSERT_TRUE(machine::bind_thread(program, place));
-  constexpr int looks = 6;
-  for (int i = 0; i < looks; ++i)
-    std::ignore = threads.observe();
-  const auto soon_after = machine::thread_affinity(program);
-  if (now_ns() - before < settling_ns) {
-    EXPECT_EQ(soon_after, place);
-  }
-  EXPECT_TRUE(eventually([&] {
-    std::ignore = threads.observe();
-    return machine::thread_affinity(program) == surroundings_.allowed;
-  })) << "no thread has come";
-  EXPECT_TRUE(threads.counts().left_alone.empty());
+  threads.makes_a_thread(program);
+  EXPECT_EQ(machine::thread_affinity(program), place);
+  threads.process_executed(program, program);
+  EXPECT_EQ(machine::thread_affinity(program), surroundings_.allowed);
 }
 
 // Of its mask the board knows, of its class nobody but this.
