@@ -23,7 +23,7 @@ constexpr double least_observed_seconds = 5e-4;
 
 // What the compiler was seen to take for a kernel, and to start, beside frames that keep all CPUs busy; alone
 // it takes half of that (the benchmark of kernel_library). It grows about as kernel_work() does: alone 0.005
-// to 0.012 s for each unit, of seven fused pipelines.
+// to 0.012 s for each unit, of seven fused pipelines; less where windows are long, which are loops.
 constexpr double kernel_compile_seconds = 0.2;
 constexpr double work_compile_seconds = 0.016;
 constexpr double compiler_start_seconds = 0.1;

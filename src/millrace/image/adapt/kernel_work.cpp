@@ -12,18 +12,13 @@ constexpr double of_gather = 8;
 constexpr double gathered_read = 2;  // a quarter of a gather, which reads four
 
 double reads_of(const StageLayout& stage) {
-  switch (stage.filter->access) {
-  case Access::pointwise:
-    return 1;
-  case Access::stencil:
-    return 9;
-  case Access::window:
-    return static_cast<double>(
-        stage.filter->footprint({0, 0, 1, 1}, stage.input, stage.coefficients).pixels());
-  case Access::gather:
-    return 4;
-  }
-  return 1;
+  if (stage.filter->access == Access::pointwise) return 1;
+  if (stage.filter->access == Access::gather) return 4;
+  // In the middle: at edges footprints of formulas are clamped.
+  const int x = stage.output.size.width / 2;
+  const int y = stage.output.size.height / 2;
+  const Rect pixel{x, y, x + 1, y + 1};
+  return static_cast<double>(stage.filter->footprint(pixel, stage.input, stage.coefficients).pixels());
 }
 
 // gathered: its pixels are asked for by a gather, and so lie apart.

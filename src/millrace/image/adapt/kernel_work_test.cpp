@@ -47,6 +47,8 @@ TEST(KernelWork, WhatAWindowReadsIsComputedForEachPixelOfIt) {
   EXPECT_EQ(work_in_one("blur | blur | blur"), 91 * work_in_one("blur"));
   EXPECT_EQ(work_in_one("box(3)"), 2 + 7 * 2);
   EXPECT_EQ(work_in_one("box(5)"), 2 + 11 * 2);
+  EXPECT_EQ(work_in_one("blur | pad(8, 8, 8, 8)"), work_in_one("blur") + work_in_one("pad(8, 8, 8, 8)"))
+      << "which reads one";
 }
 
 TEST(KernelWork, DoesNotDependOnTheOrderOfBranches) {

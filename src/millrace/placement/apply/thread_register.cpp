@@ -100,7 +100,7 @@ void ThreadRegister::read_load() {
 
 // What a thread has done by itself in millrace's name, which nobody tells of: it has put back what it had,
 // or, if it is a main thread, taken its mask.
-void ThreadRegister::take_over_own(Thread& thread) {
+void ThreadRegister::take_over_own(const Process& process, Thread& thread) {
   const auto state = starters_ == nullptr ? Starters::State::none : starters_->state_of(thread.state.number);
   thread.starting = state == Starters::State::starting;
   if (thread.puts_back || state != Starters::State::none) {
@@ -123,7 +123,7 @@ void ThreadRegister::take_over_own(Thread& thread) {
   if (!same_but_nice(*now, taken)) return;
   thread.state.last.mask = taken.mask;
   thread.wanted.mask = std::move(taken.mask);
-  thread.in_place_ns = now_ns();
+  if (process.threads.size() == 1) thread.in_place_ns = now_ns();
 }
 
 std::optional<Heritage> ThreadRegister::heritage_of(pid_t number) const {
@@ -237,12 +237,13 @@ void ThreadRegister::process_executed(pid_t number, pid_t former) {
   thread.main = true;
   thread.name = stat ? stat->name : "";
   thread.new_born = true;
-  thread.in_place_ns.reset();
   times_.renumber(former, number);
   // What it asks for first is how many CPUs there are.
   last_birth_ns_ = process.last_birth_ns = now_ns();
   owner_[number] = number;
-  process.threads.emplace(number, std::move(thread));
+  Thread& main = process.threads.emplace(number, std::move(thread)).first->second;
+  take_over_own(process, main);
+  main.in_place_ns.reset();
   ++alive_;
   crowds_.change(processes_.size(), alive_);
   if (alone) process.left_alone.insert(number);
@@ -260,6 +261,7 @@ void ThreadRegister::makes_a_thread(pid_t maker) {
   const std::vector<ThreadPlan> plans = plans_by(policy_, threads, process);
   for (std::size_t i = 0; i < threads.size(); ++i)
     if (threads[i].second == main) {
+      main->in_place_ns.reset();
       give(*process, *main, plans[i]);
       main->in_place_ns = now_ns();
     }
@@ -350,7 +352,7 @@ std::vector<ThreadPlan> ThreadRegister::plans_by(const Policy& policy,
   for (auto& [number, process] : processes_)
     for (auto& [id, thread] : process.threads) {
       if (process.left_alone.contains(id)) continue;
-      take_over_own(thread);
+      take_over_own(process, thread);
       threads.emplace_back(&process, &thread);
     }
   std::ranges::sort(threads, {}, [](const auto& entry) { return entry.second->order; });
@@ -399,7 +401,7 @@ void ThreadRegister::follow_policy() {
 }
 
 void ThreadRegister::give(Process& process, Thread& thread, const ThreadPlan& wanted) {
-  take_over_own(thread);
+  take_over_own(process, thread);
   if (thread.starting) return;
   const ThreadPlan plan = kept_in_place(process, thread, wanted);
   thread.new_born = false;
@@ -415,7 +417,7 @@ void ThreadRegister::give(Process& process, Thread& thread, const ThreadPlan& wa
     return;
   }
   if (starters_ != nullptr) starters_->let_go(thread.state.number);
-  if (looks_after_itself(thread))
+  if (looks_after_itself(process, thread))
     leave_alone(process, thread);
   else
     thread.new_born = true;  // it has begun to start a program meanwhile
@@ -423,9 +425,9 @@ void ThreadRegister::give(Process& process, Thread& thread, const ThreadPlan& wa
 
 // A thread is entered as one that starts a program before it changes anything: what was unknown when its mask
 // was read is known by now.
-bool ThreadRegister::looks_after_itself(Thread& thread) {
+bool ThreadRegister::looks_after_itself(const Process& process, Thread& thread) {
   if (ThreadChanger::as_left(thread.state)) return false;
-  take_over_own(thread);
+  take_over_own(process, thread);
   return !ThreadChanger::as_left(thread.state);
 }
 
@@ -503,8 +505,8 @@ void ThreadRegister::find_changed_by_others() {
   for (auto& [number, process] : processes_)
     for (auto& [id, thread] : process.threads)
       if (!process.left_alone.contains(id)) {
-        take_over_own(thread);
-        if (looks_after_itself(thread)) leave_alone(process, thread);
+        take_over_own(process, thread);
+        if (looks_after_itself(process, thread)) leave_alone(process, thread);
       }
   forget_starters();
 }

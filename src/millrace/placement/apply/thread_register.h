@@ -189,8 +189,8 @@ class ThreadRegister {
   [[nodiscard]] std::optional<std::vector<double>> look_at_load();
   void read_load();
   void note_ready(const machine::CpuSet& mask);
-  void take_over_own(Thread& thread);
-  [[nodiscard]] bool looks_after_itself(Thread& thread);
+  void take_over_own(const Process& process, Thread& thread);
+  [[nodiscard]] bool looks_after_itself(const Process& process, Thread& thread);
   void forget_starters();
   void place_newcomer(Process& process, Thread& thread);
   void follow_policy();

@@ -327,18 +327,43 @@ TEST_F(ThreadRegisterTest, AMainThreadKeepsItsPlaceUntilItsFirstThreadMayBeSeen)
   }
 }
 
+TEST_F(ThreadRegisterTest, AMainThreadIsGivenBackWhatItHadOnceItsFirstThreadHasEnded) {
+  if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const machine::CpuSet place = surroundings_.allowed.first(1);
+  ThreadRegister threads(surroundings_, main_at(place), journal_);
+  ASSERT_TRUE(threads.process_began(getpid()));
+  EXPECT_EQ(threads.lay_main_ready(), place);
+  ASSERT_TRUE(machine::bind_thread(getpid(), place));
+  {
+    const Waiting first(1);
+    threads.thread_began(first.numbers().front(), getpid());
+    threads.thread_ended(first.numbers().front());
+  }
+  for (int i = 0; i < 2; ++i)
+    std::ignore = threads.observe();
+  EXPECT_EQ(machine::thread_affinity(getpid()), surroundings_.allowed);
+  threads.restore();
+  ASSERT_TRUE(machine::bind_thread(getpid(), surroundings_.allowed));
+}
+
 // It asks how many CPUs there are.
 TEST_F(ThreadRegisterTest, AProgramThatIsExecutedBeginsWithAllCpusThoughMainWasInItsPlace) {
   if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
   const machine::CpuSet place = surroundings_.allowed.first(1);
-  ThreadRegister threads(surroundings_, main_at(place), journal_);
-  const ForkedProcess program_process;
-  const pid_t program = program_process.number();
-  ASSERT_TRUE(threads.process_began(program));
-  threads.makes_a_thread(program);
-  EXPECT_EQ(machine::thread_affinity(program), place);
-  threads.process_executed(program, program);
-  EXPECT_EQ(machine::thread_affinity(program), surroundings_.allowed);
+  for (const bool by_itself : {true, false}) {
+    ThreadRegister threads(surroundings_, main_at(place), journal_);
+    const ForkedProcess program_process;
+    const pid_t program = program_process.number();
+    ASSERT_TRUE(threads.process_began(program));
+    EXPECT_EQ(threads.lay_main_ready(), place);
+    if (by_itself)
+      ASSERT_TRUE(machine::bind_thread(program, place));
+    else
+      threads.makes_a_thread(program);
+    EXPECT_EQ(machine::thread_affinity(program), place);
+    threads.process_executed(program, program);
+    EXPECT_EQ(machine::thread_affinity(program), surroundings_.allowed) << by_itself;
+  }
 }
 
 // Of its mask the board knows, of its class nobody but this.
