@@ -297,6 +297,15 @@ TEST_F(ThreadRegisterTest, AMainThreadThatTookThePlaceItWasPromisedLooksAfterNot
   EXPECT_EQ(machine::thread_affinity(program), surroundings_.allowed);
 }
 
+// A process whose main thread begins to make its first one, for which it takes its place or is given it.
+bool begins_its_first(ThreadRegister& threads, pid_t program, const machine::CpuSet& place, bool by_itself) {
+  if (!threads.process_began(program)) return false;
+  EXPECT_EQ(threads.lay_main_ready(), place);
+  if (by_itself) return machine::bind_thread(program, place).has_value();
+  threads.makes_a_thread(program);
+  return true;
+}
+
 // Observations may come between its place and the birth, whether it took the one or was given it.
 TEST_F(ThreadRegisterTest, AMainThreadKeepsItsPlaceUntilItsFirstThreadMayBeSeen) {
   if (surroundings_.allowed.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
@@ -305,13 +314,8 @@ TEST_F(ThreadRegisterTest, AMainThreadKeepsItsPlaceUntilItsFirstThreadMayBeSeen)
     ThreadRegister threads(surroundings_, main_at(place), journal_);
     const ForkedProcess program_process;
     const pid_t program = program_process.number();
-    ASSERT_TRUE(threads.process_began(program));
-    EXPECT_EQ(threads.lay_main_ready(), place);
     const std::int64_t before = now_ns();
-    if (by_itself)
-      ASSERT_TRUE(machine::bind_thread(program, place));
-    else
-      threads.makes_a_thread(program);
+    ASSERT_TRUE(begins_its_first(threads, program, place, by_itself));
     constexpr int looks = 6;
     for (int i = 0; i < looks; ++i)
       std::ignore = threads.observe();
@@ -354,12 +358,7 @@ TEST_F(ThreadRegisterTest, AProgramThatIsExecutedBeginsWithAllCpusThoughMainWasI
     ThreadRegister threads(surroundings_, main_at(place), journal_);
     const ForkedProcess program_process;
     const pid_t program = program_process.number();
-    ASSERT_TRUE(threads.process_began(program));
-    EXPECT_EQ(threads.lay_main_ready(), place);
-    if (by_itself)
-      ASSERT_TRUE(machine::bind_thread(program, place));
-    else
-      threads.makes_a_thread(program);
+    ASSERT_TRUE(begins_its_first(threads, program, place, by_itself));
     EXPECT_EQ(machine::thread_affinity(program), place);
     threads.process_executed(program, program);
     EXPECT_EQ(machine::thread_affinity(program), surroundings_.allowed) << by_itself;
