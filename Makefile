@@ -7,7 +7,7 @@ PROGRAM := build/release/src/millrace/cli/millrace
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build install demo test test-sanitized test-python test-gstreamer test-opencv bench-image bench-filters bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-daemon bench-whole bench-batch bench-ablation bench-pages bench-scheduler bench-study attack-exec attack-run attack-batch soak-cluster bench-cluster soak-daemon lint clean
+.PHONY: help setup configure build install demo test test-sanitized test-python test-gstreamer test-opencv test-machines bench-image bench-filters bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-daemon bench-whole bench-batch bench-ablation bench-pages bench-scheduler bench-study attack-exec attack-run attack-batch soak-cluster bench-cluster soak-daemon lint clean
 
 help:
 	@echo 'make demo         set up, build, find the edges of a video: CLIP=path, or a generated one'
@@ -15,6 +15,7 @@ help:
 	@echo 'make test-sanitized under the address sanitizer also what make test runs in the release build alone'
 	@echo 'make test-python  a wheel of the Python package, tested in an environment of its own'
 	@echo 'make test-gstreamer, test-opencv   the element of GStreamer; the parallel backend in the wheel of OpenCV'
+	@echo 'make test-machines topology and placement on other kernels and 1 to 16 CPUs, emulated; as root, 15 minutes; MACHINES=options'
 	@echo 'make build        the release build, in build/release'
 	@echo 'make install      the programs and libraries to PREFIX (/usr/local), below DESTDIR where that is given'
 	@echo 'make bench-image  compare the structures with OpenCV and Halide autoschedulers; COMPARE=options'
@@ -78,6 +79,11 @@ test-gstreamer: build
 
 test-opencv: build
 	@scripts/test_opencv
+
+# As root. The kernels are fetched once.
+test-machines: configure
+	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace intensity_testing placement_testing machine_test placement_test
+	scripts/test_machines $(MACHINES)
 
 bench-image: setup
 	@scripts/setup bench

@@ -1,0 +1,78 @@
+# `millrace exec --attach`: after it has let go, a program is allowed what one that was never touched is allowed.
+# CPUs: 8 16
+. /cases/common.sh
+
+last=$(($(nproc) - 1))
+all=0-$last
+
+# begin POLICY: two like programs in the cpuset, one of which exec attaches to.
+begin() {
+  (in_cpuset $kinds 600 sleep sleep sleep sleep) & program=$!
+  (in_cpuset $kinds 600 sleep sleep sleep sleep) & untouched=$!
+  within 10 threads_of $program 5 && within 10 threads_of $untouched 5
+  $millrace exec --policy "$1" --attach $program >/tmp/attach.log 2>&1 & exec=$!
+}
+# Threads are placed: not all have the mask of the untouched ones.
+placed() {
+  [ "$(all_masks $program)" != "$(all_masks $untouched)" ]
+}
+as_untouched() {
+  same "$(all_masks $untouched)" all_masks $program
+}
+detach() {
+  kill -TERM $exec
+  wait $exec
+  echo "  exec ended with code $?; threads have: $(all_masks $program)"
+  cat /tmp/attach.log
+}
+end() {
+  kill -KILL $program $untouched
+  wait $program $untouched 2>/dev/null
+}
+
+cpuset 0-3
+begin one-to-one
+check_soon small_cpuset_placed placed
+detach
+check_soon small_cpuset_detached as_untouched
+cpuset $all
+check_soon small_cpuset_detached_and_grown as_untouched
+end
+
+begin one-to-one
+check_soon cpuset_to_shrink_placed placed
+cpuset 2-$last
+sleep 2
+detach
+check_soon shrunk_while_attached_detached as_untouched
+cpuset $all
+check_soon shrunk_while_attached_detached_and_grown as_untouched
+end
+
+cpuset 0-3
+begin one-to-one
+check_soon cpuset_to_grow_placed placed
+cpuset $all
+sleep 2
+detach
+check_soon grown_while_attached_detached as_untouched
+end
+
+online 5 0
+begin one-to-one
+check_soon cpu_offline_placed placed
+detach
+check_soon cpu_offline_detached as_untouched
+online 5 1
+check_soon cpu_offline_detached_and_online as_untouched
+end
+
+begin spread
+check_soon cpu_to_go_placed placed
+online 5 0
+sleep 2
+detach
+check_soon cpu_gone_while_attached_detached as_untouched
+online 5 1
+check_soon cpu_gone_while_attached_detached_and_online as_untouched
+end

@@ -1,0 +1,28 @@
+# What is known of a machine of which CPUs are offline: every core that is left, and no more.
+# CPUs: 8 16
+. /cases/common.sh
+
+# As the kernel has them: of each core the CPUs, as in "0-1 2-3 5".
+kernel_cores() {
+  cat /sys/devices/system/cpu/cpu*/topology/thread_siblings_list 2>/dev/null | sort -un | xargs
+}
+known_cores() {
+  $millrace machine --json >/tmp/machine.json
+  awk '/"cores": \[/ {on = 1; next} on && /\]/ {exit} on {gsub(/[",]/, ""); print $1}' /tmp/machine.json | sort -un | xargs
+}
+known_cores_are_the_kernels() {
+  same "$(kernel_cores)" known_cores
+}
+
+check all_online known_cores_are_the_kernels
+for cpu in 5 1; do
+  online $cpu 0
+  check "sibling_${cpu}_offline" known_cores_are_the_kernels
+done
+online 4 0
+check core_offline known_cores_are_the_kernels
+for cpu in 1 4 5; do online $cpu 1; done
+check all_online_again known_cores_are_the_kernels
+echo off >/sys/devices/system/cpu/smt/control
+check smt_off known_cores_are_the_kernels
+echo on >/sys/devices/system/cpu/smt/control

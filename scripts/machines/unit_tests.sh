@@ -1,0 +1,6 @@
+# The unit tests that ask the kernel about CPUs and masks.
+# CPUs: 1 8 16
+. /cases/common.sh
+
+gtest machine/machine_test '*Topology*:*CpusOffline*:*Affinity*:*UsableCpus*:*CgroupLimits*:MachineReport*'
+gtest placement/placement_test '*Cpuset*:*CoresOfTheirOwn*:*ThreadsThatOutnumber*:*ConfinedOtherwise*:*LeavesAloneInAGroup*:*KnowsAControlGroup*'
