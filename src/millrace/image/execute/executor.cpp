@@ -209,12 +209,15 @@ Status Executor::run(std::span<const FrameTask> frames) {
   if (interim()) kept_.front().replace_interim(library_);
   if (stand_in()) stand_in_frames_ += static_cast<std::int64_t>(frames.size());
   const Watch watch{.timed = time_every_ > 0 && runs_ % time_every_ == 0,
-                    .log = std::exchange(log_, nullptr)};
+                    .log = std::exchange(log_, nullptr),
+                    .stop = stop_.stop_possible() ? &stop_ : nullptr};
   ++runs_;
   const std::int64_t start = now_ns();
   const std::int64_t waited_before = waited_ns_;
   Status done = run_by_threads(frames, watch);
   compute_ns_ += now_ns() - start - (waited_ns_ - waited_before);
+  if (!done && stop_.stop_requested())
+    return std::unexpected(Error{ErrorKind::interrupted, "interrupted while computing"});
   return done;
 }
 

@@ -18,6 +18,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace millrace::image {
@@ -102,6 +103,10 @@ class Executor {
   // Every n-th call of run() is timed stage by stage; 0: none, 1: all.
   void time_stages_every(int n) { time_every_ = n; }
 
+  // From the next call of run() on: once that is requested, run() ends soon with an Error of kind
+  // `interrupted`, however large the frame is.
+  void heed(std::stop_token stop) { stop_ = std::move(stop); }
+
   // Kernel calls of the next call of run() alone go to a log, which must live so long.
   void record_next(CallLog* log) { log_ = log; }
   // Of what is in use: for each plane that is computed, for each group, as in KernelCall.
@@ -152,6 +157,7 @@ class Executor {
   std::int64_t switches_ = 0;
   int time_every_ = 16;
   CallLog* log_ = nullptr;
+  std::stop_token stop_;
 };
 
 }  // namespace millrace::image

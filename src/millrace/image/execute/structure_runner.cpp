@@ -61,6 +61,38 @@ void StructureRunner::compute(int worker, std::size_t plane_index, std::size_t g
                               std::span<const PixelView> inputs, const PixelView& output,
                               const GroupReads& reads, std::span<const PixelView> stored) {
   if (output.covers.empty()) return;
+  if (watch_.stop != nullptr)
+    compute_stoppably(worker, plane_index, group_index, inputs, output, reads, stored);
+  else
+    compute_now(worker, plane_index, group_index, inputs, output, reads, stored);
+}
+
+void StructureRunner::compute_stoppably(int worker, std::size_t plane_index, std::size_t group_index,
+                                        std::span<const PixelView> inputs, const PixelView& output,
+                                        const GroupReads& reads, std::span<const PixelView> stored) {
+  // Of less, a kernel call more costs more than it saves.
+  constexpr std::int64_t few_pixels = 1 << 16;
+  // How long a kernel call should take at most. What a pixel costs differs by a factor of a million.
+  constexpr std::int64_t longest_call_ns = 5'000'000;
+  const Rect& area = output.covers;
+  int rows = area.pixels() <= few_pixels ? area.height() : 1;
+  for (int y = area.y0; y < area.y1;) {
+    if (watch_.stop->stop_requested()) throw std::runtime_error("a stop was requested");
+    const Rect part{area.x0, y, area.x1, std::min(area.y1, y + rows)};
+    std::array<PixelView, max_kernel_stages> stored_parts;
+    for (std::size_t i = 0; i < stored.size(); ++i)
+      stored_parts[i] = stored[i].part(part);
+    const std::int64_t start = now_ns();
+    compute_now(worker, plane_index, group_index, inputs, output.part(part), reads,
+                {stored_parts.data(), stored.size()});
+    y = part.y1;
+    if (now_ns() - start < longest_call_ns) rows = std::min(rows * 2, area.height());
+  }
+}
+
+void StructureRunner::compute_now(int worker, std::size_t plane_index, std::size_t group_index,
+                                  std::span<const PixelView> inputs, const PixelView& output,
+                                  const GroupReads& reads, std::span<const PixelView> stored) {
   const Group& group = plane(plane_index).groups[group_index];
   GroupCounters& counters = workers_[worker].of_plane[plane_index][group_index];
   const bool clocked = watch_.timed || watch_.log != nullptr;

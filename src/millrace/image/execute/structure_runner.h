@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 namespace millrace::image {
@@ -44,6 +45,8 @@ struct Watch {
   bool timed = false;  // the time of each group, which costs two readings of the clock for each kernel call
   CallLog* log = nullptr;  // gets every kernel call; may be null
   int frame = 0;           // its number there
+  // Once this is requested no further kernel is called, and the frame ends in an Error; may be null.
+  const std::stop_token* stop = nullptr;
 };
 
 class StructureRunner {
@@ -71,13 +74,20 @@ class StructureRunner {
 
   // Computes output.covers of one group on the calling worker. inputs: a view for each buffer, covering the
   // demand. A gathering group is computed in blocks, so that most of them touch no edge and stay in the
-  // cache. Throws std::logic_error where the kernel refuses (the team turns it into an Error).
+  // cache. Throws std::logic_error where the kernel refuses, and std::runtime_error where a stop was
+  // requested (the team turns both into an Error).
   void compute(int worker, std::size_t plane, std::size_t group, std::span<const PixelView> inputs,
                const PixelView& output, const GroupReads& reads, std::span<const PixelView> stored = {});
   void compute(int worker, std::size_t plane, std::size_t group, std::span<const PixelView> inputs,
                const PixelView& output, Size block, std::span<const PixelView> stored = {});
 
  private:
+  // The same a few rows at a time, so that a stop is heeded soon however large the output is.
+  void compute_stoppably(int worker, std::size_t plane, std::size_t group, std::span<const PixelView> inputs,
+                         const PixelView& output, const GroupReads& reads, std::span<const PixelView> stored);
+  void compute_now(int worker, std::size_t plane, std::size_t group, std::span<const PixelView> inputs,
+                   const PixelView& output, const GroupReads& reads, std::span<const PixelView> stored);
+
   // Counters of one worker, on cache lines of their own.
   struct alignas(128) WorkerCounters {
     std::vector<std::vector<GroupCounters>> of_plane;

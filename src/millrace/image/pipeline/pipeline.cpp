@@ -89,6 +89,12 @@ Pipeline ending_in_ycbcr(Pipeline pipeline) {
   return pipeline;
 }
 
+bool needs_color(const Pipeline& pipeline) {
+  return std::ranges::any_of(pipeline.nodes, [](const Node& node) {
+    return node.filter->mix != nullptr || node.filter->luma_passes;
+  });
+}
+
 bool reads_second(const Pipeline& pipeline) {
   return std::ranges::any_of(pipeline.nodes, [](const Node& node) {
     return std::ranges::find(node.inputs, Node::second) != node.inputs.end();

@@ -55,6 +55,10 @@ struct Pipeline {
 // The same pipeline, with a last node that makes Y'CbCr of it again where its output is RGB.
 [[nodiscard]] Pipeline ending_in_ycbcr(Pipeline pipeline);
 
+// Whether a filter makes a plane of several, or works on chroma alone, so that the pipeline means nothing for
+// channels that are images of their own.
+[[nodiscard]] bool needs_color(const Pipeline& pipeline);
+
 // Whether a filter reads the second video.
 [[nodiscard]] bool reads_second(const Pipeline& pipeline);
 
