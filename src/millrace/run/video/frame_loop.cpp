@@ -39,9 +39,9 @@ bool may_take_long_turns(const VideoRunOptions& options) {
 // From one file to another.
 std::shared_ptr<video::SideStreams> side_streams_for(const VideoSource& source, const VideoSink& sink,
                                                      const VideoRunOptions& options) {
-  return source.coded && sink.takes_side_streams
-             ? video::make_side_streams(options.audio, {.start = options.start, .end = options.end})
-             : nullptr;
+  if (!source.has_side_streams || !sink.takes_side_streams) return nullptr;
+  const std::optional<std::int64_t> start = options.start ? options.start : source.side_start;
+  return video::make_side_streams(options.audio, {.start = start, .end = options.end});
 }
 
 // Adds the time that a call takes.

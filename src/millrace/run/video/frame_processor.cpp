@@ -26,6 +26,28 @@ bool is_regular(const image::PixelView& view) {
          step * view.covers.height() <= std::ptrdiff_t{std::numeric_limits<std::int32_t>::max()};
 }
 
+// The memory between the first and the last sample of a plane, as addresses.
+struct Extent {
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+};
+
+Extent extent_of(const image::PixelView& view) {
+  const auto first = reinterpret_cast<std::uintptr_t>(view.at(view.covers.x0, view.covers.y0));
+  const auto last = reinterpret_cast<std::uintptr_t>(view.at(view.covers.x0, view.covers.y1 - 1));
+  const auto row =
+      static_cast<std::uintptr_t>(view.covers.width()) * static_cast<std::uintptr_t>(bytes_of(view.type));
+  return {std::min(first, last), std::max(first, last) + row};
+}
+
+// Whether samples of the two may lie in the same memory. Rows of the one may lie between those of the other:
+// then this says so without need.
+bool may_overlap(const image::PixelView& a, const image::PixelView& b) {
+  const Extent one = extent_of(a);
+  const Extent other = extent_of(b);
+  return one.begin < other.end && other.begin < one.end;
+}
+
 void copy(const image::PixelView& from, const image::PixelView& to) {
   const auto row =
       static_cast<std::size_t>(from.covers.width()) * static_cast<std::size_t>(bytes_of(from.type));
@@ -44,7 +66,9 @@ Status make(std::optional<video::Frame>& frame, const video::FrameFormat& format
 }  // namespace
 
 FrameProcessor::FrameProcessor(Workplace& workplace, VideoRunOptions options)
-    : options_(std::move(options)), runner_(workplace, options_) {}
+    : options_(std::move(options)), runner_(workplace, options_) {
+  runner_.executor().heed(options_.stop);
+}
 
 Result<std::unique_ptr<FrameProcessor>>
 FrameProcessor::start(Workplace& workplace, const video::FrameFormat& input, VideoRunOptions options) {
@@ -91,7 +115,10 @@ Status FrameProcessor::take_in(const std::vector<image::PixelView>& from) {
 Status FrameProcessor::make_room(const std::vector<image::PixelView>& to) {
   task_.destinations.assign(to.begin(), to.end());
   for (std::size_t plane = 0; plane < to.size(); ++plane) {
-    if (is_regular(to[plane])) continue;
+    // Where the result lies over a source, pixels would be read that were made already.
+    const bool over_a_source =
+        std::ranges::any_of(task_.sources, [&](const auto& from) { return may_overlap(from, to[plane]); });
+    if (is_regular(to[plane]) && !over_a_source) continue;
     if (Status made = make(own_output_, output_format()); !made) return made;
     task_.destinations[plane] = views_of(*own_output_)[plane];
     ++copies_;
@@ -107,6 +134,7 @@ Status FrameProcessor::process(const std::vector<image::PixelView>& from,
   if (Status taken = take_in(from); !taken) return taken;
   if (Status made = make_room(to); !made) return made;
   const Status done = runner_.run(std::span<const image::FrameTask>(&task_, 1), seconds(now_ns() - start));
+  if (!done && done.error().kind == ErrorKind::interrupted) return done;
   if (!done) return failure("frame {}: {}", frames(), done.error().message);
   for (std::size_t plane = 0; plane < to.size(); ++plane)
     if (task_.destinations[plane].data != to[plane].data) copy(task_.destinations[plane], to[plane]);

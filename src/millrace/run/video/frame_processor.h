@@ -21,16 +21,18 @@ namespace millrace::run {
 // several runs at the same time.
 class FrameProcessor {
  public:
-  // Of the options those on the pipeline, its planes and changes, and the schedule. The workplace must
-  // outlive the result. Usage error where what is asked for is impossible.
+  // Of the options those on the pipeline, its planes and changes, the schedule, and the stop, which ends a
+  // process() under way soon, as interrupted; the processor is of no use then. The workplace must outlive the
+  // result. Usage error where what is asked for is impossible.
   [[nodiscard]] static Result<std::unique_ptr<FrameProcessor>>
   start(Workplace& workplace, const video::FrameFormat& input, VideoRunOptions options);
 
   [[nodiscard]] const video::FrameFormat& input_format() const { return runner_.layout().input; }
   [[nodiscard]] const video::FrameFormat& output_format() const { return runner_.layout().output; }
 
-  // One frame: a view of each plane, of any stride, which must not overlap. No sample is above what the
-  // format says. Read and written where they are, but for what kernels cannot take: then there is a copy.
+  // One frame: a view of each plane, of any stride. No sample is above what the format says. Read and written
+  // where they are, but for what kernels cannot take, and results that lie over a source: then there is a
+  // copy.
   [[nodiscard]] Status process(const std::vector<image::PixelView>& from,
                                const std::vector<image::PixelView>& to);
 

@@ -1,8 +1,11 @@
 #include "millrace/run/video/video_source.h"
 
 #include "millrace/video/reader.h"
+#include "millrace/video/side_reader.h"
 #include "millrace/video/test_source.h"
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -15,10 +18,13 @@ constexpr std::string_view pipe_name = "-";
 class OwnFramesReader final : public video::FrameReader {
  public:
   OwnFramesReader(const video::FrameFormat& format, NextFrame next, std::optional<std::int64_t> total,
+                  video::SharedProperties properties, std::unique_ptr<video::SideReader> side,
                   const std::stop_token& stop)
-      : format_(format), next_(std::move(next)), total_(total), passed_on_(stop, [this] { cancel(); }) {}
+      : format_(format), next_(std::move(next)), total_(total), properties_(std::move(properties)),
+        side_(std::move(side)), passed_on_(stop, [this] { cancel(); }) {}
 
   [[nodiscard]] const video::FrameFormat& format() const override { return format_; }
+  [[nodiscard]] video::SharedProperties properties() const override { return properties_; }
   [[nodiscard]] std::optional<std::int64_t> frame_count_hint() const override { return total_; }
   void cancel() override { stop_.request_stop(); }
 
@@ -29,11 +35,16 @@ class OwnFramesReader final : public video::FrameReader {
     if (!frame)
       failed_ = frame.error();
     else if (!*frame)
-      ended_ = true;
+      end();
     return frame;
   }
 
  private:
+  void end() {
+    ended_ = true;
+    if (side_) side_->finish();
+  }
+
   [[nodiscard]] Result<std::optional<video::Frame>> next_frame() {
     if (stop_.stop_requested()) return std::unexpected(Error{ErrorKind::interrupted, "reading was stopped"});
     auto frame = next_(stop_.get_token());
@@ -42,12 +53,29 @@ class OwnFramesReader final : public video::FrameReader {
       return failure("frame {} is {}, not {}", count_, video::to_string((*frame)->format()),
                      video::to_string(format_));
     (*frame)->index = count_++;
+    if (side_) read_beside(**frame);
     return frame;
+  }
+
+  void read_beside(video::Frame& frame) {
+    if (!frame.timestamp) frame.timestamp = last_time_ ? *last_time_ + duration() : side_->first_time();
+    last_time_ = frame.timestamp;
+    side_->read_for(*frame.timestamp);
+  }
+
+  // Of a frame, in units of the time base.
+  [[nodiscard]] std::int64_t duration() const {
+    const double units = static_cast<double>(format_.rate_denominator) / format_.rate_numerator *
+                         format_.time_base_denominator / format_.time_base_numerator;
+    return std::max<std::int64_t>(1, std::llround(units));
   }
 
   video::FrameFormat format_;
   NextFrame next_;
   std::optional<std::int64_t> total_;
+  video::SharedProperties properties_;
+  std::unique_ptr<video::SideReader> side_;  // may be null
+  std::optional<std::int64_t> last_time_;    // of a frame, where there is `side_`
   std::int64_t count_ = 0;
   bool ended_ = false;
   std::optional<Error> failed_;
@@ -63,17 +91,28 @@ VideoSource file_source(std::string name) {
   std::error_code unknown;
   source.live = name == pipe_name || std::filesystem::is_fifo(name, unknown);
   source.coded = video::is_coded_input(name);
+  source.has_side_streams = source.coded;
   source.open = [name](const video::ReaderOptions& options) { return video::open_reader(name, options); };
   source.name = std::move(name);
   return source;
 }
 
-VideoSource frames_source(const video::FrameFormat& format, NextFrame next,
-                          std::optional<std::int64_t> total) {
+VideoSource frames_source(const video::FrameFormat& format, NextFrame next, std::optional<std::int64_t> total,
+                          FramesOrigin origin) {
   VideoSource source{.name = "the caller's frames", .repeatable = false, .live = true};
-  source.open = [format, next = std::move(next),
-                 total](const video::ReaderOptions& options) -> Result<std::unique_ptr<video::FrameReader>> {
-    return std::make_unique<OwnFramesReader>(format, next, total, options.stop);
+  source.has_side_streams = !origin.file.empty() && format.has_timestamps();
+  if (origin.start > 0) source.side_start = origin.start;
+  source.open = [format, next = std::move(next), total, origin = std::move(origin)](
+                    const video::ReaderOptions& options) -> Result<std::unique_ptr<video::FrameReader>> {
+    std::unique_ptr<video::SideReader> side;
+    if (options.side_streams) {
+      auto opened = video::open_side_reader(origin.file, options.side_streams,
+                                            {.format = format, .start = origin.start, .stop = options.stop});
+      if (!opened) return std::unexpected(opened.error());
+      side = std::move(*opened);
+    }
+    return std::make_unique<OwnFramesReader>(format, next, total, origin.properties, std::move(side),
+                                             options.stop);
   };
   return source;
 }
