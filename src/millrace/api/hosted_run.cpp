@@ -1,11 +1,12 @@
 #include "millrace/api/hosted_run.h"
 
 #include "millrace/api/option_words.h"
+#include "millrace/api/signals_blocked.h"
 #include "millrace/base/without_exceptions.h"
 #include "millrace/run/words/check_outputs.h"
 #include "millrace/run/words/run_report.h"
+#include "millrace/video/reader.h"
 
-#include <csignal>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -17,23 +18,13 @@ namespace {
 
 constexpr std::string_view own_frames = "frames of the caller";
 
-// Threads that are made while it lives take no signal: those are for the program.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
-
 Error stopped_error() { return {ErrorKind::interrupted, "the run was stopped"}; }
+
+// Whether an input may have more than frames, and can be opened once more to read that.
+bool has_other_streams(const std::string& input) {
+  std::error_code unknown;
+  return video::is_coded_input(input) && std::filesystem::is_regular_file(input, unknown);
+}
 
 Status check_name(std::string_view name, std::string_view what) {
   if (name.empty()) return usage_error("the name of the {} is empty", what);
@@ -95,7 +86,15 @@ Status HostedRun::input_frames(const video::FrameFormat& format) {
   const std::scoped_lock lock(mutex_);
   if (Status early = check_not_started(); !early) return early;
   input_ = std::make_unique<InputFrames>(format);
+  input_origin_ = {};
   options_.input = own_frames;
+  return {};
+}
+
+Status HostedRun::input_frames_like(const Origin& origin) {
+  if (Status set = input_frames(origin.format); !set) return set;
+  const std::scoped_lock lock(mutex_);
+  input_origin_ = origin.beside;
   return {};
 }
 
@@ -149,8 +148,9 @@ Result<run::VideoRunOptions> HostedRun::run_options() {
 
 run::VideoSource HostedRun::source() {
   if (!input_) return run::file_source(options_.input);
-  return run::frames_source(input_->format(),
-                            [this](const std::stop_token& stop) { return input_->next(stop); });
+  return run::frames_source(
+      input_->format(), [this](const std::stop_token& stop) { return input_->next(stop); }, std::nullopt,
+      input_origin_);
 }
 
 run::VideoSink HostedRun::sink() {
@@ -163,6 +163,7 @@ run::VideoSink HostedRun::sink() {
     if (opened) {
       const std::scoped_lock lock(mutex_);
       output_format_ = format;
+      output_properties_ = options.properties;
       changed_.notify_all();
     }
     return opened;
@@ -197,6 +198,8 @@ Status HostedRun::start_in_place() {
     return usage_error(
         "a run in place processes each frame that it is given, as it is; leave out the options "
         "frames, start, end and format");
+  options->stop = in_place_stop_.get_token();
+  options->made = input_->format().forms;
   auto processor = run::FrameProcessor::start(*place_->workplace, input_->format(), std::move(*options));
   if (!processor) return std::unexpected(processor.error());
   in_place_ = std::move(*processor);
@@ -225,7 +228,8 @@ Status HostedRun::process(const std::vector<image::PixelView>& from,
     if (stopped_) return std::unexpected(stopped_error());
     if (over_) return usage_error("the run was told that no more frames come");
   }
-  return in_place_->process(from, to);
+  const Status done = in_place_->process(from, to);
+  return !done && done.error().kind == ErrorKind::interrupted ? std::unexpected(stopped_error()) : done;
 }
 
 void HostedRun::end_in_place(Status outcome) {
@@ -243,9 +247,14 @@ Status HostedRun::start() {
   const std::scoped_lock lock(mutex_);
   if (Status possible = check_start(); !possible) return possible;
   if (Status possible = check_files(); !possible) return possible;
+  if (input_ && !video::is_of_codes(input_->format()))
+    return usage_error(
+        "frames of floats are processed in place; call millrace_run_start_in_place, or hand over "
+        "integers of 8 to 16 bits");
   if (Status found = find_place(); !found) return found;
   auto options = run_options();
   if (!options) return std::unexpected(options.error());
+  start_ = options->start.value_or(0);
   video_ = std::make_unique<run::VideoRun>(*place_->workplace, source(), sink(), std::move(*options));
   const SignalsBlocked blocked;
   try {
@@ -276,6 +285,21 @@ Result<video::FrameFormat> HostedRun::output_format() {
   changed_.wait(lock, [this] { return over_ || output_format_; });
   if (output_format_) return *output_format_;
   return std::unexpected(outcome_ ? stopped_error() : outcome_.error());
+}
+
+Result<Origin> HostedRun::origin() {
+  const auto format = output_format();
+  if (!format) return std::unexpected(format.error());
+  const std::scoped_lock lock(mutex_);
+  Origin origin{.format = *format, .beside = input_origin_};
+  origin.beside.properties = output_properties_;
+  origin.beside.start += start_;
+  // What was played several times has no other streams that could be read once beside it.
+  if (options_.loop > 1)
+    origin.beside.file.clear();
+  else if (!input_ && has_other_streams(options_.input))
+    origin.beside.file = options_.input;
+  return origin;
 }
 
 Result<video::FrameFormat> HostedRun::input_format() {
@@ -350,6 +374,7 @@ void HostedRun::request_stop() {
     stopped_ = true;
   }
   if (in_place_) {
+    in_place_stop_.request_stop();
     const std::scoped_lock processing(processing_);
     end_in_place(std::unexpected(stopped_error()));
     return;

@@ -6,19 +6,28 @@
 #include "millrace/image/pipeline/pipeline.h"
 #include "millrace/run/video/frame_processor.h"
 #include "millrace/run/video/video_run.h"
+#include "millrace/run/video/video_source.h"
 #include "millrace/run/words/run_options.h"
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 namespace millrace::api {
+
+// What the frames that come out of a run are: their format, and what goes with them beside their samples.
+struct Origin {
+  video::FrameFormat format;
+  run::FramesOrigin beside;
+};
 
 // What millrace.h says of a millrace_run. Any thread may call anything at any time; not copied.
 class HostedRun {
@@ -33,6 +42,7 @@ class HostedRun {
   [[nodiscard]] Status set(std::string_view name, std::string_view value);
   [[nodiscard]] Status input(std::string name);
   [[nodiscard]] Status input_frames(const video::FrameFormat& format);
+  [[nodiscard]] Status input_frames_like(const Origin& origin);
   [[nodiscard]] Status output(std::string name);
   [[nodiscard]] Status output_frames();
 
@@ -45,6 +55,8 @@ class HostedRun {
 
   // Usage errors before start(), and where that end is not the caller's own.
   [[nodiscard]] Result<video::FrameFormat> output_format();
+  // Of the frames that come out; waits as output_format().
+  [[nodiscard]] Result<Origin> origin();
   // Where `closed`, the run was over without an error.
   [[nodiscard]] Result<Passed> push(pool::FunctionRef<Status(video::Frame& frame)> fill, Patience patience);
   [[nodiscard]] Status end();
@@ -92,14 +104,18 @@ class HostedRun {
   // Before start(), with the mutex held; from then on only read.
   run::RunOptions options_;
   std::unique_ptr<InputFrames> input_;
+  run::FramesOrigin input_origin_;  // of what `input_` gets
+  std::int64_t start_ = 0;          // what is skipped of the input, in microseconds
   std::unique_ptr<OutputFrames> output_;
   std::unique_ptr<run::VideoRun> video_;  // one of the two
   std::unique_ptr<run::FrameProcessor> in_place_;
+  std::stop_source in_place_stop_;
   // With the mutex held:
   bool started_ = false;
   bool stopped_ = false;
   bool over_ = false;
   std::optional<video::FrameFormat> output_format_;
+  video::SharedProperties output_properties_;
   Status outcome_;  // once over
   std::optional<std::string> report_;
   std::optional<std::string> explanation_;

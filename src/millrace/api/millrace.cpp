@@ -1,6 +1,7 @@
 // millrace.h, on HostedRun: handles are looked up, what comes is checked, errors become codes and a text.
 #include "millrace/api/millrace.h"
 
+#include "millrace/api/frame_times.h"
 #include "millrace/api/handles.h"
 #include "millrace/api/hosted_run.h"
 #include "millrace/api/model_questions.h"
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -31,6 +33,7 @@ using millrace::Status;
 using millrace::usage_error;
 using millrace::api::Handles;
 using millrace::api::HostedRun;
+using millrace::api::Origin;
 using millrace::api::Passed;
 using millrace::api::Patience;
 
@@ -59,6 +62,11 @@ Handles<millrace_run, HostedRun>& runs() {
 Handles<millrace_frame_memory, video::Frame>& taken_frames() {
   static auto* const all =
       new Handles<millrace_frame_memory, video::Frame>("a frame's memory", 0x1003, &in_this_library);
+  return *all;
+}
+
+Handles<millrace_origin, Origin>& origins() {
+  static auto* const all = new Handles<millrace_origin, Origin>("an origin", 0x1004, &in_this_library);
   return *all;
 }
 
@@ -142,6 +150,11 @@ template <class T> Status hand_out(Result<T> value, T* target, const char* name)
 
 // ---- Formats and frames
 
+// What millrace_format.bits is for samples that are floats.
+constexpr int32_t float_bits = 32;
+constexpr video::SampleForms all_numbers{video::SampleForm::numbers, video::SampleForm::numbers,
+                                         video::SampleForm::numbers};
+
 Result<video::FrameFormat> format_of(const millrace_format* format) {
   if (Status there = check_pointer(format, "format"); !there) return std::unexpected(there.error());
   const millrace_format& f = *format;
@@ -154,8 +167,11 @@ Result<video::FrameFormat> format_of(const millrace_format* format) {
                        video::max_dimension, video::max_dimension);
   if (f.chroma < MILLRACE_GRAY || f.chroma > MILLRACE_444)
     return usage_error("there is no chroma {}; use one of millrace_chroma", f.chroma);
-  if (f.bits < 8 || f.bits > 16)
-    return usage_error("samples of {} bits are impossible; 8 to 16 are possible", f.bits);
+  const bool floats = f.bits == float_bits;
+  if (!floats && (f.bits < 8 || f.bits > 16))
+    return usage_error("samples of {} bits are impossible; 8 to 16 are possible, and 32 for floats", f.bits);
+  if (floats && f.chroma != MILLRACE_GRAY)
+    return usage_error("frames of floats are gray; process each plane as a frame of its own");
   if (f.rate[0] < 1 || f.rate[1] < 1)
     return usage_error("the rate of {}/{} frames a second is none", f.rate[0], f.rate[1]);
   if (f.time_base[0] < 0 || f.time_base[1] < 1)
@@ -164,11 +180,12 @@ Result<video::FrameFormat> format_of(const millrace_format* format) {
   return video::FrameFormat{.width = f.width,
                             .height = f.height,
                             .chroma = static_cast<video::Chroma>(f.chroma),
-                            .bits = f.bits,
+                            .bits = floats ? 16 : f.bits,
                             .rate_numerator = f.rate[0],
                             .rate_denominator = f.rate[1],
                             .time_base_numerator = f.time_base[0],
-                            .time_base_denominator = f.time_base[1]};
+                            .time_base_denominator = f.time_base[1],
+                            .forms = floats ? all_numbers : video::SampleForms{}};
 }
 
 millrace_format format_from(const video::FrameFormat& format) {
@@ -176,7 +193,7 @@ millrace_format format_from(const video::FrameFormat& format) {
           .width = format.width,
           .height = format.height,
           .chroma = static_cast<int32_t>(format.chroma),
-          .bits = format.bits,
+          .bits = video::is_of_codes(format) ? format.bits : float_bits,
           .rate = {format.rate_numerator, format.rate_denominator},
           .time_base = {format.time_base_numerator, format.time_base_denominator}};
 }
@@ -252,7 +269,9 @@ Result<std::vector<image::PixelView>> views_of(const millrace_frame* frame,
                                                const Result<video::FrameFormat>& format) {
   if (!format) return std::unexpected(format.error());
   if (Status possible = check_frame(frame, *format); !possible) return std::unexpected(possible.error());
-  const auto type = format->bits > 8 ? image::ElementType::u16 : image::ElementType::u8;
+  const auto type = !video::is_of_codes(*format) ? image::ElementType::f32
+                    : format->bits > 8           ? image::ElementType::u16
+                                                 : image::ElementType::u8;
   std::vector<image::PixelView> views;
   for (int p = 0; p < video::plane_count(format->chroma); ++p)
     views.push_back({static_cast<std::byte*>(frame->planes[p]), frame->strides[p],
@@ -260,7 +279,28 @@ Result<std::vector<image::PixelView>> views_of(const millrace_frame* frame,
   return views;
 }
 
+// Kernels look numbers up in tables, where what is no number has no place.
+Status check_finite(const std::vector<image::PixelView>& planes) {
+  for (const image::PixelView& plane : planes) {
+    for (int y = plane.covers.y0; y < plane.covers.y1; ++y) {
+      // A sum of finite samples may overflow a float, but not a double.
+      double sum = 0;
+      for (int x = plane.covers.x0; x < plane.covers.x1; ++x) {
+        float sample = 0;
+        std::memcpy(&sample, plane.at(x, y), sizeof sample);
+        sum += std::abs(static_cast<double>(sample));
+      }
+      if (!std::isfinite(sum))
+        return usage_error("row {} of the frame has a sample that is infinite or not a number; replace it "
+                           "first",
+                           y);
+    }
+  }
+  return {};
+}
+
 Status check_samples(const std::vector<image::PixelView>& planes, int bits) {
+  if (planes.front().type == image::ElementType::f32) return check_finite(planes);
   if (bits == 8 || bits == 16) return {};
   for (const image::PixelView& plane : planes) {
     for (int y = plane.covers.y0; y < plane.covers.y1; ++y) {
@@ -343,6 +383,27 @@ millrace_code millrace_machine(const char** json) {
   });
 }
 
+millrace_code millrace_frame_times(const char* name, int (*stop)(void*), void* stop_argument,
+                                   const int64_t** times, int64_t* count, int32_t time_base[2]) {
+  return guarded([&]() -> Status {
+    thread_local std::vector<int64_t> kept;
+    if (Status there = check_pointer(times, "the place of the times"); !there) return there;
+    *times = nullptr;
+    if (Status there = check_pointer(name, "the name of the video"); !there) return there;
+    if (Status there = check_pointer(count, "the place of the count"); !there) return there;
+    if (Status there = check_pointer(time_base, "the place of the time base"); !there) return there;
+    auto known =
+        millrace::api::frame_times(name, [&] { return stop != nullptr && stop(stop_argument) != 0; });
+    if (!known) return std::unexpected(known.error());
+    kept = std::move(known->times);
+    *times = kept.data();
+    *count = std::ssize(kept);
+    time_base[0] = known->time_base_numerator;
+    time_base[1] = known->time_base_denominator;
+    return {};
+  });
+}
+
 millrace_code millrace_pipeline_create(const char* text, millrace_pipeline** pipeline) {
   return guarded([&] { return create_pipeline(text, {}, pipeline); });
 }
@@ -413,10 +474,18 @@ millrace_code millrace_pipeline_format(millrace_pipeline* pipeline, const millra
     const auto which =
         image::parse_planes(planes == nullptr ? image::name_of(image::Planes::automatic) : planes);
     if (!which) return std::unexpected(which.error());
-    const auto layout =
-        image::lay_out_frame((*found)->pipeline, *format, *which, image::Samples::codes, *format);
+    const auto layout = image::lay_out_frame((*found)->pipeline, *format, *which, image::Samples::codes,
+                                             *format, format->forms);
     if (!layout) return std::unexpected(layout.error());
     return hand_out_format(layout->output, output);
+  });
+}
+
+millrace_code millrace_pipeline_needs_color(millrace_pipeline* pipeline, int* needs) {
+  return guarded([&]() -> Status {
+    const auto found = pipelines().find(pipeline);
+    if (!found) return std::unexpected(found.error());
+    return hand_out<int>(image::needs_color((*found)->pipeline) ? 1 : 0, needs, "the place of the answer");
   });
 }
 
@@ -483,6 +552,33 @@ millrace_code millrace_run_input_frames(millrace_run* run, const millrace_format
     const auto known = format_of(format);
     if (!known) return std::unexpected(known.error());
     return of.input_frames(*known);
+  });
+}
+
+millrace_code millrace_run_input_frames_like(millrace_run* run, const millrace_origin* origin) {
+  return on_run(run, [&](HostedRun& of) -> Status {
+    const auto found = origins().find(origin);
+    if (!found) return std::unexpected(found.error());
+    return of.input_frames_like(**found);
+  });
+}
+
+millrace_code millrace_run_origin(millrace_run* run, millrace_origin** origin) {
+  return on_run(run, [&](HostedRun& of) -> Status {
+    if (Status there = check_pointer(origin, "the place of the origin"); !there) return there;
+    *origin = nullptr;
+    auto known = of.origin();
+    if (!known) return std::unexpected(known.error());
+    *origin = origins().add(std::make_shared<Origin>(std::move(*known)));
+    return {};
+  });
+}
+
+millrace_code millrace_origin_free(millrace_origin* origin) {
+  return guarded([&]() -> Status {
+    const auto removed = origins().remove(origin);
+    if (!removed) return std::unexpected(removed.error());
+    return {};
   });
 }
 

@@ -56,6 +56,16 @@ MILLRACE_EXPORT millrace_code millrace_filters(const char** json);
  * process ends. */
 MILLRACE_EXPORT millrace_code millrace_machine(const char** json);
 
+/* When the frames of a video file are shown, in the order in which they are, without decoding them: as its
+ * packets say, which is the truth of files that are whole. In units of time_base[0]/time_base[1] seconds.
+ * MILLRACE_FAILURE if the packets do not tell: decode the frames to see.
+ *
+ * stop: NULL, or a function that is called some ten times a second in this thread, with its argument. If it
+ * does not return 0, the call ends as MILLRACE_INTERRUPTED. *times is valid until the thread's next call. */
+MILLRACE_EXPORT millrace_code millrace_frame_times(const char* name, int (*stop)(void*), void* stop_argument,
+                                                   const int64_t** times, int64_t* count,
+                                                   int32_t time_base[2]);
+
 /* ---- Pipelines ------------------------------------------------------------------------------------- */
 
 typedef struct millrace_pipeline millrace_pipeline;
@@ -111,6 +121,10 @@ MILLRACE_EXPORT millrace_code millrace_pipeline_text(millrace_pipeline* pipeline
 MILLRACE_EXPORT millrace_code millrace_pipeline_neighbours(millrace_pipeline* pipeline, int* before,
                                                            int* after);
 
+/* Whether a pipeline means something only for frames with luma and chroma: *needs is 1 if one of its filters
+ * makes a plane of several planes, or works on chroma alone, else 0. */
+MILLRACE_EXPORT millrace_code millrace_pipeline_needs_color(millrace_pipeline* pipeline, int* needs);
+
 /* ---- Frames ---------------------------------------------------------------------------------------- */
 
 /* How many chroma samples there are for the luma samples of a frame. */
@@ -122,13 +136,15 @@ typedef enum millrace_chroma {
 } millrace_chroma;
 
 /* Samples are integers from 0 to 2^bits - 1: uint8_t for 8 bits, uint16_t of the machine's byte order above.
- * Begin with MILLRACE_FORMAT(...). */
+ * 32 bits stand for floats, 0 for the least and 1 for the greatest sample: of gray frames, in runs that are
+ * started in place. They are taken beyond 0 and 1 as well, and come out unclipped. What is infinite or not a
+ * number is refused. Begin with MILLRACE_FORMAT(...). */
 typedef struct millrace_format {
   size_t size;          /* sizeof(millrace_format), by which versions of it are told apart */
   int32_t width;        /* 1 to 32768, of luma */
   int32_t height;       /* 1 to 32768 */
   int32_t chroma;       /* millrace_chroma */
-  int32_t bits;         /* 8 to 16 */
+  int32_t bits;         /* 8 to 16, or 32 */
   int32_t rate[2];      /* frames a second, as a fraction */
   int32_t time_base[2]; /* seconds in a unit of millrace_frame.timestamp, as a fraction; 0/1: no timestamps */
 } millrace_format;
@@ -187,6 +203,14 @@ MILLRACE_EXPORT millrace_code millrace_run_set(millrace_run* run, const char* na
  * name: as `millrace run` takes it, but for "-". Nothing is opened yet. */
 MILLRACE_EXPORT millrace_code millrace_run_input(millrace_run* run, const char* name);
 MILLRACE_EXPORT millrace_code millrace_run_input_frames(millrace_run* run, const millrace_format* format);
+/* Frames that were made of those of another video, in the format of `origin`: with its colour tags, the shape
+ * of its samples, and what else the video has beside its frames. A file that is written gets its sound,
+ * subtitles, chapters and tags too, as one that is written by a run from file to file; the option no-audio
+ * leaves the sound out. For that the other video is opened again. What is heard before the first frame or
+ * behind the last one is left out if the video has frames there. */
+typedef struct millrace_origin millrace_origin;
+MILLRACE_EXPORT millrace_code millrace_run_input_frames_like(millrace_run* run,
+                                                             const millrace_origin* origin);
 MILLRACE_EXPORT millrace_code millrace_run_output(millrace_run* run, const char* name);
 MILLRACE_EXPORT millrace_code millrace_run_output_frames(millrace_run* run);
 
@@ -198,15 +222,21 @@ MILLRACE_EXPORT millrace_code millrace_run_start(millrace_run* run);
  * is processed by the call that brings it. Then millrace_run_process, not push and pull; and
  * millrace_run_end. */
 MILLRACE_EXPORT millrace_code millrace_run_start_in_place(millrace_run* run);
-/* Processes one frame, from memory of the caller's to memory of the caller's, which must not overlap. Both
- * are read and written where they are; planes are copied only where a filter reads from elsewhere, as
- * "rotate" does, or rows of 16-bit samples do not begin at even addresses. One thread at a time. Pipelines
+/* Processes one frame, from memory of the caller's to memory of the caller's. Both are read and written where
+ * they are. Planes are copied only if a filter reads from elsewhere, as "rotate" does, if rows of 16-bit
+ * samples do not begin at even addresses, or if the result lies where the frame does. One thread at a time.
+ * After millrace_run_stop it returns soon, with MILLRACE_INTERRUPTED, however large the frame is. Pipelines
  * that read neighbouring frames, or a second video, are refused at the start. */
 MILLRACE_EXPORT millrace_code millrace_run_process(millrace_run* run, const millrace_frame* from,
                                                    millrace_frame* to);
 
 /* The format of the frames that come out; waits until the input has been opened. */
 MILLRACE_EXPORT millrace_code millrace_run_output_format(millrace_run* run, millrace_format* format);
+
+/* What the frames that come out have beside their samples, for millrace_run_input_frames_like of another run.
+ * Waits as the one before. On an error *origin is NULL. May outlive the run. */
+MILLRACE_EXPORT millrace_code millrace_run_origin(millrace_run* run, millrace_origin** origin);
+MILLRACE_EXPORT millrace_code millrace_origin_free(millrace_origin* origin);
 
 /* Gives the run its next frame, which is copied: the memory is the caller's again at once. One thread at a
  * time. milliseconds: how long to wait for room; below 0: as long as it takes. MILLRACE_AGAIN: there is none;
