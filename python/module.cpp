@@ -1,13 +1,18 @@
 // The part of the Python package that is not Python: runs of millrace.h, with arrays as planes of frames. The
 // interpreter's lock is released wherever a call waits or computes.
 #include <chrono>
+#include <condition_variable>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <millrace.h>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -48,6 +53,22 @@ std::string whole(const nb::bytes& name, const std::string& what) {
   return text;
 }
 
+// What a video has beside its frames, of which others are made.
+class Origin {
+ public:
+  explicit Origin(millrace_run* run) {
+    const nb::gil_scoped_release unlocked;
+    check(millrace_run_origin(run, &origin_));
+  }
+  ~Origin() { millrace_origin_free(origin_); }
+  Origin(const Origin&) = delete;
+  Origin& operator=(const Origin&) = delete;
+  [[nodiscard]] const millrace_origin* handle() const { return origin_; }
+
+ private:
+  millrace_origin* origin_ = nullptr;
+};
+
 // So often a call that waits asks whether Ctrl-C was pressed.
 constexpr std::chrono::milliseconds patience(100);
 
@@ -55,6 +76,22 @@ void check_signals() {
   const nb::gil_scoped_acquire lock;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
+
+// Threads that are made while it lives leave signals to the interpreter's.
+class NoSignals {
+ public:
+  NoSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  sigset_t before_{};
+};
 
 using Frames = nb::ndarray<nb::device::cpu, nb::ndim<3>>;
 using ConstFrames = nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<3>>;
@@ -124,6 +161,11 @@ class Run {
     check(millrace_run_input_frames(run_, &format));
     set_input(format);
   }
+  void input_frames_like(const Origin& origin, const Format& told) {
+    check(millrace_run_input_frames_like(run_, origin.handle()));
+    set_input(format_of(told));
+  }
+  Origin* origin() const { return new Origin(run_); }
   void output(const nb::bytes& name) {
     check(millrace_run_output(run_, whole(name, "the name of the output").c_str()));
   }
@@ -206,9 +248,14 @@ class Run {
     for (std::size_t i = 0; i < from.shape(0); ++i) {
       const millrace_frame frame = frame_at(from, i);
       millrace_frame made = frame_at(to, i);
-      check(millrace_run_process(run_, &frame, &made));
-      if (from.shape(0) == 1) return;
-      if (const auto now = std::chrono::steady_clock::now(); now - asked > patience) {
+      const auto begun = std::chrono::steady_clock::now();
+      if (takes_long_)
+        process_apart(frame, made);
+      else
+        check(millrace_run_process(run_, &frame, &made));
+      const auto now = std::chrono::steady_clock::now();
+      takes_long_ = now - begun > patience / 4;
+      if (now - asked > patience && i + 1 < from.shape(0)) {
         check_signals();
         asked = now;
       }
@@ -232,6 +279,46 @@ class Run {
   std::string explanation() const { return text(millrace_run_explanation); }
 
  private:
+  // In another thread, so that this one can heed Ctrl-C: then the run is stopped, and over.
+  void process_apart(const millrace_frame& frame, millrace_frame& made) {
+    std::mutex mutex;
+    std::condition_variable ended;
+    bool over = false;
+    millrace_code code = MILLRACE_OK;
+    std::string why;
+    const auto work = [&] {
+      const millrace_code of_call = millrace_run_process(run_, &frame, &made);
+      const std::string told = millrace_error();
+      const std::lock_guard lock(mutex);
+      code = of_call;
+      why = told;
+      over = true;
+      ended.notify_one();
+    };
+    std::thread thread;
+    try {
+      const NoSignals for_the_thread;
+      thread = std::thread(work);
+    } catch (const std::system_error&) {
+      return check(millrace_run_process(run_, &frame, &made));
+    }
+    try {
+      std::unique_lock lock(mutex);
+      while (!ended.wait_for(lock, patience, [&] { return over; })) {
+        lock.unlock();
+        check_signals();
+        lock.lock();
+      }
+    } catch (...) {
+      millrace_run_stop(run_);
+      thread.join();
+      throw;
+    }
+    thread.join();
+    if (code == MILLRACE_USAGE) throw UsageError(why);
+    if (code != MILLRACE_OK) throw RunError(why);
+  }
+
   struct PlaneShape {
     std::size_t width;
     std::size_t height;
@@ -252,7 +339,9 @@ class Run {
       int height = 0;
       check(millrace_format_plane(&format, plane, &count, &width, &height));
       planes.push_back({static_cast<std::size_t>(width), static_cast<std::size_t>(height),
-                        format.bits > 8 ? std::size_t{2} : std::size_t{1}});
+                        format.bits > 16  ? std::size_t{4}
+                        : format.bits > 8 ? std::size_t{2}
+                                          : std::size_t{1}});
     }
     return planes;
   }
@@ -302,6 +391,7 @@ class Run {
   std::vector<PlaneShape> input_planes_;   // once they are known
   std::vector<PlaneShape> output_planes_;  // once they are known
   std::int64_t timestamp_ = MILLRACE_NO_TIMESTAMP;
+  bool takes_long_ = true;  // what one frame takes in process(), as far as is known
 };
 
 std::string text_of(millrace_code (*ask)(const char**)) {
@@ -316,6 +406,38 @@ std::string answer_of(millrace_code (*answer)(const char*, const char**), const 
   const char* told = nullptr;
   check(answer(question.c_str(), &told));
   return told;
+}
+
+// When the frames of a file are shown, and the unit of that in seconds.
+std::pair<std::vector<std::int64_t>, std::pair<int, int>> frame_times(const nb::bytes& name) {
+  const std::string file = whole(name, "the name of the video");
+  const auto interrupted = [](void*) {
+    const nb::gil_scoped_acquire lock;
+    return PyErr_CheckSignals();
+  };
+  const std::int64_t* times = nullptr;
+  std::int64_t count = 0;
+  std::int32_t base[2] = {0, 1};
+  millrace_code code = MILLRACE_OK;
+  {
+    const nb::gil_scoped_release unlocked;
+    code = millrace_frame_times(file.c_str(), interrupted, nullptr, &times, &count, base);
+  }
+  if (code == MILLRACE_INTERRUPTED) throw nb::python_error();
+  check(code);
+  return {{times, times + count}, {base[0], base[1]}};
+}
+
+// Whether a pipeline is for frames with luma and chroma only.
+bool needs_color(const std::string& pipeline, const std::string& filters) {
+  check_whole(pipeline, "the pipeline");
+  millrace_pipeline* made = nullptr;
+  check(millrace_pipeline_create_with(pipeline.c_str(), filters.c_str(), &made));
+  int needs = 0;
+  const millrace_code code = millrace_pipeline_needs_color(made, &needs);
+  millrace_pipeline_free(made);
+  check(code);
+  return needs != 0;
 }
 
 // Rows and columns of each plane.
@@ -347,11 +469,16 @@ NB_MODULE(_millrace, module) {
       "simulate", [](const std::string& question) { return answer_of(millrace_simulate, question); },
       nb::arg("question"));
   module.def("plane_shapes", &plane_shapes, nb::arg("format"));
+  module.def("frame_times", &frame_times, nb::arg("name"));
+  module.def("needs_color", &needs_color, nb::arg("pipeline"), nb::arg("filters") = "[]");
+  nb::class_<Origin>(module, "Origin");
   nb::class_<Run>(module, "Run")
       .def(nb::init<const std::string&, const std::map<std::string, std::string>&, const std::string&>(),
            nb::arg("pipeline"), nb::arg("options"), nb::arg("filters") = "[]")
       .def("input", &Run::input, nb::arg("name"))
       .def("input_frames", &Run::input_frames, nb::arg("format"))
+      .def("input_frames_like", &Run::input_frames_like, nb::arg("origin"), nb::arg("format"))
+      .def("origin", &Run::origin)
       .def("output", &Run::output, nb::arg("name"))
       .def("output_frames", &Run::output_frames)
       .def("start", &Run::start)

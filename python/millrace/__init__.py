@@ -3,7 +3,7 @@
     import millrace as mr
 
     edges = mr.Pipeline("blur | [sobel_x, sobel_y] | magnitude")
-    out = edges(image)               # uint8 or uint16, (H, W) or (N, H, W)
+    out = edges(image)               # uint8, uint16 or float32, (H, W) or (N, H, W); edges(image, layout="HWC")
     print(edges.explain())           # what was tried, what it measured, what was chosen and why
 
     @mr.filter(ranges={"strength": (-16, 16)})
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from ._runs import run as run
     from ._video import Format as Format
     from ._video import Frame as Frame
-    from ._video import Reader as Reader
+    from ._reader import Reader as Reader
     from ._video import Stream as Stream
     from ._video import Writer as Writer
     from ._video import open as open
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 # What is where: loaded when it is first asked for, so that importing the package costs next to nothing. The library
 # brings FFmpeg along, and images bring NumPy.
-_HOMES = {"Format": "_video", "Frame": "_video", "Pipeline": "_pipeline", "Progress": "_runs", "Reader": "_video",
+_HOMES = {"Format": "_video", "Frame": "_video", "Pipeline": "_pipeline", "Progress": "_runs", "Reader": "_reader",
           "RunError": "_millrace", "Stream": "_video", "UsageError": "_millrace", "Writer": "_video", "open": "_video",
           "run": "_runs", "write": "_video"}
 _HOMES.update(dict.fromkeys(("Filter", "filter"), "_filters"))

@@ -6,6 +6,8 @@ import functools
 import json
 import os
 import threading
+from collections import OrderedDict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,13 +23,14 @@ if TYPE_CHECKING:
 
     from ._filters import Filter
     from ._runs import Path
-    from ._video import Format, Frame, Reader, Stream
+    from ._reader import Reader
+    from ._video import Format, Frame, Stream
 
-_BITS = {np.dtype(np.uint8): 8, np.dtype(np.uint16): 16}
+_BITS = {np.dtype(np.uint8): 8, np.dtype(np.uint16): 16, np.dtype(np.float32): 32}
 
 
 class Pipeline:
-    """Filters: called with gray images, one or many at a time; or, by stream(), over the frames of a video.
+    """Filters: called with images, one or many at a time; or, by stream(), over the frames of a video.
 
     Options are those of `millrace run`: Pipeline("blur", threads=2, structure="sliding"). filters: of one's own, made
     by @filter, which the text may name. Mistakes are UsageError, a
@@ -42,10 +45,9 @@ class Pipeline:
         self._options = as_options(options)
         self._process = os.getpid()
         self._turn = threading.Lock()
-        self._run: _millrace.Run | None = _millrace.Run(self.text, self._options, self._filters)
-        self._format: tuple[int, int, int] | None = None
-        self._shape = (0, 0)  # of what comes out
-        self._filtered = False  # anything, in this run
+        self._spare: _millrace.Run | None = self._fresh()  # which also tells mistakes at once
+        self._prepared: OrderedDict[_Kind, _Prepared] = OrderedDict()  # the one used last behind
+        self._needs_color: bool | None = None
         self._told: tuple[str, str] | None = None
 
     def __repr__(self) -> str:
@@ -55,35 +57,54 @@ class Pipeline:
         # What it was made of: another process has threads of its own.
         return functools.partial(Pipeline, self.text, filters=self._given, **self._options), ()
 
-    def __call__(self, image: Any, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
+    def __call__(self, image: Any, out: npt.NDArray[Any] | None = None, *, layout: str | None = None) -> npt.NDArray[Any]:
         """The image, or images, filtered: a new array, or `out`, which has the right shape and type. An image is an
-        array of NumPy, or has __dlpack__ and lies in the memory of the CPU."""
-        frames = _as_array(image)
-        if frames.dtype not in _BITS:
-            raise UsageError(f"an image of {frames.dtype} cannot be filtered; uint8 and uint16 can")
-        if frames.ndim not in (2, 3) or 0 in frames.shape:
-            raise UsageError(f"an array of shape {frames.shape} holds no images; (H, W) and (N, H, W) do")
+        array of NumPy, or has __dlpack__ and lies in the memory of the CPU.
+
+        layout: what the axes are: "HW" or "NHW", many gray images, which is what two and three axes are taken for; "HWC"
+        or "NHWC" for images of 1 to 4 channels, as RGB, BGR or with an alpha channel. Each channel is filtered as an
+        image of its own. An array with three axes, of which the last has 2 to 4, is refused without it.
+
+        Samples are uint8, uint16, or float32 from 0 for black to 1 for white; others are filtered too, and results are
+        not clipped to that.
+        """
+        array = _as_array(image)
+        if array.dtype not in _BITS:
+            raise UsageError(f"an image of {array.dtype} cannot be filtered; uint8, uint16 and float32 can: "
+                             "image.astype(np.float32)")
+        channels = _has_channels(array, layout)
+        if channels and self._is_of_color():
+            raise UsageError(f"{self.text!r} works on luma and chroma, which the channels of an image are not; leave such "
+                             "filters out, or give it a video")
+        frames = _channels_first(array) if channels else array
         many = frames if frames.ndim == 3 else frames[np.newaxis]
         if not _has_rows(many):
             many = np.ascontiguousarray(many)
         self._check_process()
         with self._turn:
-            self._start(many.shape[1], many.shape[2], _BITS[frames.dtype])
-            shape = (*frames.shape[:-2], *self._shape)
+            prepared = self._prepare((many.shape[1], many.shape[2], _BITS[frames.dtype]))
+            if channels:
+                shape = _channels_last_shape(array.shape, prepared.shape)
+                if out is not None:
+                    _check_out(out, shape, array)
+                made = np.empty((len(many), *prepared.shape), frames.dtype)
+                self._process_all(prepared, many, made)
+                return _channels_last(made, shape, out)
+            shape = (*frames.shape[:-2], *prepared.shape)
             result = np.empty(shape, frames.dtype) if out is None else _checked(out, shape, frames)
-            assert self._run is not None
-            self._filtered = True
-            self._run.process(many, result if result.ndim == 3 else result[np.newaxis])
+            self._process_all(prepared, many, result if result.ndim == 3 else result[np.newaxis])
         return result
 
-    def stream(self, source: Path | Reader | Iterable[Frame], *, like: Format | None = None, **options: Any) -> Stream:
+    def stream(self, source: Path | Reader | Iterable[Frame], *, like: Format | Reader | Stream | None = None,
+               **options: Any) -> Stream:
         """The frames of a video, filtered: of a file, of what mr.open() gave, or of frames of one's own, whose format
-        `like` tells. Options are added to those of the pipeline."""
+        `like` tells, or of which video they are. Options are added to those of the pipeline."""
         from ._video import Stream
         return Stream(self.text, self._options | as_options(options), source, like, self._filters)
 
     def explain(self) -> str:
-        """What was tried on the images so far, or since the last call, and why it was kept or not."""
+        """What was tried on the images so far, or since the last call, and why it was kept or not. Of several sizes or
+        types in turn: on those of the last one."""
         return self._tell()[1]
 
     def report(self) -> dict[str, Any]:
@@ -98,35 +119,114 @@ class Pipeline:
     def _tell(self) -> tuple[str, str]:
         self._check_process()
         with self._turn:
-            self._finish()
+            if self._prepared:
+                self._finish(self._prepared.popitem()[1])
             if self._told is None:
                 raise UsageError("nothing has been filtered yet, so there is nothing to tell")
             return self._told
 
-    def _start(self, height: int, width: int, bits: int) -> None:
-        if self._format == (height, width, bits):
-            return
-        self._finish()
-        fresh = self._run or _millrace.Run(self.text, self._options, self._filters)
-        self._run = None
+    def _is_of_color(self) -> bool:
+        if self._needs_color is None:
+            self._needs_color = _millrace.needs_color(self.text, self._filters)
+        return self._needs_color
+
+    def _fresh(self) -> _millrace.Run:
+        return _millrace.Run(self.text, self._options, self._filters)
+
+    def _prepare(self, kind: _Kind) -> _Prepared:
+        """For images of a size and type: as it was left, where it is one of the last few."""
+        prepared = self._prepared.get(kind)
+        if prepared is not None:
+            self._prepared.move_to_end(kind)
+            return prepared
+        while len(self._prepared) >= _MOST_PREPARED or self._prepared and self._pixels() + kind[0] * kind[1] > _MOST_PIXELS:
+            self._finish(self._prepared.popitem(last=False)[1])
+        fresh, self._spare = self._spare or self._fresh(), None
+        height, width, bits = kind
         fresh.input_frames((width, height, 0, bits, (25, 1), (0, 1)))
         fresh.output_frames()
         fresh.start_in_place()
         made = fresh.output_format()
-        self._shape = made[1], made[0]
-        self._run = fresh
-        self._format = (height, width, bits)
-        self._filtered = False
+        prepared = self._prepared[kind] = _Prepared(fresh, (made[1], made[0]))
+        return prepared
 
-    def _finish(self) -> None:
-        if self._run is None or self._format is None:
+    def _pixels(self) -> int:
+        return sum(height * width for height, width, _ in self._prepared)
+
+    def _process_all(self, prepared: _Prepared, frames: npt.NDArray[Any], out: npt.NDArray[Any]) -> None:
+        prepared.filtered = True
+        try:
+            prepared.run.process(frames, out)
+        except UsageError:
+            raise
+        except BaseException:
+            # Ctrl-C has stopped it; another time it begins anew.
+            del self._prepared[next(reversed(self._prepared))]
+            raise
+
+    def _finish(self, prepared: _Prepared) -> None:
+        if not prepared.filtered:
             return
-        ending, self._run, self._format = self._run, None, None
-        if not self._filtered:
-            return
-        ending.end()
-        ending.wait(-1)
-        self._told = ending.report(), ending.explanation()
+        prepared.run.end()
+        prepared.run.wait(-1)
+        self._told = prepared.run.report(), prepared.run.explanation()
+
+
+# Height, width and bits of the images.
+_Kind = tuple[int, int, int]
+# More sizes in turn than that have their schedules prepared anew each time, which takes some milliseconds.
+_MOST_PREPARED = 8
+# Of all these sizes together, as schedules keep images between filters.
+_MOST_PIXELS = 1 << 26
+
+
+@dataclass
+class _Prepared:
+    """A run in place for images of one size and type."""
+
+    run: _millrace.Run
+    shape: tuple[int, int]  # of what comes out
+    filtered: bool = False  # anything
+
+
+_LAYOUTS = {"HW": 2, "NHW": 3, "HWC": 3, "NHWC": 4}
+_MOST_CHANNELS = 4
+
+
+def _has_channels(array: npt.NDArray[Any], layout: str | None) -> bool:
+    """Whether its last axis is of channels. Refuses what is no image, or may be two things."""
+    if layout is not None and layout not in _LAYOUTS:
+        raise UsageError(f"there is no layout {layout!r}; there are {', '.join(_LAYOUTS)}")
+    if array.ndim not in ((2, 3) if layout is None else (_LAYOUTS[layout],)) or 0 in array.shape:
+        which = "(H, W) and (N, H, W) do, and with layout='HWC' or 'NHWC' images of colour" if layout is None else \
+            f"{layout} has {_LAYOUTS[layout]} axes, none of them empty"
+        raise UsageError(f"an array of shape {array.shape} holds no images; {which}")
+    channels = array.shape[-1]
+    if layout is None and array.ndim == 3 and 2 <= channels <= _MOST_CHANNELS:
+        raise UsageError(f"an array of shape {array.shape} may be an image with {channels} channels, or {len(array)} gray "
+                         "images; say layout='HWC' or layout='NHW'")
+    if layout is None or not layout.endswith("C"):
+        return False
+    if channels > _MOST_CHANNELS:
+        raise UsageError(f"an array of shape {array.shape} has {channels} channels; 1 to {_MOST_CHANNELS} can be filtered")
+    return True
+
+
+def _channels_first(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Channel after channel of image after image."""
+    return np.ascontiguousarray(np.moveaxis(array, -1, -3)).reshape(-1, *array.shape[-3:-1])
+
+
+def _channels_last_shape(before: tuple[int, ...], made: tuple[int, int]) -> tuple[int, ...]:
+    return (*before[:-3], *made, before[-1])
+
+
+def _channels_last(made: npt.NDArray[Any], shape: tuple[int, ...], out: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
+    moved = np.moveaxis(made.reshape(*shape[:-3], shape[-1], *shape[-3:-1]), -3, -1)
+    if out is None:
+        return np.ascontiguousarray(moved)
+    out[...] = moved
+    return out
 
 
 def _as_array(image: Any) -> npt.NDArray[Any]:
@@ -144,13 +244,17 @@ def _has_rows(frames: npt.NDArray[Any]) -> bool:
             and all(stride % frames.itemsize == 0 for stride in frames.strides))
 
 
-def _checked(out: npt.NDArray[Any], shape: tuple[int, ...], frames: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _check_out(out: npt.NDArray[Any], shape: tuple[int, ...], frames: npt.NDArray[Any]) -> None:
     if not isinstance(out, np.ndarray):
         raise UsageError(f"out is of {type(out).__name__}; it must be an array of NumPy")
     if out.shape != shape or out.dtype != frames.dtype:
         raise UsageError(f"out is {out.dtype} of shape {out.shape}, not {frames.dtype} of {shape}")
     if not out.flags.writeable:
         raise UsageError("out may not be written to")
+
+
+def _checked(out: npt.NDArray[Any], shape: tuple[int, ...], frames: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    _check_out(out, shape, frames)
     if out.strides[-1] != out.itemsize:
         raise UsageError("the samples of a row of out do not lie side by side")
     if not _has_rows(out) or _overlap(out):

@@ -34,7 +34,7 @@ class Arrays(unittest.TestCase):
 
     def test_that_are_no_images_are_refused(self):
         blur = mr.Pipeline("blur")
-        for words, image in (("float32", np.zeros((4, 4), np.float32)), ("bool", np.zeros((4, 4), bool)),
+        for words, image in (("float64", np.zeros((4, 4))), ("float16", np.zeros((4, 4), np.float16)), ("bool", np.zeros((4, 4), bool)),
                              (">u2", np.zeros((4, 4), ">u2")), ("int64", [[1, 2], [3, 4]]), ("object", [[None, 2]]),
                              ("shape", np.zeros(4, np.uint8)), ("shape", np.zeros((4, 0), np.uint8)),
                              ("shape", np.uint8(3)), ("shape", np.zeros((1, 1, 4, 4), np.uint8))):
@@ -258,6 +258,23 @@ class Interrupts(unittest.TestCase):
             print("on", flush=True)
             pipeline(images)
             """)
+
+    def test_end_a_call_that_filters_one_huge_image_and_leave_the_pipeline_usable(self):
+        out = self.interrupted("""
+            import time, millrace as mr, numpy as np
+            @mr.filter
+            def slow(x):
+                return mr.fold(4096, x, lambda so_far, i: mr.sqrt(so_far))
+            pipeline = mr.Pipeline("slow", filters=[slow], no_profile=True)
+            image = np.zeros((16384, 16384), np.uint8)
+            print("on", flush=True)
+            try:
+                pipeline(image)
+            except KeyboardInterrupt:
+                print(pipeline(image[:8, :8]).shape)
+                raise
+            """)
+        self.assertEqual(out, "(8, 8)\n")
 
     def test_end_a_stream_and_leave_the_pipeline_usable(self):
         out = self.interrupted("""

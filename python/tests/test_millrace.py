@@ -185,8 +185,8 @@ class Pipelines(unittest.TestCase):
         image = self.image()
         pipeline = mr.Pipeline("blur")
         np.testing.assert_array_equal(pipeline(Elsewhere(image)), pipeline(image))
-        with self.assertRaisesRegex(mr.UsageError, "float32"):
-            pipeline(Elsewhere(np.zeros((4, 4), np.float32)))
+        with self.assertRaisesRegex(mr.UsageError, "float64"):
+            pipeline(Elsewhere(np.zeros((4, 4), np.float64)))
 
 
 def ffmpeg_planes(path, format):
@@ -248,9 +248,9 @@ class Videos(unittest.TestCase):
     def test_what_is_streamed_and_written_is_what_the_program_makes(self):
         pipeline = mr.Pipeline("rotate(6) | blur", no_profile=True)
         direct = str(self.folder / "direct.mkv")
-        mr.run("rotate(6) | blur", self.clip, direct, no_profile=True)
+        mr.run("rotate(6) | blur", self.clip, direct, no_profile=True, codec="ffv1")
         own = self.folder / "own.mkv"
-        with mr.open(self.clip) as source, mr.write(own, like=source) as target:
+        with mr.open(self.clip) as source, mr.write(own, like=source, codec="ffv1") as target:
             with pipeline.stream(source) as stream:
                 for frame in stream:
                     target.write(frame)
@@ -269,7 +269,7 @@ class Videos(unittest.TestCase):
     def test_a_stream_may_change_the_size_and_read_neighbouring_frames(self):
         pipeline = mr.Pipeline("temporal_median | difference(2) | resize(20, 0)", no_profile=True)
         direct = str(self.folder / "sized.mkv")
-        mr.run(pipeline.text, self.clip, direct, no_profile=True)
+        mr.run(pipeline.text, self.clip, direct, no_profile=True, codec="ffv1")
         with mr.open(direct) as expected, mr.open(self.clip) as source:
             planes = [frame.planes for frame in expected]
             self.assertEqual(planes[0][0].shape[1], 20)
