@@ -6,6 +6,7 @@
 #include "millrace/machine/topology/topology.h"
 #include "millrace/machine/units/unit_families.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -14,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <sys/utsname.h>
 
@@ -61,10 +63,32 @@ std::string info_of(hwloc_obj_t object, const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
+// Every object of a type, ordered by CPU. hwloc nests objects of equal CPUs by type: a core whose sibling is
+// offline lies below its L1, every other core above the L1 of each PU. Objects of one type are then at
+// several depths, and hwloc's own walk by type returns none of them.
+std::vector<hwloc_obj_t> objects_of(hwloc_topology_t topology, hwloc_obj_type_t type) {
+  std::vector<hwloc_obj_t> objects;
+  const auto add_depth = [&](int depth) {
+    for (hwloc_obj_t object = nullptr;
+         (object = hwloc_get_next_obj_by_depth(topology, depth, object)) != nullptr;)
+      objects.push_back(object);
+  };
+  const int only_depth = hwloc_get_type_depth(topology, type);
+  if (only_depth != HWLOC_TYPE_DEPTH_MULTIPLE) {
+    if (only_depth != HWLOC_TYPE_DEPTH_UNKNOWN) add_depth(only_depth);
+    return objects;
+  }
+  for (int depth = 0; depth < hwloc_topology_get_depth(topology); ++depth)
+    if (hwloc_get_depth_type(topology, depth) == type) add_depth(depth);
+  std::ranges::stable_sort(objects, {},
+                           [](hwloc_obj_t object) { return hwloc_bitmap_first(object->cpuset); });
+  return objects;
+}
+
 // Linux puts what it knows of the processor at the packages, or at the machine when it cannot tell them
 // apart.
 std::string processor_info(hwloc_topology_t topology, const char* name) {
-  if (const hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0))
+  for (const hwloc_obj_t package : objects_of(topology, HWLOC_OBJ_PACKAGE))
     if (std::string value = info_of(package, name); !value.empty()) return value;
   return info_of(hwloc_get_root_obj(topology), name);
 }
@@ -73,12 +97,6 @@ int number_in(const std::string& text) {
   int number = -1;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
-}
-
-template <class Visit> void for_each(hwloc_topology_t topology, hwloc_obj_type_t type, Visit visit) {
-  for (hwloc_obj_t object = nullptr;
-       (object = hwloc_get_next_obj_by_type(topology, type, object)) != nullptr;)
-    visit(object);
 }
 
 Cache cache_of(hwloc_obj_t object) {
@@ -97,10 +115,9 @@ Cache cache_of(hwloc_obj_t object) {
 std::vector<Cache> caches_of(hwloc_topology_t topology) {
   std::vector<Cache> caches;
   for (int type = HWLOC_OBJ_L1CACHE; type <= HWLOC_OBJ_L3ICACHE; ++type)
-    for_each(topology, static_cast<hwloc_obj_type_t>(type), [&](hwloc_obj_t object) {
+    for (const hwloc_obj_t object : objects_of(topology, static_cast<hwloc_obj_type_t>(type)))
       // A cache without a size is one that the source knows nothing of.
       if (object->attr->cache.size > 0) caches.push_back(cache_of(object));
-    });
   return caches;
 }
 
@@ -108,13 +125,14 @@ std::vector<Cache> caches_of(hwloc_topology_t topology) {
 std::vector<CpuSet> cores_of(hwloc_topology_t topology) {
   std::vector<CpuSet> cores;
   CpuSet rest;
-  for_each(topology, HWLOC_OBJ_PU, [&](hwloc_obj_t pu) { rest.insert(static_cast<int>(pu->os_index)); });
-  for_each(topology, HWLOC_OBJ_CORE, [&](hwloc_obj_t object) {
+  for (const hwloc_obj_t pu : objects_of(topology, HWLOC_OBJ_PU))
+    rest.insert(static_cast<int>(pu->os_index));
+  for (const hwloc_obj_t object : objects_of(topology, HWLOC_OBJ_CORE)) {
     const CpuSet core = cpu_set_of(object->cpuset) & rest;
-    if (core.empty()) return;
+    if (core.empty()) continue;
     rest -= core;
     cores.push_back(core);
-  });
+  }
   for (const int cpu : rest)
     cores.push_back({cpu});
   return cores;
@@ -170,13 +188,11 @@ TopologyParts parts_of(hwloc_topology_t topology, TopologySource source) {
     parts.architecture = system.machine;
   parts.hypervisor =
       hypervisor_of_firmware(info_of(machine, "DMISysVendor"), info_of(machine, "DMIProductName"));
-  for_each(topology, HWLOC_OBJ_PACKAGE, [&](hwloc_obj_t object) {
+  for (const hwloc_obj_t object : objects_of(topology, HWLOC_OBJ_PACKAGE))
     parts.packages.push_back({cpu_set_of(object->cpuset), processor.vendor, processor.model});
-  });
-  for_each(topology, HWLOC_OBJ_NUMANODE, [&](hwloc_obj_t object) {
+  for (const hwloc_obj_t object : objects_of(topology, HWLOC_OBJ_NUMANODE))
     parts.numa_nodes.push_back({static_cast<int>(object->os_index), cpu_set_of(object->cpuset),
                                 static_cast<std::int64_t>(object->attr->numanode.local_memory)});
-  });
   parts.caches = caches_of(topology);
   parts.cores = cores_of(topology);
   parts.core_kinds = core_kinds_of(topology);

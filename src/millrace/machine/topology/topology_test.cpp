@@ -10,7 +10,11 @@
 #include <fstream>
 #include <hwloc.h>
 #include <optional>
+#include <random>
+#include <string>
+#include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
@@ -266,6 +270,95 @@ TEST(Topology, StandsInForCachesThatNobodyReports) {
   EXPECT_FALSE(topology->trust().caches_reliable());
   EXPECT_FALSE(bulldozer().trust().caches_guessed);
 }
+
+struct Shape {
+  int packages;
+  int cores;    // of a package
+  int threads;  // of a core
+  bool l1_per_thread;
+};
+
+// The file that hwloc writes on a machine of which only the CPUs `online` are online. Of objects with equal
+// CPUs it puts the L1 above the core.
+std::string described_online(const Shape& shape, const CpuSet& online) {
+  const auto object = [](const char* type, const CpuSet& cpus, const std::string& attributes,
+                         const std::string& inner) {
+    std::uint64_t mask = 0;
+    for (const int cpu : cpus)
+      mask |= std::uint64_t{1} << cpu;
+    const std::string set = fmt::format("0x{:08x},0x{:08x}", mask >> 32U, mask & 0xffffffffU);
+    return fmt::format(R"(<object type="{0}" cpuset="{1}" complete_cpuset="{1}" allowed_cpuset="{1}" )"
+                       R"(nodeset="0x1" complete_nodeset="0x1" allowed_nodeset="0x1" {2}>{3}</object>)",
+                       type, set, attributes, inner);
+  };
+  const auto pu = [&](int cpu) { return object("PU", {cpu}, fmt::format(R"(os_index="{}")", cpu), ""); };
+  const auto l1 = [&](const CpuSet& cpus, const std::string& inner) {
+    return object(
+        "L1Cache", cpus,
+        R"(cache_size="32768" depth="1" cache_linesize="64" cache_associativity="8" cache_type="1")", inner);
+  };
+  const auto core = [&](const CpuSet& cpus, int number) {
+    std::string pus;
+    for (const int cpu : cpus)
+      pus += shape.l1_per_thread && cpus.count() > 1 ? l1({cpu}, pu(cpu)) : pu(cpu);
+    const std::string inner = object("Core", cpus, fmt::format(R"(os_index="{}")", number), pus);
+    return !shape.l1_per_thread || cpus.count() == 1 ? l1(cpus, inner) : inner;
+  };
+  std::string packages = object("NUMANode", online, R"(os_index="0" local_memory="1073741824")", "");
+  int cpu = 0;
+  for (int p = 0; p < shape.packages; ++p) {
+    std::string cores;
+    CpuSet of_package;
+    for (int c = 0; c < shape.cores; ++c, cpu += shape.threads)
+      if (const CpuSet present = CpuSet::range(cpu, cpu + shape.threads - 1) & online; !present.empty()) {
+        cores += core(present, c);
+        of_package |= present;
+      }
+    if (!of_package.empty())
+      packages += object("Package", of_package, fmt::format(R"(os_index="{}")", p), cores);
+  }
+  // hwloc's own parser wants lines.
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n"
+         "<topology version=\"2.0\">\n" +
+         object("Machine", online, R"(os_index="0")", packages) + "</topology>\n";
+}
+
+class CpusOffline : public testing::TestWithParam<Shape> {};
+
+TEST_P(CpusOffline, LeaveEveryOtherCoreAndPackageWhole) {
+  const auto [packages, cores, threads, l1_per_thread] = GetParam();
+  const int count = packages * cores * threads;
+  const TemporaryFolder folder;
+  std::mt19937 random(7);
+  for (int trial = 0; trial < 40; ++trial) {
+    CpuSet online = CpuSet::range(0, count - 1);
+    // One CPU, or any.
+    const int gone = trial < count ? 1 : static_cast<int>(random() % static_cast<unsigned>(count));
+    for (int i = 0; i < gone && online.count() > 1; ++i)
+      online -= {trial < count ? trial : static_cast<int>(random() % static_cast<unsigned>(count))};
+    SCOPED_TRACE("online: " + online.to_string());
+    const std::string path = folder / "machine.xml";
+    std::ofstream(path) << described_online(GetParam(), online);
+    const auto topology = Topology::from_xml(path);
+    ASSERT_TRUE(topology) << topology.error().message;
+    expect_consistent(*topology);
+    const auto expect_groups = [&](const auto& found, int size) {
+      std::vector<CpuSet> expected;
+      for (int first = 0; first < count; first += size)
+        if (const CpuSet present = CpuSet::range(first, first + size - 1) & online; !present.empty())
+          expected.push_back(present);
+      EXPECT_EQ(found, expected);
+    };
+    expect_groups(topology->cores(), threads);
+    expect_groups(topology->groups_of(SharingDomain::package), cores * threads);
+    expect_groups(topology->groups_of(SharingDomain::l1), l1_per_thread ? 1 : threads);
+    EXPECT_FALSE(topology->trust().smt_may_be_hidden);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, CpusOffline,
+                         testing::Values(Shape{2, 2, 2, true}, Shape{2, 2, 2, false}, Shape{1, 4, 4, true},
+                                         Shape{2, 8, 2, true}, Shape{4, 1, 2, true}, Shape{1, 2, 1, true}));
 
 TopologyParts virtual_machine(std::vector<CpuSet> cores) {
   TopologyParts parts;
