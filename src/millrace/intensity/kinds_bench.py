@@ -60,10 +60,11 @@ def kinds_of_this_machine():
     in_l2 = cache_bytes(2) // 2 >> 10
     in_llc = max(cache_bytes(3) // 4, 2 * cache_bytes(2)) >> 10
     beyond = 6 * cache_bytes(3) >> 20
+    power_of_two = 1 << (beyond - 1).bit_length()
     return {
         "int": ["int"], "branch": ["int"], "fp": ["fp"], "fma": ["fp"], "libm": ["fp"], "jit": ["fp"], "sad": ["simd"],
         "alternate": ["int", "fp"], "copy": ["l1", "l2"], f"sum:{in_l2}K": ["l2"], f"chase:{in_llc}K": ["llc"],
-        f"chase:{beyond}M": ["dram"], f"triad:{beyond}M": ["dram"], "sleep": [None],
+        f"chase:{beyond}M": ["dram"], f"triad:{beyond}M": ["dram"], f"bytes:{power_of_two}M": ["dram"], "sleep": [None],
     }
 
 

@@ -11,7 +11,7 @@ using machine::SharedUnit;
 constexpr int window = 24;
 // Loops of up to so many are found.
 constexpr int longest_loop = 64;
-// Beyond so many, another place is as likely.
+// Beyond so many another place is as likely, except in a loop, which certainly comes there.
 constexpr int nearest_data = 8;
 
 // Where it goes on, as far as the code tells.
@@ -61,9 +61,10 @@ void make_shares(CodePlace& place) {
 
 std::optional<CodePlace> code_place(std::uint64_t address, CodeBytes& code) {
   CodePlace place;
-  std::optional<DataOperand> ahead;
-  RegisterSet written = 0;
-  bool same_registers = true;  // what is not `written` is as at `address`
+  FollowedRegisters registers;
+  std::optional<AddressPath> ahead;       // of the nearest data
+  std::optional<AddressPath> round_loop;  // of the nearest data in the rest of the loop
+  std::optional<AddressPath> last;        // of the data of `before`
   std::optional<Instruction> before;
   int seen = 0;
   double at_loads = 0;
@@ -80,11 +81,9 @@ std::optional<CodePlace> code_place(std::uint64_t address, CodeBytes& code) {
       if (before) after_loads += std::max(0.0, waits(*before) - waits(*instruction));
     }
     if (i == 0) place.at_load = waits(*instruction);
-    if (i < nearest_data && same_registers && !ahead && instruction->data &&
-        (instruction->data->needs() & written) == 0)
-      ahead = instruction->data;
-    written = static_cast<RegisterSet>(written | instruction->writes);
-    if (instruction->flow == Instruction::Flow::calls) same_registers = false;
+    last = instruction->data ? registers.path_to(*instruction->data) : std::nullopt;
+    if (auto& nearest = i < nearest_data ? ahead : round_loop; !nearest) nearest = last;
+    registers.go_past(*instruction);
     before = instruction;
     const auto next = next_of(*instruction, at);
     if (!next) break;
@@ -96,15 +95,16 @@ std::optional<CodePlace> code_place(std::uint64_t address, CodeBytes& code) {
       if (i < window) after_loads += waits(*before) - place.at_load;
       place.at_load = waits(*before);
     }
-    if (before->data && before->reads_memory && (before->data->needs() & before->writes) == 0)
-      place.data = before->data;
+    // If it did, those of its next turn reach as far.
+    if (before->data && before->reads_memory)
+      place.data = (before->data->needs() & before->writes) == 0 ? AddressPath{{}, *before->data} : last;
     // The window goes round it: the shares are those of one turn.
     break;
   }
   if (seen == 0) return std::nullopt;
   // What was before is known in loops only.
   place.chance_at_load = (at_loads + (in_loop ? after_loads : 0)) / seen;
-  if (!place.data) place.data = ahead;
+  if (!place.data) place.data = ahead ? ahead : in_loop ? round_loop : std::nullopt;
   make_shares(place);
   return place;
 }

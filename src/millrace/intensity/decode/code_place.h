@@ -1,6 +1,7 @@
 // CodePlace: what the code around one instruction does, as a sample finds it.
 #pragma once
 
+#include "millrace/intensity/decode/address_path.h"
 #include "millrace/intensity/decode/code_bytes.h"
 
 #include <cstdint>
@@ -24,7 +25,7 @@ struct CodePlace {
   // The mean of that over the instructions: what it would be by chance.
   double chance_at_load = 0;
   // Where the data lie that are read or written here or next, by the registers at this place.
-  std::optional<DataOperand> data;
+  std::optional<AddressPath> data;
 };
 
 // Follows the code from `address` on, taking branches that go back, as loops do. Nothing where there is no

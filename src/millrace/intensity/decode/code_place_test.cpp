@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace millrace::intensity {
@@ -165,16 +166,23 @@ TEST(CodePlace, TakesTheAddressOfTheLoadThatWasJustDoneOrElseOfTheNext) {
   for (const std::uint64_t address : {0x1000, 0x1004, 0x100a}) {
     const auto place = code_place(address, code);
     ASSERT_TRUE(place->data) << address;
-    EXPECT_EQ(place->data->base, rdi);
-    EXPECT_EQ(place->data->index, rcx);
+    EXPECT_THAT(place->data->steps, testing::IsEmpty());
+    EXPECT_EQ(place->data->operand.base, rdi);
+    EXPECT_EQ(place->data->operand.index, rcx);
   }
 }
 
-TEST(CodePlace, TellsNoAddressByARegisterThatChangesBefore) {
-  // inc rcx; add rax, [rdi+rcx*8]; ret
-  CodeBytes code = code_of(bytes_of({0x48, 0xff, 0xc1, 0x48, 0x03, 0x04, 0xcf, 0xc3}));
+TEST(CodePlace, TellsNoAddressByARegisterThatDataChangeBefore) {
+  // mov rcx, [rsp]; add rax, [rdi+rcx*8]; ret
+  CodeBytes code = code_of(bytes_of({0x48, 0x8b, 0x0c, 0x24, 0x48, 0x03, 0x04, 0xcf, 0xc3}));
   EXPECT_FALSE(code_place(0x1000, code)->data);
-  EXPECT_TRUE(code_place(0x1003, code)->data);
+  EXPECT_TRUE(code_place(0x1004, code)->data);
+}
+
+TEST(CodePlace, TellsNoAddressByARegisterThatACallMayChange) {
+  // call 0x1100; add rax, [rdi+rcx*8]; ret
+  CodeBytes code = code_of(bytes_of({0xe8, 0xfb, 0x00, 0x00, 0x00, 0x48, 0x03, 0x04, 0xcf, 0xc3}));
+  EXPECT_FALSE(code_place(0x1000, code)->data);
 }
 
 TEST(CodePlace, FollowsPointersByTheOneThatIsNext) {
@@ -183,7 +191,7 @@ TEST(CodePlace, FollowsPointersByTheOneThatIsNext) {
   const auto after = code_place(0x1003, code);
   ASSERT_TRUE(after && after->data);
   EXPECT_EQ(after->at_load, 1);
-  EXPECT_EQ(after->data->base, rax);
+  EXPECT_EQ(after->data->operand.base, rax);
 }
 
 TEST(CodePlace, IsNoneWhereNoCodeCanBeRead) {

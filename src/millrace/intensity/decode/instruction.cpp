@@ -119,6 +119,191 @@ std::optional<DataOperand> data_operand(const ZydisDecodedOperand& operand) {
   return data;
 }
 
+using StepOperation = RegisterStep::Operation;
+using StepSource = RegisterStep::Source;
+using OperandList = std::span<const ZydisDecodedOperand>;
+
+// A register of 8 to 64 bits from the lowest on, which ah is not.
+std::optional<StepSource> register_source(ZydisRegister name, bool is_signed = false) {
+  const auto number = general_register(name);
+  if (!number || (name >= ZYDIS_REGISTER_AH && name <= ZYDIS_REGISTER_BH)) return std::nullopt;
+  return StepSource{.from = number,
+                    .bits =
+                        static_cast<std::uint8_t>(ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, name)),
+                    .is_signed = is_signed};
+}
+
+std::optional<StepSource> source_of(const ZydisDecodedOperand& operand, bool is_signed = false) {
+  if (operand.type == ZYDIS_OPERAND_TYPE_REGISTER) return register_source(operand.reg.value, is_signed);
+  if (operand.type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
+    return StepSource{.from = {}, .constant = operand.imm.value.u};
+  return std::nullopt;
+}
+
+// Nothing if the target is not a register.
+std::optional<RegisterStep> step_to(const ZydisDecodedOperand& target, StepOperation operation) {
+  if (target.type != ZYDIS_OPERAND_TYPE_REGISTER) return std::nullopt;
+  const auto found = register_source(target.reg.value);
+  if (!found) return std::nullopt;
+  return RegisterStep{.operation = operation, .bits = found->bits, .target = *found->from};
+}
+
+// target = first OPERATION second
+std::optional<RegisterStep> binary(const ZydisDecodedOperand& target, StepOperation operation,
+                                   const std::optional<StepSource>& first,
+                                   const std::optional<StepSource>& second) {
+  auto step = step_to(target, operation);
+  if (!step || !first || !second) return std::nullopt;
+  step->first = *first;
+  step->second = *second;
+  return step;
+}
+
+std::optional<RegisterStep> extended(OperandList operands, bool is_signed) {
+  return binary(operands[0], StepOperation::sum, source_of(operands[1], is_signed), StepSource{});
+}
+
+std::optional<RegisterStep> address_step(OperandList operands) {
+  auto step = step_to(operands[0], StepOperation::sum);
+  const auto& memory = operands[1].mem;
+  constexpr int whole_addresses = 64;
+  if (!step) return std::nullopt;
+  for (const auto& [name, source] : {std::pair{memory.base, &step->first}, {memory.index, &step->second}}) {
+    if (name == ZYDIS_REGISTER_NONE) continue;
+    const auto found = register_source(name);
+    // Neither beside the code nor with an address of 32 bits.
+    if (!found || found->bits != whole_addresses) return std::nullopt;
+    *source = *found;
+  }
+  step->scale = memory.index == ZYDIS_REGISTER_NONE ? 1 : memory.scale;
+  if (memory.disp.has_displacement) step->addend = memory.disp.value;
+  return step;
+}
+
+// Both halves of the product of rax, or rdx, and the operand.
+std::optional<RegisterStep> double_product(const ZydisDecodedOperand& low, const ZydisDecodedOperand& high,
+                                           ZydisRegister with, const ZydisDecodedOperand& factor,
+                                           bool is_signed) {
+  auto step = binary(low, StepOperation::product, register_source(with), source_of(factor));
+  const auto high_target = step_to(high, StepOperation::product);
+  constexpr int least_bits = 32;  // fewer go to ax alone, or leave parts of rdx
+  if (!step || !high_target || step->bits < least_bits) return std::nullopt;
+  step->high_target = high_target->target;
+  step->is_signed = is_signed;
+  return step;
+}
+
+// cdqe and the like: the register's own lower half, extended.
+RegisterStep extended_accumulator(std::uint8_t bits) {
+  constexpr std::uint8_t rax = 0;
+  return {.bits = bits,
+          .target = rax,
+          .first = {.from = rax, .bits = static_cast<std::uint8_t>(bits / 2), .is_signed = true}};
+}
+
+// cdq, cqo: all bits of rdx are the sign of rax.
+RegisterStep accumulator_sign(std::uint8_t bits) {
+  constexpr std::uint8_t rax = 0;
+  constexpr std::uint8_t rdx = 2;
+  return {.operation = StepOperation::shift_right_signed,
+          .bits = bits,
+          .target = rdx,
+          .first = {.from = rax},
+          .second = {.from = {}, .constant = static_cast<std::uint64_t>(bits - 1)}};
+}
+
+// Nothing for what reads memory or flags, or is none of what compilers make addresses with.
+std::optional<RegisterStep> step_of(ZydisMnemonic mnemonic, OperandList visible, OperandList all) {
+  const auto both = [&](StepOperation operation) -> std::optional<RegisterStep> {
+    return binary(visible[0], operation, source_of(visible[0]), source_of(visible[1]));
+  };
+  const auto first_with = [&](StepOperation operation, std::uint64_t constant) {
+    return binary(visible[0], operation, source_of(visible[0]), StepSource{.from = {}, .constant = constant});
+  };
+  const auto same_registers = [&] {
+    return visible[0].type == ZYDIS_OPERAND_TYPE_REGISTER && visible[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+           visible[0].reg.value == visible[1].reg.value;
+  };
+  constexpr std::uint64_t all_ones = ~std::uint64_t{0};
+  switch (mnemonic) {
+  case ZYDIS_MNEMONIC_MOV:
+  case ZYDIS_MNEMONIC_MOVZX:
+    return extended(visible, false);
+  case ZYDIS_MNEMONIC_MOVSX:
+  case ZYDIS_MNEMONIC_MOVSXD:
+    return extended(visible, true);
+  case ZYDIS_MNEMONIC_LEA:
+    return address_step(visible);
+  case ZYDIS_MNEMONIC_ADD:
+    return both(StepOperation::sum);
+  case ZYDIS_MNEMONIC_INC:
+    return first_with(StepOperation::sum, 1);
+  case ZYDIS_MNEMONIC_DEC:
+    return first_with(StepOperation::difference, 1);
+  case ZYDIS_MNEMONIC_NEG:
+    return binary(visible[0], StepOperation::difference, StepSource{}, source_of(visible[0]));
+  case ZYDIS_MNEMONIC_NOT:
+    return first_with(StepOperation::exclusive_disjunction, all_ones);
+  case ZYDIS_MNEMONIC_SUB:
+  case ZYDIS_MNEMONIC_XOR:
+    // A zero, whatever the register held.
+    if (same_registers()) return binary(visible[0], StepOperation::sum, StepSource{}, StepSource{});
+    return both(mnemonic == ZYDIS_MNEMONIC_SUB ? StepOperation::difference
+                                               : StepOperation::exclusive_disjunction);
+  case ZYDIS_MNEMONIC_AND:
+    return both(StepOperation::conjunction);
+  case ZYDIS_MNEMONIC_OR:
+    return both(StepOperation::disjunction);
+  case ZYDIS_MNEMONIC_ANDN:
+    return binary(visible[0], StepOperation::conjunction_with_complement, source_of(visible[1]),
+                  source_of(visible[2]));
+  case ZYDIS_MNEMONIC_SHL:
+    return both(StepOperation::shift_left);
+  case ZYDIS_MNEMONIC_SHR:
+    return both(StepOperation::shift_right);
+  case ZYDIS_MNEMONIC_SAR:
+    return both(StepOperation::shift_right_signed);
+  case ZYDIS_MNEMONIC_ROL:
+    return both(StepOperation::rotate_left);
+  case ZYDIS_MNEMONIC_ROR:
+    return both(StepOperation::rotate_right);
+  case ZYDIS_MNEMONIC_SHLX:
+    return binary(visible[0], StepOperation::shift_left, source_of(visible[1]), source_of(visible[2]));
+  case ZYDIS_MNEMONIC_SHRX:
+    return binary(visible[0], StepOperation::shift_right, source_of(visible[1]), source_of(visible[2]));
+  case ZYDIS_MNEMONIC_SARX:
+    return binary(visible[0], StepOperation::shift_right_signed, source_of(visible[1]),
+                  source_of(visible[2]));
+  case ZYDIS_MNEMONIC_RORX:
+    return binary(visible[0], StepOperation::rotate_right, source_of(visible[1]), source_of(visible[2]));
+  case ZYDIS_MNEMONIC_IMUL:
+    if (visible.size() == 3)
+      return binary(visible[0], StepOperation::product, source_of(visible[1]), source_of(visible[2]));
+    if (visible.size() == 2) return both(StepOperation::product);
+    [[fallthrough]];
+  case ZYDIS_MNEMONIC_MUL: {
+    // The hidden ones are rax, read and written, and rdx.
+    if (all.size() < 3) return std::nullopt;
+    return double_product(all[1], all[2], all[1].reg.value, visible[0], mnemonic == ZYDIS_MNEMONIC_IMUL);
+  }
+  case ZYDIS_MNEMONIC_MULX: {
+    const bool wide = visible[0].size == 64;
+    return double_product(visible[1], visible[0], wide ? ZYDIS_REGISTER_RDX : ZYDIS_REGISTER_EDX, visible[2],
+                          false);
+  }
+  case ZYDIS_MNEMONIC_CWDE:
+    return extended_accumulator(32);
+  case ZYDIS_MNEMONIC_CDQE:
+    return extended_accumulator(64);
+  case ZYDIS_MNEMONIC_CDQ:
+    return accumulator_sign(32);
+  case ZYDIS_MNEMONIC_CQO:
+    return accumulator_sign(64);
+  default:
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 std::uint64_t DataOperand::address(const Registers& registers) const {
@@ -163,6 +348,8 @@ std::optional<Instruction> decode(std::span<const std::byte> code, std::uint64_t
         (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0)
       if (const auto number = general_register(operand.reg.value)) written |= 1U << *number;
   found.writes = static_cast<RegisterSet>(written);
+  // What goes to memory alone changes no register.
+  if (written != 0) found.step = step_of(decoded.mnemonic, visible, operands);
   const bool goes = found.flow == Instruction::Flow::branches || found.flow == Instruction::Flow::jumps ||
                     found.flow == Instruction::Flow::calls;
   ZyanU64 target = 0;

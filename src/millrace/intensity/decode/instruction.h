@@ -1,22 +1,15 @@
 // Instruction: what one machine instruction (x86-64) asks of execution units and memory.
 #pragma once
 
+#include "millrace/intensity/decode/register_step.h"
 #include "millrace/machine/processor/demand.h"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 
 namespace millrace::intensity {
-
-// General registers by the numbers that machine code has for them: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi,
-// r8 to r15.
-inline constexpr std::size_t general_registers = 16;
-using Registers = std::array<std::uint64_t, general_registers>;
-// A bit for each.
-using RegisterSet = std::uint16_t;
 
 // Where an instruction finds its data: base + index * scale + displacement.
 struct DataOperand {
@@ -45,6 +38,8 @@ struct Instruction {
   // Its first operand in memory, where registers alone tell the address and that is not on the stack.
   std::optional<DataOperand> data;
   RegisterSet writes = 0;
+  // All that it does to registers, if registers and constants alone tell it.
+  std::optional<RegisterStep> step;
 };
 
 inline constexpr std::size_t longest_instruction = 15;

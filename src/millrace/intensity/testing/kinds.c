@@ -10,6 +10,7 @@
  *   chase:SIZE            follows pointers through so much memory (4K, 16M)
  *   sum:SIZE triad:SIZE   reads so much from front to back, as integers, as floating point with writing
  *   random:SIZE           reads it at random; a power of two
+ *   bytes:SIZE            the same, byte by byte: each load overwrites the register that told where it reads
  *   shared:SIZE           the same, in memory that all threads of this kind have in common
  *   sleep                 sleeps for SECONDS
  */
@@ -221,6 +222,16 @@ static void read_at_random(struct work* work) {
   __asm__ volatile("" ::"r"(total));
 }
 
+static void read_bytes(struct work* work) {
+  uint64_t x = 88172645463325252u ^ (uint64_t)(work->at++ * 0x9e3779b97f4a7c15u), total = 0;
+  const uint64_t mask = work->size - 1;
+  for (int i = 0; i < rounds; ++i) {
+    x = next_random(x);
+    total += (uint64_t)(int64_t) * (const signed char*)(work->data + (x & mask));
+  }
+  __asm__ volatile("" ::"r"(total));
+}
+
 static void rest(struct work* work) {
   const struct timespec pause = {(time_t)work->seconds, (long)((work->seconds - (double)(long)work->seconds) * 1e9)};
   nanosleep(&pause, NULL);
@@ -233,7 +244,7 @@ static const struct kind {
 } kinds[] = {{"int", integers},   {"branch", branches},       {"fp", scalar},       {"fma", vectors},
              {"libm", library},   {"jit", made_at_run_time},  {"sad", differences}, {"alternate", alternate},
              {"copy", copy},      {"chase", chase},           {"sum", sum},         {"triad", triad},
-             {"random", read_at_random}, {"shared", read_at_random}, {"sleep", rest}};
+             {"random", read_at_random}, {"shared", read_at_random}, {"bytes", read_bytes}, {"sleep", rest}};
 
 static const struct kind* kind_of(const char* name) {
   const size_t length = strcspn(name, ":");

@@ -185,13 +185,14 @@ TEST_F(Watch, MissesNothingOfAThreadThatHasEndedAndIsStillListed) {
 
 TEST_F(Watch, TellsWhatTheThreadsOfAnotherProgramUse) {
   IntensityWatch watch(caches_, 2);
-  watch_kinds(watch, {"0.3", "int", "fp", "sad", "jit", "chase:40M", "sleep"});
+  watch_kinds(watch, {"0.3", "int", "fp", "sad", "jit", "chase:40M", "bytes:64M", "sleep"});
   EXPECT_EQ(watch.source(), Source::samples);
   EXPECT_EQ(watch.missing(), "");
   auto threads = by_name(watch);
   for (const auto& [name, unit] : {std::pair{"int", SharedUnit::integer}, std::pair{"fp", SharedUnit::fp},
                                    std::pair{"sad", SharedUnit::simd}, std::pair{"jit", SharedUnit::fp},
-                                   std::pair{"chase:40M", SharedUnit::dram}}) {
+                                   std::pair{"chase:40M", SharedUnit::dram},
+                                   std::pair{"bytes:64M", SharedUnit::dram}}) {
     const ThreadIntensity& thread = threads[name];
     EXPECT_TRUE(thread.ended) << name;
     ASSERT_TRUE(thread.demand) << name << ": " << thread.samples << " samples";
