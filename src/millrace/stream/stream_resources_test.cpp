@@ -8,11 +8,13 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <ctime>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace millrace::stream {
@@ -73,6 +75,41 @@ TEST_P(Resources, let_an_item_pass_that_alone_exceeds_the_budget) {
   pool::SerialTeam team;
   EXPECT_TRUE(stream->run(team, {.strategy = GetParam(), .byte_budget = 1}).status);
   EXPECT_EQ(seen, 20);
+}
+
+// Each of `items` items becomes `each` outputs; gives how many came out in the end, and what the run says.
+Finished explode(Strategy strategy, int items, std::int64_t each, std::int64_t& seen) {
+  auto stream = source("make",
+                       [items, next = 0]() mutable -> std::optional<int> {
+                         return next < items ? std::optional(next++) : std::nullopt;
+                       })
+                    .stage<std::int64_t>(Kind::parallel, "explode",
+                                         [each](int, Output<std::int64_t>& out) {
+                                           for (std::int64_t i = 0; i < each; ++i)
+                                             out.emit(i);
+                                         })
+                    .sink(Kind::serial_in_order, "count", [&](std::int64_t) { ++seen; });
+  EXPECT_TRUE(stream);
+  pool::SerialTeam team;
+  return stream->run(team, {.strategy = strategy, .byte_budget = 1 << 20});
+}
+
+TEST_P(Resources, tell_of_the_bytes_that_a_call_hands_on_at_once) {
+  std::int64_t seen = 0;
+  const Finished finished = explode(GetParam(), 3, 50'000, seen);
+  ASSERT_TRUE(finished.status) << finished.status.error().message;
+  EXPECT_EQ(seen, 150'000);
+  EXPECT_GT(finished.report.peak_bytes, 50'000 * sizeof(std::int64_t));
+}
+
+TEST(Outputs, of_one_call_that_would_take_any_amount_of_memory_fail_it_with_a_way_out) {
+  std::int64_t seen = 0;
+  const Finished finished = explode(Strategy::stealing, 1, std::int64_t{1} << 40, seen);
+  ASSERT_FALSE(finished.status);
+  EXPECT_THAT(finished.status.error().message,
+              testing::AllOf(testing::HasSubstr("stage 'explode' failed at item 0"),
+                             testing::HasSubstr("outputs in one call"), testing::HasSubstr("byte_budget")));
+  EXPECT_EQ(seen, 0);
 }
 
 // Items that stay for a while, so that the source is shut whenever anybody would have the next.

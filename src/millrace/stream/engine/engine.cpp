@@ -428,9 +428,17 @@ bool Engine::prepare_split(Token& token, const StageRun& run, const Emission& ou
   return true;
 }
 
+// What so many outputs of a call are charged for; little is not, as that would cost more than it takes.
+std::size_t Engine::charge_of(std::uint64_t outputs) const {
+  constexpr std::size_t little = std::size_t{64} << 10;
+  const std::size_t bytes = outputs * store_.token_bytes();
+  return bytes < little ? 0 : bytes;
+}
+
 void Engine::split(Token& token, Context& context) {
   TokenList children = std::move(context.emission_.children());
   const std::uint64_t count = context.emission_.count();
+  if (const std::size_t bytes = charge_of(count); bytes != 0) gate_.charge(bytes);
   const std::uint32_t stages_ahead = program_->ordinals - token.first_ordinal;
   token.children = count;
   // relaxed: the carrier's own hold remains until the end of this function.
@@ -467,6 +475,7 @@ void Engine::release(Token* token, Context& context) {
       return;
     Token* const parent = token->parent;
     const std::size_t bytes = token->bytes;
+    if (const std::size_t handed_on = charge_of(token->children); handed_on != 0) gate_.give_back(handed_on);
     context.tokens_.recycle(token);
     if (!parent) retire(bytes, context);
     token = parent;
@@ -572,7 +581,9 @@ void Engine::look(LiveReport& report) const {
 }
 
 Engine::Context::Context(Engine& engine, int thread)
-    : engine_(&engine), tokens_(engine.store_), emission_(*engine.program_, tokens_),
+    : engine_(&engine), tokens_(engine.store_),
+      emission_(*engine.program_, tokens_,
+                std::max(engine.limits_.byte_budget, least_handed_on) / engine.store_.token_bytes()),
       meters_(engine.program_->stages.size() + 1), thread_(thread) {
   if (!engine.traced()) return;
   for (StageMeter& meter : meters_)

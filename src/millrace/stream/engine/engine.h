@@ -99,6 +99,9 @@ class Engine final : private Waits::Run {
   // context.burst is more than one.
   [[nodiscard]] Token* step(Token* token, Context& context, std::uint32_t last) noexcept;
 
+  // What one call may hand on, however small the budget, so that what is small need not be thought about.
+  static constexpr std::size_t least_handed_on = std::size_t{256} << 20;
+
   [[nodiscard]] SourceGate& gate() { return gate_; }
   [[nodiscard]] const Program& program() const { return *program_; }
   [[nodiscard]] const Stage& stage_of(const Token& token) const { return program_->stages[token.position]; }
@@ -179,6 +182,7 @@ class Engine final : private Waits::Run {
   void become_ready(Token* token, Context& context);
   // What split() needs when the call has returned; false when there is no memory for it.
   [[nodiscard]] bool prepare_split(Token& token, const StageRun& run, const Emission& out) const noexcept;
+  [[nodiscard]] std::size_t charge_of(std::uint64_t outputs) const;
   void split(Token& token, Context& context);
   void release(Token* token, Context& context);
   void retire(std::size_t bytes, Context& context);

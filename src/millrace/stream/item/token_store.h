@@ -22,6 +22,9 @@ class TokenStore {
   TokenStore(const TokenStore&) = delete;
   TokenStore& operator=(const TokenStore&) = delete;
 
+  // What a token takes, with its item.
+  [[nodiscard]] std::size_t token_bytes() const { return token_bytes_; }
+
   // One thread's share. Not thread-safe.
   class Cache {
    public:

@@ -124,6 +124,17 @@ class SourceGate {
     }
   }
 
+  // What calls have handed on at once takes so many bytes more, until they are given back. By anybody; room
+  // that this makes is seen by the next retire().
+  void charge(std::size_t bytes) {
+    const std::size_t handed_on = handed_on_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    std::size_t peak = peak_handed_on_.load(std::memory_order_relaxed);
+    while (peak < handed_on &&
+           !peak_handed_on_.compare_exchange_weak(peak, handed_on, std::memory_order_relaxed)) {
+    }
+  }
+  void give_back(std::size_t bytes) { handed_on_.fetch_sub(bytes, std::memory_order_relaxed); }
+
   // Sleeps while the source is shut; to be woken by wake_source(). For a source with a thread of its own.
   void await_change() const { state_.wait(shut, std::memory_order_acquire); }
   void wake_source() { state_.notify_all(); }
@@ -139,11 +150,14 @@ class SourceGate {
   [[nodiscard]] std::size_t bytes_in_flight() const {
     const std::size_t released = released_.load(std::memory_order_relaxed);
     const std::size_t charged = charged_.load(std::memory_order_relaxed);
-    return charged > released ? charged - released : 0;
+    return (charged > released ? charged - released : 0) + handed_on_.load(std::memory_order_relaxed);
   }
 
-  // To be called when nobody holds the source any more.
-  [[nodiscard]] std::size_t peak_bytes() const { return peak_bytes_; }
+  // To be called when nobody holds the source any more. Items, and what calls have handed on, may not have
+  // been at their peaks at once.
+  [[nodiscard]] std::size_t peak_bytes() const {
+    return peak_bytes_ + peak_handed_on_.load(std::memory_order_relaxed);
+  }
 
  private:
   enum State : std::uint32_t { open, held, kept, called, shut, ended };
@@ -161,7 +175,8 @@ class SourceGate {
     return has_room(admitted_.load(std::memory_order_relaxed) - retired_.load(std::memory_order_seq_cst));
   }
   [[nodiscard]] bool has_room(std::uint64_t in_flight) const {
-    return in_flight < tokens_ && (in_flight == 0 || bytes_charged() < budget_);
+    return in_flight < tokens_ &&
+           (in_flight == 0 || bytes_charged() + handed_on_.load(std::memory_order_relaxed) < budget_);
   }
   bool open_if_shut() {
     std::uint32_t expected = shut;
@@ -186,6 +201,9 @@ class SourceGate {
   // Written by whoever ends an item.
   alignas(128) std::atomic<std::uint64_t> retired_ = 0;
   std::atomic<std::size_t> released_ = 0;
+  // Written by whoever hands on very much, which is rare. Relaxed: it publishes nothing.
+  std::atomic<std::size_t> handed_on_ = 0;
+  std::atomic<std::size_t> peak_handed_on_ = 0;
 };
 
 }  // namespace millrace::stream

@@ -25,6 +25,11 @@ Token* Emission::new_child(std::uint32_t destination) {
 }
 
 void* Emission::place_further(std::uint32_t destination) {
+  if (count_ >= most_outputs_)
+    throw std::length_error(
+        fmt::format("hands on more than {} outputs in one call, which are kept until it "
+                    "returns; make them in the source, one at a time, or raise byte_budget",
+                    most_outputs_));
   if (children_.empty()) {
     Token* const first = new_child(first_destination_);
     program_->stages[first_destination_].input.relocate(token_->other_area(), first->item());

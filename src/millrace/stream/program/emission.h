@@ -24,7 +24,9 @@ class Program;
 // call.
 class MILLRACE_EXPORT Emission {
  public:
-  Emission(const Program& program, TokenStore::Cache& tokens) : program_(&program), tokens_(&tokens) {}
+  // most_outputs: of one call, which fails with more.
+  Emission(const Program& program, TokenStore::Cache& tokens, std::size_t most_outputs)
+      : program_(&program), tokens_(&tokens), most_outputs_(most_outputs) {}
 
   // Starts over for a call on the item of `token`, whose outputs go to stage `next` unless they say
   // otherwise.
@@ -88,6 +90,7 @@ class MILLRACE_EXPORT Emission {
 
   const Program* program_;
   TokenStore::Cache* tokens_;
+  std::size_t most_outputs_;
   Token* token_ = nullptr;
   std::uint32_t next_ = 0;
   std::uint32_t first_destination_ = 0;

@@ -50,7 +50,8 @@ struct RunOptions {
   int tokens = 0;
   // Bytes of the source's items in flight: when there are as many or more, the source waits. So at most one
   // item more than this is in flight, and one item always may be, however large. Sizes come from the source's
-  // `bytes`; without it every item counts sizeof(T).
+  // `bytes`; without it every item counts sizeof(T). What one call emits counts as well where it is much; a
+  // call that emits more than this, and more than 256 MiB, fails.
   std::size_t byte_budget = std::size_t{128} << 20;
   // Capacity of each queue of `pools`, `oversubscribed` and `collapsed`: 1 to most_tokens.
   int queue_depth = 20;
