@@ -12,6 +12,16 @@ bool mixes_rows(const image::Filter& filter) {
   return filter.geometric || filter.access != image::Access::pointwise;
 }
 
+// Whether every pixel stays where it is, as those of a crop that leaves nothing out.
+bool stays_in_place(const image::Node& node, const image::PlaneGeometry& plane) {
+  const image::Filter& filter = *node.filter;
+  if (filter.access != image::Access::pointwise || filter.composed() || filter.inputs != 1) return false;
+  const image::Rect first{0, 0, 1, 1};
+  const auto output = filter.output(plane, node.values);
+  return output && output->size == plane.size &&
+         filter.footprint(first, plane, filter.coefficients(plane, node.values)) == first;
+}
+
 // Of those that see two fields: whose result at a row depends on others, or goes to another.
 const image::Filter* row_mixing_filter(const image::Pipeline& pipeline, const image::PlaneGeometry& plane) {
   const std::vector<bool> progressive = image::makes_progressive(pipeline);
@@ -23,7 +33,7 @@ const image::Filter* row_mixing_filter(const image::Pipeline& pipeline, const im
       continue;
     // Rows of chroma lie between those of luma.
     const bool mixes_chroma = node.filter->mix != nullptr && plane.frame_step_y > 1;
-    if (mixes_rows(*node.filter) || mixes_chroma) return node.filter;
+    if ((mixes_rows(*node.filter) && !stays_in_place(node, plane)) || mixes_chroma) return node.filter;
     if (node.filter->parts != nullptr &&
         std::ranges::any_of(node.filter->parts(std::vector(node.inputs.size(), plane), node.values),
                             [](const image::Part& part) { return mixes_rows(*part.filter); }))

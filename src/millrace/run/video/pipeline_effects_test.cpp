@@ -26,5 +26,12 @@ TEST(PipelineEffects, redGreenAndBlueMixFieldsWhereChromaHasFewerRows) {
   EXPECT_THAT(refusal("yuv2rgb | blur", video::Chroma::c422), HasSubstr("blur would mix the rows"));
 }
 
+// As whoever reads frames and hands them on asks for.
+TEST(PipelineEffects, aCropThatLeavesNothingOutMixesNoFields) {
+  EXPECT_EQ(refusal("crop(1)", video::Chroma::c420), "");
+  EXPECT_THAT(refusal("crop(0.5)", video::Chroma::c420), HasSubstr("crop would mix the rows"));
+  EXPECT_THAT(refusal("crop(1) | blur", video::Chroma::c420), HasSubstr("blur would mix the rows"));
+}
+
 }  // namespace
 }  // namespace millrace::run
