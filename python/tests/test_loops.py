@@ -125,6 +125,11 @@ class Beside(Loops):
             path = self.looped(source, frames=lambda _: frames)
         np.testing.assert_allclose(times(path), times(source), atol=0.002)
 
+    def test_interlaced_frames_stay_interlaced(self):
+        source = self.made("in.mp4", "-vf", "tinterlace=4", "-flags", "+ilme+ildct", "-x264opts", "tff=1", rate=60)
+        told = probed(self.looped(source), "-show_entries", "stream=field_order")
+        self.assertEqual([one.get("field_order") for one in told["streams"]][0], "tt")
+
     def test_what_cannot_be_kept_is_named(self):
         with self.assertWarnsRegex(UserWarning, "in.y4m.*cannot hold.*title|in.y4m.*cannot hold.*audio|loop.gif.*cannot hold"):
             self.looped(self.made("in.mp4", "-metadata", "title=hello"), "loop.gif", codec="gif")
