@@ -1,11 +1,6 @@
 #include "millrace/base/cache_folder.h"
 
-#include <cerrno>
 #include <cstdlib>
-#include <system_error>
-#include <unistd.h>
-
-#include <sys/stat.h>
 
 namespace millrace {
 namespace {
@@ -26,18 +21,12 @@ Result<std::filesystem::path> cache_folder() {
   return failure("there is no place for caches: set XDG_CACHE_HOME or HOME to an absolute path");
 }
 
-bool make_private_folder(const std::filesystem::path& folder) {
-  struct stat status{};
-  std::filesystem::path there = folder;
-  while (stat(there.c_str(), &status) != 0) {
-    if (!there.has_relative_path()) return false;
-    there = there.parent_path();
-  }
-  if (there == folder) return S_ISDIR(status.st_mode);
-  if (geteuid() == 0 && status.st_uid != 0) return false;
-  std::error_code error;
-  std::filesystem::create_directories(folder.parent_path(), error);
-  return mkdir(folder.c_str(), S_IRWXU) == 0 || errno == EEXIST;
+std::filesystem::path config_folder() {
+  if (const auto config = absolute_from_environment("XDG_CONFIG_HOME"); !config.empty())
+    return config / "millrace";
+  if (const auto home = absolute_from_environment("HOME"); !home.empty())
+    return home / ".config" / "millrace";
+  return {};
 }
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
-// Where programs of this user keep what can be made again.
+// Where programs of this user keep what can be made again, and what the user wrote for them. To be opened by
+// open_private_folder().
 #pragma once
 
 #include "millrace/base/result.h"
@@ -12,9 +13,8 @@ namespace millrace {
 // the environment, so not beside a thread that changes it.
 [[nodiscard]] Result<std::filesystem::path> cache_folder();
 
-// Makes the folder, for this user alone, and those above it that are missing. Not where the nearest that is
-// there belongs to another user and this is root: under sudo, which may keep HOME, it would be root's in that
-// user's home for good. Whether it is there now; whose it is remains to be asked.
-bool make_private_folder(const std::filesystem::path& folder);
+// The same for what the user writes for us: $XDG_CONFIG_HOME, else $HOME/.config. Empty where neither
+// variable names a place.
+[[nodiscard]] std::filesystem::path config_folder();
 
 }  // namespace millrace

@@ -1,15 +1,11 @@
 #include "millrace/base/cache_folder.h"
 #include "millrace/base/scoped_variable_testing.h"
-#include "millrace/base/temporary_folder_testing.h"
 
-#include <filesystem>
 #include <optional>
 #include <string>
-#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 namespace millrace {
 namespace {
@@ -44,26 +40,16 @@ INSTANTIATE_TEST_SUITE_P(Environments, CacheFolderTest,
                                          Environment{std::nullopt, "relative", ""},
                                          Environment{std::nullopt, std::nullopt, ""}));
 
-TEST(PrivateFolder, IsMadeWithThoseAboveItForThisUserAlone) {
-  const TemporaryFolder place;
-  const std::filesystem::path folder = place / "a/b/millrace";
-  EXPECT_TRUE(make_private_folder(folder));
-  EXPECT_TRUE(make_private_folder(folder));
-  struct stat status{};
-  ASSERT_EQ(stat(folder.c_str(), &status), 0);
-  EXPECT_EQ(status.st_mode & 0777, 0700U);
-  const std::filesystem::path file = place / "file";
-  make_file(file.string(), "");
-  EXPECT_FALSE(make_private_folder(file));
-  EXPECT_FALSE(make_private_folder(file / "below"));
-}
-
-TEST(PrivateFolder, IsNotMadeByRootInTheHomeOfAnother) {
-  if (geteuid() != 0) GTEST_SKIP() << "SKIPPED: only root can be taken for another";
-  const TemporaryFolder home;
-  ASSERT_EQ(chown(home.path().c_str(), 65534, 65534), 0);
-  EXPECT_FALSE(make_private_folder(home / ".cache/millrace"));
-  EXPECT_EQ(home.entries(), 0U);
+TEST(ConfigFolder, FollowsTheXdgBaseDirectories) {
+  const ScopedVariable home("HOME", "/home/a");
+  {
+    const ScopedVariable config("XDG_CONFIG_HOME", "/somewhere");
+    EXPECT_EQ(config_folder(), "/somewhere/millrace");
+  }
+  const ScopedVariable config("XDG_CONFIG_HOME", "relative");
+  EXPECT_EQ(config_folder(), "/home/a/.config/millrace");
+  const ScopedVariable homeless("HOME", std::nullopt);
+  EXPECT_EQ(config_folder(), "");
 }
 
 }  // namespace

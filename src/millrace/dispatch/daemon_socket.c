@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "millrace/dispatch/daemon_socket.h"
 
+#include "millrace/base/private_folder_walk.h"
 #include "millrace/dispatch/daemon_reply.h"
 
 #include <errno.h>
@@ -39,18 +40,30 @@ static int connect_to(const char* path) {
   return -1;
 }
 
+/* Whether the socket lies where nobody but this user can have put it: no link of another may lead root's
+ * program to a service that speaks something else. */
+static int connect_in(const char* folder) {
+  struct millrace_folder_refusal refusal;
+  char path[sizeof((struct sockaddr_un*)NULL)->sun_path];
+  const int opened = millrace_walk_to_folder(folder, 0, millrace_folder_keep, &refusal);
+  if (opened < 0) return -1;
+  close(opened);
+  if ((size_t)snprintf(path, sizeof path, "%s/daemon.sock", folder) >= sizeof path) return -1;
+  return connect_to(path);
+}
+
 /* Where daemons listen, as docs/daemon.md says: of the user, then of the system. */
 static int connect_to_daemon(void) {
-  char path[sizeof((struct sockaddr_un*)NULL)->sun_path];
+  char folder[sizeof((struct sockaddr_un*)NULL)->sun_path];
   const char* runtime = getenv("XDG_RUNTIME_DIR");
   int connected = -1;
   if (runtime != NULL && runtime[0] == '/' &&
-      (size_t)snprintf(path, sizeof path, "%s/millrace/daemon.sock", runtime) < sizeof path)
-    connected = connect_to(path);
-  if (connected < 0 && geteuid() == 0) connected = connect_to("/run/millrace/daemon.sock");
+      (size_t)snprintf(folder, sizeof folder, "%s/millrace", runtime) < sizeof folder)
+    connected = connect_in(folder);
+  if (connected < 0 && geteuid() == 0) connected = connect_in("/run/millrace");
   if (connected < 0) {
-    snprintf(path, sizeof path, "/tmp/millrace-%u/daemon.sock", (unsigned)geteuid());
-    connected = connect_to(path);
+    snprintf(folder, sizeof folder, "/tmp/millrace-%u", (unsigned)geteuid());
+    connected = connect_in(folder);
   }
   return connected < 0 ? connect_to("/run/millrace-daemon.sock") : connected;
 }

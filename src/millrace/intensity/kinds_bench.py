@@ -161,7 +161,7 @@ def main():
     parser.add_argument("--costs", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="millrace-kinds-") as folder:
-        os.chmod(folder, 0o777)
+        os.chmod(folder, 0o1777)
         bench = Bench(options, folder)
         bench.costs() if options.costs else bench.classify()  # pylint: disable=expression-not-assigned
 

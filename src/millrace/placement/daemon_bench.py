@@ -191,7 +191,7 @@ def main():
     options.rounds = options.rounds or {"probe": 100, "siblings": 300}.get(options.what, 15)
     options.seconds = options.seconds or (0.1 if options.what == "siblings" else 2)
     with tempfile.TemporaryDirectory(prefix="millrace-daemon-") as folder:
-        os.chmod(folder, 0o777)
+        os.chmod(folder, 0o1777)
         getattr(Bench(options, folder), options.what)()
 
 

@@ -309,7 +309,7 @@ def first_run(millrace, work, environment, options, kept):
     clip = prepare_first_run(work, options)
     words = f"{X264} {clip}".replace("--quiet --no-progress ", "").split()
     with tempfile.TemporaryDirectory(prefix="millrace-first-run-") as folder:
-        os.chmod(folder, 0o777)
+        os.chmod(folder, 0o1777)
         summary = f"{folder}/summary.json"
         ways = {
             "default": words,

@@ -1,6 +1,8 @@
 #include "millrace/cli/machine/machine_command.h"
 
+#include "millrace/base/error_line.h"
 #include "millrace/base/print.h"
+#include "millrace/base/private_folder.h"
 #include "millrace/cli/machine/probe_command.h"
 #include "millrace/machine/report/machine_report.h"
 #include "millrace/machine/units/unit_families.h"
@@ -17,9 +19,20 @@ struct MachineOptions {
   ProbeOptions probing;
 };
 
+// Under sudo and su the folder may be that of another user.
+void note_refused_folder() {
+  const std::filesystem::path folder = machine::unit_folder();
+  if (folder.empty()) return;
+  if (const auto own = open_private_folder(folder, FolderUse::read); !own)
+    print_error("millrace machine",
+                fmt::format("the processor families in '{}' are not used: {}; set XDG_CONFIG_HOME to a folder of yours",
+                            folder.string(), own.error().message));
+}
+
 Status show_families(bool json) {
   const auto families = machine::UnitFamilies::of_this_user();
   if (!families) return std::unexpected(families.error());
+  note_refused_folder();
   if (json) {
     auto all = nlohmann::json::array();
     for (const machine::UnitTraits& traits : families->all())
@@ -35,6 +48,7 @@ Status show_families(bool json) {
 Status show_machine(bool json) {
   const auto report = machine::inspect_machine();
   if (!report) return std::unexpected(report.error());
+  note_refused_folder();
   // Names of control groups may hold any bytes.
   if (json)
     print_out("{}\n",

@@ -4,6 +4,7 @@
 #include "millrace/base/descriptor.h"
 #include "millrace/base/full_transfer.h"
 #include "millrace/base/pending_file.h"
+#include "millrace/base/private_folder.h"
 
 #include <algorithm>
 #include <array>
@@ -40,14 +41,6 @@ static_assert(sizeof(FileHeader) == 32);
 // Of this user, and of nobody else's making.
 bool is_trusted(const struct stat& status) {
   return status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
-// The folder, if what is in it can be trusted.
-Descriptor open_folder(const fs::path& folder) {
-  Descriptor opened = Descriptor::owned(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  struct stat status{};
-  if (opened.get() < 0 || fstat(opened.get(), &status) != 0 || !is_trusted(status)) return {};
-  return opened;
 }
 
 std::vector<std::byte> pack(const std::string& key, std::span<const std::byte> object) {
@@ -118,8 +111,9 @@ fs::path default_kernel_cache_folder() {
   return folder ? *folder / "kernels" : fs::path();
 }
 
-KernelCache::KernelCache(fs::path folder, std::string identity, std::uintmax_t most_bytes)
-    : folder_(std::move(folder)), identity_(std::move(identity)), most_bytes_(most_bytes) {}
+KernelCache::KernelCache(fs::path folder, std::string identity, std::uintmax_t most_bytes, fs::path named)
+    : folder_(std::move(folder)), identity_(std::move(identity)), most_bytes_(most_bytes),
+      named_(std::move(named)) {}
 
 std::string KernelCache::full_key(const std::string& kernel, machine::Isa isa) const {
   return fmt::format("{}\n{}\n{}", kernel, machine::name_of(isa), identity_);
@@ -153,10 +147,10 @@ void KernelCache::store(const std::string& kernel, machine::Isa isa,
 std::optional<std::vector<std::byte>> KernelCache::load_own(const std::string& kernel,
                                                             machine::Isa isa) const {
   if (!keeps()) return {};
-  const Descriptor folder = open_folder(folder_);
-  if (folder.get() < 0) return {};
+  const auto folder = open_private_folder(folder_, FolderUse::keep, named_);
+  if (!folder || !folder->is_open()) return {};
   // Neither a link to elsewhere nor a pipe that blocks.
-  const Descriptor opened = Descriptor::owned(openat(folder.get(), file(kernel, isa).filename().c_str(),
+  const Descriptor opened = Descriptor::owned(openat(folder->get(), file(kernel, isa).filename().c_str(),
                                                      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status{};
   if (opened.get() < 0 || fstat(opened.get(), &status) != 0) return {};
@@ -176,9 +170,7 @@ void KernelCache::store_own(const std::string& kernel, machine::Isa isa,
   const std::vector<std::byte> content = pack(full_key(kernel, isa), object);
   if (content.size() > most_file_bytes || content.size() > most_bytes_) return;
 
-  if (!make_private_folder(folder_)) return;
-  const Descriptor folder = open_folder(folder_);
-  if (folder.get() < 0) return;
+  if (!open_private_folder(folder_, FolderUse::make, named_)) return;
 
   auto pending = PendingFile::create(file(kernel, isa));
   if (!pending || fchmod(pending->get(), S_IRUSR | S_IWUSR) != 0) return;

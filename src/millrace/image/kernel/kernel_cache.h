@@ -30,8 +30,9 @@ class KernelCache {
   KernelCache() = default;
   // An empty folder or identity keeps nothing. The folder is made, for its owner alone, when there is
   // something to keep. Where the files together exceed most_bytes, those unused for longest are removed.
+  // `named`: as open_private_folder() has it.
   explicit KernelCache(std::filesystem::path folder, std::string identity = program_identity(),
-                       std::uintmax_t most_bytes = default_most_bytes);
+                       std::uintmax_t most_bytes = default_most_bytes, std::filesystem::path named = {});
 
   // Shares with others, from now on: what it has not it takes from `shared`, and what it has or is given it
   // gives to it. Kernels are code: for a folder that only this user's processes, on the machines of one job,
@@ -57,6 +58,7 @@ class KernelCache {
   std::filesystem::path folder_;
   std::string identity_;
   std::uintmax_t most_bytes_ = default_most_bytes;
+  std::filesystem::path named_;
   std::shared_ptr<const KernelCache> shared_;
 };
 

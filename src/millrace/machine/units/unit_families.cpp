@@ -1,12 +1,13 @@
 #include "millrace/machine/units/unit_families.h"
 
+#include "millrace/base/cache_folder.h"
 #include "millrace/base/in_quotes.h"
+#include "millrace/base/private_folder.h"
 #include "millrace/base/whole_file.h"
 #include "millrace/machine/units/unit_traits_toml.h"
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <system_error>
 #include <utility>
 
@@ -60,13 +61,15 @@ UnitTraits identify_built_in(const ProcessorIdentity& identity) {
 }
 
 Result<std::vector<UnitTraits>> read_folder(const std::filesystem::path& folder) {
+  // What others wrote, or could have written, is not this user's word: `sudo` and `su` may keep the home of
+  // whom they were started by.
+  if (const auto own = open_private_folder(folder, FolderUse::read); !own || !own->is_open())
+    return std::vector<UnitTraits>();
   std::vector<std::filesystem::path> files;
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error))
     if (entry->path().extension() == ".toml") files.push_back(entry->path());
-  // One that may not be read is somebody else's: `sudo -u` and `su` keep the home of whom they were started
-  // by.
   if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory &&
       error != std::errc::permission_denied)
     return failure("the folder of unit traits {} cannot be read: {}", folder.string(), error.message());
@@ -149,13 +152,8 @@ const UnitTraits& UnitFamilies::identify(const ProcessorIdentity& identity) cons
 }
 
 std::filesystem::path unit_folder() {
-  // NOLINTBEGIN(concurrency-mt-unsafe): the header says so
-  if (const char* const config = std::getenv("XDG_CONFIG_HOME"); config != nullptr && config[0] == '/')
-    return std::filesystem::path(config) / "millrace" / "units";
-  if (const char* const home = std::getenv("HOME"); home != nullptr && home[0] == '/')
-    return std::filesystem::path(home) / ".config" / "millrace" / "units";
-  // NOLINTEND(concurrency-mt-unsafe)
-  return {};
+  const std::filesystem::path config = config_folder();
+  return config.empty() ? config : config / "units";
 }
 
 }  // namespace millrace::machine

@@ -11,9 +11,8 @@
 namespace millrace::placement {
 
 // A folder of this user that nobody else may write or read, held by descriptor: whatever is put under its
-// name later, this one is used. Who may write where a folder is, may put another there, so each is judged
-// once it is open. A folder of another user is never used, by root neither: what lies there is that user's
-// word.
+// name later, this one is used. What leads there is judged too (see open_private_folder()). A folder of
+// another user is never used, by root neither: what lies there is that user's word.
 class StateFolder {
  public:
   // millrace/ under $XDG_RUNTIME_DIR where that is this user's own, else, for root, under /run, else

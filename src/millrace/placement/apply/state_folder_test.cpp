@@ -92,6 +92,9 @@ TEST_F(StateFolderTest, LinksAndForeignFoldersAreRefusedInOneLineThatNamesThem) 
   const std::filesystem::path link = own_.path() / "link";
   mkdir(real.c_str(), 0700);
   std::filesystem::create_directory_symlink(real, link);
+  EXPECT_TRUE(StateFolder::open(link)) << "one's own link to one's own folder";
+  mkdir(real.c_str(), 0700);
+  ASSERT_EQ(lchown(link.c_str(), somebody, somebody), 0);
   const auto linked = StateFolder::open(link);
   ASSERT_FALSE(linked);
   EXPECT_THAT(linked.error().message, HasSubstr(link.string()));
@@ -99,7 +102,7 @@ TEST_F(StateFolderTest, LinksAndForeignFoldersAreRefusedInOneLineThatNamesThem) 
   const auto foreign = StateFolder::open(real);
   ASSERT_FALSE(foreign);
   EXPECT_THAT(foreign.error().message,
-              HasSubstr(fmt::format("{} belongs to user {}", real.string(), somebody)));
+              HasSubstr(fmt::format("'{}' belongs to user {}", real.string(), somebody)));
 }
 
 TEST_F(StateFolderTest, AUserWhoseNameInTheTemporaryFolderIsTakenGetsAnotherOne) {

@@ -1,9 +1,11 @@
 #include "millrace/placement/daemon/daemon_settings.h"
 
+#include "millrace/base/cache_folder.h"
 #include "millrace/base/in_quotes.h"
 #include "millrace/base/nearest_name.h"
 #include "millrace/base/parse_number.h"
 #include "millrace/base/printable.h"
+#include "millrace/base/private_folder.h"
 #include "millrace/base/toml_document.h"
 #include "millrace/base/whole_file.h"
 
@@ -218,16 +220,18 @@ Result<DaemonSettings> parse_daemon_settings(std::string_view text, std::string_
 std::string usual_daemon_settings(bool of_user) {
   constexpr const char* name = "millrace/daemon.toml";
   if (!of_user) return std::string("/etc/") + name;
-  // NOLINTBEGIN(concurrency-mt-unsafe): nothing sets them
-  const char* const config = std::getenv("XDG_CONFIG_HOME");
-  if (config != nullptr && config[0] == '/') return std::filesystem::path(config) / name;
-  const char* const home = std::getenv("HOME");
-  // NOLINTEND(concurrency-mt-unsafe)
-  return home == nullptr || home[0] != '/' ? "" : std::filesystem::path(home) / ".config" / name;
+  const std::filesystem::path config = config_folder();
+  return config.empty() ? "" : config.parent_path() / name;
 }
 
 Result<DaemonSettings> read_daemon_settings(const std::string& path, bool must_exist) {
   std::error_code error;
+  if (!path.empty() && !must_exist) {
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    if (const auto own = open_private_folder(folder, FolderUse::read); !own)
+      return usage_error("settings in '{}' are not used: {}; give --config FILE", folder.string(),
+                         own.error().message);
+  }
   if (path.empty() ||
       (!must_exist && std::filesystem::status(path, error).type() == std::filesystem::file_type::not_found))
     return DaemonSettings();

@@ -141,7 +141,9 @@ Result<image::KernelCache> kernel_cache_of(const RunOptions& options) {
   if (made || !std::filesystem::is_directory(options.shared, made))
     return usage_error("--shared {}: cannot be made ({}); give a folder that all machines of the job see",
                        options.shared, made ? made.message() : "it is a file");
-  cache.share(image::KernelCache(std::filesystem::absolute(options.shared) / "kernels"));
+  const std::filesystem::path shared = std::filesystem::absolute(options.shared);
+  cache.share(image::KernelCache(shared / "kernels", image::program_identity(),
+                                 image::KernelCache::default_most_bytes, shared));
   return cache;
 }
 

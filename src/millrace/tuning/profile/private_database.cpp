@@ -1,10 +1,8 @@
 #include "millrace/tuning/profile/private_database.h"
 
-#include "millrace/base/cache_folder.h"
 #include "millrace/base/descriptor.h"
-#include "millrace/base/system_reason.h"
+#include "millrace/base/private_folder.h"
 
-#include <cerrno>
 #include <fcntl.h>
 #include <tuple>
 #include <unistd.h>
@@ -19,18 +17,6 @@ constexpr mode_t of_others = S_IRWXG | S_IRWXO;
 
 std::string foreign(const std::filesystem::path& path, uid_t owner) {
   return fmt::format("'{}' belongs to user {}, not to user {}", path.string(), owner, geteuid());
-}
-
-std::string why_there_is_no(const std::filesystem::path& folder) {
-  struct stat status{};
-  std::filesystem::path there = folder;
-  while (stat(there.c_str(), &status) != 0 && there.has_relative_path())
-    there = there.parent_path();
-  if (!S_ISDIR(status.st_mode)) return fmt::format("'{}' is no folder", there.string());
-  if (access(there.c_str(), W_OK | X_OK) != 0)
-    return fmt::format("there is no folder '{}', and none can be made ({})", folder.string(),
-                       system_reason(errno));
-  return fmt::format("there is no folder '{}', and none is made in another user's", folder.string());
 }
 
 // "" or why the file, in a folder that is open, is not to be used. What a link leads to is used, and left as
@@ -53,19 +39,15 @@ std::string keep_file_private(int folder, const std::string& name, const std::fi
 
 std::string keep_private(const std::filesystem::path& database) {
   const std::filesystem::path path = database.parent_path();
-  if (!make_private_folder(path)) return why_there_is_no(path);
-  const auto folder = Descriptor::owned(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  struct stat status{};
-  if (!folder.is_open() || fstat(folder.get(), &status) != 0) return "";
-  if (status.st_uid != geteuid()) return foreign(path, status.st_uid);
-  if ((status.st_mode & of_others) != 0) fchmod(folder.get(), S_IRWXU);
+  const auto folder = open_private_folder(path, FolderUse::make);
+  if (!folder) return fmt::format("{}; set XDG_CACHE_HOME to a folder of yours", folder.error().message);
   // By name within that folder, which nobody else can change any more; opened only where it is new, as
   // closing it would give up the locks of this process's other connections.
   const std::string name = database.filename().string();
   std::ignore = Descriptor::owned(
-      openat(folder.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
+      openat(folder->get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
   for (const char* suffix : {"", "-wal", "-shm", "-journal"})
-    if (std::string reason = keep_file_private(folder.get(), name + suffix, path); !reason.empty())
+    if (std::string reason = keep_file_private(folder->get(), name + suffix, path); !reason.empty())
       return reason;
   return "";
 }

@@ -129,7 +129,7 @@ TEST(ProfileFolder, WhereItCannotBeMadeThatIsSaid) {
   std::ofstream(folder / "file") << "x";
   const Status saved = ProfileFolder(folder.path() / "file" / "profiles").save(two[0].key, two[0].profile);
   ASSERT_FALSE(saved);
-  EXPECT_NE(saved.error().message.find("cannot be made"), std::string::npos);
+  EXPECT_NE(saved.error().message.find("profiles are not shared"), std::string::npos);
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 #include "millrace/tuning/profile/profile_folder.h"
 
-#include "millrace/base/cache_folder.h"
+#include "millrace/base/private_folder.h"
 #include "millrace/base/whole_file.h"
 #include "millrace/tuning/profile/profile_exchange.h"
 
+#include <system_error>
 #include <xxhash.h>
 
 #include <fmt/format.h>
@@ -22,6 +23,8 @@ std::filesystem::path ProfileFolder::file(const ProfileKey& key) const {
 }
 
 std::optional<Profile> ProfileFolder::load(const ProfileKey& key) const {
+  const auto folder = open_private_folder(folder_, FolderUse::keep, folder_.parent_path());
+  if (!folder || !folder->is_open()) return std::nullopt;
   const std::string name = file(key).string();
   const auto bytes = read_regular_file(name, most_file_bytes);
   if (!bytes || !*bytes) return std::nullopt;
@@ -31,8 +34,10 @@ std::optional<Profile> ProfileFolder::load(const ProfileKey& key) const {
 }
 
 Status ProfileFolder::save(const ProfileKey& key, const Profile& profile) const {
-  if (!make_private_folder(folder_))
-    return failure("{}: cannot be made, so that nothing is shared there", folder_.string());
+  std::error_code known_below;
+  std::filesystem::create_directories(folder_.parent_path(), known_below);
+  const auto folder = open_private_folder(folder_, FolderUse::make, folder_.parent_path());
+  if (!folder) return failure("profiles are not shared: {}", folder.error().message);
   return write_whole(file(key).string(), export_profiles({{key, profile}}),
                      {.overwrite = Overwrite::yes, .durable = false});
 }

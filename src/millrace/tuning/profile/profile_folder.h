@@ -12,9 +12,11 @@ namespace millrace::tuning {
 // last that saves a profile is the one whose profile stays. For the length of a job: nothing is ever removed.
 class ProfileFolder {
  public:
+  // `folder` is made in one that the user named.
   explicit ProfileFolder(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  // Nothing where there is none, or where the file is not what was saved for that key.
+  // Nothing where there is none, where others may write, or where the file is not what was saved for that
+  // key.
   [[nodiscard]] std::optional<Profile> load(const ProfileKey& key) const;
   // In the place of an earlier one. Makes the folder, for its owner alone, where it is missing. Failure that
   // names what cannot be written.
