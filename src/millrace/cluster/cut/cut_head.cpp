@@ -1,6 +1,7 @@
 #include "millrace/cluster/cut/cut_head.h"
 
 #include "millrace/base/clock.h"
+#include "millrace/base/without_exceptions.h"
 #include "millrace/cluster/cut/incoming_link.h"
 #include "millrace/cluster/cut/outgoing_link.h"
 #include "millrace/image/pipeline/presets.h"
@@ -106,17 +107,23 @@ class CutHead {
                                      .on_note = options_.on_note});
     hub_ = &hub;
     const std::stop_callback stopped(options_.stop, [&] { results.cancel(); });
+    Status pumped;
     std::thread pump([&] {
-      const std::int64_t frames = send_all(link);
-      hub.end_at(frames);
-      results.end_at(frames);
+      pumped = without_exceptions([&] {
+        const std::int64_t frames = send_all(link);
+        hub.end_at(frames);
+        results.end_at(frames);
+        return Status();
+      });
+      if (!pumped) results.cancel();
     });
-    Status outcome = write_all(results, hub);
+    Status outcome = without_exceptions([&] { return write_all(results, hub); });
     link.cancel();
     reader_->cancel();
     pump.join();
     record_.posts = hub.posts();
     record_.replaced = hub.replaced();
+    if (!pumped) outcome = std::unexpected(pumped.error());
     if (!outcome && hub.error()) outcome = std::unexpected(*hub.error());
     if (options_.stop.stop_requested())
       outcome = std::unexpected(
@@ -188,6 +195,10 @@ class CutHead {
       if (first_ns == 0) first_ns = now_ns();
       {
         const std::scoped_lock lock(mutex_);
+        if (beside_.empty())
+          return failure(
+              "the last node sends frame {}, which '{}' does not have; are all nodes of this build?",
+              record_.frames, options_.run.input);
         (*frame)->timestamp = beside_.front().timestamp;
         (*frame)->properties = std::move(beside_.front().properties);
         beside_.pop_front();

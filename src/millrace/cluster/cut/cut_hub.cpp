@@ -2,6 +2,7 @@
 
 #include "millrace/base/clock.h"
 #include "millrace/base/printable.h"
+#include "millrace/base/without_exceptions.h"
 #include "millrace/cluster/cut/link_words.h"
 #include "millrace/version.h"
 
@@ -25,8 +26,14 @@ Error unusable(const std::string& what) { return {ErrorKind::failure, what}; }
 }  // namespace
 
 CutHub::CutHub(Descriptor listener, Options options)
-    : options_(std::move(options)), listener_(std::move(listener)) {
-  server_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
+    : options_(std::move(options)), acceptor_(std::move(listener)) {
+  server_ = std::jthread([this](const std::stop_token& stop) {
+    const Status served = without_exceptions([&] {
+      serve(stop);
+      return Status();
+    });
+    if (!served) fail(served.error());
+  });
 }
 
 CutHub::~CutHub() {
@@ -66,7 +73,7 @@ std::vector<PostRecord> CutHub::posts() const {
 void CutHub::serve(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     std::vector<pollfd> waited = waited_for();
-    poll(waited.data(), waited.size(), look_ms);
+    poll(waited.data(), waited.size(), acceptor_.patience_ms(look_ms, now_ns()));
     wake_.clear();
     let_in();
     for (auto& [id, worker] : workers_)
@@ -93,7 +100,7 @@ void CutHub::serve(const std::stop_token& stop) {
 }
 
 std::vector<pollfd> CutHub::waited_for() const {
-  std::vector<pollfd> waited{{wake_.descriptor(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
+  std::vector<pollfd> waited{{wake_.descriptor(), POLLIN, 0}, acceptor_.waited_for(now_ns())};
   for (const auto& [id, worker] : workers_)
     waited.push_back({worker.channel.descriptor(), worker.channel.events(), 0});
   return waited;
@@ -104,7 +111,7 @@ void CutHub::let_in() {
   const auto is_guest = [](const auto& each) { return !each.second.welcome; };
   auto guests = std::ranges::count_if(workers_, is_guest);
   for (std::size_t more = 0; more < most_strangers; ++more) {
-    Descriptor socket = accept_next(listener_.get());
+    Descriptor socket = acceptor_.next(now_ns());
     if (!socket.is_open()) return;
     if (std::cmp_equal(guests, most_strangers))
       workers_.erase(std::ranges::find_if(workers_, is_guest));

@@ -3,6 +3,7 @@
 
 #include "millrace/base/descriptor.h"
 #include "millrace/base/result.h"
+#include "millrace/cluster/cut/acceptor.h"
 #include "millrace/cluster/cut/cut_division.h"
 #include "millrace/cluster/cut/cut_messages.h"
 #include "millrace/cluster/cut/endpoint.h"
@@ -130,7 +131,7 @@ class CutHub {
   void note(const std::string& text) const;
 
   const Options options_;
-  Descriptor listener_;
+  Acceptor acceptor_;
   WakeUp wake_;
   std::atomic<std::int64_t> written_ = 0;
   std::atomic<std::int64_t> end_ = -1;

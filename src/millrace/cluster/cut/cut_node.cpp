@@ -2,6 +2,7 @@
 
 #include "millrace/base/clock.h"
 #include "millrace/base/printable.h"
+#include "millrace/base/without_exceptions.h"
 #include "millrace/cluster/cut/line_channel.h"
 #include "millrace/cluster/cut/section_run.h"
 #include "millrace/cluster/cut/wake_up.h"
@@ -46,7 +47,13 @@ class CutNode {
                          {"millrace", MILLRACE_VERSION},
                          {"token", options_.token},
                          {"threads", workplace_.threads()}});
-    listener_ = std::jthread([this](const std::stop_token& stop) { listen(stop); });
+    listener_ = std::jthread([this](const std::stop_token& stop) {
+      Status listened = without_exceptions([&] {
+        listen(stop);
+        return Status();
+      });
+      if (!listened) leave(std::move(listened));
+    });
     while (auto task = next_task())
       act(*task);
     const std::scoped_lock lock(mutex_);
@@ -56,15 +63,17 @@ class CutNode {
  private:
   [[nodiscard]] Status connect() {
     const std::int64_t until = now_ns() + static_cast<std::int64_t>(options_.patience * 1e9);
-    while (true) {
-      auto socket = begin_to_connect(options_.head);
+    for (std::size_t attempt = 0;;) {
+      auto socket = begin_to_connect(options_.head, attempt++);
       Status there;
       if (!socket) {
         there = std::unexpected(socket.error());
       } else {
         pollfd waited[2] = {{socket->get(), POLLOUT, 0}, {wake_.descriptor(), POLLIN, 0}};
         const std::int64_t left = std::max<std::int64_t>(0, until - now_ns());
-        poll(waited, 2, static_cast<int>((options_.stay ? connect_ns : left) / 1'000'000));
+        // Another address of the head's name may answer.
+        poll(waited, 2,
+             static_cast<int>((options_.stay ? connect_ns : std::min(connect_ns, left)) / 1'000'000));
         there = connected(socket->get());
         if (there && waited[0].revents == 0) there = failure("no answer");
       }

@@ -4,6 +4,7 @@
 #include "millrace/base/parse_number.h"
 #include "millrace/base/system_reason.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include <netdb.h>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -37,6 +39,19 @@ Result<Addresses> look_up(const Endpoint& endpoint, int flags) {
     return failure("{}: cannot be found ({})", to_string(endpoint),
                    error == EAI_SYSTEM ? std::strerror(errno) : gai_strerror(error));
   return Addresses(found);
+}
+
+// At least one.
+std::vector<const addrinfo*> as_list(const Addresses& addresses) {
+  std::vector<const addrinfo*> list;
+  for (const addrinfo* address = addresses.get(); address != nullptr; address = address->ai_next)
+    list.push_back(address);
+  return list;
+}
+
+Descriptor make_socket(const addrinfo& address) {
+  return Descriptor::owned(
+      ::socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol));
 }
 
 void set_option(int socket, int level, int name, int value) {
@@ -87,28 +102,37 @@ std::string to_string(const Endpoint& endpoint) {
 Result<Descriptor> listen_at_endpoint(const Endpoint& endpoint) {
   const auto addresses = look_up(endpoint, AI_PASSIVE);
   if (!addresses) return usage_error("{}", addresses.error().message);
-  const addrinfo& first = **addresses;
-  auto socket = Descriptor::owned(
-      ::socket(first.ai_family, first.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, first.ai_protocol));
-  if (!socket.is_open()) return failure("a socket cannot be made ({})", system_reason(errno));
-  set_option(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
-  if (bind(socket.get(), first.ai_addr, first.ai_addrlen) != 0 || listen(socket.get(), backlog) != 0)
-    return usage_error("{}: cannot be listened at ({}); choose another address or port", to_string(endpoint),
-                       system_reason(errno));
-  return socket;
+  int error = 0;
+  for (const addrinfo* address : as_list(*addresses)) {
+    Descriptor socket = make_socket(*address);
+    if (socket.is_open()) {
+      set_option(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+      if (bind(socket.get(), address->ai_addr, address->ai_addrlen) == 0 &&
+          listen(socket.get(), backlog) == 0)
+        return socket;
+    }
+    if (error == 0) error = errno;
+  }
+  return usage_error("{}: cannot be listened at ({}); choose another address or port", to_string(endpoint),
+                     system_reason(error));
 }
 
-Result<Descriptor> begin_to_connect(const Endpoint& endpoint) {
+Result<Descriptor> begin_to_connect(const Endpoint& endpoint, std::size_t attempt) {
   const auto addresses = look_up(endpoint, 0);
   if (!addresses) return std::unexpected(addresses.error());
-  const addrinfo& first = **addresses;
-  auto socket = Descriptor::owned(
-      ::socket(first.ai_family, first.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, first.ai_protocol));
-  if (!socket.is_open()) return failure("a socket cannot be made ({})", system_reason(errno));
-  prepare_socket(socket.get());
-  if (connect(socket.get(), first.ai_addr, first.ai_addrlen) != 0 && errno != EINPROGRESS)
-    return failure("{}: cannot be reached ({})", to_string(endpoint), system_reason(errno));
-  return socket;
+  std::vector<const addrinfo*> order = as_list(*addresses);
+  std::ranges::rotate(order, order.begin() + static_cast<std::ptrdiff_t>(attempt % order.size()));
+  int error = 0;
+  for (const addrinfo* address : order) {
+    Descriptor socket = make_socket(*address);
+    if (socket.is_open()) {
+      prepare_socket(socket.get());
+      if (connect(socket.get(), address->ai_addr, address->ai_addrlen) == 0 || errno == EINPROGRESS)
+        return socket;
+    }
+    if (error == 0) error = errno;
+  }
+  return failure("{}: cannot be reached ({})", to_string(endpoint), system_reason(error));
 }
 
 Status connected(int socket) {

@@ -4,6 +4,7 @@
 #include "millrace/base/descriptor.h"
 #include "millrace/base/result.h"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -21,11 +22,14 @@ struct Endpoint {
 [[nodiscard]] Result<Endpoint> parse_endpoint(std::string_view text, std::string_view what);
 [[nodiscard]] std::string to_string(const Endpoint& endpoint);
 
-// Listens there and nowhere else; port 0: one that is free. Usage error where that cannot be.
+// Listens there and nowhere else; port 0: one that is free. Of a name with several addresses, at the first
+// where that can be. Usage error where there is none.
 [[nodiscard]] Result<Descriptor> listen_at_endpoint(const Endpoint& endpoint);
 // Begins to connect: the socket can be written to when that worked, or failed (see connected()). Nothing
-// waits, but for a name that has to be looked up. Failure where there is no way there.
-[[nodiscard]] Result<Descriptor> begin_to_connect(const Endpoint& endpoint);
+// waits, but for a name that has to be looked up. A name may have several addresses, of which one answers:
+// those that refuse at once are passed over, and attempt n begins with the n-th. Failure where there is no
+// way there.
+[[nodiscard]] Result<Descriptor> begin_to_connect(const Endpoint& endpoint, std::size_t attempt = 0);
 // Whether a connection that was begun is there, once the socket can be written to.
 [[nodiscard]] Status connected(int socket);
 // The next who wants in, not to wait; none where nobody does.

@@ -103,7 +103,7 @@ Result<std::optional<video::Frame>> IncomingLink::next() {
 }
 
 void IncomingLink::connect() {
-  auto begun = begin_to_connect(*at_);
+  auto begun = begin_to_connect(*at_, attempt_++);
   if (!begun) return;
   socket_ = *std::move(begun);
   connecting_ = true;

@@ -77,6 +77,7 @@ class IncomingLink {
   std::optional<Endpoint> at_;  // the producer, as it was told last
   Descriptor socket_;
   bool connecting_ = false;
+  std::size_t attempt_ = 0;  // to connect
   bool header_taken_ = false;
   std::vector<std::byte> received_;
   std::size_t filled_ = 0;  // bytes of it

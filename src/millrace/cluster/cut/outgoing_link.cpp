@@ -1,6 +1,7 @@
 #include "millrace/cluster/cut/outgoing_link.h"
 
 #include "millrace/base/clock.h"
+#include "millrace/base/without_exceptions.h"
 #include "millrace/cluster/cut/link_words.h"
 #include "millrace/video/y4m/y4m_frame.h"
 
@@ -30,8 +31,14 @@ Result<std::unique_ptr<OutgoingLink>> OutgoingLink::open(Options options) {
 }
 
 OutgoingLink::OutgoingLink(Options options, Descriptor listener)
-    : options_(std::move(options)), listener_(std::move(listener)), first_held_(options_.first),
-      released_(options_.first), server_([this](const std::stop_token& stop) { serve(stop); }) {}
+    : options_(std::move(options)), acceptor_(std::move(listener)), first_held_(options_.first),
+      released_(options_.first), server_([this](const std::stop_token& stop) {
+        const Status served = without_exceptions([&] {
+          serve(stop);
+          return Status();
+        });
+        if (!served) give_up(served.error());
+      }) {}
 
 OutgoingLink::~OutgoingLink() {
   server_.request_stop();
@@ -43,7 +50,8 @@ Status OutgoingLink::put(const video::Frame& frame) {
   video::pack_y4m_frame(frame, *bytes);
   {
     std::unique_lock lock(mutex_);
-    room_.wait(lock, [&] { return cancelled_ || std::ssize(held_) < options_.window; });
+    room_.wait(lock, [&] { return cancelled_ || broken_ || std::ssize(held_) < options_.window; });
+    if (broken_) return std::unexpected(*broken_);
     if (cancelled_) return std::unexpected(Error{ErrorKind::interrupted, "sending was stopped"});
     held_.push_back(std::move(bytes));
     drop();  // what was released before it came, for one that begins where another was lost
@@ -69,6 +77,18 @@ void OutgoingLink::cancel() {
   room_.notify_all();
 }
 
+// Whoever has frames from here finds it gone, and the head puts another in its place.
+void OutgoingLink::give_up(Error error) {
+  guests_.clear();
+  consumer_.reset();
+  acceptor_.close_for_good();
+  {
+    const std::scoped_lock lock(mutex_);
+    broken_ = std::move(error);
+  }
+  room_.notify_all();
+}
+
 void OutgoingLink::drop() {
   const std::int64_t before = std::min(released_, consumer_at_.value_or(released_));
   for (; first_held_ < before && !held_.empty(); ++first_held_)
@@ -78,7 +98,8 @@ void OutgoingLink::drop() {
 void OutgoingLink::serve(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     std::vector<pollfd> waited = waited_for();
-    poll(waited.data(), waited.size(), guests_.empty() ? -1 : look_at_guests_ms);
+    poll(waited.data(), waited.size(),
+         acceptor_.patience_ms(guests_.empty() ? -1 : look_at_guests_ms, now_ns()));
     wake_.clear();
     if (stop.stop_requested()) return;
     // Consumers say nothing once they have asked: what can be read is their end.
@@ -94,7 +115,7 @@ std::vector<pollfd> OutgoingLink::waited_for() {
   const bool more = consumer_ && (consumer_->sending != nullptr || take_next());
   std::vector<pollfd> waited{
       {wake_.descriptor(), POLLIN, 0},
-      {listener_.get(), POLLIN, 0},
+      acceptor_.waited_for(now_ns()),
       {consumer_ ? consumer_->socket.get() : -1, static_cast<short>(more ? POLLIN | POLLOUT : POLLIN), 0}};
   for (const Guest& guest : guests_)
     waited.push_back({guest.socket.get(), POLLIN, 0});
@@ -104,7 +125,7 @@ std::vector<pollfd> OutgoingLink::waited_for() {
 // A consumer says at once what it wants, so that it is heard before it could have to make room for others.
 void OutgoingLink::let_in() {
   for (std::size_t more = 0; more < most_guests; ++more) {
-    Descriptor socket = accept_next(listener_.get());
+    Descriptor socket = acceptor_.next(now_ns());
     if (!socket.is_open()) return;
     if (guests_.size() == most_guests) guests_.pop_front();
     guests_.push_back({std::move(socket), "", now_ns()});

@@ -3,6 +3,7 @@
 
 #include "millrace/base/descriptor.h"
 #include "millrace/base/result.h"
+#include "millrace/cluster/cut/acceptor.h"
 #include "millrace/cluster/cut/endpoint.h"
 #include "millrace/cluster/cut/wake_up.h"
 #include "millrace/video/frame/frame.h"
@@ -45,9 +46,10 @@ class OutgoingLink {
   OutgoingLink(const OutgoingLink&) = delete;
   OutgoingLink& operator=(const OutgoingLink&) = delete;
 
-  [[nodiscard]] int port() const { return own_end(listener_.get()).port; }
+  [[nodiscard]] int port() const { return acceptor_.port(); }
 
-  // The next frame. Interrupted where it was cancelled.
+  // The next frame. Interrupted where it was cancelled; failure where the thread that sends had to give up,
+  // as without memory: then no consumer is served any more.
   [[nodiscard]] Status put(const video::Frame& frame);
   // Nobody will ask for frames before this one again; those that a consumer has not had yet are held for it.
   void release(std::int64_t before);
@@ -71,6 +73,7 @@ class OutgoingLink {
 
   OutgoingLink(Options options, Descriptor listener);
   void serve(const std::stop_token& stop);
+  void give_up(Error error);
   [[nodiscard]] std::vector<pollfd> waited_for();
   void let_in();
   // False where the guest is to be forgotten: gone, a stranger, or become the consumer.
@@ -82,7 +85,7 @@ class OutgoingLink {
   void drop();  // with mutex_
 
   const Options options_;
-  Descriptor listener_;
+  Acceptor acceptor_;
   WakeUp wake_;
   std::mutex mutex_;
   std::condition_variable room_;
@@ -91,6 +94,7 @@ class OutgoingLink {
   std::int64_t released_;
   std::optional<std::int64_t> consumer_at_;  // the frame that it is to get next
   bool cancelled_ = false;
+  std::optional<Error> broken_;  // why nothing is sent any more
   // Of the thread that serves.
   std::list<Guest> guests_;
   std::optional<Consumer> consumer_;
