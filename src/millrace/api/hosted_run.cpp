@@ -124,14 +124,15 @@ Status HostedRun::check_files() const {
 }
 
 Result<run::VideoRunOptions> HostedRun::run_options() {
-  const int threads = place_->workplace->threads();
+  const machine::MachineReport& machine = place_->machine;
+  const run::WorkerLimit limit(machine.topology, machine.usable, place_->workplace->threads());
   run::RunOptions words = options_;
   // Whoever hands over a frame may want its result before the next one.
   if ((input_ || output_) && words.frames_in_flight == 0) words.frames_in_flight = 1;
   if (words.second == "-") return usage_error("option second is the name of a video, not standard input");
   const auto planes = run::planes_of(words);
   if (!planes) return std::unexpected(planes.error());
-  auto options = run::video_run_options_of(words, pipeline_, threads);
+  auto options = run::video_run_options_of(words, pipeline_, limit);
   if (!options) return options;
   options->planes = *planes;
   if (auto* search = std::get_if<run::SearchOptions>(&options->schedule))

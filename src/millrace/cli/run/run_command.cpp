@@ -26,10 +26,13 @@
 namespace millrace::cli {
 namespace {
 
+run::WorkerLimit limit_of(const machine::MachineReport& machine) {
+  return {machine.topology, machine.usable, machine.usable.worker_limit};
+}
+
 Status stream_run(const RunContext& context, std::int64_t start_ns, run::RunReport& report) {
   const run::RunOptions& options = context.options;
-  auto run_options =
-      video_run_options_of(options, context.pipeline, context.workplace.machine().usable.worker_limit);
+  auto run_options = video_run_options_of(options, context.pipeline, limit_of(context.workplace.machine()));
   if (!run_options) return std::unexpected(run_options.error());
   run_options->planes = context.planes;
   run_options->stop = context.interrupt.token();
@@ -101,7 +104,7 @@ Status run_pipeline(const run::RunOptions& options, const Interrupt& interrupt) 
   if (!planes) return std::unexpected(planes.error());
   const auto machine = machine::inspect_machine();
   if (!machine) return std::unexpected(machine.error());
-  const auto schedule = schedule_of(options, machine->usable.worker_limit);
+  const auto schedule = schedule_of(options, limit_of(*machine));
   if (!schedule) return std::unexpected(schedule.error());
 
   auto cache = run::kernel_cache_of(options);
@@ -155,7 +158,8 @@ void add_run_command(CLI::App& app, Action& action) {
   verb->add_option("--fusion", o.fusion, "which stages become one kernel: none, pointwise, stencil, all");
   verb->add_option("--tile", o.tile,
                    "WIDTHxHEIGHT of a tile (of a granule for backward-cached); 0 for all of a side");
-  verb->add_option("--threads", o.threads, "worker threads; default: as many as this process may use")
+  verb->add_option("--threads", o.threads,
+                   "worker threads; default: as many as this process may use, and --affinity has CPUs for")
       ->check(CLI::Range(1, 4096));
   verb->add_option("--frames-in-flight", o.frames_in_flight, "whole frames side by side")
       ->check(CLI::Range(1, 4096));

@@ -1,7 +1,6 @@
 #include "millrace/machine/topology/affinity_arrangement.h"
 
 #include <algorithm>
-#include <array>
 #include <tuple>
 #include <utility>
 
@@ -11,9 +10,6 @@ namespace millrace::machine {
 namespace {
 
 using Arrangement = AffinityArrangement;
-
-constexpr std::array arrangements{Arrangement::free, Arrangement::pinned, Arrangement::io_same,
-                                  Arrangement::io_diff, Arrangement::module_diff};
 
 // How many PUs of `group` are taken before `cpu`: 0 for the first of a core, 1 for its sibling. The I/O
 // thread's PU is the first of its groups.
@@ -95,10 +91,17 @@ std::string_view name_of(AffinityArrangement arrangement) {
 }
 
 Result<AffinityArrangement> parse_affinity_arrangement(std::string_view name) {
-  for (const Arrangement arrangement : arrangements)
+  for (const Arrangement arrangement : all_affinity_arrangements)
     if (name_of(arrangement) == name) return arrangement;
   return usage_error("unknown affinity \"{}\"; choose one of free, pinned, io-same, io-diff, module-diff",
                      name);
+}
+
+int most_workers(const Topology& topology, const CpuSet& usable, AffinityArrangement arrangement) {
+  if (arrangement == Arrangement::free) return std::numeric_limits<int>::max();
+  const CpuSet cpus = usable & topology.cpus();
+  if (cpus.empty()) return 0;
+  return (cpus - avoided_by(topology, arrangement, lowest_of_fastest_kind(topology, cpus))).count();
 }
 
 std::vector<ArrangementLimit> binding_arrangements(const Topology& topology, const CpuSet& usable) {
@@ -106,13 +109,14 @@ std::vector<ArrangementLimit> binding_arrangements(const Topology& topology, con
   std::vector<ArrangementLimit> possible;
   if (cpus.empty()) return possible;
   const int io = lowest_of_fastest_kind(topology, cpus);
-  for (const Arrangement arrangement : arrangements) {
+  for (const Arrangement arrangement : all_affinity_arrangements) {
     if (arrangement == Arrangement::free) continue;
     const CpuSet avoided = avoided_by(topology, arrangement, io);
     if (arrangement == Arrangement::module_diff &&
         (avoided & cpus) == (avoided_by(topology, Arrangement::io_diff, io) & cpus))
       continue;
-    if (const int workers = (cpus - avoided).count(); workers > 0) possible.push_back({arrangement, workers});
+    if (const int workers = most_workers(topology, cpus, arrangement); workers > 0)
+      possible.push_back({arrangement, workers});
   }
   return possible;
 }

@@ -7,6 +7,7 @@
 #include "millrace/base/result.h"
 #include "millrace/machine/topology/topology.h"
 
+#include <array>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -22,6 +23,10 @@ enum class AffinityArrangement {
   module_diff,  // each worker on a PU of its own, in other FPU groups than the I/O thread (Bulldozer's
                 // modules); where an FPU group is a single core, the same as io_diff
 };
+
+inline constexpr std::array all_affinity_arrangements{
+    AffinityArrangement::free, AffinityArrangement::pinned, AffinityArrangement::io_same,
+    AffinityArrangement::io_diff, AffinityArrangement::module_diff};
 
 // "free", "pinned", "io-same", "io-diff", "module-diff".
 [[nodiscard]] std::string_view name_of(AffinityArrangement arrangement);
@@ -39,6 +44,11 @@ struct ArrangementLimit {
   AffinityArrangement arrangement = AffinityArrangement::free;
   int most_workers = std::numeric_limits<int>::max();
 };
+
+// For how many workers `usable` has PUs if the I/O thread's PU is not given; no limit for `free`, 0 if the
+// arrangement is impossible.
+[[nodiscard]] int most_workers(const Topology& topology, const CpuSet& usable,
+                               AffinityArrangement arrangement);
 
 // Those that bind workers and are possible for at least one, in the order of their declaration; module_diff
 // only where it differs from io_diff. None where no usable CPU belongs to the topology.

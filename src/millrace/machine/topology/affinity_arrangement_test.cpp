@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using enum AffinityArrangement;
 
-constexpr std::array all_arrangements{free, pinned, io_same, io_diff, module_diff};
+constexpr auto& all_arrangements = all_affinity_arrangements;
 
 struct Machine {
   const char* name;
@@ -157,6 +157,22 @@ TEST(BindingArrangements, AreThosePossibleHereWithAsManyWorkersAsThereArePusFor)
         }
       }
     }
+  }
+}
+
+// So many workers are arranged, and one more is not.
+TEST_P(EveryArrangement, HasPusForAsManyWorkersAsItSays) {
+  for (const CpuSet& usable : {topology_.cpus(), topology_.cpus().first(1), topology_.cpus().first(3),
+                               topology_.cpus() - topology_.cpus().first(1)}) {
+    const int most = most_workers(topology_, usable, arrangement_);
+    if (arrangement_ == free) {
+      EXPECT_EQ(most, std::numeric_limits<int>::max());
+      continue;
+    }
+    if (most > 0) {
+      EXPECT_TRUE(arrange(topology_, usable, {arrangement_, most})) << usable.to_string();
+    }
+    EXPECT_FALSE(arrange(topology_, usable, {arrangement_, most + 1})) << usable.to_string();
   }
 }
 

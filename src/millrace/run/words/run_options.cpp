@@ -14,7 +14,7 @@
 
 namespace millrace::run {
 
-Result<image::Schedule> schedule_of(const RunOptions& options, int worker_limit) {
+Result<image::Schedule> schedule_of(const RunOptions& options, const WorkerLimit& limit) {
   machine::Isa isa = machine::best_isa();
   if (!options.isa.empty()) {
     const auto named = machine::parse_isa(options.isa);
@@ -24,10 +24,17 @@ Result<image::Schedule> schedule_of(const RunOptions& options, int worker_limit)
     }
     isa = *named;
   }
-  if (Status allowed = check_threads(options.threads, worker_limit); !allowed)
+  if (Status allowed = check_threads(options.threads, limit.workers()); !allowed)
     return std::unexpected(allowed.error());
+  auto affinity = machine::AffinityArrangement::free;
+  if (!options.affinity.empty()) {
+    const auto named = machine::parse_affinity_arrangement(options.affinity);
+    if (!named) return std::unexpected(named.error());
+    affinity = *named;
+  }
   image::Schedule schedule =
-      image::default_schedule(options.threads > 0 ? options.threads : worker_limit, isa);
+      image::default_schedule(options.threads > 0 ? options.threads : limit.under(affinity), isa);
+  schedule.affinity = affinity;
   if (!options.structure.empty()) {
     const auto structure = image::parse_structure(options.structure);
     if (!structure) return std::unexpected(structure.error());
@@ -44,11 +51,6 @@ Result<image::Schedule> schedule_of(const RunOptions& options, int worker_limit)
     schedule.tile = *tile;
   } else if (schedule.structure == image::Structure::sliding) {
     schedule.tile.width = 0;  // whole rows are what a sliding window is for
-  }
-  if (!options.affinity.empty()) {
-    const auto affinity = machine::parse_affinity_arrangement(options.affinity);
-    if (!affinity) return std::unexpected(affinity.error());
-    schedule.affinity = *affinity;
   }
   schedule.frames_in_flight = std::max(1, options.frames_in_flight);
   schedule.fresh_threads = options.fresh_threads;
@@ -79,9 +81,9 @@ Result<tuning::Objective> objective_of(const RunOptions& options) {
                      options.objective);
 }
 
-Result<image::AdaptiveOptions> adaptive_options_of(const RunOptions& options, int worker_limit) {
+Result<image::AdaptiveOptions> adaptive_options_of(const RunOptions& options, const WorkerLimit& limit) {
   // The words that are given mean what they mean in a fixed schedule.
-  const auto fixed = schedule_of(options, worker_limit);
+  const auto fixed = schedule_of(options, limit);
   if (!fixed) return std::unexpected(fixed.error());
   const auto objective = objective_of(options);
   if (!objective) return std::unexpected(objective.error());
@@ -117,8 +119,8 @@ std::map<std::string, std::string> fixed_words(const RunOptions& options) {
   return words;
 }
 
-Result<SearchOptions> search_options_of(const RunOptions& options, int worker_limit) {
-  auto adaptive = adaptive_options_of(options, worker_limit);
+Result<SearchOptions> search_options_of(const RunOptions& options, const WorkerLimit& limit) {
+  auto adaptive = adaptive_options_of(options, limit);
   if (!adaptive) return std::unexpected(adaptive.error());
   SearchOptions search{
       .adaptive = std::move(*adaptive), .may_bind = options.affinity.empty(), .fixed = fixed_words(options)};
@@ -251,7 +253,7 @@ Status choose_samples(const RunOptions& options, VideoRunOptions& run) {
 }  // namespace
 
 Result<VideoRunOptions> video_run_options_of(const RunOptions& options, const image::Pipeline& pipeline,
-                                             int worker_limit) {
+                                             const WorkerLimit& limit) {
   if (Status second = check_second(options, pipeline); !second) return std::unexpected(second.error());
   if (options.loop > 1 && options.input == "-") return usage_error("--loop cannot read standard input twice");
   auto writer = writer_options_of(options);
@@ -274,7 +276,7 @@ Result<VideoRunOptions> video_run_options_of(const RunOptions& options, const im
   if (Status part = choose_part(options, run); !part) return std::unexpected(part.error());
   if (Status samples = choose_samples(options, run); !samples) return std::unexpected(samples.error());
   if (is_adaptive(options)) {
-    auto search = search_options_of(options, worker_limit);
+    auto search = search_options_of(options, limit);
     if (!search) return std::unexpected(search.error());
     run.schedule = std::move(*search);
   } else {
@@ -284,7 +286,7 @@ Result<VideoRunOptions> video_run_options_of(const RunOptions& options, const im
                          !options.structure.empty() ? "--structure"
                          : !options.tile.empty()    ? "--tile"
                                                     : "--fresh-threads");
-    const auto schedule = schedule_of(options, worker_limit);
+    const auto schedule = schedule_of(options, limit);
     if (!schedule) return std::unexpected(schedule.error());
     run.schedule = *schedule;
   }

@@ -5,6 +5,7 @@
 #include "millrace/image/layout/frame_layout.h"
 #include "millrace/image/layout/schedule.h"
 #include "millrace/run/video/video_run.h"
+#include "millrace/run/words/worker_limit.h"
 #include "millrace/video/reader.h"
 
 #include <cstdint>
@@ -73,8 +74,9 @@ struct RunOptions {
   std::optional<int> encoder_threads;
 };
 
-// The schedule that the words mean. threads: how many may be used. Usage error where a word means nothing.
-[[nodiscard]] Result<image::Schedule> schedule_of(const RunOptions& options, int worker_limit);
+// The schedule that the words mean; without --threads as many as the affinity arrangement has PUs for. Usage
+// error where a word means nothing.
+[[nodiscard]] Result<image::Schedule> schedule_of(const RunOptions& options, const WorkerLimit& limit);
 // Whether the schedule is to be found while the run goes on.
 [[nodiscard]] bool is_adaptive(const RunOptions& options);
 // Where compiled kernels are kept. Makes the shared folder. Usage error where that cannot be.
@@ -86,8 +88,8 @@ struct RunOptions {
 // "name=value,name=value"
 [[nodiscard]] Result<std::vector<std::pair<std::string, std::string>>>
 parse_encoder_options(const std::string& text);
-// What is left to say: planes, who stops it, who looks at it. worker_limit: how many threads may be used.
-[[nodiscard]] Result<VideoRunOptions> video_run_options_of(const RunOptions& options,
-                                                           const image::Pipeline& pipeline, int worker_limit);
+// What is left to say: planes, who stops it, who looks at it.
+[[nodiscard]] Result<VideoRunOptions>
+video_run_options_of(const RunOptions& options, const image::Pipeline& pipeline, const WorkerLimit& limit);
 
 }  // namespace millrace::run
