@@ -237,7 +237,7 @@ void add_run_command(CLI::App& app, Action& action) {
                    "threads of the decoder; default: as many as this process may use, up to 8")
       ->check(CLI::Range(1, 256));
   verb->add_option("--encoder-threads", o.encoder_threads,
-                   "threads of the encoder; default: as many as this process may use, up to 16")
+                   "threads of the encoder; default: as many as this process may use, from 8 on half as many again, up to 64")
       ->check(CLI::Range(1, 256));
   verb->add_flag("-q,--quiet", o.quiet, "no progress line and no summary");
   verb->callback([&action, options] {

@@ -16,8 +16,10 @@ struct CodecThreads {
 // Decoding, filtering and encoding overlap, and which of them takes longest is not known before the first
 // frames have gone through, when a codec can no longer change its threads. In nearly every run from file to
 // file it is the encoder. Each codec gets as many threads as there are cores: the kernel shares the cores out
-// among those that have work, and a thread without work costs memory for a frame or two, no time. The caps
-// are where FFmpeg's H.264 decoder and x264 gain no more.
+// among those that have work, and a thread without work costs memory for a frame or two, no time. FFmpeg's
+// H.264 decoder gains nothing beyond 8 threads. With 8 cores or more the encoder gets half as many again, as
+// x264 itself would take: some of its threads always wait for rows of another frame (docs/benchmarks.md,
+// sixteen processors).
 [[nodiscard]] CodecThreads choose_codec_threads(int cores, bool decodes, bool encodes);
 
 }  // namespace millrace::run

@@ -11,17 +11,22 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(CodecThreads, GoToWhatIsCodedAndNeverBeyondTheCores) {
+TEST(CodecThreads, GoToWhatIsCodedAndTheDecodersNeverBeyondTheCores) {
   for (const int cores : {1, 2, 3, 8, 32, 256}) {
     EXPECT_EQ(choose_codec_threads(cores, false, false), (CodecThreads{1, 1}));
     const CodecThreads both = choose_codec_threads(cores, true, true);
     EXPECT_GE(both.decoder, std::min(cores, 2));
     EXPECT_GE(both.encoder, std::min(cores, 2));
     EXPECT_LE(both.decoder, cores);
-    EXPECT_LE(both.encoder, cores);
+    EXPECT_LE(both.encoder, cores + cores / 2);
     EXPECT_EQ(choose_codec_threads(cores, true, false).encoder, 1);
     EXPECT_EQ(choose_codec_threads(cores, false, true).decoder, 1);
   }
+}
+
+TEST(CodecThreads, OfTheEncoderAreHalfAsManyAgainWithManyCores) {
+  EXPECT_EQ(choose_codec_threads(2, true, true).encoder, 2);
+  EXPECT_EQ(choose_codec_threads(16, true, true).encoder, 24);
 }
 
 TEST(CodecThreads, SourcesAndSinksKnowWhetherTheyAreCoded) {
