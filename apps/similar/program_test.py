@@ -16,6 +16,8 @@ import time
 import unittest
 import zlib
 
+# The colours of the picture itself, without dots to mix others.
+PALETTE = "split[a][b];[a]palettegen[p];[b][p]paletteuse=dither=none"
 PROGRAM = str(pathlib.Path(sys.argv[1]).resolve())
 
 
@@ -87,6 +89,23 @@ class Program(unittest.TestCase):
         self.assertEqual(text.count("\n"), 1, text)
         self.assertIn(word, text)
         self.assertEqual(done.stdout, b"")
+
+    def test_a_picture_is_the_same_in_every_format_and_a_distance_leaves_the_others_out(self):
+        # What FFmpeg writes of one picture, in 8 and 16 bits.
+        source = self.photos / "03.png"
+        kinds = {"16.png": ["-pix_fmt", "rgb48be"], "a.gif": ["-filter_complex", PALETTE], "a.webp": ["-lossless", "1"],
+                 "a.jpg": ["-q:v", "2"]}
+        for name, words in kinds.items():
+            subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", source, *words, self.photos / name], check=True)
+        self.done(0, "index", self.photos)
+        report = json.loads(self.done(0, "query", source, "--distance", "0.3", "--top", "100", "--json", "-", "-q"))
+        found = {os.path.basename(answer["image"]): answer["distance"] for answer in report["queries"][0]["answers"]}
+        self.assertEqual(set(found), {"03.png", *kinds})
+        self.assertLess(found["16.png"], 0.05)
+        self.assertEqual(report["distance"], 0.3)
+        none = self.done(0, "query", self.photos / "04.png", "--distance", "0", "--top", "100")
+        self.assertEqual(len(none.splitlines()), 2)  # itself
+        self.assertEqual(self.run_program("query", source, "--distance", "-1").returncode, 2)
 
     def test_an_indexed_image_is_found_first(self):
         self.done(0, "index", "photos")

@@ -13,7 +13,9 @@
 #include "similar/run/thumbnails.h"
 
 #include <cstdio>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -26,6 +28,7 @@ struct QuerySettings {
   std::vector<std::string> images;
   std::string index = default_index;
   int top = 10;
+  std::optional<double> farthest;
   std::string html;
   RunSettings run;
 };
@@ -60,9 +63,12 @@ Status write_page(const QuerySettings& settings, const std::vector<QueryAnswer>&
 
 nlohmann::json report_json(const QuerySettings& settings, const ImageIndex& index,
                            const std::vector<QueryAnswer>& answers, const stream::RunReport& report) {
-  return {{"schema", "millrace.similar.query"}, {"version", 1},        {"index", settings.index},
-          {"images", index.images().size()},    {"top", settings.top}, {"queries", to_json(answers, index)},
-          {"run", stream::to_json(report)}};
+  nlohmann::json json = {
+      {"schema", "millrace.similar.query"}, {"version", 1},        {"index", settings.index},
+      {"images", index.images().size()},    {"top", settings.top}, {"queries", to_json(answers, index)},
+      {"run", stream::to_json(report)}};
+  if (settings.farthest) json["distance"] = *settings.farthest;
+  return json;
 }
 
 Result<int> query(const QuerySettings& settings) {
@@ -96,6 +102,7 @@ Result<int> query(const QuerySettings& settings) {
       run_query(*index,
                 {.files = std::move(list->files),
                  .top = static_cast<std::size_t>(settings.top),
+                 .farthest = settings.farthest.value_or(std::numeric_limits<double>::infinity()),
                  .options = means->options,
                  .readers = settings.run.readers,
                  .on_answer = [&](QueryAnswer answer) -> Status {
@@ -139,6 +146,9 @@ void add_query_command(CLI::App& app, Action& action) {
   verb->add_option("-i,--index", settings->index, "the index; default: similar.index");
   verb->add_option("--top", settings->top, "how many answers for each image; default: 10")
       ->check(CLI::Range(1, 10'000));
+  verb->add_option("--distance", settings->farthest,
+                   "leave out answers that are farther away; 0 is the same picture")
+      ->check(CLI::NonNegativeNumber);
   verb->add_option("--html", settings->html,
                    "write the answers as a page of thumbnails to a file, or - for "
                    "standard output");

@@ -1,6 +1,8 @@
 #include "similar/image/image_decoder.h"
 
 #include "similar/image/bytes.h"
+#include "similar/image/gif_decoder.h"
+#include "similar/image/webp_decoder.h"
 
 #include <algorithm>
 #include <array>
@@ -162,6 +164,8 @@ Result<Image> decode_png(std::span<const std::byte> file, const ImageHeader& hea
   if (!stream) return failure("the PNG decoder cannot be made; is there memory?");
   if (png_image_begin_read_from_stdio(&png, stream.get()) == 0) return failure("damaged: {}", png.message);
   png.format = PNG_FORMAT_RGB;
+  // Without a word on its gamma a PNG is taken for sRGB, with 16 bits as with 8, as browsers do.
+  png.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
   Image image(header.width, header.height);
   if (static_cast<int>(png.width) != header.width || static_cast<int>(png.height) != header.height)
     return failure("damaged: two sizes");
@@ -182,7 +186,12 @@ std::size_t product(std::size_t a, int b, int c) {
 
 std::size_t decoding_bytes(const ImageHeader& header, int least) {
   const std::size_t rows = product(some_rows * 4, header.width, 1);
-  if (header.format == ImageFormat::png) return product(3, header.width, header.height) + rows;
+  if (header.format == ImageFormat::png || header.format == ImageFormat::gif)
+    return product(3, header.width, header.height) + rows;
+  // What is decoded is in memory beside the raster, with alpha in four bytes; of an animation, canvases of
+  // four too.
+  if (header.format == ImageFormat::webp)
+    return product(header.animated ? 20 : 12, header.width, header.height) + rows;
   const tjscalingfactor scale = jpeg_scale(header.width, header.height, least);
   // Four channels are decoded as they are and then turned into three.
   const std::size_t channels = header.channels > 3 ? 3 + 4 : 3;
@@ -197,7 +206,17 @@ std::size_t decoding_bytes(const ImageHeader& header, int least) {
 }
 
 Result<Image> decode_image(std::span<const std::byte> file, const ImageHeader& header, int least) {
-  return header.format == ImageFormat::jpeg ? decode_jpeg(file, header, least) : decode_png(file, header);
+  switch (header.format) {
+  case ImageFormat::jpeg:
+    return decode_jpeg(file, header, least);
+  case ImageFormat::png:
+    return decode_png(file, header);
+  case ImageFormat::gif:
+    return decode_gif(file, header);
+  case ImageFormat::webp:
+    break;
+  }
+  return decode_webp(file, header);
 }
 
 Image upright(Image image, int orientation) {

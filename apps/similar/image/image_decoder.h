@@ -1,4 +1,4 @@
-// JPEG and PNG files as rasters, and rasters as JPEG files.
+// JPEG, PNG, GIF and WebP files as rasters, and rasters as JPEG files.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -13,8 +13,9 @@ namespace millrace::similar {
 
 // Decodes the file that `header` was read from, as stored (see upright()). A JPEG is decoded at 1/2, 1/4 or
 // 1/8 of its size where that leaves at least `least` pixels on each side: the discrete cosine transform does
-// the averaging. Transparency is laid over white. Safe to call from several threads. A failure says what is
-// wrong without naming the file; what is damaged or cut short is a failure, also where a part can be decoded.
+// the averaging. Transparency is laid over white; of an animation the first picture counts. Safe to call from
+// several threads. A failure says what is wrong without naming the file; what is damaged or cut short is a
+// failure, also where a part can be decoded.
 [[nodiscard]] Result<Image> decode_image(std::span<const std::byte> file, const ImageHeader& header,
                                          int least);
 

@@ -231,9 +231,10 @@ TEST(ImageHeaderErrors, NameTheFormatOrTheDamage) {
     return read_image_header(bytes_of(text)).error().message;
   };
   EXPECT_EQ(message(""), "empty");
-  EXPECT_EQ(message("GIF89a.."), "a GIF image; JPEG and PNG can be read");
-  EXPECT_EQ(message("RIFF....WEBPVP8 "), "a WebP image; JPEG and PNG can be read");
-  EXPECT_EQ(message("Dear reader"), "no image of a known format; JPEG and PNG can be read");
+  EXPECT_EQ(message("BM......"), "a BMP image; JPEG, PNG, GIF and WebP can be read");
+  EXPECT_EQ(message("Dear reader"), "no image of a known format; JPEG, PNG, GIF and WebP can be read");
+  EXPECT_EQ(message("GIF89a.."), "damaged: it ends before the GIF's size");
+  EXPECT_EQ(message("RIFF....WEBPVP8 "), "damaged: it ends before the WebP's size");
   EXPECT_EQ(message("\xFF\xD8\xFF"), "damaged: it ends before the JPEG's size");
   EXPECT_EQ(message("\x89PNG\r\n\x1A\n"), "damaged: it ends before the PNG's size");
 }

@@ -103,9 +103,62 @@ Result<ImageHeader> png_header(const Bytes& file) {
       .format = ImageFormat::png, .width = static_cast<int>(*width), .height = static_cast<int>(*height)};
 }
 
+// GIF89a, 18: the size of the canvas, on which pictures are laid.
+Result<ImageHeader> gif_header(const Bytes& file) {
+  const auto width = file.number(6, 2);
+  const auto height = file.number(8, 2);
+  if (!width || !height) return failure("damaged: it ends before the GIF's size");
+  return ImageHeader{
+      .format = ImageFormat::gif, .width = static_cast<int>(*width), .height = static_cast<int>(*height)};
+}
+
+// Exif's orientation, which has a chunk of its own.
+int webp_orientation(const Bytes& file, std::size_t at) {
+  constexpr std::size_t chunk_start = 8;
+  constexpr std::string_view exif_mark("Exif\0\0", 6);  // as in a JPEG, where the writer had it from
+  while (const auto size = file.number(at + 4, 4)) {
+    if (file.has(at, "EXIF")) {
+      auto exif = file.part(at + chunk_start, std::min<std::size_t>(*size, file.size() - at - chunk_start));
+      if (Bytes(exif).has(0, exif_mark)) exif = exif.subspan(exif_mark.size());
+      return exif_orientation(exif).value_or(1);
+    }
+    at += chunk_start + std::size_t{*size} + *size % 2;
+  }
+  return 1;
+}
+
+// WebP container specification: RIFF chunks of an even number of bytes. The first is a lossy picture, a
+// lossless one, or what they have in common.
+Result<ImageHeader> webp_header(const Bytes& file) {
+  ImageHeader header{.format = ImageFormat::webp};
+  const auto ends = [] { return failure("damaged: it ends before the WebP's size"); };
+  constexpr std::uint32_t side_mask = 0x3FFF;
+  constexpr std::size_t first = 12;
+  if (file.has(first, "VP8X")) {
+    const auto flags = file.number(20, 1);
+    const auto width = file.number(24, 3);
+    const auto height = file.number(27, 3);
+    if (!flags || !width || !height) return ends();
+    header.animated = (*flags & 2U) != 0;
+    header.width = static_cast<int>(*width) + 1;
+    header.height = static_cast<int>(*height) + 1;
+    header.orientation = webp_orientation(file, first);
+  } else if (file.has(first, "VP8L")) {
+    const auto sides = file.number(21, 4);
+    if (!sides) return ends();
+    header.width = static_cast<int>(*sides & side_mask) + 1;
+    header.height = static_cast<int>(*sides >> 14U & side_mask) + 1;
+  } else {
+    const auto width = file.number(26, 2);
+    const auto height = file.number(28, 2);
+    if (!width || !height) return ends();
+    header.width = static_cast<int>(*width & side_mask);
+    header.height = static_cast<int>(*height & side_mask);
+  }
+  return header;
+}
+
 std::string_view other_format(const Bytes& file) {
-  if (file.has(0, "GIF8")) return "a GIF image";
-  if (file.has(0, "RIFF") && file.has(8, "WEBP")) return "a WebP image";
   if (file.has(0, std::string_view("II*\0", 4)) || file.has(0, std::string_view("MM\0*", 4)))
     return "a TIFF image";
   if (file.has(0, "BM")) return "a BMP image";
@@ -114,15 +167,21 @@ std::string_view other_format(const Bytes& file) {
   return "no image of a known format";
 }
 
+Result<ImageHeader> header_of(std::span<const std::byte> bytes) {
+  const Bytes file(bytes);
+  const Bytes little_endian(bytes, true);
+  if (file.has(0, "\xFF\xD8\xFF")) return jpeg_header(file);
+  if (file.has(0, "\x89PNG\r\n\x1A\n")) return png_header(file);
+  if (file.has(0, "GIF87a") || file.has(0, "GIF89a")) return gif_header(little_endian);
+  if (file.has(0, "RIFF") && file.has(8, "WEBP")) return webp_header(little_endian);
+  return failure("{}; JPEG, PNG, GIF and WebP can be read", other_format(file));
+}
+
 }  // namespace
 
 Result<ImageHeader> read_image_header(std::span<const std::byte> bytes) {
-  const Bytes file(bytes);
-  if (file.size() == 0) return failure("empty");
-  const bool is_jpeg = file.has(0, "\xFF\xD8\xFF");
-  if (!is_jpeg && !file.has(0, "\x89PNG\r\n\x1A\n"))
-    return failure("{}; JPEG and PNG can be read", other_format(file));
-  auto header = is_jpeg ? jpeg_header(file) : png_header(file);
+  if (bytes.empty()) return failure("empty");
+  auto header = header_of(bytes);
   if (!header) return header;
   if (header->width == 0 || header->height == 0) return failure("damaged: an image without pixels");
   if (static_cast<long long>(header->width) * header->height > most_pixels)

@@ -13,7 +13,7 @@ namespace millrace::similar {
 inline constexpr std::size_t feature_count = 14;
 
 // Changes whenever the same picture no longer gives the same features; index files record it.
-inline constexpr unsigned feature_version = 1;
+inline constexpr unsigned feature_version = 2;
 
 // No feature of an image is larger, by far; distances in whole numbers rely on it.
 inline constexpr float largest_feature = 16;

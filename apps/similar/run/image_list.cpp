@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 5> endings{".jpg", ".jpeg", ".jpe", ".jfif", ".png"};
+constexpr std::array<std::string_view, 7> endings{".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".gif", ".webp"};
 
 ImageFile with_status(std::string path, std::string name) {
   struct stat status{};

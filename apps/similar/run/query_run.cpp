@@ -42,8 +42,10 @@ stream::Finished run_query(const ImageIndex& index, QueryRun run, pool::Team& te
     return Candidates{std::move(regions), std::move(images)};
   };
   const auto rank = [&](const Candidates& found) {
-    return Ranked{found.regions.size(), found.images.size(),
+    Ranked ranked{found.regions.size(), found.images.size(),
                   index.rank(found.regions, found.images, run.top)};
+    std::erase_if(ranked.answers, [&](const Answer& answer) { return answer.distance > run.farthest; });
+    return ranked;
   };
   const auto output = [&](Job<Ranked> job) -> Status {
     QueryAnswer answer{.path = std::move(job.file.path), .answers = {}};

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ struct QueryAnswer {
 
 struct QueryRun {
   std::vector<ImageFile> files;
-  std::size_t top = 10;  // how many answers, 1 or more
+  std::size_t top = 10;                                       // how many answers, 1 or more
+  double farthest = std::numeric_limits<double>::infinity();  // answers of a larger distance are left out
   stream::RunOptions options;
   // 1 to most_readers: files are read by so many threads of their own, and all computing is one stage; 0: the
   // source reads.

@@ -1,0 +1,16 @@
+// WebP files as rasters.
+#pragma once
+
+#include "millrace/base/result.h"
+#include "similar/image/image.h"
+#include "similar/image/image_header.h"
+
+#include <cstddef>
+#include <span>
+
+namespace millrace::similar {
+
+// As decode_image() has it; of an animation the first picture.
+[[nodiscard]] Result<Image> decode_webp(std::span<const std::byte> file, const ImageHeader& header);
+
+}  // namespace millrace::similar
