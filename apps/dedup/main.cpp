@@ -1,5 +1,6 @@
 // millrace-dedup: packs a stream without its duplicates, and restores it.
 #include "dedup/archive/archive_info.h"
+#include "dedup/run/folder_stream.h"
 #include "dedup/run/restore_part.h"
 #include "dedup/run/summary.h"
 #include "millrace/base/byte_count.h"
@@ -15,6 +16,7 @@
 #include "millrace/base/print.h"
 #include "millrace/base/progress_line.h"
 #include "millrace/base/run_guarded.h"
+#include "millrace/base/with_holes.h"
 #include "millrace/machine/limits/usable_cpus.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/pool/worker_pool.h"
@@ -90,8 +92,45 @@ Result<stream::RunOptions> run_options(const Arguments& a, const Interrupt& inte
 }
 
 Result<std::unique_ptr<InputFile>> open_input(const Arguments& a, const Interrupt& interrupt) {
-  return InputFile::open(a.input, {.directory = "pipe it in: tar cf - DIR | millrace-dedup pack - OUT"},
-                         interrupt.token());
+  return InputFile::open(a.input, {.directory = "give an archive"}, interrupt.token());
+}
+
+// What is packed: a file, a pipe, or a folder.
+struct PackInput {
+  std::unique_ptr<InputFile> file;
+  std::unique_ptr<FolderStream> folder;
+
+  [[nodiscard]] InputFile& bytes() const { return folder ? folder->bytes() : *file; }
+  [[nodiscard]] Status finish() const { return folder ? folder->finish() : Status(); }
+};
+
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return path != "-" && std::filesystem::is_directory(path, ignored);
+}
+
+// Refuses an archive that would hold itself.
+Status check_is_outside(const std::string& folder, const std::string& output) {
+  std::error_code ignored;
+  const auto inside = std::filesystem::weakly_canonical(output, ignored)
+                          .lexically_relative(std::filesystem::weakly_canonical(folder, ignored));
+  if (output == "-" || inside.empty() || *inside.begin() == "..") return {};
+  return usage_error("{} lies in the folder that is packed; choose another place", output);
+}
+
+Result<PackInput> open_pack_input(const Arguments& a, const Interrupt& interrupt) {
+  PackInput input;
+  if (!is_folder(a.input)) {
+    auto file = open_input(a, interrupt);
+    if (!file) return std::unexpected(file.error());
+    input.file = std::move(*file);
+    return input;
+  }
+  if (Status outside = check_is_outside(a.input, a.output); !outside) return std::unexpected(outside.error());
+  auto folder = FolderStream::open(a.input, interrupt.token());
+  if (!folder) return std::unexpected(folder.error());
+  input.folder = std::move(*folder);
+  return input;
 }
 
 Result<std::unique_ptr<OutputFile>> open_output(const Arguments& a, const Interrupt& interrupt) {
@@ -162,8 +201,9 @@ Status run_pack(const Arguments& a, const Interrupt& interrupt) {
   auto run = run_options(a, interrupt);
   if (!run) return std::unexpected(run.error());
   run->byte_budget -= *window + *window / 16;  // and what remembers its marks
-  const auto input = open_input(a, interrupt);
+  const auto input = open_pack_input(a, interrupt);
   if (!input) return std::unexpected(input.error());
+  InputFile& bytes = input->bytes();
   const auto output = open_output(a, interrupt);
   if (!output) return std::unexpected(output.error());
   if (a.writers > 0 && !(*output)->can_read_back())
@@ -177,22 +217,36 @@ Status run_pack(const Arguments& a, const Interrupt& interrupt) {
 
   ProgressLine progress(!a.quiet, progress_in_bytes);
   PackOutcome outcome = pack(
-      **input, **output, team,
+      bytes, **output, team,
       {.compression = *compression,
        .chunks = *chunks,
        .window = *window,
        .run = *run,
-       .source_waits = !(*input)->is_regular(),
+       .source_waits = !bytes.is_regular(),
        .sink_waits = !(*output)->is_regular(),
        .writers = a.writers,
        .write_at = [&output](std::uint64_t offset,
                              std::span<const std::byte> bytes) { return (*output)->write_at(offset, bytes); },
-       .progress = shown_by(progress, (*input)->remaining())});
+       .progress = shown_by(progress, bytes.remaining())});
+  if (outcome.status) outcome.status = input->finish();
   if (outcome.status) outcome.status = (*output)->commit();
   progress.clear();
   const double elapsed = seconds(now_ns() - start);
   return report(a, outcome, to_text(outcome, elapsed), to_json(outcome, elapsed));
 }
+
+// Where what is restored goes: zeros of a file take no room.
+class RestoredOutput {
+ public:
+  explicit RestoredOutput(OutputFile& file) : file_(&file), holes_(file) {}
+  [[nodiscard]] ByteSink& sink() {
+    return file_->can_read_back() ? static_cast<ByteSink&>(holes_) : static_cast<ByteSink&>(*file_);
+  }
+
+ private:
+  OutputFile* file_;
+  WithHoles holes_;
+};
 
 // A sink for what is only checked.
 class Nowhere final : public ByteSink {
@@ -227,8 +281,8 @@ Status run_part(const Arguments& a, const Interrupt& interrupt) {
   const StreamPart part{
       .from = a.from.value_or(0), .bytes = a.bytes, .kept_bytes = a.memory / 2, .limit = a.limit};
   ProgressLine progress(!a.quiet, progress_in_bytes);
-  PartOutcome outcome =
-      restore_part(**input, **output, part, interrupt.token(), shown_by(progress, part.bytes));
+  PartOutcome outcome = restore_part(**input, RestoredOutput(**output).sink(), part, interrupt.token(),
+                                     shown_by(progress, part.bytes));
   if (outcome.status) outcome.status = (*output)->commit();
   progress.clear();
   const double elapsed = seconds(now_ns() - start);
@@ -259,7 +313,9 @@ Status run_unpack(const Arguments& a, const Interrupt& interrupt) {
   ProgressLine progress(!a.quiet, progress_in_bytes);
   Nowhere nowhere;
   const bool read_back = output && output->can_read_back();
-  UnpackOutcome outcome = unpack(**input, output ? static_cast<ByteSink&>(*output) : nowhere, team,
+  std::optional<RestoredOutput> restored;
+  if (output) restored.emplace(*output);
+  UnpackOutcome outcome = unpack(**input, restored ? restored->sink() : nowhere, team,
                                  {.restored = read_back ? output.get() : nullptr,
                                   .archive = (*input)->is_regular() ? input->get() : nullptr,
                                   .kept_bytes = read_back ? a.memory / 2 : a.memory / 4,
@@ -318,8 +374,8 @@ void add_limit(CLI::App& verb, Arguments& a) {
 }
 
 void add_verbs(CLI::App& app, Arguments& a, Action& action) {
-  CLI::App* pack_verb = app.add_subcommand("pack", "Pack a file or pipe into an archive");
-  pack_verb->add_option("IN", a.input, "a file, or - for standard input")->required();
+  CLI::App* pack_verb = app.add_subcommand("pack", "Pack a file, folder or pipe into an archive");
+  pack_verb->add_option("IN", a.input, "a file, a folder, or - for standard input")->required();
   pack_verb->add_option("OUT", a.output, "the archive, or - for standard output")->required();
   pack_verb->add_option("--compress", a.compression, "zstd (default), zlib or none");
   pack_verb->add_option("--level", a.level, "1 to 19 for zstd (default 3), 1 to 9 for zlib (default 6)");
@@ -365,7 +421,10 @@ void add_verbs(CLI::App& app, Arguments& a, Action& action) {
 
   CLI::App* info_verb = app.add_subcommand("info", "What an archive holds, without restoring it");
   info_verb->add_option("IN", a.input, "the archive, or - for standard input")->required();
-  info_verb->add_option("--json", a.json, "as JSON to a file, or - for standard output");
+  info_verb->add_option("--json", a.json, "as JSON to a file, or to standard output if none is named")
+      ->expected(0, 1)
+      ->default_str("-")
+      ->type_name("[FILE]");
   info_verb->add_flag(overwrite_flag, a.force, overwrite_help);
   info_verb->callback([&] { action = interruptible(run_info, a); });
 }

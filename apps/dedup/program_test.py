@@ -126,6 +126,56 @@ class Program(unittest.TestCase):
         self.assertEqual((self.folder / "out").read_bytes(), self.data)
         self.assertEqual(self.names(), ["archive", "in", "out"])
 
+    def test_folders_are_packed_as_the_stream_that_tar_makes_of_them(self):
+        folder = self.folder / "-a folder"
+        (folder / "sub").mkdir(parents=True)
+        for name in "b", "a", "sub/c":
+            (folder / name).write_bytes(random.Random(name).randbytes(100_000))
+        (folder / "link").symlink_to("a")
+        self.done("pack", "--", folder, self.archive)
+        first = self.archive.read_bytes()
+        self.done("pack", "-y", "--", str(folder) + "/", self.archive)
+        self.assertEqual(self.archive.read_bytes(), first)
+        there = self.folder / "there"
+        there.mkdir()
+        subprocess.run(["tar", "xf", "-", "-C", there], input=self.done("unpack", self.archive, "-").stdout, check=True)
+        subprocess.run(["diff", "-r", folder, there / "-a folder"], check=True)
+        self.assertTrue((there / "-a folder/link").is_symlink())
+        self.refused(2, "lies in the folder", "pack", "--", folder, folder / "archive")
+        self.refused(2, "install tar", "pack", "--", folder, self.folder / "none", env={"PATH": "/nowhere"})
+        self.assertFalse((self.folder / "none").exists())
+
+    @unittest.skipUnless(os.geteuid() == 0, "SKIPPED: needs root, to become another user")
+    def test_a_folder_that_cannot_be_read_as_a_whole_makes_no_archive(self):
+        folder = self.folder / "folder"
+        folder.mkdir()
+        for path, mode in (self.folder, 0o777), (folder, 0o755):
+            path.chmod(mode)
+        (folder / "secret").write_bytes(b"x")
+        (folder / "secret").chmod(0)
+        done = run("pack", folder, self.archive, user=65534)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn(b"could not be read as a whole", done.stderr)
+        self.assertFalse(self.archive.exists())
+
+    def test_zeros_that_are_restored_take_no_room(self):
+        size, room = 300_000_000, 4_000_000
+        with open(self.input, "wb") as file:
+            file.write(b"begin")
+            file.truncate(size)
+        self.done("pack", self.input, self.archive)
+        out, part = self.folder / "out", self.folder / "part"
+        self.done("unpack", self.archive, out)
+        self.done("unpack", self.archive, part, "--from", 10_000_000)
+        self.assertEqual((out.stat().st_size, part.stat().st_size), (size, size - 10_000_000))
+        with open(out, "rb") as file:
+            self.assertEqual(file.read(10), b"begin" + bytes(5))
+        subprocess.run(["cmp", self.input, out], check=True)
+        if self.input.stat().st_blocks * 512 > room:
+            self.skipTest("SKIPPED: this file system has no holes")
+        self.assertLess(out.stat().st_blocks * 512, room)
+        self.assertLess(part.stat().st_blocks * 512, room)
+
     def test_pipes_both_ways_carry_the_same_bytes_as_files(self):
         self.done("pack", self.input, self.archive)
         archive = self.done("pack", "-", "-", input=self.data).stdout
@@ -343,7 +393,7 @@ class Program(unittest.TestCase):
         self.refused(2, r"\x1b", "pack", self.input, self.archive, "--\x1b[2J")
 
     def test_bad_words_end_with_code_2_and_one_line(self):
-        self.refused(2, "tar", "pack", self.folder, self.archive)
+        self.refused(2, "lies in the folder", "pack", self.folder, self.archive)
         self.refused(2, "no such file", "pack", self.folder / "missing", self.archive)
         self.refused(2, "no folder", "pack", self.input, self.folder / "no" / "archive")
         self.refused(2, "lzma", "pack", self.input, self.archive, "--compress", "lzma")
