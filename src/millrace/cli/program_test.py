@@ -162,6 +162,23 @@ class Program(unittest.TestCase):
         self.assertGreater(report["stages"][0]["pixels_computed"], 0)
         self.assertEqual(done.stderr, b"")
 
+    def test_json_means_a_file_everywhere_and_standard_output_where_none_is_named(self):
+        for words in (["machine"], ["filters"], ["machine", "--families"], ["model", "load serial 1ms; work 4ms"],
+                      ["simulate", "load serial 1ms; work 4ms", "--cores", "2"]):
+            with self.subTest(words=words):
+                path = self.folder / "out.json"
+                text = run(*words).stdout
+                bare = run(*words, "--json")
+                self.assertEqual(bare.returncode, 0, bare.stderr)
+                self.assertEqual(type(json.loads(bare.stdout)), type(json.loads(run(*words, "--json", "-").stdout)))
+                done = run(*words, "--json", str(path))
+                self.assertEqual((done.returncode, done.stdout), (0, b""), done.stderr)
+                json.loads(path.read_bytes())
+                self.refused(2, "exists", *words, "--json", str(path))
+                self.assertEqual(run(*words, "--json", str(path), "-y").returncode, 0)
+                path.unlink()
+                self.assertNotEqual(text, bare.stdout)
+
     def test_codecs_get_threads_unless_they_are_given_and_the_report_says_how_many(self):
         video = self.folder / "a.mkv"
         def threads(*words):

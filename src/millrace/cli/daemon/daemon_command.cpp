@@ -2,6 +2,7 @@
 
 #include "millrace/base/error_line.h"
 #include "millrace/base/in_quotes.h"
+#include "millrace/base/json_output.h"
 #include "millrace/base/print.h"
 #include "millrace/base/printable.h"
 #include "millrace/cli/daemon/daemon_metrics.h"
@@ -142,7 +143,7 @@ Status pause(const TargetOptions& options) {
 struct ViewOptions {
   std::string socket;
   std::string program;
-  bool as_json = false;
+  JsonOutput json;
   bool as_metrics = false;
   bool once = false;
   double seconds = 1;
@@ -154,9 +155,8 @@ Status show(std::string_view method, const json& parameters, const ViewOptions& 
   if (!client) return std::unexpected(client.error());
   const auto reply = client->ask(method, parameters);
   if (!reply) return std::unexpected(reply.error());
-  if (options.as_json)
-    print_out("{}\n", reply->dump(2, ' ', false, json::error_handler_t::replace));
-  else if (options.as_metrics)
+  if (options.json.wanted()) return options.json.write(*reply);
+  if (options.as_metrics)
     print_out("{}", metrics_text(*reply));
   else
     print_out("{}", placement::to_text(view(*reply)));
@@ -226,10 +226,12 @@ void add_daemon_commands(CLI::App& app, Action& action) {
   for (CLI::App* viewing : {status, explain, on_top})
     add_socket(*viewing, view->socket);
   for (CLI::App* viewing : {status, explain})
-    viewing->add_flag("--json", view->as_json, "as JSON");
+    add_json_output(*viewing, view->json);
   status->add_flag("--metrics", view->as_metrics, "as metrics in the text format of Prometheus");
   status->callback([&action, view] {
-    action = [view] { return show("Status", {{"threads", view->as_json}}, *view, placement::status_view); };
+    action = [view] {
+      return show("Status", {{"threads", view->json.wanted()}}, *view, placement::status_view);
+    };
   });
   explain->callback([&action, view] {
     action = [view] { return show("Explain", {{"program", view->program}}, *view, placement::explain_view); };

@@ -1,23 +1,21 @@
 #include "millrace/cli/filters/filters_command.h"
 
+#include "millrace/base/json_output.h"
 #include "millrace/base/print.h"
 #include "millrace/image/pipeline/filter_catalogue.h"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace millrace::cli {
 
 void add_filters_command(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("filters", "List the filters with their parameters, and the presets");
-  auto json = std::make_shared<bool>(false);
-  verb->add_flag("--json", *json, "as JSON");
+  auto json = std::make_shared<JsonOutput>();
+  add_json_output(*verb, *json);
   verb->callback([&action, json] {
     action = [json]() -> Status {
-      if (*json)
-        print_out("{}\n", image::catalogue_json().dump(2));
-      else
-        print_out("{}", image::catalogue_text());
+      if (json->wanted()) return json->write(image::catalogue_json());
+      print_out("{}", image::catalogue_text());
       return {};
     };
   });

@@ -1,6 +1,7 @@
 #include "millrace/cli/machine/machine_command.h"
 
 #include "millrace/base/error_line.h"
+#include "millrace/base/json_output.h"
 #include "millrace/base/print.h"
 #include "millrace/base/private_folder.h"
 #include "millrace/cli/machine/probe_command.h"
@@ -13,7 +14,7 @@ namespace millrace::cli {
 namespace {
 
 struct MachineOptions {
-  bool json = false;
+  JsonOutput json;
   bool families = false;
   bool probe = false;
   ProbeOptions probing;
@@ -24,37 +25,35 @@ void note_refused_folder() {
   const std::filesystem::path folder = machine::unit_folder();
   if (folder.empty()) return;
   if (const auto own = open_private_folder(folder, FolderUse::read); !own)
-    print_error("millrace machine",
-                fmt::format("the processor families in '{}' are not used: {}; set XDG_CONFIG_HOME to a folder of yours",
-                            folder.string(), own.error().message));
+    print_error(
+        "millrace machine",
+        fmt::format(
+            "the processor families in '{}' are not used: {}; set XDG_CONFIG_HOME to a folder of yours",
+            folder.string(), own.error().message));
 }
 
-Status show_families(bool json) {
+Status show_families(const JsonOutput& json) {
   const auto families = machine::UnitFamilies::of_this_user();
   if (!families) return std::unexpected(families.error());
   note_refused_folder();
-  if (json) {
+  if (json.wanted()) {
     auto all = nlohmann::json::array();
     for (const machine::UnitTraits& traits : families->all())
       all.push_back(machine::to_json(traits));
-    print_out("{}\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-    return {};
+    return json.write(all);
   }
   for (const machine::UnitTraits& traits : families->all())
     print_out("{:<14} {} ({})\n", traits.family, traits.title, traits.from);
   return {};
 }
 
-Status show_machine(bool json) {
+Status show_machine(const JsonOutput& json) {
   const auto report = machine::inspect_machine();
   if (!report) return std::unexpected(report.error());
   note_refused_folder();
   // Names of control groups may hold any bytes.
-  if (json)
-    print_out("{}\n",
-              machine::to_json(*report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-  else
-    print_out("{}", machine::to_text(*report));
+  if (json.wanted()) return json.write(machine::to_json(*report));
+  print_out("{}", machine::to_text(*report));
   return {};
 }
 
@@ -64,7 +63,7 @@ void add_machine_command(CLI::App& app, Action& action) {
   CLI::App* verb =
       app.add_subcommand("machine", "Show what this machine offers and how far that can be trusted");
   auto options = std::make_shared<MachineOptions>();
-  verb->add_flag("--json", options->json, "as JSON");
+  add_json_output(*verb, options->json);
   auto* const families = verb->add_flag("--families", options->families,
                                         "list the processor families whose units are known, with yours of "
                                         "$XDG_CONFIG_HOME/millrace/units/*.toml");

@@ -36,12 +36,17 @@ Status check(const ProbeOptions& options) {
     return usage_error("--every {}: give {} to {} seconds", options.every_s, shortest_s, longest_s);
   if (options.times && (*options.times < 1 || *options.times > most))
     return usage_error("--times {}: give 1 to {}", *options.times, most);
-  return {};
+  if (options.watch && options.json.wanted() && options.json.file != "-")
+    return usage_error("--json {}: what --watch tells has no end; redirect standard output instead",
+                       options.json.file);
+  return options.json.check();
 }
 
-void print_json(const nlohmann::json& json, bool one_line) {
-  print_out("{}\n", one_line ? json.dump() : json.dump(2));
+Status print_json(const nlohmann::json& json, const ProbeOptions& options) {
+  if (!options.watch) return options.json.write(json);
+  print_out("{}\n", json.dump());
   static_cast<void>(std::fflush(stdout));
+  return {};
 }
 
 Status probe(const ProbeOptions& options, const Interrupt& interrupt) {
@@ -53,11 +58,8 @@ Status probe(const ProbeOptions& options, const Interrupt& interrupt) {
   for (const auto& [first, second] : machine::pairs_to_probe(*topology, *cpus))
     pairs.push_back({.first = first, .second = second, .last = {}, .history = {}});
   if (pairs.empty()) {
-    if (options.json)
-      print_json(machine::to_json(*topology, pairs, 0), options.watch);
-    else
-      print_out("CPU {} is the only one that can be used: there is nobody to share with.\n",
-                cpus->to_string());
+    if (options.json.wanted()) return print_json(machine::to_json(*topology, pairs, 0), options);
+    print_out("CPU {} is the only one that can be used: there is nobody to share with.\n", cpus->to_string());
     return {};
   }
   auto probe = machine::PairProbe::make(*topology, machine::usable_memory());
@@ -73,18 +75,16 @@ Status probe(const ProbeOptions& options, const Interrupt& interrupt) {
       pair.last = machine::judge(*measured);
       pair.history.add(pair.last.state);
     }
-    if (options.watch && options.json)
-      print_json(machine::to_json(*topology, pairs, n), true);
-    else if (options.watch) {
+    if (options.watch && options.json.wanted()) {
+      if (Status told = print_json(machine::to_json(*topology, pairs, n), options); !told) return told;
+    } else if (options.watch) {
       print_out("{}", machine::to_lines(pairs, n));
       static_cast<void>(std::fflush(stdout));
     }
     if (options.watch && std::ferror(stdout) != 0) return {};  // nobody looks on any more
     if (!options.watch && n == times) {
-      if (options.json)
-        print_json(machine::to_json(*topology, pairs, n), false);
-      else
-        print_out("{}", machine::to_text(*topology, pairs));
+      if (options.json.wanted()) return print_json(machine::to_json(*topology, pairs, n), options);
+      print_out("{}", machine::to_text(*topology, pairs));
     }
   }
   return {};

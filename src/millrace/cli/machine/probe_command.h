@@ -1,6 +1,7 @@
 // `millrace machine --probe`: what PUs share in truth.
 #pragma once
 
+#include "millrace/base/json_output.h"
 #include "millrace/base/result.h"
 
 #include <optional>
@@ -13,7 +14,7 @@ struct ProbeOptions {
   bool watch = false;
   double every_s = 1;
   std::optional<int> times;
-  bool json = false;
+  JsonOutput json;  // of --watch a line for each round, on standard output alone
 };
 
 [[nodiscard]] Status probe_machine(const ProbeOptions& options);

@@ -2,6 +2,7 @@
 
 #include "millrace/base/command_line.h"
 #include "millrace/base/in_quotes.h"
+#include "millrace/base/json_output.h"
 #include "millrace/base/output_file.h"
 #include "millrace/base/print.h"
 #include "millrace/cli/model/model_plot.h"
@@ -43,7 +44,7 @@ struct ModelOptions {
   bool formulas = false;
   bool paper = false;
   std::vector<std::string> cases;
-  bool json = false;
+  JsonOutput json;
   bool force = false;
 };
 
@@ -160,13 +161,12 @@ Status run_model(const ModelOptions& options) {
         !drawn)
       return drawn;
   }
-  if (options.json) {
+  if (options.json.wanted()) {
     nlohmann::json json = model::to_json(*report);
     if (!cases->empty()) json["paper_cases"] = model::to_json(*cases);
-    print_out("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-  } else {
-    print_out("{}{}", model::to_text(*report), cases->empty() ? "" : model::to_text(*cases));
+    return write_json(json, options.json.file, overwrite_if(options.force));
   }
+  print_out("{}{}", model::to_text(*report), cases->empty() ? "" : model::to_text(*cases));
   return {};
 }
 
@@ -207,7 +207,7 @@ void add_model_command(CLI::App& app, Action& action) {
                    "the models of that paper too, of this pipeline: closed (case 1), open (2), stealing (3), "
                    "ideal; --threads are those of all parallel stages together")
       ->delimiter(',');
-  verb->add_flag("--json", options->json, "as JSON");
+  add_json_output(*verb, options->json);
   verb->callback([&action, options] { action = [options] { return run_model(*options); }; });
 }
 

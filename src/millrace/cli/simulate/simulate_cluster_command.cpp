@@ -1,6 +1,7 @@
 #include "millrace/cli/simulate/simulate_cluster_command.h"
 
 #include "millrace/base/command_line.h"
+#include "millrace/base/json_output.h"
 #include "millrace/base/print.h"
 #include "millrace/cli/model/pipeline_source.h"
 #include "millrace/model/cluster/cluster_report.h"
@@ -17,7 +18,7 @@ namespace {
 struct ClusterOptions {
   std::string file;
   std::uint64_t seed = 1;
-  bool json = false;
+  JsonOutput json;
 };
 
 Status simulate_cluster_file(const ClusterOptions& options) {
@@ -26,10 +27,8 @@ Status simulate_cluster_file(const ClusterOptions& options) {
   const auto cluster = model::parse_cluster_toml(*text, options.file);
   if (!cluster) return std::unexpected(cluster.error());
   const auto outcomes = model::simulate_sizes(*cluster, options.seed);
-  if (options.json)
-    print_out("{}\n", model::to_json(*cluster, outcomes).dump(2));
-  else
-    print_out("{}", model::to_text(*cluster, outcomes));
+  if (options.json.wanted()) return options.json.write(model::to_json(*cluster, outcomes));
+  print_out("{}", model::to_text(*cluster, outcomes));
   return {};
 }
 
@@ -41,7 +40,7 @@ void add_simulate_cluster(CLI::App& simulate, Action& action) {
   auto options = std::make_shared<ClusterOptions>();
   verb->add_option("file", options->file, "a .toml file with [job] and [[machine]]")->required();
   verb->add_option("--seed", options->seed, "the same seed gives the same job")->check(not_negative());
-  verb->add_flag("--json", options->json, "as JSON");
+  add_json_output(*verb, options->json);
   verb->callback([&action, options] { action = [options] { return simulate_cluster_file(*options); }; });
 }
 

@@ -2,6 +2,7 @@
 
 #include "millrace/base/command_line.h"
 #include "millrace/base/in_quotes.h"
+#include "millrace/base/json_output.h"
 #include "millrace/base/print.h"
 #include "millrace/cli/simulate/simulate_cluster_command.h"
 #include "millrace/cli/simulate/simulate_placement.h"
@@ -28,7 +29,7 @@ struct SimulateOptions {
   std::optional<int> queue;
   model::SimulationOptions simulation;
   bool sticky = false;
-  bool json = false;
+  JsonOutput json;
 };
 
 // Threads get a core each: PUs that share execution units count as one.
@@ -65,10 +66,8 @@ Status run_simulate(const SimulateOptions& options) {
                   .sharing = options.sticky ? model::CoreSharing::sticky : model::CoreSharing::balanced,
                   .options = options.simulation});
   if (!report) return std::unexpected(report.error());
-  if (options.json)
-    print_out("{}\n", model::to_json(*report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-  else
-    print_out("{}", model::to_text(*report));
+  if (options.json.wanted()) return options.json.write(model::to_json(*report));
+  print_out("{}", model::to_text(*report));
   return {};
 }
 
@@ -91,7 +90,7 @@ void add_simulate_command(CLI::App& app, Action& action) {
   verb->add_option("--seed", options->simulation.seed, "the same seed gives the same run")
       ->check(not_negative());
   verb->add_flag("--sticky", options->sticky, "a scheduler that keeps every thread on one core");
-  verb->add_flag("--json", options->json, "as JSON");
+  add_json_output(*verb, options->json);
   add_simulate_placement(*verb, action);
   add_simulate_cluster(*verb, action);
   verb->callback([&action, verb, options] {

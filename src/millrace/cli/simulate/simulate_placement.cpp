@@ -1,5 +1,6 @@
 #include "millrace/cli/simulate/simulate_placement.h"
 
+#include "millrace/base/json_output.h"
 #include "millrace/base/print.h"
 #include "millrace/cli/model/pipeline_source.h"
 #include "millrace/model/contention/placement_report.h"
@@ -19,12 +20,12 @@ struct PlacementOptions {
   std::string file;
   model::ComparisonOptions comparison;
   bool paper = false;
-  bool json = false;
+  JsonOutput json;
 };
 
 Status simulate_placement(const PlacementOptions& options) {
   if (options.paper) {
-    if (!options.file.empty() || options.json)
+    if (!options.file.empty() || options.json.wanted())
       return usage_error("--paper has threads and machines of its own; give it alone");
     print_out("{}", model::to_text(model::workover_figures(options.comparison.seed)));
     return {};
@@ -39,12 +40,8 @@ Status simulate_placement(const PlacementOptions& options) {
   if (!placed) return std::unexpected(placed.error());
   const auto outcomes = model::compare_rules(placed->machine, placed->threads, options.comparison);
   if (!outcomes) return std::unexpected(outcomes.error());
-  if (options.json)
-    print_out(
-        "{}\n",
-        model::to_json(*placed, *outcomes).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-  else
-    print_out("{}", model::to_text(*placed, *outcomes));
+  if (options.json.wanted()) return options.json.write(model::to_json(*placed, *outcomes));
+  print_out("{}", model::to_text(*placed, *outcomes));
   return {};
 }
 
@@ -59,7 +56,7 @@ void add_simulate_placement(CLI::App& simulate, Action& action) {
   verb->add_option("--seed", options->comparison.seed, "the same seed draws the same")
       ->check(CLI::NonNegativeNumber);
   verb->add_flag("--paper", options->paper, "the measurements of the WorkOver paper beside the predictions");
-  verb->add_flag("--json", options->json, "as JSON");
+  add_json_output(*verb, options->json);
   verb->callback([&action, options] { action = [options] { return simulate_placement(*options); }; });
 }
 
