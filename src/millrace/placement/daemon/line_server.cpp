@@ -215,10 +215,14 @@ Result<Descriptor> listen_at(const std::string& path, mode_t mode) {
     if (errno == ECONNREFUSED && lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode))
       unlink(path.c_str());
   }
-  if (bind(socket.get(), generic, sizeof *address) != 0)
-    return failure("cannot listen at {}: {}", path, system_reason(errno));
-  // Nobody is let in before this.
-  if (chmod(path.c_str(), mode) != 0 || listen(socket.get(), backlog) != 0)
+  // It has its mode from the beginning: by its name another file could be changed, which whoever may write in
+  // the folder has put there meanwhile.
+  const mode_t before = umask(~mode & ACCESSPERMS);
+  const bool bound = bind(socket.get(), generic, sizeof *address) == 0;
+  const int reason = errno;
+  umask(before);
+  if (!bound) return failure("cannot listen at {}: {}", path, system_reason(reason));
+  if (listen(socket.get(), backlog) != 0)
     return failure("cannot listen at {}: {}", path, system_reason(errno));
   return socket;
 }
