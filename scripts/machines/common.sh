@@ -36,11 +36,12 @@ check() {
   fi
 }
 
-# check_soon NAME COMMAND...: the same within 20 s.
+# check_soon NAME COMMAND...: the same within so many seconds.
+patience=20
 check_soon() {
   local name=$1
   shift
-  check "$name" within 20 "$@"
+  check "$name" within $patience "$@"
 }
 
 # same EXPECTED COMMAND...: whether the command prints that.
