@@ -15,17 +15,25 @@ namespace {
 
 constexpr std::string_view pipe_name = "-";
 
+// What a file has beside its video, in words.
+std::vector<std::string> content_of(const std::string& file, const std::stop_token& stop) {
+  if (file.empty()) return {};
+  const auto opened = video::open_reader(file, {.stop = stop});
+  return opened ? (*opened)->unread() : std::vector<std::string>();
+}
+
 class OwnFramesReader final : public video::FrameReader {
  public:
   OwnFramesReader(const video::FrameFormat& format, NextFrame next, std::optional<std::int64_t> total,
                   video::SharedProperties properties, std::unique_ptr<video::SideReader> side,
-                  const std::stop_token& stop)
+                  std::vector<std::string> unread, const std::stop_token& stop)
       : format_(format), next_(std::move(next)), total_(total), properties_(std::move(properties)),
-        side_(std::move(side)), passed_on_(stop, [this] { cancel(); }) {}
+        side_(std::move(side)), unread_(std::move(unread)), passed_on_(stop, [this] { cancel(); }) {}
 
   [[nodiscard]] const video::FrameFormat& format() const override { return format_; }
   [[nodiscard]] video::SharedProperties properties() const override { return properties_; }
   [[nodiscard]] std::optional<std::int64_t> frame_count_hint() const override { return total_; }
+  [[nodiscard]] std::vector<std::string> unread() const override { return unread_; }
   void cancel() override { stop_.request_stop(); }
 
   [[nodiscard]] Result<std::optional<video::Frame>> next() override {
@@ -75,6 +83,7 @@ class OwnFramesReader final : public video::FrameReader {
   std::optional<std::int64_t> total_;
   video::SharedProperties properties_;
   std::unique_ptr<video::SideReader> side_;  // may be null
+  std::vector<std::string> unread_;          // of the file of the origin
   std::optional<std::int64_t> last_time_;    // of a frame, where there is `side_`
   std::int64_t count_ = 0;
   bool ended_ = false;
@@ -112,6 +121,8 @@ VideoSource frames_source(const video::FrameFormat& format, NextFrame next, std:
       side = std::move(*opened);
     }
     return std::make_unique<OwnFramesReader>(format, next, total, origin.properties, std::move(side),
+                                             options.side_streams ? std::vector<std::string>()
+                                                                  : content_of(origin.file, options.stop),
                                              options.stop);
   };
   return source;
