@@ -69,6 +69,24 @@ class Origin {
   millrace_origin* origin_ = nullptr;
 };
 
+// The memory of a frame that was taken from a run: of its planes, and of what it has beside them.
+class FrameMemory {
+ public:
+  explicit FrameMemory(millrace_frame_memory* memory) : memory_(memory) {}
+  ~FrameMemory() { millrace_frame_memory_free(memory_); }
+  FrameMemory(const FrameMemory&) = delete;
+  FrameMemory& operator=(const FrameMemory&) = delete;
+  [[nodiscard]] const millrace_frame_memory* handle() const { return memory_; }
+  [[nodiscard]] bool has_data() const {
+    int has = 0;
+    check(millrace_frame_memory_has_data(memory_, &has));
+    return has != 0;
+  }
+
+ private:
+  millrace_frame_memory* memory_;
+};
+
 // So often a call that waits asks whether Ctrl-C was pressed.
 constexpr std::chrono::milliseconds patience(100);
 
@@ -197,11 +215,15 @@ class Run {
             {made.time_base[0], made.time_base[1]}};
   }
 
-  // False: there is no room yet. Planes are whole, as the format of the input has them.
-  bool push(const std::vector<ConstPlane>& planes, std::optional<std::int64_t> timestamp, int milliseconds) {
+  // False: there is no room yet. Planes are whole, as the format of the input has them. made_of: what goes
+  // with the frame; may be null.
+  bool push(const std::vector<ConstPlane>& planes, std::optional<std::int64_t> timestamp, int milliseconds,
+            const FrameMemory* made_of) {
     const millrace_frame frame = frame_of(planes, input_planes_, "frames that go in", timestamp);
     const nb::gil_scoped_release unlocked;
-    return passed(millrace_run_push(run_, &frame, milliseconds));
+    return passed(made_of == nullptr
+                      ? millrace_run_push(run_, &frame, milliseconds)
+                      : millrace_run_push_made_of(run_, &frame, made_of->handle(), milliseconds));
   }
 
   // Planes in the memory that they were made in, which they keep; their rows may be padded. Of nothing: there
@@ -217,9 +239,8 @@ class Run {
     if (code == MILLRACE_END) return std::nullopt;
     if (!passed(code)) return std::vector<MadePlane>();
     timestamp_ = frame.timestamp;
-    const nb::capsule owner(memory, [](void* taken) noexcept {
-      millrace_frame_memory_free(static_cast<millrace_frame_memory*>(taken));
-    });
+    const nb::object owner = nb::cast(new FrameMemory(memory), nb::rv_policy::take_ownership);
+    beside_ = nb::cast<const FrameMemory&>(owner).has_data() ? owner : nb::none();
     std::vector<MadePlane> planes;
     for (std::size_t i = 0; i < output_planes_.size(); ++i) {
       const auto& [width, height, bytes] = output_planes_[i];
@@ -230,7 +251,8 @@ class Run {
     }
     return planes;
   }
-  // Of the frame that was taken last.
+  // Of the frame that was taken last: its memory where that has more than planes, else None. Once.
+  nb::object beside() { return std::exchange(beside_, nb::none()); }
   std::optional<std::int64_t> timestamp() const {
     if (timestamp_ == MILLRACE_NO_TIMESTAMP) return std::nullopt;
     return timestamp_;
@@ -391,6 +413,7 @@ class Run {
   std::vector<PlaneShape> input_planes_;   // once they are known
   std::vector<PlaneShape> output_planes_;  // once they are known
   std::int64_t timestamp_ = MILLRACE_NO_TIMESTAMP;
+  nb::object beside_ = nb::none();
   bool takes_long_ = true;  // what one frame takes in process(), as far as is known
 };
 
@@ -472,6 +495,7 @@ NB_MODULE(_millrace, module) {
   module.def("frame_times", &frame_times, nb::arg("name"));
   module.def("needs_color", &needs_color, nb::arg("pipeline"), nb::arg("filters") = "[]");
   nb::class_<Origin>(module, "Origin");
+  nb::class_<FrameMemory>(module, "FrameMemory");
   nb::class_<Run>(module, "Run")
       .def(nb::init<const std::string&, const std::map<std::string, std::string>&, const std::string&>(),
            nb::arg("pipeline"), nb::arg("options"), nb::arg("filters") = "[]")
@@ -484,9 +508,11 @@ NB_MODULE(_millrace, module) {
       .def("start", &Run::start)
       .def("start_in_place", &Run::start_in_place)
       .def("output_format", &Run::output_format)
-      .def("push", &Run::push, nb::arg("planes"), nb::arg("timestamp").none(), nb::arg("milliseconds"))
+      .def("push", &Run::push, nb::arg("planes"), nb::arg("timestamp").none(), nb::arg("milliseconds"),
+           nb::arg("made_of").none() = nb::none())
       .def("take", &Run::take, nb::arg("milliseconds"))
       .def("timestamp", &Run::timestamp)
+      .def("beside", &Run::beside)
       .def("process", &Run::process, nb::arg("frames"), nb::arg("out"))
       .def("end", &Run::end)
       .def("wait", &Run::wait, nb::arg("milliseconds"))

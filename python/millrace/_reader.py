@@ -239,7 +239,7 @@ def _nearest(number: Fraction) -> int:
 def _later(stream: Stream, units: int) -> Iterator[Frame]:
     from ._video import Frame
     for frame in stream:
-        yield frame if frame.timestamp is None else Frame(frame.planes, frame.timestamp + units)
+        yield frame if frame.timestamp is None else Frame(frame.planes, frame.timestamp + units, frame.beside)
 
 
 def _before(frame: Frame, frames: Iterator[Frame]) -> Iterator[Frame]:

@@ -8,7 +8,7 @@ import os
 import threading
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Union
@@ -77,6 +77,8 @@ class Frame:
 
     planes: tuple[npt.NDArray[Any], ...]
     timestamp: int | None = None  # when it is shown, in units of Format.time_base
+    # What a frame that was read has beside its planes, as closed captions; a frame that is made of it may be given it.
+    beside: Any = field(default=None, repr=False)
 
     @property
     def luma(self) -> npt.NDArray[Any]:
@@ -116,6 +118,7 @@ class Stream:
         self._run: _millrace.Run | None = _millrace.Run(text, options, filters)
         self._frames: Iterator[Frame] | None = None
         self._waiting: Frame | None = None  # for room in the run
+        self._given = False  # any frame of the source
         self._told: tuple[str, str] | None = None
         if isinstance(source, Reader):
             source = source.path
@@ -165,7 +168,8 @@ class Stream:
             planes = one.take(PATIENCE_MS)
             if planes:
                 # Padded rows are no use to those who write a plane somewhere.
-                return Frame(tuple(plane if plane.flags.c_contiguous else plane.copy() for plane in planes), one.timestamp())
+                return Frame(tuple(plane if plane.flags.c_contiguous else plane.copy() for plane in planes), one.timestamp(),
+                             one.beside())
             if planes is None:
                 while not one.wait(PATIENCE_MS):
                     pass
@@ -180,10 +184,14 @@ class Stream:
             except StopIteration:
                 one.end()
                 self._frames = None
+                if not self._given:
+                    raise RunError("the source gave no frame, so there is nothing to filter; hand over at least one") from None
                 return False
-        if not one.push([np.ascontiguousarray(plane) for plane in self._waiting.planes], self._waiting.timestamp, 0):
+        planes = [np.ascontiguousarray(plane) for plane in self._waiting.planes]
+        if not one.push(planes, self._waiting.timestamp, 0, self._waiting.beside):
             return False
         self._waiting = None
+        self._given = True
         return True
 
     def explain(self) -> str:
@@ -239,7 +247,7 @@ class Writer:
                 raise UsageError(f"{self.path}: was closed")
             shown = self._time_of(one)
             planes = [np.ascontiguousarray(plane) for plane in one.planes]
-            while not self._run.push(planes, one.timestamp, PATIENCE_MS):
+            while not self._run.push(planes, one.timestamp, PATIENCE_MS, one.beside):
                 pass
             self._shown = shown
             self._count += 1

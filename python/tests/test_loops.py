@@ -130,9 +130,34 @@ class Beside(Loops):
         told = probed(self.looped(source), "-show_entries", "stream=field_order")
         self.assertEqual([one.get("field_order") for one in told["streams"]][0], "tt")
 
+    def test_what_single_frames_have_goes_with_them(self):
+        bare = self.made("plain.264", "-an", "-bf", 0, "-f", "h264").read_bytes()
+        # Closed captions before each picture, as ATSC A/53 has them.
+        captions = bytes.fromhex("b5003147413934034" + "1ff" + "fc9420" + "ff")
+        message = b"\0\0\1\x06\x04" + bytes([len(captions)]) + captions + b"\x80"
+        units = bare.split(b"\0\0\1")
+        units = [(message if unit[:1] and unit[0] & 31 in (1, 5) else b"") + b"\0\0\1" + unit for unit in units[1:]]
+        (self.folder / "words.264").write_bytes(b"".join(units))
+        source = self.folder / "words.mp4"
+        ffmpeg("-r", 30, "-i", self.folder / "words.264", "-c", "copy", source)
+
+        def captioned(path):
+            frames = probed(path, "-select_streams", "v", "-show_frames")["frames"]
+            return sum("Closed Captions" in str(frame) for frame in frames)
+
+        self.assertEqual(captioned(source), 60)
+        self.assertEqual(captioned(self.looped(source, "loop.mp4", codec="h264")), 60)
+        with mr.open(source) as video, mr.Pipeline("blur").stream(list(video), like=video) as stream:
+            with mr.write(self.folder / "own.mp4", like=stream, codec="h264") as target:
+                for frame in stream:
+                    target.write(mr.Frame(tuple(255 - plane for plane in frame.planes), frame.timestamp, frame.beside))
+        self.assertEqual(captioned(self.folder / "own.mp4"), 60)
+
     def test_what_cannot_be_kept_is_named(self):
-        with self.assertWarnsRegex(UserWarning, "in.y4m.*cannot hold.*title|in.y4m.*cannot hold.*audio|loop.gif.*cannot hold"):
-            self.looped(self.made("in.mp4", "-metadata", "title=hello"), "loop.gif", codec="gif")
+        source = self.made("in.mp4", "-metadata", "title=hello")
+        for name, codec in (("loop.gif", "gif"), ("loop.y4m", None)):
+            with self.assertWarnsRegex(UserWarning, f"{name}: cannot hold.*audio"):
+                self.looped(source, name, codec=codec)
 
 
 class Times(Loops):
@@ -198,6 +223,8 @@ class Endings(Loops):
             with mr.write(self.folder / "none.mkv", like=mr.Format(64, 48)):
                 pass
         self.assertFalse((self.folder / "none.mkv").exists())
+        with self.assertRaisesRegex(mr.RunError, "the source gave no frame"):
+            list(mr.Pipeline("blur").stream([], like=mr.Format(64, 48)))
         with self.assertRaises(KeyError), mr.write(self.folder / "none.mkv", like=mr.Format(64, 48)):
             raise KeyError
 

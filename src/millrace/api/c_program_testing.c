@@ -42,6 +42,17 @@ static millrace_code (*const run_pull)(millrace_run*, millrace_frame*, int) = mi
 static millrace_code (*const run_take)(millrace_run*, millrace_frame*, millrace_frame_memory**,
                                        int) = millrace_run_take;
 static millrace_code (*const frame_memory_free)(millrace_frame_memory*) = millrace_frame_memory_free;
+static millrace_code (*const frame_memory_has_data)(const millrace_frame_memory*,
+                                                    int*) = millrace_frame_memory_has_data;
+static millrace_code (*const run_push_made_of)(millrace_run*, const millrace_frame*,
+                                               const millrace_frame_memory*, int) = millrace_run_push_made_of;
+static millrace_code (*const run_origin)(millrace_run*, millrace_origin**) = millrace_run_origin;
+static millrace_code (*const origin_free)(millrace_origin*) = millrace_origin_free;
+static millrace_code (*const run_input_frames_like)(millrace_run*,
+                                                    const millrace_origin*) = millrace_run_input_frames_like;
+static millrace_code (*const pipeline_needs_color)(millrace_pipeline*, int*) = millrace_pipeline_needs_color;
+static millrace_code (*const frame_times)(const char*, int (*)(void*), void*, const int64_t**, int64_t*,
+                                          int32_t*) = millrace_frame_times;
 static millrace_code (*const run_progress)(millrace_run*, int64_t*, int64_t*) = millrace_run_progress;
 static millrace_code (*const run_stop)(millrace_run*) = millrace_run_stop;
 static millrace_code (*const run_wait)(millrace_run*, int) = millrace_run_wait;
@@ -101,6 +112,40 @@ static int models(char* message, size_t size) {
   CHECK(simulate("{\"pipeline\": \"work 4ms cv 0\", \"cores\": 2, \"items\": 1000}", &answer) == MILLRACE_OK);
   CHECK(strstr(answer, "\"items_out\": 1000") != NULL);
   CHECK(predict("{\"pipeline\": \"work\"}", &answer) == MILLRACE_USAGE && answer == NULL);
+  return 1;
+}
+
+/* Frames of one run go through another. */
+static int of_another(char* message, size_t size) {
+  millrace_pipeline* pipeline = NULL;
+  millrace_run *reading = NULL, *writing = NULL;
+  millrace_origin* origin = NULL;
+  int needs = -1;
+  CHECK(pipeline_create("crop(1)", &pipeline) == MILLRACE_OK);
+  CHECK(pipeline_needs_color(pipeline, &needs) == MILLRACE_OK && needs == 0);
+  CHECK(run_create(pipeline, &reading) == MILLRACE_OK && run_create(pipeline, &writing) == MILLRACE_OK);
+  CHECK(pipeline_free(pipeline) == MILLRACE_OK);
+  CHECK(run_input(reading, "test:16x8@3") == MILLRACE_OK && run_output_frames(reading) == MILLRACE_OK);
+  CHECK(run_start(reading) == MILLRACE_OK && run_origin(reading, &origin) == MILLRACE_OK);
+  CHECK(run_input_frames_like(writing, origin) == MILLRACE_OK && origin_free(origin) == MILLRACE_OK);
+  CHECK(run_input_frames_like(writing, origin) == MILLRACE_USAGE);
+  CHECK(run_output(writing, "null") == MILLRACE_OK && run_start(writing) == MILLRACE_OK);
+  millrace_frame frame = MILLRACE_FRAME;
+  millrace_frame_memory* memory = NULL;
+  while (run_take(reading, &frame, &memory, -1) == MILLRACE_OK) {
+    int has = -1;
+    CHECK(frame_memory_has_data(memory, &has) == MILLRACE_OK && has == 0);
+    CHECK(run_push_made_of(writing, &frame, memory, -1) == MILLRACE_OK);
+    CHECK(frame_memory_free(memory) == MILLRACE_OK);
+    CHECK(run_push_made_of(writing, &frame, memory, -1) == MILLRACE_USAGE);
+  }
+  CHECK(run_end(writing) == MILLRACE_OK && run_wait(writing, -1) == MILLRACE_OK);
+  int64_t frames = 0;
+  CHECK(run_progress(writing, &frames, NULL) == MILLRACE_OK && frames == 3);
+  CHECK(run_free(reading) == MILLRACE_OK && run_free(writing) == MILLRACE_OK);
+  const int64_t* times = NULL;
+  int32_t base[2];
+  CHECK(frame_times("test:16x8@3", NULL, NULL, &times, &frames, base) == MILLRACE_FAILURE && times == NULL);
   return 1;
 }
 
@@ -165,5 +210,5 @@ int c_program(char* message, size_t size) {
   CHECK(run_stop(run) == MILLRACE_OK);
   CHECK(run_free(run) == MILLRACE_OK);
   CHECK(run_free(run) == MILLRACE_USAGE && strstr(error(), "freed") != NULL);
-  return own_filter(message, size) && models(message, size);
+  return own_filter(message, size) && of_another(message, size) && models(message, size);
 }

@@ -320,6 +320,14 @@ Patience patience_of(int milliseconds) {
   return std::chrono::milliseconds(milliseconds);
 }
 
+Result<Passed> push_frame(HostedRun& run, const millrace_frame* frame,
+                          millrace::pool::FunctionRef<Status(video::Frame& copy)> fill, int milliseconds) {
+  const auto format = run.input_format();
+  if (!format) return std::unexpected(format.error());
+  if (Status possible = check_frame(frame, *format); !possible) return std::unexpected(possible.error());
+  return run.push(fill, patience_of(milliseconds));
+}
+
 Status create_pipeline(const char* text, std::span<const image::FilterRef> own,
                        millrace_pipeline** pipeline) {
   if (Status there = check_pointer(pipeline, "the place of the pipeline"); !there) return there;
@@ -622,11 +630,8 @@ millrace_code millrace_run_output_format(millrace_run* run, millrace_format* for
 }
 
 millrace_code millrace_run_push(millrace_run* run, const millrace_frame* frame, int milliseconds) {
-  return on_run(run, [&](HostedRun& of) -> Result<Passed> {
-    const auto format = of.input_format();
-    if (!format) return std::unexpected(format.error());
-    if (Status possible = check_frame(frame, *format); !possible) return std::unexpected(possible.error());
-    return of.push([&](video::Frame& copy) { return read_frame(*frame, copy); }, patience_of(milliseconds));
+  return on_run(run, [&](HostedRun& of) {
+    return push_frame(of, frame, [&](video::Frame& copy) { return read_frame(*frame, copy); }, milliseconds);
   });
 }
 
@@ -672,6 +677,27 @@ millrace_code millrace_frame_memory_free(millrace_frame_memory* memory) {
     const auto removed = taken_frames().remove(memory);
     if (!removed) return std::unexpected(removed.error());
     return {};
+  });
+}
+
+millrace_code millrace_frame_memory_has_data(const millrace_frame_memory* memory, int* has) {
+  return guarded([&]() -> Status {
+    const auto found = taken_frames().find(memory);
+    if (!found) return std::unexpected(found.error());
+    return hand_out<int>((*found)->properties ? 1 : 0, has, "the place of the answer");
+  });
+}
+
+millrace_code millrace_run_push_made_of(millrace_run* run, const millrace_frame* frame,
+                                        const millrace_frame_memory* memory, int milliseconds) {
+  return on_run(run, [&](HostedRun& of) -> Result<Passed> {
+    const auto made_of = taken_frames().find(memory);
+    if (!made_of) return std::unexpected(made_of.error());
+    const auto fill = [&](video::Frame& copy) {
+      copy.properties = (*made_of)->properties;
+      return read_frame(*frame, copy);
+    };
+    return push_frame(of, frame, fill, milliseconds);
   });
 }
 

@@ -259,6 +259,14 @@ typedef struct millrace_frame_memory millrace_frame_memory;
 MILLRACE_EXPORT millrace_code millrace_run_take(millrace_run* run, millrace_frame* frame,
                                                 millrace_frame_memory** memory, int milliseconds);
 MILLRACE_EXPORT millrace_code millrace_frame_memory_free(millrace_frame_memory* memory);
+/* Whether the frame has data of its own beside its samples, as closed captions or a timecode: *has is 1, else
+ * 0. */
+MILLRACE_EXPORT millrace_code millrace_frame_memory_has_data(const millrace_frame_memory* memory, int* has);
+/* The same as millrace_run_push, for a frame that was made of the one in `memory`, whose data of its own goes
+ * with it. */
+MILLRACE_EXPORT millrace_code millrace_run_push_made_of(millrace_run* run, const millrace_frame* frame,
+                                                        const millrace_frame_memory* memory,
+                                                        int milliseconds);
 
 /* How many frames are done, and how many there will be, where that is known, else -1. */
 MILLRACE_EXPORT millrace_code millrace_run_progress(millrace_run* run, int64_t* frames, int64_t* total);
