@@ -7,7 +7,7 @@ PROGRAM := build/release/src/millrace/cli/millrace
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build install demo test test-sanitized test-python test-gstreamer test-opencv test-machines bench-image bench-filters bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-daemon bench-whole bench-batch bench-ablation bench-pages bench-scheduler bench-study attack-exec attack-run attack-batch soak-cluster bench-cluster soak-daemon lint clean
+.PHONY: help setup configure build install demo test test-sanitized test-python test-gstreamer test-opencv test-machines bench-image bench-filters bench-adapt bench-tuning bench-model bench-pool bench-run bench-stream bench-exec bench-units bench-daemon bench-whole bench-batch bench-ablation bench-pages bench-scheduler bench-study attack-exec attack-run attack-batch attack-library soak-cluster bench-cluster soak-daemon lint clean
 
 help:
 	@echo 'make demo         set up, build, find the edges of a video: CLIP=path, or a generated one'
@@ -38,6 +38,7 @@ help:
 	@echo 'make attack-exec  try to make programs end differently under millrace exec; ATTACK=options'
 	@echo 'make attack-run   take away from millrace run, dedup and skipline what they need; ATTACK=options'
 	@echo 'make attack-batch the same for millrace batch, and kill it at any moment; ATTACK=options'
+	@echo 'make attack-library  the Python package and the library in C; after make test-python; ATTACK=options'
 	@echo 'make soak-cluster every preset of every kind of video in chunks; kill 100 workers in the middle of one, and 100 nodes of a cut; SOAK=so many; after make test-python those of Python too'
 	@echo 'make bench-cluster what chunks cost, what more nodes and shared plans gain, a folder of 1000 tiny videos; after make test-python; CLUSTER=options'
 	@echo 'make soak-daemon  kill the daemon KILLS times (200) with 20 programs, and see that all threads have what they had'
@@ -203,6 +204,11 @@ attack-run: configure
 attack-batch: configure
 	@$(CMAKE) --build --preset release -j $(JOBS) --target millrace
 	python3 src/millrace/cli/batch/batch_attack.py $(PROGRAM) $(ATTACK)
+
+# By the package that make test-python has installed.
+attack-library:
+	@test -x build/python/clean/bin/python || { echo 'make test-python comes first' >&2; exit 1; }
+	build/python/clean/bin/python python/tests/library_attack.py build/release/lib/libmillrace.so $(ATTACK)
 
 SOAK ?= 100
 soak-cluster: configure
