@@ -23,6 +23,5 @@ online 4 0
 check core_offline known_cores_are_the_kernels
 for cpu in 1 4 5; do online $cpu 1; done
 check all_online_again known_cores_are_the_kernels
-echo off >/sys/devices/system/cpu/smt/control
-check smt_off known_cores_are_the_kernels
-echo on >/sys/devices/system/cpu/smt/control
+for cpu in $(seq 1 2 $(($(nproc) - 1))); do online $cpu 0; done
+check all_siblings_offline known_cores_are_the_kernels
