@@ -255,7 +255,7 @@ class Videos(unittest.TestCase):
                 for frame in stream:
                     target.write(frame)
                 self.assertEqual(stream.report()["frames"], 12)
-                self.assertIn("candidates", stream.explain())
+                self.assertRegex(stream.explain(), "candidates|since the start")  # a search ends where others are slower
         with mr.open(direct) as expected, mr.open(own) as got:
             planes = [frame.planes for frame in expected]
             self.assert_same(list(got), planes)
