@@ -189,13 +189,40 @@ TEST(WorkoverRule, LeavesThreadsAloneThatMayNotGoEverywhere) {
 
 TEST(WorkoverRule, KeepsThreadsOnTheCacheWhereTheyRunWhileThereIsRoom) {
   const Topology topology = machine::two_sockets_smt();
-  auto threads = mixed(10, 0);
+  const auto ground = workover_ground(topology, topology.cpus());
+  const auto groups = static_cast<int>(ground[1].groups.size());
+  auto threads = mixed(groups, 10 - groups);
   for (UnitThread& thread : threads)
     thread.cpu = 9;
-  const auto step = by_workover({}, workover_ground(topology, topology.cpus()), threads);
+  const auto step = by_workover({}, ground, threads);
   const auto second =
       std::ranges::count_if(step.masks, [](const CpuSet& mask) { return mask.lowest() >= 8; });
   EXPECT_EQ(second, 8);
+}
+
+// Wherever they began, and whatever the caches have already.
+TEST(WorkoverRule, LetsNoneShareWhileAnotherCacheHasAGroupToSpare) {
+  const Topology topology = machine::two_sockets_smt();
+  const auto ground = workover_ground(topology, topology.cpus());
+  ASSERT_EQ(ground.size(), 2U);
+  const auto all_groups = static_cast<int>(topology.fpu_groups().size());
+  for (int fp = 1; fp <= all_groups; ++fp)
+    for (int on_first = 0; on_first <= fp; ++on_first)
+      for (const int integers : {0, 3}) {
+        auto threads = mixed(fp, integers);
+        for (int i = 0; i < fp + integers; ++i)
+          threads[static_cast<std::size_t>(i)].cpu = ground[i < on_first ? 0 : 1].cpus.lowest();
+        auto step = by_workover({}, ground, threads);
+        std::set<std::string> groups;
+        for (int i = 0; i < fp; ++i) {
+          const CpuSet& mask = step.masks[static_cast<std::size_t>(i)];
+          ASSERT_FALSE(mask.empty());
+          groups.insert(topology.fpu_group_of(mask.lowest()).to_string());
+        }
+        EXPECT_EQ(std::ssize(groups), fp) << on_first << " of " << fp << " began on the first socket";
+        const auto again = by_workover(step.state, ground, threads);
+        EXPECT_EQ(again.masks, step.masks) << "who has moved stays";
+      }
 }
 
 constexpr std::int64_t second_ns = 1'000'000'000;

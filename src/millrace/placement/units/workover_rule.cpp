@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 namespace millrace::placement {
@@ -37,6 +38,32 @@ std::size_t part_of(const WorkoverGround& ground, int cpu) {
   return static_cast<std::size_t>(found - ground.begin());
 }
 
+// Where more threads of a cache use floating point than it has groups, the one of them that does so least
+// goes to a cache with a group that none of these has, on the same node where there is one: neither shares
+// then.
+void balance(std::vector<std::vector<std::size_t>>& parts, const WorkoverGround& ground,
+             std::span<const UnitThread> threads) {
+  const auto uses = [&](std::size_t i) { return fpu_usage(threads[i]) >= least_usage; };
+  const auto free_groups = [&](std::size_t part) {
+    return std::ssize(ground[part].groups) - std::ranges::count_if(parts[part], uses);
+  };
+  for (std::size_t full = 0; full < parts.size(); ++full)
+    while (free_groups(full) < 0) {
+      const auto worth = [&](std::size_t part) {
+        const bool has_room = std::ssize(parts[part]) < ground[part].cpus.count();
+        const auto free = has_room ? free_groups(part) : 0;
+        return std::pair(free > 0 && ground[part].node == ground[full].node, free);
+      };
+      std::size_t best = full;
+      for (std::size_t part = 0; part < parts.size(); ++part)
+        if (worth(part) > worth(best)) best = part;
+      if (worth(best).second <= 0) break;
+      const auto least = std::ranges::find_if(parts[full].rbegin(), parts[full].rend(), uses);
+      parts[best].push_back(*least);
+      parts[full].erase(std::next(least).base());
+    }
+}
+
 // Threads to caches: each where it is bound or runs, those beyond a cache's PUs to where most are free, on
 // the same node where there is room.
 std::vector<std::vector<std::size_t>> dealt_out(const WorkoverState& before, const WorkoverGround& ground,
@@ -66,9 +93,15 @@ std::vector<std::vector<std::size_t>> dealt_out(const WorkoverState& before, con
     }
     parts[best].push_back(i);
   }
-  // In the order of the ranking again.
-  for (auto& part : parts)
-    std::ranges::sort(part, {}, [&](std::size_t i) { return std::ranges::find(ranked, i) - ranked.begin(); });
+  // In the order of the ranking, here and afterwards.
+  const auto sort = [&] {
+    for (auto& part : parts)
+      std::ranges::sort(part, {},
+                        [&](std::size_t i) { return std::ranges::find(ranked, i) - ranked.begin(); });
+  };
+  sort();
+  balance(parts, ground, threads);
+  sort();
   return parts;
 }
 

@@ -10,7 +10,8 @@
 // were among these already stay on their PU; who has been for more than one step is not put on another group
 // because it changed between first and second; who comes back gets the PU that it has had most. What the
 // paper leaves to later, more than one NUMA node or last-level cache, goes first: a thread stays on the cache
-// where it runs, unless there are more threads than PUs, and the rule is that of each cache.
+// where it runs, unless there are more threads than PUs, or more of them use floating point than there are
+// groups while another cache has a group to spare; and the rule is that of each cache.
 #pragma once
 
 #include "millrace/machine/topology/topology.h"
