@@ -48,14 +48,14 @@ CacheSizes caches_of(const machine::Topology& topology, const machine::CpuSet& c
 
 std::string_view name_of(Source source) { return source == Source::samples ? "samples" : "none"; }
 
-IntensityWatch::Code::Code(pid_t thread)
-    : reads_by(thread), bytes([this](std::uint64_t address, CodeBytes::Page& page) {
-        return read_code_page(reads_by, address, page);
+IntensityWatch::Code::Code(CodeOf code, const LivingThread& thread)
+    : reads_by(thread), bytes([this, code = std::move(code)](std::uint64_t address, CodeBytes::Page& page) {
+        return code ? code(reads_by, address, page) : read_code_page(reads_by.thread, address, page);
       }) {}
 
-IntensityWatch::IntensityWatch(const CacheSizes& caches, int cpus, std::size_t remember)
-    : caches_(caches), rate_(samples_for_each_second(cpus)), most_(most_kept_files(most_threads)),
-      remember_(std::min(remember, most_ended)) {}
+IntensityWatch::IntensityWatch(const CacheSizes& caches, int cpus, std::size_t remember, CodeOf code)
+    : caches_(caches), code_of_(std::move(code)), rate_(samples_for_each_second(cpus)),
+      most_(most_kept_files(most_threads)), remember_(std::min(remember, most_ended)) {}
 
 void IntensityWatch::begin(const LivingThread& thread) {
   if (watched_.size() >= most_) {
@@ -80,8 +80,8 @@ void IntensityWatch::begin(const LivingThread& thread) {
 
 const std::optional<CodePlace>& IntensityWatch::place_at(std::uint64_t address, const LivingThread& thread) {
   auto& code = code_[thread.process];
-  if (code == nullptr) code = std::make_unique<Code>(thread.thread);
-  code->reads_by = thread.thread;
+  if (code == nullptr) code = std::make_unique<Code>(code_of_, thread);
+  code->reads_by = thread;
   if (code->places.size() >= most_places) code->places.clear();
   const auto [entry, added] = code->places.try_emplace(address);
   if (added) entry->second = code_place(address, code->bytes);

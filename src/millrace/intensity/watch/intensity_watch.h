@@ -8,10 +8,12 @@
 #include "millrace/intensity/decode/code_bytes.h"
 #include "millrace/intensity/decode/code_place.h"
 #include "millrace/intensity/estimate/thread_samples.h"
+#include "millrace/intensity/sample/living_thread.h"
 #include "millrace/intensity/sample/thread_sampler.h"
 #include "millrace/machine/topology/topology.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -37,11 +39,6 @@ enum class Source {
 };
 // "none", "samples".
 [[nodiscard]] std::string_view name_of(Source source);
-
-struct LivingThread {
-  pid_t thread = 0;
-  pid_t process = 0;
-};
 
 struct ThreadIntensity {
   pid_t thread = 0;
@@ -72,9 +69,14 @@ class IntensityWatch {
   // look() wants to be called so often.
   static constexpr std::int64_t interval_ns = 250'000'000;
 
+  // Reads a page of code; false where it cannot be read. What it waits for, look() waits for.
+  using CodeOf = std::function<bool(const LivingThread& of, std::uint64_t address, CodeBytes::Page& page)>;
+
   // cpus: on how many the threads may run at once.
   // remember: of ended threads so many are remembered, at most `most_ended`.
-  IntensityWatch(const CacheSizes& caches, int cpus, std::size_t remember = most_ended);
+  // code: null: read_code_page(), which is for programs that the caller may wait for.
+  IntensityWatch(const CacheSizes& caches, int cpus, std::size_t remember = most_ended,
+                 CodeOf code = nullptr);
 
   // Reads what was sampled, begins with threads that are new and ends with those that are not among the
   // living. now_ns: of now_ns(). switches: between threads for each second of their CPU time, as far as
@@ -108,8 +110,8 @@ class IntensityWatch {
     std::vector<std::uint64_t> addresses;  // of its data
   };
   struct Code {
-    explicit Code(pid_t thread);
-    pid_t reads_by;  // a living thread of the process
+    Code(CodeOf code, const LivingThread& thread);
+    LivingThread reads_by;  // a living thread of the process
     CodeBytes bytes;
     std::unordered_map<std::uint64_t, std::optional<CodePlace>> places;
   };
@@ -123,6 +125,7 @@ class IntensityWatch {
   [[nodiscard]] ThreadIntensity told(const Watched& watched, bool ended) const;
 
   CacheSizes caches_;
+  CodeOf code_of_;
   int rate_;
   std::size_t most_;
   std::size_t remember_;

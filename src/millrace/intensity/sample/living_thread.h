@@ -1,0 +1,13 @@
+// LivingThread: a thread of a program, and the process that it belongs to.
+#pragma once
+
+#include <sys/types.h>
+
+namespace millrace::intensity {
+
+struct LivingThread {
+  pid_t thread = 0;
+  pid_t process = 0;
+};
+
+}  // namespace millrace::intensity
