@@ -7,14 +7,10 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <fcntl.h>
 #include <optional>
-#include <system_error>
-#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -28,29 +24,8 @@ namespace {
 constexpr int backlog = 128;
 constexpr std::size_t most_accepted_at_once = 64;
 constexpr std::int64_t rest_without_descriptors_ns = 100'000'000;
-// Of the time that answers to one user take there must be so much more in which there are none.
-constexpr std::int64_t rest_for_each_ns = 4;
-constexpr std::int64_t free_of_charge_ns = 1'000'000;
-
-// Closing a file of a file system that its user provides (FUSE) may take for ever.
-void close_elsewhere(Descriptor descriptor) {
-  constexpr int most = 16;
-  static std::atomic<int> closing = 0;  // relaxed: nothing else hangs on it
-  if (!descriptor.is_open() || process_meant_by(descriptor.get()))
-    return;  // what means a process closes at once
-  // So many that do not come back are nobody's mistake: better some descriptors less than standing still.
-  auto* const kept = new Descriptor(std::move(descriptor));
-  if (closing.load(std::memory_order_relaxed) >= most) return;
-  closing.fetch_add(1, std::memory_order_relaxed);
-  try {
-    std::thread([kept] {
-      delete kept;
-      closing.fetch_sub(1, std::memory_order_relaxed);
-    }).detach();
-  } catch (const std::system_error&) {
-    closing.fetch_sub(1, std::memory_order_relaxed);
-  }
-}
+// `accepting_` is of no user.
+constexpr uid_t all_users = 0;
 
 Result<sockaddr_un> address_of(const std::string& path) {
   sockaddr_un address{};
@@ -66,61 +41,86 @@ Result<sockaddr_un> address_of(const std::string& path) {
 LineServer::LineServer(Descriptor listener, Answer answer, const Limits& limits)
     : listener_(std::move(listener)), answer_(std::move(answer)), limits_(limits) {}
 
-void LineServer::add_to(std::vector<pollfd>& waited) const {
-  if (accepts_again_ns_ == 0) waited.push_back({listener_.get(), POLLIN, 0});
+bool LineServer::rests(uid_t user, std::int64_t now_ns) const {
+  return budget_.rests(user, now_ns) || closer_.is_full(user);
+}
+
+void LineServer::add_to(std::vector<pollfd>& waited, std::int64_t now_ns) {
+  round_begun_cpu_ns_ = thread_cpu_time_ns();
+  if (accepts_again_ns_ <= now_ns) waited.push_back({listener_.get(), POLLIN, 0});
   for (const auto& [number, connection] : connections_) {
-    // Who does not take answers is not asked for more; nor is who has taken a good deal of time.
-    const bool asks = !connection.ends && connection.unsent.empty() && !rests_.contains(connection.peer.user);
+    // Not even the end of a connection is waited for while its user rests: it would be told of for ever.
+    if (rests(connection.peer.user, now_ns)) continue;
+    // A client that does not take answers is not asked for more.
+    const bool asks = !connection.ends && connection.unsent.empty();
     const auto in = static_cast<short>(asks ? POLLIN : 0);
     const auto out = static_cast<short>(connection.unsent.empty() ? 0 : POLLOUT);
     waited.push_back({number, static_cast<short>(in | out), 0});
   }
 }
 
-std::optional<std::int64_t> LineServer::next_ns() const {
+std::optional<std::int64_t> LineServer::next_ns(std::int64_t now_ns) const {
   std::optional<std::int64_t> next;
-  if (accepts_again_ns_ != 0) next = accepts_again_ns_;
-  for (const auto& [user, until_ns] : rests_)
-    next = std::min(next.value_or(until_ns), until_ns);
-  for (const auto& [number, connection] : connections_)
-    if (connection.since_ns != 0)
-      next = std::min(next.value_or(connection.since_ns + limits_.patience_ns),
-                      connection.since_ns + limits_.patience_ns);
+  const auto sooner = [&](std::int64_t time_ns) { next = std::min(next.value_or(time_ns), time_ns); };
+  if (accepts_again_ns_ > now_ns) sooner(accepts_again_ns_);
+  if (const auto rest = budget_.next_ns(now_ns); rest && !connections_.empty()) sooner(*rest);
+  for (const auto& [number, connection] : connections_) {
+    if (rests(connection.peer.user, now_ns)) {
+      if (!budget_.rests(connection.peer.user, now_ns)) sooner(now_ns + rest_without_descriptors_ns);
+      continue;
+    }
+    if (connection.since_ns != 0) sooner(connection.since_ns + limits_.patience_ns);
+    // Lines that were left when its user began to rest.
+    if (connection.unsent.empty() && connection.has_line()) sooner(now_ns);
+  }
   return next;
 }
 
+// Who it was; nothing where nobody waits.
+std::optional<uid_t> LineServer::let_one_in() {
+  auto socket = Descriptor::owned(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket.is_open()) return std::nullopt;
+  const auto peer = peer_of(socket.get());
+  const auto of_user = std::ranges::count_if(
+      connections_, [&](const auto& entry) { return peer && entry.second.peer.user == peer->user; });
+  if (peer && connections_.size() < limits_.connections &&
+      of_user < static_cast<std::ptrdiff_t>(limits_.for_user) && !closer_.is_full(peer->user)) {
+    const int number = socket.get();
+    connections_[number] = Connection{.socket = std::move(socket), .peer = *peer};
+    return peer->user;
+  }
+  ++sent_away_;
+  constexpr std::string_view line = "{\"error\":\"org.millrace.daemon1.TooMany\",\"parameters\":{"
+                                    "\"message\":\"too many connections\"}}\n";
+  static_cast<void>(::send(socket.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+  return peer ? peer->user : all_users;
+}
+
 void LineServer::let_in(std::int64_t now_ns) {
-  if (now_ns < accepts_again_ns_) return;
+  const std::int64_t begun_ns = thread_cpu_time_ns();
+  std::int64_t before = begun_ns;
   accepts_again_ns_ = 0;
   for (std::size_t n = 0; n < most_accepted_at_once; ++n) {
-    auto socket = Descriptor::owned(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket.is_open()) {
+    const auto user = let_one_in();
+    if (!user) {
       // Without a descriptor left the one who waits stays there, and would be told of at once, for ever.
       if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
         accepts_again_ns_ = now_ns + rest_without_descriptors_ns;
-      return;
+      break;
     }
-    const auto peer = peer_of(socket.get());
-    const auto of_user = std::ranges::count_if(
-        connections_, [&](const auto& entry) { return peer && entry.second.peer.user == peer->user; });
-    if (!peer || connections_.size() >= limits_.connections ||
-        of_user >= static_cast<std::ptrdiff_t>(limits_.for_user)) {
-      ++sent_away_;
-      constexpr std::string_view line = "{\"error\":\"org.millrace.daemon1.TooMany\",\"parameters\":{"
-                                        "\"message\":\"too many connections\"}}\n";
-      static_cast<void>(::send(socket.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
-      continue;
-    }
-    const int number = socket.get();
-    connections_[number] = Connection{.socket = std::move(socket), .peer = *peer};
+    const std::int64_t after = thread_cpu_time_ns();
+    charge(*user, after - std::exchange(before, after), now_ns);
   }
+  accepting_.charge(all_users, thread_cpu_time_ns() - begun_ns, now_ns);
+  if (const auto rest = accepting_.next_ns(now_ns)) accepts_again_ns_ = std::max(accepts_again_ns_, *rest);
 }
 
 bool LineServer::receive(Connection& connection) {
   constexpr std::size_t at_once = 16384;
   std::array<char, at_once> part;
   iovec buffer{part.data(), part.size()};
-  // Room for one descriptor: more that come with it are closed by the kernel.
+  // Room for one descriptor. Where the alignment leaves room for two, the kernel passes two; it closes those
+  // for which there is none.
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
   msghdr message{};
   message.msg_iov = &buffer;
@@ -129,33 +129,34 @@ bool LineServer::receive(Connection& connection) {
   message.msg_controllen = control.size();
   const ssize_t size = recvmsg(connection.socket.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   if (size < 0) return errno == EAGAIN || errno == EINTR;
-  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
-    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS ||
-        header->cmsg_len != CMSG_LEN(sizeof(int)))
-      continue;
-    int number = -1;
-    std::memcpy(&number, CMSG_DATA(header), sizeof number);
-    close_elsewhere(std::exchange(connection.passed, Descriptor::owned(number)));
-  }
+  std::vector<Descriptor> received = take_descriptors(message);
+  if (!received.empty()) closer_.close(std::exchange(connection.passed, {}), connection.peer.user);
+  // Which of several would be meant, nothing says.
+  if (received.size() == 1 && (message.msg_flags & MSG_CTRUNC) == 0)
+    connection.passed = std::move(received.front());
+  for (Descriptor& unused : received)
+    closer_.close(std::move(unused), connection.peer.user);
   if (size == 0) connection.ends = true;
   connection.received.append(part.data(), static_cast<std::size_t>(size));
   return true;
 }
 
-bool LineServer::answer_lines(Connection& connection) {
+// The rest is left for later where its user has caused enough.
+bool LineServer::answer_lines(Connection& connection, std::int64_t now_ns) {
   std::size_t begin = 0;
   for (std::size_t end = 0; (end = connection.received.find('\n', begin)) != std::string::npos;
        begin = end + 1) {
     if (end - begin > limits_.line_bytes) return false;
+    if (begin > 0 && rests(connection.peer.user, now_ns)) break;
     const std::string_view line = std::string_view(connection.received).substr(begin, end - begin);
     const std::int64_t before = thread_cpu_time_ns();
     connection.unsent += answer_(line, connection.peer, connection.passed);
-    took_ns_[connection.peer.user] += thread_cpu_time_ns() - before;
-    close_elsewhere(std::exchange(connection.passed, Descriptor()));
+    closer_.close(std::exchange(connection.passed, Descriptor()), connection.peer.user);
+    charge(connection.peer.user, thread_cpu_time_ns() - before, now_ns);
     if (connection.unsent.size() > limits_.unsent_bytes) return false;
   }
   connection.received.erase(0, begin);
-  return connection.received.size() <= limits_.line_bytes;
+  return connection.received.size() <= limits_.line_bytes || connection.has_line();
 }
 
 bool LineServer::send(Connection& connection) {
@@ -172,12 +173,19 @@ bool LineServer::serve(Connection& connection, std::int64_t now_ns) {
   const std::size_t unsent = connection.unsent.size();
   if (!send(connection)) return false;
   const bool took = connection.unsent.size() < unsent;
-  if (connection.unsent.empty() && !connection.ends && !rests_.contains(connection.peer.user) &&
-      (!receive(connection) || !answer_lines(connection) || !send(connection))) {
-    ++sent_away_;
-    return false;
+  // What came already is answered before more is read.
+  if (connection.unsent.empty() && !rests(connection.peer.user, now_ns)) {
+    const bool received = connection.has_line() || connection.ends || receive(connection);
+    if (!received || !answer_lines(connection, now_ns) || !send(connection)) {
+      ++sent_away_;
+      return false;
+    }
   }
-  if (connection.ends && connection.unsent.empty()) return false;
+  return has_time_left(connection, took, now_ns);
+}
+
+bool LineServer::has_time_left(Connection& connection, bool took, std::int64_t now_ns) {
+  if (connection.ends && connection.unsent.empty() && !connection.has_line()) return false;
   const bool owes = !connection.unsent.empty() || !connection.received.empty() || connection.passed.is_open();
   if (!owes || took) connection.since_ns = 0;
   if (owes && connection.since_ns == 0) connection.since_ns = now_ns;
@@ -186,19 +194,57 @@ bool LineServer::serve(Connection& connection, std::int64_t now_ns) {
   return false;
 }
 
-void LineServer::handle(std::int64_t now_ns) {
-  std::erase_if(rests_, [&](const auto& rest) { return rest.second <= now_ns; });
+void LineServer::charge(uid_t user, std::int64_t cpu_ns, std::int64_t now_ns) {
+  budget_.charge(user, cpu_ns, now_ns);
+  charged_ns_ += cpu_ns;
+  ++in_round_[user];
+}
+
+// What the round took that is charged to nobody, such as waiting for whom there is, is caused by whoever was
+// served in it.
+void LineServer::charge_round(std::int64_t now_ns) {
+  const std::int64_t charged_ns = std::exchange(charged_ns_, 0);
+  const std::int64_t took_ns = thread_cpu_time_ns() - round_begun_cpu_ns_ - charged_ns;
+  const auto users = std::exchange(in_round_, {});
+  int served = 0;
+  for (const auto& [user, times] : users)
+    served += times;
+  for (const auto& [user, times] : users)
+    budget_.charge(user, took_ns * times / served, now_ns);
+}
+
+void LineServer::handle(std::span<const pollfd> waited, std::int64_t now_ns) {
+  bool connects = false;
+  std::map<int, short> ready;
+  for (const pollfd& one : waited) {
+    if (one.revents == 0) continue;
+    if (one.fd == listener_.get()) connects = true;
+    ready[one.fd] = one.revents;
+  }
   for (auto entry = connections_.begin(); entry != connections_.end();) {
-    if (serve(entry->second, now_ns)) {
+    Connection& connection = entry->second;
+    const uid_t user = connection.peer.user;
+    const bool rested = rests(user, now_ns);
+    // Time in which its user rests is not its own.
+    if (rested && connection.since_ns != 0) connection.since_ns = now_ns;
+    const bool goes_on = ready.contains(entry->first) || (connection.unsent.empty() && connection.has_line());
+    bool stays = true;
+    if (!rested && goes_on) {
+      const std::int64_t before = thread_cpu_time_ns() - charged_ns_;
+      stays = serve(connection, now_ns);
+      charge(user, thread_cpu_time_ns() - charged_ns_ - before, now_ns);
+    } else if (!rested) {
+      stays = has_time_left(connection, false, now_ns);
+    }
+    if (stays) {
       ++entry;
       continue;
     }
-    close_elsewhere(std::exchange(entry->second.passed, Descriptor()));
+    closer_.close(std::exchange(connection.passed, Descriptor()), user);
     entry = connections_.erase(entry);
   }
-  for (const auto& [user, took_ns] : std::exchange(took_ns_, {}))
-    if (took_ns > free_of_charge_ns) rests_[user] = now_ns + rest_for_each_ns * took_ns;
-  let_in(now_ns);
+  if (connects) let_in(now_ns);
+  charge_round(now_ns);
 }
 
 Result<Descriptor> listen_at(const std::string& path, mode_t mode) {

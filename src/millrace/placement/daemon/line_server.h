@@ -5,6 +5,8 @@
 #include "millrace/base/descriptor.h"
 #include "millrace/base/result.h"
 #include "millrace/placement/daemon/process_identity.h"
+#include "millrace/placement/daemon/received_descriptors.h"
+#include "millrace/placement/daemon/user_budget.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <poll.h>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,8 +22,9 @@
 namespace millrace::placement {
 
 // A client that sends too much, nothing whole for too long, or does not take its answers, is sent away; as
-// are those of one user beyond so many, so that no user can keep another from being answered. Nothing waits.
-// Used by one thread.
+// are those of one user beyond so many, so that no user can keep another from being answered. All CPU time
+// that a user causes counts, connecting and disconnecting included: whoever causes more than a fifth of a CPU
+// is not served for a while (UserBudget). Nothing waits. Used by one thread.
 class LineServer {
  public:
   struct Limits {
@@ -37,12 +41,12 @@ class LineServer {
   // listener: listens already.
   LineServer(Descriptor listener, Answer answer, const Limits& limits);
 
-  // What to wait for.
-  void add_to(std::vector<pollfd>& waited) const;
+  // What to wait for. A round begins: what it takes until the end of handle() is what clients cause.
+  void add_to(std::vector<pollfd>& waited, std::int64_t now_ns);
   // When to call handle() although nothing came; none: never.
-  [[nodiscard]] std::optional<std::int64_t> next_ns() const;
-  // Goes on with whoever is ready, whatever was waited for.
-  void handle(std::int64_t now_ns);
+  [[nodiscard]] std::optional<std::int64_t> next_ns(std::int64_t now_ns) const;
+  // Goes on with whoever is ready. waited: what poll() made of what add_to() added, whatever else is in it.
+  void handle(std::span<const pollfd> waited, std::int64_t now_ns);
   // Connections that were not let in, or sent away.
   [[nodiscard]] std::int64_t sent_away() const { return sent_away_; }
   [[nodiscard]] std::size_t connections() const { return connections_.size(); }
@@ -57,21 +61,31 @@ class LineServer {
     std::int64_t since_ns =
         0;              // when it began to owe the rest of a line, or to take an answer; 0: it does not
     bool ends = false;  // nothing more is to be read
+    [[nodiscard]] bool has_line() const { return received.find('\n') != std::string::npos; }
   };
 
+  [[nodiscard]] bool rests(uid_t user, std::int64_t now_ns) const;
   void let_in(std::int64_t now_ns);
+  [[nodiscard]] std::optional<uid_t> let_one_in();
   // False where it is to be closed.
   [[nodiscard]] bool serve(Connection& connection, std::int64_t now_ns);
+  [[nodiscard]] bool has_time_left(Connection& connection, bool took, std::int64_t now_ns);
   [[nodiscard]] bool receive(Connection& connection);
-  [[nodiscard]] bool answer_lines(Connection& connection);
+  [[nodiscard]] bool answer_lines(Connection& connection, std::int64_t now_ns);
   [[nodiscard]] static bool send(Connection& connection);
+  void charge(uid_t user, std::int64_t cpu_ns, std::int64_t now_ns);
+  void charge_round(std::int64_t now_ns);
 
   Descriptor listener_;
   Answer answer_;
   Limits limits_;
+  DescriptorCloser closer_;
   std::map<int, Connection> connections_;  // by descriptor
-  std::map<uid_t, std::int64_t> took_ns_;  // CPU time of answers, in this round
-  std::map<uid_t, std::int64_t> rests_;    // until when a user is not answered
+  UserBudget budget_;
+  UserBudget accepting_;  // of all users together, as who connects is not known before
+  std::int64_t round_begun_cpu_ns_ = 0;
+  std::int64_t charged_ns_ = 0;    // CPU time, in this round
+  std::map<uid_t, int> in_round_;  // how often users were served in it
   std::int64_t sent_away_ = 0;
   std::int64_t accepts_again_ns_ = 0;
 };

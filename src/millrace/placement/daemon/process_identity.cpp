@@ -13,6 +13,20 @@
 #include <sys/syscall.h>
 
 namespace millrace::placement {
+namespace {
+
+// By what it is called, which asks no file system, as one of its user's may not answer. What the kernel tells
+// of other kinds (the files that one of epoll waits for) may be long.
+bool is_of_process(int descriptor) {
+  std::array<char, 64> name;
+  const ssize_t size =
+      readlink(fmt::format("/proc/self/fd/{}", descriptor).c_str(), name.data(), name.size());
+  const std::string_view text(name.data(), size < 0 ? 0 : static_cast<std::size_t>(size));
+  return text == "anon_inode:[pidfd]" || text.starts_with("pidfd:");
+}
+
+}  // namespace
+
 std::optional<Peer> peer_of(int socket) {
   ucred credentials{};
   socklen_t size = sizeof credentials;
@@ -38,6 +52,7 @@ std::optional<pid_t> parse_process_meant_by(std::string_view fdinfo) {
 }
 
 std::optional<pid_t> process_meant_by(int descriptor) {
+  if (!is_of_process(descriptor)) return std::nullopt;
   const auto text = read_system_file(fmt::format("/proc/self/fdinfo/{}", descriptor));
   return text ? parse_process_meant_by(*text) : std::nullopt;
 }

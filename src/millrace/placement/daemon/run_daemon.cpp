@@ -124,13 +124,13 @@ Status run_daemon(DaemonRun run) {
   std::int64_t next_observed_ns = 0;
   while (true) {
     std::vector<pollfd> waited{{signals.get(), POLLIN, 0}};
-    server.add_to(waited);
-    auto until = earlier(watching.next_ns(), server.next_ns());
+    server.add_to(waited, now_ns());
+    auto until = earlier(watching.next_ns(), server.next_ns(now_ns()));
     if (run.observed) until = earlier(until, next_observed_ns);
     if (poll(waited.data(), waited.size(), patience_ms(until, now_ns())) < 0 && errno != EINTR)
       return failure("cannot wait: {}", system_reason(errno));
     if ((waited.front().revents & POLLIN) != 0) break;
-    server.handle(now_ns());
+    server.handle(waited, now_ns());
     if (const auto next = watching.next_ns(); next && *next <= now_ns()) watching.tick(now_ns());
     if (run.observed && now_ns() >= next_observed_ns) {
       next_observed_ns = now_ns() + between_observed_ns;
