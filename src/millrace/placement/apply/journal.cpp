@@ -402,6 +402,8 @@ Status Journal::forget_ended() {
   if (!next) return std::unexpected(next.error());
   // Until it is whole the old one counts, and both say the same.
   if (auto written = next->write_all(content_); !written) return written;
+  // Where others have removed the folder meanwhile, this is another one.
+  folder_->swap(*next->folder_);
   std::swap(name_, next->name_);
   std::swap(file_, next->file_);
   std::swap(content_, next->content_);

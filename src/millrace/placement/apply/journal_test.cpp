@@ -82,6 +82,36 @@ TEST_F(JournalTest, ForgetsThoseThatHaveEnded) {
   EXPECT_EQ(parse_journal(*read_system_file(path_of(*journal).string())), expected);
 }
 
+// Whatever others do to the folder before or after.
+TEST_F(JournalTest, IsGoneWithItsRunAlsoWhereTheFolderWasMadeAnewBeforeItForgot) {
+  for (const bool anew_after : {false, true}) {
+    const std::filesystem::path path = folder_ / "state";
+    std::filesystem::path now;
+    {
+      auto journal = Journal::begin(std::move(StateFolder::open(path).value()));
+      ASSERT_TRUE(journal);
+      std::filesystem::remove_all(path);
+      std::filesystem::create_directory(path);
+      ASSERT_TRUE(journal->forget_ended());
+      now = path_of(*journal);
+      EXPECT_TRUE(std::filesystem::exists(now));
+      EXPECT_FALSE(journal->is_lost());
+      ASSERT_TRUE(journal->add_mask({3}));
+      ASSERT_TRUE(journal->forget_ended());
+      EXPECT_FALSE(std::filesystem::exists(now));
+      now = path_of(*journal);
+      if (anew_after) {
+        std::filesystem::remove_all(path);
+        std::filesystem::create_directory(path);
+        ASSERT_TRUE(journal->forget_ended());
+        now = path_of(*journal);
+      }
+    }
+    EXPECT_FALSE(std::filesystem::exists(now));
+    EXPECT_FALSE(std::filesystem::exists(path)) << "an empty folder goes too";
+  }
+}
+
 TEST_F(JournalTest, CutAtAnyPlaceGivesWhatWasWhole) {
   auto journal = begin();
   ASSERT_TRUE(journal);

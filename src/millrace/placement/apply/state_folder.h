@@ -24,6 +24,11 @@ class StateFolder {
 
   StateFolder(StateFolder&&) noexcept = default;
   StateFolder& operator=(StateFolder&&) = delete;
+  void swap(StateFolder& other) noexcept {
+    std::swap(folder_, other.folder_);
+    path_.swap(other.path_);
+    refused_.swap(other.refused_);
+  }
   // The folder goes when it is empty.
   ~StateFolder();
 
