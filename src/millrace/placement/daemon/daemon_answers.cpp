@@ -194,7 +194,10 @@ UnitDaemon::Reply UnitDaemon::watch_exe(const std::string& pattern, const Peer& 
   const bool known = std::ranges::any_of(rules_, [&](const StandingRule& other) {
     return other.rule == rule.rule && other.asked_by == rule.asked_by;
   });
-  if (!known) rules_.push_back(rule);
+  if (!known) {
+    rules_.push_back(rule);
+    unfitting_.clear();
+  }
   next_find_ns_ = 0;
   next_look_ns_ = 0;
   return json{{"rule", pattern}};

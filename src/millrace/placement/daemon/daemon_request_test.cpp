@@ -2,8 +2,10 @@
 #include "millrace/placement/daemon/daemon_request.h"
 #include "millrace/placement/daemon/daemon_settings.h"
 #include "millrace/placement/daemon/process_identity.h"
+#include "millrace/placement/run/rest_after.h"
 #include "millrace/placement/task/forked_process_testing.h"
 
+#include <random>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
@@ -159,8 +161,57 @@ TEST(Patterns, FitAsInAShell) {
   EXPECT_FALSE(fits_pattern("?", ""));
   EXPECT_FALSE(fits_pattern("*a*b", "aab.abc"));
   EXPECT_FALSE(fits_pattern("x264", "x264 "));
-  // Made to take for ever.
-  EXPECT_FALSE(fits_pattern("*a*a*a*a*a*a*a*a*a*a*a*a*b", std::string(4096, 'a')));
+}
+
+// As the words say, without a thought of how long it takes.
+bool fits_by_trying(std::string_view pattern, std::string_view text) {
+  if (pattern.empty()) return text.empty();
+  if (pattern.front() == '*')
+    return fits_by_trying(pattern.substr(1), text) ||
+           (!text.empty() && fits_by_trying(pattern, text.substr(1)));
+  return !text.empty() && (pattern.front() == '?' || pattern.front() == text.front()) &&
+         fits_by_trying(pattern.substr(1), text.substr(1));
+}
+
+TEST(Patterns, FitWhatTryingEverythingFits) {
+  std::mt19937 random(1);
+  const auto word = [&](std::string_view letters, std::size_t longest) {
+    std::string text(random() % (longest + 1), ' ');
+    for (char& c : text)
+      c = letters[random() % letters.size()];
+    return text;
+  };
+  int fit = 0;
+  for (int i = 0; i < 20000; ++i) {
+    const std::string pattern = word("ab?*", 8);
+    const std::string text = word("ab", 10);
+    const bool fits = fits_by_trying(pattern, text);
+    EXPECT_EQ(fits_pattern(pattern, text), fits) << pattern << " " << text;
+    fit += fits ? 1 : 0;
+  }
+  EXPECT_GT(fit, 1000);
+  // Across the words in which places are counted.
+  for (std::size_t length = 60; length < 140; ++length) {
+    std::string text(length, 'a');
+    EXPECT_TRUE(fits_pattern("*" + std::string(length, '?'), text));
+    EXPECT_TRUE(fits_pattern(text + "*", text));
+    EXPECT_FALSE(fits_pattern(std::string(length + 1, '?') + "*", text));
+    text.back() = 'b';
+    EXPECT_TRUE(fits_pattern(std::string(length - 1, '?') + "b", text));
+    EXPECT_FALSE(fits_pattern(std::string(length - 1, '?') + "a", text));
+  }
+}
+
+TEST(Patterns, TakeNoLongerThanTheirLengthsWhoeverMadeThem) {
+  constexpr std::size_t half = 32'000;
+  const std::string text(2 * half, 'a');
+  const std::int64_t before = thread_cpu_time_ns();
+  EXPECT_FALSE(fits_pattern("*" + std::string(half, '?') + "b", text));
+  EXPECT_FALSE(fits_pattern("*" + std::string(half, 'a') + "b", text));
+  EXPECT_FALSE(fits_pattern("*a*a*a*a*a*a*a*a*a*a*a*a*b", text));
+  constexpr std::int64_t most_ns =
+      1'000'000'000;  // a step for each pair of bytes takes several times as long
+  EXPECT_LT(thread_cpu_time_ns() - before, most_ns);
 }
 
 TEST(ProcessIdentity, IsReadFromWhatTheKernelSays) {

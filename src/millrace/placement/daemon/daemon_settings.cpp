@@ -16,7 +16,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -175,26 +177,44 @@ bool allows(const std::string& pattern, const std::string& text) {
 
 }  // namespace
 
+// All places in the pattern that the text so far may have reached, as bits: place i is before its i-th byte,
+// stars not counted.
 bool fits_pattern(std::string_view pattern, std::string_view text) {
-  std::size_t p = 0;
-  std::size_t t = 0;
-  // Where to go on when what follows the last '*' does not fit: it takes one byte more. What earlier ones
-  // took need never be changed.
-  std::optional<std::pair<std::size_t, std::size_t>> star;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = {++p, t};
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
-      ++p;
-      ++t;
-    } else if (star) {
-      p = star->first;
-      t = ++star->second;
-    } else {
-      return false;
+  constexpr std::size_t bits = 64;
+  const auto places =
+      static_cast<std::size_t>(std::ranges::count_if(pattern, [](char c) { return c != '*'; }));
+  const std::size_t words = places / bits + 1;
+  using Places = std::vector<std::uint64_t>;
+  Places stays(words);      // with a star at it: any byte may follow
+  Places takes_any(words);  // with a '?' behind it
+  std::map<char, Places> takes;
+  std::size_t place = 0;
+  const auto set = [](Places& in, std::size_t bit) { in[bit / bits] |= std::uint64_t{1} << (bit % bits); };
+  for (const char c : pattern) {
+    if (c == '*') {
+      set(stays, place);
+      continue;
     }
+    set(c == '?' ? takes_any : takes.try_emplace(c, words).first->second, place++);
   }
-  return pattern.find_first_not_of('*', p) == std::string_view::npos;
+  const Places takes_no_byte(words);
+  Places reached(words);
+  reached[0] = 1;
+  for (const char c : text) {
+    const auto found = takes.find(c);
+    const Places& by_this = found == takes.end() ? takes_no_byte : found->second;
+    std::uint64_t carried = 0;
+    std::uint64_t any = 0;
+    for (std::size_t word = 0; word < words; ++word) {
+      const std::uint64_t before = reached[word];
+      const std::uint64_t moves = before & (by_this[word] | takes_any[word]);
+      reached[word] = (before & stays[word]) | (moves << 1U) | carried;
+      carried = moves >> (bits - 1);
+      any |= reached[word];
+    }
+    if (any == 0) return false;
+  }
+  return (reached[places / bits] >> (places % bits) & 1U) != 0;
 }
 
 bool DaemonRule::fits(const ProcessTraits& process) const {

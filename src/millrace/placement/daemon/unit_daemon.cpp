@@ -263,12 +263,53 @@ WatchedProgram* UnitDaemon::program_of(pid_t process) {
 void UnitDaemon::take_in(pid_t process, const ProcessTraits& traits) {
   for (const StandingRule& standing : rules_) {
     const bool may = standing.asked_by == 0 || standing.asked_by == traits.user;
-    if (!may || !standing.rule.fits(traits) || !room_for(standing.asked_by)) continue;
+    if (!may || !room_for(standing.asked_by)) continue;
+    if (!(standing.of_settings ? standing.rule.fits(traits)
+                               : fits_asked(standing, traits.exe).value_or(false)))
+      continue;
     const auto users = users_of(process);
     if (!users || !users->all(traits.user)) return;
     std::ignore = follow({.process = process, .cgroup = {}, .traits = traits}, false);
     return;
   }
+}
+
+// Of a rule that a client asked for. Nothing while that user has caused too much.
+std::optional<bool> UnitDaemon::fits_asked(const StandingRule& standing, const std::string& exe) {
+  const std::int64_t now = now_ns();
+  if (matching_.rests(standing.asked_by, now)) return std::nullopt;
+  const std::int64_t before = thread_cpu_time_ns();
+  const bool fitted = !exe.empty() && fits_pattern(standing.rule.exe, exe);
+  matching_.charge(standing.asked_by, thread_cpu_time_ns() - before, now);
+  return fitted;
+}
+
+// Whether some rule may fit a process that executes `exe`. What clients asked for is tried once for each
+// process, on processes of their own, and only while they have not caused too much.
+bool UnitDaemon::may_fit(pid_t process, const std::string& exe) {
+  const auto fits = [&](const StandingRule& standing) {
+    return standing.rule.exe.empty() || fits_pattern(standing.rule.exe, exe);
+  };
+  bool asked = false;
+  for (const StandingRule& standing : rules_) {
+    asked = asked || !standing.of_settings;
+    if (standing.of_settings && fits(standing)) return true;
+  }
+  if (!asked) return false;
+  const auto users = users_of(process);
+  if (!users) return false;
+  const Unfitting tried{.user = users->real, .exe = exe};
+  if (const auto known = unfitting_.find(process); known != unfitting_.end() && known->second == tried)
+    return false;
+  bool all_tried = true;
+  for (const StandingRule& standing : rules_) {
+    if (standing.of_settings || (standing.asked_by != 0 && standing.asked_by != users->real)) continue;
+    const auto fitted = fits_asked(standing, exe);
+    if (fitted.value_or(false)) return true;
+    all_tried = all_tried && fitted;
+  }
+  if (all_tried) unfitting_[process] = tried;
+  return false;
 }
 
 void UnitDaemon::find_processes() {
@@ -280,14 +321,14 @@ void UnitDaemon::find_processes() {
   for (const auto& [number, program] : programs_)
     for (const pid_t process : program->threads().processes())
       followed.insert(process);
-  for (const pid_t process : all_processes()) {
+  const std::vector<pid_t> processes = all_processes();
+  const std::set<pid_t> there(processes.begin(), processes.end());
+  std::erase_if(unfitting_, [&](const auto& entry) { return !there.contains(entry.first); });
+  for (const pid_t process : processes) {
     if (followed.contains(process) || unwatched_.contains(process) || process == getpid()) continue;
     // Most fit nothing, and are not asked for more than their path.
     const std::string exe = exe_of(process);
-    const bool may_fit = std::ranges::any_of(rules_, [&](const StandingRule& standing) {
-      return standing.rule.exe.empty() || fits_pattern(standing.rule.exe, exe);
-    });
-    if (exe.empty() || !may_fit) continue;  // threads of the kernel execute nothing
+    if (exe.empty() || !may_fit(process, exe)) continue;  // threads of the kernel execute nothing
     const auto traits = traits_of(process);
     if (traits && program_of(process) == nullptr) take_in(process, *traits);
   }

@@ -11,6 +11,7 @@
 #include "millrace/placement/daemon/daemon_settings.h"
 #include "millrace/placement/daemon/process_identity.h"
 #include "millrace/placement/daemon/units_board.h"
+#include "millrace/placement/daemon/user_budget.h"
 #include "millrace/placement/daemon/watched_program.h"
 
 #include <cstdint>
@@ -96,6 +97,8 @@ class UnitDaemon {
   [[nodiscard]] std::string online_cpus() const;
   void find_lacks();
   void find_processes();
+  [[nodiscard]] bool may_fit(pid_t process, const std::string& exe);
+  [[nodiscard]] std::optional<bool> fits_asked(const StandingRule& standing, const std::string& exe);
   void take_in(pid_t process, const ProcessTraits& traits);
   void note_ended(const WatchedProgram& program);
   void look_at_programs(std::int64_t now_ns);
@@ -113,6 +116,14 @@ class UnitDaemon {
   std::map<int, Program> programs_;                      // by number
   std::map<std::pair<std::string, std::string>, Ended> ended_;
   std::vector<StandingRule> rules_;
+  // What fitted no rule that a client asked for, which need not be tried again.
+  struct Unfitting {
+    uid_t user = 0;
+    std::string exe;
+    [[nodiscard]] friend bool operator==(const Unfitting&, const Unfitting&) = default;
+  };
+  std::map<pid_t, Unfitting> unfitting_;
+  UserBudget matching_;                       // of rules that clients asked for
   std::map<pid_t, std::uint64_t> unwatched_;  // processes that nobody wants watched, and when they began
   int next_number_ = 1;
   bool paused_ = false;
