@@ -41,12 +41,14 @@ struct ControlGroup {
 ControlGroup control_group(const std::string& path) {
   constexpr std::array<std::string_view, 7> hierarchies{"",        "/unified", "/systemd", "/pids",
                                                         "/cpuset", "/cpu",     "/memory"};
-  const std::string below =
-      path.starts_with(hierarchies_folder) ? path.substr(hierarchies_folder.size()) : path;
+  // Whatever a client says, no other file system is asked, as one of its user's may not answer.
+  const bool whole = path.starts_with(hierarchies_folder);
+  const std::string below = "/" + (whole ? path.substr(hierarchies_folder.size()) : path);
+  const std::string normal = std::filesystem::path(below).lexically_normal();
   for (const std::string_view hierarchy : hierarchies) {
     std::error_code error;
     const auto folder =
-        std::filesystem::canonical(fmt::format("{}{}{}", hierarchies_folder, hierarchy, below), error);
+        std::filesystem::canonical(fmt::format("{}{}{}", hierarchies_folder, hierarchy, normal), error);
     if (error || !folder.string().starts_with(hierarchies_folder) ||
         !std::filesystem::exists(folder / "cgroup.procs", error))
       continue;

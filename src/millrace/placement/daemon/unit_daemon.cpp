@@ -113,7 +113,9 @@ Status UnitDaemon::read_machine() {
   topology_.emplace(std::move(*topology));
   board_.emplace(*topology_, options_.settings);
   constexpr std::size_t remember_none = 0;
-  watch_.emplace(intensity::caches_of(*topology_, {}), topology_->cpus().count(), remember_none);
+  watch_.emplace(intensity::caches_of(*topology_, {}), topology_->cpus().count(), remember_none,
+                 [this](const intensity::LivingThread& of, std::uint64_t address,
+                        intensity::CodeBytes::Page& page) { return code_.read(of, address, page); });
   intensities_.clear();
   return {};
 }
@@ -171,6 +173,10 @@ void UnitDaemon::look_at_programs(std::int64_t now) {
     times_ = times;
   }
   watch_->look(living, now, switches_);
+  std::set<pid_t> processes;
+  for (const intensity::LivingThread& thread : living)
+    processes.insert(thread.process);
+  code_.keep_only(processes);
 }
 
 void UnitDaemon::note_ended(const WatchedProgram& program) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "millrace/base/descriptor.h"
+#include "millrace/intensity/sample/code_reader.h"
 #include "millrace/intensity/watch/intensity_watch.h"
 #include "millrace/machine/topology/topology.h"
 #include "millrace/placement/daemon/daemon_request.h"
@@ -111,6 +112,7 @@ class UnitDaemon {
   std::optional<machine::Topology> topology_;
   std::string online_;  // CPUs, as the kernel said when the topology was read
   std::optional<UnitsBoard> board_;
+  intensity::CodeReader code_;
   std::optional<intensity::IntensityWatch> watch_;
   std::vector<intensity::ThreadIntensity> intensities_;  // as last asked for
   std::map<int, Program> programs_;                      // by number

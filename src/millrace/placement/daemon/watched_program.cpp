@@ -4,7 +4,8 @@
 #include "millrace/base/parse_number.h"
 #include "millrace/base/system_file.h"
 #include "millrace/base/take_word.h"
-#include "millrace/machine/limits/cgroup_limits.h"
+#include "millrace/intensity/sample/code_reader.h"
+#include "millrace/machine/limits/open_cpus.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/apply/guardian.h"
 #include "millrace/placement/daemon/process_identity.h"
@@ -60,7 +61,10 @@ std::string confinement_of(pid_t process) {
 bool is_of_daemon(pid_t process) {
   if (process == getpid()) return true;
   const auto stat = read_task_stat(process, process);
-  return stat && stat->parent == getpid() && stat->name == guardian_name;
+  if (!stat || (stat->name != guardian_name && stat->name != intensity::code_reader_name)) return false;
+  if (stat->parent == getpid()) return true;
+  const auto parent = read_task_stat(stat->parent, stat->parent);
+  return parent && parent->parent == getpid() && parent->name == intensity::code_reader_name;
 }
 
 // The processes of a control group and of those below it.
