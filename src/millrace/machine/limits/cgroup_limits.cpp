@@ -72,6 +72,14 @@ class LimitReader {
     if (bytes) limits_.memory = std::min(*bytes, limits_.memory.value_or(*bytes));
   }
 
+  // Effective cpusets already take in those of the ancestors: the nearest one is enough.
+  void read_nearest_cpuset(const std::vector<CgroupMembership>& memberships,
+                           const std::vector<CgroupMount>& mounts) {
+    for (const std::string_view controller : {"cpuset", ""})
+      for (const fs::path& folder : find_folders(memberships, mounts, controller))
+        if (read_cpuset(folder)) return;
+  }
+
   // True when `folder` has a cpuset. One that is empty is inherited from the parent (version 2), hence false.
   bool read_cpuset(const fs::path& folder) {
     // The effective set is what the parents and hot-plugging leave of the configured one.
@@ -129,12 +137,34 @@ CgroupLimits read_cgroup_limits(const fs::path& root) {
     reader.read_memory(folder / "memory.limit_in_bytes");
   for (const fs::path& folder : find_folders(memberships, mounts, "cpu"))
     reader.read_quota_v1(folder);
-  // Effective cpusets already take in those of the ancestors: the nearest one is enough.
-  for (const fs::path& folder : find_folders(memberships, mounts, "cpuset"))
-    if (reader.read_cpuset(folder)) return limits;
-  for (const fs::path& folder : unified)
-    if (reader.read_cpuset(folder)) return limits;
+  reader.read_nearest_cpuset(memberships, mounts);
   return limits;
+}
+
+std::optional<CpuSet> read_cpuset(std::string_view proc_cgroup, const fs::path& root) {
+  const auto read_mounts = [&root] {
+    return parse_cgroup_mounts(read_system_file(root / "proc/self/mountinfo").value_or(""));
+  };
+  CgroupLimits limits;
+  LimitReader reader(root, limits);
+  const auto memberships = parse_cgroup_memberships(proc_cgroup);
+  if (root != "/") {
+    reader.read_nearest_cpuset(memberships, read_mounts());
+    return limits.cpuset;
+  }
+  // Where hundreds of other file systems are mounted, reading them each time would take most of the time.
+  static const std::vector<CgroupMount> mounts = read_mounts();  // of hierarchies, which stay
+  reader.read_nearest_cpuset(memberships, mounts);
+  return limits.cpuset;
+}
+
+std::optional<CpuSet> read_cpuset_of_group(fs::path folder) {
+  CgroupLimits limits;
+  LimitReader reader("/", limits);
+  // Up to the mount point, above which there are no such files.
+  for (; folder.has_relative_path(); folder = folder.parent_path())
+    if (reader.read_cpuset(folder)) break;
+  return limits.cpuset;
 }
 
 }  // namespace millrace::machine

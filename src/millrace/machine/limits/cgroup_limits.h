@@ -35,6 +35,13 @@ struct CgroupLimits {
 // a folder of files for a test). Missing files mean no limits; never fails.
 [[nodiscard]] MILLRACE_EXPORT CgroupLimits read_cgroup_limits(const std::filesystem::path& root = "/");
 
+// The CPUs that the cpuset of a process allows whose groups `proc_cgroup` names (/proc/PID/cgroup): of its
+// own group, or of the nearest ancestor that has one. None when there is no cpuset controller.
+[[nodiscard]] std::optional<CpuSet> read_cpuset(std::string_view proc_cgroup,
+                                                const std::filesystem::path& root = "/");
+// Of a group, by its folder.
+[[nodiscard]] std::optional<CpuSet> read_cpuset_of_group(std::filesystem::path folder);
+
 // The group of this process in one hierarchy: a line of /proc/self/cgroup.
 struct CgroupMembership {
   std::vector<std::string> controllers;  // empty in version 2

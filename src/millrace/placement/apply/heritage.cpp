@@ -1,10 +1,26 @@
 #include "millrace/placement/apply/heritage.h"
 
+#include "millrace/placement/apply/mask_changes.h"
+
+#include <utility>
+
 namespace millrace::placement {
 
 void GivenStates::add(const Original& given, const Original& original) {
   if (given.mask != original.mask) masks_[given.mask.to_string()] = original.mask;
   if (attributes_of(given) != attributes_of(original)) attributes_[attributes_of(given)] = original;
+}
+
+void GivenStates::confine(const machine::CpuSet& open_then, const machine::CpuSet& open_now) {
+  for (auto& [given, original] : masks_)
+    if (original == open_then) original = open_now;
+  auto confined_too = masks_;
+  for (const auto& [given, original] : masks_)
+    confined_too.emplace(confined(machine::CpuSet::parse(given).value_or(open_now), open_now).to_string(),
+                         original);
+  // Who has all that is open has chosen nothing.
+  confined_too.erase(open_now.to_string());
+  masks_ = std::move(confined_too);
 }
 
 Original GivenStates::before(Original state) const {

@@ -28,6 +28,9 @@ struct Heritage {
 class GivenStates {
  public:
   void add(const Original& given, const Original& original);
+  // What is open has changed: the kernel makes other masks of those that were given, and of what threads had
+  // that have no mask of their own.
+  void confine(const machine::CpuSet& open_then, const machine::CpuSet& open_now);
   // `state` with what was given, to whomever, replaced by what was there before.
   [[nodiscard]] Original before(Original state) const;
 

@@ -3,8 +3,10 @@
 #include "millrace/base/clock.h"
 #include "millrace/base/system_reason.h"
 #include "millrace/base/take_word.h"
+#include "millrace/machine/limits/open_cpus.h"
 #include "millrace/machine/thread/thread_affinity.h"
 #include "millrace/placement/apply/births_under_way.h"
+#include "millrace/placement/apply/mask_changes.h"
 #include "millrace/placement/task/children.h"
 #include "millrace/placement/task/task_files.h"
 
@@ -33,12 +35,14 @@ using machine::CpuSet;
 constexpr std::string_view end_of_line = ";";  // a line without it was not written as a whole
 
 constexpr std::string_view nothing = "-";  // so that every field is one word
+constexpr std::string_view any_cpu_word = "any";
 
 std::string word_of(const CpuSet& mask) { return mask.empty() ? std::string(nothing) : mask.to_string(); }
 
 std::string words_of(const Original& original) {
-  return fmt::format("{} {} {} {} {}", word_of(original.mask), machine::name_of(original.scheduling_class),
-                     original.nice, original.priority, original.slice_ns);
+  return fmt::format("{} {} {} {} {}{}{}", word_of(original.mask),
+                     machine::name_of(original.scheduling_class), original.nice, original.priority,
+                     original.slice_ns, original.any_cpu ? " " : "", original.any_cpu ? any_cpu_word : "");
 }
 
 std::string words_of(const Given& given) {
@@ -70,6 +74,8 @@ std::optional<Original> read_original_words(std::istream& words) {
   if (!words || !cpus || !found) return std::nullopt;
   original.mask = *cpus;
   original.scheduling_class = *found;
+  // Journals of earlier versions end here.
+  if (std::string word; words >> word) original.any_cpu = word == any_cpu_word;
   return original;
 }
 
@@ -119,23 +125,40 @@ struct Aspects {
   bool mask = false;
   bool scheduling_class = false;
   bool slice = false;
+  // The mask is what the kernel made of one that was given, which it may remember.
+  bool confined = false;
 };
 
-Aspects given_of(const Original& now, const JournalContent& set) {
+Aspects given_of(const Original& now, const JournalContent& set, const CpuSet& open) {
   const bool attributes = set.attributes.contains(attributes_of(now));
-  return {set.masks.contains(now.mask.to_string()), attributes, attributes};
+  Aspects given{set.masks.contains(now.mask.to_string()), attributes, attributes};
+  if (given.mask) return given;
+  given.confined = std::ranges::any_of(set.masks, [&](const std::string& mask) {
+    return is_made_of(CpuSet::parse(mask).value_or(CpuSet()), now.mask, open);
+  });
+  given.mask = given.confined;
+  return given;
 }
 
-Aspects given_of(const Original& now, const Given& given) {
-  return {!given.mask.empty() && now.mask == given.mask, now.scheduling_class == given.scheduling_class,
-          now.slice_ns == given.slice_ns};
+Aspects given_of(const Original& now, const Given& given, const CpuSet& open) {
+  Aspects its{!given.mask.empty() && now.mask == given.mask, now.scheduling_class == given.scheduling_class,
+              now.slice_ns == given.slice_ns};
+  its.confined = !its.mask && !given.mask.empty() && is_made_of(given.mask, now.mask, open);
+  its.mask = its.mask || its.confined;
+  return its;
 }
 
-Outcome give_back(pid_t thread, const Original& now, const Original& original, const Aspects& given) {
+Outcome give_back(pid_t thread, const Original& now, const Original& original, const Aspects& given,
+                  const CpuSet& open) {
   bool restored = false;
   bool failed = false;
-  if (given.mask && now.mask != original.mask)
-    (machine::bind_thread(thread, original.mask) ? restored : failed) = true;
+  const CpuSet mask = to_give_back(original.mask, original.any_cpu, open);
+  // Even where it looks the same: what the kernel remembers of it is seen later only.
+  if (given.mask && (given.confined || original.any_cpu || now.mask != mask)) {
+    const auto granted = machine::bind_thread(thread, mask);
+    failed = !granted;
+    restored = granted && *granted != now.mask;
+  }
   machine::SchedulingChange change;
   if (given.scheduling_class && now.scheduling_class != original.scheduling_class) {
     change.scheduling_class = original.scheduling_class;
@@ -281,17 +304,30 @@ Given given_to(const Original& original, const Original& last) {
   return given;
 }
 
-Outcome restore_thread(pid_t thread, const Original& original, const JournalContent& content) {
+Outcome restore_thread(pid_t thread, const Original& original, const JournalContent& content,
+                       const CpuSet& open) {
   const auto now = read_original(thread);
-  return now ? give_back(thread, *now, original, given_of(*now, content)) : Outcome::unchanged;
+  return now ? give_back(thread, *now, original, given_of(*now, content, open), open) : Outcome::unchanged;
+}
+
+Outcome restore_thread(pid_t thread, const Original& original, const Given& given, const CpuSet& open) {
+  const auto now = read_original(thread);
+  return now ? give_back(thread, *now, original, given_of(*now, given, open), open) : Outcome::unchanged;
+}
+
+Outcome restore_thread(pid_t thread, const Original& original, const JournalContent& content) {
+  return restore_thread(thread, original, content, machine::open_cpus(thread));
 }
 
 Outcome restore_thread(pid_t thread, const Original& original, const Given& given) {
-  const auto now = read_original(thread);
-  return now ? give_back(thread, *now, original, given_of(*now, given)) : Outcome::unchanged;
+  return restore_thread(thread, original, given, machine::open_cpus(thread));
 }
 
 Restored restore(const JournalContent& content) {
+  return restore(content, [](pid_t process) { return machine::open_cpus(process); });
+}
+
+Restored restore(const JournalContent& content, const std::function<CpuSet(pid_t)>& open_to) {
   Restored sum;
   // Threads that are born meanwhile inherit what their makers still had: until a pass finds nothing to do.
   constexpr int most_passes = 10;
@@ -300,13 +336,15 @@ Restored restore(const JournalContent& content) {
     sum.failed = 0;
     for (const auto& [id, process] : content.processes) {
       if (!is_the_same(id)) continue;
+      // Where no mask was given, what is open says nothing.
+      const CpuSet open = content.masks.empty() ? CpuSet() : open_to(id.number);
       for (const pid_t thread : list_threads(id.number)) {
         const auto own = process.threads.find(thread);
         const Original& original = own == process.threads.end() ? process.original : own->second;
         const auto alone = process.left_alone.find(thread);
         const Outcome outcome = alone == process.left_alone.end()
-                                    ? restore_thread(thread, original, content)
-                                    : restore_thread(thread, original, alone->second);
+                                    ? restore_thread(thread, original, content, open)
+                                    : restore_thread(thread, original, alone->second, open);
         if (outcome == Outcome::restored) ++restored;
         if (outcome == Outcome::failed) ++sum.failed;
       }

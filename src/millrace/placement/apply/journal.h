@@ -8,6 +8,7 @@
 #include "millrace/placement/apply/state_folder.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -27,6 +28,9 @@ struct Original {
   int nice = 0;  // recorded, never changed by millrace, hence not restored over the program's own change
   int priority = 0;
   std::int64_t slice_ns = 0;  // 0: the kernel's own
+  // The mask was all that was open to it (machine/limits/open_cpus.h): it has none of its own, and is to have
+  // what is open to it later.
+  bool any_cpu = false;
   [[nodiscard]] friend bool operator==(const Original&, const Original&) = default;
 };
 
@@ -36,7 +40,7 @@ using Attributes = std::pair<machine::SchedulingClass, std::int64_t>;
   return {state.scheduling_class, state.slice_ns};
 }
 
-// Reads it from the kernel. Failure when the thread is gone.
+// Reads it from the kernel, but for any_cpu. Failure when the thread is gone.
 [[nodiscard]] Result<Original> read_original(pid_t thread);
 
 // What a thread was given of what it did not have anyhow.
@@ -78,16 +82,23 @@ struct Restored {
   int threads = 0;  // changed back
   int failed = 0;   // still there, and not changed back
 };
-// Gives every living thread back what it had. A mask that is none that was set stays: the thread, or somebody
-// else, chose it; so do a class and slice. Of a thread that looks after itself, everything stays but what it
-// was given. Idempotent.
+// Gives every living thread back what it had. A mask that is none that was set, nor what the kernel makes of
+// one in the thread's cpuset, stays: the thread, or somebody else, chose it; so do a class and slice. Of a
+// thread that looks after itself, everything stays but what it was given. Idempotent.
 Restored restore(const JournalContent& content);
+// The same where others say what is open to a process.
+Restored restore(const JournalContent& content, const std::function<machine::CpuSet(pid_t process)>& open_to);
 
 // The same of one thread that had `original`; of the content only what was set counts.
 enum class Outcome { unchanged, restored, failed };
 Outcome restore_thread(pid_t thread, const Original& original, const JournalContent& content);
 // And of one that looks after itself.
 Outcome restore_thread(pid_t thread, const Original& original, const Given& given);
+// The same with what is open to the thread's process, as a test may have it; empty: it is not known.
+Outcome restore_thread(pid_t thread, const Original& original, const JournalContent& content,
+                       const machine::CpuSet& open);
+Outcome restore_thread(pid_t thread, const Original& original, const Given& given,
+                       const machine::CpuSet& open);
 
 // The journal of one run, appended to line by line. Each line is in the kernel's hands when the call returns,
 // which outlives the end of this process, though not of the machine, with which the threads end too.

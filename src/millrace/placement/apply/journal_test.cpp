@@ -46,6 +46,9 @@ TEST_F(JournalTest, IsReadBackAsItWasWritten) {
   ASSERT_TRUE(journal->add_process(process, original));
   ASSERT_TRUE(journal->add_process({9, 9}, special));
   ASSERT_TRUE(journal->add_thread(process, 125, special));
+  Original any = original;
+  any.any_cpu = true;
+  ASSERT_TRUE(journal->add_thread(process, 124, any));
   ASSERT_TRUE(journal->leave_alone(process, 126, {}));
   ASSERT_TRUE(journal->leave_alone(process, 127, {.mask = {3}}));
   ASSERT_TRUE(journal->leave_alone(process, 128, {{0, 1}, machine::SchedulingClass::batch, 20}));
@@ -225,6 +228,33 @@ TEST_F(JournalTest, MasksThatNobodySetAndThreadsLeftAloneStayAsTheyAre) {
   content.processes[sleeper.id()].left_alone.clear();
   EXPECT_EQ(restore(content).threads, 1);
   EXPECT_EQ(restore(content).threads, 0);
+  EXPECT_EQ(read_original(sleeper.number())->mask, before->mask);
+}
+
+// As it is after the cpuset has become what is `open`, of which the kernel may remember what was given.
+TEST_F(JournalTest, WhatTheKernelMadeOfAMaskThatWasGivenIsGivenBack) {
+  const Sleeper sleeper;
+  const auto before = read_original(sleeper.number());
+  ASSERT_TRUE(before);
+  if (before->mask.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  const CpuSet one = before->mask.first(1);
+  const CpuSet rest = before->mask - one;
+  JournalContent content;
+  // Beside these, one that no such thread could have.
+  content.masks = {CpuSet{CpuSet::limit - 1}.to_string(), (one | CpuSet{CpuSet::limit - 1}).to_string()};
+  Original original = *before;
+  original.any_cpu = true;
+  ASSERT_TRUE(machine::bind_thread(sleeper.number(), one));
+  EXPECT_EQ(restore_thread(sleeper.number(), original, content, one), Outcome::restored) << "of it";
+  EXPECT_EQ(read_original(sleeper.number())->mask, before->mask);
+  ASSERT_TRUE(machine::bind_thread(sleeper.number(), rest));
+  EXPECT_EQ(restore_thread(sleeper.number(), original, content, rest), Outcome::restored) << "instead of it";
+  EXPECT_EQ(read_original(sleeper.number())->mask, before->mask);
+  ASSERT_TRUE(machine::bind_thread(sleeper.number(), rest));
+  EXPECT_EQ(restore_thread(sleeper.number(), original, content, before->mask), Outcome::unchanged)
+      << "the program chose it: the kernel would have made something else of what was given";
+  const Given given{.mask = {CpuSet::limit - 1}};
+  EXPECT_EQ(restore_thread(sleeper.number(), original, given, rest), Outcome::restored);
   EXPECT_EQ(read_original(sleeper.number())->mask, before->mask);
 }
 

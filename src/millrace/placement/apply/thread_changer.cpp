@@ -2,6 +2,7 @@
 
 #include "millrace/machine/thread/scheduling_attributes.h"
 #include "millrace/machine/thread/thread_affinity.h"
+#include "millrace/placement/apply/mask_changes.h"
 
 #include <utility>
 
@@ -40,17 +41,23 @@ bool ThreadChanger::give(ChangedThread& thread, const ThreadPlan& plan) {
 
 bool ThreadChanger::give_mask(ChangedThread& thread, const ThreadPlan& plan) {
   const machine::CpuSet& mask = plan.mask.empty() ? thread.original.mask : plan.mask;
-  if (mask == thread.last.mask) return true;
-  if (!journalled(journal_->add_mask(mask))) return true;
+  if (mask == thread.last.mask && !thread.confined) return true;
+  const bool gives_back_all = plan.mask.empty() && thread.original.any_cpu;
+  const machine::CpuSet asked =
+      plan.mask.empty() ? to_give_back(mask, thread.original.any_cpu, thread.open) : mask;
+  // What is no mask of millrace's need not be undone.
+  if (!gives_back_all && !journalled(journal_->add_mask(asked))) return true;
   // Writing takes a while, and a thread that is not stopped may choose for itself meanwhile.
   if (!as_left(thread)) return false;
-  auto granted = machine::bind_thread(thread.number, mask);
+  auto granted = machine::bind_thread(thread.number, asked);
   if (!granted) {
     refuse(granted.error());
     return true;
   }
-  ++counts_.changes;
-  if (*granted != mask) note(journal_->add_mask(*granted));
+  if (*granted != thread.last.mask) ++counts_.changes;
+  if (!gives_back_all && *granted != asked) note(journal_->add_mask(*granted));
+  thread.asked = asked;
+  thread.confined = false;
   thread.last.mask = std::move(*granted);
   given_.add(thread.last, thread.original);
   return true;

@@ -17,6 +17,12 @@ struct ChangedThread {
   pid_t number = 0;
   Original original;  // what it had before anything was changed
   Original last;      // what it has, as it was last read back
+  // The mask that it, or millrace, asked the kernel for last; empty: none is known, it has what it had.
+  machine::CpuSet asked = {};
+  machine::CpuSet open = {};  // what was open to it when `last` was read; empty: not known
+  // The kernel has made another mask of what was asked for, which it may remember: it is to be asked anew.
+  bool confined = false;
+  void has_taken(const machine::CpuSet& mask) { last.mask = asked = mask; }
 };
 
 // Whether a thread that had `original` has something else by `plan`.
@@ -48,6 +54,9 @@ class ThreadChanger {
   // What was given so far, by it or, as a mask that is laid ready for new threads to take, by others.
   [[nodiscard]] const GivenStates& given() const { return given_; }
   void note_given(const Original& given, const Original& original) { given_.add(given, original); }
+  void confine_given(const machine::CpuSet& open_then, const machine::CpuSet& open_now) {
+    given_.confine(open_then, open_now);
+  }
 
   struct Counts {
     int changes = 0;  // masks, classes and slices that were set

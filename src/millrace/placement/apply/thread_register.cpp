@@ -1,6 +1,7 @@
 #include "millrace/placement/apply/thread_register.h"
 
 #include "millrace/base/clock.h"
+#include "millrace/machine/limits/open_cpus.h"
 
 #include <algorithm>
 #include <tuple>
@@ -20,7 +21,8 @@ constexpr int migrations_read_at_once = 2;
 
 ThreadRegister::ThreadRegister(Surroundings surroundings, Policy policy, Journal& journal)
     : surroundings_(std::move(surroundings)), policy_(std::move(policy)), journal_(&journal),
-      changer_(journal) {}
+      changer_(journal), given_at_start_(surroundings_.allowed),
+      open_to_([](pid_t process) { return machine::open_cpus(process); }) {}
 
 std::pair<ThreadRegister::Process*, ThreadRegister::Thread*> ThreadRegister::find(pid_t thread) {
   const auto owner = owner_.find(thread);
@@ -84,6 +86,80 @@ void ThreadRegister::watch_load() {
   std::ignore = look_at_load();
 }
 
+void ThreadRegister::ask_open(std::function<CpuSet(pid_t)> asked, KernelMasks kernel) {
+  const std::scoped_lock lock(mutex_);
+  open_to_ = std::move(asked);
+  kernel_masks_ = kernel;
+}
+
+CpuSet ThreadRegister::allowed() const {
+  const std::scoped_lock lock(mutex_);
+  return surroundings_.allowed;
+}
+
+// What threads had that have no mask of their own is what is open to them.
+void ThreadRegister::note_open(Process& process, const CpuSet& open) {
+  if (open.empty() || open == process.open) return;
+  const CpuSet then = std::exchange(process.open, open);
+  if (process.original.any_cpu) process.original.mask = open;
+  for (auto& [number, thread] : process.threads)
+    if (thread.state.original.any_cpu) thread.state.original.mask = open;
+  if (then.empty() || then != program_open_) return;
+  // Of the program's first process, or one that is confined as that was.
+  program_open_ = open;
+  changer_.confine_given(then, open);
+  if (program_original_ && program_original_->any_cpu) program_original_->mask = given_at_start_ = open;
+  surroundings_.allowed = confined(given_at_start_, open);
+  to_be_planned_ = true;
+}
+
+// Once it is another for one process, it may be for all.
+void ThreadRegister::find_open() {
+  if (processes_.empty()) return;
+  const auto& [number, first] = *processes_.begin();
+  const CpuSet open = open_to_(number);
+  if (open.empty() || open == first.open) return;
+  for (auto& [id, process] : processes_)
+    note_open(process, id == number ? open : open_to_(id));
+}
+
+// Whether the thread, which has `now`, has another mask because something else is open to it. It is noted
+// then, and the thread is to be planned anew.
+bool ThreadRegister::changed_by_kernel(Process& process, Thread& thread, const Original& now) {
+  ChangedThread& state = thread.state;
+  if (process.open.empty() || attributes_of(now) != attributes_of(state.last)) return false;
+  const auto by_kernel = [&] {
+    const bool own = state.last.mask == state.original.mask || state.last.mask == state.open;
+    MaskHistory history{.asked = state.asked,
+                        .had = state.last.mask,
+                        .open_then = state.open,
+                        .seen = now.mask,
+                        .open_now = process.open};
+    if (history.asked.empty())
+      history.asked = own && state.original.any_cpu ? machine::every_cpu() : state.last.mask;
+    return who_changed(history, kernel_masks_) == MaskChanger::kernel;
+  };
+  // What is open is read when somebody wants to know.
+  if (!by_kernel()) {
+    note_open(process, open_to_(process.id.number));
+    if (!by_kernel()) return false;
+  }
+  state.last.mask = now.mask;
+  state.open = process.open;
+  state.confined = true;
+  thread.new_born = true;
+  to_be_planned_ = true;
+  return true;
+}
+
+// Reads what is open to a process, a thread of which has been born with a mask that nobody has heard of.
+void ThreadRegister::explain_mask(Process& process, const Original& now) {
+  if (process.open.empty() || now.mask == process.original.mask ||
+      changer_.given().before(now).mask != now.mask)
+    return;
+  note_open(process, open_to_(process.id.number));
+}
+
 std::optional<std::vector<double>> ThreadRegister::look_at_load() {
   const std::int64_t now = now_ns();
   if (!gauge_ || !gauge_->due(now)) return std::nullopt;
@@ -107,7 +183,7 @@ void ThreadRegister::take_over_own(const Process& process, Thread& thread) {
     const auto now = read_original(thread.state.number);
     const bool has_put_back = now && now->mask == thread.state.original.mask;
     if (has_put_back) {
-      thread.state.last.mask = now->mask;
+      thread.state.has_taken(now->mask);
       thread.new_born = true;  // so that it is given its mask again
       thread.puts_back = false;
     }
@@ -121,20 +197,21 @@ void ThreadRegister::take_over_own(const Process& process, Thread& thread) {
   Original taken = thread.state.last;
   taken.mask = now->mask;
   if (!same_but_nice(*now, taken)) return;
-  thread.state.last.mask = taken.mask;
+  thread.state.has_taken(taken.mask);
   thread.wanted.mask = std::move(taken.mask);
   if (process.threads.size() == 1) thread.in_place_ns = now_ns();
 }
 
-std::optional<Heritage> ThreadRegister::heritage_of(pid_t number) const {
+std::optional<Heritage> ThreadRegister::heritage_of(pid_t number) {
   const std::scoped_lock lock(mutex_);
   const auto owner = owner_.find(number);
   if (owner == owner_.end()) return std::nullopt;
-  const Process& process = processes_.at(owner->second);
-  const Thread& thread = process.threads.at(number);
+  Process& process = processes_.at(owner->second);
+  Thread& thread = process.threads.at(number);
   const Original now = read_original(number).value_or(thread.state.last);
   // It may have chosen something a moment ago, which others are given: nobody would tell the two apart later.
-  if (!process.left_alone.contains(number) && same_but_nice(now, thread.state.last))
+  if (!process.left_alone.contains(number) &&
+      (same_but_nice(now, thread.state.last) || changed_by_kernel(process, thread, now)))
     return Heritage{thread.state.original, thread.state.last};
   return Heritage{ThreadChanger::own_of(thread.state, now), now, true};
 }
@@ -183,17 +260,29 @@ Status ThreadRegister::process_began(pid_t number, const std::optional<Heritage>
     origin.original.mask = now->mask;
     origin.alone = true;
   }
-  if (!program_original_) program_original_ = origin.original;
+  // What is inherited is known already; reading it takes a while.
+  CpuSet open = heritage && !program_open_.empty() ? program_open_ : open_to_(number);
+  // Not to be believed where control groups are seen in part only, as in some containers.
+  if (!open.contains_all(now->mask)) open = CpuSet();
+  if (!heritage || !program_original_)
+    origin.original.any_cpu = !open.empty() && origin.original.mask == open;
+  if (!program_original_) {
+    program_original_ = origin.original;
+    program_open_ = open;
+  }
   Process process{.order = next_process_++,
                   .id = {number, stat->start_time},
                   .original = origin.original,
-                  .alone = origin.alone};
+                  .alone = origin.alone,
+                  .threads = {},
+                  .left_alone = {},
+                  .open = open};
   if (!restored_) {
     changer_.note(journal_->add_process(process.id, process.original));
     ++counts_.processes;
   }
   Process& added = processes_.emplace(number, std::move(process)).first->second;
-  Thread& main = add(added, {.state = {number, added.original, *now},
+  Thread& main = add(added, {.state = {number, added.original, *now, {}, open},
                              .main = true,
                              .name = stat->name,
                              .puts_back = starters_ != nullptr && now->mask != added.original.mask});
@@ -222,7 +311,7 @@ void ThreadRegister::process_executed(pid_t number, pid_t former) {
   const auto now = read_original(number);
   if (forgotten && now && !same_but_nice(*now, thread.state.last)) {
     const Origin origin = origin_of(*now, &process.original, std::nullopt, changer_.given());
-    thread.state = {number, origin.original, *now};
+    thread.state = {number, origin.original, *now, {}, process.open};
     alone = origin.alone;
   }
   owner_.erase(survivor->first);
@@ -279,11 +368,13 @@ void ThreadRegister::thread_began(pid_t number, pid_t owner, const std::optional
   const bool took = !given.empty() && now->mask == given;
   Original without = *now;
   if (took) without.mask = process.original.mask;
+  explain_mask(process, without);
   Origin origin = origin_of(without, &process.original, heritage, changer_.given());
   if (took) origin.original.mask = process.original.mask;
+  if (origin.original.mask == process.original.mask) origin.original.any_cpu = process.original.any_cpu;
   const bool of_family = same_but_nice(origin.original, process.original);
   if (!restored_ && !of_family) changer_.note(journal_->add_thread(process.id, number, origin.original));
-  Thread& added = add(process, {.state = {number, origin.original, *now}});
+  Thread& added = add(process, {.state = {number, origin.original, *now, {}, process.open}});
   if (const auto main = process.threads.find(owner); main != process.threads.end())
     main->second.in_place_ns.reset();
   if (origin.alone || (process.alone && of_family)) leave_alone(process, added);
@@ -310,6 +401,8 @@ void ThreadRegister::set_policy(Policy policy) {
 void ThreadRegister::set_surroundings(Surroundings surroundings) {
   const std::scoped_lock lock(mutex_);
   surroundings.by_unit = std::move(surroundings_.by_unit);
+  if (surroundings.load.empty()) surroundings.load = std::move(surroundings_.load);
+  if (!program_open_.empty()) surroundings.allowed = confined(given_at_start_, program_open_);
   surroundings_ = std::move(surroundings);
   follow_policy();
 }
@@ -413,6 +506,7 @@ void ThreadRegister::give(Process& process, Thread& thread, const ThreadPlan& wa
     return;
   }
   if (changer_.give(thread.state, plan)) {
+    thread.state.open = process.open;
     if (starters_ != nullptr) starters_->take_out(thread.state.number);
     return;
   }
@@ -425,10 +519,11 @@ void ThreadRegister::give(Process& process, Thread& thread, const ThreadPlan& wa
 
 // A thread is entered as one that starts a program before it changes anything: what was unknown when its mask
 // was read is known by now.
-bool ThreadRegister::looks_after_itself(const Process& process, Thread& thread) {
+bool ThreadRegister::looks_after_itself(Process& process, Thread& thread) {
   if (ThreadChanger::as_left(thread.state)) return false;
   take_over_own(process, thread);
-  return !ThreadChanger::as_left(thread.state);
+  const auto now = read_original(thread.state.number);
+  return now && !same_but_nice(*now, thread.state.last) && !changed_by_kernel(process, thread, *now);
 }
 
 // Those that ended meanwhile; also of processes that nobody has seen.
@@ -495,13 +590,14 @@ void ThreadRegister::find_executed(Process& process, const Thread& last) {
   if (main == process.threads.end() || !now || same_but_nice(*now, main->second.state.last) ||
       !same_but_nice(*now, last.state.last))
     return;
-  main->second.state = {process.id.number, last.state.original, *now};
+  main->second.state = {process.id.number, last.state.original, *now, last.state.asked, last.state.open};
   main->second.new_born = true;
   main->second.in_place_ns.reset();
   last_birth_ns_ = process.last_birth_ns = now_ns();
 }
 
 void ThreadRegister::find_changed_by_others() {
+  find_open();
   for (auto& [number, process] : processes_)
     for (auto& [id, thread] : process.threads)
       if (!process.left_alone.contains(id)) {
@@ -525,7 +621,7 @@ Restored ThreadRegister::restore() {
   const std::scoped_lock lock(mutex_);
   if (std::exchange(restored_, true)) return {};
   find_changed_by_others();
-  return placement::restore(journal_->content());
+  return placement::restore(journal_->content(), open_to_);
 }
 
 RegisterCounts ThreadRegister::counts() const {

@@ -4,6 +4,7 @@
 #include "millrace/placement/apply/crowd_times.h"
 #include "millrace/placement/apply/heritage.h"
 #include "millrace/placement/apply/journal.h"
+#include "millrace/placement/apply/mask_changes.h"
 #include "millrace/placement/apply/starters.h"
 #include "millrace/placement/apply/thread_changer.h"
 #include "millrace/placement/apply/thread_times.h"
@@ -62,7 +63,9 @@ struct ThreadIdentity {
 // before it and the mask of the program, and the policy is asked with the next observation.
 //
 // A thread whose mask, class or slice is found to be neither what it had nor what it was given is left alone
-// from then on: it, or somebody else, looks after it; and so are those that inherit that from it.
+// from then on: it, or somebody else, looks after it; and so are those that inherit that from it. Where the
+// kernel changed the mask, as the thread's cpuset or the CPUs online have changed, it is placed anew on the
+// CPUs that are open to it now.
 //
 // Any thread may call any function at any time.
 class ThreadRegister {
@@ -89,9 +92,12 @@ class ThreadRegister {
   void ask_chosen(std::function<bool(const machine::CpuSet& mask)> asked);
   // Policies see the load as it is at each birth, not only as it was at the start.
   void watch_load();
+  // Where others know what is open to a process (machine/limits/open_cpus.h), and what kind of kernel it is:
+  // tests.
+  void ask_open(std::function<machine::CpuSet(pid_t process)> asked, KernelMasks kernel);
 
   // What a thread hands down to one that it makes now; nothing for one that is not known.
-  [[nodiscard]] std::optional<Heritage> heritage_of(pid_t thread) const;
+  [[nodiscard]] std::optional<Heritage> heritage_of(pid_t thread);
 
   // A process, with its first thread; heritage: of the thread that made it, where that is known. Failure
   // where it is gone; it is then not followed. Nothing happens where it is known.
@@ -113,8 +119,11 @@ class ThreadRegister {
 
   // Every thread follows `policy` from now on.
   void set_policy(Policy policy);
-  // What is observed of units stays.
+  // What is observed of units stays. What the program may use is what it was given, as far as it is open.
   void set_surroundings(Surroundings surroundings);
+  // What the program may use now: less, or more, than at the start where its cpuset or the CPUs online have
+  // changed since. As it was last observed.
+  [[nodiscard]] machine::CpuSet allowed() const;
   // Surroundings::by_unit from now on.
   void set_by_unit(std::map<int, machine::CpuSet> by_unit);
 
@@ -173,6 +182,7 @@ class ThreadRegister {
     std::map<pid_t, Thread> threads;
     std::set<pid_t> left_alone;
     std::int64_t last_birth_ns = 0;
+    machine::CpuSet open;                // to it, as it was last read; empty: not known
     std::optional<std::int64_t> run_ns;  // of all its threads, when they were observed last
   };
 
@@ -190,7 +200,11 @@ class ThreadRegister {
   void read_load();
   void note_ready(const machine::CpuSet& mask);
   void take_over_own(const Process& process, Thread& thread);
-  [[nodiscard]] bool looks_after_itself(const Process& process, Thread& thread);
+  [[nodiscard]] bool looks_after_itself(Process& process, Thread& thread);
+  [[nodiscard]] bool changed_by_kernel(Process& process, Thread& thread, const Original& now);
+  void note_open(Process& process, const machine::CpuSet& open);
+  void find_open();
+  void explain_mask(Process& process, const Original& now);
   void forget_starters();
   void place_newcomer(Process& process, Thread& thread);
   void follow_policy();
@@ -209,6 +223,10 @@ class ThreadRegister {
   ThreadTimes times_;
   CrowdTimes crowds_;
   std::optional<Original> program_original_;  // of the first process
+  machine::CpuSet given_at_start_;            // what the program may use as far as it is open
+  machine::CpuSet program_open_;              // to the first process, as it was last read; empty: not known
+  std::function<machine::CpuSet(pid_t)> open_to_;
+  KernelMasks kernel_masks_ = kernel_masks();
   std::optional<LoadGauge> gauge_;
   machine::CpuSet laid_main_;            // what main is to take by itself, as was last said
   std::set<std::string> laid_for_main_;  // all that was said

@@ -22,6 +22,8 @@
 namespace millrace::placement {
 namespace {
 
+using machine::CpuSet;
+
 // Threads of this process that wait until the object is gone.
 class Waiting {
  public:
@@ -44,6 +46,14 @@ class Waiting {
   std::vector<pid_t> numbers_;
   std::vector<std::jthread> threads_;
 };
+
+// The first CPU that is allowed, for each thread.
+Policy first_allowed() {
+  return {[](const Surroundings& surroundings, std::span<const ThreadView> threads) {
+            return std::vector<ThreadPlan>(threads.size(), {.mask = surroundings.allowed.first(1)});
+          },
+          {.each_by_itself = true, .explicit_masks = true}};
+}
 
 class ThreadRegisterTest : public testing::Test {
  protected:
@@ -513,6 +523,101 @@ TEST_F(ThreadRegisterTest, StartersThatEndedAreForgottenWhateverTheyWereAboutToD
     EXPECT_EQ(starters.all(), std::vector<pid_t>{0});
   }
 }
+
+// A group of which the test says what is open to it, and the kernel that makes masks of that, both in turn:
+// threads are given the masks that such a kernel would give them.
+class ConfinedThreads : public ThreadRegisterTest, public testing::WithParamInterface<KernelMasks> {
+ protected:
+  void SetUp() override {
+    if (all_.count() < 2) GTEST_SKIP() << "one CPU leaves no choice";
+  }
+  // Until its thread has `mask`: a main thread is given one once its process has settled.
+  void follow(ThreadRegister& threads, const CpuSet& mask) {
+    threads.ask_open([this](pid_t) { return open_; }, GetParam());
+    ASSERT_TRUE(threads.process_began(child_.number()));
+    ASSERT_TRUE(is_given(threads, mask));
+  }
+  bool is_given(ThreadRegister& threads, const CpuSet& mask) const {
+    return eventually([&] {
+      std::ignore = threads.observe();
+      return this->mask() == mask;
+    });
+  }
+  // asked: of the only thread.
+  void becomes_open(const CpuSet& open, const CpuSet& asked) {
+    open_ = open;
+    const CpuSet mask = GetParam() == KernelMasks::forgets ? open : confined(asked, open);
+    ASSERT_TRUE(machine::bind_thread(child_.number(), mask));
+  }
+  static void look(ThreadRegister& threads) {
+    for (int i = 0; i < 20; ++i)
+      std::ignore = threads.observe();
+  }
+  [[nodiscard]] CpuSet mask() const { return machine::thread_affinity(child_.number()).value(); }
+
+  const CpuSet all_ = machine::current_thread_affinity().value();
+  const CpuSet first_ = all_.first(1);
+  const CpuSet rest_ = all_ - first_;
+  CpuSet open_ = all_;
+  const ForkedProcess child_;
+};
+
+TEST_P(ConfinedThreads, ArePlacedOnWhatIsOpenNowAndGivenBackEverything) {
+  ThreadRegister threads(surroundings_, first_allowed(), journal_);
+  follow(threads, first_);
+  becomes_open(rest_, first_);
+  look(threads);
+  EXPECT_EQ(threads.allowed(), rest_);
+  EXPECT_TRUE(is_given(threads, rest_.first(1)));
+  becomes_open(all_, rest_.first(1));
+  look(threads);
+  EXPECT_EQ(threads.allowed(), all_);
+  EXPECT_TRUE(is_given(threads, first_));
+  EXPECT_TRUE(threads.counts().left_alone.empty());
+  EXPECT_EQ(threads.restore().failed, 0);
+  EXPECT_EQ(mask(), all_);
+}
+
+TEST_P(ConfinedThreads, AreGivenBackEverythingThoughNobodyLookedSince) {
+  ThreadRegister threads(surroundings_, first_allowed(), journal_);
+  follow(threads, first_);
+  becomes_open(rest_, first_);
+  EXPECT_EQ(threads.restore().failed, 0);
+  EXPECT_EQ(mask(), all_) << "of which such a kernel grants what is open";
+}
+
+TEST_P(ConfinedThreads, WhoseMaskIsTheProgramsAreLeftAloneAsBefore) {
+  ThreadRegister threads(surroundings_, first_allowed(), journal_);
+  follow(threads, first_);
+  ASSERT_TRUE(machine::bind_thread(child_.number(), rest_));
+  look(threads);
+  EXPECT_FALSE(threads.counts().left_alone.empty());
+  EXPECT_EQ(mask(), rest_);
+}
+
+TEST_P(ConfinedThreads, HandDownWhatTheyHad) {
+  ThreadRegister threads(surroundings_, first_allowed(), journal_);
+  follow(threads, first_);
+  becomes_open(rest_, first_);
+  const auto heritage = threads.heritage_of(child_.number());
+  ASSERT_TRUE(heritage);
+  EXPECT_FALSE(heritage->left_alone);
+  EXPECT_TRUE(heritage->original.any_cpu);
+}
+
+TEST_P(ConfinedThreads, ThatHadAMaskOfTheirOwnAreGivenThatBack) {
+  ASSERT_TRUE(machine::bind_thread(child_.number(), rest_));
+  ThreadRegister threads({.topology = nullptr, .allowed = rest_}, first_allowed(), journal_);
+  follow(threads, rest_.first(1));
+  EXPECT_EQ(threads.restore().failed, 0);
+  EXPECT_EQ(mask(), rest_);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, ConfinedThreads,
+                         testing::Values(KernelMasks::forgets, KernelMasks::remembers),
+                         [](const auto& tested) {
+                           return tested.param == KernelMasks::forgets ? "Forgetting" : "Remembering";
+                         });
 
 TEST_F(ThreadRegisterTest, PoliciesSeeTheLoadOfTheMomentAtEachBirth) {
   std::size_t seen = 0;

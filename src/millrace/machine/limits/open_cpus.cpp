@@ -1,0 +1,40 @@
+#include "millrace/machine/limits/open_cpus.h"
+
+#include "millrace/base/system_file.h"
+#include "millrace/machine/limits/cgroup_limits.h"
+
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace millrace::machine {
+namespace {
+
+CpuSet cpus_online(const std::filesystem::path& root) {
+  return CpuSet::parse(read_system_file(root / "sys/devices/system/cpu/online").value_or(""))
+      .value_or(CpuSet());
+}
+
+CpuSet within_cpuset(CpuSet online, const std::optional<CpuSet>& cpuset) {
+  return cpuset ? online & *cpuset : online;
+}
+
+}  // namespace
+
+CpuSet open_cpus(pid_t process, const std::filesystem::path& root) {
+  const auto groups = read_system_file(root / fmt::format("proc/{}/cgroup", process));
+  if (!groups) return {};
+  return within_cpuset(cpus_online(root), read_cpuset(*groups, root));
+}
+
+CpuSet open_cpus_of_group(const std::filesystem::path& folder) {
+  return within_cpuset(cpus_online("/"), read_cpuset_of_group(folder));
+}
+
+const CpuSet& every_cpu() {
+  constexpr int most_of_any_kernel = 8192;
+  static const CpuSet all = CpuSet::range(0, most_of_any_kernel - 1);
+  return all;
+}
+
+}  // namespace millrace::machine

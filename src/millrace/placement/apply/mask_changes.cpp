@@ -1,0 +1,63 @@
+#include "millrace/placement/apply/mask_changes.h"
+
+#include "millrace/base/parse_number.h"
+#include "millrace/machine/limits/open_cpus.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <sys/utsname.h>
+
+namespace millrace::placement {
+
+using machine::CpuSet;
+
+KernelMasks kernel_masks_of(std::string_view release) {
+  const auto take_number = [&release] {
+    const std::size_t end = std::min(release.find_first_not_of("0123456789"), release.size());
+    const int number = parse_number<int>(release.substr(0, end)).value_or(0);
+    release.remove_prefix(std::min(end + 1, release.size()));
+    return number;
+  };
+  const int major = take_number();
+  const int minor = take_number();
+  return std::pair(major, minor) >= std::pair(6, 2) ? KernelMasks::remembers : KernelMasks::forgets;
+}
+
+KernelMasks kernel_masks() {
+  static const KernelMasks masks = [] {
+    utsname system{};
+    return uname(&system) == 0 ? kernel_masks_of(system.release) : KernelMasks::remembers;
+  }();
+  return masks;
+}
+
+CpuSet confined(const CpuSet& asked, const CpuSet& open) {
+  CpuSet left = asked & open;
+  return left.empty() ? open : left;
+}
+
+bool is_made_of(const CpuSet& asked, const CpuSet& seen, const CpuSet& open) {
+  if (seen == asked) return true;
+  // Nobody can ask for nothing: all of its CPUs are offline, and it sleeps.
+  if (seen.empty()) return !asked.intersects(open);
+  return !open.empty() && seen == confined(asked, open);
+}
+
+MaskChanger who_changed(const MaskHistory& history, KernelMasks kernel) {
+  const auto& [asked, had, open_then, seen, open_now] = history;
+  if (seen == had) return MaskChanger::nobody;
+  if (seen.empty() || is_made_of(asked, seen, open_now)) return MaskChanger::kernel;
+  if (open_then == open_now || seen != open_now) return MaskChanger::program;
+  // All that is open, after a change of that: what remains where the kernel has forgotten what was asked for.
+  // A kernel that remembers forgets it too, when the last CPU of a mask goes offline; from then on all is
+  // open.
+  return kernel == KernelMasks::forgets || had == open_then ? MaskChanger::kernel : MaskChanger::program;
+}
+
+CpuSet to_give_back(const CpuSet& original, bool any_cpu, const CpuSet& open_now) {
+  if (any_cpu) return machine::every_cpu();
+  return open_now.empty() || original.intersects(open_now) ? original : original | open_now;
+}
+
+}  // namespace millrace::placement

@@ -1,0 +1,242 @@
+#include "millrace/machine/limits/open_cpus.h"
+#include "millrace/placement/apply/mask_changes.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace millrace::placement {
+namespace {
+
+using machine::CpuSet;
+
+constexpr int cpus = 3;
+
+// All sets of the CPUs, but for the empty one.
+std::vector<CpuSet> all_sets() {
+  std::vector<CpuSet> sets;
+  for (unsigned bits = 1; bits < 1U << cpus; ++bits) {
+    CpuSet set;
+    for (int cpu = 0; cpu < cpus; ++cpu)
+      if ((bits >> cpu & 1U) != 0) set.insert(cpu);
+    sets.push_back(set);
+  }
+  return sets;
+}
+
+// What the kernel does with the masks of threads in one control group (kernel/sched/core.c,
+// kernel/cgroup/cpuset.c).
+struct ModelKernel {
+  KernelMasks kind = KernelMasks::remembers;
+  bool root_group = false;  // whose threads no cpuset confines
+  // A thread that is awake as the last CPU of its mask goes offline is moved at once, and its mask forgotten.
+  bool awake = true;
+  CpuSet cpuset = CpuSet::range(0, cpus - 1);
+  CpuSet online = CpuSet::range(0, cpus - 1);
+
+  struct Thread {
+    CpuSet mask = CpuSet::range(0, cpus - 1);
+    std::optional<CpuSet> asked = {};
+  };
+  std::vector<Thread> threads = {};
+
+  [[nodiscard]] CpuSet open() const { return root_group ? online : cpuset & online; }
+  [[nodiscard]] CpuSet seen(std::size_t thread) const { return threads[thread].mask & online; }
+  bool ask(std::size_t number, const CpuSet& mask) {
+    if (!mask.intersects(open())) return false;
+    Thread& thread = threads[number];
+    thread.asked = mask;
+    thread.mask = root_group ? mask & CpuSet::range(0, cpus - 1) : mask & open();
+    return true;
+  }
+  void confine_all() {
+    if (root_group) return;
+    for (Thread& thread : threads) {
+      const bool remembered =
+          kind == KernelMasks::remembers && thread.asked && thread.asked->intersects(open());
+      thread.mask = remembered ? *thread.asked & open() : open();
+    }
+  }
+  // False where nothing changes.
+  bool set_cpuset(const CpuSet& to) {
+    if (root_group || to == cpuset || !to.intersects(online)) return false;
+    cpuset = to;
+    confine_all();
+    return true;
+  }
+  bool switch_cpu(int cpu) {
+    CpuSet next = online;
+    next.contains(cpu) ? next.erase(cpu) : next.insert(cpu);
+    if (next.empty() || (!root_group && !next.intersects(cpuset))) return false;
+    const CpuSet before = open();
+    online = next;
+    for (Thread& thread : threads)
+      if (awake && !thread.mask.intersects(online))
+        thread = {.mask = root_group ? CpuSet::range(0, cpus - 1) : open(), .asked = {}};
+    if (open() != before) confine_all();
+    return true;
+  }
+};
+
+// Everything that may happen to a group: its cpuset becomes another, a CPU comes or goes.
+std::vector<std::function<bool(ModelKernel&)>> all_events() {
+  std::vector<std::function<bool(ModelKernel&)>> events;
+  for (const CpuSet& set : all_sets())
+    events.emplace_back([set](ModelKernel& kernel) { return kernel.set_cpuset(set); });
+  for (int cpu = 0; cpu < cpus; ++cpu)
+    events.emplace_back([cpu](ModelKernel& kernel) { return kernel.switch_cpu(cpu); });
+  return events;
+}
+
+// After each sequence of at most so many events.
+void after_events(const ModelKernel& kernel, int most, const std::function<void(const ModelKernel&)>& then) {
+  static const auto events = all_events();
+  then(kernel);
+  if (most == 0) return;
+  for (const auto& event : events) {
+    ModelKernel next = kernel;
+    if (event(next)) after_events(next, most - 1, then);
+  }
+}
+
+void on_all_kernels(const std::function<void(const ModelKernel&)>& then) {
+  for (const KernelMasks kind : {KernelMasks::forgets, KernelMasks::remembers})
+    for (const bool root_group : {false, true})
+      for (const bool awake : {false, true})
+        then({.kind = kind, .root_group = root_group, .awake = awake});
+}
+
+// A thread that is looked at after each event, by what the last look found.
+struct Watched {
+  CpuSet asked;
+  CpuSet had;
+  CpuSet open_then;
+  MaskChanger look(const ModelKernel& kernel) {
+    const MaskHistory history{.asked = asked,
+                              .had = had,
+                              .open_then = open_then,
+                              .seen = kernel.seen(0),
+                              .open_now = kernel.open()};
+    const MaskChanger changer = who_changed(history, kernel.kind);
+    had = history.seen;
+    open_then = history.open_now;
+    return changer;
+  }
+};
+
+void look_after_events(const ModelKernel& kernel, Watched watched, int most) {
+  static const auto events = all_events();
+  if (most == 0) return;
+  for (const auto& event : events) {
+    ModelKernel next = kernel;
+    if (!event(next)) continue;
+    Watched looked = watched;
+    EXPECT_NE(looked.look(next), MaskChanger::program)
+        << "asked " << watched.asked.to_string() << " had " << watched.had.to_string() << " of "
+        << watched.open_then.to_string() << " seen " << next.seen(0).to_string() << " of "
+        << next.open().to_string() << (next.root_group ? " in the root group" : "")
+        << (kernel.kind == KernelMasks::forgets ? " forgotten" : "");
+    look_after_events(next, looked, most - 1);
+  }
+}
+
+TEST(MaskChanges, AreTheKernelsWhateverBecomesOfCpusetsAndCpus) {
+  on_all_kernels([](const ModelKernel& fresh) {
+    ModelKernel kernel = fresh;
+    kernel.threads.resize(1);
+    look_after_events(kernel, {machine::every_cpu(), kernel.seen(0), kernel.open()}, 3);
+    for (const CpuSet& mask : all_sets()) {
+      ModelKernel placed = kernel;
+      ASSERT_TRUE(placed.ask(0, mask));
+      look_after_events(placed, {mask, placed.seen(0), placed.open()}, 3);
+    }
+  });
+}
+
+TEST(MaskChanges, AreTheProgramsWhereTheKernelCouldNotHaveMadeThem) {
+  int found = 0;
+  on_all_kernels([&](const ModelKernel& fresh) {
+    ModelKernel kernel = fresh;
+    kernel.threads.resize(1);
+    for (const CpuSet& mask : all_sets()) {
+      ModelKernel placed = kernel;
+      ASSERT_TRUE(placed.ask(0, mask));
+      const Watched watched{mask, placed.seen(0), placed.open()};
+      after_events(placed, 1, [&](const ModelKernel& later) {
+        for (const CpuSet& chosen : all_sets()) {
+          ModelKernel changed = later;
+          if (!changed.ask(0, chosen)) continue;
+          const CpuSet seen = changed.seen(0);
+          // What the kernel may have made of it, too, tells nothing.
+          if (seen == watched.had || seen == confined(mask, changed.open()) ||
+              (changed.open() != watched.open_then && seen == changed.open()))
+            continue;
+          ++found;
+          EXPECT_EQ(Watched(watched).look(changed), MaskChanger::program);
+        }
+      });
+    }
+  });
+  EXPECT_GT(found, 100);
+}
+
+// As restore() does it, also long after anybody has looked.
+void give_back(ModelKernel& kernel, const CpuSet& given, const CpuSet& original, bool any_cpu) {
+  if (!is_made_of(given, kernel.seen(0), kernel.open())) return;
+  EXPECT_TRUE(kernel.ask(0, to_give_back(original, any_cpu, kernel.open())));
+}
+
+TEST(MaskChanges, LeaveNothingOnceAThreadWasGivenBackWhatItHad) {
+  on_all_kernels([](const ModelKernel& fresh) {
+    ModelKernel kernel = fresh;
+    kernel.threads.resize(2);  // the second is never touched
+    for (const CpuSet& given : all_sets()) {
+      ModelKernel placed = kernel;
+      ASSERT_TRUE(placed.ask(0, given));
+      after_events(placed, 2, [&](const ModelKernel& later) {
+        ModelKernel restored = later;
+        give_back(restored, given, CpuSet::range(0, cpus - 1), true);
+        after_events(restored, 2, [&](const ModelKernel& in_the_end) {
+          EXPECT_EQ(in_the_end.seen(0), in_the_end.seen(1))
+              << "given " << given.to_string() << ", of " << later.open().to_string() << ", then of "
+              << in_the_end.open().to_string();
+        });
+      });
+    }
+  });
+}
+
+TEST(MaskChanges, GiveBackToThreadsTheMasksThatTheyHadThemselves) {
+  on_all_kernels([](const ModelKernel& fresh) {
+    if (fresh.kind == KernelMasks::forgets) return;  // nobody would have the mask any more
+    for (const CpuSet& own : all_sets())
+      for (const CpuSet& given : all_sets()) {
+        ModelKernel placed = fresh;
+        placed.threads.resize(2);
+        ASSERT_TRUE(placed.ask(0, own) && placed.ask(1, own) && placed.ask(0, given));
+        after_events(placed, 1, [&](const ModelKernel& later) {
+          ModelKernel restored = later;
+          give_back(restored, given, own, false);
+          after_events(restored, 1, [&](const ModelKernel& in_the_end) {
+            // Who was moved at once, as its last CPU went offline, has no mask of its own any more.
+            if (own.intersects(later.open()) && in_the_end.threads[0].asked && in_the_end.threads[1].asked) {
+              EXPECT_EQ(in_the_end.seen(0), in_the_end.seen(1));
+            }
+          });
+        });
+      }
+  });
+}
+
+TEST(MaskChanges, OfAKernelThatRemembersBeginWith62) {
+  for (const char* release : {"6.2.0", "6.12.1-amd64", "7.2.0-rc1", "10.0"})
+    EXPECT_EQ(kernel_masks_of(release), KernelMasks::remembers) << release;
+  for (const char* release : {"6.1.0-40-amd64", "5.15", "4.19.0", "6", ""})
+    EXPECT_EQ(kernel_masks_of(release), KernelMasks::forgets) << release;
+}
+
+}  // namespace
+}  // namespace millrace::placement
