@@ -27,6 +27,7 @@
 #include <cerrno>
 #include <csignal>
 #include <iterator>
+#include <list>
 #include <poll.h>
 #include <tuple>
 #include <unistd.h>
@@ -83,6 +84,8 @@ class Run {
   [[nodiscard]] std::int64_t trials_after() const;
   void begin_trials();
   void watch_units();
+  void plan_anew();
+  [[nodiscard]] std::optional<machine::Topology>& topology() { return topologies_.back(); }
   [[nodiscard]] bool is_to_end() const;
   [[nodiscard]] bool placed_by_another(pid_t process);
   void oversee(Follower* follower, pid_t process);
@@ -100,7 +103,8 @@ class Run {
   CpuSet allowed_;
   Summary summary_;
   std::int64_t begun_ns_ = now_ns();
-  std::optional<machine::Topology> topology_;
+  // As it is now, once it was read, behind those that it was before, which other threads may be looking at.
+  std::list<std::optional<machine::Topology>> topologies_{std::nullopt};
   std::optional<ProgramMemory> memory_;
   std::optional<Reports> reports_;
   std::optional<BirthShim> shim_;
@@ -159,7 +163,7 @@ Status Run::prepare_threads(const ProgramFile* program) {
   if (masks) {
     const bool load = settings_.policy ? settings_.masks == MasksNeed::load
                                        : remembered()->masks == MaskPolicy::main_least_loaded;
-    auto read = read_surroundings(allowed_, topology_, load);
+    auto read = read_surroundings(allowed_, topology(), load);
     if (!read) return std::unexpected(read.error());
     surroundings = std::move(*read);
   }
@@ -203,28 +207,43 @@ std::int64_t Run::trials_after() const {
 
 // While the program runs already, and has shown that it does for a while: it takes tens of milliseconds.
 void Run::begin_trials() {
-  auto surroundings = read_surroundings(allowed_, topology_, true);
+  auto surroundings = read_surroundings(allowed_, topology(), true);
   if (!surroundings) {
     summary_.notes.push_back(surroundings.error().message + "; no plans are tried");
     return;
   }
   threads_->set_surroundings(std::move(*surroundings));
-  std::vector<Plan> candidates = candidate_plans(*topology_, allowed_, machine::default_slice_ns() != 0);
+  std::vector<Plan> candidates = candidate_plans(*topology(), allowed_, machine::default_slice_ns() != 0);
   if (units_ && units_->places()) candidates.insert(candidates.begin(), Plan{.masks = MaskPolicy::units});
   overseer_->try_plans(candidates, settings_.trials, remembered());
 }
 
 // Reading the topology takes some milliseconds, which the program does not wait for.
 void Run::watch_units() {
-  if (!topology_) {
+  if (!topology()) {
     auto live = machine::Topology::live();
     if (!live) {
       summary_.units = {.mode = settings_.units, .missing = live.error().message};
       return;
     }
-    topology_.emplace(std::move(*live));
+    topology().emplace(std::move(*live));
   }
-  units_.emplace(settings_.units, *threads_, *topology_, allowed_);
+  units_.emplace(settings_.units, *threads_, *topology(), allowed_);
+}
+
+// Its cpuset, or the CPUs online, have changed: the machine is read again, as CPUs may be there that were
+// not.
+void Run::plan_anew() {
+  allowed_ = threads_->allowed();
+  if (!topology()) return;
+  auto live = machine::Topology::live();
+  if (!live) {
+    summary_.notes.push_back(live.error().message + "; threads are placed as on the machine at the start");
+    return;
+  }
+  topologies_.emplace_back(std::move(*live));
+  threads_->set_surroundings({.topology = &*topology(), .allowed = allowed_});
+  if (units_) units_->set_machine(*topology(), allowed_);
 }
 
 // Whether a signal waits that ends this process as soon as it is let through: the program, which would have
@@ -470,6 +489,7 @@ void Run::oversee(Follower* follower, pid_t process) {
       }
       const std::int64_t rest = rest_after([this] {
         overseer_->tick();
+        if (threads_->allowed() != allowed_) plan_anew();
         lay_main_ready();
       });
       rests_long = rest > Overseer::observation_ns;

@@ -115,6 +115,15 @@ UnitWatch::UnitWatch(UnitsMode mode, ThreadRegister& threads, const machine::Top
   findings_.not_placed = distrust(topology);
 }
 
+void UnitWatch::set_machine(const machine::Topology& topology, const machine::CpuSet& allowed) {
+  workover_ground_ = workover_ground(topology, allowed);
+  units_ground_ = units_ground(topology, allowed);
+  workover_ = {};
+  units_ = {};
+  threads_->set_by_unit({});
+  next_masks_ns_ = 0;
+}
+
 void UnitWatch::tick(const RunTimes& times) {
   const std::int64_t now = now_ns();
   const RunTimes since = times - times_;

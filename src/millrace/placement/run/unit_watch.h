@@ -54,6 +54,9 @@ class UnitWatch {
   void tick(const RunTimes& times);
   // Whether it says that: where the machine's groups are to be believed.
   [[nodiscard]] bool places() const { return findings_.not_placed.empty(); }
+  // On another machine from now on: CPUs have come or gone, or `allowed` has changed. Who is kept apart is
+  // found anew.
+  void set_machine(const machine::Topology& topology, const machine::CpuSet& allowed);
   // It only observes from now on, as somebody else places the threads.
   void leave_placing(std::string reason) { findings_.not_placed = std::move(reason); }
   // The last of what there is. The program may have ended.
