@@ -5,6 +5,7 @@
 #include "millrace/placement/daemon/daemon_testing.h"
 #include "millrace/placement/daemon/other_tuner.h"
 #include "millrace/placement/daemon/unit_daemon.h"
+#include "millrace/placement/task/control_group_testing.h"
 #include "millrace/placement/task/forked_process_testing.h"
 
 #include <fstream>
@@ -109,6 +110,40 @@ TEST_F(UnitDaemonTest, PlacesThreadsOfSeveralProgramsAndGivesBackWhatTheyHad) {
   EXPECT_GE(daemon_->end().threads, 1);
   EXPECT_EQ(mask_of(one), all);
   EXPECT_TRUE(is_left_empty(folder_.path()));
+}
+
+TEST_F(UnitDaemonTest, PlacesProgramsAnewWhoseCpusetShrinksAndGrowsAgain) {
+  if (const std::string why = intensity::why_no_sampling(); !why.empty()) GTEST_SKIP() << why;
+  const CpuSet all = machine::current_thread_affinity().value();
+  const CpuSet one{all.lowest()};
+  const auto cpuset = TestingGroup::make("cpuset");
+  if (!cpuset) GTEST_SKIP() << "no cpusets can be made here";
+  ASSERT_TRUE(cpuset->allow(all));
+  begin(acting_at_once());
+  const ForkedProcess first(compute_floats_beside_another);
+  const ForkedProcess second(compute_floats_beside_another);
+  for (const ForkedProcess* process : {&first, &second}) {
+    ASSERT_TRUE(cpuset->take_in(process->number()));
+    ASSERT_TRUE(watch(process->number()).contains("parameters"));
+  }
+  const auto apart = [&] {
+    tick();
+    return mask_of(first).count() == 1 && mask_of(second).count() == 1 && mask_of(first) != mask_of(second);
+  };
+  ASSERT_TRUE(eventually(apart));
+  ASSERT_TRUE(cpuset->allow(one));
+  ASSERT_TRUE(eventually([&] {
+    tick();
+    return only_program()["allowed"] == one.to_string();
+  }));
+  ASSERT_TRUE(cpuset->allow(all));
+  EXPECT_TRUE(eventually(apart));
+  EXPECT_EQ(only_program()["allowed"], all.to_string());
+  ASSERT_TRUE(cpuset->allow(one));
+  daemon_->end();
+  ASSERT_TRUE(cpuset->allow(all));
+  EXPECT_EQ(mask_of(first), all);
+  EXPECT_EQ(mask_of(second), all);
 }
 
 TEST_F(UnitDaemonTest, LeavesThreadsAloneThatHaveChosenForThemselves) {

@@ -39,25 +39,23 @@ Journal begin_journal(const Result<std::filesystem::path>& state, std::string& t
   return Journal::refusing(journal.error());
 }
 
-// Where the hierarchies of control groups are mounted everywhere.
-constexpr std::string_view groups_folder = "/sys/fs/cgroup";
-
-// The control groups of a process, and the CPUs that they allow.
-std::string confinement_of(pid_t process) {
-  std::string text = read_system_file(fmt::format("/proc/{}/cgroup", process)).value_or("");
-  std::string cpus;
-  for (const machine::CgroupMembership& group : machine::parse_cgroup_memberships(text)) {
-    if (group.controllers.empty())
-      cpus +=
-          read_system_file(fmt::format("{}{}/cpuset.cpus.effective", groups_folder, group.path)).value_or("");
-    else if (std::ranges::find(group.controllers, "cpuset") != group.controllers.end())
-      cpus += read_system_file(fmt::format("{}/cpuset{}/cpuset.effective_cpus", groups_folder, group.path))
-                  .value_or("");
-  }
-  return text + cpus;
+// The control groups of a program's first process, or of its group, and the CPUs that are open to it.
+std::string confinement_of(const WatchedProgram::Start& start) {
+  if (start.process == 0) return machine::open_cpus_of_group(start.cgroup).to_string();
+  return read_system_file(fmt::format("/proc/{}/cgroup", start.process)).value_or("") +
+         machine::open_cpus(start.process).to_string();
 }
 
-// This process, and its guardian, which is what others of that name are not: its child.
+// What the program may use; nothing where it is gone.
+std::optional<machine::CpuSet> allowed_to(const WatchedProgram::Start& start) {
+  if (start.process == 0)
+    if (auto open = machine::open_cpus_of_group(start.cgroup); !open.empty()) return open;
+  auto allowed = machine::thread_affinity(start.process);
+  return allowed ? std::optional(std::move(*allowed)) : std::nullopt;
+}
+
+// This process, its guardian, and what reads code for it: what others of these names are not, its children.
+// Their children have those names too.
 bool is_of_daemon(pid_t process) {
   if (process == getpid()) return true;
   const auto stat = read_task_stat(process, process);
@@ -94,7 +92,7 @@ WatchedProgram::begin(Start start, const Result<std::filesystem::path>& state, b
       new WatchedProgram(std::move(start), begin_journal(state, trouble)));
   program->trouble_ = std::move(trouble);
   const pid_t process = program->start_.process;
-  auto allowed = machine::thread_affinity(process);  // of this process where there is none
+  auto allowed = allowed_to(program->start_);
   if (!allowed) return failure("there is no process {}", process);
   program->allowed_ = std::move(*allowed);
   program->name_ = program->start_.traits.cgroup;
@@ -106,10 +104,10 @@ WatchedProgram::begin(Start start, const Result<std::filesystem::path>& state, b
     if (!announced && followed_by_another(program->journal_, {process, stat->start_time}))
       return failure("process {} ({}) is followed by another millrace already", process, stat->name);
     program->name_ = stat->name;
-    program->confinement_ = confinement_of(process);
     program->executes_ = exe_of(process);
     program->began_ = stat->start_time;
   }
+  program->confinement_ = confinement_of(program->start_);
   program->threads_.emplace(Surroundings{.allowed = program->allowed_}, policy_of({}), program->journal_);
   program->births_.emplace(*program->threads_, nullptr);
   program->births_->follow_only([own = program.get()](pid_t born) { return own->is_own(born); });
@@ -201,9 +199,8 @@ bool WatchedProgram::gone() const {
 }
 
 bool WatchedProgram::to_join_anew() const {
-  return journal_.is_lost() || !is_still_there() ||
-         (start_.process != 0 &&
-          (confinement_of(start_.process) != confinement_ || exe_of(start_.process) != executes_));
+  return journal_.is_lost() || !is_still_there() || confinement_of(start_) != confinement_ ||
+         (start_.process != 0 && exe_of(start_.process) != executes_);
 }
 
 bool WatchedProgram::is_still_there() const {

@@ -81,8 +81,8 @@ class WatchedProgram {
   };
   [[nodiscard]] Judgement judgement() const;
   // Whether it is to be joined anew, where it is_still_there(): it is in another control group than when it
-  // was joined, or that one allows other CPUs; it executes another program, or is another user's; its journal
-  // was removed.
+  // was joined, or other CPUs are open to that one; it executes another program, or is another user's; its
+  // journal was removed.
   [[nodiscard]] bool to_join_anew() const;
   // Its first process, which has not become another user's, nor its number another process's; or its group.
   [[nodiscard]] bool is_still_there() const;
@@ -95,7 +95,7 @@ class WatchedProgram {
 
   Start start_;
   std::string name_;
-  std::string confinement_;  // its control groups and what they allow, as they were
+  std::string confinement_;  // its control groups and the CPUs that were open to them
   std::string executes_;     // what its first process executed then
   std::uint64_t began_ = 0;  // when that was born, see TaskStat
   Journal journal_;
