@@ -11,6 +11,7 @@
 #include "millrace/placement/daemon/daemon_client.h"
 #include "millrace/placement/daemon/daemon_view.h"
 #include "millrace/placement/daemon/process_identity.h"
+#include "millrace/placement/daemon/reply_members.h"
 #include "millrace/placement/daemon/run_daemon.h"
 
 #include <cstdio>
@@ -108,11 +109,11 @@ Status watch(const TargetOptions& options) {
   const auto reply = client->ask("Watch", *parameters, process);
   if (!reply) return std::unexpected(reply.error());
   if (reply->contains("rule"))
-    print_out("watched as they come: {}\n", options.exe);
+    print_out("watched as they come: {}\n", printable(options.exe));
   else
-    print_out("{} is watched; {}\n", reply->value("name", ""),
-              reply->value("acts", false) ? "its threads are placed where that gains"
-                                          : "it is only observed");
+    print_out("{} is watched; {}\n", placement::text_of(*reply, "name"),
+              placement::flag_of(*reply, "acts") ? "its threads are placed where that gains"
+                                                 : "it is only observed");
   return {};
 }
 

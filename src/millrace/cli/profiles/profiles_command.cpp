@@ -34,7 +34,7 @@ std::string key_text(const tuning::ProfileKey& key) {
   std::string text;
   for (const auto& [name, value] : key)
     text += fmt::format("{}{} {}", text.empty() ? "" : "; ", name, value);
-  return text;
+  return printable(text);
 }
 
 Status list() {
@@ -44,7 +44,8 @@ Status list() {
   if (!profiles) return std::unexpected(profiles.error());
   for (const tuning::StoredProfile& stored : *profiles) {
     print_out("{:>4}  {}  {}\n", stored.id, printable(stored.saved_at), key_text(stored.key));
-    print_out("      {}\n", stored.profile ? stored.profile->plan : stored.profile.error().message);
+    print_out("      {}\n",
+              printable(stored.profile ? stored.profile->plan : stored.profile.error().message));
   }
   if (profiles->empty()) print_out("no profiles yet\n");
   return {};
@@ -58,12 +59,12 @@ Status show(std::int64_t id) {
   for (const tuning::StoredProfile& stored : *profiles) {
     if (stored.id != id) continue;
     for (const auto& [name, value] : stored.key)
-      print_out("{:<12} {}\n", name, value);
+      print_out("{:<12} {}\n", printable(name), printable(value));
     print_out("{:<12} {}\n", "saved", printable(stored.saved_at));
     if (!stored.profile) return std::unexpected(stored.profile.error());
-    print_out("{:<12} {}\n\ncost relative to it:\n", "plan", stored.profile->plan);
+    print_out("{:<12} {}\n\ncost relative to it:\n", "plan", printable(stored.profile->plan));
     for (const auto& [candidate, ratio] : stored.profile->costs)
-      print_out("{:>8.3f}x  {}\n", ratio, candidate);
+      print_out("{:>8.3f}x  {}\n", ratio, printable(candidate));
     return {};
   }
   return usage_error("there is no profile {}; millrace profiles list shows which there are", id);

@@ -1,3 +1,4 @@
+#include "millrace/base/printable.h"
 #include "millrace/machine/report/machine_report.h"
 #include "millrace/machine/topology/test_machines.h"
 
@@ -56,6 +57,14 @@ TEST(ReportText, TellsWhyFewerWorkersAreAllowed) {
   EXPECT_THAT(
       to_text(report_of(bulldozer(), limits)),
       AllOf(HasSubstr("at most 1 worker\n"), HasSubstr("quota is 1.5 CPUs (/sys/fs/cgroup/cpu.max)")));
+}
+
+TEST(ReportText, WhateverTheSystemSaysOnlyTextReachesTheTerminal) {
+  MachineReport report = report_of(bulldozer());
+  report.kernel = report.counters.explanation = "\x1b]0;T\x07\xff\u202e\r\n";
+  std::istringstream lines(to_text(report));
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_EQ(printable(line), line);
 }
 
 TEST(ReportJson, HoldsTheTopology) {

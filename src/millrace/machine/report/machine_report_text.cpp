@@ -1,4 +1,5 @@
 // The machine report as a person reads it: labels on the left, wrapped text on the right.
+#include "millrace/base/printable.h"
 #include "millrace/machine/report/machine_report.h"
 
 #include <algorithm>
@@ -17,7 +18,10 @@ constexpr std::size_t label_width = 14;
 // Lines of a label and its values, each value wrapped at blanks; a word longer than a line is cut.
 class TwoColumns {
  public:
-  void add(std::string_view label, std::string_view value) {
+  // text: whatever the system, or a file of the user's, says.
+  void add(std::string_view label, std::string_view text) {
+    const std::string shown = printable(text);
+    std::string_view value = shown;
     constexpr std::size_t room = width - label_width;
     do {
       std::size_t length = std::min(room, value.size());

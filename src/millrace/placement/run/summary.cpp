@@ -1,10 +1,12 @@
 #include "millrace/placement/run/summary.h"
 
 #include "millrace/base/clock.h"
+#include "millrace/base/counted.h"
 #include "millrace/base/printable.h"
 
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,15 +25,26 @@ std::string ended(int status) {
   return fmt::format("exit code {}", WEXITSTATUS(status));
 }
 
-std::string phase_text(std::string_view name, const Phase& phase) {
+// All lines are written here, as programs choose much of what is in them: names of threads, of programs.
+class Lines {
+ public:
+  template <class... Args> void add(fmt::format_string<Args...> format, Args&&... args) {
+    text_ += printable(fmt::format(format, std::forward<Args>(args)...)) + "\n";
+  }
+  [[nodiscard]] std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+void add_phase(std::string_view name, const Phase& phase, Lines& lines) {
   const double run = seconds(phase.times.run_ns);
   const double wait = seconds(phase.times.wait_ns);
-  return fmt::format(
-      "  {:<10} {:.2f} s: {:.2f} CPUs busy, {:.2f} threads waiting for one, {:.0f} switches/s, "
-      "{:.0f} migrations/s\n",
-      name, phase.seconds, for_each_second(run, phase.seconds), for_each_second(wait, phase.seconds),
-      for_each_second(static_cast<double>(phase.times.turns), phase.seconds),
-      for_each_second(static_cast<double>(phase.migrations), phase.seconds));
+  lines.add("  {:<10} {:.2f} s: {:.2f} CPUs busy, {:.2f} threads waiting for one, {:.0f} switches/s, "
+            "{:.0f} migrations/s",
+            name, phase.seconds, for_each_second(run, phase.seconds), for_each_second(wait, phase.seconds),
+            for_each_second(static_cast<double>(phase.times.turns), phase.seconds),
+            for_each_second(static_cast<double>(phase.migrations), phase.seconds));
 }
 
 nlohmann::json wake_ups_json(const std::optional<WakeUps>& wake_ups) {
@@ -83,20 +96,21 @@ int shell_code(int status) {
 }
 
 std::string to_text(const Summary& summary) {
-  std::string text = fmt::format("{}: {}, {:.2f} s, CPU time {:.2f} s\n", printable(summary.program),
-                                 ended(summary.status), summary.seconds, summary.cpu_seconds);
-  text += fmt::format("  threads    {} births in {} process{}, at most {} at once; seen by {}{}{}\n",
-                      summary.threads.births, summary.threads.processes,
-                      summary.threads.processes == 1 ? "" : "es", summary.threads.most_alive,
-                      name_of(summary.birth), summary.birth_reason.empty() ? "" : ": ", summary.birth_reason);
-  text += fmt::format("  policy     {}; {} changes, {} refused{}{}\n", summary.policy,
-                      summary.threads.changes, summary.threads.refused,
-                      summary.threads.refused > 0 ? ": " : "", summary.threads.first_refusal);
-  if (summary.own_nice) text += fmt::format("  millrace   has nice value {} itself\n", *summary.own_nice);
-  if (summary.untouched.seconds > 0) text += phase_text("untouched", summary.untouched);
-  if (summary.changed.seconds > 0) text += phase_text("changed", summary.changed);
-  text += fmt::format("  switches   {} voluntary, {} involuntary\n", summary.voluntary_switches,
-                      summary.involuntary_switches);
+  if (!summary.began) return "";
+  Lines lines;
+  lines.add("{}: {}, {:.2f} s, CPU time {:.2f} s", summary.program, ended(summary.status), summary.seconds,
+            summary.cpu_seconds);
+  lines.add("  threads    {} in {}, at most {} at once; seen by {}{}{}",
+            counted(summary.threads.births, "birth"),
+            counted(summary.threads.processes, "process", "processes"), summary.threads.most_alive,
+            name_of(summary.birth), summary.birth_reason.empty() ? "" : ": ", summary.birth_reason);
+  lines.add("  policy     {}; {}, {} refused{}{}", summary.policy, counted(summary.threads.changes, "change"),
+            summary.threads.refused, summary.threads.refused > 0 ? ": " : "", summary.threads.first_refusal);
+  if (summary.own_nice) lines.add("  millrace   has nice value {} itself", *summary.own_nice);
+  if (summary.untouched.seconds > 0) add_phase("untouched", summary.untouched, lines);
+  if (summary.changed.seconds > 0) add_phase("changed", summary.changed, lines);
+  lines.add("  switches   {} voluntary, {} involuntary", summary.voluntary_switches,
+            summary.involuntary_switches);
   const std::int64_t slice = machine::default_slice_ns();
   constexpr std::int64_t usual_slice_ns = 3'000'000;
   if (const std::string wake_ups =
@@ -104,24 +118,24 @@ std::string to_text(const Summary& summary) {
                            summary.plan.untouched() ? "policy " + summary.policy : to_string(summary.plan),
                            slice > 0 ? slice : usual_slice_ns);
       !wake_ups.empty())
-    text += fmt::format("  wake-ups   {}\n", wake_ups);
+    lines.add("  wake-ups   {}", wake_ups);
   const auto& wakers = summary.untouched.wakers ? summary.untouched.wakers : summary.changed.wakers;
   if (const std::string woken = wakers ? explain_wakers(*wakers) : ""; !woken.empty())
-    text += fmt::format("  woken      {}\n", printable(woken));
-  if (summary.progress) text += fmt::format("  progress   judged by {}\n", name_of(*summary.progress));
+    lines.add("  woken      {}", woken);
+  if (summary.progress) lines.add("  progress   judged by {}", name_of(*summary.progress));
   for (const TrialEvent& event : summary.events)
-    text += fmt::format("  decision   {}\n", to_string(event));
+    lines.add("  decision   {}", to_string(event));
   if (summary.policy == "auto")
-    text += fmt::format(
-        "  plan       {}{}\n", to_string(summary.plan),
-        summary.gain ? fmt::format(", gain {:+.1f} %", 100 * (std::exp(summary.gain->mean) - 1)) : "");
-  text += to_text(summary.units);
+    lines.add("  plan       {}{}", to_string(summary.plan),
+              summary.gain ? fmt::format(", gain {:+.1f} %", 100 * (std::exp(summary.gain->mean) - 1)) : "");
+  for (const std::string& line : lines_of(summary.units))
+    lines.add("  units      {}", line);
   if (!summary.threads.left_alone.empty())
-    text += fmt::format("  left alone {} (they look after their own mask or class)\n",
-                        fmt::join(summary.threads.left_alone, ", "));
+    lines.add("  left alone {} (they look after their own mask or class)",
+              fmt::join(summary.threads.left_alone, ", "));
   for (const std::string& note : summary.notes)
-    text += fmt::format("  note       {}\n", note);
-  return text;
+    lines.add("  note       {}", note);
+  return lines.take();
 }
 
 nlohmann::json to_json(const Summary& summary) {

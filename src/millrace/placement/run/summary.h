@@ -28,7 +28,8 @@ struct Phase {
 };
 
 struct Summary {
-  int status = 0;  // as waitpid gives it; 0 after attaching
+  bool began = true;  // false: the program could not be executed, which was said on standard error
+  int status = 0;     // as waitpid gives it; 0 after attaching
   std::string program;
   double seconds = 0;
   double cpu_seconds = 0;  // user and system, of the program and its descendants
@@ -57,7 +58,8 @@ struct Summary {
 // The code with which a shell ends after a program of this status: its own, or 128 and the signal's number.
 [[nodiscard]] int shell_code(int status);
 
-// Some lines for a person.
+// Some lines for a person, fit for a terminal whatever the program calls itself and its threads; "" for a
+// program that never began.
 [[nodiscard]] std::string to_text(const Summary& summary);
 [[nodiscard]] nlohmann::json to_json(const Summary& summary);
 

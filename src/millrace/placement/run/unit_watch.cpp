@@ -67,20 +67,20 @@ nlohmann::json demand_json(const Demand& demand) {
   return shares;
 }
 
-std::string to_text(const UnitFindings& findings) {
-  if (findings.mode == UnitsMode::off) return "";
+std::vector<std::string> lines_of(const UnitFindings& findings) {
+  if (findings.mode == UnitsMode::off) return {};
   std::map<SharedUnit, int> most;
   int unknown = 0;
   for (const auto& thread : findings.threads)
     thread.demand ? ++most[greatest(*thread.demand)] : ++unknown;
-  std::string text = fmt::format("  units      by {}; threads that use most:", name_of(findings.source));
+  std::string text = fmt::format("by {}; threads that use most:", name_of(findings.source));
   for (const auto& [unit, count] : most)
     text += fmt::format(" {} {},", name_of(unit), count);
-  text += fmt::format(" not known {}\n", unknown);
-  if (!findings.missing.empty()) text += fmt::format("  units      not all observed: {}\n", findings.missing);
-  if (!findings.not_placed.empty())
-    text += fmt::format("  units      observed only: {}\n", findings.not_placed);
-  return text;
+  text += fmt::format(" not known {}", unknown);
+  std::vector<std::string> lines{std::move(text)};
+  if (!findings.missing.empty()) lines.push_back("not all observed: " + findings.missing);
+  if (!findings.not_placed.empty()) lines.push_back("observed only: " + findings.not_placed);
+  return lines;
 }
 
 nlohmann::json to_json(const UnitFindings& findings) {

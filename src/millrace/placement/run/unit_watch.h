@@ -36,8 +36,8 @@ struct UnitFindings {
 };
 // {"int": 0.07, ...}: the share of each unit.
 [[nodiscard]] nlohmann::json demand_json(const machine::Demand& demand);
-// A line for a person, and how many threads use what most; "" where it was off.
-[[nodiscard]] std::string to_text(const UnitFindings& findings);
+// For a person: how many threads use what most, and what was not observed; none where it was off.
+[[nodiscard]] std::vector<std::string> lines_of(const UnitFindings& findings);
 // Each thread that was seen with its name and demand; null where it was off.
 [[nodiscard]] nlohmann::json to_json(const UnitFindings& findings);
 

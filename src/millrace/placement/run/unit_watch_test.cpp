@@ -108,7 +108,7 @@ TEST(UnitWatch, OnlyObservesWhereGroupsAreNotToBeBelieved) {
   EXPECT_FALSE(watch.places());
   const UnitFindings findings = watch.finish();
   EXPECT_NE(findings.not_placed.find("KVM"), std::string::npos);
-  EXPECT_NE(to_text(findings).find("KVM"), std::string::npos);
+  EXPECT_NE(lines_of(findings).back().find("KVM"), std::string::npos);
 }
 
 TEST(UnitFindings, NameEachThreadAndItsDemand) {
@@ -131,9 +131,9 @@ TEST(UnitFindings, NameEachThreadAndItsDemand) {
                                                           {"llc", 0.0},
                                                           {"dram", 0.25}}));
   EXPECT_TRUE(json["threads"][1]["demand"].is_null());
-  EXPECT_NE(to_text(findings).find("use most: fp 1, not known 1"), std::string::npos);
+  EXPECT_NE(lines_of(findings).front().find("use most: fp 1, not known 1"), std::string::npos);
   EXPECT_TRUE(to_json(UnitFindings()).is_null());
-  EXPECT_EQ(to_text(UnitFindings()), "");
+  EXPECT_TRUE(lines_of(UnitFindings()).empty());
 }
 
 }  // namespace
