@@ -1,6 +1,7 @@
 #include "millrace/base/run_guarded.h"
 
 #include "millrace/base/error_line.h"
+#include "millrace/base/rights_of_file.h"
 #include "millrace/base/without_exceptions.h"
 
 #include <cerrno>
@@ -8,6 +9,7 @@
 #include <exception>
 #include <fcntl.h>
 #include <new>
+#include <string>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -40,6 +42,10 @@ void reserve_standard_streams() {
 int run_guarded(std::string_view program, const std::function<int()>& work) noexcept {
   try {
     reserve_standard_streams();
+    if (const std::string reason = rights_of_file(); !reason.empty()) {
+      print_error(program, reason);
+      return exit_code({ErrorKind::usage, reason});
+    }
     const int code = work();
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
     return code != 0 ? code : failed(program, "standard output cannot be written");

@@ -1,14 +1,18 @@
 // The `millrace` program as it is called: it becomes the program that holds the verb. Each of them loads the
-// libraries of its verbs only; this one loads none but libc (and what sanitizers need).
+// libraries of its verbs only; this one loads none (but libc where there is no static one, and what
+// sanitizers need), so that it starts fast, and where no file may be opened.
 #include "millrace/base/companion_program.h"
 #include "millrace/base/error_line.h"
+#include "millrace/base/rights_of_file.h"
 #include "millrace/base/system_reason.h"
+#include "millrace/cli/exec/tight_limits.h"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <exception>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <unistd.h>
 
@@ -46,6 +50,20 @@ bool has_room(std::string_view program) {
   return false;
 }
 
+// Becomes the program that `millrace exec` was to follow, as if nobody had been asked to. Returns the exit
+// code that a shell gives where it cannot be executed.
+int run_without(const std::string& too_little, char** command) {
+  millrace::print_error(
+      "millrace", fmt::format("{} are too few to follow the program; it runs without millrace", too_little));
+  execvp(*command, command);
+  const int reason = errno;
+  millrace::print_error("millrace",
+                        fmt::format("cannot run '{}': {}", *command, millrace::system_reason(reason)));
+  constexpr int not_found = 127;
+  constexpr int not_executable = 126;
+  return reason == ENOENT ? not_found : not_executable;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -53,6 +71,12 @@ int main(int argc, char** argv) {
   const std::string_view program = found == holders.end() ? holder_of_all : found->program;
   if (!has_room(program)) return 1;
   try {
+    if (const std::string reason = millrace::rights_of_file(); !reason.empty())
+      return millrace::report_error("millrace", {millrace::ErrorKind::usage, reason});
+    if (found != holders.end() && found->verb == "exec")
+      if (const int command = millrace::cli::program_in(argc, argv); command != 0)
+        if (const std::string too_little = millrace::cli::too_little_to_follow(); !too_little.empty())
+          return run_without(too_little, argv + command);
     const std::filesystem::path path = millrace::companion_program(program);
     execv(path.c_str(), argv);
     millrace::print_error(

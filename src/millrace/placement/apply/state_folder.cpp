@@ -45,7 +45,10 @@ Result<StateFolder> StateFolder::of_this_user() {
   std::string name = usual.string() + "-XXXXXX";
   if (mkdtemp(name.data()) == nullptr) return folder;
   auto own = open(name);
-  if (own) own->refused_ = folder.error().message;
+  if (own)
+    own->refused_ = folder.error().message;
+  else
+    rmdir(name.c_str());
   return own;
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -118,6 +119,16 @@ TEST_F(StateFolderTest, AUserWhoseNameInTheTemporaryFolderIsTakenGetsAnotherOne)
            access(folder->path().c_str(), W_OK) == 0;
   }));
   rmdir(taken.c_str());
+}
+
+TEST(StateFolder, WhatCannotBeOpenedIsNotLeftBehind) {
+  const TemporaryFolder parent;
+  const auto path = parent.path() / "state";
+  EXPECT_FALSE(in_process([&path] {
+    const rlimit none{};
+    return setrlimit(RLIMIT_NOFILE, &none) != 0 || StateFolder::open(path);
+  }));
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 }  // namespace
