@@ -15,7 +15,6 @@
 #include <utility>
 
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 namespace millrace::placement {
@@ -29,8 +28,6 @@ constexpr unsigned long options =
 constexpr std::int64_t last_births_ns = 1'000'000'000;
 // One that sleeps where no signal wakes it does so for a moment, or waits for the process that it has made.
 constexpr std::int64_t last_sleeps_ns = 50'000'000;
-
-bool is_thread_of(pid_t thread, pid_t process) { return syscall(SYS_tgkill, process, thread, 0) == 0; }
 
 pid_t event_message(pid_t thread) {
   unsigned long message = 0;

@@ -106,6 +106,15 @@ bool names(Bytes bytes, const Elf64_Ehdr& header, std::string_view symbol, Symbo
   return false;
 }
 
+// By its path, as PT_INTERP has it: /lib64/ld-linux-x86-64.so.2 wherever it lies, not
+// /lib/ld-musl-x86_64.so.1.
+bool is_loader_of_glibc(Bytes path) {
+  std::string_view text(reinterpret_cast<const char*>(path.data()), path.size());
+  text = text.substr(0, text.find('\0'));
+  text.remove_prefix(std::min(text.rfind('/') + 1, text.size()));
+  return text.starts_with("ld-linux") || text.starts_with("ld64.so") || text.starts_with("ld.so");
+}
+
 std::optional<std::filesystem::path> look_up(const std::string& command) {
   if (command.find('/') != std::string::npos) {
     // A folder that may not be searched, a program that may not be read while it runs, a name without end:
@@ -147,7 +156,10 @@ Result<ProgramFile> inspect_elf(Bytes bytes) {
   for (std::uint64_t i = 0; i < header->e_phnum; ++i) {
     const auto segment = record_at<Elf64_Phdr>(bytes, header->e_phoff + i * sizeof(Elf64_Phdr));
     if (!segment) return failure("damaged: its program headers lie beyond its end");
-    if (segment->p_type == PT_INTERP) file.dynamic = true;
+    if (segment->p_type == PT_INTERP) {
+      file.dynamic = true;
+      file.glibc = is_loader_of_glibc(part(bytes, segment->p_offset, segment->p_filesz));
+    }
     if (segment->p_type == PT_NOTE && file.build_id.empty())
       file.build_id = build_id_in(part(bytes, segment->p_offset, segment->p_filesz));
   }
@@ -173,7 +185,10 @@ Result<ProgramFile> inspect_program(const std::string& command) {
   Result<ProgramFile> file = ProgramFile();
   if (bytes.size() > 2 && std::memcmp(bytes.data(), "#!", 2) == 0) {
     const MappedFile interpreter(interpreter_of(bytes));
-    if (const auto inside = inspect_elf(interpreter.bytes())) file->dynamic = inside->dynamic;
+    if (const auto inside = inspect_elf(interpreter.bytes())) {
+      file->dynamic = inside->dynamic;
+      file->glibc = inside->glibc;
+    }
     file->script = true;
   } else if (!bytes.empty()) {
     file = inspect_elf(bytes);

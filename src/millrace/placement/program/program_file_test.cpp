@@ -18,11 +18,39 @@ TEST(ProgramFile, StaticAndDynamicProgramsAreTold) {
     const auto fixed_program = inspect_program(testing_program("static", name));
     ASSERT_TRUE(dynamic && fixed_program);
     EXPECT_TRUE(dynamic->dynamic);
+    EXPECT_TRUE(dynamic->glibc);
+    EXPECT_FALSE(fixed_program->glibc);
     EXPECT_FALSE(fixed_program->dynamic);
     EXPECT_FALSE(dynamic->narrow);
     EXPECT_FALSE(dynamic->script);
     EXPECT_FALSE(dynamic->changes_user);
     EXPECT_NE(dynamic->build_id, fixed_program->build_id);
+  }
+}
+
+// A library that is preloaded is built for one C library.
+TEST(ProgramFile, TheLoaderTellsTheCLibrary) {
+  std::ifstream stream(testing_program("dynamic", "threads"), std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(stream), {});
+  const std::size_t loader = text.find("/lib", sizeof(Elf64_Ehdr));
+  ASSERT_NE(loader, std::string::npos);
+  const std::size_t room = text.find('\0', loader) - loader;
+  const std::vector<std::pair<std::string, bool>> cases = {{"/lib/ld-musl-x.so.1", false},
+                                                           {"/lib/ld-linux.so.1", true},
+                                                           {"/a/b/ld64.so.2", true},
+                                                           {"/ld-linux/x", false},
+                                                           {"ld-linux.so.2", true},
+                                                           {"", false},
+                                                           {"/", false},
+                                                           {"/system/bin/linker", false}};
+  for (const auto& [path, glibc] : cases) {
+    ASSERT_LE(path.size(), room);
+    std::string changed = text;
+    changed.replace(loader, room, path + std::string(room - path.size(), '\0'));
+    const auto file = inspect_elf(std::as_bytes(std::span(changed)));
+    ASSERT_TRUE(file) << path;
+    EXPECT_TRUE(file->dynamic) << path;
+    EXPECT_EQ(file->glibc, glibc) << path;
   }
 }
 

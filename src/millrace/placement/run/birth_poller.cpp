@@ -31,7 +31,9 @@ bool BirthPoller::poll() {
   passed_over_ = false;
   if (shim_ != nullptr)
     for (const ShimBirth& birth : shim_->take_births())
-      threads_->thread_began(birth.thread, birth.process, std::nullopt, birth.mask);
+      // The program may write any number of the machine on the board.
+      if (is_thread_of(birth.thread, birth.process))
+        threads_->thread_began(birth.thread, birth.process, std::nullopt, birth.mask);
   // Births of processes that are not known yet, and those that went past the shim.
   for (const pid_t process : threads_->processes()) {
     const std::vector<pid_t> threads = list_threads(process);

@@ -28,7 +28,13 @@ std::optional<BirthWay> parse_birth_way(std::string_view name) {
   return std::nullopt;
 }
 
-BirthChoice choose_birth_way(BirthWay asked, const ProgramFile* program, bool traced) {
+std::string_view no_shim_in(const ProgramFile& program, bool is_root) {
+  if (!program.dynamic) return "a static program";
+  if (!program.glibc) return "a program of another C library than glibc";
+  return program.changes_user && !is_root ? "a program that changes its user" : "";
+}
+
+BirthChoice choose_birth_way(BirthWay asked, const ProgramFile* program, std::string_view no_tracing) {
   if (asked == BirthWay::shim && program != nullptr && program->sanitized)
     return {BirthWay::polling, "a sanitizer in the program wants to be loaded before a shim"};
   if (asked != BirthWay::any) return {asked, ""};
@@ -36,12 +42,11 @@ BirthChoice choose_birth_way(BirthWay asked, const ProgramFile* program, bool tr
     return {BirthWay::polling, "the program changes its user, which tracing would prevent"};
   if (program != nullptr && program->sanitized)
     return {BirthWay::polling, "a sanitizer in the program traces it itself, at its end"};
-  if (program != nullptr && program->traces && program->dynamic)
+  if (program != nullptr && program->traces && program->glibc)
     return {BirthWay::shim, "the program uses ptrace itself"};
-  // Followed by its tracer, children of this process would have two.
-  if (traced)
-    return {program != nullptr && program->dynamic ? BirthWay::shim : BirthWay::polling,
-            "millrace itself is being traced"};
+  if (!no_tracing.empty())
+    return {program != nullptr && program->glibc ? BirthWay::shim : BirthWay::polling,
+            std::string(no_tracing)};
   return {BirthWay::ptrace, ""};
 }
 

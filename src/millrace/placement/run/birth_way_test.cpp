@@ -1,5 +1,6 @@
 #include "millrace/placement/run/birth_way.h"
 
+#include <string_view>
 #include <tuple>
 
 #include <gtest/gtest.h>
@@ -7,35 +8,48 @@
 namespace millrace::placement {
 namespace {
 
-using Case = std::tuple<ProgramFile, bool, BirthWay>;  // program, whether millrace is traced, the way
+using Case = std::tuple<ProgramFile, std::string_view, BirthWay>;  // program, why it cannot trace, the way
 
 class ChosenWay : public testing::TestWithParam<Case> {};
 
 TEST_P(ChosenWay, IsTheFirstThatWorksWithAReasonWhereItIsNotTheBest) {
-  const auto& [program, traced, way] = GetParam();
-  const BirthChoice choice = choose_birth_way(BirthWay::any, &program, traced);
+  const auto& [program, no_tracing, way] = GetParam();
+  const BirthChoice choice = choose_birth_way(BirthWay::any, &program, no_tracing);
   EXPECT_EQ(choice.way, way);
   EXPECT_EQ(choice.reason.empty(), way == BirthWay::ptrace);
   for (const BirthWay asked : {BirthWay::ptrace, BirthWay::shim, BirthWay::polling})
     if (asked != BirthWay::shim || !program.sanitized) {
-      EXPECT_EQ(choose_birth_way(asked, &program, traced).way, asked);
+      EXPECT_EQ(choose_birth_way(asked, &program, no_tracing).way, asked);
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Programs, ChosenWay,
-                         testing::Values(Case{{.dynamic = true}, false, BirthWay::ptrace},
-                                         Case{{}, false, BirthWay::ptrace},
-                                         Case{{.dynamic = true, .traces = true}, false, BirthWay::shim},
-                                         Case{{.dynamic = true, .sanitized = true}, false, BirthWay::polling},
-                                         Case{{.changes_user = true}, false, BirthWay::polling},
-                                         Case{{.dynamic = true}, true, BirthWay::shim},
-                                         Case{{}, true, BirthWay::polling}));
+INSTANTIATE_TEST_SUITE_P(
+    Programs, ChosenWay,
+    testing::Values(Case{{.dynamic = true, .glibc = true}, "", BirthWay::ptrace},
+                    Case{{}, "", BirthWay::ptrace},
+                    Case{{.dynamic = true, .glibc = true, .traces = true}, "", BirthWay::shim},
+                    Case{{.dynamic = true, .glibc = true, .sanitized = true}, "", BirthWay::polling},
+                    Case{{.changes_user = true}, "", BirthWay::polling},
+                    Case{{.dynamic = true, .glibc = true}, "traced", BirthWay::shim},
+                    Case{{}, "traced", BirthWay::polling}, Case{{.dynamic = true}, "", BirthWay::ptrace},
+                    Case{{.dynamic = true}, "traced", BirthWay::polling},
+                    Case{{.dynamic = true, .traces = true}, "", BirthWay::ptrace}));
 
 TEST(ChosenWay, NoShimIsLoadedBeforeASanitizer) {
-  const ProgramFile program{.dynamic = true, .sanitized = true};
-  const BirthChoice choice = choose_birth_way(BirthWay::shim, &program, false);
+  const ProgramFile program{.dynamic = true, .glibc = true, .sanitized = true};
+  const BirthChoice choice = choose_birth_way(BirthWay::shim, &program, "");
   EXPECT_EQ(choice.way, BirthWay::polling);
   EXPECT_FALSE(choice.reason.empty());
+}
+
+TEST(ChosenWay, AShimIsForDynamicProgramsOfGlibcThatKeepTheirUser) {
+  for (const bool dynamic : {false, true})
+    for (const bool glibc : {false, true})
+      for (const bool changes_user : {false, true})
+        for (const bool is_root : {false, true}) {
+          const ProgramFile program{.dynamic = dynamic, .glibc = glibc, .changes_user = changes_user};
+          EXPECT_EQ(no_shim_in(program, is_root).empty(), dynamic && glibc && (is_root || !changes_user));
+        }
 }
 
 }  // namespace

@@ -125,16 +125,18 @@ std::optional<Plan> Run::remembered() const {
   return plan;
 }
 
-// What keeps a program from loading a shim; empty: nothing.
-std::string_view no_shim_in(const ProgramFile& program) {
-  if (!program.dynamic) return "a static program";
-  return program.changes_user && geteuid() != 0 ? "a program that changes its user" : "";
+// Why this process cannot trace what it starts; "" where nothing is known to be in the way.
+std::string no_tracing() {
+  // Followed by its tracer, children of this process would have two.
+  if (tracer_of(getpid()) != 0) return "millrace itself is being traced";
+  const Status permitted = may_trace();
+  return permitted ? "" : permitted.error().message;
 }
 
 // What main threads see of the CPUs once they are bound is answered for them, where a shim can be loaded.
 bool wants_answers(const Policy& policy, const ProgramFile* program) {
-  return policy.traits().main_at_first_birth && program != nullptr && program->dynamic &&
-         !program->sanitized && !program->changes_user;
+  return policy.traits().main_at_first_birth && program != nullptr && program->glibc && !program->sanitized &&
+         !program->changes_user;
 }
 
 // For the main thread of the program, until it has made a thread: then it has its place, by the load at that
@@ -273,11 +275,10 @@ Result<Summary> Run::launch() {
     return usage_error("'{}' is a 32-bit program; millrace exec handles 64-bit programs: run it without",
                        settings_.command.front());
   summary_.program = settings_.command.front();
-  BirthChoice choice =
-      choose_birth_way(settings_.birth, program ? &*program : nullptr, tracer_of(getpid()) != 0);
+  BirthChoice choice = choose_birth_way(settings_.birth, program ? &*program : nullptr, no_tracing());
   summary_.birth = choice.way;
   summary_.birth_reason = std::move(choice.reason);
-  const std::string_view no_shim = program ? no_shim_in(*program) : "";
+  const std::string_view no_shim = program ? no_shim_in(*program, geteuid() == 0) : "";
   if (summary_.birth == BirthWay::shim && !no_shim.empty())
     summary_.notes.push_back(fmt::format("{} loads no shim; its births are found by polling", no_shim));
   if (!settings_.policy && settings_.profiles != nullptr && program)

@@ -6,6 +6,7 @@
 #include "millrace/base/take_word.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <ctime>
 #include <dirent.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <sys/syscall.h>
 
 namespace millrace::placement {
 
@@ -137,6 +139,10 @@ bool proc_is_of_this_namespace() {
 pid_t process_of(pid_t thread) {
   const auto text = read_system_file(fmt::format("/proc/{}/status", thread));
   return text ? static_cast<pid_t>(parse_field(*text, "Tgid").value_or(0)) : 0;
+}
+
+bool is_thread_of(pid_t thread, pid_t process) {
+  return syscall(SYS_tgkill, process, thread, 0) == 0 || errno == EPERM;
 }
 
 pid_t tracer_of(pid_t process) {

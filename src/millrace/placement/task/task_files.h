@@ -57,6 +57,8 @@ struct TaskStat {
 [[nodiscard]] bool proc_is_of_this_namespace();
 // The process that a thread is of; 0 when it is gone.
 [[nodiscard]] pid_t process_of(pid_t thread);
+// Whether it is one of that process's, also where that is another user's.
+[[nodiscard]] bool is_thread_of(pid_t thread, pid_t process);
 // The process that traces this one; 0: none.
 [[nodiscard]] pid_t tracer_of(pid_t process);
 
