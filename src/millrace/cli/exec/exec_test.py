@@ -3,9 +3,13 @@
 import ctypes
 import json
 import os
+import pwd
 import resource
+import select
+import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
@@ -40,6 +44,38 @@ class Exec(unittest.TestCase):
         done = self.run_exec("--quiet", "--", "there-is-no-such-program")
         self.assertEqual(done.returncode, 127)
         self.assertIn("there-is-no-such-program", done.stderr)
+
+    def test_of_a_program_that_never_began_nothing_is_told_but_why(self):
+        for program, code in (("there-is-no-such-program", 127), ("/", 126)):
+            done = self.run_exec("--", program)
+            self.assertEqual(done.returncode, code)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+    def test_names_of_threads_reach_the_terminal_as_text_only(self):
+        script = r"""
+import ctypes, os, threading, time
+libc = ctypes.CDLL(None)
+def choose():
+    libc.prctl(15, b"\x1b[31mX\xff\n\x07", 0, 0, 0)
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    time.sleep(1.5)
+libc.prctl(15, b"\x1b]0;T\x07\xfe", 0, 0, 0)
+threads = [threading.Thread(target=choose) for _ in range(2)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+"""
+        path = os.path.join(self.folder.name, "summary.json")
+        for options in (["--policy", "one-to-one"], ["--policy", "none", "--sched", "batch"], ["--policy", "none", "--units", "auto"]):
+            done = subprocess.run([MILLRACE, "exec", "-y", "--json", path, *options, "--", sys.executable, "-c", script],
+                                  env=self.environment, timeout=120, stderr=subprocess.PIPE, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            text = done.stderr.decode("utf-8")  # fails where it is none
+            self.assertTrue(all(line.isprintable() for line in text.splitlines()), text)
+            with open(path, encoding="utf-8") as file:
+                self.assertEqual(json.load(file)["exit"], 0)
+        done = subprocess.run([MILLRACE, "exec", "--", "/nonexistent/\x1b[31mX\x07"], env=self.environment, timeout=120,
+                              stderr=subprocess.PIPE, check=False)
+        self.assertTrue(done.stderr.decode("utf-8").rstrip("\n").isprintable(), done.stderr)
 
     def test_arguments_of_the_program_are_left_alone(self):
         done = self.run_exec("--quiet", "--", "echo", "--policy", "--", "--json", "-h", "a b")
@@ -88,6 +124,137 @@ class Exec(unittest.TestCase):
             done = self.run_exec("--quiet", "--birth", birth, "--", "grep", "SigIgn", "/proc/self/status", preexec_fn=ignore)
             ignored = int(done.stdout.split()[1], 16)
             self.assertEqual([kept for kept in kept_by_the_library if not ignored >> (kept - 1) & 1], [], birth)
+
+    def test_what_outlives_execution_reaches_the_program(self):
+        # Its parent-death signal, the flag of subreapers, its timers, and a class that children do not get.
+        script = r"""
+import ctypes, os, signal
+libc = ctypes.CDLL(None)
+number = ctypes.c_int()
+found = []
+for question in (2, 37):  # PR_GET_PDEATHSIG, PR_GET_CHILD_SUBREAPER
+    libc.prctl(question, ctypes.byref(number), 0, 0, 0)
+    found.append(number.value)
+for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
+    left, again = signal.getitimer(timer)
+    found.append((90 < left <= 100, again))
+print(found, hex(os.sched_getscheduler(0)), os.sched_getparam(0).sched_priority, os.getpriority(os.PRIO_PROCESS, 0))
+"""
+
+        def prepare(scheduler, priority):
+            libc = ctypes.CDLL(None)
+            libc.prctl(1, int(signal.SIGTERM), 0, 0, 0)
+            libc.prctl(36, 1, 0, 0, 0)
+            for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
+                signal.setitimer(timer, 100, 7)
+            try:
+                os.sched_setscheduler(0, scheduler | os.SCHED_RESET_ON_FORK, os.sched_param(priority))
+            except PermissionError:
+                os.sched_setscheduler(0, os.SCHED_BATCH | os.SCHED_RESET_ON_FORK, os.sched_param(0))
+
+        for scheduler, priority in ((os.SCHED_OTHER, 0), (os.SCHED_IDLE, 0), (os.SCHED_RR, 3)):
+            options = {"preexec_fn": lambda scheduler=scheduler, priority=priority: prepare(scheduler, priority)}
+            expected = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=True, **options).stdout
+            for birth in ("auto", "shim", "poll"):
+                done = self.run_exec("--quiet", "--birth", birth, "--", sys.executable, "-c", script, **options)
+                self.assertEqual(done.stdout, expected, f"{birth}: {done.stderr}")
+
+    def test_a_program_dies_with_its_parent_where_that_was_asked_for(self):
+        script = f"setpriv --pdeathsig KILL {MILLRACE} exec --quiet -- sh -c 'echo $$; exec sleep 60' & wait"
+        with subprocess.Popen(["sh", "-c", script], env=self.environment, stdout=subprocess.PIPE, text=True) as parent:
+            program = int(parent.stdout.readline())
+            descriptor = os.pidfd_open(program)
+            parent.kill()
+            ended = select.select([descriptor], [], [], 60)[0]
+            os.close(descriptor)
+        if not ended:
+            os.kill(program, signal.SIGKILL)
+        self.assertTrue(ended, "it runs on")
+
+    def test_a_slice_is_no_reason_to_refuse_a_class_without_slices(self):
+        idle = {"preexec_fn": lambda: os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))}
+        for options in (["--slice", "5"], ["--policy", "one-to-one", "--slice", "5"]):
+            done = self.run_exec("--quiet", *options, "--", "sh", "-c", "exit 7", **idle)
+            if "Linux 6.12" in done.stderr:
+                self.skipTest("this kernel has no slices")
+            self.assertEqual(done.returncode, 7, done.stderr)
+
+    def test_under_limits_that_are_too_tight_the_program_runs_without(self):
+        # Each with what a program needs at least that loads nothing.
+        limits = [(resource.RLIMIT_AS, size << 20) for size in (3, 8, 12, 16, 24, 32)]
+        limits += [(resource.RLIMIT_STACK, size << 10) for size in (16, 32, 64)]
+        limits += [(resource.RLIMIT_NOFILE, count) for count in (4, 5, 8, 12, 24)]
+        for limit, value in limits:
+            lower = {"preexec_fn": lambda limit=limit, value=value: resource.setrlimit(limit, (value, resource.getrlimit(limit)[1]))}
+            plain = subprocess.run(["sh", "-c", "exit 3"], check=False, stderr=subprocess.PIPE, **lower).returncode
+            for birth in ("auto", "shim", "poll"):
+                done = self.run_exec("--quiet", "--policy", "one-to-one", "--birth", birth, "--", "sh", "-c", "exit 3", **lower)
+                self.assertEqual(done.returncode, plain, f"{limit} {value} by {birth}: {done.stderr}")
+        done = self.run_exec("--", "there-is-no-such-program",
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (8, 8)))
+        self.assertEqual(done.returncode, 127)
+        self.assertIn("8 open files are too few to follow the program", done.stderr)
+
+    def test_few_processes_are_left_to_the_program(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root, to be a user who has no process")
+        script = "/bin/true & /bin/true & /bin/true & wait; echo all"
+
+        def prepare(most):
+            resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+            os.setgroups([])
+            os.setgid(54321)
+            os.setuid(54321)
+
+        environment = {name: value for name, value in self.environment.items() if not name.startswith("XDG_")}
+        for most in (1, 2, 4, 5, 6, 7, 8, 12):
+            outcomes = set()
+            for words in ([], [MILLRACE, "exec", "--quiet", "--"], [MILLRACE, "exec", "--quiet", "--birth", "poll", "--policy", "one-to-one", "--"]):
+                done = subprocess.run([*words, "sh", "-c", script], env={**environment, "HOME": "/nonexistent"}, text=True,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, timeout=120,
+                                      preexec_fn=lambda most=most: prepare(most))
+                outcomes.add((done.returncode, done.stdout))
+            self.assertEqual(len(outcomes), 1, f"{most} processes: {outcomes}")
+        self.assertEqual([name for name in os.listdir("/tmp") if name.startswith("millrace-54321")], [])
+
+    def test_where_tracing_is_refused_the_shim_is_taken(self):
+        if os.uname().machine != "x86_64":
+            self.skipTest("knows the numbers of x86-64 only")
+
+        class Filter(ctypes.Structure):
+            _fields_ = [("code", ctypes.c_ushort), ("yes", ctypes.c_ubyte), ("no", ctypes.c_ubyte), ("value", ctypes.c_uint)]
+
+        class Filters(ctypes.Structure):
+            _fields_ = [("count", ctypes.c_ushort), ("filters", ctypes.POINTER(Filter))]
+
+        def refuse_tracing():
+            program = (Filter * 4)(Filter(0x20, 0, 0, 0), Filter(0x15, 0, 1, 101), Filter(0x06, 0, 0, 0x50001), Filter(0x06, 0, 0, 0x7fff0000))
+            libc = ctypes.CDLL(None)
+            libc.prctl(38, 1, 0, 0, 0)
+            libc.prctl(22, 2, ctypes.byref(Filters(4, program)), 0, 0)
+
+        path = os.path.join(self.folder.name, "summary.json")
+        done = self.run_exec("--json", path, "--", "true", preexec_fn=refuse_tracing)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(path, encoding="utf-8") as file:
+            birth = json.load(file)["birth"]
+        self.assertEqual(birth["way"], "shim", birth)
+        self.assertIn("not permitted", birth["reason"])
+
+    def test_programs_of_another_c_library_run(self):
+        compiler = shutil.which("musl-gcc")
+        if compiler is None:
+            self.skipTest("musl-gcc is not here (Debian's musl-tools)")
+        source = os.path.join(self.folder.name, "threads.c")
+        with open(source, "w", encoding="ascii") as file:
+            file.write("#include <pthread.h>\nstatic void* nothing(void* argument) { return argument; }\n"
+                       "int main(void) { pthread_t thread; return pthread_create(&thread, 0, nothing, 0) || pthread_join(thread, 0) ? 1 : 5; }\n")
+        program = os.path.join(self.folder.name, "threads")
+        subprocess.run([compiler, "-o", program, source], check=True)
+        for birth in ("auto", "ptrace", "shim", "poll"):
+            for policy in ("auto", "one-to-one", "main-least-loaded"):
+                done = self.run_exec("--quiet", "--birth", birth, "--policy", policy, "--", program)
+                self.assertEqual((done.returncode, done.stderr), (5, ""), f"{birth} {policy}")
 
     def test_its_own_priority_and_mains_place_leave_the_program_what_it_had(self):
         count = str(len(os.sched_getaffinity(0)))
@@ -193,6 +360,75 @@ class Exec(unittest.TestCase):
         for policy in (f"rules={rules}", f"cpus={cpu}"):
             done = self.run_exec("--quiet", "--birth", "ptrace", "--policy", policy, "--", sys.executable, "-c", script)
             self.assertEqual(done.stdout, f"{cpu}\n", policy)
+
+
+class RightsOfFiles(unittest.TestCase):
+    """What an administrator gives the file of a program, everybody would have."""
+
+    def setUp(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root, to give a file rights")
+        self.folder = tempfile.TemporaryDirectory(prefix="millrace-rights-test-")
+        os.chmod(self.folder.name, 0o755)
+        built = os.path.dirname(os.path.realpath(MILLRACE))
+        for name in ("millrace", "millrace-exec", "millrace-daemon"):
+            path = os.path.join(built, name)
+            if not os.path.exists(path):
+                path = os.path.join(built, "..", "libexec", "millrace", name)
+            shutil.copy(path, self.folder.name)
+        self.nobody = pwd.getpwnam("nobody")
+        self.environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def run_as_nobody(self, *command):
+        return subprocess.run(command, env=self.environment, user=self.nobody.pw_uid, group=self.nobody.pw_gid, extra_groups=[],
+                              text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False)
+
+    def refused(self, done):
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn("hand", done.stderr)
+
+    def calls(self):
+        return ((self.path("millrace"), "exec", "--", "echo", "ran"), (self.path("millrace-exec"), "exec", "--policy", "./x.so", "--", "echo", "ran"),
+                (self.path("millrace"), "exec", "--attach", str(os.getpid())), (self.path("millrace"), "status"))
+
+    def test_capabilities_of_files_are_used_for_nobody(self):
+        sys_nice = 1 << 23
+        for name in ("millrace-exec", "millrace-daemon"):
+            try:  # struct vfs_cap_data: version 2 and effective, permitted, inheritable
+                os.setxattr(self.path(name), "security.capability", struct.pack("<5I", 0x02000001, sys_nice, 0, 0, 0))
+            except OSError as error:
+                self.skipTest(f"files have no capabilities here: {error}")
+        for call in self.calls():
+            self.refused(self.run_as_nobody(*call))
+
+    def test_set_user_id_programs_do_nothing_for_anybody(self):
+        for names in (("millrace",), ("millrace-exec", "millrace-daemon")):
+            for name in names:
+                os.chmod(self.path(name), 0o4755)
+            if "nosuid" in subprocess.run(["findmnt", "-no", "OPTIONS", "--target", self.folder.name], stdout=subprocess.PIPE, text=True, check=False).stdout:
+                self.skipTest("programs cannot change their user in the temporary folder")
+            for call in self.calls():
+                if os.path.basename(call[0]) in names or names[0] != "millrace":
+                    self.refused(self.run_as_nobody(*call))
+            for name in names:
+                os.chmod(self.path(name), 0o755)
+
+    def test_what_a_user_was_given_is_used(self):
+        done = subprocess.run(["setpriv", "--reuid", str(self.nobody.pw_uid), "--regid", str(self.nobody.pw_gid), "--clear-groups",
+                               "--inh-caps", "+sys_nice", "--ambient-caps", "+sys_nice",
+                               self.path("millrace"), "exec", "--quiet", "--sched", "rr", "--", "sh", "-c", "chrt -p $$"],
+                              env=self.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("SCHED_RR", done.stdout)
+        self.assertEqual(self.run_as_nobody(self.path("millrace"), "exec", "--quiet", "--", "echo", "ran").stdout, "ran\n")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <optional>
 #include <sched.h>
 #include <unistd.h>
 #include <utility>
@@ -55,8 +56,8 @@ void lower_own_priority(Urgency urgency) {
     setpriority(PRIO_PROCESS, 0, background_nice);
 }
 
-// The child of vfork, whose memory is the parent's: the number of the error that kept it from becoming the
-// compiler is left in `error`.
+// The child, whose memory is the parent's: the number of the error that kept it from becoming the compiler is
+// left in `error`.
 [[noreturn]] void become_compiler(const ChildSettings& settings, volatile int& error) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != settings.parent) _exit(exec_failed);  // it ended before the line above
@@ -78,6 +79,32 @@ void lower_own_priority(Urgency urgency) {
   if (connected) execv(settings.program, settings.arguments.data());
   error = errno;
   _exit(exec_failed);
+}
+
+struct ChildOnItsStack {
+  const ChildSettings& settings;
+  volatile int& error;
+};
+
+int begin_child(void* argument) {
+  const auto& child = *static_cast<const ChildOnItsStack*>(argument);
+  become_compiler(child.settings, child.error);
+}
+
+// As vfork(), and with a descriptor of the child from its first moment on: whoever waits for all children of
+// this process may have asked how it ended by the time that one could be opened for its number. None, and
+// errno, where the system gives no process.
+ChildProcess start_child(const ChildSettings& settings, volatile int& error) {
+  constexpr std::size_t stack_size = std::size_t{64} << 10;
+  struct alignas(16) StackPart {
+    std::byte bytes[16];
+  };
+  std::vector<StackPart> stack(stack_size / sizeof(StackPart));
+  ChildOnItsStack child{settings, error};
+  int descriptor = -1;
+  const pid_t process = clone(begin_child, stack.data() + stack.size(),
+                              CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &child, &descriptor);
+  return process < 0 ? ChildProcess() : ChildProcess::of(process, Descriptor::owned(descriptor));
 }
 
 // Copies of descriptors that are none of the standard ones, which the child replaces.
@@ -125,13 +152,10 @@ Status KernelCompiler::start() {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   // Not fork, which copies the page tables of a process full of frames and then their pages, one fault each.
-  const pid_t process =
-      vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork,bugprone-unsafe-functions)
-  if (process == 0) become_compiler(settings, error);
-  const int fork_error = process < 0 ? errno : 0;
+  process_ = start_child(settings, error);
+  const int clone_error = process_.exists() ? 0 : errno;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (process < 0) return cannot(fork_error);
-  process_ = process;
+  if (!process_.exists()) return cannot(clone_error);
   socket_ = std::move(own);
   received_.clear();
   if (error == 0) return {};
@@ -140,30 +164,22 @@ Status KernelCompiler::start() {
 }
 
 void KernelCompiler::stop() {
-  if (process_ > 0) {
-    kill(process_, SIGKILL);
-    while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
-    }
-  }
-  process_ = -1;
+  process_.kill(SIGKILL);
+  process_.wait();
   socket_.close();
 }
 
 std::string KernelCompiler::end_of_process() {
-  int status = 0;
-  pid_t ended = 0;
   // Changes nothing for one that ends anyway, and what only closed its socket is not waited for.
-  kill(process_, SIGKILL);
-  while ((ended = waitpid(process_, &status, 0)) < 0 && errno == EINTR) {
-  }
-  process_ = -1;
+  process_.kill(SIGKILL);
+  const std::optional<int> status = process_.wait();
   socket_.close();
-  if (ended < 0) return "ended";  // somebody else has asked how
-  if (WIFSIGNALED(status)) {
-    const char* const name = sigdescr_np(WTERMSIG(status));
-    return fmt::format("was ended by signal {} ({})", WTERMSIG(status), name != nullptr ? name : "unknown");
+  if (!status) return "ended";  // somebody else has asked how
+  if (WIFSIGNALED(*status)) {
+    const char* const name = sigdescr_np(WTERMSIG(*status));
+    return fmt::format("was ended by signal {} ({})", WTERMSIG(*status), name != nullptr ? name : "unknown");
   }
-  return fmt::format("ended with exit code {}", WEXITSTATUS(status));
+  return fmt::format("ended with exit code {}", WEXITSTATUS(*status));
 }
 
 std::expected<Message, CompileFailure> KernelCompiler::receive(const StoppableWait& cancel,

@@ -2,6 +2,7 @@
 // an Error for the kernel and nothing else, and who needs nothing compiled does not load a compiler.
 #pragma once
 
+#include "millrace/base/child_process.h"
 #include "millrace/base/descriptor.h"
 #include "millrace/base/result.h"
 #include "millrace/base/stoppable_wait.h"
@@ -64,7 +65,7 @@ class KernelCompiler {
   [[nodiscard]] std::expected<std::vector<std::byte>, CompileFailure>
   compile(const KernelSpec& spec, machine::Isa isa, const StoppableWait& cancel);
 
-  [[nodiscard]] bool running() const { return process_ > 0; }
+  [[nodiscard]] bool running() const { return process_.exists(); }
   // Kills the process and waits for its end.
   void stop();
 
@@ -81,7 +82,7 @@ class KernelCompiler {
 
   const KernelCompilerOptions& options_;
   const Urgency urgency_;
-  pid_t process_ = -1;
+  ChildProcess process_;
   Descriptor socket_;
   std::vector<std::byte> received_;
 };

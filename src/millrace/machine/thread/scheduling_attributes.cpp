@@ -144,6 +144,15 @@ Result<SchedulingAttributes> change_scheduling(pid_t thread, const SchedulingCha
   return scheduling_attributes(thread);
 }
 
+Status hand_down_scheduling(pid_t thread) {
+  auto own = read_attributes(0);
+  if (!own) return std::unexpected(own.error());
+  if (own->runtime == static_cast<std::uint64_t>(default_slice_ns())) own->runtime = 0;
+  if (syscall(SYS_sched_setattr, thread, &*own, 0) == 0) return {};
+  return failure("class {} and nice value {} cannot be handed down to thread {}: {} (CAP_SYS_NICE?)",
+                 name_of(class_of(own->policy)), own->nice, thread, system_reason(errno));
+}
+
 std::int64_t default_slice_ns() {
   // A new thread that is given slice 0 has the kernel's own again, whatever its maker had.
   static const std::int64_t slice = [] {

@@ -53,6 +53,10 @@ struct SchedulingChange {
 // the attributes are then what they were.
 [[nodiscard]] Result<SchedulingAttributes> change_scheduling(pid_t thread, const SchedulingChange& change);
 
+// Gives another thread, such as a child that was made by this one, all that the calling thread has: class,
+// priority, nice value, slice and reset-on-fork. Failure where that takes a right that is missing.
+[[nodiscard]] Status hand_down_scheduling(pid_t thread);
+
 // The slice of a fair thread that was never given one; 0 where the kernel has no slice for each thread. Costs
 // the making of a thread when it is called for the first time.
 [[nodiscard]] std::int64_t default_slice_ns();

@@ -15,7 +15,6 @@
 
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 namespace millrace::placement {
 namespace {
@@ -58,12 +57,10 @@ template <class Restore>
 }  // namespace
 
 Guardian::~Guardian() {
-  if (process_ <= 0) return;
   // It has done nothing yet. A word would not reach one that somebody has stopped.
-  kill(process_, SIGKILL);
+  process_.kill(SIGKILL);
   // Left to init, it would stay where init asks for nobody. Who traced the program may have asked already.
-  while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  process_.wait();
 }
 
 template <class Restore> Result<Guardian> Guardian::make(const StateFolder& folder, const Restore& restore) {
@@ -73,12 +70,13 @@ template <class Restore> Result<Guardian> Guardian::make(const StateFolder& fold
   // Known from now on: the guardian must not have to make a thread.
   std::ignore = machine::default_slice_ns();
   const auto guarded = Descriptor::owned(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0U)));
-  guardian.process_ = fork();
-  if (guardian.process_ < 0) return failure("cannot make a process: {}", system_reason(errno));
-  if (guardian.process_ == 0) {
+  const pid_t process = fork();
+  if (process < 0) return failure("cannot make a process: {}", system_reason(errno));
+  if (process == 0) {
     pipe->write_end.close();
     guard(pipe->read_end.get(), folder, guarded.get(), restore);
   }
+  guardian.process_ = ChildProcess::of(process);
   guardian.alive_ = std::move(pipe->write_end);
   return guardian;
 }

@@ -1,12 +1,12 @@
 // Guardian: a small process that restores the threads of a program when millrace was killed before it could.
 #pragma once
 
+#include "millrace/base/child_process.h"
 #include "millrace/base/descriptor.h"
 #include "millrace/base/result.h"
 #include "millrace/placement/apply/journal.h"
 
 #include <string_view>
-#include <utility>
 
 #include <sys/types.h>
 
@@ -26,13 +26,12 @@ class Guardian {
   // The same for all journals that this process has begun in the folder, or will, also where it was removed
   // and made anew meanwhile.
   [[nodiscard]] static Result<Guardian> start(const StateFolder& folder);
-  Guardian(Guardian&& other) noexcept
-      : alive_(std::move(other.alive_)), process_(std::exchange(other.process_, -1)) {}
+  Guardian(Guardian&&) noexcept = default;
   Guardian& operator=(Guardian&&) = delete;
   ~Guardian();
 
   // -1 where there is none.
-  [[nodiscard]] pid_t process() const { return process_; }
+  [[nodiscard]] pid_t process() const { return process_.number(); }
 
  private:
   Guardian() = default;
@@ -41,7 +40,7 @@ class Guardian {
 
   // The guardian reads the other end: its end is this process's end.
   Descriptor alive_;
-  pid_t process_ = -1;
+  ChildProcess process_;
 };
 
 }  // namespace millrace::placement

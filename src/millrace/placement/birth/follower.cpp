@@ -5,6 +5,7 @@
 #include "millrace/placement/birth/job_control.h"
 
 #include <cerrno>
+#include <csignal>
 #include <new>
 #include <tuple>
 #include <unistd.h>
@@ -26,7 +27,7 @@ std::optional<ProgramEnd> wait_for(pid_t process) {
     if (found != process) continue;
     if (!WIFSTOPPED(end.status)) return end;
     if (stopped_as_a_job(WSTOPSIG(end.status))) {
-      stop_this_process();
+      stop_this_process(WSTOPSIG(end.status), [process] { return is_still_stopped(process); });
       continue_with_this_process(process);
     }
   }
@@ -36,11 +37,17 @@ std::optional<ProgramEnd> wait_for(pid_t process) {
 
 Follower::Follower(ThreadRegister& threads)
     : threads_(&threads), tracer_(threads), ended_(Descriptor::owned(eventfd(0, EFD_CLOEXEC))),
-      end_(end_promise_.get_future()) {}
+      end_(end_promise_.get_future()) {
+  sigset_t continuing;
+  sigemptyset(&continuing);
+  sigaddset(&continuing, SIGCONT);
+  pthread_sigmask(SIG_BLOCK, &continuing, &signals_before_);
+}
 
 Follower::~Follower() {
   stop();
   if (thread_.joinable()) thread_.join();
+  pthread_sigmask(SIG_SETMASK, &signals_before_, nullptr);
 }
 
 void Follower::tell_end(std::optional<ProgramEnd> end) {
@@ -63,7 +70,10 @@ void Follower::follow(pid_t process, bool traced) {
 Status Follower::start(std::function<void()> work) {
   if (!ended_.is_open()) return failure("cannot make an event descriptor: not permitted here");
   try {
-    thread_ = std::thread(std::move(work));
+    thread_ = std::thread([work = std::move(work)] {
+      watch_continuations();
+      work();
+    });
     return {};
   } catch (const std::system_error& error) {
     return failure("cannot make a thread: {} (RLIMIT_NPROC?)", system_reason(error.code().value()));

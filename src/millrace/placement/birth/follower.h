@@ -6,6 +6,7 @@
 #include "millrace/placement/birth/launch.h"
 #include "millrace/placement/birth/tracer.h"
 
+#include <csignal>
 #include <cstdint>
 #include <functional>
 #include <future>
@@ -60,6 +61,7 @@ class Follower {
 
   ThreadRegister* threads_;
   Tracer tracer_;
+  sigset_t signals_before_{};
   Descriptor ended_;
   std::promise<std::optional<ProgramEnd>> end_promise_;
   std::future<std::optional<ProgramEnd>> end_;

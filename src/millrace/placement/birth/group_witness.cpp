@@ -15,7 +15,6 @@
 
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 namespace millrace::placement {
 
@@ -47,19 +46,18 @@ Result<GroupWitness> GroupWitness::start() {
   fcntl(pipe->write_end.get(), F_SETFL, O_NONBLOCK);
   GroupWitness witness;
   const pid_t parent = getpid();
-  witness.process_ = fork();
-  if (witness.process_ < 0) return failure("cannot make a process: {}", system_reason(errno));
-  if (witness.process_ == 0) watch(pipe->write_end.get(), parent);
+  const pid_t process = fork();
+  if (process < 0) return failure("cannot make a process: {}", system_reason(errno));
+  if (process == 0) watch(pipe->write_end.get(), parent);
+  witness.process_ = ChildProcess::of(process);
   witness.told_ = std::move(pipe->read_end);
   return witness;
 }
 
 GroupWitness::~GroupWitness() {
-  if (process_ < 0) return;
-  kill(process_, SIGKILL);
+  process_.kill(SIGKILL);
   // Who waits for the program's end may have been told of this one.
-  while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  process_.wait();
 }
 
 void GroupWitness::read_seen() {
@@ -70,8 +68,8 @@ void GroupWitness::read_seen() {
 
 // Whether the witness has got it and not told of it yet: it sleeps only while there is nothing to tell.
 bool GroupWitness::is_behind(int signal) const {
-  const auto stat = read_task_stat(process_, process_);
-  return stat && stat->state != 'Z' && (stat->state != 'S' || is_pending(process_, signal));
+  const auto stat = read_task_stat(process(), process());
+  return stat && stat->state != 'Z' && (stat->state != 'S' || is_pending(process(), signal));
 }
 
 bool GroupWitness::saw(int signal, pid_t sender, std::int64_t taken_ns) {

@@ -1,11 +1,11 @@
 // GroupWitness: tells signals to this process alone from those to its whole process group.
 #pragma once
 
+#include "millrace/base/child_process.h"
 #include "millrace/base/descriptor.h"
 #include "millrace/base/result.h"
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include <sys/types.h>
@@ -20,14 +20,12 @@ class GroupWitness {
  public:
   // Signals that are passed on must be blocked here already. By any thread, also beside others.
   [[nodiscard]] static Result<GroupWitness> start();
-  GroupWitness(GroupWitness&& other) noexcept
-      : told_(std::move(other.told_)), process_(std::exchange(other.process_, -1)),
-        seen_(std::move(other.seen_)) {}
+  GroupWitness(GroupWitness&&) noexcept = default;
   GroupWitness& operator=(GroupWitness&&) = delete;
   // It ends, as it does with this process for any reason.
   ~GroupWitness();
 
-  [[nodiscard]] pid_t process() const { return process_; }
+  [[nodiscard]] pid_t process() const { return process_.number(); }
   // Whether a signal from `sender` that this process has taken reached the witness, too. Waits until the
   // witness has told of all that it got. taken_ns: on the clock of now_ns(), just before it was taken; others
   // of its number that the witness had got by then reached this process as one with it.
@@ -46,7 +44,7 @@ class GroupWitness {
   void read_seen();
 
   Descriptor told_;
-  pid_t process_ = -1;
+  ChildProcess process_;
   std::vector<Seen> seen_;
 };
 

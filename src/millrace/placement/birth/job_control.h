@@ -1,15 +1,10 @@
 // Job control: a shell knows this process, and is to see it stop and go on as it would have seen the program.
 #pragma once
 
-#include "millrace/base/descriptor.h"
-#include "millrace/placement/task/task_files.h"
-
 #include <csignal>
-#include <fcntl.h>
-#include <unistd.h>
+#include <functional>
 
 #include <sys/types.h>
-#include <sys/wait.h>
 
 namespace millrace::placement {
 
@@ -18,37 +13,28 @@ namespace millrace::placement {
 }
 
 // Whether a shell has put this process's group in front of its terminal.
-[[nodiscard]] inline bool in_foreground() {
-  const auto terminal = Descriptor::owned(open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC));
-  return terminal.is_open() && tcgetpgrp(terminal.get()) == getpgrp();
-}
+[[nodiscard]] bool in_foreground();
 
 // Whether a program that is not traced was stopped by a signal in the way of a job: by its terminal, by
 // itself as editors and pagers do, or by whoever has stopped this process. Who stops it by SIGSTOP from
 // elsewhere, where no shell waits for the terminal, will continue it alone.
 [[nodiscard]] inline bool stopped_as_a_job(int signal) { return signal != SIGSTOP || in_foreground(); }
 
-// Stops this process; returns when it goes on.
-inline void stop_this_process() { kill(getpid(), SIGSTOP); }
+// How often this process was continued by SIGCONT while the calling thread has watched for that. To be asked
+// by that thread, and right if no other thread has SIGCONT unblocked: then it is told before it goes on.
+[[nodiscard]] unsigned continuations();
+void watch_continuations();
 
-// Whether a child that was waited for as it stopped has gone on and stopped again.
-[[nodiscard]] inline bool has_stopped_again(pid_t child) {
-  siginfo_t info{};
-  return waitid(P_PID, static_cast<id_t>(child), &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
-         info.si_pid == child;
-}
+// Stops this process by the signal by which the program was stopped, which a shell tells its user. Returns
+// when it goes on. Nothing happens where whoever has stopped both has continued both meanwhile: `is_stopped`,
+// asked once, says whether the program is still.
+void stop_this_process(int signal, const std::function<bool()>& is_stopped);
 
+// For a program that is not traced and was stopped: whether it still is, and was not continued and stopped
+// again.
+[[nodiscard]] bool is_still_stopped(pid_t program);
 // SIGCONT to the process group continues the program as well; sent to this process alone, it is passed on.
 // For a program that is not traced.
-inline void continue_with_this_process(pid_t program) {
-  constexpr int attempts = 50;
-  constexpr useconds_t pause_us = 1000;
-  for (int attempt = 0; attempt < attempts; ++attempt) {
-    const auto stat = read_task_stat(program, program);
-    if (!stat || stat->state != 'T' || has_stopped_again(program)) return;
-    usleep(pause_us);
-  }
-  kill(program, SIGCONT);
-}
+void continue_with_this_process(pid_t program);
 
 }  // namespace millrace::placement

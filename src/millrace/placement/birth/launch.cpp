@@ -8,8 +8,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <sys/wait.h>
-
 namespace millrace::placement {
 namespace {
 
@@ -42,7 +40,8 @@ Prepared prepare(const LaunchSettings& settings) {
 }
 
 // In the new process.
-[[noreturn]] void run_program(const LaunchSettings& settings, const Prepared& prepared, int go, int error) {
+[[noreturn]] void run_program(const LaunchSettings& settings, const Prepared& prepared,
+                              const InheritedState& state, pid_t maker, int go, int error) {
   char word = 0;
   if (read(go, &word, 1) != 1) _exit(not_executable);
   // Out of the way of the descriptors that the program is given.
@@ -54,6 +53,7 @@ Prepared prepare(const LaunchSettings& settings) {
     else
       dup2(here, there);
   settings.ignored_signals.restore();
+  state.take_over(maker);
   sigprocmask(SIG_SETMASK, &settings.blocked_signals, nullptr);
   execvpe(prepared.arguments.front(), prepared.arguments.data(), prepared.environment.data());
   const int reason = errno;
@@ -69,20 +69,24 @@ Result<WaitingProgram> WaitingProgram::make(const LaunchSettings& settings) {
   auto error = make_pipe();
   if (!go || !error) return std::unexpected(go ? error.error() : go.error());
   const Prepared prepared = prepare(settings);
+  const InheritedState state = InheritedState::now();
+  const pid_t maker = getpid();
   const pid_t process = fork();
   if (process < 0) return failure("cannot make a process: {}", system_reason(errno));
   if (process == 0) {
     close(go->write_end.get());
-    run_program(settings, prepared, go->read_end.get(), error->write_end.get());
+    run_program(settings, prepared, state, maker, go->read_end.get(), error->write_end.get());
   }
-  return WaitingProgram(process, std::move(go->write_end), std::move(error->read_end));
+  WaitingProgram waiting(ChildProcess::of(process), state, std::move(go->write_end),
+                         std::move(error->read_end));
+  if (Status handed = state.hand_down(process); !handed) return std::unexpected(handed.error());
+  return waiting;
 }
 
 WaitingProgram::~WaitingProgram() {
   if (!go_.is_open()) return;
   go_.close();
-  while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  process_.wait();
 }
 
 int become(const LaunchSettings& settings) {
@@ -94,6 +98,7 @@ int become(const LaunchSettings& settings) {
 }
 
 int WaitingProgram::begin() {
+  state_.give_up_timers();
   const char word = 1;
   if (write(go_.get(), &word, 1) != 1) return errno;
   go_.close();

@@ -1,9 +1,11 @@
 // Launch: a program that waits, ready to run, until whoever follows it is ready too.
 #pragma once
 
+#include "millrace/base/child_process.h"
 #include "millrace/base/descriptor.h"
 #include "millrace/base/result.h"
 #include "millrace/placement/birth/ignored_signals.h"
+#include "millrace/placement/birth/inherited_state.h"
 
 #include <csignal>
 #include <string>
@@ -29,21 +31,23 @@ struct LaunchSettings {
 class WaitingProgram {
  public:
   [[nodiscard]] static Result<WaitingProgram> make(const LaunchSettings& settings);
-  WaitingProgram(WaitingProgram&& other) noexcept
-      : process_(other.process_), go_(std::move(other.go_)), error_(std::move(other.error_)) {}
+  WaitingProgram(WaitingProgram&&) noexcept = default;
   WaitingProgram& operator=(WaitingProgram&&) = delete;
   ~WaitingProgram();
 
-  [[nodiscard]] pid_t process() const { return process_; }
+  [[nodiscard]] pid_t process() const { return process_.number(); }
+  // To send it signals, until this object is destroyed; whoever follows it waits for its end.
+  [[nodiscard]] const ChildProcess& child() const { return process_; }
   // Lets it run. 0, or the error number for which the program could not be executed; the process then ends
   // with the code that shells give (127 not found, 126 otherwise) and is to be waited for as any other.
   [[nodiscard]] int begin();
 
  private:
-  WaitingProgram(pid_t process, Descriptor go, Descriptor error)
-      : process_(process), go_(std::move(go)), error_(std::move(error)) {}
+  WaitingProgram(ChildProcess process, InheritedState state, Descriptor go, Descriptor error)
+      : process_(std::move(process)), state_(state), go_(std::move(go)), error_(std::move(error)) {}
 
-  pid_t process_;
+  ChildProcess process_;
+  InheritedState state_;
   Descriptor go_;  // closed once it has begun
   Descriptor error_;
 };

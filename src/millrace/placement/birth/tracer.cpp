@@ -130,7 +130,9 @@ void Tracer::run(const std::function<void(const ProgramEnd&)>& ended) {
     announced_.erase(thread);
     early_.erase(thread);
     threads_->thread_ended(thread);
-    if (thread == root_) ended(end);
+    if (thread != root_) continue;
+    continue_root_at_ns_ = 0;
+    ended(end);
   }
   done_.store(true, std::memory_order_release);
 }
@@ -222,7 +224,7 @@ void Tracer::handle_stop(pid_t thread, int status) {
   } else if (!handed_over()) {
     handle_signal(thread, signal);
   } else if (thread == root_ && stopped_as_a_job(signal)) {
-    stop_this_process();
+    stop_this_process(signal, [this] { return is_still_stopped(root_); });
     continue_with_this_process(root_);
   }
 }
@@ -268,7 +270,7 @@ void Tracer::handle_event(pid_t thread, int event, int signal) {
     if (is_stop_signal(signal) && !handing_over_) {
       // Its process is stopped; it stays so until somebody sends SIGCONT.
       ptrace(PTRACE_LISTEN, thread, nullptr, nullptr);
-      if (thread == root_ && job_control_) stop_with_the_program();
+      if (thread == root_ && job_control_) stop_with_the_program(signal);
       return;
     }
     resume(thread, 0);
@@ -283,6 +285,7 @@ void Tracer::handle_signal(pid_t thread, int signal) {
   if (is_stop_signal(signal) && owner_.contains(thread) && owner_[thread] == root_ &&
       ptrace(PTRACE_GETSIGINFO, thread, nullptr, &info) == 0) {
     const bool from_kernel = info.si_code > 0;
+    continuations_before_stop_ = continuations();
     // Nobody but the program and its terminal tells a shell's job to stop; who stops it from elsewhere will
     // continue it alone.
     job_control_ = from_kernel || info.si_pid == getpid() ||
@@ -291,8 +294,9 @@ void Tracer::handle_signal(pid_t thread, int signal) {
   resume(thread, signal);
 }
 
-void Tracer::stop_with_the_program() {
-  stop_this_process();
+// What has continued this process since the program was told to stop, has continued the program, too.
+void Tracer::stop_with_the_program(int signal) {
+  stop_this_process(signal, [this] { return continuations() == continuations_before_stop_; });
   // SIGCONT to the process group has continued the root as well; sent to this process alone, it is passed on.
   constexpr std::int64_t group_signal_ns = 50'000'000;
   continue_root_at_ns_ = now_ns() + group_signal_ns;

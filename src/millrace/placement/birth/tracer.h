@@ -82,7 +82,7 @@ class Tracer {
   void begin_life(pid_t thread, const Announced& child);
   void adopt_orphans(std::int64_t now);
   void continue_in_time(std::int64_t now);
-  void stop_with_the_program();
+  void stop_with_the_program(int signal);
   void begin_hand_over(LetGo reason);
   void forget_the_dead(std::int64_t now);
   [[nodiscard]] bool may_tell_more(std::int64_t waited_ns) const;
@@ -101,6 +101,7 @@ class Tracer {
   std::function<void()> prepare_;
   bool handing_over_ = false;  // from now on who stops is let go untraced
   std::int64_t looked_for_dead_ns_ = 0;
+  unsigned continuations_before_stop_ = 0;  // when the root was told to stop
   bool job_control_ = false;  // the root's last stop signal is the terminal's, or the program's own doing
   // When the root, stopped together with this process, is to be continued with it; 0: it is not stopped.
   std::int64_t continue_root_at_ns_ = 0;

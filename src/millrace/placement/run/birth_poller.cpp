@@ -9,7 +9,11 @@
 
 namespace millrace::placement {
 
-BirthPoller::~BirthPoller() { prctl(PR_SET_CHILD_SUBREAPER, 0); }
+BirthPoller::BirthPoller(ThreadRegister& threads, BirthShim* shim) : threads_(&threads), shim_(shim) {
+  prctl(PR_GET_CHILD_SUBREAPER, &took_orphans_before_);
+}
+
+BirthPoller::~BirthPoller() { prctl(PR_SET_CHILD_SUBREAPER, took_orphans_before_); }
 
 void BirthPoller::take_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 

@@ -19,10 +19,10 @@ namespace millrace::placement {
 class BirthPoller {
  public:
   // `threads`, told of what is found, and `shim` (null: none) outlive it.
-  BirthPoller(ThreadRegister& threads, BirthShim* shim) : threads_(&threads), shim_(shim) {}
+  BirthPoller(ThreadRegister& threads, BirthShim* shim);
   BirthPoller(const BirthPoller&) = delete;
   BirthPoller& operator=(const BirthPoller&) = delete;
-  // Orphans are init's again.
+  // Orphans are whose they were before.
   ~BirthPoller();
 
   // Whether it found any that are new.
@@ -39,6 +39,7 @@ class BirthPoller {
  private:
   ThreadRegister* threads_;
   BirthShim* shim_;
+  int took_orphans_before_ = 0;
   ChildrenReader children_;
   std::function<bool(pid_t)> accept_;
   std::optional<Orphans> orphans_;

@@ -47,9 +47,6 @@ constexpr std::int64_t known_program_ns = 3'000'000'000;
 // By then it is known what threads use.
 constexpr std::int64_t known_units_ns = 1'500'000'000;
 
-// To standard error, where that takes it.
-void tell(const std::string& line) { std::ignore = write(STDERR_FILENO, line.data(), line.size()); }
-
 // Where none can be had the program runs all the same, and nothing is changed.
 Journal begin_journal(std::vector<std::string>& notes) {
   if (!proc_is_of_this_namespace()) {
@@ -93,7 +90,7 @@ class Run {
   void prepare(Follower& follower);
   void note_hand_over(const Follower& follower, std::int64_t now);
   void restore(Follower* follower);
-  [[nodiscard]] bool pass_on(pid_t process, const signalfd_siginfo& signal, std::int64_t taken_ns);
+  [[nodiscard]] bool pass_on(const signalfd_siginfo& signal, std::int64_t taken_ns);
   void note_if_to_end(const signalfd_siginfo& signal);
   Summary finish(Follower* follower);
 
@@ -109,6 +106,7 @@ class Run {
   std::optional<Reports> reports_;
   std::optional<BirthShim> shim_;
   pid_t guardian_ = -1;
+  const ChildProcess* program_ = nullptr;  // where it was launched
   ExecutedPrograms executed_;
   std::optional<ThreadRegister> threads_;
   std::optional<BirthWatch> births_;
@@ -324,11 +322,13 @@ Result<Summary> Run::launch() {
     begin_polling();
   }
   summary_.startup_ms = static_cast<double>(launched->time_ns - begun_ns_) / 1e6;
-  if (launched->exec_error != 0)
+  summary_.began = launched->exec_error == 0;
+  if (!summary_.began)
     print_error("millrace", fmt::format("cannot run '{}': {}", settings_.command.front(),
                                         system_reason(launched->exec_error)));
   begun_ns_ = launched->time_ns;
   births_->program_begins(begun_ns_);
+  program_ = &waiting->child();
   oversee(&follower, waiting->process());
   return finish(&follower);
 }
@@ -438,7 +438,7 @@ void Run::note_if_to_end(const signalfd_siginfo& signal) {
 }
 
 // False when this run is to end.
-bool Run::pass_on(pid_t process, const signalfd_siginfo& signal, std::int64_t taken_ns) {
+bool Run::pass_on(const signalfd_siginfo& signal, std::int64_t taken_ns) {
   const auto number = static_cast<int>(signal.ssi_signo);
   if (settings_.attach) {
     // What would have ended this process without, does.
@@ -449,8 +449,8 @@ bool Run::pass_on(pid_t process, const signalfd_siginfo& signal, std::int64_t ta
   if (!is_for_program(signal, taken_ns, *threads_, witness_ ? &*witness_ : nullptr)) return true;
   // With the value that it may carry.
   // NOLINTNEXTLINE(performance-no-int-to-ptr): whatever it is, it is the program's
-  const sigval value{.sival_ptr = reinterpret_cast<void*>(signal.ssi_ptr)};
-  if (signal.ssi_code != SI_QUEUE || sigqueue(process, number, value) != 0) kill(process, number);
+  void* const value = reinterpret_cast<void*>(signal.ssi_ptr);
+  if (signal.ssi_code != SI_QUEUE || !program_->kill(number, value)) program_->kill(number);
   return true;
 }
 
@@ -474,7 +474,7 @@ void Run::oversee(Follower* follower, pid_t process) {
     poll(ready.data(), ready.size(), static_cast<int>(wait_ms));
     if (ready[1].revents != 0) return;
     for (std::int64_t taken_ns = now_ns(); const auto signal = signals_.take(); taken_ns = now_ns())
-      if (!pass_on(process, *signal, taken_ns)) return;
+      if (!pass_on(*signal, taken_ns)) return;
     const std::int64_t now = now_ns();
     if (follower != nullptr && births_->has_handed_over(*follower, now)) {
       begin_polling();
@@ -579,7 +579,7 @@ Result<Summary> run_program(const RunSettings& settings) {
   }
   if (error.kind == ErrorKind::usage) return std::unexpected(error);
   // Not even a process could be made to follow it: nothing that the program is to suffer for.
-  tell(fmt::format("millrace: {}; the program runs without\n", error.message));
+  print_error("millrace", error.message + "; the program runs without");
   const int reason = become({.command = settings.command,
                              .environment = {},
                              .descriptors = {},

@@ -21,11 +21,13 @@ constexpr char control_backslash = 28;
 // 'C' continued, 'E' and the code ended.
 class TerminalJob {
  public:
-  TerminalJob(BirthWay way, std::vector<std::string> command, const ProgressSettings& progress = {}) {
+  enum class Place { foreground, background };
+  TerminalJob(BirthWay way, std::vector<std::string> command, const ProgressSettings& progress = {},
+              Place place = Place::foreground) {
     int events[2] = {};
     if (pipe(events) != 0) std::abort();
     shell_ = forkpty(&terminal_, nullptr, nullptr, nullptr);
-    if (shell_ == 0) be_shell(events[1], way, std::move(command), progress);
+    if (shell_ == 0) be_shell(events[1], way, std::move(command), progress, place);
     close(events[1]);
     events_ = events[0];
   }
@@ -78,7 +80,7 @@ class TerminalJob {
 
  private:
   [[noreturn]] static void be_shell(int events, BirthWay way, std::vector<std::string> command,
-                                    const ProgressSettings& progress) {
+                                    const ProgressSettings& progress, Place place) {
     std::signal(SIGTTOU, SIG_IGN);
     std::signal(SIGTSTP, SIG_IGN);
     std::signal(SIGINT, SIG_IGN);
@@ -87,7 +89,7 @@ class TerminalJob {
     job = fork();
     if (job == 0) {
       setpgid(0, 0);
-      tcsetpgrp(0, getpid());
+      if (place == Place::foreground) tcsetpgrp(0, getpid());
       for (const int signal : {SIGTTOU, SIGTSTP, SIGINT, SIGQUIT})
         std::signal(signal, SIG_DFL);
       RunSettings settings = fixed(MaskPolicy::one_to_one, way, std::move(command));
@@ -96,12 +98,19 @@ class TerminalJob {
       const auto summary = run_program(settings);
       _exit(summary ? shell_code(summary->status) : 99);
     }
-    std::signal(SIGUSR1, [](int) { kill(-job, SIGCONT); });
+    // As `fg` does.
+    std::signal(SIGUSR1, [](int) {
+      tcsetpgrp(0, job);
+      kill(-job, SIGCONT);
+    });
     while (true) {
       int status = 0;
       if (waitpid(job, &status, WUNTRACED | WCONTINUED) < 0) continue;
       unsigned char event[2] = {'E', static_cast<unsigned char>(shell_code(status))};
-      if (WIFSTOPPED(status)) event[0] = 'S';
+      if (WIFSTOPPED(status)) {
+        event[0] = 'S';
+        event[1] = static_cast<unsigned char>(WSTOPSIG(status));
+      }
       if (WIFCONTINUED(status)) event[0] = 'C';
       if (write(events, event, 2) != 2 || event[0] == 'E') _exit(0);
     }
@@ -137,6 +146,7 @@ TEST_P(JobControl, StopsWithTheTerminalAndGoesOnWithTheShell) {
   for (int i = 0; i < 2; ++i) {
     job.type(control_z);
     ASSERT_EQ(job.next(), 'S');
+    EXPECT_EQ(job.code(), SIGTSTP);  // a shell says 148
     EXPECT_TRUE(eventually([&] { return state_of_program(name) == 'T' || state_of_program(name) == 't'; }));
     job.resume();
     ASSERT_EQ(job.next(), 'C');
@@ -145,6 +155,23 @@ TEST_P(JobControl, StopsWithTheTerminalAndGoesOnWithTheShell) {
   job.type(control_c);
   ASSERT_EQ(job.next(), 'E');
   EXPECT_EQ(job.code(), 128 + SIGINT);
+}
+
+// The terminal stops the whole group at once, this process as well as the program. Told to go on as soon as
+// the shell sees that, it must not stop once more for the program's stop.
+TEST_P(JobControl, ReadingInTheBackgroundStopsItOnce) {
+  constexpr int sessions = 10;
+  for (int session = 0; session < sessions; ++session) {
+    TerminalJob job(GetParam(), {"cat"}, {}, TerminalJob::Place::background);
+    ASSERT_EQ(job.next(), 'S') << session;
+    EXPECT_EQ(job.code(), SIGTTIN) << session;
+    job.resume();
+    ASSERT_EQ(job.next(), 'C') << session;
+    for (const char key : {'x', '\r', '\x04'})
+      job.type(key);
+    ASSERT_EQ(job.next(), 'E') << session;
+    EXPECT_EQ(job.code(), 0) << session;
+  }
 }
 
 TEST_P(JobControl, QuitsWithTheTerminal) {

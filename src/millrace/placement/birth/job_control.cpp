@@ -1,0 +1,102 @@
+#include "millrace/placement/birth/job_control.h"
+
+#include "millrace/base/descriptor.h"
+#include "millrace/placement/task/task_files.h"
+
+#include <atomic>
+#include <ctime>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+namespace millrace::placement {
+namespace {
+
+// Relaxed: the number alone is of interest, and the kernel has run the handler before what it continues goes
+// on.
+std::atomic<unsigned> times_continued{0};
+
+// Whether nobody waits for this process's group in its session: such a group is not stopped by a terminal's
+// signals.
+bool is_in_orphaned_group() {
+  pid_t member = getpid();
+  while (true) {
+    const auto stat = read_task_stat(member, member);
+    if (!stat || stat->parent <= 0) return true;
+    if (getpgid(stat->parent) != getpgrp()) return getsid(stat->parent) != getsid(0);
+    member = stat->parent;
+  }
+}
+
+// Whether a child that was waited for as it stopped has gone on and stopped again.
+bool has_stopped_again(pid_t child) {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(child), &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == child;
+}
+
+}  // namespace
+
+bool in_foreground() {
+  const auto terminal = Descriptor::owned(open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC));
+  return terminal.is_open() && tcgetpgrp(terminal.get()) == getpgrp();
+}
+
+void watch_continuations() {
+  struct sigaction counting{};
+  counting.sa_handler = [](int) { times_continued.fetch_add(1, std::memory_order_relaxed); };
+  counting.sa_flags = SA_RESTART;
+  sigaction(SIGCONT, &counting, nullptr);
+  sigset_t continuing;
+  sigemptyset(&continuing);
+  sigaddset(&continuing, SIGCONT);
+  pthread_sigmask(SIG_UNBLOCK, &continuing, nullptr);
+}
+
+unsigned continuations() { return times_continued.load(std::memory_order_relaxed); }
+
+void stop_this_process(int signal, const std::function<bool()>& is_stopped) {
+  if (signal == SIGSTOP || is_in_orphaned_group()) {
+    if (is_stopped()) kill(getpid(), SIGSTOP);
+    return;
+  }
+  sigset_t one;
+  sigset_t before;
+  sigemptyset(&one);
+  sigaddset(&one, signal);
+  pthread_sigmask(SIG_BLOCK, &one, &before);
+  struct sigaction usual{};
+  struct sigaction kept{};
+  usual.sa_handler = SIG_DFL;
+  sigaction(signal, &usual, &kept);
+  // It waits from here on, and the kernel takes it away where SIGCONT comes: what continues the program after
+  // it was found stopped continues this process as well.
+  syscall(SYS_tgkill, getpid(), gettid(), signal);
+  if (is_stopped()) {
+    pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+  } else {
+    const timespec at_once{};
+    sigtimedwait(&one, nullptr, &at_once);
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  sigaction(signal, &kept, nullptr);
+}
+
+bool is_still_stopped(pid_t program) {
+  const auto stat = read_task_stat(program, program);
+  return stat && stat->state == 'T' && !has_stopped_again(program);
+}
+
+void continue_with_this_process(pid_t program) {
+  constexpr int attempts = 50;
+  constexpr useconds_t pause_us = 1000;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    if (!is_still_stopped(program)) return;
+    usleep(pause_us);
+  }
+  kill(program, SIGCONT);
+}
+
+}  // namespace millrace::placement
