@@ -398,6 +398,38 @@ def limits(place):
     place.nothing_left()
 
 
+def tight_limits(place):
+    """Where there is no room to follow a program, it runs as without, as far as it does, and nothing stays behind."""
+    address_space = range(3000, 44000, 500) if place.rounds > 1 else (3000, 8000, 12000, 26000, 41000)
+    cases = [(resource.RLIMIT_AS, size << 10) for size in address_space]
+    cases += [(resource.RLIMIT_STACK, size << 10) for size in (16, 32, 64, 128)]
+    cases += [(resource.RLIMIT_DATA, size << 10) for size in (512, 2000, 8000)]
+    cases += [(resource.RLIMIT_NOFILE, count) for count in (range(3, 30) if place.rounds > 1 else (3, 4, 6, 23))]
+    environment = {name: value for name, value in place.environment.items() if not name.startswith("XDG_")}
+    before = sorted(os.listdir("/tmp"))
+    ways = WAYS if place.rounds > 1 else ("auto", "shim")
+    for limit, value in cases:
+        for command in ((place.program("threads", "static"), "2", "0"), ("/bin/sh", "-c", "exit 3")):
+            lower = {"preexec_fn": lowered(limit, value), "env": environment}
+            expected = place.run(list(command), **lower)[0]
+            for way in ways:
+                found = place.run(place.under(way, *command, options=("--quiet", "--policy", "one-to-one")), **lower)
+                check(found[0] == expected, f"limit {limit} of {value} by {way}: {found} instead of {expected}")
+    if os.geteuid() == 0:
+        for most in range(1, 34, 1 if place.rounds > 1 else 4):
+            options = {"preexec_fn": lambda most=most: resource.setrlimit(resource.RLIMIT_NPROC, (most, most)), "env": environment,
+                       "user": 54321, "group": 54321, "extra_groups": []}
+            command = (place.program("threads"), "2", "0")
+            expected = place.run(list(command), **options)[0]
+            for way in ways:
+                found = place.run(place.under(way, *command), **options)
+                check(found[0] == expected, f"{most} processes by {way}: {found} instead of {expected}")
+    left = [name for name in sorted(os.listdir("/tmp")) if name not in before and name.startswith("millrace-")
+            and name != os.path.basename(place.folder)]
+    check(not left, f"left behind in /tmp: {left}")
+    place.nothing_left()
+
+
 def few_open_files(place):
     """Of more threads than files may be open none is lost, nor keeps what it was given."""
     script = "import threading, time; [threading.Thread(target=time.sleep, args=(60,), daemon=True).start() for _ in range(150)]; time.sleep(60)"
@@ -548,6 +580,124 @@ def what_is_stored_is_private(place):
         check(os.stat(os.path.join(path, name)).st_mode & 0o077 == 0, f"{name} can be read by others")
         with open(os.path.join(path, name), "rb") as file:
             check(b"precious" not in file.read(), f"{name} tells an argument")
+
+
+def rights_of_files(place):
+    """What is given to the program's files (capabilities, set-user-ID) is nobody's to use: no policy runs, nothing is started."""
+    if os.geteuid() != 0:
+        raise Skipped("needs root, to give files rights")
+    folder = os.path.join(place.folder, "rights")
+    os.mkdir(folder)
+    os.chmod(folder, 0o755)
+    built = os.path.dirname(os.path.realpath(place.millrace))
+    for name in ("millrace", "millrace-exec"):
+        shutil.copy(os.path.join(built, name), folder)
+    mark = os.path.join(place.folder, "policy-ran")
+    source = os.path.join(place.folder, "policy.c")
+    policy = os.path.join(place.folder, "policy.so")
+    with open(source, "w", encoding="ascii") as file:
+        file.write(f'#include <fcntl.h>\n__attribute__((constructor)) void f(void) {{ open("{mark}", O_CREAT | O_WRONLY, 0600); }}\n')
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", policy, source], check=True)
+    os.chmod(policy, 0o755)
+    options = {"env": {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}, **as_nobody()}
+    with subprocess.Popen(["sleep", "60"]) as victim:
+        for name in ("millrace", "millrace-exec"):
+            for give, take in ((lambda path: os.setxattr(path, "security.capability", bytes.fromhex("0100000200008000000000000000000000000000")),
+                                lambda path: os.removexattr(path, "security.capability")),
+                               (lambda path: os.chmod(path, 0o4755), lambda path: os.chmod(path, 0o755)),
+                               (lambda path: os.chmod(path, 0o2755), lambda path: os.chmod(path, 0o755))):
+                path = os.path.join(folder, name)
+                try:
+                    give(path)
+                except OSError as error:
+                    raise Skipped(f"files have no capabilities here: {error}") from error
+                for words in (["--policy", policy, "--", "true"], ["--attach", str(victim.pid)], ["--sched", "rr", "--", "true"]):
+                    found = place.run([path, "exec", *words], **options)
+                    check(found[0] in (1, 2) and len(found[2].splitlines()) == 1, f"{name} {words}: {found}")
+                check(not os.path.exists(mark), f"{name} has run a policy with the rights of its file")
+                take(path)
+        check(os.sched_getscheduler(victim.pid) == os.SCHED_OTHER, "a process of root was changed")
+        victim.kill()
+
+
+FORGER = """
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+/* Finds the board that it shares with millrace, and tells of threads that are not its own. */
+int main(int count, char** arguments) {
+  FILE* maps = fopen("/proc/self/maps", "r");
+  char line[512];
+  uint32_t foreign = (uint32_t)atoi(arguments[1]);
+  for (; fgets(line, sizeof(line), maps);) {
+    unsigned long begin, end;
+    if (strstr(line, "millrace-board") == NULL || sscanf(line, "%lx-%lx", &begin, &end) != 2) continue;
+    /* The slots are its end, and their count is before them (birth_board.h). */
+    uint32_t* words = (uint32_t*)begin;
+    const size_t size = words[1] / sizeof(*words);
+    const size_t slot = 36; /* 16 masks of 64 bits, four words */
+    uint32_t* births = words + size - 1024 * slot - 2;
+    for (size_t i = 0; i < 1024; ++i) {
+      uint32_t* entry = words + size - (i + 1) * slot;
+      memset(entry, 0, slot * sizeof(*entry));
+      entry[0] = 1, entry[32] = 1, entry[33] = (uint32_t)getpid(), entry[34] = foreign, entry[35] = 1;
+    }
+    for (int i = 0; i < 2; ++i)
+      births[i] = 1024;
+    puts("forged");
+    fflush(stdout);
+    sleep(2);
+    return 0;
+  }
+  return count > 0 ? 9 : 8;
+}
+"""
+
+
+def forged_births(place):
+    """A program that names threads of others on the board which it shares with millrace changes nobody."""
+    source = os.path.join(place.folder, "forger.c")
+    forger = os.path.join(place.folder, "forger")
+    with open(source, "w", encoding="ascii") as file:
+        file.write(FORGER)
+    subprocess.run(["cc", "-O1", "-w", "-o", forger, source, "-lpthread"], check=True)
+    with subprocess.Popen(["sleep", "60"]) as victim:
+        cpu = min(os.sched_getaffinity(0))
+        before = os.sched_getaffinity(victim.pid)
+        command = place.under("shim", forger, str(victim.pid), options=("--quiet", "--policy", f"cpus={cpu}", "--sched", "batch"))
+        with place.start(command) as run:
+            forged = run.stdout.readline()
+            seen = set()
+            while run.poll() is None:
+                seen.add((frozenset(os.sched_getaffinity(victim.pid)), os.sched_getscheduler(victim.pid)))
+                time.sleep(0.01)
+            found = place.end_of(run)
+        check(forged == b"forged\n", f"the board was not found: {found}")
+        check(seen == {(frozenset(before), os.SCHED_OTHER)}, f"a foreign thread was changed: {seen}")
+        victim.kill()
+    place.nothing_left()
+
+
+def names_that_act_on_terminals(place):
+    """What threads and programs call themselves reaches the terminal as text."""
+    script = r"import ctypes, os, threading, time; libc = ctypes.CDLL(None)" "\n" \
+             r"def choose(): libc.prctl(15, b'\x1b[31mX\xff\n\x07', 0, 0, 0); os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); time.sleep(1.2)" "\n" \
+             r"libc.prctl(15, b'\x1b]0;T\x07\xfe', 0, 0, 0); t = threading.Thread(target=choose); t.start(); t.join()"
+    program = os.path.join(place.folder, "\x1b[31mescape\x07")
+    shutil.copy("/bin/true", program)
+    for command in ((sys.executable, "-c", script), (program,), ("/nonexistent/\x1b]0;T\x07",)):
+        for options in (("--policy", "one-to-one"), ("--units", "auto"), ()):
+            with subprocess.Popen([place.millrace, "exec", *options, "--", *command], env=place.environment, stderr=subprocess.PIPE) as run:
+                errors = run.communicate(timeout=PATIENCE)[1]
+            bad = [byte for byte in errors if byte < 32 and byte != 10 or byte == 127]
+            check(not bad, f"{command} {options}: {errors}")
+            errors.decode("utf-8")
+    os.unlink(program)
+    place.nothing_left()
 
 
 def forbidden_attachments(place):
@@ -799,8 +949,9 @@ def no_zombies(place):
 ATTACKS = (statuses, environments, programs_that_are_not_there, odd_clones, kernel_threads_of_io_uring, many_threads_and_processes,
            makers_that_die, many_at_once, signals_arrive, signals_of_every_kind, learning_that_is_interrupted,
            group_signals_arrive_once, killed_in_the_midst, killed_after_joining, helpers_that_are_gone, daemons,
-           stopped_and_continued, terminals, limits, few_open_files, streams_that_take_nothing, runtime_folders, locked_database,
-           files_without_end, foreign_folders, what_is_stored_is_private, forbidden_attachments,
+           stopped_and_continued, terminals, limits, tight_limits, few_open_files, streams_that_take_nothing, runtime_folders, locked_database,
+           files_without_end, foreign_folders, what_is_stored_is_private, rights_of_files, forged_births,
+           names_that_act_on_terminals, forbidden_attachments,
            attached_twice_at_once, files_that_may_not_be_read, without_proc, refused_system_calls, tracers_inside, sanitizers,
            programs_that_change_their_user, tracers_from_outside, nested, no_zombies)
 
