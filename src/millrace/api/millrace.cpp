@@ -11,11 +11,13 @@
 #include "millrace/image/pipeline/presets.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <new>
 #include <span>
 #include <string>
@@ -358,12 +360,19 @@ Status answer_question(Result<std::string> (*answered)(std::string_view), const 
   return {};
 }
 
-// A text that is made once; both may be asked for by several threads at once.
+// A text that stays the same once it could be made; several threads may ask for it at once.
 template <class Make> Status hand_out_text(const Make& make, const char** text) {
-  static const Result<std::string>* const made = new Result<std::string>(make());
+  static std::atomic<const std::string*> kept = nullptr;
   if (Status there = check_pointer(text, "the place of the text"); !there) return there;
-  if (!*made) return std::unexpected(made->error());
-  *text = (*made)->c_str();
+  const std::string* known = kept.load(std::memory_order_acquire);
+  if (known == nullptr) {
+    Result<std::string> made = make();
+    if (!made) return std::unexpected(made.error());
+    auto fresh = std::make_unique<const std::string>(*std::move(made));
+    // acq_rel: another thread that loads it sees its characters. If another thread was first, its text stays.
+    if (kept.compare_exchange_strong(known, fresh.get(), std::memory_order_acq_rel)) known = fresh.release();
+  }
+  *text = known->c_str();
   return {};
 }
 

@@ -52,8 +52,8 @@ MILLRACE_EXPORT const char* millrace_error(void);
 /* What a pipeline can be made of, as `millrace filters --json` has it. Until the process ends. */
 MILLRACE_EXPORT millrace_code millrace_filters(const char** json);
 
-/* What is known of this machine, as `millrace machine --json` has it, when it is first asked for. Until the
- * process ends. */
+/* What is known of this machine, as `millrace machine --json` has it, when it is first known. Until the
+ * process ends. After a failure the next call looks again. */
 MILLRACE_EXPORT millrace_code millrace_machine(const char** json);
 
 /* When the frames of a video file are shown, in the order in which they are, without decoding them: as its
