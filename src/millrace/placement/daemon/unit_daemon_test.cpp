@@ -408,29 +408,24 @@ TEST_F(UnitDaemonTest, ReadsTheMachineAnewWhenCpusComeOrGo) {
 }
 
 TEST_F(UnitDaemonTest, JoinsAProgramAnewThatIsConfinedOtherwise) {
-  const std::filesystem::path sets = "/sys/fs/cgroup/cpuset";
-  const std::string name = "millrace-test-" + std::to_string(getpid());
-  std::error_code error;
-  if (!std::filesystem::create_directory(sets / name, error)) GTEST_SKIP() << "no cpusets can be made here";
-  const CpuSet one{machine::current_thread_affinity()->lowest()};
-  make_file(sets / name / "cpuset.mems", content_of(sets / "cpuset.effective_mems"));
-  make_file(sets / name / "cpuset.cpus", one.to_string());
-  {
-    begin({});
-    const ForkedProcess process;
-    ASSERT_TRUE(watch(process.number()).contains("parameters"));
-    EXPECT_EQ(only_program()["allowed"], machine::current_thread_affinity()->to_string());
-    make_file(sets / name / "tasks", std::to_string(process.number()));
-    daemon_->tick(now_ns() + 2'000'000'000);
-    EXPECT_EQ(only_program()["allowed"], one.to_string());
-    EXPECT_EQ(only_program()["pid"], process.number());
-    // The group goes on, and allows other CPUs.
-    make_file(sets / name / "cpuset.cpus", machine::current_thread_affinity()->to_string());
-    daemon_->tick(now_ns() + 4'000'000'000);
-    EXPECT_EQ(only_program()["allowed"], machine::current_thread_affinity()->to_string());
-    daemon_->end();
-  }
-  EXPECT_TRUE(eventually([&] { return std::filesystem::remove(sets / name, error); }));
+  const auto group = TestingGroup::make("cpuset");
+  if (!group) GTEST_SKIP() << "no cpusets can be made here";
+  const CpuSet all = machine::current_thread_affinity().value();
+  const CpuSet one = all.first(1);
+  ASSERT_TRUE(group->allow(one));
+  begin({});
+  const ForkedProcess process;
+  ASSERT_TRUE(watch(process.number()).contains("parameters"));
+  EXPECT_EQ(only_program()["allowed"], all.to_string());
+  ASSERT_TRUE(group->take_in(process.number()));
+  daemon_->tick(now_ns() + 2'000'000'000);
+  EXPECT_EQ(only_program()["allowed"], one.to_string());
+  EXPECT_EQ(only_program()["pid"], process.number());
+  // The group goes on, and allows other CPUs.
+  ASSERT_TRUE(group->allow(all));
+  daemon_->tick(now_ns() + 4'000'000'000);
+  EXPECT_EQ(only_program()["allowed"], all.to_string());
+  daemon_->end();
 }
 
 TEST_F(UnitDaemonTest, KnowsAControlGroupByItsPathInTheHierarchy) {
@@ -456,9 +451,8 @@ TEST_F(UnitDaemonTest, ExcludesAControlGroupWhateverWayItIsAskedFor) {
 }
 
 TEST_F(UnitDaemonTest, LeavesAloneInAGroupAndBelowAProcessWhatIsExcludedAndItself) {
-  const std::filesystem::path group = "/sys/fs/cgroup/pids/millrace-test-" + std::to_string(getpid());
-  std::error_code error;
-  if (!std::filesystem::create_directory(group, error)) GTEST_SKIP() << "no control groups can be made here";
+  const auto group = TestingGroup::make("pids");
+  if (!group) GTEST_SKIP() << "no control groups can be made here";
   {
     DaemonSettings settings;
     settings.exclude.push_back({.exe = "*/sleep", .cgroup = {}});
@@ -479,17 +473,15 @@ TEST_F(UnitDaemonTest, LeavesAloneInAGroupAndBelowAProcessWhatIsExcludedAndItsel
     ASSERT_TRUE(watch(parent.number()).contains("parameters"));
     EXPECT_EQ(only_program()["threads"], 1);
     EXPECT_TRUE(ask("Unwatch", {{"pid", parent.number()}}).contains("parameters"));
-    for (const pid_t member : {parent.number(), child, getpid()}) {
-      std::ofstream(group / "cgroup.procs") << member;
-    }
-    ASSERT_TRUE(ask("Watch", {{"cgroup", "/" + group.filename().string()}}).contains("parameters"));
+    for (const pid_t member : {parent.number(), child, getpid()})
+      ASSERT_TRUE(group->take_in(member));
+    ASSERT_TRUE(ask("Watch", {{"cgroup", group->path()}}).contains("parameters"));
     EXPECT_EQ(only_program()["threads"], 1);
     EXPECT_EQ(only_program()["thread_list"][0]["process"], parent.number());
     daemon_->end();
-    std::ofstream("/sys/fs/cgroup/pids/cgroup.procs") << getpid();
+    EXPECT_TRUE(group->let_out(getpid()));
     kill(child, SIGKILL);
   }
-  EXPECT_TRUE(eventually([&] { return std::filesystem::remove(group, error); }));
 }
 
 TEST(OtherTuner, IsASchedulerThatIsLoadedOrNumadOfWhoIsTrusted) {

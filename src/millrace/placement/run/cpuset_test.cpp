@@ -1,8 +1,9 @@
 #include "millrace/machine/thread/thread_affinity.h"
+#include "millrace/machine/topology/topology.h"
 #include "millrace/placement/run/program_testing.h"
+#include "millrace/placement/task/control_group_testing.h"
 
-#include <filesystem>
-#include <fstream>
+#include <algorithm>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -13,56 +14,6 @@ namespace millrace::placement {
 namespace {
 
 using machine::CpuSet;
-
-bool write_text(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text << std::flush;
-  return file.good();
-}
-
-// A real cpuset of the kernel's (cgroup v2, or v1 where that has the controller), gone at the end.
-class Cpuset {
- public:
-  // Nothing where this user may make none.
-  static std::optional<Cpuset> make(const CpuSet& cpus) {
-    const std::string name = fmt::format("millrace-test-{}", getpid());
-    const std::filesystem::path v1 = "/sys/fs/cgroup/cpuset";
-    const std::filesystem::path v2 = "/sys/fs/cgroup";
-    std::error_code error;
-    std::filesystem::path folder;
-    if (std::filesystem::exists(v1 / "cpuset.mems", error)) {
-      folder = v1 / name;
-    } else {
-      if (!write_text(v2 / "cgroup.subtree_control", "+cpuset")) return std::nullopt;
-      folder = v2 / name;
-    }
-    if (!std::filesystem::create_directory(folder, error)) return std::nullopt;
-    Cpuset made(folder);
-    std::string nodes;
-    std::getline(std::ifstream(v1 / "cpuset.mems"), nodes);
-    if (!nodes.empty() && !write_text(folder / "cpuset.mems", nodes)) return std::nullopt;
-    if (!write_text(folder / "cpuset.cpus", cpus.to_string())) return std::nullopt;
-    return made;
-  }
-  ~Cpuset() {
-    if (folder_.empty()) return;
-    // Processes that have ended leave it a little later.
-    std::ignore = eventually([this] { return rmdir(folder_.c_str()) == 0; });
-  }
-  Cpuset(Cpuset&& other) noexcept : folder_(std::exchange(other.folder_, {})) {}
-  Cpuset& operator=(Cpuset&&) = delete;
-  Cpuset(const Cpuset&) = delete;
-  Cpuset& operator=(const Cpuset&) = delete;
-
-  // With all its threads.
-  [[nodiscard]] bool take_in(pid_t process) const {
-    return write_text(folder_ / "cgroup.procs", std::to_string(process));
-  }
-
- private:
-  explicit Cpuset(std::filesystem::path folder) : folder_(std::move(folder)) {}
-  std::filesystem::path folder_;
-};
 
 // The upper half of what this test may use.
 CpuSet narrow() {
@@ -75,15 +26,20 @@ class ProgramInCpuset : public testing::TestWithParam<BirthWay> {
  protected:
   void SetUp() override {
     if (narrow().empty()) GTEST_SKIP() << "one CPU leaves nothing to narrow";
-    auto made = Cpuset::make(narrow());
+    auto made = TestingGroup::make("cpuset");
     if (!made) GTEST_SKIP() << "this user may make no cpuset";
     cpuset_.emplace(std::move(*made));
+    ASSERT_TRUE(cpuset_->allow(narrow()));
   }
-  std::optional<Cpuset> cpuset_;
+  std::optional<TestingGroup> cpuset_;
 };
 
+// As many threads as cores: more would share them.
 TEST_P(ProgramInCpuset, IsPlacedWithinIt) {
-  const int count = narrow().count();
+  const auto topology = machine::Topology::live();
+  ASSERT_TRUE(topology) << topology.error().message;
+  const auto count =
+      std::ranges::count_if(topology->cores(), [](const CpuSet& core) { return core.intersects(narrow()); });
   const auto settings = fixed(MaskPolicy::one_to_one, GetParam(),
                               {testing_program("dynamic", "threads"), std::to_string(count), "0.3"});
   TestProcess process(settings, [this] {
@@ -103,14 +59,15 @@ TEST_P(ProgramInCpuset, IsPlacedWithinIt) {
       EXPECT_EQ(*mask, narrow());
       continue;
     }
-    ++threads;
     used |= *mask;
     if (GetParam() != BirthWay::polling) {
       EXPECT_EQ(mask->count(), 1) << line;
     }
+    ++threads;
   }
   EXPECT_EQ(threads, count);
-  EXPECT_EQ(used, narrow());
+  for (const CpuSet& core : topology->cores())
+    EXPECT_EQ(used.intersects(core), narrow().intersects(core)) << core.to_string();
 }
 
 TEST_P(ProgramInCpuset, ThatCameWhileItRanEndsAsItWouldAndStaysWithinIt) {

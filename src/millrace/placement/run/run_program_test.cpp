@@ -2,6 +2,7 @@
 #include "millrace/base/system_file.h"
 #include "millrace/base/temporary_folder_testing.h"
 #include "millrace/machine/thread/thread_affinity.h"
+#include "millrace/machine/topology/topology.h"
 #include "millrace/placement/apply/heritage.h"
 #include "millrace/placement/apply/journal.h"
 #include "millrace/placement/run/program_testing.h"
@@ -138,16 +139,20 @@ TEST_P(EveryWay, WhatAThreadWithAPlaceStartsBeginsWithWhatTheProgramWasGiven) {
 }
 
 TEST_P(EveryWay, ThreadsBeginOnCoresOfTheirOwnWhereBirthIsSeen) {
-  const int count = allowed().count();
+  const auto topology = machine::Topology::live();
+  ASSERT_TRUE(topology) << topology.error().message;
+  const auto count =
+      std::ranges::count_if(topology->cores(), [](const CpuSet& core) { return core.intersects(allowed()); });
   const TestRun run =
       run_to_end(fixed(MaskPolicy::one_to_one, way(), {program("threads"), std::to_string(count), "0.2"}));
   EXPECT_EQ(run.status, 0);
   auto masks = masks_in(run.output);
-  std::set<std::string> own;
+  std::set<int> own;  // the lowest CPUs of cores
   for (int i = 0; i < count; ++i)
-    own.insert(masks["thread " + std::to_string(i)]);
+    if (const auto mask = CpuSet::parse(masks["thread " + std::to_string(i)]); mask && mask->count() == 1)
+      own.insert(topology->core_of(mask->lowest()).lowest());
   if (binds_at_birth()) {
-    EXPECT_EQ(own.size(), static_cast<std::size_t>(count)) << run.output;
+    EXPECT_EQ(std::ssize(own), count) << run.output;
   }
   if (binds_at_birth()) {
     EXPECT_EQ(run.summary.threads.births, count + 1);
@@ -161,11 +166,18 @@ TEST_P(EveryWay, ThreadsThatOutnumberPusAreFreeToGoWhereTheyLike) {
   const TestRun run =
       run_to_end(fixed(MaskPolicy::one_to_one, way(), {program("threads"), std::to_string(count), "0"}));
   EXPECT_EQ(run.status, 0);
-  // All but those that began while there were as many PUs; on a busy machine the last one made may be of
-  // them.
+  // Within the CPUs that share a last-level cache. All but those that began while there were as many PUs; on
+  // a busy machine the last one made may be of them.
   if (binds_at_birth()) {
+    const auto topology = machine::Topology::live();
+    ASSERT_TRUE(topology) << topology.error().message;
+    std::set<std::string> wide{one_by_one(allowed())};
+    for (const int cpu : allowed())
+      if (const machine::Cache* const cache = topology->last_level_cache_of(cpu))
+        wide.insert(one_by_one(cache->cpus & allowed()));
     const auto masks = masks_in(run.output);
-    const auto free = std::ranges::count(masks | std::views::values, one_by_one(allowed()));
+    const auto free = std::ranges::count_if(masks | std::views::values,
+                                            [&](const std::string& mask) { return wide.contains(mask); });
     EXPECT_GE(free, count + 1 - allowed().count());
   }
 }
