@@ -31,8 +31,7 @@ struct ComparisonRequest {
 // Whether one of these studies is made of clips that the user may give.
 [[nodiscard]] bool shows_clips(const std::vector<std::string>& names);
 
-// Usage error that lists the names for one that is none of these; else what keeps a program from being run,
-// and interrupted.
+// Of names that are comparisons. Fails where a program cannot be run, and where it is interrupted.
 [[nodiscard]] Result<report::ComparisonPage> measure_comparisons(const ComparisonRequest& request,
                                                                  const Interrupt& interrupt);
 

@@ -15,6 +15,7 @@
 #include "millrace/report/comparison/comparison.h"
 #include "millrace/report/study/findings.h"
 #include "millrace/report/study/study_page.h"
+#include "millrace/video/reader.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -53,23 +54,27 @@ Status write_results(const StudyOptions& options, const std::string& page,
   return written ? json : written;
 }
 
+std::unexpected<Error> not_together(const std::string& name, const std::string& first) {
+  return usage_error("{} is no study that goes on one page with {}; see: millrace study list",
+                     in_quotes(name), in_quotes(first));
+}
+
 void tell_where(const StudyOptions& options) {
   if (options.output != "-") print_note("wrote {}\n", printable(options.output));
 }
 
-// An input is read several times, so it is none that can be read once, nor an output.
-Status check_input(const StudyOptions& options, const NamedPath& input) {
+// An input is read several times, so it is none that can be read once.
+Status check_input(const NamedPath& input) {
   std::error_code missing;
   if (input.path == "-" || std::filesystem::is_other(std::filesystem::status(input.path, missing)))
     return usage_error("{}: cannot be read more than once, as study does; give a file",
                        input.path == "-" ? "standard input" : printable(input.path));
-  return check_outputs({{"-o", options.output}, {"--json", options.json}}, overwrite_if(options.force),
-                       input);
+  return {};
 }
 
 // Of what programs are to read: they would say what is wrong with it only after a while.
-Status check_file(const StudyOptions& options, const NamedPath& input) {
-  if (Status checked = check_input(options, input); !checked) return checked;
+Status check_file(const NamedPath& input) {
+  if (Status checked = check_input(input); !checked) return checked;
   std::error_code error;
   const auto status = std::filesystem::status(input.path, error);
   if (!std::filesystem::exists(status))
@@ -79,6 +84,17 @@ Status check_file(const StudyOptions& options, const NamedPath& input) {
   if (std::filesystem::file_size(input.path, error) == 0 && !error)
     return usage_error("{}: is empty; give a file with content to {}", printable(input.path), input.role);
   return {};
+}
+
+// After all inputs: none of them is an output.
+Status check_results(const StudyOptions& options, const std::vector<NamedPath>& inputs) {
+  const auto check = [&](const NamedPath& input) {
+    return check_outputs({{"-o", options.output}, {"--json", options.json}}, overwrite_if(options.force),
+                         input);
+  };
+  for (const NamedPath& input : inputs)
+    if (Status apart = check(input); !apart) return apart;
+  return check({});
 }
 
 // The studies of the other papers.
@@ -94,16 +110,17 @@ Status compare_with_papers(const StudyOptions& options, const Interrupt& interru
     return usage_error("--clips belongs to x264, decoders and the studies of execution structures, --frames "
                        "and --threads to "
                        "these last alone; see: millrace study list");
-  if (Status checked =
-          check_outputs({{"-o", options.output}, {"--json", options.json}}, overwrite_if(options.force));
-      !checked)
-    return checked;
+  for (const std::string& name : request.names)
+    if (!is_comparison(name)) return not_together(name, request.names.front());
+  std::vector<NamedPath> inputs;
   for (const std::string& clip : request.clips)
-    if (Status checked = check_file(options, {"--clips", clip}); !checked) return checked;
-  if (!request.stream.empty())
-    if (Status checked = check_file(options, {"--stream", request.stream}); !checked) return checked;
+    inputs.push_back({"--clips", clip});
+  if (!request.stream.empty()) inputs.push_back({"--stream", request.stream});
+  for (const NamedPath& input : inputs)
+    if (Status checked = check_file(input); !checked) return checked;
   if (!request.photos.empty() && !std::filesystem::is_directory(request.photos))
     return usage_error("--photos: there is no folder {}", in_quotes(request.photos));
+  if (Status checked = check_results(options, inputs); !checked) return checked;
   const auto page = measure_comparisons(request, interrupt);
   if (!page) return std::unexpected(page.error());
   if (Status written = write_results(options, report::to_page(*page), report::to_json(*page)); !written)
@@ -119,8 +136,7 @@ Status compare_with_papers(const StudyOptions& options, const Interrupt& interru
 Status study(const StudyOptions& options, const Interrupt& interrupt) {
   StudyRequest request = options.request;
   if (const auto other = std::ranges::find_if(options.figures, is_comparison); other != options.figures.end())
-    return usage_error("{} is no study that goes on one page with {}; see: millrace study list",
-                       in_quotes(*other), in_quotes(options.figures.front()));
+    return not_together(*other, options.figures.front());
   auto figures = report::parse_figures(options.figures);
   if (!figures) return std::unexpected(figures.error());
   if (!options.comparison.photos.empty() || !options.comparison.stream.empty())
@@ -130,12 +146,16 @@ Status study(const StudyOptions& options, const Interrupt& interrupt) {
   request.figures = std::move(*figures);
   request.runs = options.runs.value_or(request.quick ? quick_runs : request.runs);
   request.progress = !options.quiet;
-  if (Status checked =
-          check_outputs({{"-o", options.output}, {"--json", options.json}}, overwrite_if(options.force));
-      !checked)
-    return checked;
-  for (const std::string& input : request.inputs)
-    if (Status checked = check_input(options, {"--input", input}); !checked) return checked;
+  std::vector<NamedPath> inputs;
+  for (const std::string& input : request.inputs) {
+    inputs.push_back({"--input", input});
+    if (Status checked = check_input(inputs.back()); !checked) return checked;
+    // What is generated, or made of many files, is no file.
+    std::error_code missing;
+    if (video::is_coded_input(input) && !input.contains('%') && !std::filesystem::exists(input, missing))
+      return usage_error("{}: no such file; give a video to --input", printable(input));
+  }
+  if (Status checked = check_results(options, inputs); !checked) return checked;
   const auto result = measure_study(request, interrupt);
   if (!result) return std::unexpected(result.error());
   if (Status written = write_results(options, report::study_page(*result), report::to_json(*result));

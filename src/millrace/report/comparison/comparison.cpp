@@ -35,6 +35,7 @@ std::string number(double value) {
 
 std::string text_of(const std::optional<PlotValue>& value) {
   if (!value) return "-";
+  if (!value->known) return number(value->mean) + " (interval not known)";
   if (value->low == value->high) return number(value->mean);
   return fmt::format("{} ({} to {})", number(value->mean), number(value->low), number(value->high));
 }
@@ -157,6 +158,8 @@ nlohmann::ordered_json to_json(const ComparisonPage& page) {
         for (const auto& value : row.values) {
           if (!value)
             values.push_back(nullptr);
+          else if (!value->known)
+            values.push_back({{"mean", value->mean}, {"low", nullptr}, {"high", nullptr}});
           else
             values.push_back({{"mean", value->mean}, {"low", value->low}, {"high", value->high}});
         }

@@ -17,7 +17,7 @@ Value ObservedProgram::measured(const ProgramSetting& setting) const {
   const auto found = observed_.runs.find(setting);
   if (found == observed_.runs.end() || found->second.seconds.empty()) return std::nullopt;
   const MeanInterval mean = mean_interval(found->second.seconds);
-  return PlotValue{mean.mean, std::max(mean.low, 0.0), mean.high};
+  return PlotValue{mean.mean, mean.low, mean.high, mean.known};
 }
 
 Value ObservedProgram::measured_gain(const ProgramSetting& slow, const ProgramSetting& fast) const {
@@ -115,12 +115,12 @@ Value speed_up(const Value& seconds, double sequential) {
   if (!seconds || !(seconds->mean > 0)) return std::nullopt;
   const auto ratio = [&](double time) { return sequential / std::max(time, 1e-9 * seconds->mean); };
   return PlotValue{ratio(seconds->mean), ratio(seconds->high),
-                   ratio(std::max(seconds->low, seconds->mean / 1e3))};
+                   ratio(std::max(seconds->low, seconds->mean / 1e3)), seconds->known};
 }
 Value per_cent(const Value& value, double of_whole) {
   if (!value) return value;
   const double scale = 100 / of_whole;
-  return PlotValue{value->mean * scale, value->low * scale, value->high * scale};
+  return PlotValue{value->mean * scale, value->low * scale, value->high * scale, value->known};
 }
 std::pair<Value, Value> useful_and_idle(const ProgramRuns& runs, std::size_t stage) {
   if (stage >= runs.stages.size() || runs.seconds.empty()) return {};
@@ -133,7 +133,7 @@ std::pair<Value, Value> useful_and_idle(const ProgramRuns& runs, std::size_t sta
     idle.push_back(runs.seconds[run] - useful.back());
   }
   const auto cell = [](const MeanInterval& mean) {
-    return Value(PlotValue{mean.mean, std::min(mean.mean, std::max(mean.low, 0.0)), mean.high});
+    return Value(PlotValue{mean.mean, std::min(mean.mean, mean.low), mean.high, mean.known});
   };
   return {cell(mean_interval(useful)), cell(mean_interval(idle))};
 }

@@ -55,7 +55,7 @@ std::string name_of(const BindingPair& pair) {
 Result<PlotValue> measured_gain(std::span<const double> slow_ms, std::span<const double> fast_ms) {
   if (slow_ms.size() != fast_ms.size()) return failure("some settings were measured more often than others");
   const MeanInterval ratio = ratio_interval(slow_ms, fast_ms);
-  return PlotValue{100 * (ratio.mean - 1), 100 * (ratio.low - 1), 100 * (ratio.high - 1)};
+  return PlotValue{100 * (ratio.mean - 1), 100 * (ratio.low - 1), 100 * (ratio.high - 1), ratio.known};
 }
 
 double quad_core_ms(Binding binding, const model::ForkJoinWork& pass, int passes, const ThreadCosts& costs,

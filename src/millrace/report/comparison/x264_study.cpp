@@ -30,10 +30,12 @@ constexpr std::array stated{
     Stated{EncoderClip::sd, "CFS", 325.49, 251.68}, Stated{EncoderClip::sd, "BFS", 334.94, 344.47},
     Stated{EncoderClip::hd, "CFS", 39.05, 40.56}, Stated{EncoderClip::hd, "BFS", 40.15, 44.89}};
 
+constexpr std::string_view too_few_rounds = "too few rounds for an interval";
+
 Cell cell_of(const std::vector<double>& values) {
   if (values.empty()) return std::nullopt;
   const MeanInterval mean = mean_interval(values);
-  return PlotValue{mean.mean, mean.low, mean.high};
+  return PlotValue{mean.mean, mean.low, mean.high, mean.known};
 }
 
 const EncoderRuns* runs_of(const EncoderObservations& observed, const EncoderSetting& setting) {
@@ -49,7 +51,7 @@ Cell change_of(const EncoderObservations& observed, EncoderSetting setting) {
   const EncoderRuns* before = runs_of(observed, setting);
   if (after == nullptr || before == nullptr || after->fps.size() != before->fps.size()) return std::nullopt;
   const MeanInterval ratio = ratio_interval(after->fps, before->fps);
-  return PlotValue{100 * (ratio.mean - 1), 100 * (ratio.low - 1), 100 * (ratio.high - 1)};
+  return PlotValue{100 * (ratio.mean - 1), 100 * (ratio.low - 1), 100 * (ratio.high - 1), ratio.known};
 }
 
 // Columns without any value are left out: classes that cannot be had here.
@@ -136,15 +138,16 @@ std::string against_other(const EncoderObservations& observed, EncoderSetting se
   const EncoderRuns* other = runs_of(observed, setting);
   if (here == nullptr || other == nullptr || here->fps.size() != other->fps.size()) return "";
   const MeanInterval ratio = ratio_interval(here->fps, other->fps);
+  const std::string interval =
+      ratio.known ? fmt::format("{:.2f} to {:.2f}", ratio.low, ratio.high) : std::string(too_few_rounds);
   return fmt::format(
-      "{} {:.2f} times as fast as other ({:.2f} to {:.2f}), with {:.1f} context switches a frame "
-      "instead of {:.1f}",
-      name, ratio.mean, ratio.low, ratio.high, mean_interval(here->switches).mean,
-      mean_interval(other->switches).mean);
+      "{} {:.2f} times as fast as other ({}), with {:.1f} context switches a frame instead of {:.1f}", name,
+      ratio.mean, interval, mean_interval(here->switches).mean, mean_interval(other->switches).mean);
 }
 
 std::string change_text(const Cell& cell) {
   if (!cell) return "not measured";
+  if (!cell->known) return fmt::format("{:+.1f} % ({})", cell->mean, too_few_rounds);
   if (cell->low == cell->high) return fmt::format("{:+.1f} %", cell->mean);
   return fmt::format("{:+.1f} % ({:+.1f} to {:+.1f})", cell->mean, cell->low, cell->high);
 }
@@ -215,13 +218,17 @@ Result<Comparison> compare(const EncoderObservations& observed) {
     return std::nullopt;
   };
   const Cell other = at(EncoderClass::other);
-  const bool loses = other && other->high < 0;
+  const bool known = other && other->known;
+  const bool loses = known && other->high < 0;
   result.findings.push_back(
       fmt::format("{}, {} threads: four look-ahead threads change the frames a second by {} under other, {} "
                   "under batch; the report has {} "
                   "under CFS. The loss is {}.",
                   first.keys[0], first.keys[1], change_text(other), change_text(at(EncoderClass::batch)),
-                  change_text(stated_change(EncoderClip::sd, "CFS")), loses ? "here too" : "not seen here"));
+                  change_text(stated_change(EncoderClip::sd, "CFS")),
+                  loses   ? "here too"
+                  : known ? "not seen here"
+                          : "not decided by so few rounds"));
   for (const EncoderClip clip : encoder_clips) {
     std::string classes;
     for (const EncoderClass scheduling_class : {EncoderClass::batch, EncoderClass::rr, EncoderClass::fifo}) {

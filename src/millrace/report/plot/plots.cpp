@@ -67,8 +67,8 @@ class Extent {
     largest_ = std::max(largest_, std::abs(value.mean));
     mean_low_ = std::min(mean_low_, value.mean);
     mean_high_ = std::max(mean_high_, value.mean);
-    low_ = std::min(low_, value.low);
-    high_ = std::max(high_, value.high);
+    low_ = std::min(low_, value.known ? value.low : value.mean);
+    high_ = std::max(high_, value.known ? value.high : value.mean);
   }
   void add(double value) { add(PlotValue{value, value, value}); }
 
@@ -102,6 +102,7 @@ Axis draw_y_axis(Svg& svg, const Extent& extent) {
 
 // What lies outside the plot is cut off, and its end without a bar.
 void draw_whisker(Svg& svg, double x, const Axis& y, const PlotValue& value) {
+  if (!value.known) return;
   svg.line(x, std::clamp(y(value.low), plot_top, plot_bottom), x,
            std::clamp(y(value.high), plot_top, plot_bottom), "class=\"whisker\"");
   for (const double end : {y(value.low), y(value.high)}) {
@@ -120,6 +121,7 @@ void draw_group_name(Svg& svg, double middle, double width, std::string_view nam
 }
 
 std::string text_of(const PlotValue& value) {
+  if (!value.known) return fmt::format("{:.4g} (interval not known)", value.mean);
   return fmt::format("{:.4g} ({:.4g} to {:.4g})", value.mean, value.low, value.high);
 }
 

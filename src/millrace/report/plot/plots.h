@@ -15,6 +15,7 @@ struct PlotValue {
   double mean = 0;
   double low = 0;
   double high = 0;
+  bool known = true;  // whether low and high are; else they are of no use, and not told
 };
 
 struct LinePoint {

@@ -1,14 +1,17 @@
 #include "millrace/report/study/evidence.h"
 
+#include "millrace/base/counted.h"
+
 #include <fmt/format.h>
 
 namespace millrace::report {
 
 std::string text_of(const MeanInterval& value) {
+  if (!value.known) return fmt::format("{:.2f} (too few rounds for an interval)", value.mean);
   return fmt::format("{:.2f} ({:.2f} to {:.2f})", value.mean, value.low, value.high);
 }
 
-std::string threads_text(int threads) { return fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"); }
+std::string threads_text(int threads) { return counted(threads, "thread"); }
 
 Judgement needs(const Evidence& evidence, int threads) {
   return {Verdict::not_here,
@@ -25,10 +28,12 @@ Verdict together(Verdict a, Verdict b) {
 Verdict holds(bool held) { return held ? Verdict::agrees : Verdict::differs; }
 
 Verdict is_faster(const MeanInterval& ratio) {
+  if (!ratio.known) return Verdict::undecided;
   if (ratio.high < 1) return Verdict::agrees;
   return ratio.low > 1 ? Verdict::differs : Verdict::undecided;
 }
 Verdict is_slower(const MeanInterval& ratio) {
+  if (!ratio.known) return Verdict::undecided;
   if (ratio.low > 1) return Verdict::agrees;
   return ratio.high < 1 ? Verdict::differs : Verdict::undecided;
 }

@@ -10,9 +10,13 @@ struct MeanInterval {
   double mean = 0;
   double low = 0;
   double high = 0;
+  // Whether the interval says anything. Of one measurement there is none: low and high are the mean. Of two
+  // or three that differ much it would reach from nothing to any number: then low and high are bounds of what
+  // is worth telling, a tenth and ten times a ratio, 0 and twice another mean.
+  bool known = true;
 };
 
-// Of at least two measurements; of fewer there is no interval, and low and high are the mean.
+// Of measurements that are not negative.
 [[nodiscard]] MeanInterval mean_interval(std::span<const double> values);
 
 // The geometric mean of dividend / divisor, turn by turn: what slowed down both is not in it, and what hit a

@@ -24,6 +24,24 @@ TEST(MeanIntervalTest, one_value_stands_alone) {
   EXPECT_EQ(interval.high, 7);
 }
 
+// Of two rounds the factor of Student's t is 12.7, so that intervals reach anywhere.
+TEST(MeanIntervalTest, of_too_few_rounds_is_bounded_and_said_not_to_be_known) {
+  for (const double apart : {0.0, 0.01, 0.1, 0.5, 2.0, 20.0, 1e6}) {
+    const std::vector<double> one{1, 1 + apart};
+    const std::vector<double> other{1 + apart, 1};
+    const MeanInterval mean = mean_interval(one);
+    EXPECT_GE(mean.low, 0);
+    EXPECT_LE(mean.high, 2 * mean.mean);
+    const MeanInterval ratio = ratio_interval(one, other);
+    EXPECT_GE(ratio.low, ratio.mean / 10 - 1e-12);
+    EXPECT_LE(ratio.high, ratio.mean * 10 + 1e-12);
+    EXPECT_EQ(ratio.known, apart < 0.2) << apart;
+    EXPECT_TRUE(apart < 1 || !mean.known) << apart;
+  }
+  EXPECT_FALSE(mean_interval(std::vector<double>{3}).known);
+  EXPECT_FALSE(ratio_interval(std::vector<double>{3}, std::vector<double>{2}).known);
+}
+
 TEST(RatioInterval, what_slows_down_both_turns_alike_does_not_count) {
   const std::vector<double> one{2, 20, 4, 200};
   const std::vector<double> other{1, 10, 2, 100};

@@ -12,6 +12,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json json_of(const MeanInterval& interval) {
+  if (!interval.known) return {{"mean", interval.mean}, {"low", nullptr}, {"high", nullptr}};
   return {{"mean", interval.mean}, {"low", interval.low}, {"high", interval.high}};
 }
 

@@ -20,7 +20,9 @@ using machine::AffinityArrangement;
 constexpr std::array teams{std::pair{Team::anew, "threads made anew"},
                            std::pair{Team::pool, "threads of a pool"}};
 
-PlotValue value_of(const MeanInterval& interval) { return {interval.mean, interval.low, interval.high}; }
+PlotValue value_of(const MeanInterval& interval) {
+  return {interval.mean, interval.low, interval.high, interval.known};
+}
 
 StudyCase at(const StudyResult& study, std::string_view pipeline, std::string_view input, Structure structure,
              int threads, Team team, AffinityArrangement affinity = AffinityArrangement::free) {
