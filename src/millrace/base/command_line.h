@@ -76,6 +76,17 @@ inline std::optional<std::string> wrong_verb(const CLI::App& app) {
   return fmt::format("there is no verb {}{}", in_quotes(words.front()), did_you_mean(words.front(), verbs));
 }
 
+// The help that says more of what is wrong: that of the verb, where there is one.
+inline std::string nearest_help(const CLI::App& app, std::string_view program, std::string_view help) {
+  std::string words(program);
+  const CLI::App* deepest = &app;
+  while (!deepest->get_subcommands().empty()) {
+    deepest = deepest->get_subcommands().front();
+    words += " " + deepest->get_name();
+  }
+  return deepest == &app ? std::string(help) : words + " --help";
+}
+
 // An option that was given as "", as an unset variable of a shell is: not the same as one that was left out.
 inline std::optional<std::string> option_without_value(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
@@ -98,8 +109,9 @@ inline std::optional<std::string> option_without_value(const CLI::App& app) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    return report_error(
-        program, {ErrorKind::usage, fmt::format("{}; see {}", wrong_verb(app).value_or(error.what()), help)});
+    return report_error(program,
+                        {ErrorKind::usage, fmt::format("{}; see {}", wrong_verb(app).value_or(error.what()),
+                                                       nearest_help(app, program, help))});
   }
   if (const auto empty = option_without_value(app)) return report_error(program, {ErrorKind::usage, *empty});
   return std::nullopt;

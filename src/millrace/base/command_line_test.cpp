@@ -50,7 +50,7 @@ TEST(CommandLine, ReadsNumbersOfVerbsAsDecimalAndLeavesNamesAlone) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(read_command_line(app, 5, argv.data(), "prog", "prog --help"), 2);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "prog: --frames: 0x10 is not a decimal number; see prog --help\n");
+            "prog: --frames: 0x10 is not a decimal number; see prog run --help\n");
 }
 
 // What a program with the verbs run and filters and some numbers says.
@@ -77,9 +77,9 @@ std::string said_to(std::vector<std::string> words) {
 TEST(CommandLine, NamesNumbersThatAreNotInRange) {
   for (const char* wrong : {"-1", "0", "nan", "inf", "1e999", "word"})
     EXPECT_EQ(said_to({"run", "--deadline", wrong}),
-              fmt::format("prog: --deadline: {} is not a number above 0; see prog --help\n", wrong));
+              fmt::format("prog: --deadline: {} is not a number above 0; see prog run --help\n", wrong));
   EXPECT_EQ(said_to({"run", "--deadline", "0.5"}), "");
-  EXPECT_EQ(said_to({"run", "--seed", "-1"}), "prog: --seed: -1 is below 0; see prog --help\n");
+  EXPECT_EQ(said_to({"run", "--seed", "-1"}), "prog: --seed: -1 is below 0; see prog run --help\n");
   EXPECT_EQ(said_to({"run", "--seed", "18446744073709551615"}), "");
 }
 

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <unistd.h>
+#include <vector>
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -33,6 +34,18 @@ constexpr std::array holders{
     Holder{"status", "millrace-daemon"},  Holder{"pause", "millrace-daemon"},
     Holder{"explain", "millrace-daemon"}, Holder{"top", "millrace-daemon"},
 };
+
+// What people type to be helped, in the words that the programs know: `millrace` alone, `millrace help
+// [VERB]`, `millrace -V`.
+std::vector<std::string> known_words(int argc, char** argv) {
+  std::vector<std::string> words(argv, argv + argc);
+  if (words.empty()) words.emplace_back("millrace");
+  if (words.size() == 1) words.emplace_back("--help");
+  if (words[1] == "-V") words[1] = "--version";
+  if (words[1] == "help" && words.size() == 2) words[1] = "--help";
+  if (words[1] == "help") words = {words[0], words[2], "--help"};
+  return words;
+}
 
 constexpr std::string_view holder_of_all = "millrace-verbs";
 
@@ -67,18 +80,23 @@ int run_without(const std::string& too_little, char** command) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto* const found = std::ranges::find(holders, argc < 2 ? "" : argv[1], &Holder::verb);
-  const std::string_view program = found == holders.end() ? holder_of_all : found->program;
-  if (!has_room(program)) return 1;
   try {
+    std::vector<std::string> words = known_words(argc, argv);
+    const auto* const found = std::ranges::find(holders, words[1], &Holder::verb);
+    const std::string_view program = found == holders.end() ? holder_of_all : found->program;
+    if (!has_room(program)) return 1;
+    std::vector<char*> pointers;
+    for (std::string& word : words)
+      pointers.push_back(word.data());
+    pointers.push_back(nullptr);
     if (const std::string reason = millrace::rights_of_file(); !reason.empty())
       return millrace::report_error("millrace", {millrace::ErrorKind::usage, reason});
-    if (found != holders.end() && found->verb == "exec")
+    if (argc > 1 && std::string_view(argv[1]) == "exec")
       if (const int command = millrace::cli::program_in(argc, argv); command != 0)
         if (const std::string too_little = millrace::cli::too_little_to_follow(); !too_little.empty())
           return run_without(too_little, argv + command);
     const std::filesystem::path path = millrace::companion_program(program);
-    execv(path.c_str(), argv);
+    execv(path.c_str(), pointers.data());
     millrace::print_error(
         "millrace", fmt::format("cannot start {}: {}; it is a part of millrace, as it is built and installed",
                                 path.string(), millrace::system_reason(errno)));
