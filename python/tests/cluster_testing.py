@@ -12,6 +12,7 @@ CACHE = tempfile.TemporaryDirectory()
 PROGRAM = os.path.abspath(shutil.which(os.environ.get("MILLRACE_PROGRAM", "millrace")) or "millrace")
 ROUNDS = int(os.environ.get("MILLRACE_SOAK_ROUNDS", "0"))
 SECONDS = 8 if ROUNDS else 3
+LOSSLESS = ["--codec", "ffv1"]  # of what is compared frame by frame
 
 
 def make_inputs():
@@ -77,8 +78,8 @@ class Case(unittest.TestCase):
     def whole(self, name=None):
         """What one run makes of it."""
         out = self.folder / "whole.mkv"
-        subprocess.run([os.environ.get("MILLRACE_PROGRAM", "millrace"), "run", "blur", name or self.film, "-o", str(out), "-q", "-y"],
-                       check=True)
+        subprocess.run([os.environ.get("MILLRACE_PROGRAM", "millrace"), "run", "blur", name or self.film, "-o", str(out), *LOSSLESS,
+                        "-q", "-y"], check=True)
         return frames_of(out)
 
     def out(self):

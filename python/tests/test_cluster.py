@@ -32,7 +32,7 @@ class Driven(Case):
         wanted = self.whole()
         for nodes in (1, 2, 5):
             with self.subTest(nodes=nodes):
-                job = cluster.run("blur", self.film, self.out(), nodes=nodes, chunk_seconds=0.5, force=True)
+                job = cluster.run("blur", self.film, self.out(), codec="ffv1", nodes=nodes, chunk_seconds=0.5, force=True)
                 steps = [(p.frames, p.retried) for p in job]
                 self.assertEqual(job.failed, [])
                 self.assertEqual(steps[-1], (25 * SECONDS, 0))
@@ -45,7 +45,7 @@ class Driven(Case):
         chance = random.Random(3)
         costs = late = 0
         while costs < (ROUNDS or 2) and late < (20 * ROUNDS or 2):
-            job = cluster.run("blur", self.film, self.out(), nodes=2, chunk_seconds=0.5, force=True)
+            job = cluster.run("blur", self.film, self.out(), codec="ffv1", nodes=2, chunk_seconds=0.5, force=True)
             killed = 0
             for progress in job:
                 running = [pid for pid in children(os.getpid()) if "chunk" in called(pid)[1:2]]
@@ -71,7 +71,7 @@ class Driven(Case):
 
     def test_a_driver_that_is_killed_leaves_no_process_and_is_resumed(self):
         wanted = self.whole()
-        words = [sys.executable, "-m", "millrace.cluster", "run", "blur", self.film, "-o", self.out(), "--nodes", "2", "--chunk",
+        words = [sys.executable, "-m", "millrace.cluster", "run", "blur", self.film, "-o", self.out(), "--codec", "ffv1", "--nodes", "2", "--chunk",
                  "0.4", "-q"]
         driver = subprocess.Popen(words)
         below = []
@@ -109,7 +109,7 @@ class Driven(Case):
                 return super().start(node, words)
 
         own = cluster_program.versions()
-        words = ["millrace.cluster", "run", "blur", self.film, "-o", self.out(), "-q"]
+        words = ["millrace.cluster", "run", "blur", self.film, "-o", self.out(), "--codec", "ffv1", "-q"]
         for other, text in (({"Python": "3.10.1"}, f"node 1 has Python 3.10.1, this machine {own['Python']}; "),
                             ({"millrace": "9.9.9"}, f"node 1 has millrace 9.9.9, this machine {own['millrace']}; ")):
             with self.subTest(text), mock.patch.object(engines, "make", lambda *given: Far(2)), \
@@ -123,7 +123,7 @@ class Driven(Case):
     def test_the_page_of_a_job_holds_each_node_and_outcome_and_no_name_is_taken_for_html(self):
         film = self.folder / "<b>&film.mp4"
         shutil.copy(self.film, film)
-        job = cluster.run("blur", str(film), self.out(), nodes=2, chunk_seconds=0.5)
+        job = cluster.run("blur", str(film), self.out(), codec="ffv1", nodes=2, chunk_seconds=0.5)
         job.wait()
         for outcome in ("failed", "lost", "late"):
             job.events.append(cluster.Event("node <7>", f"{film}, chunk 1", 0.25, 0.5, outcome, 12))
@@ -152,7 +152,7 @@ class Driven(Case):
     def test_a_folder_is_one_job_and_a_broken_input_does_not_stop_the_rest(self):
         many = os.path.join(INPUTS.name, "many")
         out = self.folder / "out"
-        done = subprocess.run([sys.executable, "-m", "millrace.cluster", "run", "blur", many, "-o", str(out), "--nodes", "2",
+        done = subprocess.run([sys.executable, "-m", "millrace.cluster", "run", "blur", many, "-o", str(out), "--codec", "ffv1", "--nodes", "2",
                                "--small", "0.02", "--chunk", "0.5", "--json", "-", "-q"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("broken.mp4", done.stderr)
@@ -164,15 +164,15 @@ class Driven(Case):
         self.assertEqual(frames_of(out / "sub" / "film.mkv"), self.whole())
         for number in range(5):
             self.assertEqual(frames_of(out / f"small{number}.mkv"), self.whole(f"{many}/small{number}.mp4"))
-        again = subprocess.run([sys.executable, "-m", "millrace.cluster", "run", "blur", many, "-o", str(out), "--resume",
+        again = subprocess.run([sys.executable, "-m", "millrace.cluster", "run", "blur", many, "-o", str(out), "--codec", "ffv1", "--resume",
                                 "--json", "-", "-q", "--small", "0.02"], capture_output=True, text=True)
         self.assertEqual(again.returncode, 1)
         kinds = [event["task"] for event in json.loads(again.stdout)["events"]]
         self.assertTrue(all("broken" in task for task in kinds), kinds)
 
     def test_two_drivers_are_never_at_one_job(self):
-        words = [sys.executable, "-m", "millrace.cluster", "run", "blur", self.film, "-o", self.out(), "--chunk", "0.4", "-q"]
-        job = cluster.run("blur", self.film, self.out(), chunk_seconds=0.4)
+        words = [sys.executable, "-m", "millrace.cluster", "run", "blur", self.film, "-o", self.out(), "--codec", "ffv1", "--chunk", "0.4", "-q"]
+        job = cluster.run("blur", self.film, self.out(), codec="ffv1", chunk_seconds=0.4)
         for more in ("--resume", "--force"):
             other = subprocess.run([*words, more], capture_output=True, text=True)
             self.assertEqual((other.returncode, other.stderr.count("\n")), (2, 1), other.stderr)
@@ -211,9 +211,9 @@ class OfSections(Case):
 
     def test_a_stream_goes_through_sections_on_nodes_and_a_lost_one_is_begun_again(self):
         wanted = self.folder / "wanted.mkv"
-        subprocess.run([PROGRAM, "run", "blur | sobel_x", "test:96x64@1500", "-o", wanted, "-q"], check=True)
+        subprocess.run([PROGRAM, "run", "blur | sobel_x", "test:96x64@1500", "-o", wanted, "--codec", "ffv1", "-q"], check=True)
         head = subprocess.Popen([sys.executable, "-m", "millrace.cluster", "cut", "blur | sobel_x", "test:96x64@1500", "-o",
-                                 self.out(), "--nodes", "2", "--sections", "2", "--json", str(self.folder / "told.json")],
+                                 self.out(), "--codec", "ffv1", "--nodes", "2", "--sections", "2", "--json", str(self.folder / "told.json")],
                                 stderr=subprocess.PIPE, text=True)
         for line in head.stderr:
             if "sections" in line:
@@ -240,13 +240,14 @@ class ByUrl(Case):
     def test_a_video_is_fetched_and_its_output_written_back(self):
         wanted = self.whole()
         (self.folder / "to").mkdir()
-        job = cluster.run("blur", self.url(self.film), self.url(self.folder / "to" / "out.mkv"), nodes=2, chunk_seconds=1,
+        job = cluster.run("blur", self.url(self.film), self.url(self.folder / "to" / "out.mkv"), codec="ffv1", nodes=2, chunk_seconds=1,
                           scratch=str(self.folder))
         job.wait()
         self.assertEqual(frames_of(self.folder / "to" / "out.mkv"), wanted)
         self.assertEqual([path.name for path in (self.folder / "to").iterdir()], ["out.mkv"])
         self.assertEqual({path.name for path in self.folder.iterdir()}, {"to", "whole.mkv"})
-        again = ["blur", self.url(self.film), "-o", self.url(self.folder / "to" / "out.mkv"), "--scratch", str(self.folder), "-q"]
+        again = ["blur", self.url(self.film), "-o", self.url(self.folder / "to" / "out.mkv"), "--codec", "ffv1", "--scratch",
+                 str(self.folder), "-q"]
         self.refused(again, "--resume")
         before = (self.folder / "to" / "out.mkv").stat().st_mtime_ns
         self.assertEqual(self.called(*again, "--resume").returncode, 0)
@@ -256,7 +257,7 @@ class ByUrl(Case):
 
     def test_a_folder_by_url_is_one_job(self):
         many = os.path.join(INPUTS.name, "many")
-        done = self.called("blur", self.url(many), "-o", self.url(self.folder / "out"), "--nodes", "2", "--small", "0.02",
+        done = self.called("blur", self.url(many), "-o", self.url(self.folder / "out"), "--codec", "ffv1", "--nodes", "2", "--small", "0.02",
                            "--chunk", "1", "--scratch", str(self.folder), "--json", "-", "-q")
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
@@ -269,12 +270,12 @@ class ByUrl(Case):
     def test_a_file_in_an_archive_is_an_input_too(self):
         with zipfile.ZipFile(self.folder / "films.zip", "w") as archive:
             archive.write(self.film, "film.mp4")
-        cluster.run("blur", f"zip://film.mp4::file://{self.folder}/films.zip", self.out(), chunk_seconds=1).wait()
+        cluster.run("blur", f"zip://film.mp4::file://{self.folder}/films.zip", self.out(), codec="ffv1", chunk_seconds=1).wait()
         self.assertEqual(frames_of(self.out()), self.whole())
 
     def test_an_output_that_cannot_be_written_back_is_kept_for_another_try(self):
         (self.folder / "to").write_text("a file, no folder")
-        words = ["blur", self.url(self.film), "-o", self.url(self.folder / "to" / "out.mkv"), "--chunk", "1", "--scratch",
+        words = ["blur", self.url(self.film), "-o", self.url(self.folder / "to" / "out.mkv"), "--codec", "ffv1", "--chunk", "1", "--scratch",
                  str(self.folder), "-q"]
         failed = self.called(*words)
         self.assertEqual((failed.returncode, failed.stderr.count("\n")), (1, 1), failed.stderr)

@@ -15,7 +15,7 @@ import time
 import unittest
 from unittest import mock
 
-from cluster_testing import Case, INPUTS, SECONDS, children, frames_of, make_inputs
+from cluster_testing import Case, INPUTS, LOSSLESS, SECONDS, children, frames_of, make_inputs
 from millrace import cluster
 from millrace.cluster import driver as drivers
 from millrace.cluster import engines, program
@@ -41,7 +41,7 @@ class Folders(Case):
         (self.left_folder() / jobs.LOCK).symlink_to(victim)
         for way in {"resume": True}, {"force": True}:
             with self.subTest(**way), self.assertRaisesRegex(cluster.RunError, jobs.LOCK):
-                cluster.run("blur", self.film, self.out(), **way)
+                cluster.run("blur", self.film, self.out(), codec="ffv1", **way)
         self.assertEqual(victim.read_text(), "mine")
 
     def test_a_lock_whose_file_was_taken_away_meanwhile_locks_nobody_out_and_is_not_held(self):
@@ -63,10 +63,10 @@ class Folders(Case):
         folder = self.left_folder()
         (folder / "00000").mkdir()
         (folder / "00000" / "plan.json").write_text("old")
-        first = jobs.make("blur", [self.film], self.out(), force=True)
+        first = jobs.make("blur", [self.film], self.out(), options=LOSSLESS, force=True)
         self.assertFalse((folder / "00000" / "plan.json").exists())
         with self.assertRaisesRegex(cluster.UsageError, "another driver"):
-            jobs.make("blur", [self.film], self.out(), force=True)
+            jobs.make("blur", [self.film], self.out(), options=LOSSLESS, force=True)
         first.leave_nothing_new()
         self.assertFalse(folder.exists())
 
@@ -86,7 +86,7 @@ class Folders(Case):
         videos.mkdir()
         shutil.copy(self.film, os.path.join(os.fsencode(videos), b"a\xff.mp4"))
         shutil.copy(self.film, videos / "b.mp4")
-        job = cluster.run("blur", str(videos), str(self.folder / "made"), nodes=2)
+        job = cluster.run("blur", str(videos), str(self.folder / "made"), codec="ffv1", nodes=2)
         for _ in job:
             pass
         self.assertEqual([(os.fsencode(os.path.basename(video.input)), video.state) for video in job.videos],
@@ -98,7 +98,7 @@ class Folders(Case):
     def test_a_plan_that_was_changed_to_hold_nothing_fails_its_video_alone(self):
         for text in '{"frames": 1, "chunks": []}', "[" * 100000:
             with self.subTest(text=text[:20]):
-                plan = jobs.make("blur", [self.film], self.out(), force=True)
+                plan = jobs.make("blur", [self.film], self.out(), options=LOSSLESS, force=True)
                 driver = Driver(plan, engines.Processes(1))
                 begin = driver._begin_chunks
 
@@ -117,7 +117,7 @@ class Folders(Case):
 class Accidents(Case):
     def test_a_part_that_is_damaged_before_the_join_is_done_again_by_itself(self):
         wanted = self.whole()
-        job = cluster.run("blur", self.film, self.out(), nodes=2, chunk_seconds=0.5)
+        job = cluster.run("blur", self.film, self.out(), codec="ffv1", nodes=2, chunk_seconds=0.5)
         video = job.videos[0]
         spoilt = 0
         for progress in job:
@@ -134,7 +134,7 @@ class Accidents(Case):
         self.assertEqual({path.name for path in self.folder.iterdir()}, {"out.mkv", "whole.mkv"})
 
     def test_parts_that_are_damaged_again_and_again_end_the_video_with_the_reason(self):
-        job = cluster.run("blur", self.film, self.out(), nodes=1, chunk_seconds=0.5)
+        job = cluster.run("blur", self.film, self.out(), codec="ffv1", nodes=1, chunk_seconds=0.5)
         video = job.videos[0]
         for _ in job:
             if video.chunks and video.left == 0:
@@ -143,7 +143,7 @@ class Accidents(Case):
         self.assertRegex(job.failed[0].error, "1 damaged; do chunk 1")
         self.assertEqual([event.outcome for event in job.events if event.task.startswith("join")], ["failed", "failed"])
         # The good ones are kept for --resume.
-        cluster.run("blur", self.film, self.out(), resume=True).wait()
+        cluster.run("blur", self.film, self.out(), codec="ffv1", resume=True).wait()
         self.assertEqual(frames_of(self.out()), self.whole())
 
     def test_two_copies_that_end_in_the_same_moment_count_once(self):
@@ -156,7 +156,7 @@ class Accidents(Case):
                         ended.append((number, self._calls.pop(number).result()))
                 return ended
 
-        plan = jobs.make("blur", [self.film], self.out(), chunk_seconds=0.5)
+        plan = jobs.make("blur", [self.film], self.out(), options=LOSSLESS, chunk_seconds=0.5)
         driver = Driver(plan, BothEnd(2))
         with mock.patch.object(driver, "_patience", lambda task: 0.0):
             for _ in driver.run():
@@ -182,7 +182,7 @@ class Accidents(Case):
                 self._calls[number] = program.Call(shutil.which("sleep"), ["1000"])
                 return number
 
-        plan = jobs.make("blur", inputs, output, chunk_seconds=0.5, **more)
+        plan = jobs.make("blur", inputs, output, options=LOSSLESS, chunk_seconds=0.5, **more)
         with mock.patch.object(drivers, "PATIENCE", drivers.PATIENCE if patience is None else patience):
             driver = Driver(plan, OneHangs(2))
             for _ in driver.run():
@@ -202,7 +202,7 @@ class Accidents(Case):
         self.assertEqual(frames_of(self.out()), self.whole())
 
     def test_what_a_slow_node_would_end_late_a_faster_one_copies(self):
-        driver = Driver(jobs.make("blur", [self.film], self.out()), engines.Processes(2))
+        driver = Driver(jobs.make("blur", [self.film], self.out(), options=LOSSLESS), engines.Processes(2))
         task = jobs.Task("chunk", [], driver.job.videos, 3, frames=100)
         driver._rates.update({"slow": [(100, 100.0)], "fast": [(100, 10.0), (50, 5.0)], "alike": [(100, 95.0)]})
         for node, begun, copied in (("fast", 0, True), ("fast", 80, True), ("fast", 95, False), ("alike", 0, False),
@@ -246,7 +246,7 @@ class Accidents(Case):
 
         record = self.folder / "out" / ".millrace-batch.jsonl"
         many = [os.path.join(INPUTS.name, "many", f"small{number}.mp4") for number in range(5)]
-        plan = jobs.make("blur", many, str(self.folder / "out"))
+        plan = jobs.make("blur", many, str(self.folder / "out"), options=LOSSLESS)
         with mock.patch.object(drivers, "PATIENCE", 0.0):
             driver = Driver(plan, Stopped(2))
             for _ in driver.run():
@@ -282,7 +282,7 @@ class Accidents(Case):
                 self.held = [each for each in self.held if each not in told]
                 return told
 
-        plan = jobs.make("blur", [self.film], self.out(), chunk_seconds=0.12)
+        plan = jobs.make("blur", [self.film], self.out(), options=LOSSLESS, chunk_seconds=0.12)
         driver = Driver(plan, OneIsSlow(2))
         with mock.patch.object(driver, "_patience", lambda task: 1e9):
             for _ in driver.run():
@@ -314,11 +314,11 @@ class Accidents(Case):
         scratch = self.folder / "scratch"
         scratch.mkdir()
         # Some parts find room, not all.
-        cluster.run("blur", self.film, self.out(), chunk_seconds=0.5).wait()
+        cluster.run("blur", self.film, self.out(), codec="ffv1", chunk_seconds=0.5).wait()
         size = os.path.getsize(self.out()) // 2
         os.unlink(self.out())
         done = subprocess.run(["unshare", "-m", "sh", "-c", script, "-", str(size), str(scratch), sys.executable, "-m", "millrace.cluster",
-                               "run", "blur", self.film, "-o", self.out(), "--chunk", "0.5", "--scratch", str(scratch), "-q"],
+                               "run", "blur", self.film, "-o", self.out(), "--codec", "ffv1", "--chunk", "0.5", "--scratch", str(scratch), "-q"],
                               capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr.count("\n")), (0, 1), done.stderr)
         self.assertIn("no space left", done.stderr)

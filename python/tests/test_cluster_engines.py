@@ -71,7 +71,7 @@ class OnNodes:
     address = ""
 
     def command(self, *more):
-        return [sys.executable, "-m", "millrace.cluster", "run", "blur", self.film, "-o", self.out(), "--engine", self.engine,
+        return [sys.executable, "-m", "millrace.cluster", "run", "blur", self.film, "-o", self.out(), "--codec", "ffv1", "--engine", self.engine,
                 "--address", self.address, "--chunk", "0.3", *more]
 
     def refused(self, words, text, environment=None):
@@ -130,7 +130,7 @@ class RayInNamespace(OnNodes, Case):
     def test_two_nodes_make_what_one_run_makes_and_one_of_them_may_be_lost(self):
         second = self.add_node()
         wanted = self.whole()
-        job = cluster.run("blur", self.film, self.out(), engine="ray", chunk_seconds=0.3)
+        job = cluster.run("blur", self.film, self.out(), codec="ffv1", engine="ray", chunk_seconds=0.3)
         removed = False
         for progress in job:
             if len(progress.nodes) == 2 and not removed:
@@ -145,7 +145,7 @@ class RayInNamespace(OnNodes, Case):
 
     def test_nodes_that_come_are_used_and_a_killed_worker_costs_one_chunk(self):
         wanted = self.whole()
-        job = cluster.run("blur", self.film, self.out(), engine="ray", chunk_seconds=0.08)
+        job = cluster.run("blur", self.film, self.out(), codec="ffv1", engine="ray", chunk_seconds=0.08)
         killed = []
         added = 0
         for progress in job:
@@ -240,7 +240,7 @@ class GrowingRayInNamespace(Case):
             return [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
 
         self.assertEqual(there(), [])
-        job = cluster.run("blur", self.film, self.out(), engine="ray", chunk_seconds=0.04)
+        job = cluster.run("blur", self.film, self.out(), codec="ffv1", engine="ray", chunk_seconds=0.04)
         for progress in job:
             if progress.chunks >= 2 and len(there()) < 2:
                 time.sleep(1)  # so that something is left for the second node
@@ -285,7 +285,7 @@ class DaskInNamespace(OnNodes, Case):
 
     def test_nodes_that_come_are_used_and_a_lost_one_costs_one_chunk(self):
         wanted = self.whole()
-        job = cluster.run("blur", self.film, self.out(), engine="dask", address=self.address, chunk_seconds=0.08)
+        job = cluster.run("blur", self.film, self.out(), codec="ffv1", engine="dask", address=self.address, chunk_seconds=0.08)
         killed = False
         for progress in job:
             if progress.chunks >= 2 and len(self.workers) == 1:
@@ -315,7 +315,7 @@ class DaskInNamespace(OnNodes, Case):
 
         with LocalCluster(n_workers=0, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as nodes:
             nodes.adapt(minimum=0, maximum=1, interval="100ms", wait_count=5)
-            job = cluster.run("blur", self.film, self.out(), engine="dask", address=nodes.scheduler_address, chunk_seconds=0.5)
+            job = cluster.run("blur", self.film, self.out(), codec="ffv1", engine="dask", address=nodes.scheduler_address, chunk_seconds=0.5)
             job.wait()
             deadline = time.monotonic() + 60
             while nodes.scheduler.workers and time.monotonic() < deadline:

@@ -6,6 +6,7 @@ usage: program_test.py MILLRACE SOURCE_DIR
 import json
 import os
 import pathlib
+import pty
 import re
 import resource
 import shutil
@@ -90,12 +91,22 @@ class Program(unittest.TestCase):
         self.assertIn(b"millrace-run: No such file", done.stderr)
         self.assertEqual(done.stderr.count(b"\n"), 1)
 
+    def test_help_is_there_however_it_is_asked_for(self):
+        of_all, of_run = run("--help"), run("run", "--help")
+        self.assertEqual((of_all.returncode, of_run.returncode), (0, 0))
+        for words, expected in (((), of_all), (("help",), of_all), (("help", "run"), of_run), (("-V",), run("--version"))):
+            done = run(*words)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, expected.stdout, b""), words)
+        self.refused(2, "see millrace run --help", "run", "--no-such-option")
+        self.refused(2, "see millrace batch --help", "batch", "--no-such-option")
+        self.refused(2, "see millrace --help", "--no-such-option")
+
     def loads_ffmpeg(self, *words):
         """Whether a run of raw frames loads FFmpeg's libraries, which takes 30 ms."""
         log = self.folder / "loaded"
         log.mkdir(exist_ok=True)
         environment = {"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(log / "objects")}
-        done = run("run", "blur", "test:96x64@4", "-q", "-y", *words, environment=environment)
+        done = run("run", "blur", "test:96x64@4", "-o", "null", "-q", "-y", *words, environment=environment)
         self.assertEqual(done.returncode, 0, done.stderr)
         text = "".join(file.read_text() for file in log.iterdir())
         shutil.rmtree(log)
@@ -143,7 +154,7 @@ class Program(unittest.TestCase):
 
     def test_loop_and_frames_count_what_they_say(self):
         report = self.folder / "report.json"
-        done = run("run", "blur", "test:32x32@5", "--loop", "3", "--frames", "12", "--json", str(report))
+        done = run("run", "blur", "test:32x32@5", "-o", "null", "--loop", "3", "--frames", "12", "--json", str(report))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(json.loads(report.read_text())["frames"], 12)
 
@@ -155,7 +166,7 @@ class Program(unittest.TestCase):
         self.assertEqual(one, two)
 
     def test_the_report_names_schedule_stages_and_machine(self):
-        done = run("run", "@A", "test:64x48@3", "--quiet", "--json", "-")
+        done = run("run", "@A", "test:64x48@3", "-o", "null", "--quiet", "--json", "-")
         report = json.loads(done.stdout)
         self.assertIn(report["schedule"]["structure"], ("tiled", "sliding", "sequential"))
         self.assertIn("machine", report)
@@ -190,8 +201,8 @@ class Program(unittest.TestCase):
         cores = json.loads(run("machine", "--json").stdout)["usable"]["worker_limit"]
         self.assertEqual(threads("test:64x48@5", "-o", str(video)), (0, min(cores, 16)))
         self.assertEqual(threads("test:64x48@5", "-o", str(video), "-y", "--encoder-threads", "3"), (0, 3))
-        self.assertEqual(threads(str(video)), (min(cores, 8), 0))
-        self.assertEqual(threads(str(video), "--decoder-threads", "1"), (1, 0))
+        self.assertEqual(threads(str(video), "-o", "null"), (min(cores, 8), 0))
+        self.assertEqual(threads(str(video), "-o", "null", "--decoder-threads", "1"), (1, 0))
 
     def test_the_search_for_a_schedule_is_explained_and_changes_no_byte(self):
         fixed = run("run", "@B", "test:200x152@300", "-o", "-", "--structure", "sequential").stdout
@@ -217,7 +228,7 @@ class Program(unittest.TestCase):
         for attempt in range(20):
             # One that waits for its input, as on a busy machine, tries nothing and learns nothing; nor does one that
             # is too short, as on a fast one.
-            run("run", "@A", f"test:64x48@{3000 * 2 ** min(attempt, 5)}", "-q", cache=self.folder)
+            run("run", "@A", f"test:64x48@{3000 * 2 ** min(attempt, 5)}", "-o", "null", "-q", cache=self.folder)
             listed = run("profiles", "list", cache=self.folder)
             if b"graph" in listed.stdout:
                 break
@@ -225,9 +236,10 @@ class Program(unittest.TestCase):
         self.assertIn("graph blur", listed.stdout.decode())
         number = listed.stdout.split()[0].decode()
         self.assertIn("plan", run("profiles", "show", number, cache=self.folder).stdout.decode())
-        again = run("run", "@A", "test:64x48@3", "-q", "--json", "-", cache=self.folder)
+        again = run("run", "@A", "test:64x48@3", "-o", "null", "-q", "--json", "-", cache=self.folder)
         self.assertTrue(json.loads(again.stdout)["decisions"]["from_profile"])
-        without = run("run", "@A", "test:64x48@3", "-q", "--json", "-", "--no-profile", cache=self.folder)
+        without = run("run", "@A", "test:64x48@3", "-o", "null", "-q", "--json", "-", "--no-profile",
+                      cache=self.folder)
         self.assertFalse(json.loads(without.stdout)["decisions"]["from_profile"])
         self.assertEqual(run("profiles", "clear", cache=self.folder).stdout, b"1 profile cleared\n")
         self.assertEqual(run("profiles", "list", cache=self.folder).stdout, b"no profiles yet\n")
@@ -237,22 +249,22 @@ class Program(unittest.TestCase):
         store = self.folder / "millrace" / "profiles.db"
         store.parent.mkdir()
         store.write_bytes(b"no database" * 1000)
-        done = run("run", "blur", "test:32x32@5", cache=self.folder)
+        done = run("run", "blur", "test:32x32@5", "-o", "null", cache=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stderr.decode().count("starting afresh"), 1, done.stderr)
         self.assertEqual((store.parent / "profiles.db.damaged-1").stat().st_size, 11000)
-        self.assertNotIn("damaged", run("run", "blur", "test:32x32@5", cache=self.folder).stderr.decode())
+        self.assertNotIn("damaged", run("run", "blur", "test:32x32@5", "-o", "null", cache=self.folder).stderr.decode())
 
     def test_profiles_that_another_process_keeps_locked_are_gone_without_in_one_line(self):
         cache = self.folder / "cache"
-        words = "run", "gaussian(3)", "test:64x48@300", "-q"
+        words = "run", "gaussian(3)", "test:64x48@300", "-o", "null", "-q"
         self.assertEqual(run(*words, cache=cache).returncode, 0)
         other = sqlite3.connect(cache / "millrace/profiles.db", isolation_level=None)
         self.addCleanup(other.close)
         other.execute("BEGIN IMMEDIATE")
         for _ in range(20):  # one that waits for its input, as on a busy machine, has nothing to keep
-            with subprocess.Popen([MILLRACE, "run", "gaussian(3)", "test:64x48@4000"], stderr=subprocess.PIPE,
-                                  env=os.environ | {"XDG_CACHE_HOME": str(cache)}) as child:
+            with subprocess.Popen([MILLRACE, "run", "gaussian(3)", "test:64x48@4000", "-o", "null"],
+                                  stderr=subprocess.PIPE, env=os.environ | {"XDG_CACHE_HOME": str(cache)}) as child:
                 text = child.communicate(timeout=60)[1].decode()
             self.assertEqual(child.returncode, 0, text)
             if re.search(r"found in [1-9]", text):
@@ -268,7 +280,7 @@ class Program(unittest.TestCase):
         done = run("profiles", "list", cache=cache)
         self.assertEqual((done.returncode, done.stdout), (1, b""))
         self.assertNotIn(b"going on", done.stderr)
-        self.assertIn(b"going on without", run("run", "blur", "test:64x48@3", cache=cache).stderr)
+        self.assertIn(b"going on without", run("run", "blur", "test:64x48@3", "-o", "null", cache=cache).stderr)
 
     @unittest.skipIf("MILLRACE_SANITIZED" in os.environ, "sanitizers take more memory than there is")
     def test_too_little_memory_is_told_in_one_line(self):
@@ -278,7 +290,7 @@ class Program(unittest.TestCase):
             return run(*words, preexec_fn=little)
         # FFmpeg is what takes most; at some of these there is room when it is asked for, and none when it is loaded.
         encoding = ("run", "blur", "test:64x48@3", "-o", self.folder / "out.mkv")
-        for mib, *words in ((16, "filters"), (63, "run", "blur", "test:64x48@3"), (150, *encoding), (250, *encoding)):
+        for mib, *words in ((16, "filters"), (63, "run", "blur", "test:64x48@3", "-o", "null"), (150, *encoding), (250, *encoding)):
             done = within(mib, *words)
             self.assertEqual((done.returncode, done.stderr.count(b"\n")), (1, 1), done.stderr)
             self.assertIn(b"ulimit -v", done.stderr)
@@ -291,7 +303,7 @@ class Program(unittest.TestCase):
                 continue
             self.assertEqual((done.returncode, done.stderr.count(b"\n")), (1, 1), done.stderr)
             self.assertIn(b"ulimit -v", done.stderr)
-        self.assertEqual(within(150, "run", "blur", "test:64x48@3", "--threads", "2").returncode, 0)
+        self.assertEqual(within(150, "run", "blur", "test:64x48@3", "-o", "null", "--threads", "2").returncode, 0)
 
     def test_codecs_have_room_on_their_stacks(self):
         for kib in 64, 128, 256, 1024:
@@ -334,7 +346,7 @@ class Program(unittest.TestCase):
             self.assertEqual(sum(report.get("written_on_cpus", {}).values()), 8 if "--fresh-input" in words else 0)
 
     def test_every_figure_of_a_run_is_of_the_frames_it_processed(self):
-        done = run("run", "@D", "test:64x48", "--frames", "40", "--structure", "tiled", "--json", "-", "-q")
+        done = run("run", "@D", "test:64x48", "--frames", "40", "--structure", "tiled", "-o", "null", "--json", "-", "-q")
         report = json.loads(done.stdout)
         self.assertEqual(report["frames"], 40)
         for stage in report["stages"]:
@@ -444,6 +456,38 @@ class Program(unittest.TestCase):
         for option in ("--report", "--json", "--trace", "--tile", "--format", "--codec", "--start"):
             self.refused(2, f"{option}: the value is empty", "run", "blur", "test:32x32@1", option, "")
 
+    def test_words_are_checked_before_inputs_and_inputs_before_outputs(self):
+        (self.folder / "out.y4m").write_text("precious")
+        wrong = {"pipeline": "bluur", "--codec": "h256", "input": "nowhere.y4m", "-o": str(self.folder / "out.y4m")}
+        right = {"pipeline": "blur", "--codec": "", "input": "test:32x32@2", "-o": str(self.folder / "out.y4m")}
+        for first, said in (("pipeline", "bluur"), ("--codec", "unknown codec"), ("input", "nowhere.y4m"), ("-o", "exists")):
+            # All that is told later is wrong as well.
+            words = right | {key: wrong[key] for key in list(wrong)[list(wrong).index(first):]}
+            codec = ("--codec", words["--codec"]) if first in ("pipeline", "--codec") else ()
+            self.refused(2, said, "run", words["pipeline"], words["input"], "-o", words["-o"], *codec)
+        for mode in "--measure", "--count":
+            for pipeline, source, said in (("bluur", "nowhere.y4m", "bluur"), ("blur", "nowhere.y4m", "nowhere.y4m"),
+                                           ("blur", "test:32x32@2", "exists")):
+                self.refused(2, said, "run", pipeline, source, mode, "--json", str(self.folder / "out.y4m"))
+        self.assertEqual((self.folder / "out.y4m").read_text(), "precious")
+
+    def test_a_run_without_an_output_is_refused_and_told_how_to_have_none(self):
+        for words in (), ("--json", "-"), ("--explain",):
+            self.refused(2, "-o null", "run", "blur", "test:32x32@2", *words)
+        for words in ("-o", "null"), ("--measure", "--repeat", "1"), ("--count",):
+            self.assertEqual(run("run", "blur", "test:32x32@2", *words).returncode, 0, words)
+
+    def test_video_is_not_written_to_a_terminal(self):
+        terminal, other_end = pty.openpty()
+        self.addCleanup(os.close, terminal)
+        try:
+            done = subprocess.run([MILLRACE, "run", "blur", "test:32x32@2", "-o", "-"], stdout=other_end,
+                                  stderr=subprocess.PIPE, timeout=60)
+        finally:
+            os.close(other_end)
+        self.assertEqual((done.returncode, done.stderr.count(b"\n")), (2, 1), done.stderr)
+        self.assertIn(b"terminal", done.stderr)
+
     def test_bad_files_leave_nothing_under_the_final_name(self):
         empty = self.folder / "empty.y4m"
         empty.touch()
@@ -466,7 +510,7 @@ class Program(unittest.TestCase):
     def test_outputs_that_exist_are_kept_unless_told_otherwise(self):
         for name, words in (("out.y4m", ("run", "blur", "test:32x32@2", "-o")),
                             ("out.mkv", ("run", "blur", "test:32x32@2", "-o")),
-                            ("report.json", ("run", "blur", "test:32x32@2", "--json")),
+                            ("report.json", ("run", "blur", "test:32x32@2", "-o", "null", "--json")),
                             ("count.json", ("run", "blur", "test:32x32@2", "--count", "--json"))):
             with self.subTest(name=name):
                 path = self.folder / name
@@ -494,7 +538,7 @@ class Program(unittest.TestCase):
         clip = self.folder / "in.y4m"
         self.assertEqual(run("run", "crop(1)", "test:32x32@2", "-o", str(clip)).returncode, 0)
         before = clip.read_bytes()
-        for words in ("-o", str(clip)), ("--json", str(clip)):
+        for words in ("-o", str(clip)), ("-o", "null", "--json", str(clip)):
             self.refused(2, "in.y4m: is both INPUT and", "run", "blur", str(clip), *words, "-y")
         self.assertEqual(clip.read_bytes(), before)
 
@@ -525,7 +569,7 @@ class Program(unittest.TestCase):
         content = source.read_bytes()
         source.write_bytes(content[len(content) // 7:])
         report = self.folder / "report.json"
-        done = run("run", "crop(1)", str(source), "--json", str(report))
+        done = run("run", "crop(1)", str(source), "-o", "null", "--json", str(report))
         self.assertEqual(done.returncode, 0, done.stderr)
         left_out = json.loads(report.read_text())["left_out"]
         self.assertGreater(left_out["at_start"], 0)
@@ -573,10 +617,10 @@ class Program(unittest.TestCase):
     def test_where_room_ends_the_summary_says_what_is_left(self):
         def little_room():
             resource.setrlimit(resource.RLIMIT_FSIZE, (50000, 50000))
-        for ending, complete in (".y4m", True), (".mkv", False):
+        for ending, complete, *codec in (".y4m", True), (".mkv", False, "--codec", "ffv1"):
             output = self.folder / ("out" + ending)
             report = self.folder / "report.json"
-            done = run("run", "crop(1)", "test:96x64@100", "-o", str(output), "-y", "--json", str(report), "--no-profile",
+            done = run("run", "crop(1)", "test:96x64@100", "-o", str(output), "-y", "--json", str(report), "--no-profile", *codec,
                        preexec_fn=little_room)
             text = done.stderr.decode()
             self.assertEqual(done.returncode, 1, text)
@@ -601,7 +645,7 @@ class Program(unittest.TestCase):
                 child.send_signal(number)
                 self.assertEqual(child.wait(timeout=60), 128 + number)
                 self.assertIn(b"interrupted after", child.stderr.read())
-            again = run("run", "crop(1)", str(output))
+            again = run("run", "crop(1)", str(output), "-o", "null")
             self.assertEqual(again.returncode, 0, again.stderr)
 
     def test_an_interrupt_ends_the_wait_for_a_pipe(self):
@@ -717,7 +761,7 @@ class Program(unittest.TestCase):
         if not clip.exists():
             self.skipTest(f"{clip} is not there")
         for preset in "ABCDEFG":
-            done = run("run", "@" + preset, str(clip), "--frames", "20", "--quiet", "--json", "-")
+            done = run("run", "@" + preset, str(clip), "-o", "null", "--frames", "20", "--quiet", "--json", "-")
             self.assertEqual(json.loads(done.stdout)["frames"], 20, done.stderr)
 
 

@@ -254,7 +254,7 @@ def lengths(options, folder, environment):
         options.sizes = options.sizes or ["352x288", "1280x720", "1920x1080"]
         options.lengths = options.lengths or [60, 120, 360, 1200, 3600]
     options.sizes, options.lengths = options.sizes or ["352x288", "1280x720"], options.lengths or [60, 360]
-    target = ["-o", folder / "out.mp4", "-y"] if options.to == "mp4" else []
+    target = ["-o", folder / "out.mp4", "-y"] if options.to == "mp4" else ["-o", "null"]
     print(f"{'cache':<5} {'pipeline':<10} {'size':>9} {'frames':>7} {'default':>9} {'best fixed':>11}  {'':<18} {'share':>6}")
     shares = {cache_state: [] for cache_state in options.caches}
     for size in options.sizes:

@@ -78,7 +78,7 @@ TEST_P(RgbInput, BecomesLimitedRangeByTheMatrixOfItsSizeAsZimgHasIt) {
 
 TEST_P(RgbInput, ComesBackFromAFileAsTheSameColors) {
   if (std::get<0>(GetParam()).bits > 8) GTEST_SKIP() << "compared as 8 bits";
-  ASSERT_TRUE(write_all(folder_ / "a.mkv", read_all(path_).frames));
+  ASSERT_TRUE(write_all(folder_ / "a.mkv", read_all(path_).frames, {.codec = VideoCodec::ffv1}));
   EXPECT_THAT(color_tags(folder_ / "a.mkv"),
               ::testing::AllOf(
                   ::testing::HasSubstr("color_range=tv"),
@@ -152,8 +152,10 @@ TEST_P(ColorTags, TravelFromInputToOutput) {
   // 1280x720: where FFmpeg itself would write tags that nobody gave.
   ASSERT_TRUE(ffmpeg(fmt::format("-f lavfi -i color=gray:s=1280x720,format={} -frames:v 2 {} -c:v ffv1 '{}'",
                                  pixels, tags.words, folder / "in.mkv")));
-  ASSERT_TRUE(write_all(folder / output, read_all(folder / "in.mkv").frames,
-                        {.preset = std::string_view(output).ends_with(".mp4") ? "ultrafast" : ""}));
+  const bool lossless = std::string_view(output).ends_with(".mkv");
+  ASSERT_TRUE(write_all(
+      folder / output, read_all(folder / "in.mkv").frames,
+      {.codec = lossless ? VideoCodec::ffv1 : VideoCodec::automatic, .preset = lossless ? "" : "ultrafast"}));
   std::string expected = color_tags(folder / "in.mkv");
   std::string found = color_tags(folder / output);
   if (std::string_view(output).ends_with(".mp4")) {

@@ -6,6 +6,7 @@
 #include "millrace/video/ffmpeg/color_tags.h"
 #include "millrace/video/ffmpeg/demuxer.h"
 #include "millrace/video/ffmpeg/ffmpeg_messages.h"
+#include "millrace/video/ffmpeg/ffmpeg_writer.h"
 #include "millrace/video/ffmpeg/output_bridge.h"
 #include "millrace/video/ffmpeg/pixel_format.h"
 #include "millrace/video/ffmpeg/side_copy.h"
@@ -136,6 +137,17 @@ class Joiner {
     return words;
   }
 
+  [[nodiscard]] WrittenAs written_as() const {
+    const std::string name = avcodec_get_name(parameters_->codec_id);
+    const auto known = std::ranges::find_if(
+        codecs(), [&](const Codec& each) { return each.name == (name == "hevc" ? "h265" : name); });
+    if (known == codecs().end())
+      return {.codec = name, .title = name, .fallback = {}, .bytes = bridge_.bytes()};
+    WrittenAs written = video::written_as({.codec = &*known});
+    written.bytes = bridge_.bytes();
+    return written;
+  }
+
  private:
   [[nodiscard]] const std::string& name() const { return name_; }
 
@@ -264,12 +276,16 @@ class Joiner {
 
 }  // namespace
 
-Result<std::vector<std::string>> join_videos(const JoinedVideo& video, const std::string& output,
-                                             const JoinOptions& options) {
+Status check_joined_name(const std::string& output) {
+  if (container_of(output) != nullptr) return {};
+  return usage_error("{}: parts can only be joined into .mkv, .mp4, .mov or .webm", output);
+}
+
+Result<JoinedFile> join_videos(const JoinedVideo& video, const std::string& output,
+                               const JoinOptions& options) {
   if (Status loaded = hear_ffmpeg(); !loaded) return std::unexpected(std::move(loaded.error()));
+  if (Status known = check_joined_name(output); !known) return std::unexpected(known.error());
   const Container* const container = container_of(output);
-  if (container == nullptr)
-    return usage_error("{}: parts can only be joined into .mkv, .mp4, .mov or .webm", output);
   if (Status takes = check_destination(*container, output); !takes) return std::unexpected(takes.error());
   if (video.parts.empty() || video.times.empty()) return failure("{}: there is nothing to join", output);
   auto file = OutputFile::open(
@@ -281,7 +297,7 @@ Result<std::vector<std::string>> join_videos(const JoinedVideo& video, const std
   if (done) done = joiner.copy();
   if (done) done = joiner.finish();
   if (!done) return std::unexpected(done.error());
-  return joiner.not_kept();
+  return JoinedFile{.not_kept = joiner.not_kept(), .written_as = joiner.written_as()};
 }
 
 Result<std::int64_t> reordering_of(const std::string& file) {

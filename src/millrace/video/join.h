@@ -4,6 +4,7 @@
 #include "millrace/base/overwrite.h"
 #include "millrace/base/result.h"
 #include "millrace/video/frame/frame.h"
+#include "millrace/video/frame/written_as.h"
 
 #include <cstdint>
 #include <stop_token>
@@ -34,12 +35,19 @@ struct JoinOptions {
   std::stop_token stop;
 };
 
+struct JoinedFile {
+  std::vector<std::string> not_kept;  // what of the side file is not in the output, a few words each
+  WrittenAs written_as;
+};
+
 // Writes `output`, of a kind that open_writer() knows and that can hold what the parts hold. No frame is
 // decoded. The output has exactly the frames of the parts at exactly the times given, or does not come to be:
-// failure that names the part where one is damaged, has other settings or another number of frames. Returns
-// what of the side file is not in the output, a few words each.
-[[nodiscard]] Result<std::vector<std::string>>
-join_videos(const JoinedVideo& video, const std::string& output, const JoinOptions& options = {});
+// failure that names the part where one is damaged, has other settings or another number of frames.
+[[nodiscard]] Result<JoinedFile> join_videos(const JoinedVideo& video, const std::string& output,
+                                             const JoinOptions& options = {});
+
+// The usage errors of join_videos() that its output's name alone tells.
+[[nodiscard]] Status check_joined_name(const std::string& output);
 
 // How many frames later at most a frame is decoded than it would be in the order they are shown. Of one part.
 [[nodiscard]] Result<std::int64_t> reordering_of(const std::string& file);

@@ -109,6 +109,10 @@ class SequenceWriter final : public FrameWriter {
 
   [[nodiscard]] Status finish() override { return {}; }
   [[nodiscard]] std::int64_t frames_written() const override { return frames_; }
+  [[nodiscard]] WrittenAs written_as() const override {
+    const std::string codec = encoder_of(sequence_);
+    return {.codec = codec, .title = codec, .fallback = {}, .bytes = bytes_};
+  }
   [[nodiscard]] std::vector<std::string> not_kept() const override {
     std::vector<std::string> words = not_kept_;
     if (format_.has_timestamps()) words.emplace_back("frame times");
@@ -135,7 +139,9 @@ class SequenceWriter final : public FrameWriter {
     if (!file) return std::unexpected(std::move(file.error()));
     const Status written = (*file)->write(
         {reinterpret_cast<const std::byte*>(packet_->data), static_cast<std::size_t>(packet_->size)});
-    return written ? (*file)->commit() : written;
+    if (!written) return written;
+    bytes_ += static_cast<std::uint64_t>(packet_->size);
+    return (*file)->commit();
   }
 
   SequenceName sequence_;
@@ -147,6 +153,7 @@ class SequenceWriter final : public FrameWriter {
   FfmpegPtr<AVPacket> packet_;
   std::vector<std::string> not_kept_;
   std::int64_t frames_ = 0;
+  std::uint64_t bytes_ = 0;  // of all pictures
   std::optional<Error> failed_;
 };
 

@@ -48,7 +48,7 @@ void read_frames(benchmark::State& state, const std::string& input) {
   state.SetItemsProcessed(frames);
 }
 
-void write_frames(benchmark::State& state, const char* extension) {
+void write_frames(benchmark::State& state, const char* extension, VideoCodec codec) {
   const std::string path =
       (std::filesystem::temp_directory_path() / "millrace_video_bench").string() + extension;
   auto source = open_reader("test:1920x1080@1");
@@ -56,7 +56,7 @@ void write_frames(benchmark::State& state, const char* extension) {
   if (!frame) return state.SkipWithError(frame.error().message.c_str());
   std::int64_t frames = 0;
   for ([[maybe_unused]] auto _ : state) {  // NOLINT(clang-analyzer-deadcode.DeadStores)
-    auto writer = open_writer(path, (*frame)->format(), {.overwrite = Overwrite::yes});
+    auto writer = open_writer(path, (*frame)->format(), {.overwrite = Overwrite::yes, .codec = codec});
     Status status = writer ? Status{} : std::unexpected(writer.error());
     for (int i = 0; i < 10 && status; ++i, ++frames)
       status = (*writer)->write(**frame);
@@ -123,9 +123,9 @@ BENCHMARK_CAPTURE(open_to_first_frame, generated_352x288, "test:352x288@1")->Uni
 BENCHMARK_CAPTURE(read_frames, h264_352x288, clip("foreman_cif.264"))->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(read_frames, h264_1080p, clip("street_1080p.264"))->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(read_frames, generated_1080p, "test:1920x1080@20")->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(write_frames, y4m_1080p, ".y4m")->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(write_frames, ffv1_1080p, ".mkv")->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(write_frames, h264_1080p, ".mp4")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(write_frames, y4m_1080p, ".y4m", VideoCodec::automatic)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(write_frames, ffv1_1080p, ".mkv", VideoCodec::ffv1)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(write_frames, h264_1080p, ".mp4", VideoCodec::automatic)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace millrace::video

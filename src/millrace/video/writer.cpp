@@ -95,9 +95,11 @@ Result<std::optional<EncoderChoice>> check(std::string_view output, const FrameF
 
 }  // namespace
 
-Status check_writer(std::string_view output, const FrameFormat& format, const WriterOptions& options) {
+Result<WrittenAs> check_writer(std::string_view output, const FrameFormat& format,
+                               const WriterOptions& options) {
   const auto checked = check(output, format, options);
-  return checked ? Status() : std::unexpected(checked.error());
+  if (!checked) return std::unexpected(checked.error());
+  return *checked ? written_as(**checked) : WrittenAs();
 }
 
 Result<std::unique_ptr<FrameWriter>> open_writer(std::string_view output, const FrameFormat& format,

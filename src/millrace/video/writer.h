@@ -14,7 +14,8 @@ namespace millrace::video {
 //   *.y4m     uncompressed, any format; constant frame rate from 0 on: timestamps are not kept,
 //             nor color tags other than the range
 //   *.mp4     H.264, 8 or 10 bits; or H.265, AV1, VP9
-//   *.mkv     FFV1, lossless, 8 to 16 bits, no picture of a single row or column; or any other codec
+//   *.mkv     H.264 where it can encode the frames, else FFV1 (lossless, 8 to 16 bits, no picture of a single
+//             row or column), which written_as() says; or any other codec
 //   *.mov     H.264, H.265 or ProRes
 //   *.webm    VP9 or AV1
 //   *.gif     256 fixed colours, times in hundredths of a second
@@ -31,9 +32,9 @@ open_writer(std::string_view output, const FrameFormat& format, const WriterOpti
 // "h264", "h265", ...; a usage error that names the nearest.
 [[nodiscard]] Result<VideoCodec> parse_codec(std::string_view name);
 
-// The usage errors of open_writer() that do not take making a file.
-[[nodiscard]] Status check_writer(std::string_view output, const FrameFormat& format,
-                                  const WriterOptions& options);
+// What open_writer() would encode with; its usage errors that do not take making a file.
+[[nodiscard]] Result<WrittenAs> check_writer(std::string_view output, const FrameFormat& format,
+                                             const WriterOptions& options);
 
 // Whether writing to an output of this name means encoding.
 [[nodiscard]] bool is_coded_output(std::string_view output);

@@ -37,7 +37,7 @@ TEST_P(Lossless, MkvComesBackBitExact) {
   TemporaryFolder folder;
   const Delivered original =
       read_all(fmt::format("test:{}@4,{}p{},fps=24{}", size, layout.name, bits, bits == 10 ? ",full" : ""));
-  const Status written = write_all(folder / "a.mkv", original.frames);
+  const Status written = write_all(folder / "a.mkv", original.frames, {.codec = VideoCodec::ffv1});
   if (layout.chroma == Chroma::gray && bits == 14) {
     ASSERT_FALSE(written);  // the one that FFV1 does not have
     EXPECT_EQ(written.error().kind, ErrorKind::usage);
@@ -167,7 +167,8 @@ TEST_P(KeptTimes, ComeBackAsTheyWere) {
   const auto& [name, times] = GetParam();
   TemporaryFolder folder;
   const Status written =
-      write_all(folder / name, timed_frames(times.times, times.numerator, times.denominator));
+      write_all(folder / name, timed_frames(times.times, times.numerator, times.denominator),
+                {.codec = std::string_view(name).starts_with("ffv1") ? VideoCodec::ffv1 : VideoCodec::h264});
   ASSERT_TRUE(written) << written.error().message;
   const Delivered back = read_all(folder / name);
   ASSERT_FALSE(back.error) << back.error->message;
@@ -183,7 +184,7 @@ TEST_P(KeptTimes, ComeBackAsTheyWere) {
 INSTANTIATE_TEST_SUITE_P(
     Files, KeptTimes,
     ::testing::Combine(
-        ::testing::Values("h264.mp4", "ffv1.mkv"),
+        ::testing::Values("h264.mp4", "h264.mkv", "ffv1.mkv"),
         ::testing::Values(
             Times{"variable", 1, 1000, {0, 40, 50, 200, 210, 1000}},
             Times{"gap_of_100_seconds", 1, 30000, {0, 1001, 2002, 3'000'000 + 3003, 3'000'000 + 4004}},
@@ -192,7 +193,8 @@ INSTANTIATE_TEST_SUITE_P(
             Times{"late_and_odd_start", 1001, 30000, {7, 8, 9, 10, 11, 12}},
             Times{"fine", 1, 10'000'000, {0, 400'000, 800'000, 2'200'000'000}})),
     [](const auto& test) {
-      return std::string(std::get<0>(test.param)).substr(0, 4) + "_" + std::get<1>(test.param).title;
+      const std::string name = std::get<0>(test.param);
+      return name.substr(0, 4) + "_" + name.substr(5) + "_" + std::get<1>(test.param).title;
     });
 
 TEST(Writer, BeginsAtZeroWhereTimesBeginBeforeIt) {
@@ -315,6 +317,80 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"codec_for_y4m", "@a.y4m", "test:64x48@1", VideoCodec::h264, "no codec"},
         Refused{"unusual_depth", "@a.mkv", "test:64x48@1,420p11", VideoCodec::automatic, ".y4m"}),
     [](const auto& test) { return std::string(test.param.title); });
+
+// Of the formats that a reader gives, whatever the encoders of this machine take.
+class UsualCodec : public ::testing::TestWithParam<std::tuple<Layout, int, const char*>> {};
+
+TEST_P(UsualCodec, OfMkvIsH264AndWhereThatCannotBeFfv1WhichIsSaid) {
+  const auto& [layout, bits, size] = GetParam();
+  TemporaryFolder folder;
+  const Frame frame = one_frame(fmt::format("test:{}@1,{}p{}", size, layout.name, bits));
+  const bool h264 = open_writer(folder / "a.mkv", frame.format(), {.codec = VideoCodec::h264}).has_value();
+  const bool ffv1 = open_writer(folder / "a.mkv", frame.format(), {.codec = VideoCodec::ffv1}).has_value();
+  const auto checked = check_writer(folder / "a.mkv", frame.format(), {});
+  auto writer = open_writer(folder / "a.mkv", frame.format());
+  ASSERT_EQ(writer.has_value(), h264 || ffv1);
+  ASSERT_EQ(checked.has_value(), h264 || ffv1);
+  if (!writer) return;
+  ASSERT_TRUE((*writer)->write(frame));
+  ASSERT_TRUE((*writer)->finish());
+  const WrittenAs written = (*writer)->written_as();
+  EXPECT_EQ(written.codec, h264 ? "h264" : "ffv1");
+  EXPECT_EQ(written.codec, checked->codec);
+  EXPECT_EQ(written.bytes, std::filesystem::file_size(folder / "a.mkv"));
+  EXPECT_EQ(written.fallback.empty(), h264);
+  EXPECT_TRUE(h264 || bits > 8 || std::string_view(size) != "64x48") << "no file would be small";
+  if (h264) return;
+  EXPECT_THAT(written.fallback, AllOf(HasSubstr("a.mkv: H.264"), HasSubstr("encoded with FFV1 (lossless)"),
+                                      Not(HasSubstr("\n"))));
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, UsualCodec,
+                         ::testing::Combine(::testing::ValuesIn(layouts),
+                                            ::testing::Values(8, 10, 12, 14, 16),
+                                            ::testing::Values("64x48", "2x2", "63x47", "17x33", "2x1")),
+                         [](const auto& test) {
+                           return fmt::format("{}p{}_{}", std::get<0>(test.param).name,
+                                              std::get<1>(test.param), std::get<2>(test.param));
+                         });
+
+// Of options that FFV1 has not: what was asked for is told, and nothing else is chosen.
+TEST(Writer, ChoosesNoOtherCodecWhereTheUserSaidHowToEncode) {
+  TemporaryFolder folder;
+  const FrameFormat deep = one_frame("test:64x48@1,420p16").format();
+  EXPECT_EQ(check_writer(folder / "a.mkv", deep, {})->codec, "ffv1");
+  const std::array<WriterOptions, 4> asked{{{.codec = VideoCodec::h264},
+                                            {.crf = 20},
+                                            {.preset = "slow"},
+                                            {.encoder_options = {{"tune", "film"}}}}};
+  for (const WriterOptions& options : asked) {
+    const auto checked = check_writer(folder / "a.mkv", deep, options);
+    ASSERT_FALSE(checked);
+    EXPECT_THAT(checked.error().message, HasSubstr("H.264 cannot take"));
+  }
+}
+
+TEST(Writer, TellsHowManyBytesItHasWritten) {
+  TemporaryFolder folder;
+  const Delivered original = read_all("test:64x48@5");
+  for (const char* name : {"a.mkv", "a.mp4", "a.mov", "a.y4m", "a.gif", "a.yuv"}) {
+    auto writer = open_writer(folder / name, original.frames[0].format());
+    ASSERT_TRUE(writer) << name;
+    for (const Frame& frame : original.frames)
+      ASSERT_TRUE((*writer)->write(frame));
+    ASSERT_TRUE((*writer)->finish());
+    EXPECT_EQ((*writer)->written_as().bytes, std::filesystem::file_size(folder / name)) << name;
+  }
+  auto pictures = open_writer(folder / "a%02d.png", original.frames[0].format());
+  ASSERT_TRUE(pictures);
+  std::uintmax_t bytes = 0;
+  for (std::size_t i = 0; i < original.frames.size(); ++i) {
+    ASSERT_TRUE((*pictures)->write(original.frames[i]));
+    bytes += std::filesystem::file_size(folder / fmt::format("a{:02}.png", i + 1));
+  }
+  EXPECT_EQ((*pictures)->written_as().bytes, bytes);
+  EXPECT_EQ((*pictures)->written_as().codec, "png");
+}
 
 // To open it first would wait for its reader.
 TEST(Writer, RefusesAPipeThatItsContainerCannotBeWrittenTo) {

@@ -3,6 +3,7 @@
 #include "millrace/base/check_outputs.h"
 #include "millrace/base/clock.h"
 #include "millrace/base/command_line.h"
+#include "millrace/base/counted.h"
 #include "millrace/base/error_line.h"
 #include "millrace/base/interrupt.h"
 #include "millrace/base/json_file.h"
@@ -184,8 +185,8 @@ Status run_batch(const BatchOptions& options, const Interrupt& interrupt) {
       print_error("millrace", about(job.planned->options.input, job.result.outcome.error().message));
   }
   if (outcome && failed > 0)
-    outcome = failure("{} of {} jobs failed; --resume does them again, and nothing that is done", failed,
-                      report.jobs.size());
+    outcome = failure("{} of {} failed; --resume does them again, and nothing that is done", failed,
+                      counted(report.jobs.size(), "job"));
   else if (!outcome)
     outcome.error().message += "; --resume goes on from there";
   if (!options.run.json.empty()) {
@@ -210,9 +211,10 @@ void add_batch_command(CLI::App& app, Action& action) {
       ->type_name("PIPELINE INPUT...");
   verb->add_option("--job-file", o.job_file,
                    "jobs, written down: TOML (*.toml), or one JSON object a line; - for standard input");
-  verb->add_option("-o,--output", o.output,
-                   "of each job: a pattern with {stem}, {name}, {dir} or {index}, as 'out/{stem}.mkv'; with "
-                   "--suffix a folder; null is the default")
+  verb->add_option(
+          "-o,--output", o.output,
+          "output of each job: a pattern with {stem}, {name}, {dir} or {index}, as 'out/{stem}.mp4'; "
+          "with --suffix a folder; null keeps nothing")
       ->check(CLI::Validator([](const std::string& text) { return text.empty() ? no_output_name : ""; }, ""));
   verb->add_option(
       "--suffix", o.suffix,
@@ -248,7 +250,8 @@ void add_batch_command(CLI::App& app, Action& action) {
   verb->add_flag("--no-audio", o.run.no_audio, "leave sound out of the outputs");
   verb->add_option("--json", o.run.json, "write a report to a file, or - for standard output");
   verb->add_option("--codec", o.run.codec,
-                   "h264, h265, av1, vp9, ffv1, prores, gif, rawvideo; default: by the output's name");
+                   "h264 (default for .mp4, .mov and .mkv), h265, av1, vp9 (default for .webm), ffv1 "
+                   "(lossless, .mkv), prores, gif, rawvideo");
   verb->add_option("--crf", o.run.crf,
                    "quality of h264, h265 (0 to 51), av1 and vp9 (0 to 63); smaller is better");
   verb->add_option("--preset", o.run.preset,

@@ -210,7 +210,7 @@ std::string settings_of(const run::RunOptions& o, const std::string& pipeline, i
       "preset {}; bitrate {}; encoder options {}; format {}; start {}; end {}; audio {}; autorotate {}; "
       "progressive {}",
       pipeline, o.planes.empty() ? "auto" : o.planes, fmt::join(o.changes, " "), o.frames.value_or(0), o.loop,
-      o.on_damage, o.codec.empty() ? "by name" : o.codec, o.crf ? fmt::format("{}", *o.crf) : "usual",
+      o.on_damage, o.codec.empty() ? "usual" : o.codec, o.crf ? fmt::format("{}", *o.crf) : "usual",
       o.encoder_threads.value_or(run::choose_codec_threads(worker_limit, false, coded).encoder), o.preset,
       o.bitrate, fmt::join(o.encoder_options, ","), o.format, o.start, o.end, !o.no_audio, !o.no_autorotate,
       o.treat_as_progressive);
@@ -238,6 +238,18 @@ double guessed_pixels(const std::string& input) {
   return static_cast<double>(bytes) * (video::is_coded_input(input) ? coded_pixels_a_byte : 2.0 / 3);
 }
 
+// What the words of a job mean.
+Result<run::VideoRunOptions> run_words_of(run::RunOptions options, const image::Pipeline& pipeline,
+                                          int worker_limit) {
+  // How many threads there are for a job changes while it runs; work is divided for all.
+  if (options.threads == 0) options.threads = worker_limit;
+  const auto planes = planes_of(options);
+  if (!planes) return std::unexpected(planes.error());
+  auto run = video_run_options_of(options, pipeline, worker_limit);
+  if (run) run->planes = *planes;
+  return run;
+}
+
 Status check_together(const std::vector<PlannedJob>& jobs) {
   std::vector<run::JobFiles> files;
   files.reserve(jobs.size());
@@ -252,6 +264,14 @@ Result<std::vector<PlannedJob>> plan_jobs(const BatchOptions& options, int worke
                                           const std::stop_token& stop) {
   auto rough = rough_jobs(options, stop);
   if (!rough) return std::unexpected(rough.error());
+  // Words first, then inputs, then outputs: what is wrong is told in the order that it was typed.
+  Pipelines pipelines(stop);
+  for (const RoughJob& job : *rough) {
+    const auto pipeline = pipelines.load(job.pipeline);
+    if (!pipeline) return at(job.place, pipeline.error());
+    if (const auto words = run_words_of(job.options, *pipeline, worker_limit); !words)
+      return at(job.place, words.error());
+  }
   std::size_t all = 0;
   for (RoughJob& job : *rough) {
     Values expanded;
@@ -263,7 +283,6 @@ Result<std::vector<PlannedJob>> plan_jobs(const BatchOptions& options, int worke
     job.inputs = std::move(expanded);
     all += job.inputs.size();
   }
-  Pipelines pipelines(stop);
   // What is not coded needs no FFmpeg.
   const bool coded = std::ranges::any_of(*rough, [](const RoughJob& job) {
     return video::is_coded_output(job.output) || std::ranges::any_of(job.inputs, video::is_coded_input);
@@ -302,16 +321,11 @@ Result<std::vector<PlannedJob>> plan_jobs(const BatchOptions& options, int worke
 }
 
 Result<run::BatchJob> batch_job_of(const PlannedJob& job, int worker_limit) {
-  run::RunOptions options = job.options;
-  // How many threads there are for a job changes while it runs; work is divided for all.
-  if (options.threads == 0) options.threads = worker_limit;
-  const auto planes = planes_of(options);
-  if (!planes) return std::unexpected(planes.error());
-  auto run = video_run_options_of(options, job.pipeline, worker_limit);
+  const run::RunOptions& options = job.options;
+  auto run = run_words_of(options, job.pipeline, worker_limit);
   if (!run) return std::unexpected(run.error());
   if (Status kind = video::check_output_kind(options.output, run->writer); !kind)
     return std::unexpected(kind.error());
-  run->planes = *planes;
   if (auto* search = std::get_if<run::SearchOptions>(&run->schedule)) {
     search->may_bind = false;
     // What is best beside other jobs is a question of its own; what is best alone, a guess at the answer.

@@ -1,11 +1,15 @@
 #include "millrace/cli/batch/batch_report.h"
 
+#include "millrace/base/byte_count.h"
+#include "millrace/base/counted.h"
 #include "millrace/base/printable.h"
 #include "millrace/run/words/run_report.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace millrace::cli {
 
@@ -15,6 +19,33 @@ std::int64_t BatchReport::frames() const {
     sum += job.result.record.frames;
   return sum;
 }
+
+std::uint64_t BatchReport::output_bytes() const {
+  std::uint64_t sum = 0;
+  for (const Job& job : jobs)
+    sum += job.result.record.written_as.bytes.value_or(0);
+  return sum;
+}
+
+namespace {
+
+// "; wrote 3 outputs, 12.1 MB (H.264)"
+std::string written_text(const BatchReport& report) {
+  int outputs = 0;
+  std::set<std::string> titles;
+  for (const BatchReport::Job& job : report.jobs) {
+    const video::WrittenAs& written = job.result.record.written_as;
+    if (!written.bytes) continue;
+    ++outputs;
+    if (!written.title.empty()) titles.insert(written.title);
+  }
+  if (outputs == 0) return "";
+  return fmt::format("; wrote {}, {}{}", counted(outputs, "output"),
+                     bytes_text(static_cast<double>(report.output_bytes())),
+                     titles.empty() ? "" : fmt::format(" ({})", fmt::join(titles, ", ")));
+}
+
+}  // namespace
 
 std::string_view state_of(const BatchReport::Job& job) {
   if (job.skipped || job.result.skipped) return "skipped";
@@ -38,16 +69,15 @@ std::string to_text(const BatchReport& report, bool explain) {
       if (!bound.empty()) text += fmt::format("{}: {}", printable(job.planned->options.input), bound);
     }
   }
-  text += fmt::format("{} job{}: {} done", report.jobs.size(), report.jobs.size() == 1 ? "" : "s",
-                      count(report, "done"));
+  text += fmt::format("{}: {} done", counted(report.jobs.size(), "job"), count(report, "done"));
   for (const std::string_view state : {"skipped", "failed", "interrupted", "not begun"})
     if (const int jobs = count(report, state); jobs > 0) text += fmt::format(", {} {}", jobs, state);
   const std::int64_t frames = report.frames();
   if (frames > 0)
-    text +=
-        fmt::format("; {} frames in {:.2f} s: {:.1f} fps, up to {} side by side", frames, report.wall_seconds,
-                    static_cast<double>(frames) / report.wall_seconds, report.most_side_by_side);
-  return text + "\n";
+    text += fmt::format("; {} in {:.2f} s: {:.1f} fps, up to {} side by side", counted(frames, "frame"),
+                        report.wall_seconds, static_cast<double>(frames) / report.wall_seconds,
+                        report.most_side_by_side);
+  return text + written_text(report) + "\n";
 }
 
 nlohmann::ordered_json to_json(const BatchReport& report, const machine::MachineReport& machine) {
@@ -84,6 +114,7 @@ nlohmann::ordered_json to_json(const BatchReport& report, const machine::Machine
           {"skipped", count(report, "skipped")},
           {"failed", count(report, "failed")},
           {"frames", frames},
+          {"output_bytes", report.output_bytes()},
           {"wall_seconds", report.wall_seconds},
           {"fps", report.wall_seconds > 0 ? static_cast<double>(frames) / report.wall_seconds : 0},
           {"most_side_by_side", report.most_side_by_side},

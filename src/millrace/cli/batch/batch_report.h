@@ -27,7 +27,9 @@ struct BatchReport {
   std::int64_t peak_rss_bytes = 0;
   std::vector<std::string> decisions;
 
-  [[nodiscard]] std::int64_t frames() const;  // of this batch
+  // Of this batch.
+  [[nodiscard]] std::int64_t frames() const;
+  [[nodiscard]] std::uint64_t output_bytes() const;
 };
 
 // "done", "failed", "interrupted", "not begun", "skipped".

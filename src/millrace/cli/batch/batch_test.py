@@ -91,9 +91,9 @@ class Batch(unittest.TestCase):
         self.assertIn("1 of 4 jobs failed", lines[-1])
 
     def test_the_record_has_an_entry_a_job_as_run_writes_it(self):
-        record, jobs = self.report("blur", "test:32x32@3", "test:64x48@4", "missing.mp4", code=1)
+        record, jobs = self.report("blur", "test:32x32@3", "test:64x48@4", "missing.mp4", "-o", "null", code=1)
         self.assertEqual([job["input"] for job in record["jobs"]], ["test:32x32@3", "test:64x48@4", "missing.mp4"])
-        single = json.loads(self.run_millrace("run", "blur", "test:64x48@4", "-q", "--json", "-").stdout)
+        single = json.loads(self.run_millrace("run", "blur", "test:64x48@4", "-o", "null", "-q", "--json", "-").stdout)
         entry = jobs["test:64x48@4"]
         self.assertEqual(set(entry["run"]) | {"machine", "peak_rss_bytes"} | OF_ONE_RUN_ALONE, set(single))
         self.assertEqual(entry["run"]["frames"], 4)
@@ -145,6 +145,7 @@ class Batch(unittest.TestCase):
         self.refused("add --suffix", "blur", "a.mp4", "-o", "sub")
         self.refused("unknown filter", "blurr", "a.mp4")
         self.refused("give a pipeline and inputs", "blur")
+        self.refused("-o null", "blur", "a.mp4")
         self.refused("unknown codec", "blur", "a.mp4", "--codec", "h256")
         self.refused("--memory", "blur", "a.mp4", "--memory", "much")
         self.refused("standard output", "blur", "a.mp4", "-o", "-")
@@ -162,7 +163,7 @@ class Batch(unittest.TestCase):
         self.refused("suffix takes one value", "--job-file", "-",
                      input=b'{"input": "a.mp4", "pipeline": "blur", "suffix": [".mp4", ".mkv"]}')
         self.refused("input is given twice", "--job-file", "-", input=b'{"input": "a.mp4", "input": "sub/a.mp4"}')
-        self.refused("is both an input and --json", "blur", "a.mp4", "--json", "sub/../a.mp4", "-y")
+        self.refused("is both an input and --json", "blur", "a.mp4", "-o", "null", "--json", "sub/../a.mp4", "-y")
         self.refused("and --json", "blur", "a.mp4", "-o", "{stem}.mkv", "--json", "a.mkv")
         (self.folder / "jobs.toml").write_text('[[job]]\ninput = "a.mp4"\npipeline = "blur"\ncrf = 99\n')
         self.refused("jobs.toml:1: crf must be a number from 0 to 63", "--job-file", "jobs.toml")
@@ -170,6 +171,35 @@ class Batch(unittest.TestCase):
         self.refused("jobs.toml:3: a job has no 'pipelin'; did you mean 'pipeline'?", "--job-file", "jobs.toml")
         (self.folder / "jobs.toml").unlink()
         self.assertEqual(sorted(self.folder.rglob("*")), before)
+
+    def test_words_are_checked_before_inputs_and_inputs_before_outputs(self):
+        self.make_clip("a.mp4")
+        (self.folder / "a.mkv").write_text("precious")
+        wrong = {"pipeline": "blurr", "codec": "h256", "input": "*.avi", "output": "{stem}.mkv"}
+        right = {"pipeline": "blur", "codec": "h264", "input": "a.mp4", "output": "{stem}.mkv"}
+        for first, said in (("pipeline", "unknown filter"), ("codec", "unknown codec"), ("input", "no file matches"),
+                            ("output", "exists")):
+            # All that is told later is wrong as well.
+            words = right | {key: wrong[key] for key in list(wrong)[list(wrong).index(first):]}
+            self.refused(said, words["pipeline"], words["input"], "-o", words["output"], "--codec", words["codec"])
+        (self.folder / "b.mkv").write_text("precious, too")
+        self.make_clip("b.mp4")
+        self.make_clip("c.mp4")
+        self.refused("a.mkv: exists, as does 1 other output;", "blur", "*.mp4", "-o", "{stem}.mkv")
+        (self.folder / "c.mkv").write_text("precious, too")
+        self.refused("a.mkv: exists, as do 2 other outputs;", "blur", "*.mp4", "-o", "{stem}.mkv")
+
+    def test_the_summary_names_codec_and_size(self):
+        outcome, jobs = self.report("blur", "test:64x48@3", "test:96x64@4", "-o", "{index}.mkv")
+        sizes = [(self.folder / f"{number}.mkv").stat().st_size for number in (1, 2)]
+        self.assertEqual([(job["run"]["codec"], job["run"]["output_bytes"]) for job in jobs.values()],
+                         [("h264", size) for size in sizes])
+        self.assertEqual(outcome["output_bytes"], sum(sizes))
+        text = self.batch("blur", "test:64x48@1", "test:63x47@1", "-o", "odd{index}.mkv").stderr.decode()
+        self.assertRegex(text, r"2 frames in .*; wrote 2 outputs, [0-9.]+ \wB \(FFV1 \(lossless\), H.264\)")
+        self.assertIn("encoded with FFV1 (lossless) instead", text)
+        text = self.batch("blur", "test:64x48@1", "-o", "one.mkv").stderr.decode()
+        self.assertRegex(text, r"1 job: 1 done; 1 frame in .*; wrote 1 output, ")
 
     def test_outputs_that_exist_are_left_alone_unless_told_otherwise(self):
         self.make_clip("a.mp4")
@@ -290,21 +320,21 @@ class Batch(unittest.TestCase):
             self.assertEqual((outcome["frames"], jobs["long.y4m"]["run"]["frames"]), (there, there))
 
     def test_many_jobs_run_in_little_memory(self):
-        record, _ = self.report("blur", *(f"test:64x48@3,seed={seed}" for seed in range(12)), "--memory", "1")
+        record, _ = self.report("blur", *(f"test:64x48@3,seed={seed}" for seed in range(12)), "-o", "null", "--memory", "1")
         self.assertEqual(record["done"], 12)
         self.assertEqual(record["memory_bytes"], 1)
 
     def test_what_all_jobs_warn_of_is_told_once(self):
         (self.folder / "cache").write_text("in the way")
         environment = ENVIRONMENT | {"XDG_CACHE_HOME": str(self.folder / "cache")}
-        done = subprocess.run([MILLRACE, "batch", "blur", "test:32x32@2", "test:32x32@3", "test:32x32@4"], env=environment,
-                              capture_output=True, timeout=120)
+        done = subprocess.run([MILLRACE, "batch", "blur", "test:32x32@2", "test:32x32@3", "test:32x32@4", "-o", "null"],
+                              env=environment, capture_output=True, timeout=120)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stderr.count(b"going on without"), 1, done.stderr)
         self.assertIn(b"3 jobs", done.stderr)
 
     def test_what_single_runs_have_learnt_is_a_guess_for_jobs(self):
-        words = "gaussian(6) | gaussian(6)", "test:160x90@500,seed=5"
+        words = "gaussian(6) | gaussian(6)", "test:160x90@500,seed=5", "-o", "null"
         self.assertFalse(self.report(*words)[1][words[1]]["run"]["decisions"]["from_profile"])
         self.run_millrace("profiles", "clear")
         for _ in range(20):  # one that waits for its input, as on a busy machine, tries nothing and learns nothing
@@ -314,7 +344,7 @@ class Batch(unittest.TestCase):
         self.assertTrue(self.report(*words)[1][words[1]]["run"]["decisions"]["from_profile"])
 
     def test_it_explains_what_ran_beside_what(self):
-        text = self.batch("blur", "test:64x48@30", "test:64x48@31", "test:64x48@32", "--explain").stderr.decode()
+        text = self.batch("blur", "test:64x48@30", "test:64x48@31", "test:64x48@32", "-o", "null", "--explain").stderr.decode()
         self.assertIn("side by side", text)
         self.assertIn("thread", text)
         self.assertIn("3 jobs: 3 done; 93 frames", text)

@@ -92,7 +92,9 @@ Result<std::vector<EarlierWork::Found>> EarlierWork::look_at(const std::vector<P
   }
   if (existing > 0)
     return usage_error("{}: exists{}{}; add -y to overwrite{}", first_existing,
-                       existing > 1 ? fmt::format(", as do {} other outputs", existing - 1) : "",
+                       existing == 1   ? ""
+                       : existing == 2 ? ", as does 1 other output"
+                                       : fmt::format(", as do {} other outputs", existing - 1),
                        resume_ ? ", and no earlier batch is known to have made it" : "",
                        resume_ ? "" : ", or --resume to leave out what is done");
   return all;

@@ -2,12 +2,14 @@
 
 #include "millrace/base/check_outputs.h"
 #include "millrace/base/command_line.h"
+#include "millrace/base/counted.h"
 #include "millrace/base/error_line.h"
 #include "millrace/base/in_quotes.h"
 #include "millrace/base/interrupt.h"
 #include "millrace/base/json_file.h"
 #include "millrace/base/parse_number.h"
 #include "millrace/base/print.h"
+#include "millrace/base/printable.h"
 #include "millrace/base/progress_line.h"
 #include "millrace/cluster/work/do_chunk.h"
 #include "millrace/cluster/work/join_parts.h"
@@ -64,15 +66,15 @@ Status plan_job(const PlanOptions& options, const Interrupt& interrupt) {
     return usage_error("give a pipeline, an input and -o PLAN, or --show PLAN");
   const auto length = parse_length(options.chunk);
   if (!length) return std::unexpected(length.error());
-  if (Status possible = check_outputs({{"-o", options.plan}}, overwrite_if(options.run.force),
-                                      {"INPUT", options.run.input});
-      !possible)
-    return possible;
-  const auto plan = cluster::make_plan(options.run, *length, interrupt.token());
+  const auto plan = cluster::make_plan(options.run, *length, interrupt.token(), [&options] {
+    return check_outputs({{"-o", options.plan}}, overwrite_if(options.run.force),
+                         {"INPUT", options.run.input});
+  });
   if (!plan) return std::unexpected(plan.error());
   if (Status written = write_json(to_json(*plan), options.plan, overwrite_if(options.run.force)); !written)
     return written;
   if (!options.run.quiet) {
+    if (!plan->warning.empty()) print_error("millrace", plan->warning);
     const std::string text = to_text(*plan);
     print_note("{}", text.substr(0, text.find('\n') + 1));
   }
@@ -98,6 +100,9 @@ nlohmann::ordered_json to_json(const cluster::ChunkOutcome& outcome) {
           {"frames", part.frames},
           {"decoded", part.decoded},
           {"decoded_from", part.decoded_from},
+          {"codec",
+           outcome.skipped ? nlohmann::ordered_json() : nlohmann::ordered_json(outcome.run.written_as.codec)},
+          {"output_bytes", part.content.bytes},
           {"seconds", part.seconds},
           {"machine", part.machine},
           {"from_profile", outcome.run.from_profile}};
@@ -108,6 +113,10 @@ Status do_chunks(const ChunkWords& words, const Interrupt& interrupt) {
   if (!plan) return std::unexpected(plan.error());
   for (const std::int64_t number : words.numbers)
     if (Status known = cluster::check_number(*plan, number); !known) return known;
+  const auto machine = machine::inspect_machine();
+  if (!machine) return std::unexpected(machine.error());
+  if (Status allowed = run::check_threads(words.threads, machine->usable.worker_limit); !allowed)
+    return allowed;
   const std::string& input = words.input.empty() ? plan->input : words.input;
   for (const NamedPath& other : {NamedPath{"PLAN", words.plan}, NamedPath{"INPUT", input}})
     if (Status possible = check_outputs({{"--json", words.json}}, Overwrite::yes, other); !possible)
@@ -116,10 +125,6 @@ Status do_chunks(const ChunkWords& words, const Interrupt& interrupt) {
   std::filesystem::create_directories(words.folder, made);
   if (made)
     return usage_error("{}: cannot be made ({}); choose another folder", words.folder, made.message());
-  const auto machine = machine::inspect_machine();
-  if (!machine) return std::unexpected(machine.error());
-  if (Status allowed = run::check_threads(words.threads, machine->usable.worker_limit); !allowed)
-    return allowed;
   auto cache = run::kernel_cache_of({.no_profile = words.no_profile, .shared = words.shared});
   if (!cache) return std::unexpected(cache.error());
   const auto workplace = run::Workplace::make(
@@ -153,8 +158,8 @@ Status do_chunks(const ChunkWords& words, const Interrupt& interrupt) {
     if (done->skipped)
       print_note("chunk {}: is done already\n", number);
     else
-      print_note("chunk {}: {} frames in {:.2f} s, {} decoded from {}\n", number, part.frames, part.seconds,
-                 part.decoded, part.decoded_from);
+      print_note("chunk {}: {} in {:.2f} s, {} decoded from {}; {}\n", number, counted(part.frames, "frame"),
+                 part.seconds, part.decoded, part.decoded_from, video::to_string(done->run.written_as));
   }
   if (!words.json.empty()) {
     const Status written = write_json(report, words.json, Overwrite::yes);
@@ -175,16 +180,17 @@ Status join(JoinWords words, const Interrupt& interrupt) {
   if (!plan) return std::unexpected(plan.error());
   words.join.overwrite = overwrite_if(words.force);
   words.join.stop = interrupt.token();
-  if (Status possible = check_outputs({{"-o", words.join.output}}, words.join.overwrite,
-                                      {"INPUT", words.join.input.empty() ? plan->input : words.join.input});
-      !possible)
-    return possible;
-  const auto not_kept = cluster::join_parts(*plan, words.join);
-  if (!not_kept) return std::unexpected(not_kept.error());
+  words.join.check_output = [&] {
+    return check_outputs({{"-o", words.join.output}}, words.join.overwrite,
+                         {"INPUT", words.join.input.empty() ? plan->input : words.join.input});
+  };
+  const auto joined = cluster::join_parts(*plan, words.join);
+  if (!joined) return std::unexpected(joined.error());
   if (words.quiet) return {};
-  print_note("{} frames of {} chunks in {}\n", plan->frames, plan->chunks.size(), words.join.output);
-  if (!not_kept->empty())
-    print_error("millrace", fmt::format("not in the output: {}", fmt::join(*not_kept, ", ")));
+  print_note("{} of {} in {} ({})\n", counted(plan->frames, "frame"), counted(plan->chunks.size(), "chunk"),
+             printable(words.join.output), video::to_string(joined->written_as));
+  if (!joined->not_kept.empty())
+    print_error("millrace", fmt::format("not in the output: {}", fmt::join(joined->not_kept, ", ")));
   return {};
 }
 
@@ -201,7 +207,7 @@ void add_plan_command(CLI::App& app, Action& action) {
   verb->add_option("--at", o.changes, "as for millrace run; frames count through all chunks")->take_all();
   verb->add_option("--planes", o.planes, "as for millrace run");
   verb->add_option("--codec", o.codec,
-                   "of the output: ffv1 (the default, lossless), h264, h265, av1, vp9, prores");
+                   "codec of the output: h264 (default), h265, av1, vp9, prores, or ffv1 (lossless)");
   verb->add_option("--crf", o.crf, "quality, as for millrace run");
   verb->add_option("--preset", o.preset, "of the encoder, as for millrace run");
   verb->add_option("--bitrate", o.bitrate, "as for millrace run");

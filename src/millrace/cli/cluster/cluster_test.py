@@ -13,7 +13,7 @@ import time
 import unittest
 
 from cluster_testing import (ARGUMENTS, CONTAINERS, ENVIRONMENT, FRAMES, KINDS, MILLRACE, SANITIZED, SOAK, Case, frames_of, main,
-                             make_inputs, rewrap, run)
+                             make_inputs, rewrap, run, without_loss)
 
 
 def setUpModule():
@@ -40,12 +40,13 @@ def rates_of(path):
 PRESETS = [f"@{letter}" for letter in "ABCDEFG"]
 LENGTHS = ("0.37s", "0.2s", "0.71s", "1.3s", "0.53s")
 # Outputs, and a codec that loses nothing in them.
-OUTPUTS = {"mkv": [], "mp4": ["--codec", "h264", "--crf", "0", "--preset", "ultrafast"]}
+OUTPUTS = {"mkv": ["--codec", "ffv1"], "mp4": ["--codec", "h264", "--crf", "0", "--preset", "ultrafast"]}
 
 
 class Cluster(Case):
     def whole(self, pipeline, name, output, *words):
-        run("run", pipeline, self.inputs / name, "-o", output, "-q", "--threads", 1, "--structure", "sequential", *words)
+        run("run", pipeline, self.inputs / name, "-o", output, "-q", "--threads", 1, "--structure", "sequential",
+            *without_loss(words))
         return frames_of(output)
 
     def test_of_every_kind_of_video_the_joined_frames_are_those_of_one_run(self):
@@ -220,10 +221,26 @@ class Cluster(Case):
         self.assertIn("are decoded more than once", shown)
         self.assertEqual(len(shown.splitlines()), len(plan["chunks"]) + 4)
 
+    def test_the_plan_names_the_codec_and_every_summary_codec_and_size(self):
+        for source, codec, title in (("test:64x48@50", "h264", "H.264"), ("test:63x47@50", "ffv1", r"FFV1 \(lossless\)")):
+            with self.subTest(source):
+                shutil.rmtree(self.parts, ignore_errors=True)
+                planned = run("plan", "blur", source, "--chunk", "1s", "-o", self.plan, "-y").stderr.decode()
+                self.assertEqual(json.loads(self.plan.read_text())["options"]["codec"], codec)
+                self.assertIn(f"2 chunks of about 1 s, encoded as {codec}", planned)
+                self.assertEqual("encoded with FFV1 (lossless) instead" in planned, codec == "ffv1")
+                done = run("chunk", self.plan, 0, 1, "-o", self.parts, "--json", self.folder / "chunks.json")
+                self.assertRegex(done.stderr.decode(), rf"chunk 0: 25 frames in .*; {title}, [0-9.]+ .?B")
+                sizes = [(self.parts / f"chunk-0000{number}.mkv").stat().st_size for number in (0, 1)]
+                told = json.loads((self.folder / "chunks.json").read_text())
+                self.assertEqual([(each["codec"], each["output_bytes"]) for each in told], [(codec, size) for size in sizes])
+                joined = run("join", self.plan, self.parts, "-o", self.folder / "out.mkv", "-y").stderr.decode()
+                self.assertRegex(joined, rf"50 frames of 2 chunks in .*out.mkv \({title}, [0-9.]+ .?B\)")
+
     def test_the_plan_is_the_same_on_every_machine(self):
         a = self.make_plan("blur", "open.ts", "--chunk", "0.4s")
         done = subprocess.run(["taskset", "-c", "0", MILLRACE, "plan", "blur", self.inputs / "open.ts", "--chunk",
-                               "0.4s", "-o", "-", "-q"], capture_output=True, env=ENVIRONMENT, check=True)
+                               "0.4s", "--codec", "ffv1", "-o", "-", "-q"], capture_output=True, env=ENVIRONMENT, check=True)
         self.assertEqual(json.loads(done.stdout), a)
 
     def test_a_worker_killed_at_any_moment_costs_its_chunk_and_nothing_else(self):

@@ -2,6 +2,7 @@
 
 #include "millrace/base/check_outputs.h"
 #include "millrace/base/command_line.h"
+#include "millrace/base/counted.h"
 #include "millrace/base/error_line.h"
 #include "millrace/base/interrupt.h"
 #include "millrace/base/json_file.h"
@@ -75,14 +76,19 @@ nlohmann::ordered_json to_json(const cluster::CutRecord& record) {
   auto sections = nlohmann::ordered_json::array();
   for (const cluster::PostRecord& post : record.posts)
     sections.push_back({{"pipeline", post.pipeline}, {"seconds", post.seconds}, {"nodes", post.nodes}});
-  return {{"schema", "millrace.cut"},    {"version", 1},
-          {"frames", record.frames},     {"seconds", record.seconds},
-          {"replaced", record.replaced}, {"sections", std::move(sections)}};
+  const video::WrittenAs& written = record.written_as;
+  return {{"schema", "millrace.cut"},
+          {"version", 1},
+          {"frames", record.frames},
+          {"seconds", record.seconds},
+          {"replaced", record.replaced},
+          {"codec", written.codec.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(written.codec)},
+          {"output_bytes", written.bytes ? nlohmann::ordered_json(*written.bytes) : nlohmann::ordered_json()},
+          {"sections", std::move(sections)}};
 }
 
 Status run_cut_verb(CutWords& words, const Interrupt& interrupt) {
   cluster::CutOptions& options = words.cut;
-  if (Status possible = run::check_outputs(options.run); !possible) return possible;
   const auto at = cluster::parse_endpoint(words.listen, "--listen");
   if (!at) return std::unexpected(at.error());
   const auto token = given_token(words.token_file, interrupt);
@@ -98,6 +104,7 @@ Status run_cut_verb(CutWords& words, const Interrupt& interrupt) {
   options.link_bytes = words.link_gigabits * 1e9 / 8;
   options.worker_limit = machine->usable.worker_limit;
   options.stop = interrupt.token();
+  options.check_output = [&options] { return check_outputs(options.run); };
   const bool quiet = options.run.quiet;
   std::mutex printing;
   ProgressLine line(!quiet, {.plural = "frames"});
@@ -112,7 +119,7 @@ Status run_cut_verb(CutWords& words, const Interrupt& interrupt) {
     line.update(frames, total);
   };
   if (!quiet || token->empty())
-    print_note("waiting for {} node{}: {}millrace node {}\n", options.nodes, options.nodes == 1 ? "" : "s",
+    print_note("waiting for {}: {}millrace node {}\n", counted(options.nodes, "node"),
                token->empty() ? fmt::format("{}={} ", token_variable, options.token) : "",
                to_string(cluster::Endpoint{at->host, cluster::own_end(listener->get()).port}));
   if (!quiet && cluster::is_anywhere(options.run.input))
@@ -123,9 +130,10 @@ Status run_cut_verb(CutWords& words, const Interrupt& interrupt) {
   const Status outcome = cluster::run_cut(*std::move(listener), options, record);
   line.clear();
   if (!quiet && record.frames > 0) {
-    print_note("{} frames in {:.2f} s: {:.1f} a second; {} node{} replaced\n", record.frames, record.seconds,
-               record.seconds > 0 ? static_cast<double>(record.frames) / record.seconds : 0.0,
-               record.replaced, record.replaced == 1 ? "" : "s");
+    const std::string written = video::to_string(record.written_as);
+    print_note("{} in {:.2f} s: {:.1f} a second; {} replaced{}\n", counted(record.frames, "frame"),
+               record.seconds, record.seconds > 0 ? static_cast<double>(record.frames) / record.seconds : 0.0,
+               counted(record.replaced, "node"), written.empty() ? "" : "; " + written);
     if (!record.not_kept.empty())
       print_error("millrace", fmt::format("not in the output: {}", fmt::join(record.not_kept, ", ")));
   }
@@ -180,6 +188,7 @@ void add_cut_command(CLI::App& app, Action& action) {
   verb->add_option("pipeline", o.pipeline, "pipeline language, a preset @A to @G, or a .toml file")
       ->required();
   verb->add_option("input", o.input, "as for millrace run: - for y4m on standard input")->required();
+  o.output.clear();
   verb->add_option("-o,--output", o.output, "as for millrace run: - for y4m");
   verb->add_flag(overwrite_flag, o.force, overwrite_help);
   verb->add_option(

@@ -75,14 +75,14 @@ class Report(unittest.TestCase):
     def test_a_recorded_frame_is_what_was_computed(self):
         self.assertEqual(self.assert_recorded_is_counted(self.record), {0})
         for structure, tile in ("sequential", "0x0"), ("sliding", "0x8"), ("backward-cached", "32x8"):
-            done = self.millrace("run", self.pipeline, "test:96x64@3", "--json", "s.json", "-y", "--structure", structure,
+            done = self.millrace("run", self.pipeline, "test:96x64@3", "-o", "null", "--json", "s.json", "-y", "--structure", structure,
                                  "--tile", tile, "--fusion", "none", "--threads", "1", "-q", "--no-profile")
             self.assertEqual((done.returncode, done.stderr), (0, b""))
             with self.subTest(structure):
                 self.assert_recorded_is_counted(json.loads((self.folder / "s.json").read_text()))
 
     def test_what_planes_share_is_counted_once_and_for_the_filters_it_is_part_of(self):
-        done = self.millrace("run", "yuv2rgb | blur | rgb2yuv", "test:96x64@3", "--json", "rgb.json", "-y",
+        done = self.millrace("run", "yuv2rgb | blur | rgb2yuv", "test:96x64@3", "-o", "null", "--json", "rgb.json", "-y",
                              "--structure", "tiled", "--tile", "0x0", "--fusion", "none", "-q", "--no-profile")
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         record = json.loads((self.folder / "rgb.json").read_text())
@@ -123,7 +123,7 @@ class Report(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(b"frames a second", done.stderr)
         self.assertEqual((self.folder / "again.html").read_text(), self.page)
-        done = self.millrace("run", "@A", "test:96x64@300", "--json", "b.json", "-q", "--no-profile")
+        done = self.millrace("run", "@A", "test:96x64@300", "-o", "null", "--json", "b.json", "-q", "--no-profile")
         self.assertEqual(done.returncode, 0, done.stderr)
         done = self.millrace("report", "a.json", "b.json", "-o", "-", "-q")
         self.assertEqual((done.returncode, done.stderr), (0, b""))

@@ -6,6 +6,7 @@
 #include "millrace/base/print.h"
 #include "millrace/image/reference/pixel_reads_report.h"
 #include "millrace/run/video/computation.h"
+#include "millrace/run/words/check_outputs.h"
 
 #include <string_view>
 #include <utility>
@@ -51,7 +52,7 @@ Status check_computation(const run::RunOptions& options) {
   if (options.measure && options.count) return usage_error("--measure and --count are two; leave one out");
   if (!options.second.empty())
     return usage_error("{} works on one video; leave out {}", mode, in_quotes(options.second));
-  if (options.output != "null")
+  if (!options.output.empty() && options.output != "null")
     return usage_error("{} looks at computation alone and writes nothing; leave out -o", mode);
   if (options.count && !options.report.empty())
     return usage_error("--count prints what it counts and makes no report; leave out --report");
@@ -75,6 +76,7 @@ Status measure_run(const RunContext& context, run::RunReport& report) {
   auto layout =
       image::lay_out_frame(context.pipeline, (*reader)->format(), context.planes, image::Samples::floats);
   if (!layout) return std::unexpected(layout.error());
+  if (Status possible = check_outputs(context.options); !possible) return possible;
   const auto pixels = context.options.fresh_input ? run::InputPixels::fresh : run::InputPixels::preloaded;
   const auto frames = run::read_frames(**reader, context.options.frames.value_or(default_measured_frames),
                                        context.options.input, pixels);
@@ -99,6 +101,7 @@ Status count_run(const RunContext& context) {
   const auto layout =
       image::lay_out_frame(context.pipeline, (*reader)->format(), context.planes, image::Samples::floats);
   if (!layout) return std::unexpected(layout.error());
+  if (Status possible = check_outputs(context.options); !possible) return possible;
   const auto type = (*frame)->format().bits > 8 ? image::ElementType::u16 : image::ElementType::u8;
   image::ScalarImage luma = image::scalar_image((*frame)->plane(0), type);
   const auto maximum = static_cast<float>((1 << (*frame)->format().bits) - 1);

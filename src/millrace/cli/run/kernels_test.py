@@ -47,7 +47,7 @@ class Kernels(unittest.TestCase):
                     self.assertIn("(2000 frames unfused)", done.stderr.decode())
 
     def test_the_report_says_why_a_run_was_not_fused(self):
-        done = self.run_millrace("run", "@A", "test:64x48@2000", "--no-profile", "--quiet", "--json", "-", *FUSED,
+        done = self.run_millrace("run", "@A", "test:64x48@2000", "-o", "null", "--no-profile", "--quiet", "--json", "-", *FUSED,
                                  compiler=self.folder / "none")
         self.assertEqual(done.stderr, b"")
         report = json.loads(done.stdout)
@@ -82,7 +82,7 @@ class Kernels(unittest.TestCase):
     def test_an_end_of_the_run_does_not_wait_for_a_compiler_that_hangs(self):
         pid_file = self.folder / "pid"
         compiler = self.script(f"echo $$ >'{pid_file}'; exec sleep 1000")
-        done = self.run_millrace("run", "@A", "test:320x240@50", "--no-profile", *FUSED, compiler=compiler)
+        done = self.run_millrace("run", "@A", "test:320x240@50", "-o", "null", "--no-profile", *FUSED, compiler=compiler)
         self.assertEqual(done.returncode, 0, done.stderr)
         if pid_file.exists() and pid_file.read_text():
             self.assertFalse(pathlib.Path(f"/proc/{pid_file.read_text().strip()}").exists())

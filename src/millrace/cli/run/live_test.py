@@ -185,7 +185,7 @@ class Live(unittest.TestCase):
         return terminal.text[left:]
 
     def test_shows_what_the_run_does_and_leaves_the_terminal_as_it_was(self):
-        terminal = Terminal(["run", "blur | sobel_x", ENDLESS, "--live", "--no-profile"])
+        terminal = Terminal(["run", "blur | sobel_x", ENDLESS, "-o", "null", "--live", "--no-profile"])
         terminal.until(shows("blur | sobel_x", "frames/s", "decode", "compute", "encode", "running", "incumbent", "trial",
                              "worker 0", "last decisions", "started"))
         shares = [int(re.search(r"(\d+) %", line)[1]) for line in terminal.screen.lines
@@ -198,7 +198,7 @@ class Live(unittest.TestCase):
         self.assertIn("interrupted after", rest)
 
     def test_follows_the_size_of_the_terminal(self):
-        terminal = Terminal(["run", "blur", ENDLESS, "--structure", "tiled", "--live", "--no-profile"])
+        terminal = Terminal(["run", "blur", ENDLESS, "-o", "null", "--structure", "tiled", "--live", "--no-profile"])
         terminal.until(shows("the schedule was given", "worker 0"))
         for rows, columns in ((10, 40), (3, 20), (1, 1), (50, 200), (24, 80)):
             terminal.resize(rows, columns)
@@ -210,7 +210,7 @@ class Live(unittest.TestCase):
         self.assert_clean(terminal)
 
     def test_ends_with_the_run_and_its_summary(self):
-        terminal = Terminal(["run", "blur", "test:320x240@50", "--live", "--no-profile"])
+        terminal = Terminal(["run", "blur", "test:320x240@50", "-o", "null", "--live", "--no-profile"])
         self.assertEqual(terminal.finish(), 0)
         self.assertIn("50 frames", self.assert_clean(terminal))
 
@@ -218,12 +218,12 @@ class Live(unittest.TestCase):
         with tempfile.NamedTemporaryFile(suffix=".y4m") as cut:
             cut.write(b"YUV4MPEG2 W64 H48 F25:1 C420jpeg\nFRAME\n" + bytes(64 * 48 * 3 // 2) + b"FRAME\n" + bytes(99))
             cut.flush()
-            terminal = Terminal(["run", "blur", cut.name, "--live", "--no-profile"])
+            terminal = Terminal(["run", "blur", cut.name, "-o", "null", "--live", "--no-profile"])
             self.assertEqual(terminal.finish(), 1)
         self.assertIn("millrace: ", self.assert_clean(terminal))
 
     def test_without_a_terminal_says_so_in_one_line(self):
-        words = [MILLRACE, "run", "blur", "test:64x48@5", "--live", "--no-profile"]
+        words = [MILLRACE, "run", "blur", "test:64x48@5", "-o", "null", "--live", "--no-profile"]
         done = subprocess.run(words, capture_output=True, timeout=60)
         self.assertEqual((done.returncode, done.stderr.count(b"\n")), (2, 1), done.stderr)
         self.assertIn(b"--live", done.stderr)
@@ -242,7 +242,7 @@ class Live(unittest.TestCase):
             name = os.path.join(folder, "a\x1b]0;evil\x07\n.y4m")
             with open(name, "wb") as video:
                 video.write(b"YUV4MPEG2 W64 H48 F25:1 C420jpeg\n" + (b"FRAME\n" + bytes(64 * 48 * 3 // 2)))
-            terminal = Terminal(["run", "blur", name, "--loop", "100000000", "--live", "--no-profile"], columns=200)
+            terminal = Terminal(["run", "blur", name, "-o", "null", "--loop", "100000000", "--live", "--no-profile"], columns=200)
             terminal.until(shows("\\x1b]0;evil\\x07\\x0a.y4m -> null"))
             terminal.type(b"\x03")
             self.assertEqual(terminal.finish(), 130)

@@ -50,7 +50,7 @@ class Place:
         """By name: the words, without the file that they make, and that file's ending."""
         run = [self.programs["millrace"], "run", "@A", "-q"]
         yield "run", [*run, f"test:96x64@{frames}", "-o"], ".y4m"
-        yield "run from a file", [*run, self.video, "-o"], ".mkv"
+        yield "run from a file", [*run, self.video, "--codec", "ffv1", "-o"], ".mkv"
         yield "run into an index", [*run, self.video, "-o"], ".mp4"
         if "millrace-dedup" in self.programs:
             yield "pack", [self.programs["millrace-dedup"], "pack", "-q", self.video], ".mrd"

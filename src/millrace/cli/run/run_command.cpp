@@ -16,6 +16,7 @@
 #include "millrace/run/video/run_recorder.h"
 #include "millrace/run/video/video_run.h"
 #include "millrace/run/words/check_outputs.h"
+#include "millrace/video/writer.h"
 
 #include <memory>
 #include <optional>
@@ -30,32 +31,32 @@ run::WorkerLimit limit_of(const machine::MachineReport& machine) {
   return {machine.topology, machine.usable, machine.usable.worker_limit};
 }
 
-Status stream_run(const RunContext& context, std::int64_t start_ns, run::RunReport& report) {
+Status stream_run(const RunContext& context, run::VideoRunOptions run_options, std::int64_t start_ns,
+                  run::RunReport& report) {
   const run::RunOptions& options = context.options;
-  auto run_options = video_run_options_of(options, context.pipeline, limit_of(context.workplace.machine()));
-  if (!run_options) return std::unexpected(run_options.error());
-  run_options->planes = context.planes;
-  run_options->stop = context.interrupt.token();
-  run_options->start_ns = start_ns;
-  run_options->recording = {.frames =
-                                !options.json.empty() || !options.report.empty() || !options.trace.empty(),
-                            .pictures = !options.report.empty(),
-                            .trace = !options.trace.empty()};
+  run_options.planes = context.planes;
+  run_options.stop = context.interrupt.token();
+  run_options.start_ns = start_ns;
+  run_options.check_output = [&options] { return check_outputs(options); };
+  run_options.recording = {.frames =
+                               !options.json.empty() || !options.report.empty() || !options.trace.empty(),
+                           .pictures = !options.report.empty(),
+                           .trace = !options.trace.empty()};
   std::unique_ptr<LiveScreen> screen;
   std::optional<RunWatcher> watcher;
   if (options.live) {
     auto opened = LiveScreen::open();
     if (!opened) return std::unexpected(opened.error());
     screen = *std::move(opened);
-    watcher.emplace(*screen, options);
-    run_options->on_turn = [&watcher](const run::RunSnapshot& snapshot) { watcher->look(snapshot); };
+    watcher.emplace(*screen, options, context.workplace.machine().usable.worker_limit);
+    run_options.on_turn = [&watcher](const run::RunSnapshot& snapshot) { watcher->look(snapshot); };
   }
   ProgressLine line(!options.quiet && !options.live, {.plural = "frames"});
-  run_options->on_progress = [&line](const run::RunProgress& progress, const image::Schedule& schedule) {
+  run_options.on_progress = [&line](const run::RunProgress& progress, const image::Schedule& schedule) {
     line.update(progress.frames, progress.total, to_string(schedule));
   };
   run::VideoRun video(context.workplace, run::file_source(options.input), run::file_sink(options.output),
-                      std::move(*run_options));
+                      std::move(run_options));
   const Status outcome = video.run();
   line.clear();
   screen.reset();
@@ -94,9 +95,20 @@ Status write_accounts(const run::RunOptions& options, const run::RunReport& repo
   return all;
 }
 
+// What the words mean for a run from input to output, where there is one.
+Result<run::VideoRunOptions> read_words(const run::RunOptions& options, const image::Pipeline& pipeline,
+                                        const run::WorkerLimit& limit) {
+  if (options.measure || options.count) return run::VideoRunOptions();
+  auto words = video_run_options_of(options, pipeline, limit);
+  if (!words || options.output.empty()) return words;
+  if (Status kind = video::check_output_kind(options.output, words->writer); !kind)
+    return std::unexpected(kind.error());
+  return words;
+}
+
+// Words first, then inputs, then outputs: what is wrong is told in the order that it was typed.
 Status run_pipeline(const run::RunOptions& options, const Interrupt& interrupt) {
   const std::int64_t start = now_ns();
-  if (Status possible = check_outputs(options); !possible) return possible;
   if (Status possible = check_computation(options); !possible) return possible;
   const auto pipeline = image::load_pipeline(options.pipeline, interrupt.token());
   if (!pipeline) return std::unexpected(pipeline.error());
@@ -106,6 +118,8 @@ Status run_pipeline(const run::RunOptions& options, const Interrupt& interrupt) 
   if (!machine) return std::unexpected(machine.error());
   const auto schedule = schedule_of(options, limit_of(*machine));
   if (!schedule) return std::unexpected(schedule.error());
+  auto words = read_words(options, *pipeline, limit_of(*machine));
+  if (!words) return std::unexpected(words.error());
 
   auto cache = run::kernel_cache_of(options);
   if (!cache) return std::unexpected(cache.error());
@@ -117,11 +131,12 @@ Status run_pipeline(const run::RunOptions& options, const Interrupt& interrupt) 
   run::RunReport report{.pipeline = image::to_string(*pipeline),
                         .input = options.input,
                         .second = options.second,
-                        .output = options.output,
+                        .output = options.output.empty() ? "null" : options.output,
                         .command = run::own_command(),
                         .graph = *pipeline,
                         .explain = options.explain};
-  const Status outcome = options.measure ? measure_run(context, report) : stream_run(context, start, report);
+  const Status outcome =
+      options.measure ? measure_run(context, report) : stream_run(context, *std::move(words), start, report);
   report.peak_rss_bytes = run::peak_rss_bytes();
   if (!outcome) report.ended_early = outcome.error().message;
   const bool has_frames = report.record.frames > 0;
@@ -141,6 +156,7 @@ void add_run_command(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("run", "Run a filter pipeline over a video");
   auto options = std::make_shared<run::RunOptions>();
   run::RunOptions& o = *options;
+  o.output.clear();
   verb->add_option("pipeline", o.pipeline, "pipeline language, a preset @A to @G, or a .toml file")
       ->required();
   verb->add_option("input", o.input,
@@ -148,8 +164,8 @@ void add_run_command(CLI::App& app, Action& action) {
       ->required();
   verb->add_option("second", o.second, "a second video, which the pipeline calls 'second'");
   verb->add_option("-o,--output", o.output,
-                   "NAME.mp4, .mkv, .mov, .webm, .gif, .y4m or .yuv, pictures NAME%04d.png, - for y4m, or "
-                   "null (the default)");
+                   "NAME.mp4, .mkv, .mov, .webm, .gif, .y4m or .yuv, pictures NAME%04d.png, - for y4m on "
+                   "standard output, or null to keep nothing; required but with --measure and --count");
   verb->add_flag(overwrite_flag, o.force, overwrite_help);
   verb->add_option(
       "--structure", o.structure,
@@ -213,7 +229,8 @@ void add_run_command(CLI::App& app, Action& action) {
       "--live", o.live,
       "show on the whole terminal what the run is at: frames a second, what bounds it, trials, workers");
   verb->add_option("--codec", o.codec,
-                   "h264, h265, av1, vp9, ffv1, prores, gif, rawvideo; default: by the output's name");
+                   "h264 (default for .mp4, .mov and .mkv), h265, av1, vp9 (default for .webm), ffv1 "
+                   "(lossless, .mkv), prores, gif, rawvideo");
   verb->add_option("--crf", o.crf,
                    "quality of h264, h265 (0 to 51), av1 and vp9 (0 to 63); smaller is better");
   verb->add_option("--preset", o.preset,
@@ -237,7 +254,8 @@ void add_run_command(CLI::App& app, Action& action) {
                    "threads of the decoder; default: as many as this process may use, up to 8")
       ->check(CLI::Range(1, 256));
   verb->add_option("--encoder-threads", o.encoder_threads,
-                   "threads of the encoder; default: as many as this process may use, from 8 on half as many again, up to 64")
+                   "threads of the encoder; default: as many as this process may use, from 8 on half as many "
+                   "again, up to 64")
       ->check(CLI::Range(1, 256));
   verb->add_flag("-q,--quiet", o.quiet, "no progress line and no summary");
   verb->callback([&action, options] {

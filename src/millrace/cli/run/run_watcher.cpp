@@ -1,13 +1,12 @@
 #include "millrace/cli/run/run_watcher.h"
 
 #include "millrace/base/clock.h"
-#include "millrace/base/system_file.h"
 #include "millrace/image/adapt/adaptive_scheduler.h"
-#include "millrace/placement/task/task_files.h"
+#include "millrace/run/video/cpu_use.h"
+#include "millrace/run/video/run_record.h"
 #include "millrace/tuning/record/decision_report.h"
 
 #include <algorithm>
-#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,61 +18,70 @@ constexpr std::int64_t interval_ns = 100'000'000;
 constexpr double present_seconds = 2;  // what is shown as now is of so long
 constexpr std::size_t most_decisions = 50;
 
-// What the kernel tells of the pool's threads, by their names, and of the first thread, which is the last
-// worker.
-std::vector<std::string> worker_files() {
-  std::vector<std::pair<std::string, pid_t>> named;
-  for (const pid_t thread : placement::list_threads(getpid())) {
-    const auto stat = placement::read_task_stat(getpid(), thread);
-    if (stat && stat->name.starts_with("worker-")) named.emplace_back(stat->name, thread);
-  }
-  // worker-10 behind worker-9.
-  std::ranges::sort(named, {}, [](const auto& each) { return std::pair(each.first.size(), each.first); });
-  named.emplace_back("", getpid());
-  std::vector<std::string> files;
-  for (const auto& [name, thread] : named)
-    files.push_back(fmt::format("/proc/self/task/{}/schedstat", thread));
-  return files;
-}
-
 }  // namespace
 
-RunWatcher::RunWatcher(LiveScreen& screen, const run::RunOptions& options)
-    : screen_(screen), workers_(worker_files()) {
+RunWatcher::RunWatcher(LiveScreen& screen, const run::RunOptions& options, int cpus)
+    : screen_(screen), cpus_(cpus) {
   shown_.pipeline = options.pipeline;
   shown_.from = options.second.empty() ? options.input : options.input + ", " + options.second;
   shown_.to = options.output;
   shown_.running = "begins";
-  shown_.now.workers = worker_times();
-  samples_.push_back(shown_.now);
-  shown_.earlier = shown_.now;
+  add_sample({});
   screen_.show(shown_);
 }
 
-std::vector<double> RunWatcher::worker_times() const {
-  std::vector<double> times;
-  for (const std::string& file : workers_) {
-    const auto text = read_system_file(file);
-    const auto run = text ? placement::parse_schedstat(*text) : std::nullopt;
-    times.push_back(run ? seconds(run->run_ns) : 0);
+void RunWatcher::add_sample(report::LiveSample sample) {
+  for (const run::WorkerTimes& worker : run::worker_times()) {
+    sample.workers.push_back(worker.ran);
+    sample.waits.push_back(worker.waited);
   }
-  return times;
+  samples_.push_back({std::move(sample), run::process_seconds()});
+  while (samples_.size() > 2 && samples_[1].shown.at < samples_.back().shown.at - present_seconds)
+    samples_.pop_front();
+  shown_.earlier = samples_.front().shown;
+  shown_.now = samples_.back().shown;
+}
+
+void RunWatcher::judge() {
+  const report::LiveSample& before = shown_.earlier;
+  const report::LiveSample& now = shown_.now;
+  switch (run::bottleneck_of({.wall = now.at - before.at,
+                              .computing = now.computing - before.computing,
+                              .input_wait = now.input_wait - before.input_wait,
+                              .output_wait = now.output_wait - before.output_wait})) {
+  case run::Bottleneck::input:
+    shown_.bottleneck = "decode";
+    break;
+  case run::Bottleneck::processing:
+    shown_.bottleneck = "compute";
+    break;
+  case run::Bottleneck::output:
+    shown_.bottleneck = "encode";
+    break;
+  case run::Bottleneck::none:
+    shown_.bottleneck.clear();
+    break;
+  }
+  run::CpuUse use{.process = samples_.back().process_seconds - samples_.front().process_seconds,
+                  .wall = now.at - before.at,
+                  .cpus = cpus_};
+  for (std::size_t i = 0; i < std::min(now.workers.size(), before.workers.size()); ++i) {
+    use.ran += now.workers[i] - before.workers[i];
+    use.waited += now.waits[i] - before.waits[i];
+  }
+  shown_.cpus = run::describe(use);
 }
 
 void RunWatcher::look(const run::RunSnapshot& snapshot) {
   const std::int64_t now = now_ns();
   if (now - last_ns_ < interval_ns) return;
   last_ns_ = now;
-  samples_.push_back({.at = snapshot.wall_seconds,
-                      .frames = snapshot.progress.frames,
-                      .computing = snapshot.compute_seconds,
-                      .input_wait = snapshot.input_wait_seconds,
-                      .output_wait = snapshot.output_wait_seconds,
-                      .workers = worker_times()});
-  while (samples_.size() > 2 && samples_[1].at < snapshot.wall_seconds - present_seconds)
-    samples_.pop_front();
-  shown_.earlier = samples_.front();
-  shown_.now = samples_.back();
+  add_sample({.at = snapshot.wall_seconds,
+              .frames = snapshot.progress.frames,
+              .computing = snapshot.compute_seconds,
+              .input_wait = snapshot.input_wait_seconds,
+              .output_wait = snapshot.output_wait_seconds});
+  judge();
   shown_.total = snapshot.progress.total;
   shown_.running = to_string(snapshot.in_use);
   if (snapshot.search != nullptr) show_search(*snapshot.search, snapshot.in_use);

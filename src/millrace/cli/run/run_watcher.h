@@ -7,29 +7,32 @@
 
 #include <cstdint>
 #include <deque>
-#include <string>
-#include <vector>
 
 namespace millrace::cli {
 
 // Used by the thread of the run, which is the process's first. The screen must outlive it.
 class RunWatcher {
  public:
-  // After the pool was made, whose workers it looks for.
-  RunWatcher(LiveScreen& screen, const run::RunOptions& options);
+  // cpus: that the process may use.
+  RunWatcher(LiveScreen& screen, const run::RunOptions& options, int cpus);
 
   // After a turn of the run; costs next to nothing but ten times a second.
   void look(const run::RunSnapshot& snapshot);
 
  private:
-  // Seconds that each has run.
-  [[nodiscard]] std::vector<double> worker_times() const;
+  void add_sample(report::LiveSample sample);
+  // What lies between the samples that are shown.
+  void judge();
   void show_search(const image::AdaptiveScheduler& search, const image::Schedule& in_use);
 
   LiveScreen& screen_;
-  std::vector<std::string> workers_;  // below /proc
+  int cpus_;
   std::int64_t last_ns_ = 0;
-  std::deque<report::LiveSample> samples_;  // of the last seconds
+  struct Sample {
+    report::LiveSample shown;
+    double process_seconds = 0;  // CPU time
+  };
+  std::deque<Sample> samples_;  // of the last seconds
   report::LiveRun shown_;
 };
 

@@ -7,6 +7,7 @@ import fractions
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -177,10 +178,12 @@ class Travel(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def through(self, name, output, *words, pipeline="discretise(256)"):
-        """An output and the report of a run that changes no sample of 8 bits."""
+        """An output and the report of a run that changes no sample of 8 bits; .mkv without a codec of its own is lossless."""
         report = self.folder / "report.json"
         path = self.folder / output
         source = name if isinstance(name, pathlib.Path) else self.inputs / name
+        if output.endswith(".mkv") and "--codec" not in words:
+            words = (*words, "--codec", "ffv1")
         done = run(pipeline, str(source), "-o", str(path), "--json", str(report), "--no-profile", "-y", "-q",
                    "--structure", "sequential", *words)
         self.assertEqual((done.returncode, done.stderr), (0, b""))
@@ -380,7 +383,8 @@ class Travel(unittest.TestCase):
                 *[f"-c:v ffv1 -pix_fmt {name} {name}.mkv" for name in formats]], self.folder)
         names = [f"{name}.mkv" for name in formats]
         environment = os.environ | {"XDG_CACHE_HOME": CACHE.name}
-        done = subprocess.run([MILLRACE, "batch", "crop(1)", *names, "-o", "out/{name}", "--no-profile", "-q"],
+        done = subprocess.run([MILLRACE, "batch", "crop(1)", *names, "-o", "out/{name}", "--codec", "ffv1", "--no-profile",
+                               "-q"],
                               capture_output=True, cwd=self.folder, env=environment, timeout=120)
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         for name in names:
@@ -427,7 +431,7 @@ class Travel(unittest.TestCase):
         source = str(self.inputs / "film.mkv")
         for code, words in ((2, ("--start", "abc")), (2, ("--end", "1:99")), (2, ("--start", "2", "--end", "1")),
                             (1, ("--start", "100"))):
-            done = run("blur", source, *words)
+            done = run("blur", source, "-o", "null", *words)
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
 
@@ -451,6 +455,24 @@ class Travel(unittest.TestCase):
                     self.assertEqual((video["profile"], video["pix_fmt"]), ("LT", "yuv422p10le"))
                 if output == "opts.mkv":
                     self.assertEqual(video["has_b_frames"], 0)
+
+    def test_mkv_is_h264_unless_told_otherwise_and_the_summary_names_codec_and_size(self):
+        for source, words, codec, title, bits in (("plain.mp4", (), "h264", "H.264", "yuv420p"),
+                                                  ("plain.mp4", ("--codec", "ffv1"), "ffv1", "FFV1 (lossless)", "yuv420p"),
+                                                  ("lossless.mkv", (), "ffv1", "FFV1 (lossless)", "yuv444p12le")):
+            with self.subTest(f"{source} {words}"):
+                target, report = self.folder / "a.mkv", self.folder / "a.json"
+                done = run("blur", str(self.inputs / source), "-o", str(target), "-y", "--json", str(report), *words)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                video = of_kind(probe(target), "video")[0]
+                self.assertEqual((video["codec_name"], video["pix_fmt"]), (codec, bits))
+                account = json.loads(report.read_text())
+                self.assertEqual((account["codec"], account["output_bytes"]), (codec, target.stat().st_size))
+                text = done.stderr.decode()
+                self.assertRegex(text, rf"wrote .*a.mkv \(.*, {re.escape(title)}, [0-9.]+ .?B?y?t?e?s?\)")
+                fell_back = source == "lossless.mkv"
+                self.assertEqual("H.264 cannot take" in text and "encoded with FFV1 (lossless) instead" in text, fell_back, text)
+                self.assertEqual(len(account["warnings"]), int(fell_back))
 
     def test_av1_is_written_without_a_word_of_its_encoder(self):
         done = run("crop(1)", "test:64x64@5", "-o", str(self.folder / "a.mp4"), "--codec", "av1", "--preset", "12", "-q")
@@ -569,7 +591,7 @@ class Travel(unittest.TestCase):
         done = run("crop(1)", str(self.inputs / "plain.mp4"), "-o", str(self.folder / "frame%04d.png"))
         self.assertEqual(done.returncode, 2)
         self.assertIn(b"frame0001.png", done.stderr)
-        done = run("crop(1)", str(self.folder / "no%d.png"))
+        done = run("crop(1)", str(self.folder / "no%d.png"), "-o", "null")
         self.assertEqual((done.returncode, done.stderr.count(b"\n")), (2, 1))
 
     def test_bare_samples_are_those_of_y4m(self):

@@ -1,6 +1,7 @@
 #include "millrace/cluster/cut/cut_head.h"
 
 #include "millrace/base/clock.h"
+#include "millrace/base/counted.h"
 #include "millrace/base/without_exceptions.h"
 #include "millrace/cluster/cut/incoming_link.h"
 #include "millrace/cluster/cut/outgoing_link.h"
@@ -64,6 +65,8 @@ class CutHead {
     if (!reader) return std::unexpected(reader.error());
     reader_ = *std::move(reader);
     if (Status possible = lay_out(); !possible) return possible;
+    if (options_.check_output)
+      if (Status possible = options_.check_output(); !possible) return possible;
     video::WriterOptions writer = words->writer;
     writer.encoder_threads = words->encoder_threads.value_or(threads.encoder);
     writer.stop = options_.stop;
@@ -71,6 +74,8 @@ class CutHead {
     writer.properties = run::after_pipeline(reader_->properties(), pipeline_);
     auto opened = video::open_writer(options_.run.output, output_, writer);
     if (!opened) return std::unexpected(opened.error());
+    if (const video::WrittenAs as = (*opened)->written_as(); !as.fallback.empty() && options_.on_note)
+      options_.on_note(as.fallback);
     writer_ = std::make_unique<video::OverlappedWriter>(*std::move(opened));
     return {};
   }
@@ -128,7 +133,7 @@ class CutHead {
     if (options_.stop.stop_requested())
       outcome = std::unexpected(
           Error{ErrorKind::interrupted,
-                fmt::format("interrupted after {} frames; {}", record_.frames,
+                fmt::format("interrupted after {}; {}", counted(record_.frames, "frame"),
                             record_.frames == 0 ? "there is no output" : "the output holds them")});
     if (outcome && !source_status_) outcome = source_status_;
     return finish(std::move(outcome));
@@ -217,6 +222,7 @@ class CutHead {
     const Status finished = writer_->finish();
     record_.not_kept = reader_->unread();
     std::ranges::copy(writer_->not_kept(), std::back_inserter(record_.not_kept));
+    record_.written_as = writer_->written_as();
     return outcome ? finished : outcome;
   }
 

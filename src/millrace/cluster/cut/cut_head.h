@@ -5,6 +5,7 @@
 #include "millrace/base/result.h"
 #include "millrace/cluster/cut/cut_hub.h"
 #include "millrace/run/words/run_options.h"
+#include "millrace/video/frame/written_as.h"
 
 #include <cstdint>
 #include <functional>
@@ -26,6 +27,8 @@ struct CutOptions {
   double link_bytes = 0;  // a second between any two machines, above 0
   double patience = 60;   // seconds in which another must come for one that is lost
   int worker_limit = 1;   // threads that decoder and encoder may have
+  // Called when the input is open and the pipeline fits it, before the output is opened.
+  std::function<Status()> check_output;
   std::stop_token stop;
   std::function<void(const std::string&)> on_note;  // by another thread
   std::function<void(std::int64_t frames, std::optional<std::int64_t> total)> on_progress;
@@ -37,6 +40,7 @@ struct CutRecord {
   int replaced = 0;               // nodes that were lost
   std::vector<PostRecord> posts;  // of the sections
   std::vector<std::string> not_kept;
+  video::WrittenAs written_as;
 };
 
 // To the last frame. `listener`: where nodes come. Usage error where what is asked for is impossible: then

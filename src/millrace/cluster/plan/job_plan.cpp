@@ -1,5 +1,6 @@
 #include "millrace/cluster/plan/job_plan.h"
 
+#include "millrace/base/counted.h"
 #include "millrace/base/in_quotes.h"
 #include "millrace/base/printable.h"
 #include "millrace/base/whole_file.h"
@@ -190,14 +191,15 @@ Result<JobPlan> read_plan(const std::string& file, const std::stop_token& stop) 
 
 std::string to_text(const JobPlan& plan) {
   const std::int64_t decoded = plan.decoded();
-  const bool one = plan.chunks.size() == 1;
   std::string text = fmt::format(
-      "{} frames of {} in {} chunk{} of about {:g} s; {}\n", plan.frames, printable(plan.input),
-      plan.chunks.size(), one ? "" : "s", plan.chunk_seconds,
+      "{} of {} in {} of about {:g} s, encoded as {}; {}\n", counted(plan.frames, "frame"),
+      printable(plan.input), counted(plan.chunks.size(), "chunk"), plan.chunk_seconds,
+      plan.options.codec.empty() ? "each machine does" : printable(plan.options.codec),
       decoded == plan.frames
           ? std::string("no frame is decoded twice")
-          : fmt::format("{} frames are decoded more than once, {:.2f} times as many as without cuts",
-                        decoded - plan.frames,
+          : fmt::format("{} decoded more than once, {:.2f} times as many as without cuts",
+                        decoded - plan.frames == 1 ? "1 frame is"
+                                                   : counted(decoded - plan.frames, "frame") + " are",
                         static_cast<double>(decoded) / static_cast<double>(plan.frames)));
   text +=
       fmt::format("pipeline {}; encoder threads {}; frames known {}\n\n", printable(plan.options.pipeline),

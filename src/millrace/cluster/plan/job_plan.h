@@ -39,6 +39,7 @@ struct JobPlan {
   std::vector<std::int64_t> times;  // of all frames by the input's clock, growing; or none
   std::vector<ChunkCut> chunks;     // in order, at least one
   std::string id;                   // digest of all this
+  std::string warning;              // of making it: one line, not kept; empty: none
 
   [[nodiscard]] bool has_times() const { return time_base_numerator > 0; }
   // What moves the first frame to 0 that is shown before, as of PresentationClock::shift().

@@ -1,6 +1,7 @@
 #include "millrace/cluster/work/do_chunk.h"
 
 #include "millrace/base/clock.h"
+#include "millrace/base/counted.h"
 #include "millrace/cluster/work/chunk_reader.h"
 #include "millrace/image/pipeline/presets.h"
 #include "millrace/video/packet_index.h"
@@ -109,7 +110,8 @@ Result<ChunkOutcome> do_chunk(const JobPlan& plan, std::int64_t chunk, run::Work
   const auto written = video::index_packets(file, options.stop);
   if (!written) return std::unexpected(written.error());
   if (std::ssize(written->packets) != cut.frames)
-    return failure("chunk {}: {} holds {} frames, not {}", chunk, file, written->packets.size(), cut.frames);
+    return failure("chunk {}: {} holds {}, not {}", chunk, file, counted(written->packets.size(), "frame"),
+                   cut.frames);
   const auto content = digest_of_file(file, options.stop);
   if (!content) return std::unexpected(content.error());
   ChunkOutcome outcome{.part = {.plan = plan.id,

@@ -4,7 +4,6 @@
 #include "millrace/cluster/work/do_chunk.h"
 #include "millrace/cluster/work/make_plan.h"
 #include "millrace/cluster/work/part.h"
-#include "millrace/video/join.h"
 #include "millrace/video/reader.h"
 
 #include <algorithm>
@@ -47,13 +46,17 @@ Status check_parts(const JobPlan& plan, const JoinPartsOptions& options) {
 
 }  // namespace
 
-Result<std::vector<std::string>> join_parts(const JobPlan& plan, const JoinPartsOptions& options) {
+Result<video::JoinedFile> join_parts(const JobPlan& plan, const JoinPartsOptions& options) {
   const std::string input = options.input.empty() ? plan.input : options.input;
   for (std::int64_t chunk = 0; chunk < std::ssize(plan.chunks); ++chunk)
     if (is_same_file(options.output, part_file(options.folder, chunk)))
       return usage_error("{}: is one of the parts; choose another output", options.output);
+  if (Status joinable = video::check_joined_name(options.output); !joinable)
+    return std::unexpected(joinable.error());
   if (Status whole = check_parts(plan, options); !whole) return std::unexpected(whole.error());
   if (Status same = check_same_input(plan, input); !same) return std::unexpected(same.error());
+  if (options.check_output)
+    if (Status possible = options.check_output(); !possible) return std::unexpected(possible.error());
   run::RunOptions words = plan.options;
   words.input = input;
   const auto job = look_at_input(words, options.stop);

@@ -3,10 +3,11 @@
 
 #include "millrace/base/overwrite.h"
 #include "millrace/cluster/plan/job_plan.h"
+#include "millrace/video/join.h"
 
+#include <functional>
 #include <stop_token>
 #include <string>
-#include <vector>
 
 namespace millrace::cluster {
 
@@ -15,12 +16,13 @@ struct JoinPartsOptions {
   std::string output;
   std::string input;  // where this machine has it; empty: where the plan says
   Overwrite overwrite = Overwrite::no;
+  // Called when the parts are known to be good, before the output is opened.
+  std::function<Status()> check_output;
   std::stop_token stop;
 };
 
 // All parts, by packet copy, with what the input has beside its video. Failure that says which chunks to do
-// where parts are missing, damaged or of another plan. Returns what of the input is not in the output.
-[[nodiscard]] Result<std::vector<std::string>> join_parts(const JobPlan& plan,
-                                                          const JoinPartsOptions& options);
+// where parts are missing, damaged or of another plan.
+[[nodiscard]] Result<video::JoinedFile> join_parts(const JobPlan& plan, const JoinPartsOptions& options);
 
 }  // namespace millrace::cluster

@@ -203,7 +203,10 @@ Result<JobFrames> look_at_input(const run::RunOptions& options, const std::stop_
                    .properties = std::move(properties)};
 }
 
-Result<JobPlan> make_plan(const run::RunOptions& asked, double chunk_seconds, const std::stop_token& stop) {
+Result<JobPlan> make_plan(const run::RunOptions& asked, double chunk_seconds, const std::stop_token& stop,
+                          const std::function<Status()>& check_output) {
+  if (const auto known = image::load_pipeline(asked.pipeline, stop); !known)
+    return std::unexpected(known.error());
   if (Status possible = check_input(asked.input); !possible) return std::unexpected(possible.error());
   run::RunOptions options = asked;
   if (!options.encoder_threads) options.encoder_threads = usual_encoder_threads;
@@ -216,9 +219,13 @@ Result<JobPlan> make_plan(const run::RunOptions& asked, double chunk_seconds, co
   if (const auto timeline = image::ParameterTimeline::make(job->pipeline, options.changes); !timeline)
     return std::unexpected(timeline.error());
   run->writer.encoder_threads = *options.encoder_threads;
-  if (Status possible = video::check_writer("part.mkv", job->output, run->writer); !possible)
-    return std::unexpected(possible.error());
+  const auto coded = video::check_writer("part.mkv", job->output, run->writer);
+  if (!coded) return std::unexpected(coded.error());
+  // By name, so that a machine with another FFmpeg does not choose another.
+  options.codec = coded->codec;
 
+  if (check_output)
+    if (Status possible = check_output(); !possible) return std::unexpected(possible.error());
   auto reader = open(options, stop);
   if (!reader) return std::unexpected(reader.error());
   const video::FrameFormat format = (*reader)->format();
@@ -237,6 +244,7 @@ Result<JobPlan> make_plan(const run::RunOptions& asked, double chunk_seconds, co
                .frames = frames->count,
                .rate_numerator = format.rate_numerator,
                .rate_denominator = format.rate_denominator};
+  plan.warning = coded->fallback;
   if (is_file(options.input)) {
     const auto bytes = sampled_digest_of_file(options.input);
     if (!bytes) return std::unexpected(bytes.error());

@@ -91,14 +91,16 @@ std::vector<LiveLine> head_of(const LiveRun& run, std::size_t width) {
   return lines;
 }
 
-// Where time goes: what takes more than half of it is what to make faster.
+// Where time goes, and what to make faster.
 std::vector<LiveLine> shares_lines(const LiveRun& run, std::size_t width) {
   constexpr std::string_view most = "  bottleneck";
   const Shares shares = shares_of(run);
   std::vector<LiveLine> lines;
   for (const auto& [name, share] :
        {std::pair{"decode", shares.input}, {"compute", shares.computing}, {"encode", shares.output}})
-    lines.push_back(bar_line(name, share, width, share > 0.5 ? most : std::string_view("            ")));
+    lines.push_back(
+        bar_line(name, share, width, name == run.bottleneck ? most : std::string_view("            ")));
+  if (!run.cpus.empty()) lines.push_back(value_line("CPUs", run.cpus, Style::strong));
   return lines;
 }
 
@@ -115,24 +117,47 @@ std::vector<LiveLine> schedule_lines(const LiveRun& run) {
   return lines;
 }
 
+// Of its time that a worker waits for a CPU.
+constexpr double told_wait = 0.05;
+
+// As wide for all of them, so that their bars are.
+std::string wait_note(double share, bool any_waits) {
+  if (!any_waits) return "";
+  const std::string note = fmt::format("  waits for a CPU {:>3.0f} %", 100 * std::clamp(share, 0.0, 1.0));
+  return share >= told_wait ? note : std::string(note.size(), ' ');
+}
+
 std::vector<LiveLine> worker_lines(const LiveRun& run, std::size_t width, std::size_t most) {
   const double time = run.now.at - run.earlier.at;
   const std::size_t workers = std::min(run.now.workers.size(), run.earlier.workers.size());
+  const auto share_of = [&](const std::vector<double>& now, const std::vector<double>& earlier,
+                            std::size_t worker) {
+    return time > 0 && worker < std::min(now.size(), earlier.size()) ? (now[worker] - earlier[worker]) / time
+                                                                     : 0;
+  };
   std::vector<double> shares;
-  for (std::size_t worker = 0; worker < workers; ++worker)
-    shares.push_back(time > 0 ? (run.now.workers[worker] - run.earlier.workers[worker]) / time : 0);
+  std::vector<double> waits;
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    shares.push_back(share_of(run.now.workers, run.earlier.workers, worker));
+    waits.push_back(share_of(run.now.waits, run.earlier.waits, worker));
+  }
+  const bool any_waits = std::ranges::any_of(waits, [](double share) { return share >= told_wait; });
   std::vector<LiveLine> lines;
   // One line for the rest of them.
   const bool all = workers <= most;
   const std::size_t shown = all ? workers : most > 0 ? most - 1 : 0;
   for (std::size_t worker = 0; worker < shown; ++worker)
-    lines.push_back(bar_line(fmt::format("worker {}", worker), shares[worker], width));
+    lines.push_back(bar_line(fmt::format("worker {}", worker), shares[worker], width,
+                             wait_note(waits[worker], any_waits)));
   if (!all && most > 0) {
-    double sum = 0;
-    for (std::size_t worker = shown; worker < workers; ++worker)
-      sum += shares[worker];
-    lines.push_back(
-        bar_line(fmt::format("{} more", workers - shown), sum / static_cast<double>(workers - shown), width));
+    const auto mean_of_rest = [&](const std::vector<double>& all) {
+      double sum = 0;
+      for (std::size_t worker = shown; worker < workers; ++worker)
+        sum += all[worker];
+      return sum / static_cast<double>(workers - shown);
+    };
+    lines.push_back(bar_line(fmt::format("{} more", workers - shown), mean_of_rest(shares), width,
+                             wait_note(mean_of_rest(waits), any_waits)));
   }
   return lines;
 }

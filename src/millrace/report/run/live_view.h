@@ -15,7 +15,9 @@ struct LiveSample {
   double computing = 0;
   double input_wait = 0;
   double output_wait = 0;
-  std::vector<double> workers;  // CPU time of each, from any begin
+  // Of each worker, from any beginning on: on a CPU, and with work but without a CPU.
+  std::vector<double> workers;
+  std::vector<double> waits;
 };
 
 struct LiveRun {
@@ -25,9 +27,11 @@ struct LiveRun {
   std::optional<std::int64_t> total;  // frames
   LiveSample earlier;                 // what is shown as the present is what came between the two
   LiveSample now;
-  std::string running;    // schedules
-  std::string incumbent;  // empty: the schedule was given
-  std::string trial;      // empty: none at the moment
+  std::string bottleneck;  // "decode", "compute" or "encode"; empty: none
+  std::string cpus;        // in words, where workers wait for CPUs; empty: they do not
+  std::string running;     // schedules
+  std::string incumbent;   // empty: the schedule was given
+  std::string trial;       // empty: none at the moment
   std::int64_t trials = 0;
   std::vector<std::string> decisions;  // the last one last
 };

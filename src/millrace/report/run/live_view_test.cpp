@@ -22,6 +22,7 @@ LiveRun live_run(std::size_t workers = 2) {
     run.earlier.workers.push_back(5);
     run.now.workers.push_back(5 + 0.5 * static_cast<double>(worker % 4));
   }
+  run.bottleneck = "compute";
   run.running = "tiled 64x64";
   run.incumbent = "sliding 0x8";
   run.trial = "tiled 64x64";
@@ -57,6 +58,31 @@ TEST(LiveView, ShowsRatesSharesAndWorkersOfTheLastMoment) {
   EXPECT_THAT(lines, Contains(testing::AllOf(StartsWith("worker 0  "), HasSubstr("  0 %"))));
   EXPECT_THAT(lines, Contains(testing::AllOf(StartsWith("worker 1   ###"), HasSubstr(" 25 %"))));
   EXPECT_EQ(lines.back(), "decision 39");
+}
+
+TEST(LiveView, TellsWorkingFromWaitingForACpu) {
+  LiveRun run = live_run(4);
+  EXPECT_THAT(texts(run, 100, 40), Not(Contains(HasSubstr("CPU"))));
+  run.cpus = "other programs have them";
+  run.earlier.waits = {1, 1, 1, 1};
+  run.now.waits = {1, 1.02, 2.5, 3};
+  const auto lines = texts(run, 100, 40);
+  EXPECT_THAT(lines, Contains("CPUs       other programs have them"));
+  EXPECT_THAT(
+      lines, Contains(testing::AllOf(StartsWith("worker 1  "), HasSubstr(" 25 %"), Not(HasSubstr("waits")))));
+  EXPECT_THAT(lines,
+              Contains(testing::AllOf(StartsWith("worker 2  "), HasSubstr(" 50 %  waits for a CPU  75 %"))));
+  EXPECT_THAT(lines,
+              Contains(testing::AllOf(StartsWith("worker 3  "), HasSubstr(" 75 %  waits for a CPU 100 %"))));
+}
+
+TEST(LiveView, MarksTheBottleneckThatTheRunHasAndNoOther) {
+  for (const char* name : {"", "decode", "compute", "encode"}) {
+    LiveRun run = live_run();
+    run.bottleneck = name;
+    for (const std::string& line : texts(run, 90, 40))
+      EXPECT_EQ(line.ends_with("bottleneck"), *name != 0 && line.starts_with(name)) << line;
+  }
 }
 
 TEST(LiveView, HasOneBarForTheWorkersThatHaveNoRoom) {

@@ -333,6 +333,15 @@ Result<RunDocument> read_run_document(const nlohmann::json& json, std::string na
   document.first_frame_seconds = number(json, "first_frame_seconds");
   document.compile_seconds = number(json, "compile_seconds");
   document.peak_rss_bytes = number(json, "peak_rss_bytes");
+  document.bound_by = text(json, "bound_by");
+  const auto& cpus = member(json, "cpu_use");
+  const double ran = number(cpus, "workers_ran_seconds");
+  const double waited = number(cpus, "workers_waited_seconds");
+  if (ran + waited > 0) document.cpu_wait = waited / (ran + waited);
+  document.codec = text(json, "codec");
+  document.output_bytes = number(json, "output_bytes");
+  document.threads =
+      static_cast<int>(std::clamp<std::int64_t>(whole(member(json, "schedule"), "threads"), 1, 4096));
   document.ended_early = text(json, "ended_early", 1000);
   document.output_complete = flag(json, "output_complete", true);
   document.not_kept = texts(json, "not_kept");

@@ -111,7 +111,12 @@ struct RunDocument {
   double first_frame_seconds = 0;
   double compile_seconds = 0;
   double peak_rss_bytes = 0;
+  std::string bound_by;     // "input", "filters", "output" or "none"; empty: an earlier version wrote it
+  double cpu_wait = 0;      // of the time that workers had work: what they waited for a CPU
   std::string ended_early;  // why; empty: it did not
+  std::string codec;        // of the output; empty: none
+  double output_bytes = 0;  // 0: not known
+  int threads = 1;          // workers, by the last schedule
   bool output_complete = true;
   std::vector<std::string> not_kept;
   std::int64_t left_out = 0;  // frames

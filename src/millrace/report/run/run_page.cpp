@@ -1,6 +1,7 @@
 #include "millrace/report/run/run_page.h"
 
 #include "millrace/base/byte_count.h"
+#include "millrace/base/counted.h"
 #include "millrace/base/escaped_markup.h"
 #include "millrace/report/plot/page.h"
 #include "millrace/report/plot/plots.h"
@@ -24,7 +25,7 @@ constexpr std::string_view run_style = R"(
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); gap: 1rem; }
 figure { margin: 0; } figure img { width: 100%; height: auto; display: block; }
 figcaption { color: var(--soft); font-size: 0.88rem; }
-.drawn { min-width: 42rem; max-width: 56rem; }
+.drawn { max-width: 56rem; }
 .verdict { font-size: 1.15rem; }
 code { overflow-wrap: anywhere; }
 svg .small { font-size: 11px; }
@@ -59,10 +60,6 @@ constexpr Detail details[] = {
     {.schedules = 0, .stages = 0, .boxes = 0, .bars = 0, .events = 0, .plots = false}};
 constexpr std::size_t most_bytes = 480'000;
 
-std::string plural(std::int64_t count, std::string_view of) {
-  return fmt::format("{} {}{}", count, of, count == 1 ? "" : "s");
-}
-
 double share(double part, const RunDocument& run) {
   return run.wall_seconds > 0 ? part / run.wall_seconds : 0;
 }
@@ -82,29 +79,34 @@ std::string search_sentence(const RunDocument& run) {
   const auto gain = gain_of(run);
   if (run.trials == 0) return fmt::format("It ran {}{} and tried nothing else.", run.schedule, from);
   if (!gain)
-    return fmt::format("After {} it ran what it had begun with{}: {}.", plural(run.trials, "trial"), from,
+    return fmt::format("After {} it ran what it had begun with{}: {}.", counted(run.trials, "trial"), from,
                        run.schedule);
   return fmt::format("After {} it ran {}, which took about {:.2f} times less than what it began with.",
-                     plural(run.trials, "trial"), run.schedule, *gain);
+                     counted(run.trials, "trial"), run.schedule, *gain);
+}
+
+// Records of earlier versions do not say what bound the run; they have the times.
+std::string bound_of(const RunDocument& run) {
+  if (!run.bound_by.empty()) return run.bound_by;
+  for (const auto& [name, seconds] : {std::pair{"output", run.output_wait_seconds},
+                                      {"input", run.input_wait_seconds},
+                                      {"filters", run.compute_seconds}})
+    if (share(seconds, run) > 0.5) return name;
+  return "none";
 }
 
 std::string bound_sentence(const RunDocument& run) {
-  const double computing = share(run.compute_seconds, run);
-  const double input = share(run.input_wait_seconds, run);
-  const double output = share(run.output_wait_seconds, run);
-  if (output > 0.5)
-    return fmt::format(
-        "It waited for its output {:.0f} % of the time: encoding and writing bound it, and faster "
-        "filters would have gained little.",
-        100 * output);
-  if (input > 0.5)
-    return fmt::format(
-        "It waited for its input {:.0f} % of the time: reading and decoding bound it, and faster "
-        "filters would have gained little.",
-        100 * input);
-  if (computing > 0.5)
-    return fmt::format("It computed {:.0f} % of the time: the filters bound it.", 100 * computing);
-  return "Nothing took more than half of its time.";
+  const std::string shares = fmt::format(
+      "{:.0f} % of the time it waited for its input, {:.0f} % it computed, {:.0f} % it waited for its output",
+      100 * share(run.input_wait_seconds, run), 100 * share(run.compute_seconds, run),
+      100 * share(run.output_wait_seconds, run));
+  const std::string bound = bound_of(run);
+  if (bound == "output")
+    return "Encoding and writing bound it, and faster filters would have gained little: " + shares + ".";
+  if (bound == "input")
+    return "Reading and decoding bound it, and faster filters would have gained little: " + shares + ".";
+  if (bound == "filters") return "The filters bound it: " + shares + ".";
+  return "Nothing took most of its time: " + shares + ".";
 }
 
 std::string figure_of(std::string_view value, std::string_view name) {
@@ -154,10 +156,13 @@ std::string summary_section(const RunDocument& run, const Detail& detail) {
   if (!run.ended_early.empty())
     text += fmt::format("<p><b>It ended early: {}</b></p>\n", escaped_markup(run.ended_early));
   if (!run.output_complete) text += "<p><b>The output could not be completed.</b></p>\n";
+  if (run.output_complete && run.output_bytes > 0)
+    text += fmt::format("<p>The output: {}{}{}.</p>\n", escaped_markup(run.codec),
+                        run.codec.empty() ? "" : ", ", bytes_text(run.output_bytes));
   if (run.left_out > 0)
     text +=
         fmt::format("<p>{} of the input left out: damaged, or referring to others that are not there.</p>\n",
-                    plural(run.left_out, "frame"));
+                    counted(run.left_out, "frame"));
   if (!run.not_kept.empty()) {
     text += "<p>The output has no place for:</p>\n<ul>\n";
     for (const std::string& each : run.not_kept)
@@ -167,14 +172,32 @@ std::string summary_section(const RunDocument& run, const Detail& detail) {
   return text;
 }
 
+// What the clock shows for a frame, beside what its kernels took.
+std::string computing_sentence(const RunDocument& run) {
+  double kernels = 0;
+  for (const StageOfRun& stage : run.stages)
+    kernels += stage.cpu_ms_per_frame.value_or(0);
+  if (!(kernels > 0)) return "";
+  const std::string cpus =
+      run.cpu_wait > 0.01
+          ? fmt::format(", or for a CPU ({:.0f} % of the time that they had work)", 100 * run.cpu_wait)
+          : "";
+  return fmt::format(
+      "<p>A frame took {:.3g} ms of computing by the clock. Kernels ran for {:.3g} ms of it on "
+      "each of {}, as far as they were timed; otherwise workers were woken, or waited for each "
+      "other{}.</p>\n",
+      computing_ms(run), kernels / run.threads, counted(run.threads, "worker"), cpus);
+}
+
 std::string pipeline_section(const RunDocument& run) {
   if (run.stages.empty()) return "";
   std::string text = "<section>\n<h2>The pipeline</h2>\n" + drawn(pipeline_graph(run));
+  text += computing_sentence(run);
   text +=
-      "<p>CPU time a frame, summed over the workers, of the first plane and of what others share "
+      "<p>Kernel time a frame, summed over the workers, of the first plane and of what others share "
       "with it. One colour: one kernel. <i>1.03x</i>: so many pixels are computed for each that the output "
       "needs, because neighbouring parts share a border.</p>\n";
-  const std::vector<std::string> names{"stages", "plane", "CPU ms a frame", "pixels computed",
+  const std::vector<std::string> names{"stages", "plane", "kernel ms a frame", "pixels computed",
                                        "of those needed"};
   std::string rows = heading_row(names);
   for (const StageOfRun& stage : run.stages) {
@@ -208,7 +231,7 @@ std::string events_table(const RunDocument& run, const Detail& detail) {
   }
   std::string text = table(rows);
   if (first > 0)
-    text += fmt::format("<p>{} before these are not shown.</p>\n", plural(std::int64_t(first), "event"));
+    text += fmt::format("<p>{} before these are not shown.</p>\n", counted(std::int64_t(first), "event"));
   return text;
 }
 
@@ -225,7 +248,7 @@ std::string trials_section(const RunDocument& run, const Detail& detail) {
         "class=\"key\"></span>no difference that pays</span>. The reason is shown where one points.</p>\n" +
         drawn(plot);
   if (run.trials > static_cast<std::int64_t>(most_trials_drawn))
-    text += fmt::format("<p>The last {} of {}.</p>\n", most_trials_drawn, plural(run.trials, "trial"));
+    text += fmt::format("<p>The last {} of {}.</p>\n", most_trials_drawn, counted(run.trials, "trial"));
   if (run.trials > 0)
     text += fmt::format("<p>All trials together cost {}.</p>\n", seconds_text(run.seconds_lost));
   text += "<details><summary>All decisions in their order</summary>\n" + events_table(run, detail) +
@@ -266,7 +289,7 @@ std::string recorded_frame(const RecordedFrameOfRun& frame, const Detail& detail
     const Coverage coverage = coverage_of(boxes);
     text += fmt::format("<figure>{}<figcaption>{}: {}, {:.3f} times the pixels</figcaption></figure>\n", svg,
                         escaped_markup(frame.groups[group].stages),
-                        plural(static_cast<std::int64_t>(boxes.size()), "kernel call"),
+                        counted(static_cast<std::int64_t>(boxes.size()), "kernel call"),
                         coverage.covered > 0 ? coverage.computed / coverage.covered : 1.0);
   }
   if (text.empty()) return "";
@@ -389,8 +412,8 @@ std::string comparison_section(const RunDocument& a, const RunDocument& b) {
 
 std::string verdict_of(const RunDocument& run) {
   std::string text =
-      fmt::format("{} of {} in {}: {:.4g} frames a second. {}", plural(run.frames, "frame"), run.input_format,
-                  seconds_text(run.wall_seconds), run.fps, bound_sentence(run));
+      fmt::format("{} of {} in {}: {:.4g} frames a second. {}", counted(run.frames, "frame"),
+                  run.input_format, seconds_text(run.wall_seconds), run.fps, bound_sentence(run));
   const std::string search = search_sentence(run);
   return search.empty() ? text : text + " " + search;
 }

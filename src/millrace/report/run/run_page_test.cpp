@@ -121,10 +121,39 @@ RunDocument document(const json& of = record()) {
   return read ? *std::move(read) : RunDocument();
 }
 
+// The record has judged already, by the same times; a page says the same.
+TEST(RunPage, SaysOfTheRunWhatItsRecordSays) {
+  for (const auto& [bound, words] : {std::pair{"input", "decoding bound it"},
+                                     {"filters", "The filters bound it"},
+                                     {"output", "writing bound it"},
+                                     {"none", "Nothing took most of its time"}}) {
+    json json = record();
+    json["bound_by"] = bound;
+    EXPECT_THAT(verdict_of(document(json)), HasSubstr(words)) << bound;
+  }
+}
+
+TEST(RunPage, TellsKernelTimeFromComputingAndFromWaitingForCpus) {
+  json json = record();
+  json["codec"] = "h264";
+  json["output_bytes"] = 1'234'567;
+  json["cpu_use"] = {
+      {"workers_ran_seconds", 1.0}, {"workers_waited_seconds", 3.0}, {"process_seconds", 1.0}, {"cpus", 2}};
+  const std::string page = run_page(document(json));
+  // 4 ms of computing; 1.75 ms of kernels on two workers.
+  EXPECT_THAT(page, HasSubstr("A frame took 4 ms of computing by the clock. Kernels ran for 0.875 ms of it "
+                              "on each of 2 workers"));
+  EXPECT_THAT(page, HasSubstr("for a CPU (75 % of the time that they had work)"));
+  EXPECT_THAT(page, HasSubstr("The output: h264, 1.2 MB"));
+  json.erase("cpu_use");
+  EXPECT_THAT(run_page(document(json)), Not(HasSubstr("for a CPU")));
+}
+
 TEST(RunPage, SaysWhatBoundTheRunAndWhatTheSearchGained) {
   const std::string verdict = verdict_of(document());
   EXPECT_THAT(verdict, HasSubstr("100 frames of 64x48 4:2:0 8 bit in 2 s: 50 frames a second"));
-  EXPECT_THAT(verdict, HasSubstr("waited for its output 65 % of the time"));
+  EXPECT_THAT(verdict, HasSubstr("writing bound it"));
+  EXPECT_THAT(verdict, HasSubstr("65 % it waited for its output"));
   EXPECT_THAT(verdict, HasSubstr("1.25 times less"));
 }
 

@@ -1,5 +1,6 @@
 #include "millrace/report/run/run_plots.h"
 
+#include "millrace/base/counted.h"
 #include "millrace/report/plot/plots.h"
 #include "millrace/report/plot/svg.h"
 
@@ -256,9 +257,9 @@ std::string trials_plot(const RunDocument& run) {
   double y = 30 + row / 2;
   for (const EventOfRun* trial : trials) {
     const std::string tip =
-        fmt::format("{:.2f} s: {} against {}: {:.3f}x [{:.3f}, {:.3f}] in {} frames; it {}, and {}",
-                    trial->time, candidate_text(trial->candidate), candidate_text(trial->against),
-                    trial->ratio, trial->low, trial->high, trial->frames, trial->chosen, trial->verdict);
+        fmt::format("{:.2f} s: {} against {}: {:.3f}x [{:.3f}, {:.3f}] in {}; it {}, and {}", trial->time,
+                    candidate_text(trial->candidate), candidate_text(trial->against), trial->ratio,
+                    trial->low, trial->high, counted(trial->frames, "frame"), trial->chosen, trial->verdict);
     svg.text(0, y + 5, Anchor::start, candidate_text(trial->candidate), "class=\"small\"");
     svg.element(coloured(verdict_colour(*trial)));
     const double from = x(std::clamp(trial->low, low, high));

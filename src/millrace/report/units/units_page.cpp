@@ -1,5 +1,6 @@
 #include "millrace/report/units/units_page.h"
 
+#include "millrace/base/counted.h"
 #include "millrace/base/escaped_markup.h"
 #include "millrace/base/printable.h"
 #include "millrace/machine/cpus/cpu_set.h"
@@ -174,7 +175,10 @@ std::string threads_of(const json& program) {
                         unit_bar(reply::member(thread, "demand"), reply::number_of(thread, "busy")),
                         cell(where_of(thread)), cell(std::to_string(reply::whole_of(thread, "samples"))));
   return table(rows) +
-         (left_out > 0 ? paragraph(fmt::format("and {} threads that compute less", left_out)) : "");
+         (left_out > 0 ? paragraph(fmt::format("and {} less",
+                                               left_out == 1 ? "1 thread that computes"
+                                                             : counted(left_out, "thread") + " that compute"))
+                       : "");
 }
 
 std::string program_of(const json& program) {
@@ -186,8 +190,8 @@ std::string program_of(const json& program) {
       paragraph(fmt::format("{}: {}", reply::text_of(program, "state"), reply::text_of(program, "reason")));
   if (const std::string trouble = reply::text_of(program, "trouble"); !trouble.empty())
     text += paragraph(trouble);
-  text += fmt::format("<details open=\"open\"><summary>{} threads</summary>\n{}</details>\n",
-                      reply::whole_of(program, "threads"), threads_of(program));
+  text += fmt::format("<details open=\"open\"><summary>{}</summary>\n{}</details>\n",
+                      counted(reply::whole_of(program, "threads"), "thread"), threads_of(program));
   std::string events;
   for (const json& event : reply::list_of(program, "events"))
     if (const auto* const words = event.get_ptr<const std::string*>())

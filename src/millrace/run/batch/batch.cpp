@@ -1,6 +1,7 @@
 #include "millrace/run/batch/batch.h"
 
 #include "millrace/base/clock.h"
+#include "millrace/base/counted.h"
 #include "millrace/base/without_exceptions.h"
 #include "millrace/run/batch/run_memory.h"
 #include "millrace/run/video/codec_threads.h"
@@ -112,8 +113,9 @@ Status Batch::run() {
   }
   report();
   if (stopped_ && ended_ < jobs_.size())
-    return std::unexpected(Error{ErrorKind::interrupted, fmt::format("interrupted after {} of {} jobs",
-                                                                     ended_ - failed_, jobs_.size())});
+    return std::unexpected(
+        Error{ErrorKind::interrupted,
+              fmt::format("interrupted after {} of {}", ended_ - failed_, counted(jobs_.size(), "job"))});
   return {};
 }
 

@@ -178,7 +178,10 @@ Result<std::string> output_pattern(const std::string& output, const std::string&
     if (folder)
       return usage_error("{} is a folder; add --suffix .mp4, or give -o '{}{}{{stem}}.mp4'", output, output,
                          output.ends_with('/') ? "" : "/");
-    return output.empty() ? std::string(nothing) : output;
+    if (output.empty())
+      return usage_error(
+          "the batch has no output; give -o 'FOLDER/{{stem}}.mp4', or -o null to keep nothing");
+    return output;
   }
   if (output == nothing) return usage_error("--suffix {} says nothing of -o null; leave one out", suffix);
   if (output.empty()) return "{dir}/{stem}" + suffix;

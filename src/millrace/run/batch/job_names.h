@@ -28,7 +28,7 @@ struct NamedInput {
 [[nodiscard]] Result<std::string> output_name(std::string_view pattern, const NamedInput& named);
 
 // The pattern that -o and --suffix mean together: either may be empty. A folder needs a suffix; without a
-// folder, outputs go beside their inputs; without both, nothing is written ("null").
+// folder, outputs go beside their inputs. Usage error without both.
 [[nodiscard]] Result<std::string> output_pattern(const std::string& output, const std::string& suffix);
 
 struct JobFiles {

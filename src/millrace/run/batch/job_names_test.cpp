@@ -48,7 +48,7 @@ TEST(OutputName, RefusesWhatItDoesNotKnow) {
 TEST(OutputPattern, IsMadeOfFolderAndSuffix) {
   const TemporaryFolder folder;
   const std::string there = folder.path().string();
-  EXPECT_EQ(output_pattern("", ""), "null");
+  EXPECT_THAT(refused(output_pattern("", "")), HasSubstr("-o null"));
   EXPECT_EQ(output_pattern("null", ""), "null");
   EXPECT_EQ(output_pattern("out/{stem}.mkv", ""), "out/{stem}.mkv");
   EXPECT_EQ(output_pattern("out", ".mkv"), "out/{stem}.mkv");

@@ -17,6 +17,11 @@ constexpr double turns_of_doubt = 4;
 
 }  // namespace
 
+double gained_share(double computing, double waiting) {
+  if (!(waiting > 0)) return 1;
+  return 1 - std::min(1.0, waiting / (waiting_of_the_unbound * std::max(computing, 1e-12)));
+}
+
 void BoundShare::add(double computing, double waiting) {
   computing_ += computing - computing_ / turns;
   waiting_ += waiting - waiting_ / turns;
@@ -24,8 +29,7 @@ void BoundShare::add(double computing, double waiting) {
 }
 
 double BoundShare::value() const {
-  const double unbound =
-      waiting_ > 0 ? std::min(1.0, waiting_ / (waiting_of_the_unbound * std::max(computing_, 1e-12))) : 0;
+  const double unbound = 1 - gained_share(computing_, waiting_);
   return 1 - (unbound * (1 - doubt_) + (1 - believed_) * doubt_);
 }
 

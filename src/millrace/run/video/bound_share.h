@@ -6,6 +6,12 @@ namespace millrace::run {
 // Reading, processing and writing overlap, so the loop of a run either computes or waits: for a frame to
 // come, or for room to put one. Where it hardly waits, computing bounds the run, and what computing saves the
 // run gains. Where it waits, that much more could be saved without any gain: the wait would be longer.
+//
+// Of the time that faster filters would save a run that computed and waited so long (seconds, none below 0):
+// what it would be done earlier by, in [0, 1].
+[[nodiscard]] double gained_share(double computing, double waiting);
+
+// gained_share() of a run that goes on.
 class BoundShare {
  public:
   // believed: what is taken for the share of a run of which nothing was seen yet.

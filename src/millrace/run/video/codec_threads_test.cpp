@@ -1,7 +1,9 @@
+#include "millrace/run/video/bound_share.h"
 #include "millrace/run/video/codec_threads.h"
 #include "millrace/run/video/run_record.h"
 #include "millrace/run/video/video_sink.h"
 #include "millrace/run/video/video_source.h"
+#include "millrace/tuning/record/decision_record.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -50,20 +52,43 @@ TEST(Bottleneck, IsWhatTheLoopWaitedForMostOfItsTime) {
   EXPECT_EQ(bottleneck_of(record), Bottleneck::output);
   std::swap(record.output_wait_seconds, record.input_wait_seconds);
   EXPECT_EQ(bottleneck_of(record), Bottleneck::input);
+  // The filters take most of the time, but would only wait longer if they were faster.
   std::swap(record.compute_seconds, record.input_wait_seconds);
+  EXPECT_EQ(bottleneck_of(record), Bottleneck::input);
+  record.input_wait_seconds = 0.5;
   EXPECT_EQ(bottleneck_of(record), Bottleneck::processing);
-  record.compute_seconds = 4;
+  record.compute_seconds = 0;
   EXPECT_EQ(bottleneck_of(record), Bottleneck::none);
+}
+
+// The search for a schedule and the summary speak of one thing: what the one calls waiting, the other does
+// not call bound by filters.
+TEST(Bottleneck, IsTheFiltersWhereTheSearchWouldGainByThem) {
+  for (int input = 0; input <= 20; ++input) {
+    for (int output = 0; input + output <= 20; ++output) {
+      const RunTimes times{.wall = 20,
+                           .computing = 20.0 - input - output,
+                           .input_wait = static_cast<double>(input),
+                           .output_wait = static_cast<double>(output)};
+      const double gained = gained_share(times.computing, times.input_wait + times.output_wait);
+      const Bottleneck bound = bottleneck_of(times);
+      EXPECT_EQ(bound == Bottleneck::processing, gained > 0.5) << input << ", " << output;
+      if (!tuning::waits_mostly(gained)) continue;
+      EXPECT_EQ(bound, input >= output ? Bottleneck::input : Bottleneck::output);
+    }
+  }
 }
 
 TEST(Bottleneck, IsSaidWithTheThreadsThatItHas) {
   RunRecord record;
   record.wall_seconds = 10;
   record.output_wait_seconds = 7;
+  record.compute_seconds = 3;
   record.encoder_threads = 2;
   EXPECT_THAT(describe_bottleneck(record), HasSubstr("bound by its output"));
   EXPECT_THAT(describe_bottleneck(record), HasSubstr("70 %"));
   EXPECT_THAT(describe_bottleneck(record), HasSubstr("2 encoder threads"));
+  EXPECT_THAT(describe_bottleneck(record), HasSubstr("30 % it was in filters"));
   record.encoder_threads = 0;
   EXPECT_THAT(describe_bottleneck(record), ::testing::Not(HasSubstr("encoder")));
 }

@@ -1,7 +1,9 @@
 #include "millrace/run/video/frame_loop.h"
 
 #include "millrace/base/clock.h"
+#include "millrace/base/counted.h"
 #include "millrace/machine/thread/thread_affinity.h"
+#include "millrace/run/video/cpu_use.h"
 #include "millrace/run/video/frame_views.h"
 #include "millrace/run/video/pipeline_effects.h"
 #include "millrace/video/on_demand/on_demand.h"
@@ -87,6 +89,7 @@ Status FrameLoop::prepare() {
   Status done = open_inputs();
   if (done && !bound_later) start_inputs();
   if (done) done = lay_out();
+  if (done && options_.check_output) done = options_.check_output();
   if (done)
     done = runner_.set_schedule(
         made_of(input_.total()),
@@ -188,6 +191,9 @@ Status FrameLoop::open_sink() {
   auto opened = run_.sink_.open(runner_.layout().output, options);
   if (!opened) return std::unexpected(opened.error());
   io_cpus_.bind_for_io();
+  record_.written_as = (*opened)->written_as();
+  record_.written_as.bytes.reset();
+  if (!record_.written_as.fallback.empty()) record_.warnings.push_back(record_.written_as.fallback);
   if (image::AdaptiveScheduler* const search = runner_.search(); search != nullptr) {
     const std::int64_t ahead = (*opened)->frames_ahead();
     search->hold(ahead > 0);
@@ -211,7 +217,12 @@ Status FrameLoop::run() {
     else
       writer_->cancel();
   });
+  const CpuWatch cpus;
   Status outcome = process(start);
+  if (!run_.workplace_.is_shared())
+    record_.cpu_use = cpus.since_then(run_.workplace_.machine().usable.worker_limit);
+  record_.input_wait_seconds = seconds(window_->waited_ns());
+  record_.output_wait_seconds = seconds(output_wait_ns_);
   runner_.finish(record_);
   if (record_.decisions && record_.decisions->searched())
     record_.decisions->starts_at = std::max(0.0, record_.decisions->begin - seconds(start));
@@ -233,13 +244,13 @@ Status FrameLoop::run() {
         record_.not_kept.push_back(name);
     }
     std::ranges::copy(writer_->not_kept(), std::back_inserter(record_.not_kept));
+    if (record_.output_complete) record_.written_as = writer_->written_as();
   }
   // Without those that were queued when it failed.
   if (!kept) writer_->give_up();
   record_.frames = writer_->frames_written();
   run_.frames_.store(record_.frames, std::memory_order_relaxed);
   record_.wall_seconds = seconds(now_ns() - start);
-  record_.input_wait_seconds = seconds(window_->waited_ns());
   record_.output_wait_seconds = seconds(output_wait_ns_);
   record_.losses = input_.losses();
   if (second_) {
@@ -258,8 +269,8 @@ Status FrameLoop::interruption(const Status& outcome) const {
                                 : none                      ? "there is no output"
                                 : options_.keep_part        ? "the output holds them"
                                                             : "the output is not kept";
-  return std::unexpected(
-      Error{ErrorKind::interrupted, fmt::format("interrupted after {} frames; {}", record_.frames, what)});
+  return std::unexpected(Error{ErrorKind::interrupted, fmt::format("interrupted after {}; {}",
+                                                                   counted(record_.frames, "frame"), what)});
 }
 
 Status FrameLoop::process(std::int64_t start_ns) {

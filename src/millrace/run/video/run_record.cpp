@@ -1,5 +1,8 @@
 #include "millrace/run/video/run_record.h"
 
+#include "millrace/base/counted.h"
+#include "millrace/run/video/bound_share.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -13,46 +16,59 @@ double share_of(double seconds, const RunRecord& record) {
 
 std::string threads_text(int threads, const char* codec) {
   if (threads == 0) return "";
-  return fmt::format(", which has {} {} thread{}", threads, codec, threads == 1 ? "" : "s");
+  return fmt::format(", which has {}", counted(threads, fmt::format("{} thread", codec)));
 }
 
 }  // namespace
 
-Bottleneck bottleneck_of(const RunRecord& record) {
+Bottleneck bottleneck_of(const RunTimes& times) {
   constexpr double most = 0.5;
-  if (share_of(record.input_wait_seconds, record) > most) return Bottleneck::input;
-  // Who waits for workers waits for filters to be computed, if not for its own.
-  if (share_of(record.compute_seconds + record.worker_wait_seconds, record) > most)
-    return Bottleneck::processing;
-  if (share_of(record.output_wait_seconds, record) > most) return Bottleneck::output;
-  return Bottleneck::none;
+  const double waiting = times.input_wait + times.output_wait;
+  if (!(times.computing + waiting > most * times.wall)) return Bottleneck::none;
+  // What is computed while the run waits anyway costs it nothing.
+  if (gained_share(times.computing, waiting) > most) return Bottleneck::processing;
+  return times.input_wait >= times.output_wait ? Bottleneck::input : Bottleneck::output;
+}
+
+// Who waits for workers waits for filters to be computed, if not for its own.
+Bottleneck bottleneck_of(const RunRecord& record) {
+  return bottleneck_of({.wall = record.wall_seconds,
+                        .computing = record.compute_seconds + record.worker_wait_seconds,
+                        .input_wait = record.input_wait_seconds,
+                        .output_wait = record.output_wait_seconds});
 }
 
 std::string describe_bottleneck(const RunRecord& record) {
-  const auto percent = [&](double seconds) { return 100 * share_of(seconds, record); };
   if (!(record.wall_seconds > 0)) return "";
+  const auto percent = [&](double seconds) { return 100 * share_of(seconds, record); };
+  // Neither clearly the one nor the other.
+  const double gained = gained_share(record.compute_seconds + record.worker_wait_seconds,
+                                     record.input_wait_seconds + record.output_wait_seconds);
+  const char* const in_turn = gained > 0.25 && gained < 0.75 ? "filters and its " : "";
+  std::string text;
   switch (bottleneck_of(record)) {
   case Bottleneck::input:
-    return fmt::format("the run is bound by its input{}: {:.0f} % of the time it waited for frames\n",
-                       threads_text(record.decoder_threads, "decoder"), percent(record.input_wait_seconds));
+    text = fmt::format("the run is bound by its {}input{}", in_turn,
+                       threads_text(record.decoder_threads, "decoder"));
+    break;
   case Bottleneck::processing:
-    return fmt::format(
-        "the run is bound by its filters: {:.0f} % of the time{}\n", percent(record.compute_seconds),
-        record.worker_wait_seconds > 0 ? fmt::format(", and {:.0f} % waiting for workers that other runs had",
-                                                     percent(record.worker_wait_seconds))
-                                       : "");
+    text = "the run is bound by its filters";
+    break;
   case Bottleneck::output:
-    return fmt::format(
-        "the run is bound by its output{}: {:.0f} % of the time it waited for room, or the end\n",
-        threads_text(record.encoder_threads, "encoder"), percent(record.output_wait_seconds));
+    text = fmt::format("the run is bound by its {}output{}", in_turn,
+                       threads_text(record.encoder_threads, "encoder"));
+    break;
   case Bottleneck::none:
+    text = "nothing binds the run";
     break;
   }
-  return fmt::format(
-      "nothing binds the run: {:.0f} % waiting for input, {:.0f} % in filters, {:.0f} % waiting for "
-      "output\n",
-      percent(record.input_wait_seconds), percent(record.compute_seconds),
-      percent(record.output_wait_seconds));
+  text += fmt::format(": {:.0f} % of the time it waited for frames, {:.0f} % it was in filters, {:.0f} % it "
+                      "waited for room in the output, or its end",
+                      percent(record.input_wait_seconds), percent(record.compute_seconds),
+                      percent(record.output_wait_seconds));
+  if (record.worker_wait_seconds > 0)
+    text += fmt::format(", {:.0f} % for workers that other runs had", percent(record.worker_wait_seconds));
+  return text + '\n';
 }
 
 void record_work(const image::Executor& executor, const image::KernelLibrary& library, RunRecord& record) {

@@ -4,8 +4,10 @@
 #include "millrace/base/histogram.h"
 #include "millrace/image/execute/executor.h"
 #include "millrace/image/kernel/kernel_library.h"
+#include "millrace/run/video/cpu_use.h"
 #include "millrace/run/video/run_decisions.h"
 #include "millrace/video/frame/frame_reader.h"
+#include "millrace/video/frame/written_as.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +33,7 @@ struct RunRecord {
   video::Losses losses;               // of the input
   bool output_complete = false;       // what was written makes a valid output
   std::vector<std::string> not_kept;  // that the video had and the output has not
+  video::WrittenAs written_as;        // codec and size of the output
   std::int64_t stand_in_frames = 0;   // unfused, while kernels were compiled or as they could not be
   double wall_seconds = 0;            // from the first frame asked for to the output complete
   double compute_seconds = 0;         // of it spent processing frames; reading and writing overlap the rest
@@ -39,8 +42,9 @@ struct RunRecord {
   double output_wait_seconds = 0;
   // Of it spent waiting until the other runs of a batch, which share the workers, let this one compute.
   double worker_wait_seconds = 0;
-  int decoder_threads = 0;  // 0: nothing was decoded
-  int encoder_threads = 0;  // 0: nothing was encoded
+  std::optional<CpuUse> cpu_use;  // none where the system does not tell, or other runs use the same workers
+  int decoder_threads = 0;        // 0: nothing was decoded
+  int encoder_threads = 0;        // 0: nothing was encoded
   double first_frame_seconds = 0;
   // Of each frame, from when it was there, with all frames that it is made of, until the output had it. From
   // a live source it is there when it has been read and decoded, else when the run takes it up. The wait for
@@ -61,13 +65,22 @@ struct RunRecord {
   }
 };
 
-// What a run spends most of its time on: making it faster would make the run faster.
+// What a run waits for: making it faster would make the run faster. The search for a schedule goes by the
+// same (gained_share()).
 enum class Bottleneck {
-  none,  // nothing takes more than half of the time
+  none,  // the run did something else most of the time
   input,
   processing,
   output,
 };
+// Seconds of a run, or of a part of one.
+struct RunTimes {
+  double wall = 0;
+  double computing = 0;
+  double input_wait = 0;
+  double output_wait = 0;
+};
+[[nodiscard]] Bottleneck bottleneck_of(const RunTimes& times);
 [[nodiscard]] Bottleneck bottleneck_of(const RunRecord& record);
 // For people, in a sentence and a newline; empty for a run without frames.
 [[nodiscard]] std::string describe_bottleneck(const RunRecord& record);

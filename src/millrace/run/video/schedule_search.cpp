@@ -1,7 +1,9 @@
 #include "millrace/run/video/schedule_search.h"
 
+#include "millrace/base/counted.h"
 #include "millrace/image/pipeline/parameter_timeline.h"
 #include "millrace/machine/report/processor_key.h"
+#include "millrace/run/video/bound_share.h"
 #include "millrace/tuning/record/decision_report.h"
 
 #include <utility>
@@ -44,34 +46,35 @@ constexpr std::string_view encoder_began = "the run ended before it showed what 
                                            "encoder takes its first frames before anyone waits "
                                            "for it";
 
-std::string why_no_search(const image::AdaptiveScheduler& scheduler) {
+std::string why_no_search(const image::AdaptiveScheduler& scheduler, double bound_share) {
   const std::string runs = fmt::format("{} runs since the start: it {}", to_string(scheduler.incumbent()),
                                        text_of(why_begun_with(scheduler)));
   if (scheduler.held()) return fmt::format("{}; nothing else has been measured: {}", runs, encoder_began);
-  if (tuning::waits_mostly(scheduler.bound_share()))
-    return runs + "; in its end " + tuning::describe_waits(scheduler.bound_share());
+  if (tuning::waits_mostly(bound_share))
+    return runs + "; nothing else has been measured: the run waited for its input or output, and would have "
+                  "gained little by faster filters";
   return runs + "; nothing else has been measured: listing other candidates takes longer than a better one "
                 "would have saved";
 }
 
-std::string why(const image::AdaptiveScheduler& scheduler) {
-  if (!scheduler.searches()) return why_no_search(scheduler);
+std::string why(const image::AdaptiveScheduler& scheduler, double bound_share) {
+  if (!scheduler.searches()) return why_no_search(scheduler, bound_share);
   const std::string explained = scheduler.tuner().explain();
   return scheduler.held() ? fmt::format("{}; {}", explained, encoder_began) : explained;
 }
 
 RunDecisions decisions_of(const image::AdaptiveScheduler& scheduler, const tuning::Objective& objective,
-                          std::int64_t switches) {
+                          std::int64_t switches, double bound_share) {
   RunDecisions decisions{.objective = objective_text(objective),
                          .from_profile = scheduler.uses_profile(),
                          .space = std::nullopt,
                          .incumbent = {},
-                         .why = why(scheduler),
+                         .why = why(scheduler, bound_share),
                          .switches = switches,
                          .bound_share = std::nullopt,
                          .switching = scheduler.switching_seconds(),
                          .deciding = scheduler.overhead_seconds()};
-  if (!scheduler.held()) decisions.bound_share = scheduler.bound_share();
+  if (!scheduler.held()) decisions.bound_share = bound_share;
   if (!scheduler.searches()) {
     decisions.incumbent = scheduler.incumbent_name();
     decisions.chosen = text_of(why_begun_with(scheduler));
@@ -88,16 +91,17 @@ RunDecisions decisions_of(const image::AdaptiveScheduler& scheduler, const tunin
   return decisions;
 }
 
-std::string decisions_text(const image::AdaptiveScheduler& scheduler) {
-  if (!scheduler.searches()) return why(scheduler) + '\n';
+std::string decisions_text(const image::AdaptiveScheduler& scheduler, const std::string& why) {
+  if (!scheduler.searches()) return why + '\n';
   const tuning::Tuner& tuner = scheduler.tuner();
   const tuning::Space& space = scheduler.space().space();
-  std::string text = fmt::format("{} candidates\n", space.size());
+  std::string text = counted(space.size(), "candidate") + '\n';
   if (const std::int64_t earlier = tuner.record().left_out(); earlier > 0)
-    text += fmt::format("{} earlier events, which are left out\n", earlier);
+    text += fmt::format("{} left out\n",
+                        earlier == 1 ? "1 earlier event is" : counted(earlier, "earlier event") + " are");
   for (const tuning::Event& event : tuner.record().events())
     text += tuning::describe(event, space, tuner.start_time()) + '\n';
-  return text + why(scheduler) + '\n';
+  return text + why + '\n';
 }
 
 }  // namespace
@@ -166,8 +170,11 @@ Result<ScheduleSearch> ScheduleSearch::start(Workplace& workplace, image::Execut
 
 void ScheduleSearch::finish(const image::Pipeline& pipeline, RunRecord& record) {
   record.from_profile = scheduler_->uses_profile();
-  record.decisions = decisions_of(*scheduler_, objective_, executor_->switches());
-  record.explanation = decisions_text(*scheduler_);
+  // Of the whole run, as the summary has it.
+  const double bound_share = gained_share(executor_->compute_seconds() + executor_->waited_seconds(),
+                                          record.input_wait_seconds + record.output_wait_seconds);
+  record.decisions = decisions_of(*scheduler_, objective_, executor_->switches(), bound_share);
+  record.explanation = decisions_text(*scheduler_, record.decisions->why);
   record.schedule = scheduler_->incumbent();
   // Without a trial nothing was learnt, and what was learnt unbound does not hold for the affinity asked for.
   const bool as_asked = !fixed_.contains("affinity") || executor_->refused().empty();

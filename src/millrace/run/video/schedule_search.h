@@ -47,8 +47,8 @@ class ScheduleSearch {
 
   [[nodiscard]] image::AdaptiveScheduler& scheduler() { return *scheduler_; }
 
-  // Fills in the record and keeps what was learnt. `pipeline`: with the values of the last frame, which the
-  // profile is for.
+  // Fills in the record, which has the waits of the run, and keeps what was learnt. `pipeline`: with the
+  // values of the last frame, which the profile is for.
   void finish(const image::Pipeline& pipeline, RunRecord& record);
 
  private:

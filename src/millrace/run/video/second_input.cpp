@@ -1,5 +1,7 @@
 #include "millrace/run/video/second_input.h"
 
+#include "millrace/base/counted.h"
+
 #include <algorithm>
 #include <string_view>
 
@@ -73,11 +75,11 @@ std::string SecondInput::losses() const {
   const video::Losses losses = input_.losses();
   std::string text;
   if (losses.at_start > 0)
-    text =
-        fmt::format("{} frames at the start left out, which refer to others from before it", losses.at_start);
+    text = fmt::format("{} at the start left out, which refer to others from before it",
+                       counted(losses.at_start, "frame"));
   if (losses.damaged > 0)
-    text += fmt::format("{}{} damaged frames left out, or that refer to such ({})", text.empty() ? "" : "; ",
-                        losses.damaged, losses.first_damage);
+    text += fmt::format("{}{} left out, or that refer to such ({})", text.empty() ? "" : "; ",
+                        counted(losses.damaged, "damaged frame"), losses.first_damage);
   return text.empty() ? text : fmt::format("{}: {}", source_.name, text);
 }
 

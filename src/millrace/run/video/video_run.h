@@ -88,6 +88,9 @@ struct VideoRunOptions {
   std::stop_token stop;         // as stop()
   // Whether the output of a run that is stopped or fails stays as far as it got; else there is none.
   bool keep_part = true;
+  // Called when the inputs are open and the pipeline fits them, before the output is opened; what it refuses
+  // the run refuses.
+  std::function<Status()> check_output;
   std::int64_t start_ns = 0;  // what first_frame_seconds count from, by now_ns(); 0: run()
   // Called after every few frames by the thread that runs; it is to return soon.
   std::function<void(const RunProgress&, const image::Schedule&)> on_progress;

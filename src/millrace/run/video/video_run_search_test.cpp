@@ -38,7 +38,7 @@ TEST_F(VideoRunTest, WhyNothingWasTriedIsInTheRecord) {
     EXPECT_THAT(run.record().explanation,
                 ::testing::AnyOf(HasSubstr("listing other candidates takes longer"),
                                  HasSubstr("frames left: a trial costs more than it can gain"),
-                                 HasSubstr("the run waits for its input or output")));
+                                 HasSubstr("the run waited for its input or output")));
   }
 }
 
@@ -58,7 +58,7 @@ TEST_F(VideoRunTest, ARunThatWaitsForItsOutputTriesNextToNothingAndSaysSo) {
     ASSERT_TRUE(run.run());
     EXPECT_LE(run.record().decisions->trials, 2);
     EXPECT_LT(run.record().decisions->bound_share.value_or(1), 0.5);
-    EXPECT_THAT(run.record().explanation, HasSubstr("the run waits for its input or output"));
+    EXPECT_THAT(run.record().explanation, HasSubstr("the run waited for its input or output"));
   }
 }
 

@@ -26,6 +26,8 @@ class Workplace {
                                                                       int threads, image::KernelCache cache);
 
   [[nodiscard]] const machine::MachineReport& machine() const { return machine_; }
+  // Whether several runs at the same time may use it.
+  [[nodiscard]] bool is_shared() const { return shared_ != nullptr; }
   [[nodiscard]] int threads() const { return pool_ ? pool_->size() : shared_->size(); }
   // Only of one that make() made.
   [[nodiscard]] pool::WorkerPool& pool() { return *pool_; }

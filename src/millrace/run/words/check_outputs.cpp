@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <unistd.h>
 
 namespace millrace::run {
 namespace {
@@ -31,7 +32,14 @@ Status check_pictures(std::span<const NamedPath> inputs, std::span<const NamedPa
 }  // namespace
 
 Status check_outputs(const RunOptions& options) {
-  const bool writes_video = !options.measure && !options.count && options.output != "null";
+  const bool makes_video = !options.measure && !options.count;
+  if (makes_video && options.output.empty())
+    return usage_error("the run has no output; give -o FILE (as -o out.mp4), or -o null to keep nothing");
+  if (makes_video && options.output == "-" && isatty(STDOUT_FILENO) == 1)
+    return usage_error(
+        "-o -: standard output is a terminal, which cannot show video; give -o FILE, or a pipe "
+        "as in -o - | ffplay -");
+  const bool writes_video = makes_video && options.output != "null";
   const std::array<NamedPath, 2> inputs{{{"INPUT", options.input}, {"SECOND", options.second}}};
   const std::array<NamedPath, 4> outputs{{{"-o", writes_video ? options.output : ""},
                                           {"--json", options.json},

@@ -5,8 +5,9 @@
 
 namespace millrace::run {
 
-// Before anything is read: whether each thing the run writes has a place of its own that it may write to.
-// Usage errors as of millrace::check_outputs(), and where a file may be a picture of another one's.
+// Before anything is written: whether each thing the run writes has a place of its own that it may write to.
+// Usage errors where no output is given or a terminal would be it, as of millrace::check_outputs(), and where
+// a file may be a picture of another one's.
 [[nodiscard]] Status check_outputs(const RunOptions& options);
 
 }  // namespace millrace::run

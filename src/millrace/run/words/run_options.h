@@ -19,8 +19,8 @@ namespace millrace::run {
 struct RunOptions {
   std::string pipeline;
   std::string input;
-  std::string second;  // the video that the pipeline calls so; empty: none
-  std::string output = "null";
+  std::string second;           // the video that the pipeline calls so; empty: none
+  std::string output = "null";  // empty: the user gave none
   // Where what is told of the run goes: a path, "-" for standard output, empty for nowhere.
   std::string json;
   std::string report;  // the page

@@ -1,5 +1,6 @@
 #include "millrace/run/words/run_report.h"
 
+#include "millrace/base/counted.h"
 #include "millrace/base/median.h"
 #include "millrace/base/printable.h"
 #include "millrace/base/system_file.h"
@@ -24,10 +25,42 @@ std::string written_text(const std::map<int, std::int64_t>& written_on) {
   return fmt::format("the frames were written on CPU {}\n", fmt::join(parts, ", "));
 }
 
+// "640x360 yuv420p, H.264, 1.2 MB"
+std::string written_text(const RunRecord& record) {
+  const std::string format = video::to_string(record.output_format);
+  const std::string coded = video::to_string(record.written_as);
+  return coded.empty() ? format : format + ", " + coded;
+}
+
 // Null where no call was timed.
 nlohmann::ordered_json cpu_ms_per_frame(const image::StageReport& stage) {
   if (stage.timed_pixels == 0) return nullptr;
   return 1e3 * stage.seconds_per_frame();
+}
+
+const char* bound_by(const RunRecord& record) {
+  switch (bottleneck_of(record)) {
+  case Bottleneck::input:
+    return "input";
+  case Bottleneck::processing:
+    return "filters";
+  case Bottleneck::output:
+    return "output";
+  case Bottleneck::none:
+    break;
+  }
+  return "none";
+}
+
+nlohmann::ordered_json to_json(const CpuUse& use) {
+  return {{"workers_ran_seconds", use.ran},
+          {"workers_waited_seconds", use.waited},
+          {"process_seconds", use.process},
+          {"cpus", use.cpus}};
+}
+
+nlohmann::ordered_json text_or_null(const std::string& text) {
+  return text.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(text);
 }
 
 // Null where no frame was written.
@@ -43,6 +76,9 @@ void add_measured(nlohmann::ordered_json& json, const MeasuredComputation& measu
   json.erase("first_frame_seconds");
   json.erase("latency_ms");
   json.erase("output_complete");
+  json.erase("bound_by");
+  json.erase("codec");
+  json.erase("output_bytes");
   json["frames_in_memory"] = measured.frames_in_memory;
   json["repetitions"] = measured.ms_per_frame.size();
   json["input_pixels"] = name_of(measured.input_pixels);
@@ -78,17 +114,17 @@ std::string to_text(const RunReport& report) {
   const RunRecord& r = report.record;
   std::string text;
   if (!report.measured) {
-    text += fmt::format("{} frames of {} in {:.2f} s: {:.1f} fps, {:.2f} ms a frame computing\n", r.frames,
-                        video::to_string(r.input_format), r.wall_seconds, r.fps(),
+    text += fmt::format("{} of {} in {:.2f} s: {:.1f} fps, {:.2f} ms a frame computing\n",
+                        counted(r.frames, "frame"), video::to_string(r.input_format), r.wall_seconds, r.fps(),
                         r.frames > 0 ? 1e3 * r.compute_seconds / static_cast<double>(r.frames) : 0.0);
   } else {
     const MeasuredComputation& measured = *report.measured;
     const auto [least, most] = std::ranges::minmax(measured.ms_per_frame);
     text += fmt::format(
-        "{} frames of {}, {}, {} times: {:.3f} ms a frame (median; {:.3f} to {:.3f})\n",
-        measured.frames_in_memory, video::to_string(r.input_format),
+        "{} of {}, {}, {}: {:.3f} ms a frame (median; {:.3f} to {:.3f})\n",
+        counted(measured.frames_in_memory, "frame"), video::to_string(r.input_format),
         measured.input_pixels == InputPixels::fresh ? "each written anew before it is computed" : "in memory",
-        measured.ms_per_frame.size(), median(measured.ms_per_frame), least, most);
+        counted(measured.ms_per_frame.size(), "time"), median(measured.ms_per_frame), least, most);
     if (!measured.written_on.empty()) text += written_text(measured.written_on);
   }
   if (r.second_format)
@@ -96,23 +132,25 @@ std::string to_text(const RunReport& report) {
                         report.second == "-" ? "standard input" : printable(report.second),
                         video::to_string(*r.second_format));
   if (r.losses.at_start > 0)
-    text += fmt::format("left out: {} frames at the start, which refer to others from before it\n",
-                        r.losses.at_start);
+    text += fmt::format("left out: {} at the start, which refer to others from before it\n",
+                        counted(r.losses.at_start, "frame"));
   if (r.losses.damaged > 0)
-    text += fmt::format("left out: {} damaged frames, or that refer to such ({})\n", r.losses.damaged,
-                        r.losses.first_damage);
+    text += fmt::format("left out: {}, or that refer to such ({})\n",
+                        counted(r.losses.damaged, "damaged frame"), r.losses.first_damage);
   else if (!r.losses.first_damage.empty())
     text += fmt::format("the input is damaged: {}\n", r.losses.first_damage);
   if (report.explain) text += r.explanation + describe_bottleneck(r);
+  if (r.cpu_use && (report.explain || lacks_cpus(*r.cpu_use)))
+    if (const std::string waits = describe(*r.cpu_use); !waits.empty()) text += waits + '\n';
   text += fmt::format("schedule: {}", to_string(r.schedule));
   if (r.decisions && !r.decisions->searched()) {
     text += r.from_profile ? ", from a profile" : ", the best guess";
   } else if (r.decisions) {
-    text +=
-        fmt::format(", found in {} trials{}", r.decisions->trials, r.from_profile ? " from a profile" : "");
+    text += fmt::format(", found in {}{}", counted(r.decisions->trials, "trial"),
+                        r.from_profile ? " from a profile" : "");
   }
   if (r.stand_in_frames > 0)
-    text += fmt::format(" ({} frames unfused{})", r.stand_in_frames,
+    text += fmt::format(" ({} unfused{})", counted(r.stand_in_frames, "frame"),
                         r.kernel_error.empty() ? ", while kernels were compiled" : "");
   text += '\n';
   for (const auto& [affinity, why] : r.refused_affinities)
@@ -122,7 +160,7 @@ std::string to_text(const RunReport& report) {
   if (report.output != "null" && !report.measured) {
     const bool stream = report.output == "-";
     const std::string name = stream ? "standard output" : printable(report.output);
-    text += r.output_complete ? fmt::format("wrote {} ({})\n", name, video::to_string(r.output_format))
+    text += r.output_complete ? fmt::format("wrote {} ({})\n", name, written_text(r))
             : stream          ? "standard output ends early\n"
                               : fmt::format("{} was not written\n", name);
     if (!r.not_kept.empty()) text += fmt::format("not kept there: {}\n", fmt::join(r.not_kept, "; "));
@@ -159,10 +197,12 @@ nlohmann::ordered_json to_json(const RunReport& report, const machine::MachineRe
                                {{"at_start", r.losses.at_start},
                                 {"damaged", r.losses.damaged},
                                 {"first_damage", r.losses.first_damage}}},
-                              {"ended_early", report.ended_early.empty()
-                                                  ? nlohmann::ordered_json()
-                                                  : nlohmann::ordered_json(report.ended_early)},
+                              {"ended_early", text_or_null(report.ended_early)},
                               {"output_complete", r.output_complete},
+                              {"codec", text_or_null(r.written_as.codec)},
+                              {"output_bytes", r.written_as.bytes
+                                                   ? nlohmann::ordered_json(*r.written_as.bytes)
+                                                   : nlohmann::ordered_json()},
                               {"not_kept", r.not_kept},
                               {"warnings", r.warnings},
                               {"stand_in_frames", r.stand_in_frames},
@@ -171,6 +211,8 @@ nlohmann::ordered_json to_json(const RunReport& report, const machine::MachineRe
                               {"input_wait_seconds", r.input_wait_seconds},
                               {"output_wait_seconds", r.output_wait_seconds},
                               {"worker_wait_seconds", r.worker_wait_seconds},
+                              {"bound_by", bound_by(r)},
+                              {"cpu_use", r.cpu_use ? to_json(*r.cpu_use) : nlohmann::ordered_json()},
                               {"decoder_threads", r.decoder_threads},
                               {"encoder_threads", r.encoder_threads},
                               {"fps", r.fps()},

@@ -1,5 +1,7 @@
 #include "millrace/tuning/record/decision_report.h"
 
+#include "millrace/base/counted.h"
+
 namespace millrace::tuning {
 
 std::string describe(const Event& event, const Space& space, double start) {
@@ -12,19 +14,18 @@ std::string describe(const Event& event, const Space& space, double start) {
     return line + ": the machine refuses to run it; it and its like are left out";
   case EventKind::declined:
     if (waits_mostly(event.bound_share))
-      return line +
-             fmt::format(
-                 ": the run waits for its input or output; of what a trial could save it would gain {:.0f} %",
-                 100 * event.bound_share);
+      return line + fmt::format(": until then the run waited for its input or output; of what a trial could "
+                                "save it would gain "
+                                "{:.0f} %",
+                                100 * event.bound_share);
     return line +
-           fmt::format(
-               ": {} frame{} left: a trial costs more than it can gain (about {:.1f} ms for {:.1f} ms)",
-               event.frames, event.frames == 1 ? "" : "s", 1e3 * event.loss, 1e3 * event.gain);
+           fmt::format(": {} left: a trial costs more than it can gain (about {:.1f} ms for {:.1f} ms)",
+                       counted(event.frames, "frame"), 1e3 * event.loss, 1e3 * event.gain);
   case EventKind::trial:
   case EventKind::incumbent:
     if (event.verdict == Reason::successor) return line + fmt::format(": it {}", text_of(event.verdict));
-    return line + fmt::format(": {:.3f}x [{:.3f}, {:.3f}] of {} in {} frames; it {}, and {}", event.ratio,
-                              event.low, event.high, space.describe(event.against), event.frames,
+    return line + fmt::format(": {:.3f}x [{:.3f}, {:.3f}] of {} in {}; it {}, and {}", event.ratio, event.low,
+                              event.high, space.describe(event.against), counted(event.frames, "frame"),
                               text_of(event.chosen), text_of(event.verdict));
   case EventKind::drift:
     return line + fmt::format(": its own cost is now {:.3f}x what it was", event.ratio);
@@ -34,11 +35,6 @@ std::string describe(const Event& event, const Space& space, double start) {
     return line + ": what the profile says does not hold here";
   }
   return line;
-}
-
-std::string describe_waits(double bound_share) {
-  return fmt::format("the run waits for its input or output, so of what another saves it would gain {:.0f} %",
-                     100 * bound_share);
 }
 
 nlohmann::json to_json(const Event& event, const Space& space, double start) {

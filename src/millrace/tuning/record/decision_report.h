@@ -26,7 +26,4 @@ namespace millrace::tuning {
 // that is saved ("bound_share", up to 1).
 [[nodiscard]] nlohmann::json to_json(const Event& event, const Space& space, double start);
 
-// What waits_mostly() means for the stream: "the run waits for its input or output, so ...".
-[[nodiscard]] std::string describe_waits(double bound_share);
-
 }  // namespace millrace::tuning

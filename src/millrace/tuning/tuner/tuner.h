@@ -215,7 +215,6 @@ class Tuner {
   [[nodiscard]] bool pays(const Choice& choice);
   void tell_declined();
   [[nodiscard]] std::int64_t frames_for_verification() const;
-  [[nodiscard]] std::string explain_incumbent() const;
   [[nodiscard]] bool out_of_means(bool challenger) const;
   void learn_trial_loss();
 

@@ -1,4 +1,5 @@
 // What the tuner can say about its decisions, and what it leaves for the next run.
+#include "millrace/base/counted.h"
 #include "millrace/tuning/record/decision_report.h"
 #include "millrace/tuning/tuner/tuner.h"
 
@@ -9,11 +10,6 @@ namespace millrace::tuning {
 
 std::string Tuner::explain() const {
   if (incumbent_ < 0) return "nothing has run yet";
-  if (!waits_mostly(bound_share_)) return explain_incumbent();
-  return explain_incumbent() + "; " + describe_waits(bound_share_);
-}
-
-std::string Tuner::explain_incumbent() const {
   int tried = 0;
   int closest = -1;
   for (int c = 0; c < space_->size(); ++c) {
@@ -29,15 +25,14 @@ std::string Tuner::explain_incumbent() const {
     sentence = fmt::format("{} runs since {:.2f} s: it {}", name, crowning_.time - start_time_,
                            text_of(crowning_.chosen));
   } else {
-    sentence =
-        fmt::format("{} runs since {:.2f} s: it took {:.3f}x [{:.3f}, {:.3f}] the cost of {} in {} frames",
-                    name, crowning_.time - start_time_, crowning_.ratio, crowning_.low, crowning_.high,
-                    space_->describe(crowning_.against), crowning_.frames);
+    sentence = fmt::format("{} runs since {:.2f} s: it took {:.3f}x [{:.3f}, {:.3f}] the cost of {} in {}",
+                           name, crowning_.time - start_time_, crowning_.ratio, crowning_.low, crowning_.high,
+                           space_->describe(crowning_.against), counted(crowning_.frames, "frame"));
   }
   if (tried == 0) return sentence + "; nothing else has been measured";
-  return sentence +
-         fmt::format("; of {} other candidates measured ({} in the space), the closest is {} at {:.3f}x",
-                     tried, space_->size(), space_->describe(closest), std::exp(of(closest).level - level_));
+  return sentence + fmt::format("; of {} measured ({} in the space), the closest is {} at {:.3f}x",
+                                counted(tried, "other candidate"), space_->size(), space_->describe(closest),
+                                std::exp(of(closest).level - level_));
 }
 
 Remembered Tuner::remember(int limit) const {

@@ -277,9 +277,10 @@ TEST(KnownEnd, WhatComputesWhileItWaitsAnywayTriesAndCompilesNothing) {
     const Event event = tuner.record().events().back();
     EXPECT_THAT(
         describe(event, work.space(), 0),
-        ::testing::HasSubstr("waits for its input or output; of what a trial could save it would gain 0 %"));
+        ::testing::HasSubstr("waited for its input or output; of what a trial could save it would gain 0 %"));
     EXPECT_EQ(to_json(event, work.space(), 0).at("frames_left").is_null(), frames == 0);
-    EXPECT_THAT(tuner.explain(), ::testing::HasSubstr("; the run waits for its input or output"));
+    EXPECT_THAT(tuner.explain(), ::testing::Not(::testing::HasSubstr("input")))
+        << "whoever runs it says that once";
   }
 }
 

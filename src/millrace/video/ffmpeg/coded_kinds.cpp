@@ -10,7 +10,11 @@ namespace {
 
 constexpr std::array<Container, 6> all_containers{{
     {.suffix = ".mp4", .muxer = "mp4", .codec = VideoCodec::h264, .iso = true},
-    {.suffix = ".mkv", .muxer = "matroska", .codec = VideoCodec::ffv1, .matroska = true},
+    {.suffix = ".mkv",
+     .muxer = "matroska",
+     .codec = VideoCodec::h264,
+     .fallback = VideoCodec::ffv1,
+     .matroska = true},
     {.suffix = ".mov", .muxer = "mov", .codec = VideoCodec::h264, .iso = true},
     {.suffix = ".webm", .muxer = "webm", .codec = VideoCodec::vp9, .matroska = true},
     {.suffix = ".gif", .muxer = "gif", .codec = VideoCodec::gif},

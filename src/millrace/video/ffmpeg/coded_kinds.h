@@ -14,7 +14,9 @@ namespace millrace::video {
 struct Container {
   std::string_view suffix;  // of files: ".mp4"
   const char* muxer;
-  VideoCodec codec;       // where none is asked for
+  VideoCodec codec;  // where none is asked for
+  // Where that one cannot encode the frames, or is missing; automatic: there is no other.
+  VideoCodec fallback = VideoCodec::automatic;
   bool iso = false;       // of MPEG-4's family: times in few bits, an index at the end
   bool matroska = false;  // or WebM
 };
@@ -43,7 +45,7 @@ struct Codec {
 [[nodiscard]] std::span<const Codec> codecs();
 // Of any but `automatic`.
 [[nodiscard]] const Codec& kind_of(VideoCodec codec);
-// The one that will be used.
+// The one that was asked for, or else the usual one.
 [[nodiscard]] const Codec& codec_for(const Container& container, VideoCodec asked);
 
 }  // namespace millrace::video

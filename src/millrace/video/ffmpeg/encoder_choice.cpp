@@ -119,14 +119,10 @@ Result<AVPixelFormat> choose_pixels(std::string_view output, const Codec& kind, 
   return usage_error("{}: {} cannot take {}; use {}", output, kind.title, to_string(format), other);
 }
 
-}  // namespace
-
-Result<EncoderChoice> choose_encoder(std::string_view output, const Container& container,
-                                     const FrameFormat& format, const WriterOptions& options) {
-  if (options.encoder_threads < 1)
-    return usage_error("encoder threads: {} is too few; 1 is the least", options.encoder_threads);
-  if (Status loaded = hear_ffmpeg(); !loaded) return std::unexpected(std::move(loaded.error()));
-  const Codec& kind = codec_for(container, options.codec);
+// With one codec.
+Result<EncoderChoice> choose_encoder_of(std::string_view output, const Container& container,
+                                        const Codec& kind, const FrameFormat& format,
+                                        const WriterOptions& options) {
   const bool lossless = kind.codec == VideoCodec::ffv1;
   const char* instead = lossless ? ".y4m" : ".mkv with FFV1, or .y4m";
   const AVCodec* codec = avcodec_find_encoder_by_name(kind.encoder);
@@ -156,6 +152,40 @@ Result<EncoderChoice> choose_encoder(std::string_view output, const Container& c
   EncoderChoice choice{.container = &container, .codec = &kind, .pixel_format = *pixels};
   if (lossless && format.width <= 352 && format.height <= 288) choice.slices = 1;
   return choice;
+}
+
+// Whether the user said how to encode, which means one codec and no other.
+bool says_how_to_encode(const WriterOptions& options) {
+  return options.codec != VideoCodec::automatic || options.crf || options.bitrate ||
+         !options.preset.empty() || !options.encoder_options.empty();
+}
+
+// "out.mkv: H.264 cannot take ..." of a message that goes on with what to do.
+std::string_view without_advice(std::string_view message) { return message.substr(0, message.rfind(';')); }
+
+}  // namespace
+
+Result<EncoderChoice> choose_encoder(std::string_view output, const Container& container,
+                                     const FrameFormat& format, const WriterOptions& options) {
+  if (options.encoder_threads < 1)
+    return usage_error("encoder threads: {} is too few; 1 is the least", options.encoder_threads);
+  if (Status loaded = hear_ffmpeg(); !loaded) return std::unexpected(std::move(loaded.error()));
+  const auto usual =
+      choose_encoder_of(output, container, codec_for(container, options.codec), format, options);
+  if (usual || says_how_to_encode(options) || container.fallback == VideoCodec::automatic) return usual;
+  auto other = choose_encoder_of(output, container, kind_of(container.fallback), format, options);
+  if (other)
+    other->fallback = fmt::format("{}; encoded with {} instead", without_advice(usual.error().message),
+                                  written_as(*other).title);
+  return other;
+}
+
+WrittenAs written_as(const EncoderChoice& choice) {
+  return {.codec = std::string(choice.codec->name),
+          .title = fmt::format("{}{}", choice.codec->title,
+                               choice.codec->codec == VideoCodec::ffv1 ? " (lossless)" : ""),
+          .fallback = choice.fallback,
+          .bytes = std::nullopt};
 }
 
 }  // namespace millrace::video

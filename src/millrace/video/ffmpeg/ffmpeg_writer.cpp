@@ -53,6 +53,7 @@ class FfmpegWriter final : public FrameWriter {
     muxer_->pb = bridge_->io();
     muxer_->strict_std_compliance = muxer_compliance;
     keep_part_ = options.keep_part;
+    written_as_ = video::written_as(choice);
     if (Status opened = open_encoder(choice, options); !opened) return opened;
 
     if (options.side_streams) side_ = std::make_unique<SideCopy>(options.side_streams, container_.suffix);
@@ -112,6 +113,11 @@ class FfmpegWriter final : public FrameWriter {
     return words;
   }
   [[nodiscard]] std::int64_t frames_written() const override { return frames_; }
+  [[nodiscard]] WrittenAs written_as() const override {
+    WrittenAs written = written_as_;
+    written.bytes = bridge_->bytes();
+    return written;
+  }
   // Encoders do not say how many they keep. x264 and x265 look ahead at 10 to 60, by their presets, and each
   // of their threads has one; what knows key frames alone has nothing to look for.
   [[nodiscard]] std::int64_t frames_ahead() const override {
@@ -339,6 +345,7 @@ class FfmpegWriter final : public FrameWriter {
   std::optional<std::int64_t> last_dts_;  // given to the muxer, in the stream's
   std::int64_t frames_ = 0;
   std::vector<std::string> not_kept_;
+  WrittenAs written_as_;  // without the size
   bool keep_part_ = true;
   std::optional<Error> failed_;
 };

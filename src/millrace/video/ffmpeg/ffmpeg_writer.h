@@ -17,11 +17,15 @@ struct EncoderChoice {
   const Codec* codec = nullptr;
   int pixel_format = -1;  // AVPixelFormat
   int slices = 0;         // of a picture; 0: as the encoder likes
+  std::string fallback;   // as of WrittenAs
 };
 
 // Usage error where the combination is impossible; it names an output that is possible.
 [[nodiscard]] Result<EncoderChoice> choose_encoder(std::string_view output, const Container& container,
                                                    const FrameFormat& format, const WriterOptions& options);
+
+// Without the size.
+[[nodiscard]] WrittenAs written_as(const EncoderChoice& choice);
 
 [[nodiscard]] Result<std::unique_ptr<FrameWriter>> open_ffmpeg_writer(std::unique_ptr<OutputFile> file,
                                                                       const FrameFormat& format,

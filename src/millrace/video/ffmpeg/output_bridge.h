@@ -22,6 +22,8 @@ class OutputBridge {
   // Null where memory is out.
   [[nodiscard]] AVIOContext* io() { return io_.get(); }
   [[nodiscard]] OutputFile& file() { return *file_; }
+  // Up to the end of the file, without what FFmpeg still has.
+  [[nodiscard]] std::uint64_t bytes() const { return end_; }
   // Why writing failed, once it did.
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 

@@ -4,6 +4,7 @@
 #include "millrace/base/overwrite.h"
 #include "millrace/base/result.h"
 #include "millrace/video/frame/frame.h"
+#include "millrace/video/frame/written_as.h"
 
 #include <cstdint>
 #include <memory>
@@ -21,7 +22,8 @@ class SideStreams;
 
 struct WriterOptions {
   Overwrite overwrite = Overwrite::no;  // an existing file; what is there stays until the new one is finished
-  // .mp4, .mov: h264; .mkv: ffv1, which is lossless; .webm: vp9; .gif: gif
+  // .mp4, .mov: h264; .mkv: h264, or ffv1 (lossless) where h264 cannot encode the frames; .webm: vp9;
+  // .gif: gif
   VideoCodec codec = VideoCodec::automatic;
   // Threads the encoder may use. More than 1 makes a pool of the encoder's own.
   int encoder_threads = 1;
@@ -67,6 +69,9 @@ class FrameWriter {
   // What the frames had and the output has no place for, a few words each: "frame times". In the thread of
   // write().
   [[nodiscard]] virtual std::vector<std::string> not_kept() const { return {}; }
+
+  // The codec from the beginning on, the size after finish().
+  [[nodiscard]] virtual WrittenAs written_as() const { return {}; }
 
   // Frames that were taken without error.
   [[nodiscard]] virtual std::int64_t frames_written() const = 0;

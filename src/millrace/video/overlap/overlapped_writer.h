@@ -46,6 +46,8 @@ class OverlappedWriter {
   // As FrameWriter's; after finish().
   [[nodiscard]] std::vector<std::string> not_kept() const { return writer_->not_kept(); }
 
+  [[nodiscard]] WrittenAs written_as() const { return writer_->written_as(); }
+
   // Frames that were written without error. Exact after finish() and give_up(), a little behind before.
   [[nodiscard]] std::int64_t frames_written() const;
 

@@ -13,7 +13,7 @@ namespace {
 class Y4mWriter final : public FrameWriter {
  public:
   Y4mWriter(std::unique_ptr<OutputFile> file, const FrameFormat& format, bool keep_part)
-      : file_(std::move(file)), format_(format), keep_part_(keep_part) {}
+      : file_(std::move(file)), format_(format), keep_part_(keep_part), begin_(file_->position()) {}
 
   [[nodiscard]] Status write_header() {
     const std::string header = y4m_header(format_) + "\n";
@@ -56,6 +56,9 @@ class Y4mWriter final : public FrameWriter {
     return file_->commit();
   }
 
+  [[nodiscard]] WrittenAs written_as() const override {
+    return {.codec = {}, .title = "uncompressed", .fallback = {}, .bytes = whole_ - begin_};
+  }
   [[nodiscard]] std::int64_t frames_written() const override { return frames_; }
   void cancel() override { file_->cancel(); }
   void cancel_after(std::chrono::milliseconds patience) override { file_->cancel_after(patience); }
@@ -84,6 +87,7 @@ class Y4mWriter final : public FrameWriter {
   FrameFormat format_;
   bool keep_part_;
   std::vector<std::byte> packed_;  // one frame as it goes into the file: a single write
+  std::uint64_t begin_;            // of the video: standard output may have been written to before
   std::uint64_t whole_ = 0;        // bytes up to the end of the last whole frame
   bool times_kept_ = true;
   std::int64_t frames_ = 0;
