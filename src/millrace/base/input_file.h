@@ -35,6 +35,7 @@ class InputFile final : public ByteSource, public RandomBytes {
 
   [[nodiscard]] Result<std::size_t> read(std::span<std::byte> destination) override;
   void cancel() override { wait_.stop(); }
+  [[nodiscard]] bool is_stopped() const { return wait_.is_stopped(); }
   [[nodiscard]] const std::string& name() const override { return name_; }
 
   // Only regular files have a size and a position; the others may make a reader wait.

@@ -19,6 +19,7 @@ class StoppableWait {
   StoppableWait& operator=(const StoppableWait&) = delete;
 
   void stop() const;
+  [[nodiscard]] bool is_stopped() const { return stopped_.load(std::memory_order_acquire); }
   // Ends every wait, those under way and all later ones, once it has lasted so long: as a stop would.
   void limit(std::chrono::milliseconds patience) const;
 

@@ -28,11 +28,15 @@ Result<std::unique_ptr<FrameReader>> open_reader(std::string_view input, const R
   std::error_code missing;
   if (const auto sequence = SequenceName::parse(input); sequence && !std::filesystem::exists(input, missing))
     return open_sequence(*sequence, input, options);
-  Result<std::unique_ptr<InputFile>> file =
-      InputFile::open(input,
-                      {.missing = "give a video file, '-' for y4m on standard input, or test:WIDTHxHEIGHT",
-                       .directory = "give a video file inside it"},
-                      options.stop);
+  const bool is_address = input.find("://") != std::string_view::npos;
+  Result<std::unique_ptr<InputFile>> file = InputFile::open(
+      input,
+      {.missing = is_address ? "addresses are not opened; pipe the video in, as by ffmpeg -i URL -f "
+                               "yuv4mpegpipe - | millrace run ... -"
+                             : "give a video file, '-' for y4m on standard input, or "
+                               "test:WIDTHxHEIGHT",
+       .directory = "give a video file inside it"},
+      options.stop);
   if (!file) return std::unexpected(std::move(file.error()));
   if ((*file)->size() == 0) return failure("{}: is empty; give a file that contains video", input);
   if (!is_coded_input(input)) return open_y4m_reader(*std::move(file), options);

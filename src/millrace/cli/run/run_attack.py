@@ -14,6 +14,7 @@ import random
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -161,7 +162,46 @@ def signals_at_any_moment(place):
             place.expect_no_rest(what, file)
 
 
-ATTACKS = (few_descriptors, small_files, little_memory, closed_streams, full_devices, readers_that_leave, signals_at_any_moment)
+def files_that_name_others(place):
+    """Nobody is called, no other file is read, and no wait outlasts a signal."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        here = f"127.0.0.1:{server.getsockname()[1]}"
+        for _ in range(4 + place.rounds):
+            url = place.random.choice((f"http://{here}/a.ts", f"tcp://{here}", f"crypto+http://{here}/a.ts",
+                                       f"cache:http://{here}/a.ts", "/etc/passwd", "../../../../etc/passwd", "/dev/zero",
+                                       "pipe:0", "file:/proc/self/environ", f"rtsp://{here}/a", f"unix:{place.out}/s"))
+            media = f"#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n{url}\n#EXT-X-ENDLIST\n"
+            text = place.random.choice((
+                media, media.replace("#EXTINF", f'#EXT-X-KEY:METHOD=AES-128,URI="{url}"\n#EXTINF'),
+                media.replace("#EXTINF", f'#EXT-X-MAP:URI="{url}"\n#EXTINF'),
+                f"#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n{url}\n", f"ffconcat version 1.0\nfile {url}\n",
+                '<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" '
+                'mediaPresentationDuration="PT2S"><Period><AdaptationSet mimeType="video/mp4"><Representation id="1">'
+                f"<BaseURL>{url}</BaseURL></Representation></AdaptationSet></Period></MPD>",
+                f"v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\nm=video {here.split(':')[1]} RTP/AVP 96\n"
+                "a=rtpmap:96 H264/90000\n"))
+            file = os.path.join(place.folder, "evil" + place.random.choice((".mp4", ".mkv", ".m3u8", ".sdp", ".png")))
+            with open(file, "w", encoding="ascii") as evil:
+                evil.write(text)
+            program = place.programs["millrace"]
+            for words in ([program, "run", "crop(1)", file, "-q", "-o"],
+                          [program, "run", "[input, second] | blend(average)", place.video, file, "-q", "-o"],
+                          [program, "plan", "crop(1)", file, "--chunk", "1s", "-q", "-o"]):
+                what = f"{words[1]} of a file that names {url}"
+                target = os.path.join(place.out, "out.json" if words[1] == "plan" else "out.y4m")
+                code = place.ends(place.start(words, target), what)
+                check(code != 0, f"{what}: success")
+                try:
+                    server.accept()
+                    raise Held(f"{what}: the network was opened")
+                except BlockingIOError:
+                    pass
+            os.remove(file)
+
+
+ATTACKS = (few_descriptors, small_files, little_memory, closed_streams, full_devices, readers_that_leave, signals_at_any_moment,
+           files_that_name_others)
 
 
 def main():

@@ -30,24 +30,35 @@ Result<std::unique_ptr<Demuxer>> Demuxer::open(std::unique_ptr<InputFile> file,
 Status Demuxer::open() {
   if (bridge_.io() == nullptr) return failure("{}: out of memory", name_);
   if (Status looked = look_at_start(); !looked) return looked;
+  const auto unreadable = [&](int code) -> Status {
+    if (const auto error = read_error()) return std::unexpected(*error);
+    return failure("{}: is not a video that FFmpeg can read, or is damaged ({})", name_,
+                   ffmpeg_message(code));
+  };
+  const AVInputFormat* kind = nullptr;
+  const int probed = av_probe_input_buffer2(bridge_.io(), &kind, name_.c_str(), nullptr, 0, 0);
+  if (probed < 0) return unreadable(probed);
+  if (const char* why = why_refused(*kind)) return failure("{}: {}", name_, why);
   AVFormatContext* context = avformat_alloc_context();
   if (context == nullptr) return failure("{}: out of memory", name_);
   context->pb = bridge_.io();
   context->opaque = &messages_;
+  FfmpegPtr<AVDictionary> options;
+  named_.guard(*context, options);
   // Frees the context when it fails.
-  const int opened = avformat_open_input(&context, name_.c_str(), nullptr, nullptr);
-  if (opened < 0)
-    return bridge_.error() ? Status(std::unexpected(*bridge_.error()))
-                           : failure("{}: is not a video that FFmpeg can read, or is damaged ({})", name_,
-                                     ffmpeg_message(opened));
+  AVDictionary* left = options.release();
+  const int opened = avformat_open_input(&context, name_.c_str(), kind, &left);
+  options.reset(left);
+  if (opened < 0) return unreadable(opened);
   container_.reset(context);
   elementary_ = is_elementary_stream(*context);
   // Headers and indices that are not as they should be take no frame away.
   [[maybe_unused]] const auto of_headers = messages_.take();
   if (!elementary_ && avformat_find_stream_info(context, nullptr) < 0) {
-    if (bridge_.error()) return std::unexpected(*bridge_.error());
+    if (const auto error = read_error()) return std::unexpected(*error);
     return failure("{}: its streams cannot be made out; it is damaged or not a video", name_);
   }
+  if (const auto error = named_.error()) return std::unexpected(*error);
   const int index = av_find_best_stream(context, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
   if (index < 0) return failure("{}: has no video stream; give a file with video in it", name_);
   choose_streams(index);
@@ -64,6 +75,14 @@ void Demuxer::choose_streams(int main) {
     const bool wanted = number == main || (side_ && side_->takes(number));
     container_->streams[each]->discard = wanted ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
   }
+}
+
+std::optional<Error> Demuxer::read_error() const {
+  if (bridge_.error()) return bridge_.error();
+  if (named_.error()) return named_.error();
+  // FFmpeg has ended a wait of its own.
+  if (bridge_.file().is_stopped()) return Error{ErrorKind::interrupted, name_ + ": reading was stopped"};
+  return std::nullopt;
 }
 
 Status Demuxer::look_at_start() {
@@ -126,13 +145,15 @@ bool Demuxer::knows_next() const {
 
 void Demuxer::read_ahead() {
   FfmpegPtr<AVPacket> packet(av_packet_alloc());
-  const int read = packet ? read_packet(*packet) : AVERROR(ENOMEM);
+  int read = packet ? read_packet(*packet) : AVERROR(ENOMEM);
+  // A demuxer goes on without what it may not open, and FFmpeg's without what is not there.
+  if (read >= 0 && named_.error()) read = AVERROR(EACCES);
   for (FfmpegMessages::Message& message : messages_.take())
     heard_.push_back(std::move(message));
 
   Read next;
   if (read < 0) {
-    if (read != AVERROR_EOF || bridge_.error())
+    if (read != AVERROR_EOF || read_error())
       next.damage = ffmpeg_message(read);
     else if (bridge_.file().size() < expected_size_)
       next.damage = "the file ends too early";
@@ -204,7 +225,7 @@ int Demuxer::read_packet(AVPacket& packet) {
 }
 
 bool Demuxer::may_do_without_side() const {
-  return side_ && !bridge_.error() && std::string_view(container_->iformat->name).starts_with("mov");
+  return side_ && !read_error() && std::string_view(container_->iformat->name).starts_with("mov");
 }
 
 // Whether the last packet is the last one of the index.

@@ -5,6 +5,7 @@
 #include "millrace/video/ffmpeg/ffmpeg_handles.h"
 #include "millrace/video/ffmpeg/ffmpeg_messages.h"
 #include "millrace/video/ffmpeg/input_bridge.h"
+#include "millrace/video/ffmpeg/named_files.h"
 #include "millrace/video/ffmpeg/side_streams.h"
 
 #include <cstdint>
@@ -49,12 +50,12 @@ class Demuxer {
   [[nodiscard]] bool is_elementary() const { return elementary_; }
   [[nodiscard]] const std::string& name() const { return name_; }
   // Why the file could not be read, as opposed to what is wrong with its content.
-  [[nodiscard]] const std::optional<Error>& read_error() const { return bridge_.error(); }
+  [[nodiscard]] std::optional<Error> read_error() const;
   void cancel() { bridge_.file().cancel(); }
 
  private:
   Demuxer(std::unique_ptr<InputFile> file, std::shared_ptr<SideStreams> side)
-      : name_(file->name()), bridge_(std::move(file)), side_(std::move(side)) {}
+      : name_(file->name()), bridge_(std::move(file)), named_(bridge_.file()), side_(std::move(side)) {}
 
   [[nodiscard]] Status open();
   [[nodiscard]] Status look_at_start();
@@ -71,6 +72,7 @@ class Demuxer {
   std::string name_;
   FfmpegMessages messages_;  // behind the container, which speaks until it is closed
   InputBridge bridge_;       // behind the container, which reads from it
+  NamedFiles named_;         // behind the container, which opens them
   FfmpegPtr<AVFormatContext> container_;
   std::shared_ptr<SideStreams> side_;  // none: other streams are not read, or no longer
   AVStream* stream_ = nullptr;

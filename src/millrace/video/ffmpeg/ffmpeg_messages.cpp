@@ -36,7 +36,9 @@ std::string as_line(const char* format, va_list arguments) {
 
 void hear(void* speaker, int level, const char* format, va_list arguments) {
   const bool concealed = std::string_view(format).starts_with("concealing ");
-  if (speaker == nullptr || (level > AV_LOG_ERROR && !concealed)) return;
+  // Of a playlist, which goes on behind it.
+  const bool left_out = std::string_view(format).starts_with("Failed to open ");
+  if (speaker == nullptr || (level > AV_LOG_ERROR && !concealed && !left_out)) return;
   const AVClass* kind = *static_cast<const AVClass* const*>(speaker);
   FfmpegMessages::Message message{.concealed = concealed};
   void* listener = nullptr;

@@ -18,6 +18,11 @@ InputBridge::InputBridge(std::unique_ptr<InputFile> file) : file_(std::move(file
 
 int InputBridge::read(void* opaque, std::uint8_t* buffer, int size) {
   auto& self = *static_cast<InputBridge*>(opaque);
+  // Reading a file never waits, but a demuxer may look through all of it for something.
+  if (self.file_->is_stopped()) {
+    self.error_ = Error{ErrorKind::interrupted, self.file_->name() + ": reading was stopped"};
+    return AVERROR_EXIT;
+  }
   const auto count = self.file_->read({reinterpret_cast<std::byte*>(buffer), static_cast<std::size_t>(size)});
   if (!count) {
     self.error_ = count.error();

@@ -1,0 +1,138 @@
+#include "millrace/video/ffmpeg/named_files.h"
+
+#include "millrace/base/in_quotes.h"
+#include "millrace/base/system_reason.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fcntl.h>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+namespace millrace::video {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The kernel keeps to the folder, whatever links and dots the path has.
+Descriptor open_beneath(const fs::path& folder, const fs::path& path) {
+  const auto root = Descriptor::owned(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!root.is_open()) return {};
+  open_how how{};
+  how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  return Descriptor::owned(
+      static_cast<int>(syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how)));
+}
+
+// The path of a URL that is a file's; empty for others. FFmpeg takes for a protocol what stands before the
+// first colon, if it consists of letters, digits and a few signs.
+fs::path path_of(std::string_view url) {
+  constexpr std::string_view of_protocols =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.,";
+  if (url.starts_with("file:")) return url.substr(std::string_view("file:").size());
+  const std::size_t end = url.find_first_not_of(of_protocols);
+  return end != std::string_view::npos && url[end] == ':' ? fs::path() : fs::path(url);
+}
+
+}  // namespace
+
+void NamedFiles::guard(AVFormatContext& context, FfmpegPtr<AVDictionary>& options) {
+  context.io_open = &NamedFiles::open;
+  context.io_close2 = &NamedFiles::close;
+  context.interrupt_callback = {&NamedFiles::is_stopped, this};
+  // Demuxers inside demuxers, and those that open a network, pass io_open by. A list without any name would
+  // be none.
+  AVDictionary* all = options.release();
+  av_dict_set(&all, "protocol_whitelist", "none", 0);
+  options.reset(all);
+}
+
+std::optional<Error> NamedFiles::error() const {
+  if (error_) return error_;
+  for (const auto& each : opened_)
+    if (each->error()) return each->error();
+  return std::nullopt;
+}
+
+int NamedFiles::is_stopped(void* self) { return static_cast<NamedFiles*>(self)->file_.is_stopped() ? 1 : 0; }
+
+int NamedFiles::open(AVFormatContext* context, AVIOContext** io, const char* url, int flags, AVDictionary**) {
+  auto& self = *static_cast<NamedFiles*>(context->interrupt_callback.opaque);
+  auto file = (flags & AVIO_FLAG_WRITE) != 0 ? failure("{}: names a file to write to", self.file_.name())
+                                             : self.open(std::string(url));
+  if (!file) {
+    if (!self.error_) self.error_ = std::move(file.error());
+    return AVERROR(EACCES);
+  }
+  auto bridge = std::make_unique<InputBridge>(*std::move(file));
+  if (bridge->io() == nullptr) return AVERROR(ENOMEM);
+  *io = bridge->io();
+  self.opened_.push_back(std::move(bridge));
+  return 0;
+}
+
+int NamedFiles::close(AVFormatContext* context, AVIOContext* io) {
+  auto& self = *static_cast<NamedFiles*>(context->interrupt_callback.opaque);
+  std::erase_if(self.opened_, [&](const auto& each) {
+    if (each->io() != io) return false;
+    if (each->error() && !self.error_) self.error_ = each->error();
+    return true;
+  });
+  return 0;
+}
+
+Result<std::unique_ptr<InputFile>> NamedFiles::open(const std::string& url) const {
+  const std::string& name = file_.name();
+  const auto refused = [&] {
+    return failure("{}: names {} to be read, which is no file in its own folder and is not opened; give the "
+                   "video itself, or fetch it first",
+                   name, in_quotes(url));
+  };
+  const fs::path path = path_of(url);
+  if (path.empty() || !file_.is_regular()) return refused();
+  std::error_code error;
+  const fs::path folder = fs::absolute(name, error).lexically_normal().parent_path();
+  const fs::path inside = fs::absolute(path, error).lexically_normal().lexically_relative(folder);
+  if (error || inside.empty() || *inside.begin() == "..") return refused();
+  Descriptor descriptor = open_beneath(folder, inside);
+  if (!descriptor.is_open() && (errno == EXDEV || errno == ELOOP)) return refused();
+  if (!descriptor.is_open())
+    return failure("{}: names {} to be read, which cannot be opened ({}); put it in its place", name,
+                   in_quotes(url), system_reason(errno));
+  if (!descriptor.is_regular_file()) return refused();
+  return std::make_unique<InputFile>(std::move(descriptor), url);
+}
+
+const char* why_refused(const AVInputFormat& demuxer) {
+  static constexpr std::array<std::pair<std::string_view, const char*>, 7> kinds{{
+      {"sdp",
+       "asks for a stream from the network (SDP), and a file opens no network; record the stream first, "
+       "as by ffmpeg -protocol_whitelist file,udp,rtp -i FILE -c copy OUT.mkv"},
+      {"rtsp",
+       "asks for a stream from the network (RTSP), and a file opens no network; record the stream first"},
+      {"concat",
+       "is a list of other files (ffconcat), which are not opened; join them first, as by ffmpeg -f "
+       "concat -i LIST -c copy OUT.mkv"},
+      {"dash",
+       "is a list of other files or addresses (DASH), which are not opened; fetch the video first, as by "
+       "ffmpeg -i FILE -c copy OUT.mkv"},
+      {"avisynth", "is a script, and is not run; give the video that it makes"},
+      {"vapoursynth",
+       "is a script, and is not run; give the video that it makes, as by vspipe -c y4m FILE -"},
+      {"vobsub", "is subtitles (VobSub), and not a video; give a file with video in it"},
+  }};
+  const auto* found = std::ranges::find(kinds, std::string_view(demuxer.name),
+                                        &std::pair<std::string_view, const char*>::first);
+  return found == kinds.end() ? nullptr : found->second;
+}
+
+}  // namespace millrace::video

@@ -1,0 +1,54 @@
+// NamedFiles: what a file that names others, such as an HLS playlist, may open.
+#pragma once
+
+#include "millrace/base/input_file.h"
+#include "millrace/video/ffmpeg/ffmpeg_handles.h"
+#include "millrace/video/ffmpeg/input_bridge.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace millrace::video {
+
+// Lets a demuxer open regular files in the folder of the user's file, or below it, and nothing else: no
+// network address, no other folder, no pipe. What is refused or cannot be opened is an error, even if FFmpeg
+// goes on without it. Ends FFmpeg's own waits once the user's file is stopped.
+//
+//   NamedFiles named(file);
+//   named.guard(*context, options);  // before avformat_open_input()
+//   ...
+//   if (named.error()) return std::unexpected(*named.error());
+//
+// Stays at its address, and outlives the context.
+class NamedFiles {
+ public:
+  // `file` is the user's, and outlives this object.
+  explicit NamedFiles(const InputFile& file) : file_(file) {}
+  NamedFiles(const NamedFiles&) = delete;
+  NamedFiles& operator=(const NamedFiles&) = delete;
+  ~NamedFiles() = default;
+
+  // Adds to the options that the context is opened with.
+  void guard(AVFormatContext& context, FfmpegPtr<AVDictionary>& options);
+  // The first that was refused, or could not be opened or read.
+  [[nodiscard]] std::optional<Error> error() const;
+
+ private:
+  static int open(AVFormatContext* context, AVIOContext** io, const char* url, int flags,
+                  AVDictionary** options);
+  static int close(AVFormatContext* context, AVIOContext* io);
+  static int is_stopped(void* self);
+  [[nodiscard]] Result<std::unique_ptr<InputFile>> open(const std::string& url) const;
+
+  const InputFile& file_;
+  std::vector<std::unique_ptr<InputBridge>> opened_;
+  std::optional<Error> error_;
+};
+
+// Why files of this demuxer are not read at all, in words behind the file's name: it opens others in ways
+// that NamedFiles cannot see. Null for the others.
+[[nodiscard]] const char* why_refused(const AVInputFormat& demuxer);
+
+}  // namespace millrace::video
