@@ -30,6 +30,21 @@ Result<std::unique_ptr<Demuxer>> Demuxer::open(std::unique_ptr<InputFile> file,
 Status Demuxer::open() {
   if (bridge_.io() == nullptr) return failure("{}: out of memory", name_);
   if (Status looked = look_at_start(); !looked) return looked;
+  if (Status opened = open_container(); !opened) return opened;
+  const int index = av_find_best_stream(container_.get(), AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
+  if (index < 0) return failure("{}: has no video stream; give a file with video in it", name_);
+  stream_ = container_->streams[index];
+  if (side_) side_->describe(*container_, *stream_);
+  choose_streams(index);
+  looks_behind_ =
+      bridge_.file().is_regular() && std::string_view(container_->iformat->name).contains("matroska");
+  // Apple's own way, of which FFmpeg tells by this name alone.
+  if (stream_->codecpar->codec_tag == MKTAG('d', 'r', 'm', 'i'))
+    return failure("{}: its video is encrypted (FairPlay); give one that is not", name_);
+  return {};
+}
+
+Status Demuxer::open_container() {
   const auto unreadable = [&](int code) -> Status {
     if (const auto error = read_error()) return std::unexpected(*error);
     return failure("{}: is not a video that FFmpeg can read, or is damaged ({})", name_,
@@ -59,17 +74,11 @@ Status Demuxer::open() {
     return failure("{}: its streams cannot be made out; it is damaged or not a video", name_);
   }
   if (const auto error = named_.error()) return std::unexpected(*error);
-  const int index = av_find_best_stream(context, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
-  if (index < 0) return failure("{}: has no video stream; give a file with video in it", name_);
-  choose_streams(index);
-  looks_behind_ =
-      bridge_.file().is_regular() && std::string_view(context->iformat->name).contains("matroska");
   return {};
 }
 
 void Demuxer::choose_streams(int main) {
   stream_ = container_->streams[main];
-  if (side_) side_->describe(*container_, *stream_);
   for (unsigned each = 0; each < container_->nb_streams; ++each) {
     const int number = static_cast<int>(each);
     const bool wanted = number == main || (side_ && side_->takes(number));
@@ -80,6 +89,7 @@ void Demuxer::choose_streams(int main) {
 std::optional<Error> Demuxer::read_error() const {
   if (bridge_.error()) return bridge_.error();
   if (named_.error()) return named_.error();
+  if (unreadable_) return unreadable_;
   // FFmpeg has ended a wait of its own.
   if (bridge_.file().is_stopped()) return Error{ErrorKind::interrupted, name_ + ": reading was stopped"};
   return std::nullopt;
@@ -107,14 +117,41 @@ Demuxer::Read Demuxer::read() {
 
 bool Demuxer::seek(std::int64_t time) {
   if (elementary_ || !bridge_.file().is_regular()) return false;
-  if (av_seek_frame(container_.get(), stream_->index, time, AVSEEK_FLAG_BACKWARD) < 0) return false;
+  if (av_seek_frame(container_.get(), stream_->index, time, AVSEEK_FLAG_BACKWARD) < 0) {
+    go_back();
+    return false;
+  }
   sought_ = true;
+  sought_time_ = time;
+  packets_since_seek_ = 0;
   ahead_.clear();
   heard_.clear();
   [[maybe_unused]] const auto of_indices = messages_.take();
   last_dts_.reset();
   if (side_) side_->forget_waiting();
   return true;
+}
+
+// To behind the last packet that was read. Where FFmpeg knows of no index, it looks for a time by reading,
+// and stays at the end of the file if there is none.
+void Demuxer::go_back() {
+  const int main = stream_->index;
+  container_.reset();
+  avio_seek(bridge_.io(), 0, SEEK_SET);
+  const FfmpegPtr<AVPacket> packet(av_packet_alloc());
+  Status opened = packet ? open_container() : failure("{}: out of memory", name_);
+  const auto is_there = [&] { return opened && main < static_cast<int>(container_->nb_streams); };
+  if (is_there()) choose_streams(main);
+  bool back = is_there();
+  if (back && sought_time_)
+    back = av_seek_frame(container_.get(), main, *sought_time_, AVSEEK_FLAG_BACKWARD) >= 0;
+  for (std::size_t n = 0; back && n < packets_since_seek_;) {
+    back = av_read_frame(container_.get(), packet.get()) >= 0;
+    if (packet->stream_index == main) ++n;
+    av_packet_unref(packet.get());
+  }
+  [[maybe_unused]] const auto known = messages_.take();
+  if (!back) unreadable_ = Error{ErrorKind::failure, name_ + ": changed while it was read"};
 }
 
 std::optional<std::int64_t> Demuxer::packets_expected() const {
@@ -145,11 +182,16 @@ bool Demuxer::knows_next() const {
 
 void Demuxer::read_ahead() {
   FfmpegPtr<AVPacket> packet(av_packet_alloc());
-  int read = packet ? read_packet(*packet) : AVERROR(ENOMEM);
-  // A demuxer goes on without what it may not open, and FFmpeg's without what is not there.
-  if (read >= 0 && named_.error()) read = AVERROR(EACCES);
-  for (FfmpegMessages::Message& message : messages_.take())
+  int read = unreadable_ ? AVERROR(EIO) : packet ? read_packet(*packet) : AVERROR(ENOMEM);
+  for (FfmpegMessages::Message& message : messages_.take()) {
+    if (message.left_out && !unreadable_)
+      unreadable_ =
+          Error{ErrorKind::failure,
+                fmt::format("{}: names a part that is not read ({}); only files in its own folder are", name_,
+                            message.text)};
     heard_.push_back(std::move(message));
+  }
+  read = explained(read, packet.get());
 
   Read next;
   if (read < 0) {
@@ -171,6 +213,7 @@ void Demuxer::read_ahead() {
   }
   if (next.outcome == Outcome::packet) {
     ++packets_;
+    ++packets_since_seek_;
     if (placed) bytes_read_ = packet->pos + packet->size;
     if ((packet->flags & AV_PKT_FLAG_CORRUPT) != 0) next.damage = "the data is incomplete";
     next.packet = std::move(packet);
@@ -178,6 +221,31 @@ void Demuxer::read_ahead() {
       has_checksums_ = ffv1_checksums_hold({next.packet->data, static_cast<std::size_t>(next.packet->size)});
   }
   ahead_.push_back(std::move(next));
+}
+
+// What reading a packet came to, where FFmpeg's code does not tell; why in words, if nobody could read it.
+int Demuxer::explained(int code, const AVPacket* packet) {
+  const std::string_view kind = container_ ? container_->iformat->name : "";
+  // A demuxer goes on without what it may not open.
+  if (code >= 0 && read_error()) return AVERROR(EACCES);
+  if (code >= 0) {
+    if (av_packet_get_side_data(packet, AV_PKT_DATA_ENCRYPTION_INFO, nullptr) == nullptr) return code;
+    unreadable_ =
+        Error{ErrorKind::failure, name_ + ": its video is encrypted; decrypt it first, as by ffmpeg "
+                                          "-decryption_key KEY -i FILE -c copy OUT.mp4"};
+    return AVERROR(EACCES);
+  }
+  // It looks for the next part where there is none.
+  if (kind == "mpjpeg" && code == AVERROR_INVALIDDATA && avio_feof(container_->pb) != 0) return AVERROR_EOF;
+  if (packets_ == 0 && kind.starts_with("mov") && !bridge_.file().is_regular()) {
+    const AVIndexEntry* const first = avformat_index_get_entry(stream_, 0);
+    if (first != nullptr && first->pos < avio_tell(container_->pb))
+      unreadable_ =
+          Error{ErrorKind::failure,
+                name_ + ": its index is behind its frames, and what was read from a pipe cannot be read "
+                        "again; give the file by its name, or write it with ffmpeg -movflags +faststart"};
+  }
+  return code;
 }
 
 // The next packet of the video; those of other streams before it are handed on.

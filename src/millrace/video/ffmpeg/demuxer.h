@@ -58,7 +58,10 @@ class Demuxer {
       : name_(file->name()), bridge_(std::move(file)), named_(bridge_.file()), side_(std::move(side)) {}
 
   [[nodiscard]] Status open();
+  [[nodiscard]] Status open_container();
   [[nodiscard]] Status look_at_start();
+  void go_back();
+  [[nodiscard]] int explained(int code, const AVPacket* packet);
   [[nodiscard]] bool knows_next() const;
   void choose_streams(int main);
   void read_ahead();
@@ -80,6 +83,9 @@ class Demuxer {
   bool looks_behind_ = false;                   // damage behind a packet makes it doubtful itself
   bool has_checksums_ = false;                  // FFV1 only: shows by the first packet for which they hold
   std::size_t packets_ = 0;                     // read so far
+  std::size_t packets_since_seek_ = 0;          // of them
+  std::optional<std::int64_t> sought_time_;     // of the last seek that was one
+  std::optional<Error> unreadable_;             // why what is there cannot be read by anybody
   std::optional<std::int64_t> last_dts_;        // of them
   std::int64_t bytes_read_ = 0;                 // of the file, to the end of the last of them
   bool sought_ = false;                         // so that they are not all there are up to there

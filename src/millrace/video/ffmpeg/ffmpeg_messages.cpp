@@ -34,13 +34,19 @@ std::string as_line(const char* format, va_list arguments) {
   return line;
 }
 
+// Whether a playlist's demuxer says that it goes on behind a part that it could not open.
+bool is_of_parts(std::string_view format) {
+  if (!format.starts_with("Failed to open ")) return false;
+  const auto names = [format](std::string_view part) { return format.find(part) != std::string_view::npos; };
+  return names(" segment") || names(" fragment") || names(" section");
+}
+
 void hear(void* speaker, int level, const char* format, va_list arguments) {
   const bool concealed = std::string_view(format).starts_with("concealing ");
-  // Of a playlist, which goes on behind it.
-  const bool left_out = std::string_view(format).starts_with("Failed to open ");
+  const bool left_out = is_of_parts(format);
   if (speaker == nullptr || (level > AV_LOG_ERROR && !concealed && !left_out)) return;
   const AVClass* kind = *static_cast<const AVClass* const*>(speaker);
-  FfmpegMessages::Message message{.concealed = concealed};
+  FfmpegMessages::Message message{.concealed = concealed, .left_out = left_out};
   void* listener = nullptr;
   if (kind == avcodec_get_class()) {
     const auto* decoder = static_cast<const AVCodecContext*>(speaker);

@@ -18,6 +18,7 @@ class FfmpegMessages {
   struct Message {
     std::int64_t at = 0;     // a decoder's packet, by reordered_opaque; a demuxer's place in the file
     bool concealed = false;  // of a decoder: a part of the picture is made up
+    bool left_out = false;   // of a demuxer: a part of a playlist is not read
     std::string text;        // one line
   };
 

@@ -3,6 +3,7 @@
 #include "millrace/video/ffmpeg/h264_pictures.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 extern "C" {
@@ -18,6 +19,16 @@ constexpr std::size_t max_kept_bytes = std::size_t{256} << 20;
 constexpr int max_doubts = 4;
 // In which a bare stream that begins behind its headers is looked through for them.
 constexpr std::size_t max_bytes_to_headers = std::size_t{64} << 20;
+
+// Files of several pictures say so at their beginning, in the extended header of the container.
+bool begins_animated_webp(const AVPacket& packet, AVCodecID codec) {
+  constexpr std::size_t flags_at = 20;
+  constexpr std::uint8_t animation = 2;
+  const std::string_view bytes(reinterpret_cast<const char*>(packet.data),
+                               static_cast<std::size_t>(packet.size));
+  return codec == AV_CODEC_ID_WEBP && bytes.size() > flags_at && bytes.starts_with("RIFF") &&
+         bytes.substr(8, 8) == "WEBPVP8X" && (packet.data[flags_at] & animation) != 0;
+}
 
 }  // namespace
 
@@ -96,6 +107,8 @@ void PictureDecoder::read_packet() {
     return;
   }
   if (!read.damage && read.packet->dts != AV_NOPTS_VALUE) last_dts_ = read.packet->dts;
+  is_animated_webp_ =
+      is_animated_webp_ || begins_animated_webp(*read.packet, demuxer_.stream().codecpar->codec_id);
   Packet packet{.number = end_number()};
   packet.key = every_packet_is_key_ || (read.packet->flags & AV_PKT_FLAG_KEY) != 0;
   if (packet.key && demuxer_.is_elementary() && headers_.empty()) keep_headers(*read.packet);
@@ -422,11 +435,17 @@ Result<bool> PictureDecoder::ended() {
         "{}: none of its {} pictures can be decoded: they refer to others from before the file begins, and "
         "there is no key frame; give the video from a key frame on",
         demuxer_.name(), end_number());
+  if (nothing && is_animated_webp_) return damaged("");
   if (nothing) return failure("{}: every picture is damaged: {}", demuxer_.name(), losses_.first_damage);
   return false;
 }
 
 std::unexpected<Error> PictureDecoder::damaged(const std::string& what) const {
+  if (is_animated_webp_ && delivered_ == 0)
+    return failure(
+        "{}: is an animated WebP, which this FFmpeg cannot decode; make another kind of file of it, as by "
+        "magick FILE OUT.gif",
+        demuxer_.name());
   if (const auto& error = demuxer_.read_error())
     return std::unexpected(Error{error->kind, fmt::format("frame {}: {}", delivered_, error->message)});
   return failure("{}: frame {}: is damaged or truncated: {}; --on-damage skip goes on behind it",

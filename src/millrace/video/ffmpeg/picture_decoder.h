@@ -133,6 +133,7 @@ class PictureDecoder {
   std::optional<Damage> damage_;
   std::optional<std::int64_t> first_lost_time_;  // in units of the stream
   std::optional<Error> broken_;                  // memory is out
+  bool is_animated_webp_ = false;
   Losses losses_;
 };
 

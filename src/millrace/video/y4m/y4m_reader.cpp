@@ -196,6 +196,11 @@ class Y4mReader final : public FrameReader {
 Result<std::unique_ptr<FrameReader>> open_y4m_reader(std::unique_ptr<ByteSource> source,
                                                      const ReaderOptions& options) {
   const std::string name = source->name();
+  // FFmpeg's demuxers read the same pipe if it has the name of a file.
+  const std::string_view way_out =
+      name == "standard input"
+          ? "give y4m, as 'ffmpeg -f yuv4mpegpipe' writes it, or name another kind of video /dev/stdin"
+          : "give y4m, as 'ffmpeg -f yuv4mpegpipe' writes it";
   BufferedSource buffered(std::move(source));
   const Result<std::optional<std::string>> line = buffered.read_line();
   if (!line) return std::unexpected(line.error());
@@ -203,9 +208,9 @@ Result<std::unique_ptr<FrameReader>> open_y4m_reader(std::unique_ptr<ByteSource>
     const Result<bool> ended = buffered.at_end();
     if (!ended) return std::unexpected(ended.error());
     if (*ended) return failure("{}: is empty or ends within the y4m header; give y4m", name);
-    return failure(
-        "{}: is not y4m: no 'YUV4MPEG2' header line; give y4m, as 'ffmpeg -f yuv4mpegpipe' writes it", name);
   }
+  if (!*line || !(*line)->starts_with("YUV4MPEG2"))
+    return failure("{}: is not y4m: no 'YUV4MPEG2' header line; {}", name, way_out);
   const Result<FrameFormat> format = parse_y4m_header(**line);
   if (!format) return failure("{}: {}", name, format.error().message);
   if (frame_bytes(*format) > options.max_frame_bytes)
