@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -59,28 +61,35 @@ class SequenceReader final : public FrameReader {
   }
 
  private:
-  [[nodiscard]] Result<std::unique_ptr<FrameReader>> open_picture(std::int64_t number) const {
+  [[nodiscard]] Result<std::unique_ptr<FrameReader>>
+  open_picture(std::int64_t number, const std::optional<EarlierFrames>& earlier = std::nullopt) const {
     auto file =
         InputFile::open(sequence_.at(number),
                         {.missing = "was there a moment ago", .directory = "give files"}, options_.stop);
     if (!file) return std::unexpected(std::move(file.error()));
-    return open_ffmpeg_reader(*std::move(file), options_);
+    return open_ffmpeg_reader(*std::move(file), options_, earlier);
   }
 
   [[nodiscard]] Result<Frame> read(std::int64_t number) {
     if (!current_) {
-      auto reader = open_picture(number);
+      auto reader = open_picture(number, EarlierFrames{.format = format_, .count = number - first_});
       if (!reader) return std::unexpected(std::move(reader.error()));
       current_ = *std::move(reader);
     }
     const std::unique_ptr<FrameReader> picture = std::exchange(current_, nullptr);
-    if (picture->format() != format_)
-      return failure("{}: is {}, and the pictures before it are {}; give pictures of one format",
-                     sequence_.at(number), to_string(picture->format()), to_string(format_));
     auto frame = picture->next();
     if (!frame) return std::unexpected(std::move(frame.error()));
     if (!*frame) return failure("{}: contains no picture", sequence_.at(number));
+    note_unread(*picture);
     return **std::move(frame);
+  }
+
+  // Each kind of loss or change once, whichever picture had it first.
+  void note_unread(const FrameReader& picture) {
+    const auto kind = [](std::string_view words) { return words.substr(0, words.find(" from frame ")); };
+    for (std::string& words : picture.unread())
+      if (std::ranges::none_of(unread_, [&](const std::string& known) { return kind(known) == kind(words); }))
+        unread_.push_back(std::move(words));
   }
 
   // Of the time base, from one picture to the next.

@@ -8,6 +8,7 @@
 #include "millrace/image/pipeline/presets.h"
 #include "millrace/run/video/codec_threads.h"
 #include "millrace/run/video/pipeline_effects.h"
+#include "millrace/video/frame/frame_fields.h"
 #include "millrace/video/overlap/overlapped_writer.h"
 #include "millrace/video/reader.h"
 #include "millrace/video/writer.h"
@@ -171,9 +172,12 @@ class CutHead {
       auto frame = reader_->next();
       if (!frame) source_status_ = std::unexpected(frame.error());
       if (!frame || !*frame) break;
+      if (!options_.run.treat_as_progressive)
+        source_status_ = run::check_frame_fields(pipeline_, input_, **frame, options_.run.input);
+      if (!source_status_) break;
       {
         const std::scoped_lock lock(mutex_);
-        beside_.push_back({(*frame)->timestamp, (*frame)->properties});
+        beside_.push_back({(*frame)->timestamp, video::without_fields((*frame)->properties)});
       }
       last = std::move(**frame);
       if (frames == 0 && !put(link, last, around_.before)) return frames;

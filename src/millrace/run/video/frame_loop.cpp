@@ -6,6 +6,7 @@
 #include "millrace/run/video/cpu_use.h"
 #include "millrace/run/video/frame_views.h"
 #include "millrace/run/video/pipeline_effects.h"
+#include "millrace/video/frame/frame_fields.h"
 #include "millrace/video/on_demand/on_demand.h"
 #include "millrace/video/reader.h"
 
@@ -163,13 +164,22 @@ Status FrameLoop::lay_out() {
     if (options_.treat_as_progressive) format.field_order = video::FieldOrder::progressive;
     return format;
   };
+  // What the first frame says of its fields holds for no other.
+  const auto check_frames = [&](auto& of, const video::FrameFormat& format, const std::string& name) {
+    if (options_.treat_as_progressive) return;
+    of.check_by([this, format, &name](const video::Frame& frame) {
+      return check_frame_fields(options_.pipeline, format, frame, name);
+    });
+  };
   const video::FrameFormat input = format_of(input_.format());
   if (Status fields = check_fields(options_.pipeline, input, run_.source_.name); !fields) return fields;
+  check_frames(input_, input, run_.source_.name);
   std::optional<video::FrameFormat> second;
   if (second_) {
     second = format_of(second_->format());
     if (Status fields = check_fields(options_.pipeline, *second, options_.second->name); !fields)
       return fields;
+    check_frames(*second_, *second, options_.second->name);
     record_.warnings = second_->warnings(input);
   }
   if (Status done = runner_.lay_out(input, second); !done) return done;
@@ -381,7 +391,7 @@ Status FrameLoop::add(Batch& batch, std::int64_t frame) {
   const video::Frame& held = window_->frame(frame);
   target->index = number_of(held.index);
   target->timestamp = held.timestamp;
-  target->properties = held.properties;
+  target->properties = video::without_fields(held.properties);
   image::FrameTask task;
   for (const image::SourceFrame& source : runner_.layout().sources) {
     const std::int64_t read = frame + source.offset;

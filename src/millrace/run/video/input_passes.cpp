@@ -75,6 +75,8 @@ Result<std::optional<video::Frame>> InputPasses::next() {
     if (*frame) {
       (*frame)->index = delivered_++;
       put_in_time(**frame);
+      if (Status passed = check_ ? check_(**frame) : Status{}; !passed)
+        return std::unexpected(passed.error());
       return frame;
     }
     if (++pass_ >= passes_ || delivered_ == 0) return frame;

@@ -8,9 +8,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace millrace::run {
@@ -29,6 +31,8 @@ class InputPasses {
   // Opens the first pass; no more is read yet than tells the format. Also begins a pass behind another: a
   // failure where the format is not what it was.
   [[nodiscard]] Status open();
+  // From now on frames that this refuses are errors.
+  void check_by(std::function<Status(const video::Frame&)> check) { check_ = std::move(check); }
   // Begins to read ahead, in this and every later pass by a thread that is bound before its first read.
   void start(const IoCpus& cpus);
   // After start(): where it reads from now on.
@@ -71,7 +75,8 @@ class InputPasses {
   video::OverlappedReader* ahead_ = nullptr;  // reader_, once it reads ahead
   std::size_t depth_ = video::queue_depth;
   IoCpus cpus_;
-  video::Losses before_;  // in earlier passes
+  std::function<Status(const video::Frame&)> check_;  // may be none
+  video::Losses before_;                              // in earlier passes
   std::optional<std::int64_t> last_time_;
   std::int64_t first_time_ = 0;
   std::int64_t shift_ = 0;

@@ -1,6 +1,7 @@
 #include "millrace/run/video/pipeline_effects.h"
 
 #include "millrace/image/layout/frame_layout.h"
+#include "millrace/video/frame/frame_fields.h"
 
 #include <algorithm>
 #include <memory>
@@ -52,6 +53,30 @@ Status check_fields(const image::Pipeline& pipeline, const video::FrameFormat& i
       "{}: is interlaced, and {} would mix the rows of its two fields; put 'deinterlace' before it, "
       "or where the video is progressive after all give --treat-as-progressive",
       name, filter->name);
+}
+
+Status check_frame_fields(const image::Pipeline& pipeline, const video::FrameFormat& input,
+                          const video::Frame& frame, std::string_view name) {
+  const auto fields = video::fields_of(frame);
+  if (!fields) return {};
+  if (const image::Filter* const filter = row_mixing_filter(pipeline, image::plane_geometry(input, 0)))
+    return failure("{}: frame {}: is interlaced, unlike the first one, and {} would mix the rows of its two "
+                   "fields; put 'deinterlace' before it, or where the video is progressive after all give "
+                   "--treat-as-progressive",
+                   name, frame.index, filter->name);
+  const bool bottom = *fields == video::FieldOrder::bottom_first;
+  const bool taken_for_bottom = input.field_order == video::FieldOrder::bottom_first;
+  const bool by_format = std::ranges::any_of(pipeline.nodes, [](const image::Node& node) {
+    const auto& parameters = node.filter->parameters;
+    const auto first = std::ranges::find(parameters, "first", &image::Parameter::name);
+    return node.filter->makes_progressive && first != parameters.end() &&
+           node.values[static_cast<std::size_t>(first - parameters.begin())] == 0;
+  });
+  if (!by_format || bottom == taken_for_bottom) return {};
+  return failure(
+      "{}: frame {}: its {} field comes first, unlike before; cut the video there, or say which one to "
+      "take: deinterlace(first={})",
+      name, frame.index, bottom ? "bottom" : "top", bottom ? "bottom" : "top");
 }
 
 // The place of each pixel on a sphere, where pixels move.

@@ -13,6 +13,11 @@ namespace millrace::run {
 [[nodiscard]] Status check_fields(const image::Pipeline& pipeline, const video::FrameFormat& input,
                                   std::string_view name);
 
+// The same for one frame of such a video, whose fields may be others than its format says: a failure, which
+// says how to go on.
+[[nodiscard]] Status check_frame_fields(const image::Pipeline& pipeline, const video::FrameFormat& input,
+                                        const video::Frame& frame, std::string_view name);
+
 // Without what no longer holds. Null stays null.
 [[nodiscard]] video::SharedProperties after_pipeline(const video::SharedProperties& properties,
                                                      const image::Pipeline& pipeline);

@@ -6,8 +6,10 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace millrace::run {
@@ -23,6 +25,7 @@ class SecondInput {
 
   // Frames come with the samples of `first`. Usage error where those are not to be had.
   [[nodiscard]] Status open(const video::FrameFormat& first);
+  void check_by(std::function<Status(const video::Frame&)> check) { input_.check_by(std::move(check)); }
   void start(const IoCpus& cpus) { input_.start(cpus); }
   void move_to(const IoCpus& cpus) { input_.move_to(cpus); }
   void set_depth(std::size_t frames) { input_.set_depth(frames); }

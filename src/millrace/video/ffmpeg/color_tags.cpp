@@ -10,8 +10,10 @@ AVColorSpace matrix_for_rgb(const AVFrame& picture) {
 }
 
 ColorRange range_of(const AVFrame& picture, const PixelMapping& mapping) {
-  if (mapping.full_range_name || picture.color_range == AVCOL_RANGE_JPEG) return ColorRange::full;
-  return picture.color_range == AVCOL_RANGE_MPEG ? ColorRange::limited : ColorRange::unspecified;
+  // Where the range changes in mid-stream, FFmpeg's H.264 decoder keeps to the format of the first picture.
+  if (picture.color_range == AVCOL_RANGE_MPEG) return ColorRange::limited;
+  const bool full = mapping.full_range_name || picture.color_range == AVCOL_RANGE_JPEG;
+  return full ? ColorRange::full : ColorRange::unspecified;
 }
 
 }  // namespace

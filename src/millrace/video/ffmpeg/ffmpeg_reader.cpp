@@ -6,9 +6,14 @@
 #include "millrace/video/ffmpeg/picture_decoder.h"
 #include "millrace/video/ffmpeg/pixel_format.h"
 #include "millrace/video/ffmpeg/side_data.h"
+#include "millrace/video/ffmpeg/tag_changes.h"
 #include "millrace/video/ffmpeg/unread_content.h"
+#include "millrace/video/frame/frame_fields.h"
 #include "millrace/video/frame/frame_pool.h"
+#include "millrace/video/frame/range_change.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,8 +33,10 @@ std::string name_of(AVPixelFormat pixels) {
 
 class FfmpegReader final : public FrameReader {
  public:
-  FfmpegReader(std::unique_ptr<Demuxer> demuxer, const ReaderOptions& options)
-      : options_(options), demuxer_(std::move(demuxer)), decoder_(std::in_place, *demuxer_, options) {}
+  FfmpegReader(std::unique_ptr<Demuxer> demuxer, const ReaderOptions& options,
+               const std::optional<EarlierFrames>& earlier)
+      : options_(options), earlier_(earlier), demuxer_(std::move(demuxer)),
+        decoder_(std::in_place, *demuxer_, options) {}
 
   [[nodiscard]] Status open() {
     if (Status opened = decoder_->open(); !opened) return opened;
@@ -56,7 +63,11 @@ class FfmpegReader final : public FrameReader {
   }
 
   [[nodiscard]] SharedProperties properties() const override { return properties_; }
-  [[nodiscard]] std::vector<std::string> unread() const override { return unread_; }
+  [[nodiscard]] std::vector<std::string> unread() const override {
+    std::vector<std::string> words = unread_;
+    std::ranges::copy(changes_.words(), std::back_inserter(words));
+    return words;
+  }
   [[nodiscard]] Losses losses() const override {
     Losses all = decoder_->losses();
     all.at_start += before_.at_start;
@@ -106,12 +117,7 @@ class FfmpegReader final : public FrameReader {
     if (picture.width > max_dimension || picture.height > max_dimension)
       return failure("{}: {}x{} is too large; {} is the most", name(), picture.width, picture.height,
                      max_dimension);
-    format_.width = picture.width;
-    format_.height = picture.height;
-    format_.chroma = mapping->chroma;
-    format_.bits = mapping->bits;
-    read_color_tags(picture, *mapping, format_);
-    if (options_.samples) format_ = with_samples(format_, *options_.samples);
+    format_ = with_tags_of(picture, *mapping, format_);
     AVStream& stream = demuxer_->stream();
     const AVRational rate = av_guess_frame_rate(&demuxer_->container(), &stream, &picture);
     const AVRational coded = decoder_->coded_frame_rate();
@@ -125,12 +131,6 @@ class FfmpegReader final : public FrameReader {
       format_.time_base_numerator = stream.time_base.num;
       format_.time_base_denominator = stream.time_base.den;
     }
-    const AVRational aspect = av_guess_sample_aspect_ratio(&demuxer_->container(), &stream, &picture);
-    if (aspect.num > 0 && aspect.den > 0) {
-      format_.aspect_numerator = aspect.num;
-      format_.aspect_denominator = aspect.den;
-    }
-    format_.field_order = read_field_order(picture, field_order_of(stream));
     picture_format_ = format_;
     Properties properties = read_stream_properties(stream, picture);
     Orientation orientation;
@@ -140,17 +140,85 @@ class FfmpegReader final : public FrameReader {
       orientation = *asked;
       forget_orientation(properties);
     }
+    orientation_ = orientation;
     format_ = oriented(format_, orientation);
+    if (earlier_) {
+      const FrameFormat own = std::exchange(format_, earlier_->format);
+      if (own.width != format_.width || own.height != format_.height || own.chroma != format_.chroma ||
+          own.bits != format_.bits)
+        return failure(
+            "{}: is {}, and the pictures before it are {}; give pictures of one size, and where their "
+            "samples differ a --format",
+            name(), to_string(own), to_string(format_));
+      index_ = earlier_->count;
+    }
     if (!properties.empty()) properties_ = std::make_shared<const Properties>(std::move(properties));
     if (frame_bytes(format_) > options_.max_frame_bytes)
       return failure("{}: a frame of {} takes {} MiB, more than the limit of {} MiB; use a smaller video",
                      name(), to_string(format_), frame_bytes(format_) >> 20, options_.max_frame_bytes >> 20);
     unread_ = unread_content(demuxer_->container(), stream, picture, options_.side_streams != nullptr);
-    pixels_ = pixels;
     pool_ = std::make_unique<FramePool>(format_);
-    Result<FrameConverter> converter = FrameConverter::make(picture_format_, pixels, orientation);
+    return convert_from(pixels, with_tags_of(picture, *mapping, picture_format_));
+  }
+
+  // A format of the same times for what a picture says otherwise: its samples, colours, shape and fields. RGB
+  // becomes what it is asked to be.
+  [[nodiscard]] FrameFormat with_tags_of(const AVFrame& picture, const PixelMapping& mapping,
+                                         const FrameFormat& like) const {
+    FrameFormat format = like;
+    format.width = picture.width;
+    format.height = picture.height;
+    format.chroma = mapping.chroma;
+    format.bits = mapping.bits;
+    format.chroma_location = 0;
+    read_color_tags(picture, mapping, format);
+    if (options_.samples) format = with_samples(format, *options_.samples);
+    AVStream& stream = demuxer_->stream();
+    const AVRational aspect =
+        av_guess_sample_aspect_ratio(&demuxer_->container(), &stream, const_cast<AVFrame*>(&picture));
+    const bool known = aspect.num > 0 && aspect.den > 0;
+    format.aspect_numerator = known ? aspect.num : 0;
+    format.aspect_denominator = known ? aspect.den : 1;
+    format.field_order = read_field_order(picture, field_order_of(stream));
+    return format;
+  }
+
+  // From pictures of these pixels that say so of themselves, to what frames are.
+  [[nodiscard]] Status convert_from(AVPixelFormat pixels, const FrameFormat& now) {
+    const bool rgb = from_ffmpeg(pixels)->rgb;
+    FrameFormat to = picture_format_;
+    to.range = rgb ? format_.range : now.range;
+    to.color_matrix = format_.color_matrix;
+    Result<FrameConverter> converter = FrameConverter::make(to, pixels, orientation_);
     if (!converter) return failure("{}: {}", name(), converter.error().message);
     converter_ = *std::move(converter);
+    range_change_.reset();
+    if (!rgb && are_other_codes(now.range, format_.range)) range_change_.emplace(format_.bits, format_.range);
+    pixels_ = pixels;
+    pixels_range_ = now.range;
+    return {};
+  }
+
+  // What a picture says that its video did not say before: refused, converted to that, or named.
+  [[nodiscard]] Status heed_changes(const AVFrame& picture, Frame& frame) {
+    const auto pixels = static_cast<AVPixelFormat>(picture.format);
+    const auto mapping = from_ffmpeg(pixels);
+    FrameFormat now = mapping ? with_tags_of(picture, *mapping, picture_format_) : FrameFormat{};
+    if (!mapping || now.chroma != picture_format_.chroma || now.bits != picture_format_.bits)
+      return failure("{}: frame {}: the pixel format changes from {} to {}, which one output cannot hold; "
+                     "give a --format that both are "
+                     "converted to, or cut the video there",
+                     name(), index_, name_of(pixels_), name_of(pixels));
+    if (pixels != pixels_ || are_other_codes(now.range, pixels_range_)) {
+      if (Status made = convert_from(pixels, now); !made) return made;
+    }
+    now = oriented(now, orientation_);
+    if (mapping->rgb) now.range = format_.range;
+    if (mapping->rgb || mapping->chroma == Chroma::gray) now.color_matrix = format_.color_matrix;
+    changes_.note(index_, now, format_);
+    frame.properties = read_frame_properties(picture);
+    if (now.is_interlaced() && now.field_order != format_.field_order)
+      frame.properties = with_fields(frame.properties, now.field_order);
     return {};
   }
 
@@ -167,26 +235,25 @@ class FfmpegReader final : public FrameReader {
                      "video there, or convert it to one size",
                      name(), index_, picture_format_.width, picture_format_.height, picture.width,
                      picture.height);
-    if (static_cast<AVPixelFormat>(picture.format) != pixels_)
-      return failure("{}: frame {}: the pixel format changes from {} to {}, which is not supported; cut the "
-                     "video there, or convert it to one format",
-                     name(), index_, name_of(pixels_), name_of(static_cast<AVPixelFormat>(picture.format)));
     Result<Frame> frame = pool_->acquire();
     if (!frame) return std::unexpected(std::move(frame.error()));
+    if (Status heeded = heed_changes(picture, *frame); !heeded)
+      return std::unexpected(std::move(heeded.error()));
     if (Status converted = converter_.convert(picture, *frame); !converted)
       return failure("{}: {}", name(), converted.error().message);
+    if (range_change_) range_change_->apply(*frame);
     if (!within_bit_depth(*frame))
       return failure("{}: frame {}: is damaged: has samples of more than {} bits", name(), index_,
                      format_.bits);
     frame->index = index_++;
     if (format_.has_timestamps() && picture.best_effort_timestamp != AV_NOPTS_VALUE)
       frame->timestamp = picture.best_effort_timestamp;
-    frame->properties = read_frame_properties(picture);
     av_frame_unref(&picture);
     return std::optional(*std::move(frame));
   }
 
   ReaderOptions options_;
+  std::optional<EarlierFrames> earlier_;
   std::unique_ptr<Demuxer> demuxer_;
   std::optional<PictureDecoder> decoder_;
   Losses before_;      // before the last seek
@@ -195,7 +262,11 @@ class FfmpegReader final : public FrameReader {
   FrameFormat picture_format_;  // as it is decoded, before it is turned
   SharedProperties properties_;
   std::vector<std::string> unread_;
-  AVPixelFormat pixels_ = AV_PIX_FMT_NONE;
+  TagChanges changes_;
+  Orientation orientation_;
+  AVPixelFormat pixels_ = AV_PIX_FMT_NONE;             // that are converted from
+  ColorRange pixels_range_ = ColorRange::unspecified;  // what they say of it
+  std::optional<RangeChange> range_change_;            // none: their range is that of frames
   std::unique_ptr<FramePool> pool_;
   FrameConverter converter_;
   std::int64_t index_ = 0;
@@ -205,11 +276,12 @@ class FfmpegReader final : public FrameReader {
 }  // namespace
 
 Result<std::unique_ptr<FrameReader>> open_ffmpeg_reader(std::unique_ptr<InputFile> file,
-                                                        const ReaderOptions& options) {
+                                                        const ReaderOptions& options,
+                                                        const std::optional<EarlierFrames>& earlier) {
   if (Status loaded = hear_ffmpeg(); !loaded) return std::unexpected(std::move(loaded.error()));
   Result<std::unique_ptr<Demuxer>> demuxer = Demuxer::open(std::move(file), options.side_streams);
   if (!demuxer) return std::unexpected(std::move(demuxer.error()));
-  auto reader = std::make_unique<FfmpegReader>(*std::move(demuxer), options);
+  auto reader = std::make_unique<FfmpegReader>(*std::move(demuxer), options, earlier);
   if (Status opened = reader->open(); !opened) return std::unexpected(std::move(opened.error()));
   return reader;
 }

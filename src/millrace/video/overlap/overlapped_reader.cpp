@@ -7,7 +7,8 @@ namespace millrace::video {
 
 OverlappedReader::OverlappedReader(std::unique_ptr<FrameReader> reader, std::size_t depth)
     : reader_(std::move(reader)), hint_(reader_->frame_count_hint()), queue_(depth),
-      expected_(reader_->frames_expected().value_or(-1)), thread_([this] { read_ahead(); }) {}
+      unread_(reader_->unread()), expected_(reader_->frames_expected().value_or(-1)),
+      thread_([this] { read_ahead(); }) {}
 
 OverlappedReader::~OverlappedReader() {
   queue_.close();
@@ -27,6 +28,7 @@ Status OverlappedReader::read_to_the_end() {
     {
       const std::lock_guard lock(losses_mutex_);
       losses_ = reader_->losses();
+      unread_ = reader_->unread();
     }
     expected_.store(reader_->frames_expected().value_or(-1), std::memory_order_relaxed);
     if (!frame) return std::unexpected(std::move(frame.error()));

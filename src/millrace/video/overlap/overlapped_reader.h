@@ -36,8 +36,11 @@ class OverlappedReader final : public FrameReader {
   [[nodiscard]] std::size_t frames_there() const { return queue_.size(); }
   // Seeking is for readers that nobody reads ahead of.
   [[nodiscard]] SharedProperties properties() const override { return reader_->properties(); }
-  [[nodiscard]] std::vector<std::string> unread() const override { return reader_->unread(); }
-  // Of what was read so far, which may be ahead of what was delivered. From any thread.
+  // These two of what was read so far, which may be ahead of what was delivered. From any thread.
+  [[nodiscard]] std::vector<std::string> unread() const override {
+    const std::lock_guard lock(losses_mutex_);
+    return unread_;
+  }
   [[nodiscard]] Losses losses() const override {
     const std::lock_guard lock(losses_mutex_);
     return losses_;
@@ -57,8 +60,9 @@ class OverlappedReader final : public FrameReader {
   std::unique_ptr<FrameReader> reader_;
   std::optional<std::int64_t> hint_;  // from before the thread: containers change theirs while they are read
   FrameQueue queue_;
-  mutable std::mutex losses_mutex_;
+  mutable std::mutex losses_mutex_;  // over these two
   Losses losses_;
+  std::vector<std::string> unread_;
   std::atomic<std::int64_t> expected_;  // frames; -1: not known
   std::thread thread_;
 };
