@@ -90,6 +90,7 @@ AVStream* SideCopy::add_streams(AVFormatContext& muxer) {
       if (frames == nullptr) return nullptr;
       frames->disposition = stream.disposition;
       copy_lasting_tags(stream.metadata.get(), frames->metadata);
+      av_dict_set(&frames->metadata, "alpha_mode", nullptr, 0);  // frames have none
     } else if (can_hold(*muxer.oformat, stream)) {
       copy.stream = add_stream(muxer, stream);
       if (copy.stream == nullptr) return nullptr;

@@ -1,5 +1,7 @@
 #include "millrace/video/ffmpeg/side_data.h"
 
+#include "millrace/video/ffmpeg/pixel_format.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -32,7 +34,8 @@ constexpr std::array of_the_stream_alone{AV_PKT_DATA_CPB_PROPERTIES, AV_PKT_DATA
 // What each picture brings with it that is content; the rest is how it was coded.
 constexpr std::array of_each_picture{AV_FRAME_DATA_A53_CC,           AV_FRAME_DATA_AFD,
                                      AV_FRAME_DATA_DYNAMIC_HDR_PLUS, AV_FRAME_DATA_DYNAMIC_HDR_VIVID,
-                                     AV_FRAME_DATA_DOVI_METADATA,    AV_FRAME_DATA_S12M_TIMECODE};
+                                     AV_FRAME_DATA_DOVI_METADATA,    AV_FRAME_DATA_S12M_TIMECODE,
+                                     AV_FRAME_DATA_ICC_PROFILE};
 
 std::string name_of(AVPacketSideDataType type) {
   const char* name = av_packet_side_data_name(type);
@@ -153,16 +156,40 @@ std::vector<std::string> write_stream_properties(const Properties& properties, A
   return without_place;
 }
 
+namespace {
+
+// Profiles say in their header of what colours they are, and hold for no others.
+bool is_profile_for(const std::vector<std::uint8_t>& profile, const AVFrame& picture) {
+  constexpr std::size_t place = 16;
+  if (profile.size() < place + 4) return false;
+  const std::string_view colors(reinterpret_cast<const char*>(profile.data()) + place, 4);
+  const auto mapping = from_ffmpeg(static_cast<AVPixelFormat>(picture.format));
+  return mapping && colors == (mapping->chroma == Chroma::gray ? "GRAY" : "RGB ");
+}
+
+// As what an encoder passes a property of a picture on. Of FFmpeg's only these pass captions on, or profiles,
+// and none the rest.
+std::optional<AVFrameSideDataType> passed_on(std::string_view name, const std::vector<std::uint8_t>& bytes,
+                                             const AVFrame& picture, const AVCodec& encoder) {
+  const auto is_one_of = [&](auto... names) { return ((std::string_view(encoder.name) == names) || ...); };
+  if (name == name_of(AV_FRAME_DATA_A53_CC) && is_one_of("libx264", "mpeg2video"))
+    return AV_FRAME_DATA_A53_CC;
+  // FFmpeg 5.1 is the first whose encoders write profiles.
+  if (name == name_of(AV_FRAME_DATA_ICC_PROFILE) && is_one_of("png", "mjpeg") &&
+      is_profile_for(bytes, picture))
+    return AV_FRAME_DATA_ICC_PROFILE;
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::vector<std::string> write_frame_properties(const Properties& properties, AVFrame& picture,
                                                 const AVCodec& encoder) {
   std::vector<std::string> without_place;
   for (const auto& [name, bytes] : properties) {
-    // Of FFmpeg's encoders of this age only these two pass captions on, and none the rest.
-    const bool captions = name == name_of(AV_FRAME_DATA_A53_CC);
+    const auto type = passed_on(name, bytes, picture, encoder);
     AVFrameSideData* place = nullptr;
-    if (captions &&
-        (std::string_view(encoder.name) == "libx264" || std::string_view(encoder.name) == "mpeg2video"))
-      place = av_frame_new_side_data(&picture, AV_FRAME_DATA_A53_CC, bytes.size());
+    if (type) place = av_frame_new_side_data(&picture, *type, bytes.size());
     if (place != nullptr)
       std::ranges::copy(bytes, place->data);
     else

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,6 +21,12 @@ constexpr std::array kinds{
     std::pair(AVMEDIA_TYPE_VIDEO, "further video"), std::pair(AVMEDIA_TYPE_AUDIO, "audio"),
     std::pair(AVMEDIA_TYPE_SUBTITLE, "subtitles"), std::pair(AVMEDIA_TYPE_DATA, "data"),
     std::pair(AVMEDIA_TYPE_ATTACHMENT, "attachments")};
+
+// VP8 and VP9 in Matroska: a second picture beside each, which FFmpeg's own decoders leave alone.
+bool has_alpha_beside(const AVStream& stream) {
+  const AVDictionaryEntry* const mode = av_dict_get(stream.metadata, "alpha_mode", nullptr, 0);
+  return mode != nullptr && std::string_view(mode->value) != "0";
+}
 
 bool has_alpha(AVPixelFormat format) {
   const AVPixFmtDescriptor* const about = av_pix_fmt_desc_get(format);
@@ -42,7 +49,8 @@ std::vector<std::string> unread_content(const AVFormatContext& container, const 
   if (!other_streams_taken)
     std::ranges::copy(chapters_and_tags(container.nb_chapters, container.metadata),
                       std::back_inserter(result));
-  if (has_alpha(static_cast<AVPixelFormat>(picture.format))) result.emplace_back("alpha");
+  if (has_alpha(static_cast<AVPixelFormat>(picture.format)) || has_alpha_beside(stream))
+    result.emplace_back("alpha");
   return result;
 }
 

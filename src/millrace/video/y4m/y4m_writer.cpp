@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 namespace millrace::video {
@@ -29,6 +31,9 @@ class Y4mWriter final : public FrameWriter {
     Status written = keep(file_->write(packed_));
     if (written) {
       times_kept_ = times_kept_ && is_on_time(frame);
+      if (frame.properties)
+        for (const auto& [name, bytes] : *frame.properties)
+          properties_.insert(name);
       ++frames_;
     }
     return written;
@@ -37,6 +42,7 @@ class Y4mWriter final : public FrameWriter {
   [[nodiscard]] std::vector<std::string> not_kept() const override {
     std::vector<std::string> words;
     if (!times_kept_) words.emplace_back("frame times");
+    words.insert(words.end(), properties_.begin(), properties_.end());
     if (format_.color_primaries != unspecified || format_.color_transfer != unspecified ||
         format_.color_matrix != unspecified)
       words.emplace_back("color primaries, transfer and matrix");
@@ -90,6 +96,7 @@ class Y4mWriter final : public FrameWriter {
   std::uint64_t begin_;            // of the video: standard output may have been written to before
   std::uint64_t whole_ = 0;        // bytes up to the end of the last whole frame
   bool times_kept_ = true;
+  std::set<std::string> properties_;  // names of those that frames had
   std::int64_t frames_ = 0;
   std::optional<Error> failed_;
 };
