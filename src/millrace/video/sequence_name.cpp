@@ -42,7 +42,15 @@ std::optional<SequenceName> SequenceName::parse(std::string_view name) {
   return result;
 }
 
+SequenceName SequenceName::single(std::string_view file) {
+  SequenceName result;
+  result.suffix_ = file;
+  result.digits_ = 0;
+  return result;
+}
+
 std::string SequenceName::at(std::int64_t number) const {
+  if (is_single()) return suffix_;
   return fmt::format("{}{:0{}}{}", prefix_, number, digits_, suffix_);
 }
 

@@ -14,6 +14,10 @@ class SequenceName {
   // Nothing where the name has no number to stand for, or several, or the number is in a folder's name.
   [[nodiscard]] static std::optional<SequenceName> parse(std::string_view name);
 
+  // Of one file, which has this name whatever the number.
+  [[nodiscard]] static SequenceName single(std::string_view file);
+  [[nodiscard]] bool is_single() const { return digits_ == 0; }
+
   [[nodiscard]] std::string at(std::int64_t number) const;
   // The number of a file of that name, without its folder; nothing where it is none of the sequence.
   [[nodiscard]] std::optional<std::int64_t> number_of(std::string_view file) const;
@@ -28,7 +32,7 @@ class SequenceName {
 
   std::string prefix_;
   std::string suffix_;
-  int digits_ = 1;
+  int digits_ = 1;  // 0: no number
 };
 
 }  // namespace millrace::video

@@ -5,6 +5,7 @@
 #include "millrace/video/ffmpeg/ffmpeg_messages.h"
 #include "millrace/video/ffmpeg/frame_picture.h"
 #include "millrace/video/ffmpeg/pixel_format.h"
+#include "millrace/video/ffmpeg/side_data.h"
 
 #include <algorithm>
 #include <array>
@@ -34,6 +35,12 @@ const char* encoder_of(const SequenceName& sequence) {
   const auto* found = std::ranges::find_if(
       encoders, [&](const auto& each) { return sequence.suffix().ends_with(each.first); });
   return found == encoders.end() ? nullptr : found->second;
+}
+
+// "out%04d.png" for "out.png".
+std::string numbered(const std::string& name) {
+  const fs::path path(name);
+  return (path.parent_path() / path.stem()).string() + "%04d" + path.extension().string();
 }
 
 // JPEG is of full range, and FFmpeg has formats of that name for what is converted to it.
@@ -121,6 +128,11 @@ class SequenceWriter final : public FrameWriter {
 
  private:
   [[nodiscard]] Status write_picture(const Frame& frame) {
+    if (frames_ == 1 && sequence_.is_single())
+      return failure(
+          "{}: is one picture, and there are more; take one of them (--frames 1), or give a name with a "
+          "number: {}",
+          name_, numbered(name_));
     if (frame.format() != format_)
       return failure("{}: frame {} is {}, not {}", name_, frame.index, to_string(frame.format()),
                      to_string(format_));
@@ -129,6 +141,10 @@ class SequenceWriter final : public FrameWriter {
     picture->pts = frames_;
     picture->quality = encoder_->global_quality;
     write_color_tags(*encoder_, *picture);
+    if (frame.properties) {
+      for (std::string& name : write_frame_properties(*frame.properties, *picture, *encoder_->codec))
+        if (std::ranges::find(not_kept_, name) == not_kept_.end()) not_kept_.push_back(std::move(name));
+    }
     int done = avcodec_send_frame(encoder_.get(), picture);
     if (done >= 0) done = avcodec_receive_packet(encoder_.get(), packet_.get());
     if (done < 0)
@@ -162,6 +178,12 @@ class SequenceWriter final : public FrameWriter {
 std::optional<SequenceName> picture_sequence(std::string_view output) {
   auto sequence = SequenceName::parse(output);
   return sequence && encoder_of(*sequence) != nullptr ? std::move(sequence) : std::nullopt;
+}
+
+std::optional<SequenceName> single_picture(std::string_view output) {
+  auto single = SequenceName::single(output);
+  return !SequenceName::parse(output) && encoder_of(single) != nullptr ? std::optional(std::move(single))
+                                                                       : std::nullopt;
 }
 
 bool share_pictures(const std::string& output, const std::string& other) {

@@ -39,7 +39,7 @@ bool is_y4m(std::string_view output) { return output == "-" || output.ends_with(
 }  // namespace
 
 bool is_coded_output(std::string_view output) {
-  return container_of(output) != nullptr || picture_sequence(output).has_value();
+  return container_of(output) != nullptr || picture_sequence(output) || single_picture(output);
 }
 
 std::string first_file_of(const std::string& output) {
@@ -62,10 +62,14 @@ Result<VideoCodec> parse_codec(std::string_view name) {
 
 Status check_output_kind(std::string_view output, const WriterOptions& options) {
   if (output == "null" || is_coded_output(output)) return {};
+  if (output == "/dev/stdout" || output == "/dev/fd/1")
+    return usage_error("{}: does not say what kind of video to write; use '-' for y4m on standard output",
+                       output);
   if (!is_y4m(output))
     return usage_error(
         "{}: no kind of output that can be written; use a name that ends in .mp4, .mkv, .mov, .webm, .gif, "
-        ".y4m or .yuv, NAME%04d.png, '-' for y4m on standard output, or 'null'",
+        ".y4m or .yuv, NAME.png for one picture, NAME%04d.png for more, '-' for y4m on standard output, or "
+        "'null'",
         output.empty() ? "''" : output);
   if (options.codec != VideoCodec::automatic)
     return usage_error("{}: y4m is uncompressed and has no codec; leave the codec out or use .mkv", output);
@@ -110,6 +114,8 @@ Result<std::unique_ptr<FrameWriter>> open_writer(std::string_view output, const 
   if (output == "null") return std::make_unique<NullWriter>();
   if (const auto sequence = picture_sequence(output))
     return open_sequence_writer(*sequence, output, format, options);
+  if (const auto picture = single_picture(output))
+    return open_sequence_writer(*picture, output, format, options);
   if (output == "-") return open_y4m_writer(OutputFile::standard_output(), format);
   Result<std::unique_ptr<OutputFile>> file = OutputFile::open(
       output, {.overwrite = options.overwrite, .durable = false, .stop_ends_writes = false}, options.stop);

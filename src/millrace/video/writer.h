@@ -19,7 +19,7 @@ namespace millrace::video {
 //   *.mov     H.264, H.265 or ProRes
 //   *.webm    VP9 or AV1
 //   *.gif     256 fixed colours, times in hundredths of a second
-//   a%04d.png pictures, see sequence_writer.h
+//   a%04d.png pictures, see sequence_writer.h; a.png: one picture
 //   *.yuv     the samples alone, plane after plane
 // Coded files keep timestamps (.mkv and .webm to a millisecond), as of PresentationClock, and color tags,
 // .gif apart. Errors are of usage kind for names and combinations, of failure kind for the rest.
