@@ -113,14 +113,15 @@ void ThreadRegister::note_open(Process& process, const CpuSet& open) {
   to_be_planned_ = true;
 }
 
-// Once it is another for one process, it may be for all.
-void ThreadRegister::find_open() {
-  if (processes_.empty()) return;
+// Once it is another for one process, it may be for all. Whether it is.
+bool ThreadRegister::find_open() {
+  if (processes_.empty()) return false;
   const auto& [number, first] = *processes_.begin();
   const CpuSet open = open_to_(number);
-  if (open.empty() || open == first.open) return;
+  if (open.empty() || open == first.open) return false;
   for (auto& [id, process] : processes_)
     note_open(process, id == number ? open : open_to_(id));
+  return true;
 }
 
 // Whether the thread, which has `now`, has another mask because something else is open to it. It is noted
@@ -576,7 +577,8 @@ RunTimes ThreadRegister::observe() {
   crowds_.change(processes_.size(), alive_);
   ++activity_.observations;
   if (active || !gone.empty()) ++activity_.changes;
-  if (activity_.observations % observations_between_checks == 0) find_changed_by_others();
+  // What is open is asked each time: on a busy machine there are seconds between observations.
+  if (find_open() || activity_.observations % observations_between_checks == 0) find_changed_by_others();
   // Policies may go by name, main threads may have settled.
   if (renamed || to_be_planned_ || !gone.empty() || activity_.observations % 2 == 0) follow_policy();
   return times_.sum();
@@ -597,7 +599,7 @@ void ThreadRegister::find_executed(Process& process, const Thread& last) {
 }
 
 void ThreadRegister::find_changed_by_others() {
-  find_open();
+  static_cast<void>(find_open());
   for (auto& [number, process] : processes_)
     for (auto& [id, thread] : process.threads)
       if (!process.left_alone.contains(id)) {

@@ -203,7 +203,7 @@ class ThreadRegister {
   [[nodiscard]] bool looks_after_itself(Process& process, Thread& thread);
   [[nodiscard]] bool changed_by_kernel(Process& process, Thread& thread, const Original& now);
   void note_open(Process& process, const machine::CpuSet& open);
-  void find_open();
+  bool find_open();
   void explain_mask(Process& process, const Original& now);
   void forget_starters();
   void place_newcomer(Process& process, Thread& thread);
