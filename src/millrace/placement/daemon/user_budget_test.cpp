@@ -8,7 +8,7 @@
 namespace millrace::placement {
 namespace {
 
-constexpr std::int64_t second_ns = 1'000'000'000;
+constexpr std::int64_t whole_second = 1'000'000'000;
 
 // Whatever users cause, and however it is split up: whoever is served whenever that is allowed.
 TEST(UserBudget, KeepsEachUserWithinAFifthOfTheTimeInTheLongRun) {
@@ -18,7 +18,7 @@ TEST(UserBudget, KeepsEachUserWithinAFifthOfTheTimeInTheLongRun) {
     std::int64_t now = 7;
     std::int64_t took = 0;
     const std::int64_t begun = now;
-    while (now - begun < 20 * second_ns) {
+    while (now - begun < 20 * whole_second) {
       if (budget.rests(1, now)) {
         now = budget.next_ns(now).value();
         continue;
@@ -35,23 +35,23 @@ TEST(UserBudget, KeepsEachUserWithinAFifthOfTheTimeInTheLongRun) {
 
 TEST(UserBudget, LetsOneUserNotWaitForAnother) {
   UserBudget budget;
-  budget.charge(1, second_ns, 0);
+  budget.charge(1, whole_second, 0);
   EXPECT_TRUE(budget.rests(1, 0));
   EXPECT_FALSE(budget.rests(2, 0));
-  EXPECT_FALSE(budget.next_ns(10 * second_ns));
+  EXPECT_FALSE(budget.next_ns(10 * whole_second));
 }
 
 TEST(UserBudget, LetsNobodyWaitForMoreThanItSays) {
   UserBudget budget;
   for (int i = 0; i < 100; ++i)
     budget.charge(1, INT64_MAX, 0);
-  EXPECT_FALSE(budget.rests(1, 5 * second_ns));
-  EXPECT_FALSE(budget.rests(1, 5 * second_ns + 1));
+  EXPECT_FALSE(budget.rests(1, 5 * whole_second));
+  EXPECT_FALSE(budget.rests(1, 5 * whole_second + 1));
 }
 
 TEST(UserBudget, LetsWhoAsksNowAndThenNeverWait) {
   UserBudget budget;
-  for (std::int64_t now = 0; now < second_ns; now += second_ns / 20) {
+  for (std::int64_t now = 0; now < whole_second; now += whole_second / 20) {
     EXPECT_FALSE(budget.rests(1, now));
     budget.charge(1, 1'000'000, now);
   }
