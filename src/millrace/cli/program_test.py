@@ -405,9 +405,9 @@ class Program(unittest.TestCase):
         for told in "--json", "--report", "--trace":
             self.refused(2, "INPUT", "run", "blur", numbered, "-o", "null", told, one, "-y")
             self.refused(2, "-o", "run", "blur", "test:64x64@5", "-o", other, told, os.path.join(pictures, "b0004.png"))
-        self.refused(2, "an input and --json", "batch", "blur", numbered, "--json", one, "-y")
+        self.refused(2, "an input and --json", "batch", "blur", numbered, "-o", "null", "--json", one, "-y")
         self.refused(2, "and --json", "batch", "blur", "test:64x64@5", "-o", other, "--json", os.path.join(pictures, "b0004.png"))
-        self.refused(2, "notes what is done", "batch", "blur", "test:64x64@5", "--json",
+        self.refused(2, "notes what is done", "batch", "blur", "test:64x64@5", "-o", other, "--json",
                      os.path.join(pictures, ".millrace-batch.jsonl"), "-y")
         self.assertEqual({name: pathlib.Path(pictures, name).read_bytes() for name in os.listdir(pictures)}, before)
         percent = self.folder / "a%b"

@@ -362,7 +362,11 @@ class Daemon(unittest.TestCase):
         said = self.lacking(options=("--socket", path))
         self.assertIn("places nothing, as it could not be undone", "".join(said))
         self.watches("--socket", path)
-        done = self.ask("daemon", "--user")
+        # The file is in the way of settings, too.
+        settings = os.path.join(self.folder, "settings.toml")
+        with open(settings, "w", encoding="utf-8"):
+            pass
+        done = self.ask("daemon", "--user", "--config", settings)
         self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
 
     def test_wrong_use_is_told_in_a_line(self):

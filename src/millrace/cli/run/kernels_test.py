@@ -74,7 +74,7 @@ class Kernels(unittest.TestCase):
 
     def test_the_programs_themselves_are_not_linked_with_a_compiler(self):
         folder = pathlib.Path(MILLRACE).parent
-        for program in "millrace", "millrace-run", "millrace-exec", "millrace-verbs":
+        for program in "millrace-run", "millrace-exec", "millrace-verbs":
             libraries = subprocess.run(["ldd", folder / program], capture_output=True, text=True, check=True).stdout
             self.assertIn("libc.so", libraries)
             self.assertNotIn("halide", libraries.lower())

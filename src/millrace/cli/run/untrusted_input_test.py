@@ -143,7 +143,7 @@ class Untrusted(unittest.TestCase):
             file.write_text(kind(f"http://127.0.0.1:{self.port}/whole0.ts"))
             self.refused([f"'http://127.0.0.1:{self.port}", "evil.mp4"], *self.commands(file))
         file.write_text(media_playlist(f"http://127.0.0.1:{self.port}/whole0.ts"))
-        done = run("batch", "crop(1)", file, "-q")
+        done = run("batch", "crop(1)", file, "-o", "null", "-q")
         self.assertEqual(done.returncode, 1)
         self.assertIn(f"'http://127.0.0.1:{self.port}".encode(), done.stderr)
         self.expect_no_connection()
