@@ -28,7 +28,8 @@ int millrace_busy_ticks(long long* busy, int most) {
     int cpu = 0;
     int read = 0;
     if (sscanf(line, "cpu%d%n", &cpu, &read) != 1 || cpu < 0 || cpu >= most) continue;
-    /* user nice system idle iowait irq softirq steal; the rest is part of the first two. */
+    /* Fields: user nice system idle iowait irq softirq steal. The fields after them are part of the first
+     * two. */
     long long sum = 0;
     char* at = line + read;
     for (int field = 0; field < 8; ++field) {
@@ -63,13 +64,13 @@ int millrace_least_busy(const cpu_set_t* allowed, const long long* before, const
   return best;
 }
 
-/* The last answer and when it was given, in one word each. Relaxed: a torn pair passes over another CPU, no
- * more. */
+/* The last result and its time, in two separate atomics. Relaxed order suffices: a mismatched pair only means
+ * that another CPU is passed over. */
 static atomic_int last_answer = -1;
 static atomic_llong last_time = 0;
 
-/* What the daemon has promised to threads, in shares of a CPU. Other threads than this one: it is about to be
- * placed. 0 where nothing is promised. */
+/* Reads the shares of CPUs that the daemon has promised to threads. The calling thread is left out, because
+ * it is about to be placed. Returns 0 if nothing is promised. */
 static int read_promised(double* promised, int most, int patience_ms) {
   millrace_dispatch_placed* placed = malloc(most_placed * sizeof *placed);
   if (placed == NULL) return 0;

@@ -1,4 +1,4 @@
-/* Tests of what libmillrace_dispatch asks the daemon, and of what it does where that answers oddly. */
+/* Tests of the library's queries to the daemon, and of its handling of odd replies. */
 #define _GNU_SOURCE
 #include "millrace/dispatch/cpu_load.h"
 #include "millrace/dispatch/daemon_reply.h"
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-/* CPU 1 is promised what takes longer than CPU 2 was busy, CPU 3 less than it was busy. */
+/* The promise for CPU 1 exceeds what CPU 2 was busy; that for CPU 3 is less than it was busy. */
 static void test_what_is_promised_counts_as_load(void) {
   const long long before[] = {0, 10, 10, 10};
   const long long after[] = {0, 10, 15, 13};
@@ -47,12 +47,12 @@ static void test_what_the_daemon_says_is_read(void) {
   double promised[3];
   millrace_promised(placed, 2, 0, promised, 3);
   EXPECT(promised[0] > 0.083 && promised[0] < 0.084 && promised[1] == promised[0] && promised[2] == 1);
-  millrace_promised(placed, 2, 73, promised, 3); /* who asks does not stand in its own way */
+  millrace_promised(placed, 2, 73, promised, 3); /* the asking thread's own share does not count */
   EXPECT(promised[2] == 0);
   EXPECT(millrace_placed_of_reply(reply, placed, 1) == 1);
 }
 
-/* Whatever is sent instead: sanitizers look at what is read. */
+/* Malformed replies. Sanitizers check the reads. */
 static void test_what_is_no_reply_says_nothing_wrong(void) {
   millrace_dispatch_placed placed[4];
   char text[sizeof reply];
@@ -80,7 +80,7 @@ static void test_what_is_no_reply_says_nothing_wrong(void) {
   while (strlen(list) < 6000)
     strcat(list, ",0-1023");
   strcat(list, "\"}]}]}}");
-  EXPECT(millrace_placed_of_reply(list, placed, 4) == 0); /* longer than a list of CPUs can be */
+  EXPECT(millrace_placed_of_reply(list, placed, 4) == 0); /* longer than any list of CPUs */
   const char* const odd[] = {
       "",
       "{}",
@@ -94,12 +94,12 @@ static void test_what_is_no_reply_says_nothing_wrong(void) {
     EXPECT(millrace_placed_of_reply(odd[i], placed, 4) == 0);
 }
 
-/* Who listens in the place of the daemon. */
+/* Listens in place of the daemon. */
 typedef struct {
   char folder[64];
   char path[96];
   int listener;
-  const char* answer; /* NULL: none, also not that it goes away */
+  const char* answer; /* NULL: does not answer, and does not hang up */
   int endless;
   pthread_t thread;
 } impostor;
@@ -117,7 +117,7 @@ static void* answer_all(void* argument) {
   }
 }
 
-/* listens: 0: the folder is there, the socket is not. */
+/* listens = 0: the folder exists, the socket does not. */
 static void begin_impostor(impostor* one, int listens) {
   strcpy(one->folder, "/tmp/millrace-dispatch-XXXXXX");
   EXPECT(mkdtemp(one->folder) != NULL);
@@ -150,7 +150,7 @@ static void end_impostor(impostor* one, int listens) {
 static void test_threads_that_the_daemon_keeps_on_a_cpu_are_load_also_while_they_rest(void) {
   const cpu_set_t allowed = allowed_here();
   const int here = lowest(&allowed);
-  /* More than can have been at work on any CPU. */
+  /* More load than any CPU can have had. */
   char text[8192] = "{\"parameters\": {\"programs\": [{\"thread_list\": [";
   for (int i = 0; i < 50; ++i)
     snprintf(text + strlen(text), sizeof text - strlen(text),
@@ -173,7 +173,7 @@ static void test_threads_that_the_daemon_keeps_on_a_cpu_are_load_also_while_they
 static void test_without_an_answer_the_load_is_what_it_was(void) {
   const cpu_set_t allowed = allowed_here();
   millrace_dispatch_placed placed[4];
-  /* Nobody, who says nothing, who goes away, who says half, nonsense, and more than anybody wants to hear. */
+  /* No daemon; one that stays silent; one that hangs up; half a reply; nonsense; a reply that is too long. */
   const impostor kinds[] = {{.answer = NULL},
                             {.answer = NULL},
                             {.answer = ""},

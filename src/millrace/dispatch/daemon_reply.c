@@ -4,8 +4,8 @@
 
 enum { deepest = 64, bits = 64, most_cpus = 1024, longest_list = 5 * most_cpus };
 
-/* A text that is read from left to right. Whoever reads a value returns 0 where it is none, and the rest is
- * not read. The library's own numbers, as those of C depend on the program's locale. */
+/* A text that is read from left to right. A read_ function returns 0 on malformed input, and the rest is not
+ * read. Numbers are parsed here because strtod() depends on the program's locale. */
 typedef struct {
   const char* at;
   int depth;
@@ -28,7 +28,7 @@ static int take(reader* r, char wanted) {
   return 1;
 }
 
-/* As it is written, with its escapes. */
+/* Reads a string as it is written; escapes are kept. */
 static int read_string(reader* r, word* found) {
   if (!take(r, '"')) return 0;
   found->text = r->at;
@@ -44,7 +44,7 @@ static int is(word name, const char* text) {
   return name.size == strlen(text) && memcmp(name.text, text, name.size) == 0;
 }
 
-/* Takes the value of the member, or the element (its name is empty), from the reader. */
+/* Reads the value of one member of an object, or of one element of an array (its name is empty). */
 typedef int (*visitor)(reader* r, word name, void* context);
 
 static int visit(reader* r, char begin, char end, visitor each, void* context) {
@@ -79,7 +79,7 @@ static int skip(reader* r, word name, void* context) {
 }
 static int skip_value(reader* r) { return skip(r, (word){"", 0}, NULL); }
 
-/* A number below 0, or none, such as null, is -1. */
+/* Negative numbers and values that are not numbers, such as null, read as -1. */
 static int read_number(reader* r, double* found) {
   next(r);
   const char* at = r->at;
@@ -90,15 +90,16 @@ static int read_number(reader* r, double* found) {
   if (*at == '.' && value >= 0)
     for (++at; *at >= '0' && *at <= '9'; ++at, place /= 10)
       value += place * (*at - '0');
-  if (value > 0 && (*at == 'e' || *at == 'E')) value = at[1] == '-' ? 0 : -1; /* next to nothing, or odd */
+  if (value > 0 && (*at == 'e' || *at == 'E'))
+    value = at[1] == '-' ? 0 : -1; /* almost zero, or implausible */
   *found = value;
   return skip_value(r);
 }
 
 static int whole(double number) { return number >= 0 && number < 2e9 ? (int)number : -1; }
 
-/* "0-3,8". What is longer than any list of CPUs is none: going through it could take longer than the caller
- * wants to wait. */
+/* Reads a list such as "0-3,8". Text longer than any list of CPUs is ignored, because parsing it could take
+ * longer than the caller wants to wait. */
 static void read_cpus(word text, unsigned long long* cpus) {
   if (text.size > longest_list) return;
   size_t at = 0;

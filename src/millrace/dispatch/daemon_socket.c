@@ -23,7 +23,7 @@ long long millrace_now_ns(void) {
   return 1000000000LL * now.tv_sec + now.tv_nsec;
 }
 
-/* A socket that waits for nothing; -1 where nobody listens, or somebody else. */
+/* Returns a non-blocking socket; -1 if nothing listens there or the listener belongs to another user. */
 static int connect_to(const char* path) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   if (strlen(path) >= sizeof address.sun_path) return -1;
@@ -40,8 +40,8 @@ static int connect_to(const char* path) {
   return -1;
 }
 
-/* Whether the socket lies where nobody but this user can have put it: no link of another may lead root's
- * program to a service that speaks something else. */
+/* Connects only if no other user can have created the socket. Otherwise a link made by another user could
+ * lead a program of root to a service that speaks another protocol. */
 static int connect_in(const char* folder) {
   struct millrace_folder_refusal refusal;
   char path[sizeof((struct sockaddr_un*)NULL)->sun_path];
@@ -52,7 +52,7 @@ static int connect_in(const char* folder) {
   return connect_to(path);
 }
 
-/* Where daemons listen, as docs/daemon.md says: of the user, then of the system. */
+/* The daemons' sockets, as docs/daemon.md gives them: the user's first, then the system's. */
 static int connect_to_daemon(void) {
   char folder[sizeof((struct sockaddr_un*)NULL)->sun_path];
   const char* runtime = getenv("XDG_RUNTIME_DIR");
@@ -68,7 +68,7 @@ static int connect_to_daemon(void) {
   return connected < 0 ? connect_to("/run/millrace-daemon.sock") : connected;
 }
 
-/* 0 where the time is up. */
+/* Returns 0 if the time is up. */
 static int is_ready(int descriptor, short what, long long until_ns) {
   for (;;) {
     const long long left = until_ns - millrace_now_ns();

@@ -1,4 +1,4 @@
-/* Tests of libmillrace_dispatch, in C as its users are. usage: dispatch_test DEFAULT_TEMPLATE CUSTOMIZED */
+/* Tests of libmillrace_dispatch, in C like its users. usage: dispatch_test DEFAULT_TEMPLATE CUSTOMIZED */
 #define _GNU_SOURCE
 #include "millrace/dispatch/UDispatch.h"
 #include "millrace/dispatch/cpu_load.h"
@@ -23,7 +23,8 @@ static void* wait_for_post(void* semaphore) {
   return NULL;
 }
 
-/* By hand: CPU 2 was busy for 5 ticks, 1 and 3 for 1 each, 0 is not allowed and 4 not there. */
+/* Computed by hand: CPU 2 was busy for 5 ticks, CPUs 1 and 3 for 1 each; 0 is not allowed, 4 does not exist.
+ */
 static void test_the_least_busy_is_found(void) {
   const long long before[] = {0, 10, 10, 10, -1};
   const long long after[] = {0, 11, 15, 11, -1};
@@ -94,7 +95,7 @@ static void test_a_thread_is_bound_or_left_alone(void) {
   EXPECT(bind_to_cpu(fd, slave, cpu) == -1 && errno == EBADF);
 }
 
-/* As the listing of the paper has it: main first, then the switch. */
+/* Same order as in the paper's listing: first pin main, then turn the switch on. */
 static void test_threads_of_a_bound_main_have_the_cores_that_it_had(void) {
   const cpu_set_t allowed = allowed_here();
   cpu_set_t cores;
@@ -149,7 +150,7 @@ static void test_threads_are_bound_in_turn_while_it_is_on(void) {
     sigemptyset(&signals);
     sigaddset(&signals, SIGUSR1);
     sigprocmask(SIG_BLOCK, &signals, NULL);
-    pthread_create(&thread, NULL, wait_for_post, &never); /* there before it is turned on */
+    pthread_create(&thread, NULL, wait_for_post, &never); /* exists before dispatch is turned on */
     for (int round = 0; round < 2; ++round) {
       int signal = 0;
       sigwait(&signals, &signal);
@@ -160,8 +161,8 @@ static void test_threads_are_bound_in_turn_while_it_is_on(void) {
   }
   while (millrace_dispatch_get_nr_threads(child) != 1)
     sleep_ms(1);
-  sleep_ms(20); /* until it waits for the signal; one that comes before is blocked or ends it, and the test
-                   fails */
+  sleep_ms(20); /* lets the child reach its wait for the signal; a signal that comes earlier is blocked or
+                   ends it, and the test fails */
   EXPECT(millrace_dispatch_on(dispatch, child) == 0);
   EXPECT(millrace_dispatch_on(dispatch, child) == -1 && errno == EBUSY);
   kill(child, SIGUSR1);
@@ -190,7 +191,7 @@ static void test_threads_are_bound_in_turn_while_it_is_on(void) {
   kill(child, SIGUSR1);
   for (int i = 0; i < 5000 && millrace_dispatch_get_nr_threads(child) < 1 + 2 * count; ++i)
     sleep_ms(1);
-  EXPECT(millrace_dispatch_bound(dispatch) == count); /* off is off */
+  EXPECT(millrace_dispatch_bound(dispatch) == count); /* unchanged: dispatch is off */
   kill(child, SIGTERM);
   const int status = millrace_dispatch_wait_app_done(child);
   EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
@@ -215,11 +216,11 @@ static void test_waiting_ends_for_what_is_no_child_or_nothing(void) {
   EXPECT(read(ends[0], &grandchild, sizeof grandchild) == sizeof grandchild);
   EXPECT(millrace_dispatch_wait_app_done(child) == 0);
   const int status = millrace_dispatch_wait_app_done(grandchild);
-  EXPECT(status == 0 || (status == -1 && errno == ESRCH)); /* it had ended before */
+  EXPECT(status == 0 || (status == -1 && errno == ESRCH)); /* it had already ended */
   EXPECT(millrace_dispatch_wait_app_done(child) == -1 && errno == ESRCH);
 }
 
-/* To waitpid() such numbers are any child, whose end would be lost on who asked. */
+/* waitpid() takes these numbers as "any child": it would reap a child that the caller did not ask about. */
 static void test_waiting_for_a_group_or_oneself_is_refused(void) {
   const pid_t child = fork();
   if (child == 0) _exit(7);
@@ -241,7 +242,7 @@ static void test_without_a_dispatch_nothing_is_done(void) {
   EXPECT(millrace_dispatch_bind_to_cpu(NULL, -1, 0) == -1);
 }
 
-/* The example ends with 0 and prints so many lines of that kind. */
+/* The example must exit with 0 and print this many such lines. */
 static void expect_lines(const char* program, const char* argument, const char* line, int lines) {
   char command[4096];
   snprintf(command, sizeof command, "'%s' %s", program, argument);

@@ -1,4 +1,4 @@
-/* What tests of libmillrace_dispatch, in C as its users are, have in common. */
+/* Helpers shared by the tests of libmillrace_dispatch. They are in C, like the library's users. */
 #ifndef MILLRACE_DISPATCH_DISPATCH_TESTING_H
 #define MILLRACE_DISPATCH_DISPATCH_TESTING_H
 

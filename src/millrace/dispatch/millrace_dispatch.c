@@ -20,17 +20,17 @@
 enum { between_looks_ns = 1000000, most_threads = 4096 };
 
 struct millrace_dispatch {
-  cpu_set_t own_cores;   /* as cores, of the maker */
-  pthread_mutex_t mutex; /* of what is below */
+  cpu_set_t own_cores;   /* like `cores`, but of the process that made it */
+  pthread_mutex_t mutex; /* guards the members below */
   int is_on;
   pthread_t watcher;
-  pid_t bound_first; /* the first thread that was bound by a call, and the mask that it had before */
+  pid_t bound_first; /* the first thread pinned by a call, with the mask that it had before */
   cpu_set_t mask_before;
   pid_t process;
   cpu_set_t cores; /* the first CPU of each core that the process may use */
-  pid_t* known;    /* threads that were there, or are bound; in ascending order */
+  pid_t* known;    /* threads that existed before or are pinned, in ascending order */
   int known_count;
-  atomic_int bound; /* relaxed: a count to be shown */
+  atomic_int bound; /* relaxed: only a count for display */
   atomic_int stop;  /* relaxed: the join publishes the rest */
 };
 
@@ -54,7 +54,7 @@ void millrace_dispatch_free(millrace_dispatch* dispatch) {
   free(dispatch);
 }
 
-/* had: the mask before; may be NULL. */
+/* had: receives the previous mask; may be NULL. */
 static int bind_thread(pid_t thread, int cpu, cpu_set_t* had) {
   cpu_set_t before;
   cpu_set_t mask;
@@ -101,7 +101,7 @@ int millrace_dispatch_get_pids_on_task(pid_t* threads, int most, pid_t process) 
   return most > 0 ? millrace_tasks_of(process, threads, most) : 0;
 }
 
-/* The n-th of the cores, counted from 0 and round again. */
+/* Core number n, counted from 0; wraps around. */
 static int core_number(const cpu_set_t* cores, int n) {
   const int count = CPU_COUNT(cores);
   n = count > 0 ? n % count : 0;
@@ -135,7 +135,7 @@ static void look(millrace_dispatch* dispatch, pid_t* threads) {
     if (bind_thread(threads[i], core_number(&dispatch->cores, bound), NULL) == 0)
       atomic_store_explicit(&dispatch->bound, bound + 1, memory_order_relaxed);
   }
-  /* Numbers of threads that ended may be given to others. */
+  /* Replaces the whole list, because the kernel may reuse the numbers of threads that ended. */
   for (int i = 0; i < count; ++i)
     dispatch->known[i] = threads[i];
   dispatch->known_count = count;
@@ -171,14 +171,14 @@ int millrace_dispatch_on(millrace_dispatch* dispatch, pid_t process) {
     error = ENOMEM;
   if (error == 0) {
     dispatch->process = process;
-    /* A main thread that was bound before its threads are born leaves them what the process had. */
+    /* A main thread that was pinned before its first thread is born: use the CPUs that it had before. */
     if (process == dispatch->bound_first) allowed = dispatch->mask_before;
     millrace_first_cpus_of_cores(&allowed, &dispatch->cores);
     dispatch->known_count = millrace_tasks_of(process, dispatch->known, most_threads);
     qsort(dispatch->known, (size_t)dispatch->known_count, sizeof *dispatch->known, compare_pids);
     atomic_store_explicit(&dispatch->bound, 0, memory_order_relaxed);
     atomic_store_explicit(&dispatch->stop, 0, memory_order_relaxed);
-    /* The caller's signals are the caller's threads'. */
+    /* The watcher must not receive signals meant for the caller's threads. */
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
@@ -216,7 +216,7 @@ int millrace_dispatch_bound(const millrace_dispatch* dispatch) {
 }
 
 int millrace_dispatch_wait_app_done(pid_t process) {
-  /* To waitpid() these are any child, and the caller itself would wait for ever. */
+  /* waitpid() takes 0 and negative numbers as "any child". Waiting for the caller itself would never end. */
   if (process <= 0 || process == getpid()) {
     errno = EINVAL;
     return -1;
@@ -228,7 +228,7 @@ int millrace_dispatch_wait_app_done(pid_t process) {
   while (ended < 0 && errno == EINTR);
   if (ended == process) return status;
   if (errno != ECHILD) return -1;
-  /* Not a child: its end shows on a descriptor (Linux 5.3 and newer), or it is looked for. */
+  /* Not a child: a pidfd reports its end (Linux 5.3 and newer). Without one, poll. */
   const int descriptor = (int)syscall(SYS_pidfd_open, process, 0);
   if (descriptor < 0 && errno == ESRCH) return -1;
   if (descriptor >= 0) {

@@ -22,7 +22,7 @@ int millrace_tasks_of(pid_t process, pid_t* threads, int most) {
     threads[count++] = (pid_t)number;
   }
   closedir(folder);
-  /* The kernel lists them in order of birth, which this keeps. */
+  /* The kernel lists threads in order of birth. Moving the main thread to the front keeps that order. */
   for (int i = main_at; i > 0; --i) {
     const pid_t other = threads[i - 1];
     threads[i - 1] = threads[i];
@@ -31,7 +31,7 @@ int millrace_tasks_of(pid_t process, pid_t* threads, int most) {
   return count;
 }
 
-/* The lowest CPU that shares a core with this one; -1 where the kernel does not tell. */
+/* Returns the lowest CPU that shares a core with this one; -1 if the kernel does not report it. */
 static int first_sibling(int cpu) {
   char path[96];
   snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);

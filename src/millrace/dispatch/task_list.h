@@ -1,4 +1,4 @@
-/* The threads of a process, as /proc has them. */
+/* Lists the threads of a process from /proc. */
 #ifndef MILLRACE_DISPATCH_TASK_LIST_H
 #define MILLRACE_DISPATCH_TASK_LIST_H
 
@@ -6,12 +6,11 @@
 
 #include <sys/types.h>
 
-/* Fills in at most `most` of them, the main thread first and then by number; returns how many, 0 where there
- * are none. */
+/* Fills in at most `most` threads, the main thread first, the others as the kernel lists them. Returns how
+ * many; 0 if there are none. */
 int millrace_tasks_of(pid_t process, pid_t* threads, int most);
 
-/* Of every core that has allowed CPUs the first of these; all that is allowed where the kernel does not tell.
- */
+/* Fills in the first allowed CPU of every core; all allowed CPUs if the kernel does not report cores. */
 void millrace_first_cpus_of_cores(const cpu_set_t* allowed, cpu_set_t* first);
 
 #endif

@@ -18,7 +18,7 @@ static int refuse(int error) {
   return -1;
 }
 
-/* NULL with errno for one that is not open. */
+/* Returns NULL with errno set if fd is not open. */
 static millrace_dispatch* dispatch_of(int fd, pid_t* application) {
   millrace_dispatch* dispatch = NULL;
   pthread_mutex_lock(&mutex);

@@ -1,8 +1,8 @@
-/* A customized UDispatch+ (Code 2 of the paper), and a program of four slave threads that it is about:
+/* A customized UDispatch+ (Code 2 of the paper), and the program with four slave threads that it controls:
  *
  *     customized
  *
- * prints the CPUs that each slave thread may use in the end. Two of the four are bound. */
+ * Prints how many CPUs each slave thread may use in the end. Two of the four are pinned. */
 #define _GNU_SOURCE
 #include "UDispatch.h"
 
@@ -17,12 +17,12 @@ static void UDPlus_main(int fd, pid_t ppid, pid_t cpid, unsigned char bm_flag) {
   pid_t* pidary = NULL;
   (void)ppid;
   (void)bm_flag;
-  /* get threads' pids on a specific application */
+  /* get the pids of the application's threads */
   while (nr_slave_threads != NR_THREADS)
     nr_slave_threads = get_nr_threads(fd, cpid);
   pidary = (pid_t*)malloc((size_t)nr_slave_threads * sizeof(pid_t));
   get_pids_on_task(fd, pidary, nr_slave_threads, cpid);
-  /* bind threads to specific cores */
+  /* pin threads to specific cores */
   ret = bind_to_cpu(fd, pidary[1], find_least_load_core());
   if (ret) perror("bind_to_cpu");
   bind_to_cpu(fd, pidary[3], find_least_load_core());

@@ -1,16 +1,15 @@
-/* The default template of UDispatch+ (Code 1 of the paper), and a main() that forks the program that it is
- * about:
+/* The default template of UDispatch+ (Code 1 of the paper), and a main() that forks the program to control:
  *
  *     default_template PROGRAM [arguments]
  *
- * binds its main thread to the core with the least load, and its slave threads one to one as they are born.
- */
+ * Pins its main thread to the least loaded core if bm_flag is set, and its slave threads one to a core as
+ * they are born. */
 #include "UDispatch.h"
 
 static void UDPlus_main(int fd, pid_t ppid, pid_t cpid, unsigned char bm_flag) {
-  /* pass pids to UDispatch: those of UDispatch+ and of the leader */
+  /* pass the pids of UDispatch+ and of the application's main thread to UDispatch */
   set_UDPlus_pids(fd, ppid, cpid);
-  /* bind main thread */
+  /* pin the main thread */
   if (bm_flag) bind_to_cpu(fd, cpid, find_least_load_core());
   /* enable the switch for slave threads */
   enable_UDPlus_switch(fd);
