@@ -7,11 +7,11 @@
 //   if (!stream) return std::unexpected(stream.error());
 //   const Finished finished = stream->run(team);
 //
-// Functions take their item by value (or rvalue reference): items are moved, never copied. A function of a
-// parallel stage is called by several threads at once; that of a serial stage, or a source, by one at a time,
-// and each call sees what the one before wrote. A function must not wait for an item that is behind its own:
-// perhaps nobody works on that until it returns. Exceptions, and errors returned where a form below says
-// Result or Status, fail the item (see Stream::run).
+// Functions take their item by value (or rvalue reference). Items are moved, never copied. Several threads
+// call the function of a parallel stage at once. A serial stage or a source is called by one thread at a
+// time, and each call sees what the previous one wrote. A function must not wait for an item later than its
+// own, because there may be no thread to process that item until the function returns. Exceptions fail the
+// item (see Stream::run), and so do errors returned by functions whose form below has Result or Status.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -41,7 +41,7 @@
 
 namespace millrace::stream {
 
-// Result<X> -> X, anything else as it is.
+// Result<X> -> X. Other types are unchanged.
 template <class T> struct WithoutResult {
   using Type = T;
 };
@@ -55,7 +55,7 @@ template <class Fn, class T, class U>
 concept Emitting = std::invocable<Fn&, T, Output<U>&> &&
                    std::is_void_v<without_result<std::invoke_result_t<Fn&, T, Output<U>&>>>;
 
-// A function that leaves it to a Continuation<U> to say what becomes of its item.
+// A function that settles its item later, through a Continuation<U>.
 template <class Fn, class T, class U>
 concept Awaiting = !Emitting<Fn, T, U> && std::invocable<Fn&, T, Continuation<U>> &&
                    std::is_void_v<without_result<std::invoke_result_t<Fn&, T, Continuation<U>>>>;
@@ -65,17 +65,17 @@ template <class T> struct WaitedFor {};
 template <class U> struct WaitedFor<Waiting<U>> {
   using Type = U;
 };
-// A coroutine that makes what becomes of its item.
+// A coroutine that settles its item.
 template <class Fn, class T>
 concept Coroutine =
     std::invocable<Fn&, T> && requires { typename WaitedFor<std::invoke_result_t<Fn&, T>>::Type; };
 
-// A function that changes its item where it lies.
+// A function that changes its item in place.
 template <class Fn, class T>
 concept Changing = !std::invocable<Fn&, T> && std::invocable<Fn&, T&> &&
                    std::is_void_v<without_result<std::invoke_result_t<Fn&, T&>>>;
 
-// std::optional<X> -> X, anything else as it is.
+// std::optional<X> -> X. Other types are unchanged.
 template <class T> struct WithoutOptional {
   using Type = T;
 };
@@ -84,15 +84,15 @@ template <class T> struct WithoutOptional<std::optional<T>> {
 };
 template <class T> using without_optional = typename WithoutOptional<T>::Type;
 
-// A stream under construction, whose last stage so far puts out T. Every call consumes the flow and returns
-// the longer one. Mistakes (a name used twice, a port landed twice) are reported by sink(). Where there is no
-// memory they throw std::bad_alloc.
+// A stream under construction whose last stage outputs T. Every call consumes the flow and returns the
+// extended one. Mistakes (a name used twice, a port landed twice) are reported by sink(). Calls throw
+// std::bad_alloc if memory runs out.
 template <class T> class [[nodiscard]] Flow {
  public:
   explicit Flow(FlowDraft draft) : draft_(std::move(draft)) {}
 
-  // A stage that makes one output of every item: U fn(T) or Result<U> fn(T); or of some items, and drops the
-  // others: std::optional<U> fn(T) or a Result of it.
+  // A stage with one output for every item: U fn(T) or Result<U> fn(T). To drop some items, return
+  // std::optional<U> or a Result of it.
   template <class Fn>
     requires(std::invocable<Fn&, T> && !Coroutine<Fn, T>)
   auto stage(Kind kind, std::string name, Fn fn, StageOptions options = {}) && {
@@ -109,8 +109,8 @@ template <class T> class [[nodiscard]] Flow {
     return Flow<U>(std::move(draft_));
   }
 
-  // A stage that changes the item where it lies: void fn(T&) or Status fn(T&). Nothing is moved, which for
-  // large items is most of what a stage costs.
+  // A stage that changes the item in place: void fn(T&) or Status fn(T&). Nothing is moved. For large items,
+  // moves are most of the cost of a stage.
   template <class Fn>
     requires Changing<Fn, T>
   Flow stage(Kind kind, std::string name, Fn fn, StageOptions options = {}) && {
@@ -119,9 +119,8 @@ template <class T> class [[nodiscard]] Flow {
     return Flow(std::move(draft_));
   }
 
-  // A stage that makes any number of outputs of an item, and has them all at hand: fn(T) returns a
-  // std::vector, or another range, or a Result of it; what is in it goes on, one by one and in order. (To
-  // stage() a vector is an item like any other.)
+  // A stage that returns all outputs of an item together: fn(T) returns a std::vector, another range, or a
+  // Result of one. The elements go on one by one, in order. (stage() treats a vector as a single item.)
   template <class Fn>
     requires std::invocable<Fn&, T> && std::ranges::range<without_result<std::invoke_result_t<Fn&, T>>>
   auto expand(Kind kind, std::string name, Fn fn, StageOptions options = {}) && {
@@ -132,9 +131,9 @@ template <class T> class [[nodiscard]] Flow {
     return Flow<U>(std::move(draft_));
   }
 
-  // stage() for a function that needs state which calls must not share, as a buffer or a codec: fn(State&,
-  // T). There are as many states as calls at once, made by `make` when they are needed; they live as long as
-  // the stream. In which state an item meets its function is not known beforehand.
+  // stage() for a function with state that calls must not share, such as a buffer or a codec: fn(State&, T).
+  // There are as many states as concurrent calls. `make` creates them on demand, and they live as long as the
+  // stream. Any state can be used for any item.
   template <class Make, class Fn, class State = std::invoke_result_t<Make&>>
     requires std::invocable<Fn&, State&, T>
   auto stage_with(Kind kind, std::string name, Make make, Fn fn, StageOptions options = {}) && {
@@ -148,10 +147,10 @@ template <class T> class [[nodiscard]] Flow {
         options);
   }
 
-  // A stage that waits for something outside the process, and holds no thread meanwhile: void fn(T,
-  // Continuation<U>) or Status fn(T, Continuation<U>) begins it and returns, and whoever learns that it is
-  // done resumes the item. U is to be named: stage<U>(...). So many items wait at once as tokens allow, and
-  // the stage's limit.
+  // A stage that waits for something outside the process without holding a thread: void fn(T,
+  // Continuation<U>) or Status fn(T, Continuation<U>). The function starts the operation and returns. Any
+  // thread that learns of its completion resumes the item. Name U explicitly: stage<U>(...). The number of
+  // items that can wait at once is limited by the tokens and by the stage's limit.
   template <Item U, class Fn>
     requires Awaiting<Fn, T, U>
   Flow<U> stage(Kind kind, std::string name, Fn fn, StageOptions options = {}) && {
@@ -160,8 +159,8 @@ template <class T> class [[nodiscard]] Flow {
     return Flow<U>(std::move(draft_));
   }
 
-  // The same as a coroutine: Waiting<U> fn(T). It takes its item by value: what a reference refers to is gone
-  // when it has been suspended.
+  // The same as a coroutine: Waiting<U> fn(T). It takes its item by value, because a reference dangles once
+  // the coroutine has been suspended.
   template <class Fn>
     requires Coroutine<Fn, T>
   auto stage(Kind kind, std::string name, Fn fn, StageOptions options = {}) && {
@@ -170,9 +169,9 @@ template <class T> class [[nodiscard]] Flow {
     return std::move(*this).template stage<U>(kind, std::move(name), begun_by<U>(std::move(fn)), options);
   }
 
-  // A stage that emits 0, 1 or n outputs for an item, or past later stages, or ends the stream:
-  // void fn(T, Output<U>&) or Status fn(T, Output<U>&). U is to be named: stage<U>(...). A stage that emits
-  // nothing to its Output at all is a sink within a branch.
+  // A stage that emits 0, 1 or n outputs for an item, can send them past later stages, and can end the
+  // stream: void fn(T, Output<U>&) or Status fn(T, Output<U>&). Name U explicitly: stage<U>(...). A stage
+  // that never emits to its Output is a sink within a branch.
   template <Item U, class Fn>
     requires Emitting<Fn, T, U>
   Flow<U> stage(Kind kind, std::string name, Fn fn, StageOptions options = {}) && {
@@ -181,15 +180,15 @@ template <class T> class [[nodiscard]] Flow {
     return Flow<U>(std::move(draft_));
   }
 
-  // Items emitted into `port` go on from here, where items of the flow do.
+  // Items emitted into `port` rejoin the flow here.
   Flow land(const Port<T>& port) && {
     draft_.land(port.place_);
     return std::move(*this);
   }
 
-  // Items emitted into `port` go through a branch and then on from here; the flow's own items pass the branch
-  // by. `build` gets the branch's Flow<V> and returns it, extended, as a Flow<T>. Several branches in a row
-  // fan out and come together again, still in order.
+  // Items emitted into `port` go through a branch and then rejoin the flow here. The flow's own items skip
+  // the branch. `build` gets the branch's Flow<V> and returns it, extended, as a Flow<T>. Several branches in
+  // a row fan out and join again, still in order.
   template <Item V, class Build>
     requires std::same_as<std::invoke_result_t<Build, Flow<V>>, Flow>
   Flow branch(const Port<V>& port, Build&& build) && {
@@ -199,8 +198,8 @@ template <class T> class [[nodiscard]] Flow {
     return built;
   }
 
-  // The end of the flow: void fn(T) or Status fn(T), or, if it is to end the stream early, the same with an
-  // Output<void>&. Usage error that says what was put together wrongly.
+  // The end of the flow: void fn(T) or Status fn(T). To end the stream early, also take an Output<void>&.
+  // Returns a usage error that describes the first mistake in the flow.
   template <class Fn>
     requires(std::invocable<Fn&, T> && std::is_void_v<without_result<std::invoke_result_t<Fn&, T>>>) ||
             Emitting<Fn, T, void>
@@ -211,7 +210,7 @@ template <class T> class [[nodiscard]] Flow {
     return draft_.finish();
   }
 
-  // One that waits: void fn(T, Continuation<void>) or Status fn(T, Continuation<void>).
+  // A sink that waits: void fn(T, Continuation<void>) or Status fn(T, Continuation<void>).
   template <class Fn>
     requires Awaiting<Fn, T, void>
   [[nodiscard]] Result<Stream> sink(Kind kind, std::string name, Fn fn, StageOptions options = {}) && {
@@ -219,7 +218,7 @@ template <class T> class [[nodiscard]] Flow {
                std::make_unique<WaitingCall<void, Fn>>(std::move(fn)));
     return draft_.finish();
   }
-  // Or a coroutine: Waiting<void> fn(T).
+  // A sink that is a coroutine: Waiting<void> fn(T).
   template <class Fn>
     requires(Coroutine<Fn, T> && std::same_as<std::invoke_result_t<Fn&, T>, Waiting<void>>)
   [[nodiscard]] Result<Stream> sink(Kind kind, std::string name, Fn fn, StageOptions options = {}) && {
@@ -235,7 +234,7 @@ template <class T> class [[nodiscard]] Flow {
     };
   }
 
-  // Destroys the item at the end of a call, however it ends.
+  // Destroys the item when a call returns or throws.
   struct Consumed {
     T& item;
     ~Consumed() { std::destroy_at(&item); }
@@ -250,7 +249,7 @@ template <class T> class [[nodiscard]] Flow {
     bool map(void* item, void* output, Emission& out) override {
       const Consumed input{*static_cast<T*>(item)};
       if constexpr (std::same_as<std::invoke_result_t<Fn&, T>, U>) {
-        // Built where it is to stay.
+        // Constructed directly in its final place.
         ::new (output) U(std::invoke(fn_, std::move(input.item)));
       } else {
         auto made = std::invoke(fn_, std::move(input.item));
@@ -272,7 +271,7 @@ template <class T> class [[nodiscard]] Flow {
     explicit ChangingCall(Fn fn) : fn_(std::move(fn)) {}
     void call(void* item, Emission& out) override {
       if (!map(item, nullptr, out)) return;
-      static_cast<void>(out.place());  // it is where it was
+      static_cast<void>(out.place());  // The item is already in place.
       out.commit();
     }
     bool map(void* place, void* /*output*/, Emission& out) override {
@@ -296,7 +295,7 @@ template <class T> class [[nodiscard]] Flow {
     Fn fn_;
   };
 
-  // Of a function that returns its outputs: an optional one, or a range of them.
+  // Wraps a function that returns its outputs as an optional or a range.
   template <class U, class Fn> class EachOf final : public StageFunction {
    public:
     explicit EachOf(Fn fn) : fn_(std::move(fn)) {}
@@ -377,10 +376,10 @@ template <class T> class [[nodiscard]] Flow {
 };
 
 template <class T> struct SourceOptions {
-  // The source waits (for a pipe, a socket) rather than computes: it runs on a thread of its own then.
+  // The source waits (for a pipe, a socket) rather than computes. It then runs on a thread of its own.
   bool blocking = false;
-  // What an item occupies, with all that its stages will make of it, in bytes; see RunOptions::byte_budget.
-  // Called once an item, by the thread of the source. Empty: sizeof(T).
+  // Memory of an item in bytes, including all that its stages make of it; see RunOptions::byte_budget. Called
+  // once per item by the source's thread. If empty, sizeof(T) is used.
   std::function<std::size_t(const T&)> bytes;
 };
 
@@ -429,9 +428,10 @@ template <class T, class Fn> class SourceCall final : public SourceFunction {
   std::function<std::size_t(const T&)> bytes_;
 };
 
-// Starts a stream. fn() or fn(std::stop_token) returns std::optional<T>, none at the end, or a Result of it.
-// It is called by one thread at a time and not again after the end, a failure or a stop. One that waits
-// should return when the stop_token, that of RunOptions::stop, says so: the run cannot end before it does.
+// Starts a stream. fn() or fn(std::stop_token) returns std::optional<T>, which is empty at the end, or a
+// Result of it. It is called by one thread at a time, and not again after the end, a failure or a stop. A
+// source that waits should return when the stop_token (RunOptions::stop) requests it, because the run cannot
+// end earlier.
 template <class Fn, class T = source_item<Fn>>
   requires Item<T>
 [[nodiscard]] Flow<T> source(std::string name, Fn fn, SourceOptions<std::type_identity_t<T>> options = {}) {

@@ -1,4 +1,4 @@
-// FlowDraft: the half of the builder to which the items' types do not matter.
+// FlowDraft: the part of the builder that does not depend on the items' types.
 #pragma once
 
 #include "millrace/base/export.h"
@@ -16,26 +16,26 @@
 
 namespace millrace::stream {
 
-// What a Flow has put together so far. Takes note of the first mistake and reports it in finish().
+// The part of a Flow built so far. Records the first mistake and reports it in finish().
 class MILLRACE_EXPORT FlowDraft {
  public:
   FlowDraft(std::string source_name, bool blocking, bool sized, std::unique_ptr<SourceFunction> source);
 
-  // Adds a stage behind everything that is open.
+  // Adds a stage after all open ends.
   void add(Kind kind, std::string name, StageOptions options, ItemType input, StageForm form,
            std::unique_ptr<StageFunction> function);
-  // The port's items go on where the stage that comes next will be; its index is written to `port`.
+  // The port's items go on to the next stage that is added. The index of that stage is written to `port`.
   void land(std::shared_ptr<PortPlace> port);
-  // What goes on at the stage that comes next: stages whose output does, and ports.
+  // The stages and ports whose outputs go on to the next stage that is added.
   struct OpenEnds {
     std::vector<std::size_t> stages;
     std::vector<std::shared_ptr<PortPlace>> ports;
     std::shared_ptr<const void> stream;
   };
-  // Between the two, stages are added to a branch that the port's items alone enter.
+  // Stages added between these two calls form a branch that only the port's items enter.
   [[nodiscard]] OpenEnds begin_branch(std::shared_ptr<PortPlace> port);
   void end_branch(const OpenEnds& before, const PortPlace& port);
-  // The program, or a usage error that says what is wrong with it.
+  // The program, or a usage error that describes the first mistake.
   [[nodiscard]] Result<Stream> finish();
 
  private:
@@ -43,7 +43,7 @@ class MILLRACE_EXPORT FlowDraft {
 
   std::unique_ptr<Program> program_;
   OpenEnds open_;
-  std::string problem_;  // the first; empty when all is well
+  std::string problem_;  // the first; empty if there is none
 };
 
 }  // namespace millrace::stream

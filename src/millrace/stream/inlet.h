@@ -1,4 +1,4 @@
-// Inlet: where other threads put items into a stream while it runs.
+// Inlet: lets other threads put items into a stream during its run.
 //
 //   auto [flow, in] = stream::inlet<Request>("requests", 64);
 //   auto stream = std::move(flow).stage(...).sink(...);
@@ -22,7 +22,7 @@
 
 namespace millrace::stream {
 
-// The queue between those who push and the stream's source. Thread-safe.
+// The queue between the pushing threads and the stream's source. Thread-safe.
 template <Item T> class InletQueue {
  public:
   explicit InletQueue(std::size_t capacity) : capacity_(capacity) {}
@@ -41,7 +41,7 @@ template <Item T> class InletQueue {
     closed_ = true;
     changed_.notify_all();
   }
-  // The next item moved to `place`, false at the end; waits until the stop.
+  // Waits for the next item and moves it to `place`. Returns false at the end and after a stop.
   [[nodiscard]] bool take(const std::stop_token& stop, void* place) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, stop, [this] { return closed_ || !items_.empty(); });
@@ -55,7 +55,7 @@ template <Item T> class InletQueue {
     const std::lock_guard lock(mutex_);
     over_ = false;
   }
-  // What nobody has taken is destroyed, and nobody waits for room any more.
+  // Destroys the remaining items and releases threads that wait for room.
   void run_ended() {
     const std::lock_guard lock(mutex_);
     over_ = true;
@@ -68,24 +68,22 @@ template <Item T> class InletQueue {
   const std::size_t capacity_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  // With the mutex held:
+  // Guarded by the mutex:
   std::deque<T> items_;
   bool closed_ = false;
-  bool over_ = false;  // a run, and the next has not begun
+  bool over_ = false;  // a run has ended and the next has not begun
 };
 
-// The side of those who push: a small value, to be copied freely; may outlive the stream. Any thread, at any
-// time.
+// The producers' handle: small, freely copied, and allowed to outlive the stream. Thread-safe.
 template <Item T> class Inlet {
  public:
   explicit Inlet(std::shared_ptr<InletQueue<T>> queue) : queue_(std::move(queue)) {}
 
-  // Waits for room. False, and the item is destroyed: the inlet was closed, or the run is over, however it
-  // ended.
+  // Waits for room. If the inlet was closed or the run is over, destroys the item and returns false.
   [[nodiscard]] bool push(T item) const { return queue_->push(item, true); }
-  // Does not wait; where it returns false the item is still the caller's.
+  // Does not wait. If it returns false, the caller keeps the item.
   [[nodiscard]] bool try_push(T& item) const { return queue_->push(item, false); }
-  // What was pushed goes through the stream, which then ends.
+  // Ends the stream after the items that were already pushed.
   void close() const { queue_->close(); }
 
  private:
@@ -121,9 +119,9 @@ template <Item T> struct Opened {
   Inlet<T> inlet;
 };
 
-// Starts a stream whose items are pushed, in the order in which they come. capacity: items that wait to be
-// taken up, at least 1; what may be in flight beyond is RunOptions' to say. Items may be pushed before the
-// first run begins; of a run that has ended, what it has not taken up is gone.
+// Starts a stream whose items are pushed, in the order of arrival. capacity: how many pushed items may wait
+// for the source, at least 1. RunOptions limits the items in flight after that. Items may be pushed before
+// the first run begins. Items that a run has not taken when it ends are destroyed.
 template <Item T>
 [[nodiscard]] Opened<T> inlet(std::string name, std::size_t capacity = 64,
                               std::function<std::size_t(const T&)> bytes = {}) {

@@ -16,33 +16,34 @@ namespace millrace::stream {
 class LiveView;
 class Program;
 
-// How a run ended, and what it did until then.
+// The outcome of a run and its report.
 struct Finished {
-  // A stage that failed: the error names the stage and the item, the first in the order of the source if
-  // several did. A stop: an error of kind interrupted.
+  // If a stage failed, the error names the stage and the item. If several items failed, it names the first in
+  // source order. After a stop, the error has the kind interrupted.
   Status status;
-  // Where status is an error: the same as the stage, or whoever refused the run, put it.
+  // The error as the stage, or the check that refused the run, reported it. Set only if status is an error.
   Error cause;
-  // Where a stage or the source threw: what. To be thrown again with std::rethrow_exception.
+  // The exception that a stage or the source threw, if any. Throw it again with std::rethrow_exception.
   std::exception_ptr exception;
   RunReport report;
 };
 
-// A run that goes on in a thread of its own. Movable; used by one thread at a time, but for stop(), is_over()
-// and live().
+// A run in progress on a thread of its own. Movable. Only stop(), is_over() and live() may be called from
+// several threads at once.
 class MILLRACE_EXPORT Running {
  public:
   Running(Running&&) noexcept;
   Running& operator=(Running&&) = delete;
-  // Stops what still goes on, and waits for its end.
+  // Stops the run if it is still in progress, and waits for its end.
   ~Running();
 
-  // The run ends as soon as the calls under way have returned, as by RunOptions::stop.
+  // Ends the run when the calls under way have returned, like RunOptions::stop.
   void stop();
   [[nodiscard]] bool is_over() const;
-  // Where it is now. As often as wanted: the run does not notice. Throws std::bad_alloc.
+  // A snapshot of the run's progress. Costs the run nothing, however often it is called. Throws
+  // std::bad_alloc.
   [[nodiscard]] LiveReport live() const;
-  // Waits for the end. Valid as long as this object.
+  // Waits for the end. The result is valid as long as this object.
   [[nodiscard]] const Finished& wait();
 
  private:
@@ -52,8 +53,8 @@ class MILLRACE_EXPORT Running {
   std::unique_ptr<State> state_;
 };
 
-// Made by Flow::sink (flow.h). Owns the stages' functions. Movable; runs may follow each other, each calling
-// the source until it ends; what state the functions keep is theirs.
+// Created by Flow::sink (flow.h). Owns the stages' functions. Movable. A stream can run several times, and
+// each run calls the source until it ends. Functions keep their own state between runs.
 class MILLRACE_EXPORT Stream {
  public:
   explicit Stream(std::unique_ptr<const Program> program);
@@ -61,29 +62,29 @@ class MILLRACE_EXPORT Stream {
   Stream(Stream&&) noexcept;
   Stream& operator=(Stream&&) noexcept;
 
-  // Runs the stream to its end and returns. `team`: whose members compute with `stealing`, the calling
-  // thread, its leader, among them; other strategies take from it no more than the number of threads. One run
-  // of a stream at a time; the functions of its stages may run other streams, on other teams.
+  // Runs the stream to its end and returns. With `stealing`, the members of `team` compute, including the
+  // calling thread as its leader. Other strategies only use the team's thread count. A stream can only have
+  // one run at a time. The functions of its stages may run other streams on other teams.
   //
-  // When it returns, successful or not, every item has been destroyed and no thread of the run is left. On
-  // failure every item before the failed one has been through all its stages, and none after it through any
-  // stage in order at or behind the failed one. After a stop what a serial_in_order stage has seen is a
-  // prefix of what it would have seen.
+  // When it returns, whether it succeeded or failed, every item has been destroyed and all threads of the run
+  // have exited. On failure, every item before the failed one has been through all its stages. No item after
+  // it has been through an in-order stage at or after the one that failed. After a stop, a serial_in_order
+  // stage has seen a prefix of what it would have seen.
   //
-  // Usage error, and no call of any stage, for options out of range and while another run of this stream is
-  // under way, be it by another thread or around this one. Where there is no memory the run fails like any
-  // other; if not even the item can be noted, its error says "out of memory" and names none, and as after a
-  // stop what stages in order have seen is a prefix.
+  // Returns a usage error, without calling any stage, if an option is out of range or if another run of this
+  // stream is in progress, on another thread or in an enclosing call. If memory runs out, the run fails like
+  // any other. If there is not even enough memory to record the item, the error says "out of memory" without
+  // naming an item, and in-order stages have seen a prefix, as after a stop.
   [[nodiscard]] Finished run(pool::Team& team, const RunOptions& options = {});
-  // The same with a team that is not kept: run(pool->team()).
+  // The same for a temporary team: run(pool->team()).
   [[nodiscard]] Finished run(pool::Team&& team, const RunOptions& options = {}) { return run(team, options); }
-  // The same with workers of its own, as many as options.threads or, where that is 0, as the process may use.
-  // To make them takes some 0.1 ms.
+  // The same with workers of its own: options.threads of them, or as many as the process may use if that is
+  // 0. Creating them takes about 0.1 ms.
   [[nodiscard]] Finished run(const RunOptions& options = {});
 
-  // Begins such a run in a thread of its own, and returns; see inlet.h for a source that is fed meanwhile.
-  // The stream may be destroyed before it is over. Usage error while another run is under way, failure when
-  // no thread is to be had.
+  // Starts such a run on a thread of its own and returns. See inlet.h for a source that is fed during the
+  // run. The stream may be destroyed before the run is over. Returns a usage error if another run is in
+  // progress, and a failure if the system refuses a thread.
   [[nodiscard]] Result<Running> start(const RunOptions& options = {});
 
  private:

@@ -1,4 +1,4 @@
-// ItemType: what the runtime must know of a type to keep and move items of it without knowing it.
+// ItemType: how to keep and move items of a type that the runtime does not know.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace millrace::stream {
 
-// What may travel through a stream: an object that can be moved without failing. Copying is never needed.
+// A type that may travel through a stream: an object whose move cannot fail. Items are never copied.
 template <class T>
 concept Item = std::is_object_v<T> && std::is_same_v<T, std::remove_cv_t<T>> &&
                std::is_nothrow_move_constructible_v<T> && std::is_nothrow_destructible_v<T>;
@@ -18,7 +18,7 @@ struct ItemType {
   std::size_t size = 0;
   std::size_t alignment = 1;
   void (*destroy)(void* item) = nullptr;
-  // Moves the item at `from` to the raw memory at `to` and destroys what is left at `from`.
+  // Moves the item at `from` to raw memory at `to` and destroys the moved-from object.
   void (*relocate)(void* from, void* to) = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// What a run that finds no memory ends with.
+// The error of a run that ran out of memory.
 #pragma once
 
 #include "millrace/base/without_exceptions.h"

@@ -1,4 +1,4 @@
-// Port: a place further down a stream that a stage can send items to, past the stages between.
+// Port: a place further down a stream to which a stage can send items, past the stages between.
 #pragma once
 
 #include <memory>
@@ -7,13 +7,13 @@
 
 namespace millrace::stream {
 
-// What the copies of a port share.
+// The state shared by the copies of a port.
 struct PortPlace {
   std::string name;
-  // Where items of the port go on, an index among the stages of `stream`; unlanded until Flow::land or
+  // Index of the stage of `stream` that the port's items enter next, unlanded before Flow::land or
   // Flow::branch.
   int stage = unlanded;
-  // Program::identity of the stream in which it is landed.
+  // Program::identity of the stream that the port is landed in.
   std::shared_ptr<const void> stream = nullptr;
 
   static constexpr int unlanded = -1;
@@ -29,11 +29,12 @@ struct PortPlace {
 //       .land(to_writer)                            // duplicates arrive here, still in order
 //       .sink(Kind::serial_in_order, "write", ...)
 //
-// A handle: copies mean the same place, so stages capture it by value. Landed once, in one stream, behind the
-// stages that emit into it. Immutable and free to share between threads once the stream is built.
+// A handle: copies refer to the same place, so stages capture it by value. It must be landed once, in one
+// stream, after the stages that emit into it. Once the stream is built, it is immutable and threads can share
+// it.
 template <class T> class Port {
  public:
-  // `name` is for messages.
+  // `name` is used in messages.
   explicit Port(std::string name) : place_(std::make_shared<PortPlace>(PortPlace{.name = std::move(name)})) {}
 
  private:

@@ -1,4 +1,4 @@
-// Token: what carries an item through the stages, and marks its place in the order of the stream.
+// Token: carries an item through the stages and marks its place in the order of the stream.
 #pragma once
 
 #include <atomic>
@@ -8,24 +8,25 @@
 
 namespace millrace::stream {
 
-// A stage in order and a token meet at a slot (see in_order_stage.h). It holds 0, a mark, or a token's
+// The meeting point of an in-order stage and a token (see in_order_stage.h). It holds 0, a mark, or a token's
 // address with a tag in its lowest bits.
 using Slot = std::atomic<std::uintptr_t>;
 
-// Where a token keeps its item: two areas of `stride` bytes, the first `offset` bytes behind the token.
+// Location of a token's item: two areas of `stride` bytes, the first `offset` bytes after the token's
+// address.
 struct PayloadLayout {
   std::uint32_t offset = 0;
   std::uint32_t stride = 0;
 };
 
-// Sequence numbers are hierarchical: an item of the source has a number; an output of a call that emitted
-// several has the number of the call's item and its own among them, and so on. Instead of storing these paths
-// a token points to its parent: the token of the item that was split, which lives on, without an item, until
-// all its children are gone.
+// Sequence numbers are hierarchical. A source item has a single number. If a call emits several outputs, each
+// has the number of the call's item followed by its own index, and so on. Instead of storing these paths, a
+// token points to its parent, the token of the item that was split. The parent lives on, without an item,
+// until all its children are gone.
 //
-// Ownership: `holds` counts the carrier (whoever works on the token, or the place where it is queued or
-// parked), each child, and each stage in order that has yet to come past it. All other members belong to the
-// carrier, or after a split are constant.
+// Ownership: `holds` counts the carrier (the thread that works on the token, or the place where it is queued
+// or parked), each child, and each in-order stage that has yet to pass it. All other members belong to the
+// carrier, or are constant after a split.
 struct Token {
   explicit Token(PayloadLayout layout) : payload(layout) {}
   ~Token() = default;
@@ -34,27 +35,27 @@ struct Token {
 
   std::atomic<std::uint32_t> holds = 1;
   std::uint32_t position = 0;      // index of the stage to enter next; its input type is the item's type
-  std::uint32_t next_ordinal = 0;  // the first stage in order that the token has not been past
-  bool admitted = false;           // the serial stage at `position` belongs to this token
-  bool has_item = false;           // of outputs while their call lasts, see Emission
-  std::uint8_t half = 0;           // which area holds the item
-  // What came of an item that waited, until the token's step goes on; an output is in the other area.
+  std::uint32_t next_ordinal = 0;  // the first in-order stage that has not accounted for the token
+  bool admitted = false;           // the token has been admitted to the serial stage at `position`
+  bool has_item = false;           // used for outputs during their call, see Emission
+  std::uint8_t half = 0;           // the area that holds the item
+  // The result of a wait, until the token's step continues. An output is in the other area.
   enum class Outcome : std::uint8_t { none, output, nothing, failure } outcome = Outcome::none;
   const PayloadLayout payload;
   std::uint64_t index = 0;  // the last part of the sequence number
   Token* parent = nullptr;
-  Token* next = nullptr;              // link of the one list that the token is in
+  Token* next = nullptr;              // link of the only list that the token can be in
   std::size_t bytes = 0;              // charged to the byte budget; 0 for children
-  std::int64_t waiting_since_ns = 0;  // of waits that are traced, else 0
-  std::uint32_t waits_weighed = 0;    // how many waits that one stands for
+  std::int64_t waiting_since_ns = 0;  // start of a timed wait, else 0
+  std::uint32_t waits_weighed = 0;    // how many waits the timed one represents
 
-  // After a split. One slot for each child and stage in order from `first_ordinal` on, a stage's side by
-  // side.
+  // Set by a split. There is one slot for each child and each in-order stage from `first_ordinal` on. The
+  // slots of one stage are contiguous.
   std::uint64_t children = 0;
   std::uint32_t first_ordinal = 0;
   std::unique_ptr<Slot[]> slots;
 
-  // A call reads its input in one area and builds its output in the other, so that no item is moved twice.
+  // A call reads its input from one area and builds its output in the other, so items are not moved twice.
   [[nodiscard]] void* item() { return area(half); }
   [[nodiscard]] void* other_area() { return area(half ^ 1U); }
 
@@ -64,7 +65,7 @@ struct Token {
   }
 };
 
-// A token's address as it is kept in slots and states, beside marks and tags; and back.
+// Converts between a token and its address as stored in slots and states, with marks and tags.
 [[nodiscard]] inline std::uintptr_t address_of(const Token& token) {
   return reinterpret_cast<std::uintptr_t>(&token);
 }
@@ -72,7 +73,7 @@ struct Token {
   return reinterpret_cast<Token*>(address);  // NOLINT(performance-no-int-to-ptr): made by address_of()
 }
 
-// The sequence number of the source's item that the token stems from.
+// The sequence number of the source item that the token descends from.
 [[nodiscard]] inline std::uint64_t source_index(const Token& token) {
   const Token* root = &token;
   while (root->parent)

@@ -1,4 +1,4 @@
-// TokenList: tokens in a row.
+// TokenList: an intrusive list of tokens.
 #pragma once
 
 #include "millrace/stream/item/token.h"
@@ -7,8 +7,8 @@
 
 namespace millrace::stream {
 
-// Linked through Token::next, so that to keep a token takes no memory and cannot fail. A token is in one list
-// at a time. Does not own what it holds. Not thread-safe.
+// Linked through Token::next, so adding a token needs no memory and cannot fail. A token is in one list at a
+// time. Does not own its tokens. Not thread-safe.
 class TokenList {
  public:
   TokenList() = default;
@@ -22,7 +22,7 @@ class TokenList {
   ~TokenList() = default;
 
   [[nodiscard]] bool empty() const { return !first_; }
-  // Null when empty. The one behind a token is its `next`.
+  // Null if empty. A token's successor is its `next`.
   [[nodiscard]] Token* front() const { return first_; }
   [[nodiscard]] Token* back() const { return last_; }
 
@@ -35,21 +35,21 @@ class TokenList {
     token->next = std::exchange(first_, token);
     if (!last_) last_ = token;
   }
-  // Null when empty.
+  // Null if empty.
   [[nodiscard]] Token* pop_front() {
     Token* const token = first_;
     if (token) first_ = token->next;
     if (!first_) last_ = nullptr;
     return token;
   }
-  // All of `other`, which is empty then, in their order behind what is here.
+  // Moves all of `other` to the end, in order. `other` is empty afterwards.
   void append(TokenList&& other) {
     if (other.empty()) return;
     (first_ ? last_->next : first_) = other.first_;
     last_ = std::exchange(other.last_, nullptr);
     other.first_ = nullptr;
   }
-  // The same, before what is here.
+  // The same, at the front.
   void prepend(TokenList&& other) {
     other.append(std::move(*this));
     *this = std::move(other);

@@ -1,4 +1,4 @@
-// TokenStore: memory for tokens, used again rather than given back.
+// TokenStore: recycles the memory of tokens.
 #pragma once
 
 #include "millrace/stream/item/item_type.h"
@@ -12,17 +12,17 @@
 
 namespace millrace::stream {
 
-// The free tokens that threads pass to each other, since the thread that ends a token is often not the one
-// that makes the next. Thread-safe. Outlives its caches.
+// The free tokens that threads pass to each other. They are shared because a token is often retired by a
+// thread other than the one that makes the next. Thread-safe. Must outlive its caches.
 class TokenStore {
  public:
-  // For tokens that carry any one of `types`.
+  // For tokens that can carry any of `types`.
   explicit TokenStore(std::span<const ItemType> types);
   ~TokenStore();
   TokenStore(const TokenStore&) = delete;
   TokenStore& operator=(const TokenStore&) = delete;
 
-  // What a token takes, with its item.
+  // Size of a token with its item.
   [[nodiscard]] std::size_t token_bytes() const { return token_bytes_; }
 
   // One thread's share. Not thread-safe.
@@ -41,7 +41,7 @@ class TokenStore {
     }
     // Takes back a token that has no item and is in no list.
     void recycle(Token* token) {
-      // relaxed: nobody else knows the token any more.
+      // relaxed: no other thread can reach the token any more.
       token->holds.store(1, std::memory_order_relaxed);
       token->position = 0;
       token->next_ordinal = 0;
@@ -59,7 +59,8 @@ class TokenStore {
     }
 
    private:
-    // Half of what a cache keeps at most; exchanged with the store at once, so its lock is taken rarely.
+    // A cache keeps at most twice as many. Tokens move to and from the store in batches, so its lock is
+    // rarely taken.
     static constexpr int batch = 32;
 
     [[nodiscard]] Token* make_more();
@@ -71,7 +72,7 @@ class TokenStore {
   };
 
  private:
-  // Up to `wanted` tokens as a list; empty when there are none.
+  // Takes up to `wanted` tokens as a list, which may be empty.
   [[nodiscard]] Token* take(int wanted, int& taken);
   void give(Token* list);
   void destroy(Token* list) const;

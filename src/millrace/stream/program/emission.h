@@ -1,4 +1,4 @@
-// Emission: what one call of a stage's function hands on.
+// Emission: the outputs of one call of a stage's function.
 #pragma once
 
 #include "millrace/base/export.h"
@@ -19,17 +19,16 @@ namespace millrace::stream {
 
 class Program;
 
-// Outputs are kept until the call returns. A single one stays with the call's token, in the area where its
-// input is not, so that a stage that emits one for one makes no token. One a thread, used again for every
+// Outputs are kept until the call returns. A single output stays with the call's token, in the area not used
+// by its input, so a one-to-one stage creates no tokens. Each thread has one Emission and reuses it for every
 // call.
 class MILLRACE_EXPORT Emission {
  public:
-  // most_outputs: of one call, which fails with more.
+  // most_outputs: maximum for one call. The call fails if it emits more.
   Emission(const Program& program, TokenStore::Cache& tokens, std::size_t most_outputs)
       : program_(&program), tokens_(&tokens), most_outputs_(most_outputs) {}
 
-  // Starts over for a call on the item of `token`, whose outputs go to stage `next` unless they say
-  // otherwise.
+  // Starts a call on the item of `token`. Its outputs go to stage `next` by default.
   void begin(Token& token, std::uint32_t next) {
     token_ = &token;
     next_ = next;
@@ -37,8 +36,8 @@ class MILLRACE_EXPORT Emission {
     ends_stream_ = false;
   }
 
-  // For the stage's function: raw memory for one more output, bound for stage `destination`. The output
-  // exists once commit() is called; between the two nothing else may be.
+  // For the stage's function: raw memory for one more output, sent to stage `destination`. The output exists
+  // once commit() is called. Only one output may be under construction at a time.
   [[nodiscard]] void* place(std::uint32_t destination) {
     if (count_ == 0) {
       first_destination_ = destination;
@@ -50,36 +49,36 @@ class MILLRACE_EXPORT Emission {
   void commit() {
     if (count_++ != 0) children_.back()->has_item = true;
   }
-  // Resolves the stage of a port; throws std::logic_error when it is not behind the call's stage.
+  // The stage of a port. Throws std::logic_error if it is not after the call's stage.
   [[nodiscard]] std::uint32_t port_destination(const PortPlace& port) const;
-  // Nothing behind this item's outputs is to go on.
+  // Ends the stream after this item's outputs.
   void end_stream() { ends_stream_ = true; }
-  // The call failed.
+  // Marks the call as failed.
   void fail(Error error) {
     error_ = std::move(error);
     failed_ = true;
   }
 
-  // The call threw what says so of itself.
+  // Marks the call as failed by an exception with the message `what`.
   void fail(const char* what, std::exception_ptr thrown) noexcept {
     fail(error_from([&] { return Error{ErrorKind::failure, what}; }));
     thrown_ = std::move(thrown);
   }
 
-  // For the runtime, after the call. Several outputs are children(); a single one, if that is empty, is in
-  // the token's other area.
+  // For the runtime, after the call. Several outputs are in children(). If that is empty, the single one is
+  // in the token's other area.
   [[nodiscard]] std::size_t count() const { return count_; }
   [[nodiscard]] std::uint32_t first_destination() const { return first_destination_; }
   [[nodiscard]] bool ends_stream() const { return ends_stream_; }
   [[nodiscard]] bool failed() const { return failed_; }
-  // Of a call that failed; it counts as not failed from then on.
+  // The error of a failed call. Resets the failure.
   [[nodiscard]] Error take_error() {
     failed_ = false;
     return std::move(error_);
   }
-  // What it threw; null where it told its failure.
+  // The exception that the call threw. Null if it reported an error instead.
   [[nodiscard]] std::exception_ptr take_exception() { return std::exchange(thrown_, nullptr); }
-  // Each with its item and position; to be taken over.
+  // The outputs, each with its item and position. The runtime takes them from this list.
   [[nodiscard]] TokenList& children() { return children_; }
   // Destroys the outputs.
   void discard();
@@ -99,7 +98,7 @@ class MILLRACE_EXPORT Emission {
   bool failed_ = false;
   Error error_;
   std::exception_ptr thrown_;
-  // Empty while there is one output or none.
+  // Empty if there is at most one output.
   TokenList children_;
 };
 

@@ -1,4 +1,4 @@
-// Output: through which a stage that emits 0, 1 or n outputs for an item hands them on.
+// Output: receives the 0, 1 or n outputs that a stage emits for an item.
 #pragma once
 
 #include "millrace/stream/item/item_type.h"
@@ -12,32 +12,30 @@
 
 namespace millrace::stream {
 
-// Given to a stage's function for one call and of no use after it. Outputs go on when the call has returned,
-// in the order in which they were emitted, whether to the next stage or to ports; if it fails, they do not.
-// They are charged to the byte budget as the source's item that they stem from, so what multiplies data
-// without bound should be the source. Not thread-safe.
+// Valid during one call of a stage's function. Outputs go on after the call has returned, in the order of
+// emission, whether to the next stage or to ports. If the call fails, they are discarded. They share the byte
+// charge of the source item that they descend from, so unbounded multiplication of data belongs in the
+// source. Not thread-safe.
 template <class U> class Output {
  public:
   explicit Output(Emission& emission) : emission_(&emission) {}
 
-  // To the next stage. (A template so that Output<void>, which cannot, is a type all the same.)
+  // To the next stage. (A template, so that Output<void> is a valid type although it has no next stage.)
   template <Item V = U> void emit(std::type_identity_t<V> output) {
     static_assert(std::same_as<U, V>);
     std::construct_at(static_cast<V*>(emission_->place()), std::move(output));
     emission_->commit();
   }
 
-  // To the stage where `port` is landed. Fails the call when that is not behind the emitting stage in the
-  // same stream.
+  // To the stage where `port` is landed. Fails the call if that is not a later stage of the same stream.
   template <Item V> void emit(const Port<V>& port, std::type_identity_t<V> output) {
     const std::uint32_t destination = emission_->port_destination(*port.place_);
     std::construct_at(static_cast<V*>(emission_->place(destination)), std::move(output));
     emission_->commit();
   }
 
-  // Ends the stream behind this item: its outputs go on, what comes after them in the order of the source
-  // does not, and the source is not asked again. Stages that are not in order may have seen later items
-  // already.
+  // Ends the stream after this item. Its outputs go on, later items in source order do not, and the source is
+  // not called again. Stages that are not in order may already have seen later items.
   void end_stream() { emission_->end_stream(); }
 
  private:

@@ -1,5 +1,4 @@
-// Program: the stages of a stream with their types forgotten, as the builder leaves them and the runtime runs
-// them.
+// Program: the type-erased stages of a stream, from the builder to the runtime.
 #pragma once
 
 #include "millrace/base/export.h"
@@ -18,19 +17,18 @@
 
 namespace millrace::stream {
 
-// A stage's function. What it throws, or tells Emission::fail, is the item's failure. Either call consumes
-// `item`: it is destroyed when the call returns or throws.
+// A stage's function. An exception, or a call of Emission::fail, fails the item. Both calls consume `item`:
+// it is destroyed when the call returns or throws.
 class MILLRACE_EXPORT StageFunction {
  public:
   virtual ~StageFunction() = default;
   // Emits any number of outputs.
   virtual void call(void* item, Emission& out) = 0;
-  // The same where the form is mapping, in_place or sink: builds the one output at `output`, or fails and
-  // returns false. Most calls are
-  // such, so they are spared the bookkeeping of several outputs.
+  // The same for the forms mapping, in_place and sink: builds the single output at `output`, or fails and
+  // returns false. Most calls are of these forms, so they skip the bookkeeping for several outputs.
   [[nodiscard]] virtual bool map(void* /*item*/, void* /*output*/, Emission& /*out*/) { return false; }
-  // The same where the form is waiting: `wait` will be completed, perhaps already is, unless the call fails.
-  // NOLINTNEXTLINE(performance-unnecessary-value-param): those that wait keep it.
+  // The same for the form waiting. Unless the call fails, `wait` will be completed, and may already be.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): functions that wait keep it.
   virtual void begin(void* /*item*/, std::shared_ptr<Wait> /*wait*/, Emission& /*out*/) {}
 
  protected:
@@ -43,12 +41,12 @@ class MILLRACE_EXPORT SourceFunction {
  public:
   virtual ~SourceFunction() = default;
   struct Made {
-    bool item = false;  // none at the end of the stream, and when the call failed
+    bool item = false;  // false at the end of the stream and if the call failed
     std::size_t bytes = 0;
   };
-  // Builds the next item at `place`. Failures as of a stage's function.
+  // Builds the next item at `place`. Reports failures like a stage's function.
   [[nodiscard]] virtual Made next(const std::stop_token& stop, void* place, Emission& out) = 0;
-  // Around each run of the stream; run_ended() however it ended.
+  // Called before and after each run of the stream. run_ended() is called whatever the outcome.
   virtual void run_begins() {}
   virtual void run_ended() {}
 
@@ -58,13 +56,13 @@ class MILLRACE_EXPORT SourceFunction {
   SourceFunction& operator=(const SourceFunction&) = default;
 };
 
-// What a call of a stage's function may put out.
+// The outputs that a stage's function may have.
 enum class StageForm {
   mapping,   // one output, for Stage::next
-  in_place,  // the same, of the same type, made of the item where it lies
-  emitting,  // any number, to anywhere further down, and the end of the stream
+  in_place,  // the same, with the item's own type, modified in place
+  emitting,  // any number, to any later stage; may end the stream
   sink,      // nothing
-  waiting,   // one output, for Stage::next, or none, when its Wait is completed
+  waiting,   // one output for Stage::next, or none, when its Wait is completed
 };
 
 struct Stage {
@@ -74,27 +72,28 @@ struct Stage {
   ItemType input;
   StageForm form = StageForm::emitting;
   std::unique_ptr<StageFunction> function;
-  // Where outputs go that are sent to no port; always further down. stages.size() behind the last stage.
+  // Destination of outputs that are not sent to a port, always a later stage. stages.size() after the last
+  // stage.
   std::uint32_t next = 0;
-  // How many stages in order come before this one: what is at a stage with ordinal n has been past, or has
-  // passed over, the first n of them.
+  // Number of in-order stages before this one. A token at a stage with ordinal n has passed, or been passed
+  // over by, the first n of them.
   std::uint32_t ordinal = 0;
 };
 
-// A branch's stages lie between the stage before the branch and the one behind it, so that all items move
+// A branch's stages are stored between the stage before the branch and the one after it, so items always move
 // towards greater indices.
 class Program {
  public:
-  // Compares equal for no two programs, as long as anybody keeps it.
+  // Unique among programs for as long as any copy of it is kept.
   std::shared_ptr<const void> identity = std::make_shared<char>();
   std::string source_name;
   bool source_blocking = false;
-  bool source_sized = false;  // the user tells the size of an item
+  bool source_sized = false;  // the user specifies the size of each item
   std::unique_ptr<SourceFunction> source;
   std::vector<Stage> stages;
   std::uint32_t ordinals = 0;  // how many stages are in order
 
-  // Every type that a token may have to carry.
+  // All types that a token may carry.
   [[nodiscard]] std::vector<ItemType> item_types() const {
     std::vector<ItemType> types;
     types.reserve(stages.size());
@@ -102,12 +101,12 @@ class Program {
       types.push_back(stage.input);
     return types;
   }
-  // Whether anything is to have threads of its own.
+  // Whether the source or any stage has threads of its own.
   [[nodiscard]] bool blocks() const {
     return source_blocking ||
            std::ranges::any_of(stages, [](const Stage& stage) { return stage.options.blocking; });
   }
-  // Whether items are resumed by threads that are not the run's.
+  // Whether threads outside the run resume items.
   [[nodiscard]] bool waits() const {
     return std::ranges::find(stages, StageForm::waiting, &Stage::form) != stages.end();
   }

@@ -1,4 +1,4 @@
-// StatePool: state of a stage's function for whoever calls it at the moment.
+// StatePool: lends per-call state to the function of a stage.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,9 @@
 
 namespace millrace::stream {
 
-// As many states as there ever were calls at once, made when they are needed; the one that was given back
-// last is lent first, as its memory is in a cache. Thread-safe; `make` is called by one thread at a time.
+// Creates states on demand, as many as there have been concurrent calls. Lends the most recently returned
+// state first, because its memory is probably still cached. Thread-safe. Only one thread at a time calls
+// `make`.
 template <class State, class Make> class StatePool {
  public:
   explicit StatePool(Make make) : make_(std::move(make)) {}
@@ -31,14 +32,14 @@ template <class State, class Make> class StatePool {
     std::unique_ptr<State> state_;
   };
 
-  // Throws what `make` throws, and std::bad_alloc.
+  // Throws the exceptions of `make`, and std::bad_alloc.
   [[nodiscard]] Borrowed borrow() { return {*this, take()}; }
 
  private:
   [[nodiscard]] std::unique_ptr<State> take() {
     const std::lock_guard lock(mutex_);
     if (idle_.empty()) {
-      // Room to give it back, so that this cannot fail.
+      // Reserve the room for its return, so that returning it cannot fail.
       idle_.reserve(made_ + 1);
       std::unique_ptr<State> state(new State(make_()));
       ++made_;
@@ -51,7 +52,7 @@ template <class State, class Make> class StatePool {
 
   Make make_;
   std::mutex mutex_;
-  // With the mutex held:
+  // Guarded by the mutex:
   std::vector<std::unique_ptr<State>> idle_;
   std::size_t made_ = 0;
 };

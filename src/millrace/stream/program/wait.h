@@ -1,5 +1,5 @@
-// Wait: an item whose stage's function has returned before the item was done, and how it is told what came of
-// it. What users hold is a Continuation (continuation.h), a typed handle on one of these.
+// Wait: tracks an item that is still pending after its stage's function returned, and receives the result.
+// Users hold a Continuation (continuation.h), a typed handle to one of these.
 #pragma once
 
 #include "millrace/base/export.h"
@@ -14,20 +14,20 @@ namespace millrace::stream {
 
 class Waits;
 
-// Completed once: of several attempts the first counts, also against the run, which gives up what lies behind
-// a failure, an end or a stop. The rest changes nothing and is told so. May outlive the run and the stream.
+// Completed once: the first attempt counts, including the run's own attempt to give up an item after a
+// failure, an end or a stop. Later attempts change nothing and return false. May outlive the run and the
+// stream.
 //
-// Thread-safe, but for the destructor, which comes after everything else; it fails the item if nobody has
-// completed it, since nobody can any more.
+// Thread-safe, except that the destructor must come last. It fails the item if it has not been completed.
 class MILLRACE_EXPORT Wait {
  public:
-  // `token` is at the stage, and its item is about to be handed to the stage's function.
+  // `token` is at the stage, and its item is about to be passed to the stage's function.
   Wait(std::shared_ptr<Waits> waits, Token& token);
   ~Wait();
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
 
-  // The output is what `build` makes, at `place`, of `from`; not called when the wait is over.
+  // `build` constructs the output at `place` by moving from `from`. Not called if the wait is over.
   bool succeed(void (*build)(void* place, void* from) noexcept, void* from) noexcept;
   // There is no output.
   bool drop() noexcept;
@@ -42,7 +42,7 @@ class MILLRACE_EXPORT Wait {
 
   enum class Phase : std::uint8_t {
     called,     // the stage's function has not returned
-    completed,  // nor has it now, but what came of the item is known
+    completed,  // the function has not returned, but the result is known
     waiting,    // in the list of waits_
     over,
   };
@@ -50,10 +50,10 @@ class MILLRACE_EXPORT Wait {
   template <class Store> bool complete(Token::Outcome outcome, const Store& store) noexcept;
 
   const std::shared_ptr<Waits> waits_;
-  // With the mutex of waits_ held:
+  // Guarded by the mutex of waits_:
   Phase phase_ = Phase::called;
   Token* token_;
-  std::int64_t since_ns_ = 0;  // of a traced run
+  std::int64_t since_ns_ = 0;  // used in traced runs
   Wait* previous_ = nullptr;
   Wait* next_ = nullptr;
 };

@@ -20,18 +20,18 @@ namespace millrace::stream {
 
 template <class U> class Waiting;
 
-// What a coroutine that makes a U, or nothing for a sink, has beside its body. Not thread-safe, as a
-// coroutine is not.
+// The promise of a coroutine that makes a U, or nothing for a sink. Not thread-safe, like the coroutine
+// itself.
 template <class U> class WaitingPromiseBase {
  public:
   void begin(Continuation<U> continuation) { continuation_.emplace(std::move(continuation)); }
 
-  // Not before the item can be resumed.
+  // Suspended until the continuation is known.
   [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
   void unhandled_exception() noexcept { thrown_ = std::current_exception(); }
 
  protected:
-  // Where nobody knows the continuation, the stage's call has failed.
+  // Empty if the coroutine never began. The stage's call then failed.
   std::optional<Continuation<U>> continuation_;
   std::exception_ptr thrown_;
 };
@@ -39,9 +39,9 @@ template <class U> class WaitingPromiseBase {
 template <class U> class WaitingPromise : public WaitingPromiseBase<U> {
  public:
   [[nodiscard]] Waiting<U> get_return_object() noexcept;
-  // A U, an empty std::optional<U> for an item that goes no further, or an Error.
+  // A U, an empty std::optional<U> to drop the item, or an Error.
   void return_value(Result<std::optional<U>> result) { result_ = std::move(result); }
-  // The body's variables are gone by now; the coroutine goes when this has returned.
+  // The body's variables are already destroyed. The coroutine is destroyed when this returns.
   [[nodiscard]] std::suspend_never final_suspend() noexcept {
     if (this->thrown_)
       this->continuation_->fail(std::move(this->thrown_));
@@ -71,14 +71,14 @@ template <> class WaitingPromise<void> : public WaitingPromiseBase<void> {
   }
 };
 
-// Returned by a coroutine that is the function of a stage. It begins on a worker, which it leaves at the
-// first co_await that suspends it, and goes on where that resumes it. Its co_return, or what it throws, is
-// the item's; see Continuation for what that means to the stream, at the end of a run in particular. What it
-// captures by reference, as a lambda does, has to exist until it is done, which may be after a run that was
-// stopped: pass what it needs as items.
+// Returned by a coroutine that is the function of a stage. It starts on a worker, leaves it at the first
+// co_await that suspends, and continues on the thread that resumes it. Its co_return value or exception
+// settles the item; see Continuation for the effect on the stream, especially at the end of a run. Objects
+// that it captures by reference, including those captured by a lambda, must exist until it is done. That can
+// be after a stopped run has returned, so pass what it needs as items.
 //
-// It may await anything; await_callback() makes something awaitable that tells its answer by a callback. It
-// goes when it has ended. One that is never resumed stays, with its item, as long as the process.
+// It can await anything. await_callback() makes an operation with a callback awaitable. The coroutine is
+// destroyed when it ends. One that is never resumed is leaked together with its item.
 template <class U> class [[nodiscard]] Waiting {
  public:
   using promise_type = WaitingPromise<U>;
@@ -90,7 +90,7 @@ template <class U> class [[nodiscard]] Waiting {
     if (coroutine_) coroutine_.destroy();
   }
 
-  // Runs it as far as it gets now.
+  // Runs it until it first suspends or ends.
   void begin(Continuation<U> continuation) && {
     const auto coroutine = std::exchange(coroutine_, nullptr);
     coroutine.promise().begin(std::move(continuation));
@@ -114,7 +114,7 @@ template <class V, class Begin> class [[nodiscard]] CallbackAwaiter {
 
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> coroutine) {
-    // Not in the coroutine, which may be gone before the call returns.
+    // Moved to the stack, because the coroutine may be destroyed before the call returns.
     Begin begin = std::move(begin_);
     begin([this, coroutine](V answer) {
       answer_.emplace(std::move(answer));
@@ -128,8 +128,8 @@ template <class V, class Begin> class [[nodiscard]] CallbackAwaiter {
   std::optional<V> answer_;
 };
 
-// `co_await await_callback<V>(begin)` calls begin(done) and is the V that `done` is called with: once, by any
-// thread, which then goes on with the coroutine. `done` can be copied.
+// `co_await await_callback<V>(begin)` calls begin(done) and yields the V passed to `done`. Call `done`
+// exactly once, from any thread; that thread continues the coroutine. `done` is copyable.
 template <Item V, class Begin> [[nodiscard]] auto await_callback(Begin begin) {
   return CallbackAwaiter<V, Begin>(std::move(begin));
 }

@@ -1,5 +1,4 @@
-// What a stage is beside its function: how many items it may work on at once, in which order, and whether it
-// waits for something outside the process.
+// Kind and StageOptions: how many items a stage works on at once, in which order, and whether it blocks.
 #pragma once
 
 namespace millrace::stream {
@@ -24,13 +23,13 @@ enum class Kind {
 }
 
 struct StageOptions {
-  // The stage waits (for a disk, a network, a device) rather than computes. It then runs on threads of its
-  // own, so that no worker stands still with it: one thread for a serial stage, up to `blocking_threads` for
-  // a parallel one, made when they are needed.
+  // The stage waits (for a disk, a network, a device) rather than computes. It then has threads of its own,
+  // so that it does not hold up workers: one thread for a serial stage, up to `blocking_threads` for a
+  // parallel one, created on demand.
   bool blocking = false;
   int blocking_threads = 8;
-  // A parallel stage works on so many items at once at most, as where each takes much memory, or a device
-  // takes so many; workers do something else meanwhile. 0: no limit but the threads.
+  // Maximum number of items in a parallel stage at once, for example because each takes much memory or a
+  // device accepts only a few. Workers do other work in the meantime. 0: limited only by the threads.
   int limit = 0;
 };
 
