@@ -1,4 +1,4 @@
-// What tests of millrace.h share: handles that free themselves, and frames in memory of the caller's.
+// Helpers for tests of millrace.h: handles that free themselves, and frames in the caller's memory.
 #pragma once
 
 #include "millrace/api/millrace.h"
@@ -15,7 +15,7 @@ namespace millrace::api::testing {
 
 #define OK(call) ASSERT_EQ(call, MILLRACE_OK) << millrace_error()
 
-// Frees what was made, however a test ends.
+// Frees the pipeline however the test ends.
 struct OwnPipeline {
   explicit OwnPipeline(const std::string& text) {
     EXPECT_EQ(millrace_pipeline_create(text.c_str(), &handle), MILLRACE_OK) << millrace_error();
@@ -40,7 +40,7 @@ struct OwnRun {
 
 inline constexpr millrace_format small_gray = MILLRACE_FORMAT(16, 8, MILLRACE_GRAY, 8);
 
-// Memory of a caller's, with rows that lie apart, or upside down.
+// Memory of a caller, with gaps between the rows, or stored bottom-up.
 class Memory {
  public:
   explicit Memory(const millrace_format& format, bool upside_down = false) {

@@ -1,4 +1,4 @@
-// Where frames go from one thread to another: those that a caller pushes into a run, and those it pulls.
+// Hands frames from one thread to another: InputFrames from the caller to the run, OutputFrames back.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -15,17 +15,17 @@
 
 namespace millrace::api {
 
-// How an exchange went, for the side of the caller.
+// Result of an exchange, from the caller's point of view.
 enum class Passed {
   done,
-  again,   // not in time
-  closed,  // the run takes, or has, no more
+  again,   // timeout
+  closed,  // the run accepts, or has, no more frames
 };
 
-// nullopt: as long as it takes.
+// Timeout; nullopt waits as long as it takes.
 using Patience = std::optional<std::chrono::milliseconds>;
 
-// Whether the condition has come true in time.
+// Returns whether the condition became true in time.
 template <class Condition, class Ready>
 [[nodiscard]] bool wait_until(Condition& changed, std::unique_lock<std::mutex>& lock, Patience patience,
                               Ready ready) {
@@ -34,22 +34,22 @@ template <class Condition, class Ready>
   return true;
 }
 
-// Frames on their way into a run; a few, so that a caller is not far ahead of it. push() and end() by the
-// caller, next() by the run, close() by any.
+// A short queue of frames into a run, so that the caller cannot get far ahead. The caller calls push() and
+// end(), the run calls next(), any thread may call close().
 class InputFrames {
  public:
   explicit InputFrames(const video::FrameFormat& format) : pool_(format) {}
 
   [[nodiscard]] const video::FrameFormat& format() const { return pool_.format(); }
 
-  // Waits for room, then has `fill` write the samples. An Error is fill's, or that of a lack of memory.
+  // Waits for room, then `fill` writes the samples. Returns fill's error, or an out-of-memory error.
   [[nodiscard]] Result<Passed> push(pool::FunctionRef<Status(video::Frame& frame)> fill, Patience patience);
   void end();
   [[nodiscard]] bool ended() const;
 
-  // As run::NextFrame.
+  // See run::NextFrame.
   [[nodiscard]] Result<std::optional<video::Frame>> next(const std::stop_token& stop);
-  // Wakes and refuses whoever pushes.
+  // Wakes and refuses threads in push().
   void close();
 
  private:
@@ -58,32 +58,33 @@ class InputFrames {
   video::FramePool pool_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
-  // With the mutex held:
+  // Guarded by the mutex:
   std::deque<video::Frame> waiting_;
   bool ended_ = false;
   bool closed_ = false;
 };
 
-// Frames on their way out of a run, one at a time: the run waits until it is taken. offer() and finish() by
-// the run, take() by the caller, drop() by any.
+// Frames out of a run, one at a time: the run waits until the caller has taken it. The run calls offer() and
+// finish(), the caller calls take(), any thread may call drop().
 class OutputFrames {
  public:
-  // As run::TakeFrame. Interrupted after drop().
+  // See run::TakeFrame. Interrupted after drop().
   [[nodiscard]] Status offer(video::Frame& frame);
-  // There will be no more.
+  // No more frames follow.
   void finish();
 
-  // Waits for a frame and shows it; it may be moved from. `closed` behind the last one, again and again.
+  // Waits for a frame and passes it to `show`, which may move from it. Every call after the last frame
+  // returns `closed`.
   [[nodiscard]] Result<Passed> take(pool::FunctionRef<Status(video::Frame& frame)> show, Patience patience);
-  // Nobody will take any more.
+  // The caller takes no more frames.
   void drop();
-  // Waits until a frame is there to be taken: `done`; or none will be: `closed`.
+  // Returns `done` when a frame can be taken, `closed` if no more frames will come.
   [[nodiscard]] Passed wait_for_frame(Patience patience);
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  // With the mutex held:
+  // Guarded by the mutex:
   video::Frame* offered_ = nullptr;
   bool finished_ = false;
   bool dropped_ = false;

@@ -1,4 +1,4 @@
-// When the frames of a video file are shown, without decoding them.
+// Reads the presentation times of a video file's frames without decoding them.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -11,12 +11,12 @@
 namespace millrace::api {
 
 struct FrameTimes {
-  std::vector<std::int64_t> times;  // in the order in which frames are shown
-  int time_base_numerator = 0;      // seconds in a unit of time
+  std::vector<std::int64_t> times;  // in display order
+  int time_base_numerator = 0;      // seconds per unit of time
   int time_base_denominator = 1;
 };
 
-// What millrace.h says of millrace_frame_times. `stops` is called by this thread until it is true.
+// See millrace_frame_times in millrace.h. This thread polls `stops` and ends the call once it returns true.
 [[nodiscard]] Result<FrameTimes> frame_times(const std::string& name, const std::function<bool()>& stops);
 
 }  // namespace millrace::api

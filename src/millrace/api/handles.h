@@ -1,4 +1,4 @@
-// Handles: what callers hold in the place of objects.
+// Handles: numbers that callers of the C interface hold instead of pointers to objects.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -14,24 +14,29 @@
 
 namespace millrace::api {
 
-// Objects by numbers that are never used twice in a process, nor in its forks, so that a handle that was
-// freed is known to be one. A handle looks like a pointer to C and is none: it is not an address of anything.
-// Thread-safe; an object that is removed lives until the last call that found it has returned.
+// Objects by number. A number is never reused in a process or its forks, so a freed handle is recognised. A
+// handle has a pointer type in C but is not an address.
+//
+// Thread-safe. A removed object lives until the last call that found it has returned.
 template <class Handle, class Object> class Handles {
  public:
-  // name: of such an object in messages, "a pipeline". first: the first number, above 0 and another below
-  // `step` for each kind. To live as long as the process: there may be calls until its very end.
-  // library: anything that lies in the memory of this library alone. Another copy or version of it in the
-  // process then has other numbers, and refuses those of this one: copies are pages apart, and millions of
-  // handles fit between the numbers of two pages.
+  // The object must live as long as the process: calls can come until its very end.
+  //
+  // name: of such an object in messages, "a pipeline".
+  //
+  // first: the first number; above 0, below `step`, and different for each kind.
+  //
+  // library: any address in this library's own memory. It makes the numbers of another copy or version of the
+  // library in the same process different, so each copy refuses the other's handles. Copies are pages apart,
+  // and millions of handles fit between the numbers of two pages.
   Handles(const char* name, std::uintptr_t first, const void* library)
       : name_(name), own_(new Own),
         next_((std::bit_cast<std::uintptr_t>(library) >> page_bits << handle_bits) + first) {}
 
-  // From one number to the next of a kind.
+  // Distance between consecutive numbers of one kind.
   static constexpr std::uintptr_t step = 16;
   static constexpr int page_bits = 12;
-  static constexpr int handle_bits = 27;  // addresses of 48 bits, less those of a page, leave so many
+  static constexpr int handle_bits = 27;  // a 48-bit address without its page bits leaves this many
 
   [[nodiscard]] Handle* add(std::shared_ptr<Object> object) {
     Own& own = of_this_process();
@@ -66,13 +71,13 @@ template <class Handle, class Object> class Handles {
     std::map<std::uintptr_t, std::shared_ptr<Object>> objects;
   };
 
-  // After a fork, another: the threads of the objects are not in this process, and one that is not either may
-  // hold the mutex. The old one is left as it is.
+  // A forked child gets a new table: the objects' threads do not exist in it, and one of them may have held
+  // the mutex. The old table is left as it is.
   [[nodiscard]] Own& of_this_process() {
     Own* own = own_.load(std::memory_order_acquire);
     if (own->process == getpid()) return *own;
     auto fresh = std::make_unique<Own>();
-    // acq_rel: who sees the new one sees it made.
+    // acq_rel: a thread that reads the new pointer sees the object fully constructed.
     if (own_.compare_exchange_strong(own, fresh.get(), std::memory_order_acq_rel)) return *fresh.release();
     return *own;
   }
@@ -87,7 +92,7 @@ template <class Handle, class Object> class Handles {
 
   const char* name_;
   std::atomic<Own*> own_;
-  std::atomic<std::uintptr_t> next_;  // relaxed: numbers, which publish nothing
+  std::atomic<std::uintptr_t> next_;  // relaxed: the numbers publish no other data
 };
 
 }  // namespace millrace::api

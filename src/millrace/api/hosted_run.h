@@ -1,4 +1,4 @@
-// HostedRun: a run in a thread of its own, which the caller feeds, empties, watches and stops.
+// HostedRun: a run in its own thread that the caller feeds, drains, watches and stops.
 #pragma once
 
 #include "millrace/api/frame_exchange.h"
@@ -23,22 +23,22 @@
 
 namespace millrace::api {
 
-// What the frames that come out of a run are: their format, and what goes with them beside their samples.
+// Format of a run's output frames and the properties that go with them.
 struct Origin {
   video::FrameFormat format;
   run::FramesOrigin beside;
 };
 
-// What millrace.h says of a millrace_run. Any thread may call anything at any time; not copied.
+// Implements millrace_run of millrace.h. Thread-safe; not copyable.
 class HostedRun {
  public:
   explicit HostedRun(image::Pipeline pipeline) : pipeline_(std::move(pipeline)) {}
-  // After shut_down(), where it was started.
+  // If the run was started, call shut_down() first.
   ~HostedRun() = default;
   HostedRun(const HostedRun&) = delete;
   HostedRun& operator=(const HostedRun&) = delete;
 
-  // Before start(), else a usage error.
+  // Usage error after start().
   [[nodiscard]] Status set(std::string_view name, std::string_view value);
   [[nodiscard]] Status input(std::string name);
   [[nodiscard]] Status input_frames(const video::FrameFormat& format);
@@ -47,35 +47,36 @@ class HostedRun {
   [[nodiscard]] Status output_frames();
 
   [[nodiscard]] Status start();
-  // Without a thread: each frame is processed by the call of process() that brings it.
+  // Creates no thread: each frame is processed inside its call of process().
   [[nodiscard]] Status start_in_place();
-  // After start_in_place(). Views of the planes of one frame, before and after, of the formats of both ends.
+  // Only after start_in_place(). Views of the planes of one frame before and after, in the formats of input
+  // and output.
   [[nodiscard]] Status process(const std::vector<image::PixelView>& from,
                                const std::vector<image::PixelView>& to);
 
-  // Usage errors before start(), and where that end is not the caller's own.
+  // Push, pull and format calls are usage errors before start(), or if that end is not frames of the caller.
   [[nodiscard]] Result<video::FrameFormat> output_format();
-  // Of the frames that come out; waits as output_format().
+  // Origin of the output frames. Waits like output_format().
   [[nodiscard]] Result<Origin> origin();
-  // Where `closed`, the run was over without an error.
+  // `closed`: the run has ended without an error.
   [[nodiscard]] Result<Passed> push(pool::FunctionRef<Status(video::Frame& frame)> fill, Patience patience);
   [[nodiscard]] Status end();
   [[nodiscard]] Result<Passed> pull(pool::FunctionRef<Status(video::Frame& frame)> show, Patience patience);
-  // Of the frames that are pushed.
+  // Format of the frames that are pushed.
   [[nodiscard]] Result<video::FrameFormat> input_format();
 
   [[nodiscard]] Result<run::RunProgress> progress();
   [[nodiscard]] Status stop();
   [[nodiscard]] Result<Passed> wait(Patience patience);
-  // Valid as long as this object. Usage error before the end.
+  // Valid as long as this object. Usage error before the end of the run.
   [[nodiscard]] Result<const char*> report();
   [[nodiscard]] Result<const char*> explanation();
 
-  // Stops what is under way and waits for its end. The last call but one: destruction.
+  // Stops the run and waits for its end. Only destruction may follow.
   void shut_down();
 
  private:
-  // One thread at a time; a second one is refused.
+  // Admits one thread at a time and refuses a second one.
   class Turn;
 
   [[nodiscard]] Status check_not_started() const;
@@ -85,15 +86,15 @@ class HostedRun {
   [[nodiscard]] Status check_files() const;
   [[nodiscard]] Status check_start() const;
   [[nodiscard]] Status find_place();
-  // Where it is: usage error for a call that is for runs with a thread of their own.
+  // Usage error if the run was started in place: the call is for runs with their own thread.
   [[nodiscard]] Status check_not_in_place() const;
-  // Ends a run in place, with the mutex of `processing_` held.
+  // Ends an in-place run. Call with the mutex `processing_` held.
   void end_in_place(Status outcome);
   [[nodiscard]] const run::RunRecord& record() const;
   [[nodiscard]] run::VideoSource source();
   [[nodiscard]] run::VideoSink sink();
   void work();
-  // Why an exchange is closed: the error of the run, or nothing where it is over without one.
+  // Why an exchange is closed: the run's error, or Passed if it ended without one.
   [[nodiscard]] Result<Passed> why_closed();
   void request_stop();
 
@@ -101,28 +102,28 @@ class HostedRun {
   std::shared_ptr<const SharedWorkplace> place_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  // Before start(), with the mutex held; from then on only read.
+  // Written before start() with the mutex held; read-only afterwards.
   run::RunOptions options_;
   std::unique_ptr<InputFrames> input_;
-  run::FramesOrigin input_origin_;  // of what `input_` gets
-  std::int64_t start_ = 0;          // what is skipped of the input, in microseconds
+  run::FramesOrigin input_origin_;  // origin of the frames in `input_`
+  std::int64_t start_ = 0;          // start of the trim of the input, in microseconds
   std::unique_ptr<OutputFrames> output_;
-  std::unique_ptr<run::VideoRun> video_;  // one of the two
+  std::unique_ptr<run::VideoRun> video_;  // either this or in_place_
   std::unique_ptr<run::FrameProcessor> in_place_;
   std::stop_source in_place_stop_;
-  // With the mutex held:
+  // Guarded by the mutex:
   bool started_ = false;
   bool stopped_ = false;
   bool over_ = false;
   std::optional<video::FrameFormat> output_format_;
   video::SharedProperties output_properties_;
-  Status outcome_;  // once over
+  Status outcome_;  // set at the end
   std::optional<std::string> report_;
   std::optional<std::string> explanation_;
-  // Acquire and release: what one turn wrote, the next one reads.
+  // Acquire and release: one turn sees the writes of the previous one.
   std::atomic<bool> pushing_ = false;
   std::atomic<bool> pulling_ = false;
-  // Taken before mutex_: around the frames of a run in place, and its end.
+  // Locked before mutex_. Held while an in-place run processes a frame, and at its end.
   std::mutex processing_;
   std::thread thread_;
 };

@@ -1,4 +1,4 @@
-// What `millrace model` and `millrace simulate` answer, from JSON to JSON.
+// Answers the questions of `millrace model` and `millrace simulate`, JSON in and JSON out.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -8,8 +8,7 @@
 
 namespace millrace::api {
 
-// As millrace.h says of millrace_predict and millrace_simulate. Usage error that names the member of the
-// question that cannot be.
+// See millrace_predict and millrace_simulate in millrace.h. A usage error names the invalid member.
 [[nodiscard]] Result<std::string> predict(std::string_view question);
 [[nodiscard]] Result<std::string> simulate(std::string_view question);
 

@@ -1,4 +1,4 @@
-// The options of `millrace run` by name.
+// Sets options of `millrace run` by name.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -8,8 +8,8 @@
 
 namespace millrace::api {
 
-// As the command line reads --NAME VALUE; of flags, "true" or "false". What a word means is told later, where
-// the words are read together. Usage error that names the options there are, or what a value may be.
+// Reads a value as the command line reads --NAME VALUE; flags take "true" or "false". Values that depend on
+// each other are checked later, together. A usage error lists the option names, or the allowed values.
 [[nodiscard]] Status set_option(run::RunOptions& options, std::string_view name, std::string_view value);
 
 }  // namespace millrace::api

@@ -1,4 +1,4 @@
-// Filters of the caller's own, as millrace_pipeline_create_with takes them.
+// Reads the caller's own filters for millrace_pipeline_create_with.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -9,7 +9,7 @@
 
 namespace millrace::api {
 
-// What millrace.h says of their JSON. Usage error that names the filter, or the place in the text.
+// See millrace.h for the JSON. A usage error names the filter, or the position in the text.
 [[nodiscard]] Result<std::vector<image::FilterRef>> read_own_filters(std::string_view json);
 
 }  // namespace millrace::api

@@ -1,4 +1,4 @@
-// The one Workplace of a process, for all runs that callers of the library have under way.
+// The execution context that all runs of a process's callers share.
 #pragma once
 
 #include "millrace/machine/report/machine_report.h"
@@ -10,11 +10,11 @@ namespace millrace::api {
 
 struct SharedWorkplace {
   machine::MachineReport machine;
-  std::unique_ptr<run::Workplace> workplace;  // for several runs at the same time
+  std::unique_ptr<run::Workplace> workplace;  // usable by several runs at the same time
 };
 
-// The one that is there, else a new one, with as many threads as the process may use now; it goes with the
-// last who holds it. Thread-safe.
+// Returns the existing context, or creates one with as many threads as the process may use now. The last
+// owner frees it. Thread-safe.
 [[nodiscard]] Result<std::shared_ptr<const SharedWorkplace>> shared_workplace();
 
 }  // namespace millrace::api

@@ -1,11 +1,11 @@
-// SignalsBlocked: signals are for the program, not for the library's threads.
+// SignalsBlocked: keeps signals away from the library's threads, so that the program gets them.
 #pragma once
 
 #include <csignal>
 
 namespace millrace::api {
 
-// Threads that are made while it lives take no signal.
+// Threads created during its lifetime block all signals.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
