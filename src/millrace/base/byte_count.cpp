@@ -11,7 +11,7 @@ std::string bytes_text(double bytes) {
   constexpr std::array units{"kB", "MB", "GB", "TB", "PB"};
   std::size_t unit = 0;
   bytes /= 1000;
-  // What would be rounded to a thousand is one of the next.
+  // Values that would be rounded up to 1000 use the next unit.
   for (; bytes >= 999.95 && unit + 1 < units.size(); ++unit)
     bytes /= 1000;
   return fmt::format("{:.1f} {}", bytes, units[unit]);

@@ -1,11 +1,11 @@
-// Numbers of bytes, for people.
+// Formats byte counts for people.
 #pragma once
 
 #include <string>
 
 namespace millrace {
 
-// "513.2 MB": in units of a thousand.
+// Decimal units: "513.2 MB".
 [[nodiscard]] std::string bytes_text(double bytes);
 
 }  // namespace millrace

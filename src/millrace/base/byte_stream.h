@@ -1,4 +1,4 @@
-// Where bytes come from and go to: files, pipes, and memory.
+// Interfaces for byte sources and sinks: files, pipes and memory.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -14,7 +14,7 @@
 
 namespace millrace {
 
-// Read by one thread at a time; cancel() from any.
+// read() is for one thread at a time; any thread may call cancel().
 class ByteSource {
  public:
   ByteSource() = default;
@@ -22,17 +22,17 @@ class ByteSource {
   ByteSource& operator=(const ByteSource&) = delete;
   virtual ~ByteSource() = default;
 
-  // Fills a part of the destination, which is not empty, and returns how much; 0 only at the end.
+  // Fills part of the non-empty destination and returns the number of bytes. Returns 0 only at the end.
   [[nodiscard]] virtual Result<std::size_t> read(std::span<std::byte> destination) = 0;
-  // Bytes left to read, where that is known.
+  // Bytes left to read, if known.
   [[nodiscard]] virtual std::optional<std::uint64_t> remaining() const { return std::nullopt; }
-  // A read() that waits for data, and every later one, fails as interrupted.
+  // A read() that is waiting for data fails as interrupted, and so does every later one.
   virtual void cancel() {}
   // For messages.
   [[nodiscard]] virtual const std::string& name() const = 0;
 };
 
-// Written by one thread at a time.
+// For one thread at a time.
 class ByteSink {
  public:
   ByteSink() = default;
@@ -40,11 +40,11 @@ class ByteSink {
   ByteSink& operator=(const ByteSink&) = delete;
   virtual ~ByteSink() = default;
 
-  // All of it.
+  // Writes all the bytes or fails.
   [[nodiscard]] virtual Status write(std::span<const std::byte> bytes) = 0;
 };
 
-// What was written, or will be read, at any place. Thread-safe.
+// Random access to bytes that were already written or can be read. Thread-safe.
 class RandomBytes {
  public:
   RandomBytes() = default;
@@ -52,11 +52,11 @@ class RandomBytes {
   RandomBytes& operator=(const RandomBytes&) = delete;
   virtual ~RandomBytes() = default;
 
-  // Fills `destination` from `offset` on; failure if there is less.
+  // Fills `destination` starting at `offset`. Fails if fewer bytes are available.
   [[nodiscard]] virtual Status read_at(std::uint64_t offset, std::span<std::byte> destination) = 0;
 };
 
-// Reads memory that somebody else owns and keeps.
+// Reads from memory that the caller owns and keeps alive.
 class MemorySource final : public ByteSource {
  public:
   explicit MemorySource(std::span<const std::byte> bytes, std::string name = "memory")

@@ -5,10 +5,10 @@
 namespace millrace {
 namespace {
 
-// An absolute path out of the environment; empty where there is none. XDG says that relative ones do not
-// count.
+// Returns an absolute path from the environment, or an empty path. The XDG specification ignores relative
+// paths.
 std::filesystem::path absolute_from_environment(const char* variable) {
-  const char* const value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): the header says so
+  const char* const value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): documented in the header
   return value != nullptr && value[0] == '/' ? std::filesystem::path(value) : std::filesystem::path();
 }
 

@@ -1,5 +1,4 @@
-// Where programs of this user keep what can be made again, and what the user wrote for them. To be opened by
-// open_private_folder().
+// The user's folders for caches and settings. Open them with open_private_folder().
 #pragma once
 
 #include "millrace/base/result.h"
@@ -8,13 +7,13 @@
 
 namespace millrace {
 
-// millrace/ under the XDG cache directory: $XDG_CACHE_HOME where that is absolute, else $HOME/.cache. The
-// folder need not exist yet; who writes there makes it. Failure where neither variable names a place. Reads
-// the environment, so not beside a thread that changes it.
+// millrace/ under the XDG cache directory: $XDG_CACHE_HOME if that is absolute, else $HOME/.cache. The folder
+// may not exist yet; code that writes there creates it. Fails if neither variable is usable. Reads the
+// environment, so no other thread may change it during the call.
 [[nodiscard]] Result<std::filesystem::path> cache_folder();
 
-// The same for what the user writes for us: $XDG_CONFIG_HOME, else $HOME/.config. Empty where neither
-// variable names a place.
+// The same for the user's settings: $XDG_CONFIG_HOME, else $HOME/.config. Empty if neither variable is
+// usable.
 [[nodiscard]] std::filesystem::path config_folder();
 
 }  // namespace millrace

@@ -13,7 +13,7 @@ namespace {
 struct Environment {
   std::optional<std::string> cache;
   std::optional<std::string> home;
-  std::string folder;  // empty: none
+  std::string folder;  // empty: no folder
 };
 
 class CacheFolderTest : public testing::TestWithParam<Environment> {};

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The stream that an output goes to which is open already.
+// The stream of this process that an output refers to, if any.
 std::optional<int> open_stream(const std::string& path) {
   return path == "-" ? STDOUT_FILENO : descriptor_named(path);
 }
@@ -23,7 +23,7 @@ std::optional<int> open_stream(const std::string& path) {
 bool is_same_file(const std::string& a, const std::string& b) {
   std::error_code missing;
   if (fs::equivalent(a, b, missing)) return !fs::is_other(fs::status(a, missing));
-  // Neither is there yet.
+  // Neither file exists yet.
   const fs::path place = fs::weakly_canonical(fs::absolute(a, missing), missing);
   return !missing && !fs::exists(place, missing) &&
          place == fs::weakly_canonical(fs::absolute(b, missing), missing);

@@ -1,4 +1,4 @@
-// What is asked of a program's outputs before it begins.
+// Checks a program's outputs before the work begins.
 #pragma once
 
 #include "millrace/base/overwrite.h"
@@ -10,19 +10,19 @@
 
 namespace millrace {
 
-// A file of the command line.
+// A file named on the command line.
 struct NamedPath {
-  std::string_view role;  // what the user calls it: "OUT", "--json"
-  std::string path;       // "-" for a standard stream; empty where none is given
+  std::string_view role;  // the user's name for it: "OUT", "--json"
+  std::string path;       // "-" for a standard stream; empty if not given
 };
 
-// Whether two names, none of them "-", are of one file, be it there yet or not. Devices and pipes are never
-// the same: they take any number of outputs.
+// Whether two paths, neither of them "-", name the same file, even if it does not exist yet. Always false for
+// devices and pipes, because they accept any number of outputs.
 [[nodiscard]] bool is_same_file(const std::string& a, const std::string& b);
 
-// Usage errors where OutputFile::open() would refuse an output, which many programs call only after hours,
-// and where two outputs, or an output and the input, are one file or one standard stream. Devices and pipes
-// take any number of outputs. Makes nothing and waits for nothing.
+// Returns a usage error if OutputFile::open() would refuse an output. Many programs open their output only
+// after hours, so this reports the problem early. Two outputs, or an output and the input, must not share a
+// file or a standard stream; devices and pipes may be shared. Creates nothing and never waits.
 [[nodiscard]] Status check_outputs(std::initializer_list<NamedPath> outputs, Overwrite overwrite,
                                    const NamedPath& input = {});
 

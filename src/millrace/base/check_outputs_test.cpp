@@ -22,7 +22,7 @@ class CheckOutputs : public testing::Test {
     make_file(there_, "kept");
     std::filesystem::create_symlink("there", link_);
   }
-  // The message with which they are refused, as a mistake of the user; empty where they are not.
+  // The message of the usage error; empty if the outputs are accepted.
   static std::string refusal(const Status& checked) {
     if (checked) return {};
     EXPECT_EQ(checked.error().kind, ErrorKind::usage);
@@ -46,7 +46,7 @@ TEST_F(CheckOutputs, RefuseWhatExistsUnlessItMayBeOverwritten) {
   EXPECT_EQ(refusal(none_), "");
   EXPECT_EQ(refusal(""), "");
   EXPECT_EQ(content_of(there_), "kept");
-  EXPECT_EQ(folder_.entries(), 2U);  // nothing was made
+  EXPECT_EQ(folder_.entries(), 2U);  // nothing was created
 }
 
 TEST_F(CheckOutputs, TakeStandardStreamsDevicesAndPipesAsTheyAre) {
@@ -58,7 +58,7 @@ TEST_F(CheckOutputs, TakeStandardStreamsDevicesAndPipesAsTheyAre) {
   EXPECT_EQ(refusal(check_outputs({{"OUT", "/dev/null"}, {"--json", "/dev/null"}}, Overwrite::no)), "");
 }
 
-// Whatever open() refuses, check() has refused before, in the same words.
+// check() reports everything that open() would refuse, in the same words.
 TEST_F(CheckOutputs, RefuseInTheSameWordsAsOpening) {
   const std::string dangling = folder_ / "dangling";
   std::filesystem::create_symlink("nowhere", dangling);
@@ -86,7 +86,7 @@ TEST_F(CheckOutputs, RefuseToMixTwoOutputs) {
   EXPECT_EQ(refusal(check_outputs({{"OUT", "-"}, {"--json", none_}, {"--trace", ""}}, Overwrite::no)), "");
 }
 
-// Also where neither is there yet, and names are relative or lead to what is open.
+// Also if neither file exists yet, the paths are relative, or they name an open stream.
 TEST_F(CheckOutputs, KnowOneFileByTwoNames) {
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(folder_.path());
@@ -104,7 +104,7 @@ TEST_F(CheckOutputs, RefuseToOverwriteTheInput) {
   const NamedPath input{"IN", there_};
   EXPECT_EQ(refusal(check_outputs({{"OUT", link_}}, Overwrite::yes, input)),
             link_ + ": is both IN and OUT; choose another output");
-  // A filter reads the one standard stream and writes the other.
+  // A filter reads one standard stream and writes the other.
   EXPECT_EQ(refusal(check_outputs({{"OUT", "-"}}, Overwrite::no, {"IN", "-"})), "");
 }
 

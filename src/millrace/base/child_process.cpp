@@ -17,7 +17,7 @@ constexpr auto of_descriptor = static_cast<idtype_t>(3);
 constexpr auto of_descriptor = P_PIDFD;
 #endif
 
-// As waitpid() has it.
+// Converts to the status format of waitpid().
 int status_of(const siginfo_t& info) {
   constexpr int exit_shift = 8;
   constexpr int core_flag = 0x80;
@@ -66,7 +66,7 @@ bool ChildProcess::kill(int signal) const {
   if (!exists()) return false;
   if (descriptor_.is_open() && syscall(SYS_pidfd_send_signal, descriptor_.get(), signal, nullptr, 0U) == 0)
     return true;
-  // ESRCH is an answer; anything else says that such descriptors are not to be used here.
+  // ESRCH is an answer. Any other error means that pidfds do not work here.
   if (descriptor_.is_open() && errno == ESRCH) return false;
   return is_own_child(number_) && ::kill(number_, signal) == 0;
 }

@@ -1,4 +1,4 @@
-// ChildProcess: a child of this process, meant by a descriptor of it, not by its number.
+// ChildProcess: a child process identified by a pidfd instead of its process ID.
 //
 //     const pid_t number = fork();
 //     if (number == 0) work_and_exit();
@@ -16,32 +16,33 @@
 
 namespace millrace {
 
-// A number may be another process's once somebody has asked how the child ended: a thread that waits for any
-// child, or the kernel where SIGCHLD is ignored. What is sent and asked here reaches the child or nobody.
+// A process ID can be reused once the child has been waited for. That can happen behind our back: another
+// thread waits for any child, or the kernel reaps children because SIGCHLD is ignored. A signal or wait
+// through this class reaches either this child or no process at all.
 //
-// Where the system has no descriptors of processes (pidfd), the number is used as long as it is that of a
-// child of this process.
+// Without pidfd support in the kernel, the process ID is used as long as it belongs to a child of this
+// process.
 class ChildProcess {
  public:
   ChildProcess() = default;
-  // number: of a child that nobody can have waited for yet; negative: none.
+  // number: of a child that has not been waited for yet; negative for no child.
   [[nodiscard]] static ChildProcess of(pid_t number);
-  // descriptor: what the kernel gave for it as it was made, as by CLONE_PIDFD.
+  // descriptor: the pidfd that the kernel returned at creation, for example with CLONE_PIDFD.
   [[nodiscard]] static ChildProcess of(pid_t number, Descriptor descriptor);
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&& other) noexcept;
   ~ChildProcess();
 
-  // -1 where there is none; for messages, and for what only reads.
+  // -1 if there is no child. For messages and read-only queries.
   [[nodiscard]] pid_t number() const { return number_; }
   [[nodiscard]] bool exists() const { return number_ > 0; }
 
-  // False where it has been waited for already, by whomever.
+  // Returns false if the child has already been waited for.
   bool kill(int signal) const;
-  // With the value that sigqueue() would carry.
+  // Sends the signal with a value, like sigqueue().
   bool kill(int signal, void* value) const;
-  // Waits until it ends, and forgets it: its status as waitpid() gives it; nothing where somebody else has
-  // waited for it.
+  // Waits until the child ends and forgets it. Returns its status in waitpid() format, or nothing if the
+  // child was already waited for elsewhere.
   std::optional<int> wait();
 
  private:

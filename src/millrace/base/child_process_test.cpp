@@ -42,7 +42,7 @@ TEST(ChildProcess, TellsHowItEndedAsWaitpidDoes) {
   EXPECT_EQ(WTERMSIG(*status), SIGTERM);
 }
 
-// Its number may be anybody's by then.
+// By then the process ID may belong to another process.
 TEST(ChildProcess, NobodyGetsASignalOnceSomebodyElseHasWaitedForIt) {
   for (const bool by_descriptor : {true, false}) {
     ChildProcess child = start([] {});
@@ -55,7 +55,7 @@ TEST(ChildProcess, NobodyGetsASignalOnceSomebodyElseHasWaitedForIt) {
   }
 }
 
-// A process that is no child stands for one that got the number since.
+// A process that is not our child simulates a reused process ID.
 TEST(ChildProcess, WithoutDescriptorsOnlyAChildIsMeant) {
   const ChildProcess stranger = ChildProcess::of(getppid(), {});
   EXPECT_FALSE(stranger.kill(0));

@@ -1,4 +1,4 @@
-// Time as the whole project measures it: nanoseconds of the monotonic clock.
+// The project's clock: nanoseconds of the monotonic clock.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-// Nanoseconds since an arbitrary start; never goes back. About 25 ns a call.
+// Nanoseconds since an arbitrary start. Never goes back. A call takes about 25 ns.
 [[nodiscard]] inline std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
@@ -18,12 +18,12 @@ namespace millrace {
   return static_cast<double>(nanoseconds) * 1e-9;
 }
 
-// Rounded towards zero.
+// Rounds towards zero.
 [[nodiscard]] constexpr std::int64_t nanoseconds(double seconds) {
   return static_cast<std::int64_t>(seconds * 1e9);
 }
 
-// Of a time that the system tells.
+// Converts a time returned by the system.
 [[nodiscard]] constexpr std::int64_t nanoseconds(const timespec& time) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }

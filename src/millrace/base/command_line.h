@@ -1,4 +1,4 @@
-// The words of a command line, as all programs read them.
+// Command-line parsing shared by all programs.
 #pragma once
 
 #include "millrace/base/error_line.h"
@@ -19,9 +19,9 @@
 
 namespace millrace {
 
-// A whole number, maybe with a unit behind it, as people mean it: CLI11 alone takes "010" for 8, "0x10" for
-// 16, and what is too large for the largest there is. Becomes the number without leading zeros; what is
-// wrong, or "". What is no number at all is left to CLI11.
+// Normalizes a whole number, optionally followed by a unit, to decimal. CLI11 alone reads "010" as 8 and
+// "0x10" as 16, and clamps values that are too large. Strips leading zeros from `text`. Returns an error
+// message, or "" if there is none. Text that is not a number is left to CLI11.
 inline std::string make_decimal(std::string& text) {
   const auto is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
   const std::string sign = text.starts_with('-') ? "-" : "";
@@ -38,7 +38,7 @@ inline std::string make_decimal(std::string& text) {
   return {};
 }
 
-// Whole numbers are decimal in all options of the program and its verbs.
+// Makes all integer options of the program and its verbs decimal.
 inline void read_decimals(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     const std::string type = option->get_type_name();
@@ -49,7 +49,7 @@ inline void read_decimals(CLI::App& app) {
     read_decimals(*verb);
 }
 
-// Checks of numbers. CLI11's own name the largest number there is, in 309 digits.
+// Number checks. CLI11's own validators print the largest double in 309 digits.
 inline CLI::Validator above_zero() {
   return {[](const std::string& text) {
             const auto number = parse_number<double>(text);
@@ -64,7 +64,7 @@ inline CLI::Validator not_negative() {
           ""};
 }
 
-// What was given in place of a verb, if that is what is wrong.
+// The message for an unknown verb, if that is the error.
 inline std::optional<std::string> wrong_verb(const CLI::App& app) {
   const std::vector<std::string> words = app.remaining();
   if (app.get_require_subcommand_min() == 0 || !app.get_subcommands().empty() || words.empty() ||
@@ -76,7 +76,7 @@ inline std::optional<std::string> wrong_verb(const CLI::App& app) {
   return fmt::format("there is no verb {}{}", in_quotes(words.front()), did_you_mean(words.front(), verbs));
 }
 
-// The help that says more of what is wrong: that of the verb, where there is one.
+// The most specific help: that of the verb, if one was given.
 inline std::string nearest_help(const CLI::App& app, std::string_view program, std::string_view help) {
   std::string words(program);
   const CLI::App* deepest = &app;
@@ -87,7 +87,8 @@ inline std::string nearest_help(const CLI::App& app, std::string_view program, s
   return deepest == &app ? std::string(help) : words + " --help";
 }
 
-// An option that was given as "", as an unset variable of a shell is: not the same as one that was left out.
+// Finds an option that was given as "", for example from an unset shell variable. That is not the same as
+// leaving the option out.
 inline std::optional<std::string> option_without_value(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_positional() || option->count() == 0) continue;
@@ -99,9 +100,8 @@ inline std::optional<std::string> option_without_value(const CLI::App& app) {
   return std::nullopt;
 }
 
-// Reads the words into what was added to `app`. The exit code where the program is to end at once: 0 where
-// only help or a version was asked for, 2 after one line that names the wrong word and `help`, which says
-// more.
+// Parses the arguments into `app`. Returns the exit code if the program must end now: 0 if only help or a
+// version was requested, or 2 after a one-line error. The error names the wrong word and points to `help`.
 [[nodiscard]] inline std::optional<int> read_command_line(CLI::App& app, int argc, char** argv,
                                                           std::string_view program, std::string_view help) {
   read_decimals(app);

@@ -53,7 +53,7 @@ TEST(CommandLine, ReadsNumbersOfVerbsAsDecimalAndLeavesNamesAlone) {
             "prog: --frames: 0x10 is not a decimal number; see prog run --help\n");
 }
 
-// What a program with the verbs run and filters and some numbers says.
+// The output of a program with the verbs `run` and `filters` and some numeric options.
 std::string said_to(std::vector<std::string> words) {
   CLI::App app;
   app.require_subcommand(1);

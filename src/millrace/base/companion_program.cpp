@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The shared library that this code is a part of, empty where its place is not known; nothing where this code
-// is a part of the program itself.
+// The shared library that contains this code: an empty path if its location is unknown, nothing if the code
+// is part of the program itself.
 std::optional<fs::path> own_library() {
   Dl_info info{};
   link_map* object = nullptr;
@@ -28,7 +28,7 @@ std::optional<fs::path> own_library() {
   return fs::canonical(object->l_name, error);
 }
 
-// Also where /proc is not there: by the name that the kernel was told.
+// Falls back to the name in the auxiliary vector if /proc is not mounted.
 fs::path own_program() {
   std::error_code error;  // leaves an empty path
   fs::path program = fs::read_symlink("/proc/self/exe", error);
@@ -42,14 +42,15 @@ fs::path own_program() {
 fs::path companion_program(std::string_view name) {
   const std::optional<fs::path> library = own_library();
   const fs::path folder = (library ? *library : own_program()).parent_path();
-  if (folder.empty()) return {};  // not one of the current folder's
+  if (folder.empty()) return {};  // do not search the current folder
   fs::path installed =
-      // NOLINTNEXTLINE(bugprone-branch-clone): where both are the same is for the installation to say
+      // NOLINTNEXTLINE(bugprone-branch-clone): the installation decides whether both are equal
       (folder / (library ? MILLRACE_PRIVATE_FROM_LIBRARIES : MILLRACE_PRIVATE_FROM_PROGRAMS) / name)
           .lexically_normal();
   std::error_code error;
   const fs::file_status status = fs::status(installed, error);
-  const bool unknown = status.type() == fs::file_type::none;  // as in a folder that may not be entered
+  const bool unknown =
+      status.type() == fs::file_type::none;  // for example in a folder without search permission
   return fs::exists(status) || unknown ? installed : folder / name;
 }
 

@@ -1,4 +1,4 @@
-// Programs that others of this project start.
+// Locates helper programs of this project.
 #pragma once
 
 #include <filesystem>
@@ -6,10 +6,10 @@
 
 namespace millrace {
 
-// The path of a program that belongs to this program, or to the shared library of which this code is a part:
-// where an installation puts what users do not call, else beside it, as a build leaves them, whether it is
-// there or not; empty, which cannot be started, where the place of this code is not known. Asks the system
-// each time. Thread-safe.
+// The path of a program that ships with this program or shared library. The program is in the installation's
+// folder for internal programs, or in the same folder in a build tree. The path is returned even if the file
+// does not exist. It is empty if the location of this code is unknown; an empty path cannot be started. Asks
+// the system on each call. Thread-safe.
 [[nodiscard]] std::filesystem::path companion_program(std::string_view name);
 
 }  // namespace millrace

@@ -1,11 +1,11 @@
-// The arguments of programs that compare: whole numbers by their place, all of which may be left out.
+// Positional arguments of the comparison programs: optional whole numbers.
 #pragma once
 
 #include "millrace/base/parse_number.h"
 
 namespace millrace {
 
-// Argument `index`, a number above 0; `otherwise` where there is none, -1 where it is no such number.
+// Argument `index`, which must be above 0. Returns `otherwise` if it is missing, and -1 if it is invalid.
 [[nodiscard]] inline int count_argument(int argc, char** argv, int index, int otherwise) {
   if (index >= argc) return otherwise;
   const auto value = parse_number<int>(argv[index]);

@@ -1,4 +1,4 @@
-// Numbers with what they count, for people.
+// Formats a number together with its noun.
 //
 //   counted(1, "frame")                  "1 frame"
 //   counted(3, "frame")                  "3 frames"
@@ -13,7 +13,7 @@
 
 namespace millrace {
 
-// plural: where it is more than the noun and an s.
+// plural: only needed if it is not the noun plus "s".
 template <std::integral Count>
 [[nodiscard]] std::string counted(Count count, std::string_view noun, std::string_view plural = "") {
   if (count == 1) return fmt::format("1 {}", noun);

@@ -19,7 +19,7 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
 int Descriptor::close() {
   const int number = std::exchange(number_, -1);
   if (!owned_ || number < 0) return 0;
-  // Never again on EINTR: Linux has closed it then.
+  // Do not retry on EINTR: Linux has already closed the descriptor.
   return ::close(number) == 0 || errno == EINTR ? 0 : errno;
 }
 

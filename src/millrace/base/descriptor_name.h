@@ -5,7 +5,7 @@
 
 namespace millrace {
 
-// The descriptor of this process that a name like /dev/stdout or /dev/fd/3 leads to, if it does.
+// The descriptor of this process that a path such as /dev/stdout or /dev/fd/3 refers to, if any.
 [[nodiscard]] std::optional<int> descriptor_named(std::filesystem::path name);
 
 }  // namespace millrace

@@ -1,4 +1,4 @@
-// How programs tell what went wrong.
+// Error messages of programs.
 #pragma once
 
 #include "millrace/base/print.h"
@@ -9,13 +9,13 @@
 
 namespace millrace {
 
-// "PROGRAM: MESSAGE" as one line on standard error, whatever names of files the message holds, as
-// print_note() prints it.
+// Prints "PROGRAM: MESSAGE" to standard error with print_note(). Always one line, even if the message
+// contains unusual file names.
 inline void print_error(std::string_view program, std::string_view message) {
   print_note("{}: {}\n", program, printable(message));
 }
 
-// The same; the program's exit code.
+// Prints the error and returns the program's exit code.
 [[nodiscard]] inline int report_error(std::string_view program, const Error& error) {
   print_error(program, error.message);
   return exit_code(error);

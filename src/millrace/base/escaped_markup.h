@@ -1,4 +1,4 @@
-// Text of unknown origin in a page of HTML or a drawing in SVG.
+// Escapes untrusted text for HTML and SVG.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace millrace {
 
-// printable(), with what is markup in HTML and XML as entities; also between double quotes.
+// Applies printable() and replaces HTML and XML markup with entities. Also safe between double quotes.
 [[nodiscard]] std::string escaped_markup(std::string_view text);
 
 }  // namespace millrace

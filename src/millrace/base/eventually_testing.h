@@ -1,4 +1,4 @@
-// Waiting in a test for what another thread or process does.
+// Waits in a test for something that another thread or process does.
 #pragma once
 
 #include <chrono>
@@ -6,8 +6,8 @@
 
 namespace millrace {
 
-// Whether the condition came true while the test still had patience: a minute, which is far more than it
-// takes and ends a test that would hang.
+// Returns whether the condition became true within a minute. That is far longer than it needs, and it ends a
+// test that would hang.
 template <class Condition> [[nodiscard]] bool eventually(const Condition& condition) {
   constexpr std::chrono::minutes patience{1};
   constexpr std::chrono::milliseconds pause{1};

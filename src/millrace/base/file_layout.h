@@ -1,4 +1,4 @@
-// Where the members of a structure lie in a file: said once, for writing and for reading.
+// Declares the byte layout of a structure in a file once, for both writing and reading.
 #pragma once
 
 #include "millrace/base/little_endian.h"
@@ -10,7 +10,7 @@
 
 namespace millrace {
 
-// A number, or an enumeration of a fixed type, from byte `at` on.
+// A number, or an enumeration with a fixed underlying type, at byte offset `at`.
 template <class Object, class Member>
   requires FileNumber<Member> || std::is_enum_v<Member>
 struct PlacedMember {
@@ -31,7 +31,7 @@ struct Stored<Member> {
 
 }  // namespace file_layout
 
-// The least byte first. Bytes that no member has stay as they are.
+// Little-endian. Bytes outside all members stay unchanged.
 template <class Object, class... Members>
 constexpr void put_members(std::span<std::byte> bytes, const Object& object,
                            const std::tuple<PlacedMember<Object, Members>...>& layout) {
@@ -44,7 +44,8 @@ constexpr void put_members(std::span<std::byte> bytes, const Object& object,
       layout);
 }
 
-// Members that the layout leaves out are as they are made. An enumeration may have any value of its type.
+// Members that are missing from the layout keep their default. An enumeration may hold any value of its
+// underlying type.
 template <class Object, class... Members>
 [[nodiscard]] constexpr Object get_members(std::span<const std::byte> bytes,
                                            const std::tuple<PlacedMember<Object, Members>...>& layout) {

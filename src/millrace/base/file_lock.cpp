@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-// bytes: 0 for all that follow. Of the open file description, not of the process.
+// Lock owned by the open file description, not by the process. bytes: 0 locks everything from `byte` on.
 int control(int descriptor, int command, struct flock& lock) { return fcntl(descriptor, command, &lock); }
 
 struct flock lock_of(short type, off_t byte, off_t bytes) {

@@ -6,7 +6,8 @@
 namespace millrace {
 namespace {
 
-// Calls `step`, which moves some bytes from the given one on, until `size` are moved, it fails or moves none.
+// Calls `step`, which moves some bytes starting at its argument, until `size` bytes are moved, it fails, or
+// it moves none.
 template <class Step> Transfer repeat(std::size_t size, const Step& step) {
   Transfer done;
   while (done.bytes < size) {

@@ -1,4 +1,4 @@
-// Reads and writes that go on until all is done.
+// Reads and writes that continue until all bytes are transferred.
 #pragma once
 
 #include <cstddef>
@@ -7,15 +7,15 @@
 
 namespace millrace {
 
-// What became of one.
+// The result of a transfer.
 struct Transfer {
-  std::size_t bytes = 0;  // done
-  int error = 0;          // why not all, as an error number; 0 where all is done or a file ended
+  std::size_t bytes = 0;  // transferred
+  int error = 0;          // error number that ended it early; 0 if it completed or a file ended
 };
 
-// Writes at the descriptor's position; for descriptors that make a writer wait rather than refuse.
+// Writes at the current position. For blocking descriptors.
 [[nodiscard]] Transfer write_all(int descriptor, std::span<const std::byte> bytes);
-// Regular files: anywhere, from any number of threads.
+// Regular files: at any offset, from any number of threads.
 [[nodiscard]] Transfer write_all_at(int descriptor, std::uint64_t offset, std::span<const std::byte> bytes);
 [[nodiscard]] Transfer read_all_at(int descriptor, std::uint64_t offset, std::span<std::byte> destination);
 

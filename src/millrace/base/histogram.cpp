@@ -8,8 +8,8 @@
 namespace millrace {
 namespace {
 
-// The upper 16 bits of a positive double, exponent and the first 4 bits of the fraction, ascend with the
-// value: they are the bucket. 12 bits of sign and exponent, biased by 1023, leave 4 for the fraction.
+// The bucket is the upper 16 bits of a positive double, which increase with the value: 12 bits of sign and
+// exponent (bias 1023) and the first 4 bits of the fraction.
 constexpr int fraction_bits = 52;
 constexpr int kept_bits = 4;
 constexpr int raw_bucket(double value) {
@@ -21,7 +21,7 @@ constexpr double raw_lower(int raw) {
 
 constexpr double least = 0x1p-40;
 constexpr double beyond = 0x1p40;
-// Bucket 0 holds the zeros, the others follow in the order of their bits.
+// Bucket 0 holds the zeros. The others follow in ascending order.
 constexpr int raw_of_first = raw_bucket(least) - 1;
 constexpr int bucket_count = raw_bucket(beyond) - raw_of_first;
 

@@ -7,10 +7,10 @@
 
 namespace millrace {
 
-// {"count": n, "sum": s, "min": a, "max": b, "buckets": [[lower, count], ...]}; `lower` as in
-// Histogram::Bucket, the bucket's upper end being lower + 2^floor(log2(lower)) / 16.
+// {"count": n, "sum": s, "min": a, "max": b, "buckets": [[lower, count], ...]}. `lower` is that of
+// Histogram::Bucket; the upper end of the bucket is lower + 2^floor(log2(lower)) / 16.
 [[nodiscard]] nlohmann::json to_json(const Histogram& histogram);
-// Failure, naming the field, unless it is what to_json() writes.
+// Reads the output of to_json(). For anything else it fails and names the field.
 [[nodiscard]] Result<Histogram> histogram_from_json(const nlohmann::json& json);
 
 }  // namespace millrace

@@ -5,8 +5,8 @@
 
 namespace millrace {
 
-// The user's own text for an error message: in single quotes, cut after 40 characters, and always one line of
-// printable ASCII (other bytes as \xNN), whatever it holds.
+// Quotes the user's text for an error message: single quotes, truncated after 40 characters. The result is
+// always one line of printable ASCII; other bytes become \xNN.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 
 }  // namespace millrace

@@ -21,7 +21,7 @@ Result<std::unique_ptr<InputFile>> InputFile::open(std::string_view path, const 
                                                    const std::stop_token& stop) {
   if (path == "-") return standard_input(stop);
   std::string name(path);
-  // Does not wait for a named pipe's writer: read() does, which can be stopped.
+  // open() must not block on a named pipe without a writer. read() waits instead, because it can be stopped.
   auto descriptor = Descriptor::owned(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!descriptor.is_open()) {
     if (errno == ENOENT || errno == ENOTDIR) return usage_error("{}: no such file; {}", name, advice.missing);
@@ -44,12 +44,12 @@ InputFile::InputFile(Descriptor descriptor, std::string name, const std::stop_to
   if (fstat(descriptor_.get(), &status) == 0 && S_ISREG(status.st_mode)) {
     size_ = static_cast<std::uint64_t>(status.st_size);
     may_wait_ = status.st_size == 0;
-    // A redirected standard input need not stand at its beginning.
+    // A redirected standard input may not be at the start of the file.
     const off_t start = lseek(descriptor_.get(), 0, SEEK_CUR);
     start_ = start > 0 ? static_cast<std::uint64_t>(start) : 0;
     position_ = start_;
   } else {
-    // Lets the writer run ahead; where that is not permitted the pipe stays as it is.
+    // Lets the writer run ahead. If the system refuses, the pipe keeps its size.
     static_cast<void>(fcntl(descriptor_.get(), F_SETPIPE_SZ, pipe_bytes));
   }
 }

@@ -26,7 +26,7 @@ std::string text_of(std::span<const std::byte> bytes) {
   return text;
 }
 
-// All that is left, a few bytes at a time.
+// Reads the rest, a few bytes at a time.
 std::string rest_of(InputFile& file) {
   std::array<std::byte, 3> some{};
   std::string all;
@@ -101,7 +101,7 @@ TEST_F(InputFileTest, KnowsItsOtherNames) {
 
 TEST_F(InputFileTest, WaitsForTheWriterOfANamedPipe) {
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
-  const auto file = InputFile::open(path_);  // before there is a writer
+  const auto file = InputFile::open(path_);  // there is no writer yet
   ASSERT_TRUE(file);
   EXPECT_FALSE((*file)->is_regular());
   std::thread writer([&] { make_file(path_, "late"); });
@@ -128,7 +128,7 @@ TEST_F(InputFileTest, EndsItsWaitWhenStoppedOrCancelled) {
   }
 }
 
-// The kernel's files, of which some make a reader wait, as /proc/kmsg does, are regular ones without a size.
+// Kernel files are regular files without a size. Some of them block readers, for example /proc/kmsg.
 TEST_F(InputFileTest, IsNoLongerReadWhenStoppedWhereItMayWait) {
   make_file(path_, "");
   std::stop_source stop;

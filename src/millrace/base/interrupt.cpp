@@ -22,7 +22,7 @@ Interrupt::Interrupt() {
     if (!is_ignored(signal)) sigaddset(&signals_, signal);
   arrivals_ = Descriptor::owned(signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!arrivals_.is_open()) sigemptyset(&signals_);
-  // Blocked here, and so in every thread made later: only the descriptor receives them.
+  // Blocked in this thread, so also in all threads created later: only the descriptor receives the signals.
   pthread_sigmask(SIG_BLOCK, &signals_, &before_);
   watcher_ = std::jthread([this](const std::stop_token& end) { watch(end); });
 }
@@ -34,7 +34,7 @@ Interrupt::~Interrupt() {
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
-// Left pending they would end the process where they are unblocked.
+// Pending signals would end the process as soon as they are unblocked.
 void Interrupt::take_repeats() const {
   signalfd_siginfo repeat{};
   while (read(arrivals_.get(), &repeat, sizeof repeat) == sizeof repeat) {
@@ -50,7 +50,7 @@ void Interrupt::watch(const std::stop_token& end) {
   requested_.request_stop();
   if (!wait.for_time(one_request)) return;
   take_repeats();
-  // From now on the signals act as usual, on this thread.
+  // From now on the signals have their usual effect, on this thread.
   pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
   static_cast<void>(wait.until_readable(-1));
 }

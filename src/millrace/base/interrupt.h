@@ -1,4 +1,4 @@
-// Interrupt: Ctrl-C as a request that the work answers.
+// Interrupt: turns Ctrl-C into a stop request for the work.
 #pragma once
 
 #include "millrace/base/descriptor.h"
@@ -12,27 +12,27 @@
 
 namespace millrace {
 
-// Takes SIGINT, SIGTERM and SIGHUP for the process while it lives, except those that are ignored (as under
-// nohup); make it before any other thread, as threads inherit which signals are blocked. The first signal
-// asks for the stop, and so do those that come together with it (timeout(1) sends two); a later one ends the
-// process at once. Where there is no descriptor left to receive them by, they act as usual from the
-// beginning.
+// Handles SIGINT, SIGTERM and SIGHUP for the process during its lifetime, except signals that are ignored (as
+// under nohup). Construct it before any other thread, because threads inherit the blocked signals. The first
+// signal requests the stop. Signals that arrive together with it count as one request, because timeout(1)
+// sends two. A later signal ends the process at once. If no descriptor is left to receive signals, they keep
+// their usual effect from the start.
 class Interrupt {
  public:
-  static constexpr std::chrono::milliseconds one_request{300};  // signals within it are one
+  static constexpr std::chrono::milliseconds one_request{300};  // signals within this time are one request
 
   Interrupt();
   ~Interrupt();
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  // What a std::stop_callback on it calls runs on a thread of its own; it must not wait for long.
+  // A std::stop_callback on this token runs on the watcher thread. It must not block for long.
   [[nodiscard]] std::stop_token token() const { return requested_.get_token(); }
   [[nodiscard]] bool requested() const { return requested_.stop_requested(); }
 
-  // What the work came to; an error of being interrupted tells by which signal.
+  // Adds the signal number to an error of kind `interrupted`; returns every other outcome unchanged.
   template <class T> [[nodiscard]] Result<T> told(Result<T> outcome) const {
-    // Relaxed: who was stopped by the token sees what was stored before the stop.
+    // Relaxed: a thread that saw the stop request also sees the store that precedes it.
     const int signal = signal_.load(std::memory_order_relaxed);
     if (!outcome && outcome.error().kind == ErrorKind::interrupted && signal != 0)
       outcome.error().signal = signal;

@@ -18,10 +18,10 @@ namespace {
 constexpr char ready = 'r';
 constexpr char asked = 'a';
 
-// A process that does something with an Interrupt, apart from the test's own signals.
+// A child process that runs an Interrupt, so that the test's own signals do not interfere.
 class Child {
  public:
-  // `work` gets the descriptor to tell this process something by.
+  // `work` gets the descriptor for messages to this process.
   explicit Child(const std::function<void(int)>& work) : told_(*make_pipe()) {
     process_ = fork();
     if (process_ != 0) return;
@@ -35,14 +35,14 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // The next word from the child; 0 where it has ended without one.
+  // The next byte from the child; 0 if the child ended without one.
   [[nodiscard]] char heard() {
     told_.write_end.close();
     char word = 0;
     return read(told_.read_end.get(), &word, 1) == 1 ? word : '\0';
   }
   void send(int signal) const { kill(process_, signal); }
-  // Waits for it; of waitpid().
+  // Waits for the child and returns its status from waitpid().
   [[nodiscard]] int end() {
     int status = -1;
     waitpid(process_, &status, 0);
@@ -83,8 +83,8 @@ TEST_P(Interrupts, AskForAStopFirstAndEndTheProcessThen) {
   EXPECT_EQ(WTERMSIG(status), GetParam());
 }
 
-// As timeout(1) sends them: to its child, and at once to the child's whole group. In whatever moment of the
-// stop they come.
+// timeout(1) signals its child and then immediately the child's whole group. The second signal may arrive at
+// any point of the stop.
 TEST_P(Interrupts, ThatComeTogetherAreOneRequest) {
   for (int i = 0; i < 30; ++i) {
     Child child([i](int descriptor) {
@@ -114,7 +114,7 @@ TEST_P(Interrupts, ThatWereIgnoredStayIgnored) {
     std::signal(GetParam(), SIG_IGN);
     const Interrupt interrupt;
     tell(descriptor, ready);
-    // Blocked ones would reach the interrupt although they are ignored.
+    // Blocked signals would reach the Interrupt even if they are ignored.
     sigset_t blocked;
     pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
     tell(descriptor, sigismember(&blocked, GetParam()) == 1 ? 'b' : 'f');
@@ -156,7 +156,7 @@ TEST_P(Interrupts, AreToldByTheExitCode) {
   EXPECT_EQ(WEXITSTATUS(status), 128 + GetParam());
 }
 
-// With no descriptor left, or just one.
+// With no free descriptor, or only one.
 TEST_P(Interrupts, ActAsUsualOrAskForAStopWhereDescriptorsAreScarce) {
 #ifdef MILLRACE_SANITIZED
   GTEST_SKIP() << "the sanitizers look at memory by way of pipes";
@@ -168,7 +168,7 @@ TEST_P(Interrupts, ActAsUsualOrAskForAStopWhereDescriptorsAreScarce) {
       few.rlim_cur = static_cast<rlim_t>(descriptor) + static_cast<rlim_t>(1 + left);
       setrlimit(RLIMIT_NOFILE, &few);
       {
-        const Interrupt ends;  // and does not wait for ever
+        const Interrupt ends;  // and does not wait forever
       }
       const Interrupt interrupt;
       std::binary_semaphore stopped(0);

@@ -1,4 +1,4 @@
-// JSON for people and programs, in a file.
+// Writes JSON for people and programs to a file.
 #pragma once
 
 #include "millrace/base/whole_file.h"
@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-// Indented by two; what is not UTF-8 in strings (names of files are bytes) is replaced. To a file, as a whole
-// or not at all, or to standard output for "-".
+// Indented by two spaces. Strings such as file names may contain invalid UTF-8, which is replaced. Writes the
+// file completely or not at all; "-" is standard output.
 template <class Json>
 [[nodiscard]] Status write_json(const Json& json, std::string_view path, Overwrite overwrite) {
   return write_whole(path, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n",

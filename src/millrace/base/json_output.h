@@ -1,4 +1,4 @@
-// JsonOutput: --json of a verb that prints a text, which writes the same as JSON instead.
+// JsonOutput: the --json option of a verb that prints text. With it, the verb writes JSON instead.
 //
 //   add_json_output(*verb, options->json);
 //   if (options.json.wanted()) return options.json.write(to_json(report));
@@ -14,14 +14,14 @@
 
 namespace millrace {
 
-// As everywhere --json FILE writes to a file, and - is standard output. Here the file may be left out, and
-// standard output is meant.
+// As in all programs, --json FILE writes to a file and "-" is standard output. Here FILE is optional and
+// defaults to standard output.
 struct JsonOutput {
-  std::string file;  // "": the text is wanted
+  std::string file;  // "" if text is wanted
   bool force = false;
 
   [[nodiscard]] bool wanted() const { return !file.empty(); }
-  // Whether it can be written; before what takes long.
+  // Checks before a long run that the file can be written.
   [[nodiscard]] Status check() const {
     return wanted() ? check_outputs({{"--json", file}}, overwrite_if(force)) : Status();
   }
@@ -30,7 +30,7 @@ struct JsonOutput {
   }
 };
 
-// With -y, unless the verb has it already.
+// Adds -y too, unless the verb already has it.
 inline void add_json_output(CLI::App& verb, JsonOutput& json) {
   verb.add_option("--json", json.file, "as JSON to a file, or to standard output if none is named")
       ->expected(0, 1)

@@ -1,4 +1,4 @@
-// JSON that is written while memory may run out.
+// Writes JSON safely under memory pressure.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace millrace {
 
-// A string as JSON has it; what is not UTF-8 is replaced. Objects put together of such, as text, may fail at
-// any moment like all else. A half made nlohmann::json may not: to take an object or array of it apart takes
-// memory, in a destructor, and without any the process ends.
+// A JSON string literal; invalid UTF-8 is replaced. Text that is assembled from such strings may fail at any
+// point like any other allocation. A partially built nlohmann::json may not: the destructor of an object or
+// array allocates, and if that fails, the process ends.
 [[nodiscard]] inline std::string json_text(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -1,4 +1,4 @@
-// How many files a part of the program may keep open, instead of opening them anew each time.
+// Limits how many files a component keeps open for reuse.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace millrace {
 
-// `most`, or fewer where this process may have few files open (RLIMIT_NOFILE): four parts that keep so many
-// leave some for files that are opened for a moment.
+// Returns `most`, or fewer if RLIMIT_NOFILE is low. Four components with this many open files still leave
+// some for short-lived ones.
 [[nodiscard]] inline std::size_t most_kept_files(std::size_t most) {
   constexpr rlim_t parts = 4;
   constexpr rlim_t for_moments = 24;

@@ -1,24 +1,23 @@
-// Memory for pixels: large, written soon, and walked through.
+// Memory for pixels: large blocks that are written soon and read sequentially.
 #pragma once
 
 #include <cstddef>
 
 namespace millrace {
 
-// Uninitialised; free() returns it. Aligned to a cache line. Of what is large, huge pages are asked for
-// (where the system grants them to who asks, which most do): the system faults it in at a sixth of the cost,
-// 512 small pages at once, and processors find their way in it sooner. Null where memory is out. Thread-safe.
-// Where the process's address space is limited (RLIMIT_AS), for which huge pages need more, none are asked
-// for.
+// Uninitialised and aligned to a cache line; release it with free(). Large blocks request huge pages, which
+// most systems grant on request. That cuts page-fault cost to a sixth (one fault maps 512 small pages) and
+// reduces TLB misses. No huge pages are requested under an address-space limit (RLIMIT_AS), because they need
+// more address space. Returns null if memory is exhausted. Thread-safe.
 [[nodiscard]] void* allocate_large(std::size_t bytes);
 struct Blocks {
   std::size_t count;
-  std::size_t each;  // bytes from one to the next, so that all are aligned
+  std::size_t each;  // bytes from one block to the next, keeping all aligned
 };
-// Of blocks of so many bytes each, of which some are needed: how many are better allocated at once, to share
-// a huge page. 1: each for itself, as it is large, or so small that some small pages hold all that is needed.
+// How many blocks of this size to allocate together so that they share a huge page. A count of 1 means
+// separate allocations: the block is large itself, or so small that a few small pages hold all blocks.
 [[nodiscard]] Blocks blocks_together(std::size_t bytes);
-// Bytes that are in use once all of it was written, at most.
+// Upper bound of the resident bytes after the whole block has been written.
 [[nodiscard]] std::size_t large_memory_bytes(std::size_t bytes);
 
 }  // namespace millrace

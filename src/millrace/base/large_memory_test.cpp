@@ -24,7 +24,7 @@ using Memory = std::unique_ptr<void, Free>;
 
 constexpr std::size_t mebi = std::size_t{1} << 20;
 
-// Of the parts of the mapping that hold this address and those after it: whether the flag "hg" is set.
+// Whether the flag "hg" is set for the mapping that contains this address or one after it.
 bool asks_for_huge_pages(const void* address) {
   std::ifstream maps("/proc/self/smaps");
   const auto wanted = reinterpret_cast<std::uintptr_t>(address);
@@ -57,7 +57,7 @@ TEST(LargeMemory, AsksForHugePagesWhereThatIsLittleMoreMemory) {
 #endif
   if (!std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled"))
     GTEST_SKIP() << "the kernel has no huge pages";
-  // Else memory that was asked for before is used again, huge pages and all.
+  // Otherwise malloc would reuse memory that may already have huge pages.
   ASSERT_EQ(mallopt(M_MMAP_THRESHOLD, 1 << 17), 1);
   const auto huge_bytes = [](std::size_t bytes) {
     const Memory memory(allocate_large(bytes));

@@ -1,4 +1,4 @@
-// Numbers as the files of this project hold them: the least byte first, at any place.
+// Numbers in the project's file format: little-endian, at any alignment.
 #pragma once
 
 #include <bit>
@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-// Whole numbers and floating-point ones, those as IEEE 754 has them.
+// Integers and IEEE 754 floating-point numbers.
 template <class T>
 concept FileNumber = std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8;
 
@@ -28,12 +28,12 @@ template <> struct Unsigned<4> {
 template <> struct Unsigned<8> {
   using Type = std::uint64_t;
 };
-// As many bits without a meaning.
+// The unsigned integer of the same size.
 template <FileNumber T> using Bits = Unsigned<sizeof(T)>::Type;
 
 }  // namespace little_endian
 
-// `bytes` holds sizeof(T) bytes from `at` on.
+// `bytes` must hold sizeof(T) bytes starting at `at`.
 template <FileNumber T>
 constexpr void put_little_endian(std::span<std::byte> bytes, std::size_t at, T value) {
   const auto bits = std::bit_cast<little_endian::Bits<T>>(value);

@@ -28,7 +28,7 @@ std::string hexadecimal(std::span<const std::byte> bytes) {
   return text;
 }
 
-// The build id among the notes of a loaded object; empty where there is none.
+// The build ID in the notes of a loaded object; empty if it has none.
 std::string build_id(std::span<const std::byte> notes) {
   constexpr std::string_view owner("GNU\0", 4);
   ElfW(Nhdr) note;
@@ -64,7 +64,7 @@ std::optional<LoadedObject> find(const std::function<bool(const dl_phdr_info&)>&
   const auto look = [](dl_phdr_info* object, std::size_t /*size*/, void* data) {
     auto& of = *static_cast<Search*>(data);
     if (of.is_meant(*object)) of.found = describe(*object);
-    return of.found ? 1 : 0;  // 1 ends the search
+    return of.found ? 1 : 0;  // 1 ends the iteration
   };
   dl_iterate_phdr(look, &search);
   return search.found;

@@ -1,4 +1,4 @@
-// The program and the libraries that this process has loaded, and what tells one build of them from another.
+// Identifies the loaded program and libraries, including their builds.
 #pragma once
 
 #include <optional>
@@ -8,13 +8,13 @@
 namespace millrace {
 
 struct LoadedObject {
-  std::string file;      // without its folder; empty for the program itself
-  std::string build_id;  // in hexadecimal, another one for other code; empty where it was linked without
+  std::string file;      // file name without folder; empty for the program itself
+  std::string build_id;  // hexadecimal, changes with the code; empty if linked without one
 };
 
-// The one that holds the code or data of this address.
+// The object that contains the code or data at this address.
 [[nodiscard]] std::optional<LoadedObject> loaded_object_of(const void* address);
-// The first whose file's name begins like this: "libx264."
+// The first object whose file name starts with `begin`, for example "libx264."
 [[nodiscard]] std::optional<LoadedObject> loaded_object_named(std::string_view begin);
 
 }  // namespace millrace

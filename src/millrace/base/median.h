@@ -5,7 +5,7 @@
 
 namespace millrace {
 
-// The middle value, or the mean of the two in the middle; 0 where there is none.
+// The middle value, or the mean of the two middle values. 0 for an empty vector.
 [[nodiscard]] inline double median(std::vector<double> values) {
   if (values.empty()) return 0;
   const std::ptrdiff_t half = std::ssize(values) / 2;

@@ -8,12 +8,12 @@
 namespace millrace {
 namespace {
 
-constexpr std::size_t longest_word = 64;  // bounds the quadratic cost; no name is as long
+constexpr std::size_t longest_word = 64;  // bounds the quadratic cost; no name is this long
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 std::size_t distance(std::string_view a, std::string_view b) {
-  // Rows of the dynamic programme for the prefixes of a: two back, one back, and the current one.
+  // Rows of the dynamic programming table for the prefixes of `a`.
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> previous(b.size() + 1);
   std::vector<std::size_t> current(b.size() + 1);

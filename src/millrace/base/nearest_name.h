@@ -1,4 +1,4 @@
-// What a user may have meant by a misspelt name.
+// Suggests a name for a misspelt one.
 #pragma once
 
 #include <optional>
@@ -8,14 +8,14 @@
 
 namespace millrace {
 
-// The candidate that takes the fewest single-letter insertions, deletions, substitutions and swaps of
-// neighbours to reach (optimal string alignment distance; case is ignored), the first of them where several
-// do. None where more than a third of the letters would change: a wild guess helps nobody. Views into
+// The candidate with the smallest optimal string alignment distance: insertions, deletions, substitutions and
+// swaps of neighbouring letters. Ignores case. Ties go to the first candidate. Returns nothing if more than a
+// third of the letters would change, because a wild guess does not help. The result is a view into
 // `candidates`.
 [[nodiscard]] std::optional<std::string_view> nearest_name(std::string_view word,
                                                            std::span<const std::string_view> candidates);
 
-// "; did you mean 'blur'?", or nothing where no candidate is near: the tail of an error message.
+// "; did you mean 'blur'?", the tail of an error message. Empty if no candidate is near.
 [[nodiscard]] std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates);
 
 }  // namespace millrace

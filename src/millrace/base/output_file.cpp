@@ -23,8 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Keeps the SIGPIPE of this thread's writes from the process: blocked while it lives, and consumed at the end
-// unless one was pending before.
+// Keeps SIGPIPE from this thread's writes away from the process. Blocks the signal during its lifetime and
+// consumes it at the end, unless one was already pending.
 class SigpipeGuard {
  public:
   SigpipeGuard() {
@@ -52,18 +52,18 @@ class SigpipeGuard {
   bool was_pending_ = false;
 };
 
-// What a name stands for that is to be written.
+// The destination that a path refers to.
 struct Destination {
-  bool is_file = true;  // that commit() makes; else it is opened as it is
+  bool is_file = true;  // commit() creates it; otherwise it is opened in place
   fs::file_status status;
-  fs::path target;  // of a file, without links, so that commit() replaces what they point to
+  fs::path target;  // of a file, with links resolved, so that commit() replaces the file and not the link
 
   [[nodiscard]] fs::path folder() const {
     return target.has_parent_path() ? target.parent_path() : fs::path(".");
   }
 };
 
-// Usage errors as of OutputFile::open().
+// Returns the usage errors of OutputFile::open().
 Result<Destination> destination_of(std::string_view path, Overwrite overwrite) {
   const std::string name(path);
   std::error_code error;
@@ -72,7 +72,7 @@ Result<Destination> destination_of(std::string_view path, Overwrite overwrite) {
   if (fs::is_directory(to.status)) return usage_error("{}: is a directory; give the name of a file", name);
   to.is_file = name != "-" && (!exists || fs::is_regular_file(to.status)) && !descriptor_named(name);
   if (!to.is_file) return to;
-  // Absolute, so that its folder is known whether the file is there or not.
+  // Absolute, so that the folder is known even if the file does not exist.
   to.target = fs::weakly_canonical(fs::absolute(name, error), error);
   if (error) to.target = name;
   if (!exists && fs::is_symlink(fs::symlink_status(to.target, error)))
@@ -90,18 +90,18 @@ Result<Destination> destination_of(std::string_view path, Overwrite overwrite) {
   return to;
 }
 
-// Opens what is there already and is no file to replace.
+// Opens an existing destination that is not a file to replace.
 Result<Descriptor> open_in_place(const std::string& name, bool named_pipe, const std::stop_token& stop) {
-  // Opening a named pipe waits for its reader, which nothing but a signal ends; so it is tried again and
-  // again.
+  // A blocking open() of a named pipe waits for its reader, and only a signal can end that wait. Poll
+  // instead.
   constexpr std::chrono::milliseconds between_tries{20};
-  // What is open already is shared rather than opened again, which would begin at the start of a file that
-  // others append to, and cannot be done to a socket.
+  // Duplicate a stream that is already open. Opening it again would start at the beginning of a file that
+  // others append to, and is impossible for a socket.
   if (const auto open = descriptor_named(name); open && (fcntl(*open, F_GETFL) & O_ACCMODE) != O_RDONLY)
     if (auto shared = Descriptor::owned(fcntl(*open, F_DUPFD_CLOEXEC, 0)); shared.is_open()) return shared;
   const StoppableWait wait(stop);
   for (;;) {
-    // By this name: what a link of /proc leads to may have no other.
+    // Use the original name: the target of a /proc link may have no other.
     auto file = Descriptor::owned(::open(name.c_str(), O_WRONLY | O_CLOEXEC | (named_pipe ? O_NONBLOCK : 0)));
     if (file.is_open()) return file;
     if (!named_pipe || errno != ENXIO)
@@ -175,7 +175,7 @@ Result<std::unique_ptr<OutputFile>> OutputFile::temporary(const std::stop_token&
 OutputFile::OutputFile(Descriptor descriptor, std::string name, const std::stop_token& stop)
     : descriptor_(std::move(descriptor)), name_(std::move(name)), regular_(descriptor_.is_regular_file()),
       wait_(stop) {
-  // A redirected standard output need not stand at its beginning.
+  // A redirected standard output may not be at the start of the file.
   if (regular_)
     position_ = static_cast<std::uint64_t>(std::max<off_t>(0, lseek(descriptor_.get(), 0, SEEK_CUR)));
   else
@@ -193,7 +193,7 @@ Status OutputFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     if (!wait_.until_writable(descriptor_.get()))
       return std::unexpected(Error{ErrorKind::interrupted, name_ + ": writing was stopped"});
-    // Only the line above ever waits, so that a stop ends every wait.
+    // Only the wait above can block, so a stop ends every wait.
     const ssize_t count = writes_->write(bytes);
     if (count < 0) {
       if (errno == EINTR || errno == EAGAIN) continue;
@@ -248,7 +248,7 @@ Status OutputFile::commit() {
   if (!pending_) return {};
   if (durable_ && fsync(descriptor_.get()) != 0) return write_failed(errno, position_);
   if (const int error = pending_->publish(overwrite_ == Overwrite::yes); error != 0) {
-    // What another program has made there meanwhile stays, and so does what this one has worked for.
+    // Another program may have created the target in the meantime. Keep both that file and our result.
     const bool whole = error != EIO && error != ENOSPC && error != EDQUOT;
     if (const auto kept = whole ? pending_->publish_beside() : std::nullopt)
       return failure("{}: the finished file cannot be moved there ({}); it is kept as {}", name_,
@@ -258,8 +258,8 @@ Status OutputFile::commit() {
   descriptor_.close();
   pending_.reset();
   if (durable_) {
-    // So that the name outlives a crash of the machine too. Some file systems cannot flush folders; the file
-    // is whole all the same.
+    // Makes the new name survive a crash of the machine. Some file systems cannot flush folders; the file's
+    // content is safe anyway.
     const auto folder = Descriptor::owned(
         ::open(fs::path(target_).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (folder.is_open()) static_cast<void>(fsync(folder.get()));

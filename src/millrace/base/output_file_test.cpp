@@ -36,7 +36,7 @@ class OutputFileTest : public testing::Test {
     EXPECT_TRUE(file) << file.error().message;
     return *std::move(file);
   }
-  // The message with which opening is refused, as a mistake of the user.
+  // The message of the usage error with which opening is refused.
   [[nodiscard]] static std::string refusal(const std::string& path, const OutputOptions& options = {}) {
     const auto file = OutputFile::open(path, options);
     EXPECT_FALSE(file);
@@ -165,7 +165,7 @@ TEST_F(OutputFileTest, AStopEndsWritesUnlessToldOtherwise) {
 TEST_F(OutputFileTest, WritesToThePipeThatALinkOfProcLeadsTo) {
   auto pipe = make_pipe();
   ASSERT_TRUE(pipe);
-  // As /dev/stdout is one where standard output is a pipe.
+  // Like /dev/stdout when standard output is a pipe.
   std::filesystem::create_symlink("/proc/self/fd/" + std::to_string(pipe->write_end.get()), path_);
   ASSERT_TRUE(opened(path_)->write(bytes_of("x")));
   char got = 0;
@@ -174,7 +174,7 @@ TEST_F(OutputFileTest, WritesToThePipeThatALinkOfProcLeadsTo) {
   EXPECT_TRUE(std::filesystem::is_symlink(path_));
 }
 
-// As `PROGRAM -o /dev/stdout >> FILE` has it.
+// For `PROGRAM -o /dev/stdout >> FILE`.
 TEST_F(OutputFileTest, GoesOnInAFileThatTheProcessHasOpen) {
   const std::string log = folder_ / "log";
   make_file(log, "before ");
@@ -190,7 +190,7 @@ TEST_F(OutputFileTest, GoesOnInAFileThatTheProcessHasOpen) {
   }
   EXPECT_EQ(content_of(log), "before xxx");
   EXPECT_TRUE(std::filesystem::is_symlink(path_));
-  // A link to the same file by its own name is a file that exists.
+  // A link to the same file under its own name is an existing file.
   std::filesystem::remove(path_);
   std::filesystem::create_symlink(log, path_);
   EXPECT_THAT(refusal(path_), HasSubstr("exists"));

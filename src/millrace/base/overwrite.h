@@ -3,7 +3,7 @@
 
 namespace millrace {
 
-// Every program refuses to replace a file unless its user says otherwise, by the same flag.
+// By default, every program refuses to replace a file. The same flag allows it in all of them.
 enum class Overwrite { no, yes };
 
 inline constexpr const char* overwrite_flag = "-y,--force";

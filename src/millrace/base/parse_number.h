@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-// The whole of `text` as a number, in decimal: no blanks, no sign "+", nothing behind it, neither infinite
-// nor "nan", and within the range of its type. Independent of the locale.
+// Parses all of `text` as a finite decimal number within the range of its type. Rejects blanks, a leading
+// "+", trailing text, infinity and NaN. Independent of the locale.
 template <class Number> [[nodiscard]] std::optional<Number> parse_number(std::string_view text) {
   Number number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -17,9 +17,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view incomplete_suffix = ".part";
-constexpr mode_t new_file_mode = 0666;  // less what the umask takes
+constexpr mode_t new_file_mode = 0666;  // minus the umask
 
-// By way of /proc: linkat() with the bare descriptor takes a privilege.
+// Uses /proc because linkat() with a bare descriptor needs a privilege.
 std::string path_of(int descriptor) { return fmt::format("/proc/self/fd/{}", descriptor); }
 
 bool is_the_file_named(int descriptor, const fs::path& name) {
@@ -29,14 +29,15 @@ bool is_the_file_named(int descriptor, const fs::path& name) {
          here.st_ino == there.st_ino;
 }
 
-// Who makes a file has its lock, which ends with the process however that ends: a temporary file that can be
-// locked is nobody's. False where another process has taken it for that.
+// The creator of a file locks it, and the lock ends with the process, even in a crash. A temporary file that
+// can be locked is therefore abandoned. Returns false if another process has locked ours because it took it
+// for abandoned.
 bool lock_as_maker(int descriptor) {
-  // Where there are no locks nothing is taken for abandoned either.
+  // Without lock support, no file is ever considered abandoned.
   return flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
-// Whether there was such a file that was nobody's any more.
+// Returns whether an abandoned file was removed.
 bool remove_abandoned(const fs::path& name) {
   const auto file = Descriptor::owned(::open(name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status{};
@@ -45,13 +46,13 @@ bool remove_abandoned(const fs::path& name) {
          is_the_file_named(file.get(), name) && unlink(name.c_str()) == 0;
 }
 
-// 0 or the error number.
+// Returns 0 or the error number.
 int link_to(int descriptor, const fs::path& name) {
   const int linked = linkat(AT_FDCWD, path_of(descriptor).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW);
   return linked == 0 ? 0 : errno;
 }
 
-// Closing tells of writes that some file systems put off; closing a copy leaves the file open.
+// close() reports the deferred write errors of some file systems. Closing a duplicate keeps the file open.
 int put_off_error(int descriptor) { return Descriptor::owned(dup(descriptor)).close(); }
 
 }  // namespace
@@ -62,7 +63,7 @@ std::expected<PendingFile, int> PendingFile::create(const fs::path& target, Pend
     const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
     file.descriptor_ =
         Descriptor::owned(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, new_file_mode));
-    // Without /proc it could never have a name.
+    // Without /proc the file could never get a name.
     if (file.descriptor_.is_open() && lock_as_maker(file.get()) &&
         access(path_of(file.get()).c_str(), F_OK) == 0)
       return file;
@@ -71,7 +72,7 @@ std::expected<PendingFile, int> PendingFile::create(const fs::path& target, Pend
     file.descriptor_ =
         Descriptor::owned(::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, new_file_mode));
     if (!file.descriptor_.is_open()) return errno;
-    // Somebody may have looked before it was locked.
+    // Another process may have checked the file before it was locked.
     return lock_as_maker(file.get()) && is_the_file_named(file.get(), name) ? 0 : EEXIST;
   });
   if (error != 0) return std::unexpected(error);
@@ -90,7 +91,7 @@ PendingFile::~PendingFile() { drop_temporary_name(); }
 
 template <class Take> int PendingFile::take_temporary_name(const Take& take) {
   for (int attempt = 0;; ++attempt) {
-    // Cut, so that it is not too long for the file system where the target's is not.
+    // Truncated so that the temporary name fits if the target's does.
     fs::path name =
         target_.parent_path() /
         fmt::format(".{}.{}{}", target_.filename().string().substr(0, 200), attempt, incomplete_suffix);
@@ -109,7 +110,7 @@ void PendingFile::drop_temporary_name() {
 int PendingFile::publish(bool replace) {
   if (const int error = put_off_error(get()); error != 0) return error;
   if (const int error = take_free_name(target_); error != EEXIST || !replace) return error;
-  // A link cannot replace, a rename needs a name to begin with.
+  // linkat() cannot replace a file. rename() can, but needs an existing name.
   if (temporary_.empty()) {
     const int error = take_temporary_name([this](const fs::path& name) { return link_to(get(), name); });
     if (error != 0) return error;
@@ -136,8 +137,8 @@ int PendingFile::take_free_name(const fs::path& name) {
     temporary_.clear();
     return 0;
   }
-  // What cannot rename without replacing, such as file systems in user space, may link; or can at least make
-  // a file where there is none, which is then replaced.
+  // File systems without RENAME_NOREPLACE, for example in user space, may support link(). The last resort is
+  // to create an empty file exclusively and replace it.
   if (errno != EINVAL && errno != ENOSYS) return errno;
   if (link(temporary_.c_str(), name.c_str()) == 0) {
     drop_temporary_name();

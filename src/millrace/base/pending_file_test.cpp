@@ -115,7 +115,7 @@ TEST_P(PendingFiles, CanHaveTheLongestNameThereIs) {
   EXPECT_EQ(content_of(target_), "");
 }
 
-// What was left by one that was killed goes when the same is made again, and nothing of those at work does.
+// The leftover of a killed process is removed when the same file is created again. Files in use stay.
 TEST_P(PendingFiles, OfAProcessThatWasKilledDoNotStayForEver) {
   const PendingFile at_work = create();
   const std::size_t own = folder_.entries();

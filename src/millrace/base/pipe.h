@@ -1,4 +1,4 @@
-// Pipe: two ends of which one reads what is written to the other.
+// Pipe: both ends of a pipe(2).
 #pragma once
 
 #include "millrace/base/descriptor.h"
@@ -11,7 +11,7 @@ struct Pipe {
   Descriptor write_end;
 };
 
-// Closed in programs that this one executes.
+// Both ends are close-on-exec.
 [[nodiscard]] Result<Pipe> make_pipe();
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// What programs print. Never throws for a terminal, pipe or disk that takes no more: a window that is closed
-// must not end the work behind it.
+// Printing for programs. Never throws if a terminal, pipe or disk accepts no more: closing a window must not
+// end the work.
 #pragma once
 
 #include <cstdio>
@@ -11,15 +11,14 @@
 
 namespace millrace {
 
-// To standard output. That it could not be written is kept in ferror(stdout), by which run_guarded() ends the
-// program as failed.
+// Prints to standard output. A failed write sets ferror(stdout), which makes run_guarded() return a failure.
 template <class... Args> void print_out(fmt::format_string<Args...> format, Args&&... args) {
   fmt::memory_buffer text;
   fmt::format_to(std::back_inserter(text), format, std::forward<Args>(args)...);
   static_cast<void>(std::fwrite(text.data(), 1, text.size(), stdout));
 }
 
-// To standard error, at once. Where that takes nothing, nobody is told: no reason to end otherwise.
+// Prints to standard error and flushes. Failures are ignored.
 template <class... Args> void print_note(fmt::format_string<Args...> format, Args&&... args) {
   fmt::memory_buffer text;
   fmt::format_to(std::back_inserter(text), format, std::forward<Args>(args)...);

@@ -10,11 +10,11 @@ namespace {
 
 struct Decoded {
   char32_t code = 0;
-  std::size_t bytes = 0;  // 0 where there is no valid sequence
+  std::size_t bytes = 0;  // 0 if there is no valid sequence
 };
 
-// The first code point, by the table of well-formed UTF-8 sequences of the Unicode standard: no overlong
-// forms, no surrogates, nothing above U+10FFFF.
+// Decodes the first code point by the Unicode table of well-formed UTF-8 sequences. Rejects overlong forms,
+// surrogates and values above U+10FFFF.
 Decoded first_of(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned lead = byte(0);

@@ -1,4 +1,4 @@
-// Text of unknown origin, such as a file's name, made fit for a terminal, a log or a page.
+// Makes untrusted text, such as a file name, safe for a terminal, a log or a page.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace millrace {
 
-// The same text on one line, where nothing can act on a terminal or change how the rest reads: control
-// characters, those that turn the direction of writing, and what is no UTF-8 come as \xNN, byte by byte. All
-// other UTF-8 stays as it is; backslashes too, so that the way back is not always unique.
+// Returns the text on one line that cannot control a terminal or change how other text reads. Control
+// characters, bidirectional formatting characters and invalid UTF-8 become \xNN per byte. All other UTF-8 is
+// unchanged. Backslashes are not escaped, so the mapping is not always reversible.
 [[nodiscard]] std::string printable(std::string_view text);
 
 }  // namespace millrace

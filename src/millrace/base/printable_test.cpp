@@ -33,10 +33,10 @@ TEST(Printable, ShowsTheBytesOfWhatIsNoUtf8) {
   EXPECT_EQ(printable("\xe0\x80\x9b"), R"(\xe0\x80\x9b)");          // overlong
   EXPECT_EQ(printable("\xed\xa0\x80"), R"(\xed\xa0\x80)");          // a surrogate
   EXPECT_EQ(printable("\xf4\x90\x80\x80"), R"(\xf4\x90\x80\x80)");  // above U+10FFFF
-  EXPECT_EQ(printable("\xe2\x82"), R"(\xe2\x82)");                  // cut off
+  EXPECT_EQ(printable("\xe2\x82"), R"(\xe2\x82)");                  // truncated
 }
 
-// Whatever comes in, nothing that acts comes out, and it stays so.
+// For any input, the output is harmless and printing it again changes nothing.
 TEST(Printable, OfAnyTwoBytesIsPrintable) {
   for (int a = 0; a < 256; ++a) {
     for (int b = 0; b < 256; ++b) {

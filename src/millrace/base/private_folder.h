@@ -1,4 +1,4 @@
-// open_private_folder: a folder for caches, state, sockets or settings that nobody else can have chosen.
+// open_private_folder: opens a folder for caches, state, sockets or settings that no other user can redirect.
 //
 //   auto folder = open_private_folder(path, FolderUse::make);
 //   if (!folder) return fmt::format("no profiles: {}", folder.error().message);
@@ -13,20 +13,20 @@
 namespace millrace {
 
 enum class FolderUse {
-  make,  // makes what is missing, for this user alone, and closes the folder to others
-  keep,  // changes nothing; the folder must be this user's, and nobody else may write in it
-  read,  // the same, but the folder may be root's: settings
+  make,  // creates missing folders for this user only, and closes the folder to other users
+  keep,  // changes nothing; the folder must belong to this user and be writable for no other
+  read,  // like `keep`, but the folder may belong to root: settings
 };
 
-// Every part of the path must belong to this user or to root, and nobody else may write in it (a sticky
-// folder, as /tmp, and the user's private group aside). So what a name in there leads to stays the same after
-// the check. Links are followed where that holds for them too: ~/.cache may lead to another disk. Root with
-// another user's HOME changes nothing there: that is a failure.
+// Each component of the path must belong to this user or root and be writable for no other user. Sticky
+// folders such as /tmp and the user's private group are exceptions. A name in the folder therefore cannot
+// change its meaning after the check. Links that satisfy the same rules are followed, so ~/.cache may lead to
+// another disk. If root runs with another user's HOME, it changes nothing and the call fails.
 //
-// `named`: the leading part of the path that the user named on the command line, which is followed as it is.
+// `named`: the leading part of the path that the user named on the command line; it is followed unchecked.
 //
-// Where there is no such folder, and none is to be made, the descriptor is not open. Failure: in a few words,
-// what is wrong with which part of the path.
+// If the folder does not exist and must not be created, the returned descriptor is not open. The error says
+// briefly which component is wrong and why.
 [[nodiscard]] Result<Descriptor> open_private_folder(const std::filesystem::path& folder, FolderUse use,
                                                      const std::filesystem::path& named = {});
 

@@ -27,7 +27,7 @@ using testing::HasSubstr;
 
 constexpr uid_t somebody = 65534;
 
-// What a path is and to whom it belongs: whatever is done to a folder that should have been left alone shows.
+// The mode, owner and content of a path, to detect any change to a folder that must be left alone.
 std::string state_of(const fs::path& path) {
   struct stat status{};
   if (stat(path.c_str(), &status) != 0) return "missing";
@@ -44,7 +44,7 @@ void make_folder(const fs::path& path, mode_t mode, uid_t owner) {
   ASSERT_EQ(chmod(path.c_str(), mode), 0);
 }
 
-// A home with `.cache/millrace` in it, and a victim beside it: a folder of this user that nothing may change.
+// A home with `.cache/millrace` and a victim: another folder of this user, which must not change.
 struct Place {
   fs::path home;
   fs::path victim;
@@ -173,7 +173,7 @@ TEST_P(HostileFolders, AreRefusedInOneLineAndNothingIsChanged) {
   const std::string cache = state_of(place_.cache());
   const std::string theirs = state_of(place_.home / "theirs");
   const auto folder = open_private_folder(place_.folder(), use);
-  // Whoever only looks may find nothing there.
+  // A read-only check may find nothing there.
   if (folder)
     EXPECT_TRUE(use != FolderUse::make && !folder->is_open());
   else
@@ -314,7 +314,7 @@ TEST_F(PrivateFolder, OnAFileSystemThatCannotBeWrittenIsSaidToBeMissing) {
               HasSubstr("there is no folder '/proc/none/millrace', and none can be made"));
 }
 
-// Whoever may write where it lies swaps it with a link as fast as can be.
+// An attacker who may write in the parent folder swaps the folder with a link in a tight loop.
 TEST_F(PrivateFolder, IsNeverAnotherOneHoweverFastItIsSwapped) {
   if (geteuid() != 0) GTEST_SKIP() << "SKIPPED: needs root, to be two users";
   const fs::path victim = own_.path() / "victim";

@@ -34,7 +34,7 @@ static bool is_trusted(const struct walk* walk, uid_t owner) {
   return owner == walk->us || owner == 0 || owner == walk->top;
 }
 
-/* A group with the user's own number is that user's alone, as Debian and Fedora make them. */
+/* Debian and Fedora give each user a private group with the same number. */
 static bool may_others_write(const struct walk* walk, const struct stat* status) {
   const bool own_group = walk->us != 0 && status->st_uid == walk->us && status->st_gid == walk->us;
   return (status->st_mode & S_IWOTH) != 0 || ((status->st_mode & S_IWGRP) != 0 && !own_group);
@@ -64,7 +64,7 @@ static bool is_fit_to_use(struct walk* walk, enum millrace_folder_use use) {
              : true;
 }
 
-/* The next part of the path, taken off the rest of it; false where there is none. */
+/* Removes the next component from the rest of the path; false if there is none. */
 static bool take_part(struct walk* walk, char* part, bool* is_original) {
   char* begin = walk->rest + strspn(walk->rest, "/");
   const size_t length = strcspn(begin, "/");
@@ -76,7 +76,7 @@ static bool take_part(struct walk* walk, char* part, bool* is_original) {
   return true;
 }
 
-/* What messages call the place; longer than any path that can be opened, the end is left out. */
+/* Appends to the path for messages. Truncates it if it is longer than any path that can be opened. */
 static void name_part(char* at, const char* part) {
   if (strcmp(part, "..") == 0) {
     char* slash = strrchr(at, '/');
@@ -120,7 +120,7 @@ static bool follow_link(struct walk* walk, int link, const struct stat* status) 
 }
 
 static int open_part(struct walk* walk, const char* part, bool make) {
-  /* Another process may remove it, empty, as soon as it is there. */
+  /* Another process may remove the new, still empty folder at once. */
   for (int attempt = 0; attempt < most_attempts; ++attempt) {
     const int next = openat(walk->at, part, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (next >= 0 || errno != ENOENT || !make) return next;
@@ -174,7 +174,7 @@ static bool begin(struct walk* walk, const char* path, size_t named) {
   walk->at = open(named > 0 ? walk->refusal->at : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (walk->at < 0 || fstat(walk->at, &walk->status) != 0)
     return refuse(walk, millrace_folder_unusable, errno, 0);
-  /* What the user named is taken as it is. */
+  /* The part that the user named is trusted. */
   if (named > 0) {
     walk->status.st_uid = walk->us;
     walk->status.st_mode &= ~(mode_t)(S_IWGRP | S_IWOTH);
@@ -197,7 +197,7 @@ int millrace_walk_to_folder(const char* path, size_t named, enum millrace_folder
     folder = openat(walk.at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) refuse(&walk, millrace_folder_unusable, errno, 0);
   }
-  /* On a file system that can only be read, readers need not stop anybody. */
+  /* On a read-only file system, group and other read access is harmless. */
   if (folder >= 0 && use == millrace_folder_make && !walk.linked_last &&
       (walk.status.st_mode & (S_IRWXG | S_IRWXO)) != 0 && fchmod(folder, S_IRWXU) != 0 &&
       (walk.status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {

@@ -1,4 +1,4 @@
-// One line on a terminal that is written over while work goes on; silent where standard error is no terminal.
+// A progress line on the terminal, rewritten in place. Silent if standard error is not a terminal.
 #pragma once
 
 #include <cstdint>
@@ -8,30 +8,30 @@
 
 namespace millrace {
 
-// What progress is counted in.
+// The unit of progress.
 struct ProgressUnit {
-  std::string_view plural;  // of a literal: it is kept
-  bool bytes = false;       // shown in kB, MB, ...
+  std::string_view plural;  // string literal; not copied
+  bool bytes = false;       // display as kB, MB, ...
 };
 inline constexpr ProgressUnit progress_in_bytes{.plural = "bytes", .bytes = true};
 
-// "120/300 frames  35.2 frames/s  0:05 left", "1.2 GB/3.4 GB  250.0 MB/s  0:09 left". total: where it is
-// known. seconds: since the work began.
+// "120/300 frames  35.2 frames/s  0:05 left", "1.2 GB/3.4 GB  250.0 MB/s  0:09 left". total: if known.
+// seconds: since the start of the work.
 [[nodiscard]] std::string progress_text(std::int64_t done, std::optional<std::int64_t> total, double seconds,
                                         const ProgressUnit& unit);
 
-// Used by one thread at a time.
+// For one thread at a time.
 class ProgressLine {
  public:
-  // enabled: false keeps it silent on a terminal too.
+  // enabled: if false, the line stays silent on a terminal too.
   ProgressLine(bool enabled, const ProgressUnit& unit);
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  // Shows how far the work is, and the note behind it, at most five times a second.
+  // Shows the progress, followed by the note. Refreshes at most five times a second.
   void update(std::int64_t done, std::optional<std::int64_t> total, std::string_view note = "");
-  // Takes the line away.
+  // Erases the line.
   void clear();
 
  private:

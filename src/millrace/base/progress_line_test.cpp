@@ -18,7 +18,7 @@ TEST(ProgressText, CountsInTheUnitOfTheWork) {
 TEST(ProgressText, SaysNothingOfATimeThatNobodyKnows) {
   EXPECT_EQ(progress_text(0, 300, 4, {.plural = "frames"}), "0/300 frames  0.0 frames/s");
   EXPECT_EQ(progress_text(0, 300, 0, {.plural = "frames"}), "0/300 frames");
-  // A total that turned out too small.
+  // The total turned out too small.
   EXPECT_EQ(progress_text(400, 300, 4, {.plural = "frames"}), "400/300 frames  100.0 frames/s");
   EXPECT_EQ(progress_text(400, 0, 4, {.plural = "frames"}), "400 frames  100.0 frames/s");
 }

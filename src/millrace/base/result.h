@@ -1,4 +1,4 @@
-// Result<T>: how rooms report failure to each other. No exception crosses a room's border.
+// Result<T>: how modules report failure to each other. No exception crosses a module boundary.
 #pragma once
 
 #include <csignal>
@@ -10,18 +10,18 @@
 
 namespace millrace {
 
-// Who has to act on an error; the program's exit code follows from it.
+// Tells who has to act on an error. Determines the program's exit code.
 enum class ErrorKind {
   usage,        // the user asked for something impossible; exit code 2
   failure,      // the work itself failed; exit code 1
-  interrupted,  // a signal asked to stop; exit code 128 and its number, as shells have it
+  interrupted,  // a signal requested the stop; exit code 128 plus its number, as in shells
 };
 
-// One line for a person: it names the thing that is wrong and the way out.
+// One line for a person. It names the problem and what to do about it.
 struct Error {
   ErrorKind kind = ErrorKind::failure;
   std::string message;
-  int signal = SIGINT;  // of `interrupted`: which; Interrupt::told() fills it in
+  int signal = SIGINT;  // for `interrupted`; Interrupt::told() sets it
 };
 
 template <class T> using Result = std::expected<T, Error>;

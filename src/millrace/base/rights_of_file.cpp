@@ -23,8 +23,8 @@ bool is_ambient(int capability) {
   return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, capability, 0, 0) == 1;
 }
 
-// What a user other than root has and got by executing a program is the user's own, handed down as ambient,
-// or that of the program's file.
+// Capabilities of a non-root user are the user's own, inherited as ambient capabilities, or come from the
+// program's file.
 bool has_capabilities_of_file() {
   if (getuid() == 0) return false;
   const std::uint64_t permitted = permitted_capabilities();

@@ -21,20 +21,19 @@ int failed(std::string_view program, std::string_view message) noexcept {
   try {
     print_error(program, message);
   } catch (...) {
-    // There is no memory even for that line.
+    // Not even enough memory to format the message.
     std::fputs("out of memory\n", stderr);
   }
   return 1;
 }
 
-// Where standard streams are closed, the next file or socket that is opened would take their place, and get
-// what is meant for them. What they get instead cannot be read or written, and programs that are started find
-// them closed again.
+// If a standard stream is closed, the next file or socket that is opened would take its number and its data.
+// The replacement can be neither read nor written. Close-on-exec keeps the stream closed in child programs.
 void reserve_standard_streams() {
   for (const auto& [stream, mode] : {std::pair(STDIN_FILENO, O_WRONLY), std::pair(STDOUT_FILENO, O_RDONLY),
                                      std::pair(STDERR_FILENO, O_RDONLY)})
     if (fcntl(stream, F_GETFD) < 0 && errno == EBADF)
-      static_cast<void>(open("/dev/null", mode | O_CLOEXEC));  // the lowest that is free, which is this
+      static_cast<void>(open("/dev/null", mode | O_CLOEXEC));  // takes the lowest free number: this one
 }
 
 }  // namespace
@@ -52,7 +51,7 @@ int run_guarded(std::string_view program, const std::function<int()>& work) noex
   } catch (const std::bad_alloc&) {
     return failed(program, out_of_memory);
   } catch (const std::system_error& error) {
-    // Nothing else in the house tells of these by an exception.
+    // Only thread creation reports this error by exception.
     if (error.code() == std::errc::resource_unavailable_try_again)
       return failed(
           program,

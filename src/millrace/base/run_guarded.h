@@ -1,4 +1,4 @@
-// run_guarded: what every program's main() does around its work.
+// run_guarded: wraps the work of every program's main().
 //
 //     int main(int argc, char** argv) {
 //       return millrace::run_guarded("millrace-dedup", [&] { return run_program(argc, argv); });
@@ -10,9 +10,9 @@
 
 namespace millrace {
 
-// Calls `work` and returns the exit code that it gives; 2, without calling it, where the program's file would
-// hand out rights (rights_of_file.h); 1, with one line on standard error, where it throws
-// (memory or threads that are not to be had) or where standard output did not take all that was printed.
+// Calls `work` and returns its exit code. Returns 2 without calling it if the program's file would grant
+// privileges (rights_of_file.h). Returns 1 after a line on standard error if `work` throws (no memory, no
+// threads) or if standard output did not accept everything.
 [[nodiscard]] int run_guarded(std::string_view program, const std::function<int()>& work) noexcept;
 
 }  // namespace millrace

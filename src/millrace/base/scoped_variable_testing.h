@@ -1,4 +1,4 @@
-// The environment of a test.
+// Environment variables in tests.
 #pragma once
 
 #include <cstdlib>
@@ -7,7 +7,8 @@
 
 namespace millrace {
 
-// A variable of the environment while this lives; none: unset. Not beside other threads.
+// Sets an environment variable during its lifetime; no value unsets it. No other thread may run at the same
+// time.
 class ScopedVariable {
  public:
   ScopedVariable(const char* name, const std::optional<std::string>& value) : name_(name) {

@@ -1,4 +1,4 @@
-// Where tests find the data that is not part of the sources.
+// Locates test data that is not part of the sources.
 #pragma once
 
 #include <cstdlib>
@@ -6,7 +6,7 @@
 
 namespace millrace {
 
-// Need not exist.
+// The folder may not exist.
 inline std::filesystem::path shared_data() {
   const char* const shared = std::getenv("MILLRACE_SHARED");
   return shared != nullptr ? std::filesystem::path(shared)

@@ -15,18 +15,18 @@ StoppableWait::StoppableWait(const std::stop_token& stop)
       on_stop_(stop, [this] { this->stop(); }) {}
 
 void StoppableWait::stop() const {
-  // Release: who sees that it was stopped sees why.
+  // Release: a thread that sees the stop also sees what led to it.
   stopped_.store(true, std::memory_order_release);
   wake();
 }
 
 void StoppableWait::limit(std::chrono::milliseconds patience) const {
-  // Relaxed: it publishes nothing but itself, and who was woken, by the event below, sees it.
+  // Relaxed: publishes only itself. The event below makes it visible to the threads it wakes.
   patience_ms_.store(static_cast<int>(patience.count()), std::memory_order_relaxed);
   wake();
 }
 
-// For good: nobody takes the event back.
+// Permanent: the event is never reset.
 void StoppableWait::wake() const {
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(event_.get(), &one, sizeof one);
@@ -47,15 +47,16 @@ StoppableWait::Outcome StoppableWait::wait(int descriptor, short events, int tim
   while (true) {
     const int patience_ms = patience_ms_.load(std::memory_order_relaxed);
     const bool limited = patience_ms >= 0;
-    // poll(2) passes over negative descriptors, also that of an event which is not there.
+    // poll(2) ignores negative descriptors, including a missing event.
     std::array<pollfd, 2> polled{{{descriptor, events, 0}, {limited ? -1 : event_.get(), POLLIN, 0}}};
     const int left_ms = timeout_ms < 0 ? -1 : timeout_ms - waited_ms;
     const bool looks = (limited || !event_.is_open()) && (left_ms < 0 || left_ms > look_ms);
     const int ready = poll(polled.data(), polled.size(), looks ? look_ms : left_ms);
     if (stopped_.load(std::memory_order_acquire)) return Outcome::stopped;
     if (ready > 0 && polled[0].revents != 0) return Outcome::readable;
-    if (ready > 0 || (ready < 0 && errno == EINTR)) continue;  // the event has told of a limit
-    if (ready < 0 && errno != EAGAIN && errno != ENOMEM) return Outcome::readable;  // what follows tells why
+    if (ready > 0 || (ready < 0 && errno == EINTR)) continue;  // the event announced a limit
+    if (ready < 0 && errno != EAGAIN && errno != ENOMEM)
+      return Outcome::readable;  // the caller's read or write reports the error
     if (ready == 0 && !looks) return Outcome::time_over;
     if (ready == 0) waited_ms += look_ms;
     if (limited && waited_ms >= patience_ms) return Outcome::stopped;

@@ -1,4 +1,4 @@
-// StoppableWait: waiting for a descriptor until told to stop.
+// StoppableWait: waits for a descriptor until a stop is requested.
 #pragma once
 
 #include "millrace/base/descriptor.h"
@@ -10,8 +10,7 @@
 
 namespace millrace {
 
-// Ends its waits, those under way and all later ones, when the token is asked to stop or stop() is called.
-// Thread-safe.
+// Ends current and later waits when the token is stopped or stop() is called. Thread-safe.
 class StoppableWait {
  public:
   explicit StoppableWait(const std::stop_token& stop = {});
@@ -20,19 +19,19 @@ class StoppableWait {
 
   void stop() const;
   [[nodiscard]] bool is_stopped() const { return stopped_.load(std::memory_order_acquire); }
-  // Ends every wait, those under way and all later ones, once it has lasted so long: as a stop would.
+  // Ends each current and later wait after `patience`, like a stop.
   void limit(std::chrono::milliseconds patience) const;
 
-  // True once the descriptor can be read (written), has failed or was closed at the other end; false once
-  // stopped. A negative descriptor is waited for until stopped.
+  // Returns true if the descriptor is readable (writable), has failed, or was closed at the other end.
+  // Returns false after a stop. A negative descriptor waits for the stop alone.
   [[nodiscard]] bool until_readable(int descriptor) const;
   [[nodiscard]] bool until_writable(int descriptor) const;
 
-  // The same, but no longer than for some time.
+  // The same with a timeout.
   enum class Outcome { readable, stopped, time_over };
   [[nodiscard]] Outcome until_readable(int descriptor, std::chrono::milliseconds time) const;
 
-  // True once the time is over, false once stopped.
+  // Returns true after the given time, false after a stop.
   [[nodiscard]] bool for_time(std::chrono::milliseconds time) const;
 
  private:
@@ -42,12 +41,12 @@ class StoppableWait {
   [[nodiscard]] Outcome wait(int descriptor, short events, int timeout_ms) const;
   void wake() const;
 
-  // Out of descriptors there is no event, or it has told of a limit: waits look so often whether they were
-  // stopped.
+  // Polling interval for stops. Used if no descriptor was left for the event, or if the event has already
+  // announced a limit.
   static constexpr int look_ms = 20;
   Descriptor event_;
   mutable std::atomic<bool> stopped_ = false;
-  mutable std::atomic<int> patience_ms_ = -1;  // none
+  mutable std::atomic<int> patience_ms_ = -1;  // -1: no limit
   std::stop_callback<std::function<void()>> on_stop_;
 };
 

@@ -1,4 +1,4 @@
-// Student's t distribution: how far a mean of few values may be from what it estimates.
+// Student's t distribution, for confidence intervals of the mean of few values.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@ namespace millrace {
 
 enum class Confidence { p90, p95, p99 };
 
-// The two-sided quantile for 1, 2, ... degrees of freedom; any table of it has them. Beyond 30 that of 30 is
-// given: a little wide, never too narrow. degrees: at least 1.
+// The two-sided quantile for the given degrees of freedom (at least 1), from a standard table. Above 30
+// degrees it returns the value for 30, which is slightly too wide and never too narrow.
 [[nodiscard]] inline double student_t(int degrees, Confidence confidence) {
   constexpr std::array<double, 30> t90 = {6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860,
                                           1.833, 1.812, 1.796, 1.782, 1.771, 1.761, 1.753, 1.746,

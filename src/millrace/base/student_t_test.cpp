@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-// The share of Student's distribution between -q and q, by Simpson's rule over its density.
+// The probability that Student's t lies between -q and q, by Simpson's rule.
 double share_within(double q, int degrees) {
   const double n = degrees;
   const double factor =

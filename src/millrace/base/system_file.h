@@ -5,8 +5,8 @@
 
 namespace millrace {
 
-// What a small file of /proc or /sys says, whose size nobody knows beforehand; nothing where it cannot be
-// read, which may turn out after it was opened: its thread has ended.
+// The content of a small file in /proc or /sys, whose size is not known in advance. Nothing if it cannot be
+// read. A read can also fail after opening, because the thread has ended.
 [[nodiscard]] std::optional<std::string> read_system_file(const std::string& path);
 
 }  // namespace millrace

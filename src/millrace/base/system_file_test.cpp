@@ -15,7 +15,7 @@ TEST(SystemFile, IsReadAsAWhole) {
   EXPECT_EQ(read_system_file(folder / "empty"), "");
 }
 
-// As of a thread that ends between the two; a folder opens, too.
+// Simulates a thread that ends between open and read: a folder can also be opened but not read.
 TEST(SystemFile, IsNoneWhereItOpensButCannotBeRead) {
   const TemporaryFolder folder;
   EXPECT_EQ(read_system_file(folder.path()), std::nullopt);

@@ -1,4 +1,4 @@
-// What an error number of the system means.
+// Describes an error number of the system.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace millrace {
 
-// In words: "No such file or directory". Thread-safe.
+// For example "No such file or directory". Thread-safe.
 [[nodiscard]] inline std::string system_reason(int error_number) {
   return std::generic_category().message(error_number);
 }

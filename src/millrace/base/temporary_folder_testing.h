@@ -1,4 +1,4 @@
-// A folder for a test, and what is in files.
+// Temporary folders and file contents for tests.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace millrace {
 
-// A folder of its own, removed with all that is in it.
+// A new folder, removed with its contents.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -36,7 +36,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-// "" where there is no such file.
+// "" if there is no such file.
 inline std::string content_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};

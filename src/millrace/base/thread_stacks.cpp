@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-// What threads get where there is no limit; only what is used of it takes memory.
+// The default stack size if there is no limit. Only the used part takes memory.
 constexpr std::size_t of_a_thread = std::size_t{2} << 20;
 constexpr rlim_t of_main = rlim_t{1} << 20;
 constexpr rlim_t least_of_main = rlim_t{256} << 10;

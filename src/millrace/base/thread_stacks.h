@@ -1,13 +1,13 @@
-// Room for the stacks of threads, also of those that libraries make.
+// Stack sizes of all threads, including those that libraries create.
 #pragma once
 
 #include "millrace/base/result.h"
 
 namespace millrace {
 
-// Gives the calling thread's stack, which is to be main()'s, and those of threads made from now on what
-// codecs need where `ulimit -s` is smaller: libraries do not ask for a size, get what the limit says, and
-// crash. Usage error where the limit cannot be raised so far. Programs that are started later find the raised
+// If `ulimit -s` is smaller than codecs need, raises the limit for the stack of the calling thread, which
+// must be main()'s, and of all later threads. Libraries do not request a stack size, get the limit, and
+// crash. Returns a usage error if the limit cannot be raised far enough. Child programs inherit the raised
 // limit.
 [[nodiscard]] Status make_room_for_stacks();
 

@@ -9,13 +9,13 @@
 namespace millrace {
 namespace {
 
-// Finds out, without a parser's recursion, whether a text nests too deep. Of text that is not TOML it may say
-// anything: the parser refuses that itself, at the first such place, and reads nothing beyond.
+// Detects excessive nesting without recursion. For invalid TOML the answer is arbitrary: the parser stops at
+// the first error and reads nothing after it.
 class NestingScan {
  public:
   explicit NestingScan(std::string_view text) : rest_(text) {}
 
-  // The line where the levels are too many.
+  // The line that exceeds the nesting limit, if any.
   std::optional<std::size_t> too_deep_in() {
     while (!rest_.empty()) {
       take_token();
@@ -37,9 +37,9 @@ class NestingScan {
     if (c == '\n' && open_ == 0) depth_ = 0;
   }
 
-  // What the depth is where a new value begins: that of the innermost bracket.
+  // The depth at the start of a new value: that of the innermost bracket.
   [[nodiscard]] std::size_t outside() const { return open_ == 0 ? 0 : opened_at_[open_ - 1]; }
-  // Each bracket is a level, so that all those of a text that is not too deep have room.
+  // Each bracket is one level, so the array has room for all brackets of a text within the limit.
   void open() {
     if (++depth_ <= most_toml_levels) opened_at_[open_++] = depth_;
   }
@@ -55,7 +55,7 @@ class NestingScan {
     while (!rest_.empty()) {
       if (is_long ? rest_.starts_with(three) : rest_.front() == quote) {
         pass(is_long ? 3 : 1);
-        // The last two quotes of a long string may be its own.
+        // Up to two quotes before the end of a long string may belong to its content.
         for (int more = 0; is_long && more < 2 && rest_.starts_with(quote); ++more)
           pass(1);
         return;
@@ -74,7 +74,7 @@ class NestingScan {
   std::string_view rest_;
   std::size_t line_ = 1;
   std::size_t depth_ = 0;
-  std::array<std::size_t, most_toml_levels> opened_at_{};  // the depth within each bracket that is open
+  std::array<std::size_t, most_toml_levels> opened_at_{};  // the depth inside each open bracket
   std::size_t open_ = 0;
 };
 
@@ -85,11 +85,11 @@ Result<toml::table> parse_toml(std::string_view text, std::string_view file_name
     return usage_error(
         "{}:{}: keys, tables or lists lie more than {} levels deep in each other; make it flatter", file_name,
         *line, most_toml_levels);
-  // toml++ as Debian builds it reports by exceptions, which end here.
+  // Debian's build of toml++ reports errors by exception.
   try {
     return toml::parse(text);
   } catch (const toml::parse_error& error) {
-    // Its descriptions may quote the file, line breaks and all.
+    // The description may quote the file, including line breaks.
     return usage_error("{}:{}: not valid TOML: {}", file_name, error.source().begin.line,
                        printable(error.description()));
   }

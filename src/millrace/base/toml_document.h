@@ -1,4 +1,4 @@
-// A document in TOML of unknown origin, read so that it can do no harm.
+// Parses untrusted TOML safely.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -10,13 +10,13 @@
 
 namespace millrace {
 
-// How deep tables and arrays may lie in each other, counted twice: by the header of a table ([a.b.c]), and by
-// what a line below it says (d.e = {f = [1]}). The reader calls itself for each level, and so does whatever
-// frees the document, where thousands of levels end the program.
+// Maximum nesting of tables and arrays. It applies separately to a table header ([a.b.c]) and to a line below
+// it (d.e = {f = [1]}). The parser and the destructor recurse per level, and thousands of levels would
+// overflow the stack.
 inline constexpr std::size_t most_toml_levels = 32;
 
-// The text must be bounded by whoever read it. Usage errors, of one line with the file's name and the line's
-// number: not valid TOML; more levels than that.
+// The caller must bound the size of the text. Returns a one-line usage error with file name and line number
+// if the TOML is invalid or nested too deeply.
 [[nodiscard]] Result<toml::table> parse_toml(std::string_view text, std::string_view file_name);
 
 }  // namespace millrace

@@ -20,8 +20,8 @@ std::size_t levels_of(const toml::node& node) {
 
 }  // namespace
 
-// Whatever is read nests no deeper than was promised: bounds are found without the parser, and must not be
-// led by the nose by what only one of the two takes for a string, a comment or the end of a line.
+// Every accepted document respects the nesting limit. The limit is checked without the parser, so the two
+// must agree on strings, comments and line ends.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto read = millrace::parse_toml(text, "fuzz.toml");
@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (read.error().message.find('\n') != std::string::npos) std::abort();
     return 0;
   }
-  // The table of the whole file is a level too.
+  // The root table counts as a level.
   if (levels_of(*read) > 2 * millrace::most_toml_levels + 2) std::abort();
   return 0;
 }

@@ -24,7 +24,7 @@ struct TooDeep {
 };
 class TooDeepToml : public testing::TestWithParam<TooDeep> {};
 
-// Each of these ended the program, or would have where a little more were written.
+// Each of these overflowed the stack, or would have with a little more text.
 TEST_P(TooDeepToml, IsToldInALineWhateverItsDepth) {
   const auto read = parse_toml(GetParam().text, "deep.toml");
   ASSERT_FALSE(read);
@@ -57,7 +57,7 @@ TEST(Toml, HoldsWhatNestsNoDeeperThanTheBound) {
        {repeated("a.", most) + "a = 1",
         "[" + repeated("a.", most - 1) + "a]\n" + repeated("b.", most) + "b = 1",
         "a = " + repeated("[", most) + repeated("]", most),
-        // What is no level: numbers, strings and comments with dots and brackets, tables behind each other.
+        // Not levels: numbers, strings and comments with dots and brackets, and consecutive tables.
         "a = [" + repeated("1.5, ", 1000) + "]", "a = \"" + repeated("[", 1000) + "\"",
         "a = '" + repeated("a.", 1000) + "'", "a = \"\"\"" + repeated("[\\\"\n", 1000) + "\"\"\"",
         "# " + repeated("[{a.", 1000) + "\na = 1", "[t]\n" + [] {

@@ -13,8 +13,8 @@
 namespace millrace {
 namespace {
 
-// A pipe holds one write at most: more would only be frames that nobody sees yet. This is also what a user
-// may have by default (pipe-max-size).
+// A pipe holds at most one write; more would only queue frames that the reader has not seen. It also equals
+// the default limit for users (pipe-max-size).
 constexpr std::size_t largest_pipe = std::size_t{1} << 20;
 
 }  // namespace
@@ -34,7 +34,7 @@ ssize_t UnwaitingWrites::write(std::span<const std::byte> bytes) {
     return send(descriptor_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   if (kind_ == Kind::pipe) enlarge(bytes.size());
   if (unwaiting_.is_open()) return ::write(unwaiting_.get(), bytes.data(), bytes.size());
-  // So much a pipe takes without waiting once poll(2) calls it writable.
+  // A pipe accepts this much without blocking once poll(2) reports it writable.
   return ::write(descriptor_, bytes.data(), std::min<std::size_t>(bytes.size(), PIPE_BUF));
 }
 
@@ -43,7 +43,7 @@ void UnwaitingWrites::enlarge(std::size_t bytes) {
   largest_ = bytes;
   const std::size_t wanted = std::bit_ceil(std::min(bytes, largest_pipe));
   const int now = fcntl(descriptor_, F_GETPIPE_SZ);
-  // Refused beyond what a user may have; it stays as it is then.
+  // Refused above the user's limit; the pipe then keeps its size.
   if (now >= 0 && static_cast<std::size_t>(now) < wanted)
     static_cast<void>(fcntl(descriptor_, F_SETPIPE_SZ, static_cast<int>(wanted)));
 }

@@ -1,4 +1,4 @@
-// UnwaitingWrites: writes to pipes, sockets and devices that take what fits and leave the waiting to poll(2).
+// UnwaitingWrites: non-blocking writes to pipes, sockets and devices. The caller waits with poll(2).
 #pragma once
 
 #include "millrace/base/descriptor.h"
@@ -10,16 +10,17 @@
 
 namespace millrace {
 
-// How to write to a descriptor that poll(2) calls writable, without ever waiting, so that waits can be ended.
-// The descriptor itself stays as it is: other programs may share it, and would not expect it to refuse
-// writes.
+// Writes to a descriptor that poll(2) reports as writable, without ever blocking, so that the caller's waits
+// can be stopped. Does not set O_NONBLOCK on the descriptor: other programs may share it and not expect
+// EAGAIN.
 class UnwaitingWrites {
  public:
-  // `descriptor` outlives this object.
+  // `descriptor` must outlive this object.
   explicit UnwaitingWrites(int descriptor);
 
-  // As write(2): how many bytes were taken, which may be fewer than given; -1 with errno, EAGAIN where there
-  // is no room. A pipe is made larger first, so that it takes them at once where the system allows that.
+  // Like write(2): returns the number of bytes written, possibly fewer than given. Returns -1 with errno on
+  // failure; EAGAIN means that there is no room. Enlarges a pipe first if the system allows it, so that the
+  // bytes fit at once.
   [[nodiscard]] ssize_t write(std::span<const std::byte> bytes);
 
  private:
@@ -29,8 +30,8 @@ class UnwaitingWrites {
 
   int descriptor_;
   Kind kind_;
-  Descriptor unwaiting_;     // of a pipe: it opened a second time, not to wait; none where that is refused
-  std::size_t largest_ = 0;  // write so far
+  Descriptor unwaiting_;     // for a pipe: the same pipe reopened with O_NONBLOCK; closed if that was refused
+  std::size_t largest_ = 0;  // largest write so far
 };
 
 }  // namespace millrace

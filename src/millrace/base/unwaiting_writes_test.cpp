@@ -17,7 +17,7 @@
 namespace millrace {
 namespace {
 
-// How many times this thread has called write(2) and the like, by the kernel's count.
+// The kernel's count of write calls by this thread.
 std::optional<std::int64_t> writes_so_far() {
   std::ifstream file("/proc/thread-self/io");
   std::string name;

@@ -17,7 +17,7 @@ Result<std::vector<std::byte>> read_whole(InputFile& file) {
   std::vector<std::byte> bytes;
   for (;;) {
     const std::size_t before = bytes.size();
-    // One byte more than a file has left finds its end.
+    // Request one byte more than the file has left, to detect its end.
     bytes.resize(before + static_cast<std::size_t>(file.remaining().value_or(step) + 1));
     const auto count = file.read(std::span(bytes).subspan(before));
     if (!count) return std::unexpected(count.error());
@@ -39,7 +39,7 @@ Result<std::optional<std::vector<std::byte>>> read_regular_file(const std::strin
   std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
   const Transfer done = read_all_at(file.get(), 0, bytes);
   if (done.error != 0) return failure("cannot read '{}': {}", path, system_reason(done.error));
-  bytes.resize(done.bytes);  // less where somebody makes it shorter
+  bytes.resize(done.bytes);  // fewer if the file was shortened meanwhile
   return bytes;
 }
 

@@ -72,7 +72,7 @@ TEST(RegularFile, IsNoneWhereThereIsNoneAndAFailureWhereItIsSomethingElse) {
   EXPECT_FALSE(*none);
   EXPECT_FALSE(read_regular_file(folder.path()));
   ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
-  EXPECT_FALSE(read_regular_file(folder / "pipe"));  // and nobody waits for its writer
+  EXPECT_FALSE(read_regular_file(folder / "pipe"));  // does not wait for a writer
 }
 
 TEST(WriteWhole, LeavesTheOldOneWhereTheNewOneCannotBeWritten) {

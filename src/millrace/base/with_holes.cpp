@@ -6,12 +6,12 @@
 namespace millrace {
 namespace {
 
-// Equal to itself moved on by one, and the first is zero: so all are.
+// The first byte is zero and the range equals itself shifted by one, so all bytes are zero.
 bool is_zeros(std::span<const std::byte> bytes) {
   return bytes.front() == std::byte{0} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
 }
 
-// Up to the next border of blocks in the file.
+// Bytes up to the next block boundary in the file.
 std::size_t first_part(std::uint64_t position, std::size_t size) {
   return std::min(size, static_cast<std::size_t>(WithHoles::block - position % WithHoles::block));
 }
@@ -21,7 +21,7 @@ std::size_t first_part(std::uint64_t position, std::size_t size) {
 Status WithHoles::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const std::uint64_t position = file_->position();
-    // The longest beginning that is of one kind.
+    // The longest prefix that is either all hole or all data.
     std::size_t length = first_part(position, bytes.size());
     const bool is_hole = length == block && is_zeros(bytes.first(length));
     while (length < bytes.size()) {

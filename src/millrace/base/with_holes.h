@@ -1,4 +1,4 @@
-// WithHoles: writes a file so that its zeros take no room on the disk.
+// WithHoles: writes a sparse file, so that zeros take no disk space.
 //
 //   WithHoles sink(*output);
 //   sink.write(bytes);
@@ -11,11 +11,12 @@
 
 namespace millrace {
 
-// Whole blocks of zeros become holes, which read as zeros; all else goes to the file as it comes. The file is
-// a regular one of its own (OutputFile::can_read_back()), which has at any time all that was written.
+// Whole blocks of zeros become holes, which read as zeros. The file must be a new regular file
+// (OutputFile::can_read_back()). It contains everything written so far at any time.
 class WithHoles final : public ByteSink {
  public:
-  static constexpr std::size_t block = std::size_t{16} << 10;  // in the file; smaller zeros are written
+  static constexpr std::size_t block = std::size_t{16}
+                                       << 10;  // aligned in the file; shorter runs of zeros are written
 
   explicit WithHoles(OutputFile& file) : file_(&file) {}
 

@@ -12,7 +12,7 @@
 namespace millrace {
 namespace {
 
-// What the file takes on the disk.
+// The disk space of the file.
 std::uint64_t room_of(const std::string& path) {
   constexpr std::uint64_t unit = 512;
   struct stat status{};
@@ -28,7 +28,7 @@ TEST(WithHoles, FileOfZerosTakesNoRoom) {
   WithHoles sink(**file);
   for (int part = 0; part < 10; ++part)
     ASSERT_TRUE(sink.write(zeros));
-  // What a reader of its own output asks for.
+  // Typical of a reader of its own output.
   std::vector<std::byte> end(100, std::byte{1});
   ASSERT_TRUE((*file)->read_at(10 * zeros.size() - end.size(), end));
   EXPECT_TRUE(std::ranges::all_of(end, [](std::byte byte) { return byte == std::byte{0}; }));
@@ -37,7 +37,7 @@ TEST(WithHoles, FileOfZerosTakesNoRoom) {
   if (room_of(path) >= std::size_t{5} << 20) GTEST_SKIP() << "SKIPPED: this file system has no holes";
 }
 
-// Zeros and other bytes in turn, in writes of any size.
+// Alternates zeros and other bytes, in writes of any size.
 TEST(WithHoles, FileHasWhatWasWritten) {
   std::mt19937 random(7);
   const auto below = [&](std::size_t most) { return static_cast<std::size_t>(random() % most); };

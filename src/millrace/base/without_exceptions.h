@@ -1,4 +1,4 @@
-// without_exceptions(): what a library throws becomes an error.
+// without_exceptions(): turns exceptions into errors.
 //
 //   Result<Frame> frame = without_exceptions([&] { return reader.next(); });
 #pragma once
@@ -15,22 +15,22 @@ namespace millrace {
 inline constexpr const char* out_of_memory =
     "out of memory; free some, or raise the limit (ulimit -v, the container's)";
 
-// What make() returns; where there is no memory for that, an error that needs none.
+// Returns make(), or an error that needs no memory if make() runs out of it.
 template <class Make> [[nodiscard]] Error error_from(const Make& make) noexcept {
   try {
     return make();
   } catch (const std::bad_alloc&) {
-    return {ErrorKind::failure, "out of memory"};  // short enough for a string's own buffer
+    return {ErrorKind::failure, "out of memory"};  // short enough for the small-string buffer
   }
 }
 
-// A failure of these words.
+// A failure with this message.
 [[nodiscard]] inline Error failure_saying(const char* words) noexcept {
   return error_from([words] { return Error{ErrorKind::failure, words}; });
 }
 
-// For the top of a thread, where an exception would end the process with all that other threads do, and for
-// calls of other people's code. `work` returns a Result. `no_memory`: what to say of std::bad_alloc.
+// For the top of a thread, where an exception would end the whole process, and for calls of third-party code.
+// `work` returns a Result. `no_memory`: the message for std::bad_alloc.
 template <class Work>
 [[nodiscard]] std::invoke_result_t<Work> without_exceptions(Work&& work,
                                                             const char* no_memory = out_of_memory) noexcept {

@@ -23,7 +23,7 @@ TEST(WithoutExceptions, MakesAnErrorOfWhatIsThrown) {
             "nothing left");
 }
 
-// Ends the process: 0 where both errors have come, in the few words that there was room for.
+// Ends the process with 0 if both errors arrived, with the short message that memory allowed.
 [[noreturn]] void fail_without_memory() {
   const std::string words(1 << 16, 'a');
   const std::runtime_error thrown(words);
