@@ -1,4 +1,4 @@
-// Later: a thread that does what it is given later, and not in the order in which it was given.
+// Later: a thread that runs tasks after a delay and in random order.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace millrace::stream {
 
-// Stands for whatever a stage waits for.
+// Simulates an external service that stages wait for.
 class Later {
  public:
   explicit Later(std::uint32_t seed = 1) : random_(seed), thread_([this] { work(); }) {}
@@ -21,13 +21,13 @@ class Later {
   Later(const Later&) = delete;
   Later& operator=(const Later&) = delete;
 
-  // Thread-safe. Throws std::bad_alloc, and does nothing then.
+  // Thread-safe. If it throws std::bad_alloc, the task is not posted.
   void post(std::move_only_function<void()> task) {
     const std::lock_guard lock(mutex_);
     tasks_.push_back(std::move(task));
     changed_.notify_one();
   }
-  // Returns when all that was posted is done; nothing is to be posted any more.
+  // Returns when all posted tasks are done. Nothing may be posted afterwards.
   void end() {
     {
       const std::lock_guard lock(mutex_);
@@ -43,7 +43,7 @@ class Later {
     for (;;) {
       changed_.wait(lock, [&] { return over_ || !tasks_.empty(); });
       if (tasks_.empty()) return;
-      // Now and then more of them come together, to be done in any order.
+      // Sometimes lets several tasks accumulate, so that they run in random order.
       if (!over_ && random_() % 8 == 0) {
         lock.unlock();
         std::this_thread::sleep_for(std::chrono::microseconds(random_() % 100));

@@ -1,4 +1,4 @@
-// LiveView: a run as others see it while it goes on, phase after phase.
+// LiveView: lets other threads watch a run across its phases.
 #pragma once
 
 #include "millrace/base/clock.h"
@@ -12,16 +12,16 @@
 
 namespace millrace::stream {
 
-// The engine of the phase under way is looked at directly; what engines counted that are gone was added up at
-// the end of their phases. The mutex keeps an engine there while it is looked at; the threads of the run have
-// nothing to do with it, but for the one that begins and ends phases.
+// Reads the engine of the current phase directly. The counts of earlier engines were added up at the end of
+// their phases. The mutex keeps an engine alive during a look. Of the run's threads, only the one that begins
+// and ends phases takes it.
 //
-// Thread-safe. Where there is no memory begin() and look() throw; the run may go on unseen.
+// Thread-safe. begin() and look() throw if memory runs out. The run may then go on unwatched.
 class LiveView {
  public:
   explicit LiveView(const Program& program);
 
-  // While it exists, the engine is what runs. `view` may be null.
+  // Registers the engine as running for the lifetime of this object. `view` may be null.
   class Phase {
    public:
     Phase(LiveView* view, const Engine& engine, Strategy strategy, int threads) : view_(view) {
@@ -47,10 +47,10 @@ class LiveView {
 
   const std::int64_t begun_ns_ = now_ns();
   mutable std::mutex mutex_;
-  // With the mutex held:
+  // Guarded by the mutex:
   const Engine* engine_ = nullptr;
   std::int64_t ended_ns_ = 0;
-  LiveReport past_;  // without what the phase under way counts
+  LiveReport past_;  // without the counts of the current phase
 };
 
 }  // namespace millrace::stream

@@ -1,5 +1,5 @@
-// Paired rounds: contenders measured one after another in a random order, again and again, and compared
-// within a round, so that whatever else the machine was doing bears on all of them.
+// Paired rounds: repeatedly measures contenders one after another in random order and compares them within a
+// round, so that other load on the machine affects all of them.
 #pragma once
 
 #include "millrace/base/clock.h"
@@ -26,7 +26,7 @@ inline double cpu_seconds() {
   return seconds(nanoseconds(time));
 }
 
-// Returns when the process has used less than a tenth of a millisecond in 5.
+// Returns when the process has used less than 0.1 ms of CPU time in 5 ms.
 inline void wait_until_quiescent() {
   for (;;) {
     const double before = cpu_seconds();
@@ -54,8 +54,8 @@ inline double timed(const std::function<void()>& batch) {
   return static_cast<double>(now_ns() - start);
 }
 
-// One way of doing the work; several may be of the same `framework`, which then is judged by the one with the
-// best median, named by its `setting`.
+// One way to do the work. If several have the same `framework`, it is represented by the one with the best
+// median, named by its `setting`.
 struct Contender {
   std::string framework;
   std::string setting;
@@ -67,8 +67,8 @@ struct Measured {
   std::vector<double> values;  // by round
 };
 
-// The best of each framework, in the order of their first contenders; each value divided by `per`. Keeps
-// pointers to `contenders`.
+// The best contender of each framework, in the order of their first contenders. Each value is divided by
+// `per`. Keeps pointers to `contenders`.
 inline std::vector<Measured> paired_rounds(const std::vector<Contender>& contenders, int rounds, double per,
                                            std::mt19937& random) {
   std::vector<Measured> all;

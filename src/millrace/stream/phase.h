@@ -1,4 +1,4 @@
-// A phase of a run: items of the source from one on, by one plan, until it ends, fails or pauses.
+// A phase of a run: executes one plan from a given source item on, until it ends, fails or pauses.
 #pragma once
 
 #include "millrace/pool/team.h"
@@ -18,8 +18,8 @@ struct PhasePlan {
   int tokens = 1;
 };
 
-// What a phase may do: it ends with the source, or when that has made so many items, or after so long. The
-// source's items are numbered from `first_item`.
+// Limits of a phase. It ends with the source, after `most_items`, or after `most_seconds`. The source's items
+// are numbered from `first_item`.
 struct PhaseLimits {
   std::uint64_t first_item = 0;
   std::uint64_t most_items = std::numeric_limits<std::uint64_t>::max();
@@ -28,11 +28,11 @@ struct PhaseLimits {
 
 struct Phase {
   Finished finished;
-  bool paused = false;   // it ended with its items or its time; the source may have more
-  bool refused = false;  // it failed before anything was called: there was no memory or no thread for it
+  bool paused = false;   // it reached a limit; the source may have more items
+  bool refused = false;  // it failed for lack of memory or threads before anything was called
 };
 
-// Where there is no memory, the phase fails; it has no report then. `live`: who may look at it, if anybody.
+// If memory runs out, the phase fails without a report. `live`: may watch the phase, or null.
 [[nodiscard]] Phase run_phase(const Program& program, pool::Team& team, const PhasePlan& plan,
                               const RunOptions& options, const PhaseLimits& limits, LiveView* live = nullptr);
 

@@ -19,7 +19,7 @@
 
 namespace millrace::stream {
 
-// An item that cannot be copied and is counted while it exists.
+// A move-only item that counts its living instances.
 class Counted {
  public:
   explicit Counted(std::uint64_t value, std::atomic<int>& alive) : value_(value), alive_(&alive) { ++alive; }
@@ -35,16 +35,15 @@ class Counted {
   std::atomic<int>* alive_;
 };
 
-// What one call does beside its outputs. `unforeseen`: any may fail, of something that is no part of the
-// plan.
+// An event planned for one call. `unforeseen`: any call may fail for a reason outside the plan.
 struct PlannedEvent {
   enum class What { nothing, failure, end_of_stream, source_failure, unforeseen } what = What::nothing;
   std::size_t stage = 0;
-  std::uint64_t value = 0;  // of the item; of a source's failure, how many it has made before
+  std::uint64_t value = 0;  // of the item; for a failure of the source, the number of items before it
 };
 
-// What the stages of a random pipeline do, as data: outputs are a function of the stage and the value alone,
-// so one thread going depth-first from item to item gives the reference. Values are hashes, hence distinct.
+// The behaviour of a random pipeline's stages, as data. Outputs depend only on the stage and the value, so
+// one thread that processes items depth-first gives the reference. Values are hashes, hence distinct.
 class RandomPipeline {
  public:
   struct Output {
@@ -52,12 +51,11 @@ class RandomPipeline {
     std::uint64_t value = 0;
   };
   using Event = PlannedEvent;
-  // By stage: the values that it was called with.
+  // For each stage, the values that it was called with.
   using Log = std::vector<std::vector<std::uint64_t>>;
 
   explicit RandomPipeline(std::uint32_t seed, bool may_block = true) : random_(seed) {
-    // One in four is a line of stages that make one output each, for which strategies may have a way of their
-    // own.
+    // One in four is a line of one-to-one stages, because strategies may have a special case for those.
     line_ = pick(0, 3) == 0;
     items_ =
         pick(0, 3) == 0 ? static_cast<std::uint64_t>(pick(0, 3)) : static_cast<std::uint64_t>(pick(20, 150));
@@ -78,7 +76,7 @@ class RandomPipeline {
   [[nodiscard]] std::size_t stage_count() const { return stages_.size(); }
   [[nodiscard]] Kind kind(std::size_t stage) const { return stages_[stage].kind; }
 
-  // What one thread would do, up to the event.
+  // The calls of a single thread, up to the event.
   [[nodiscard]] Log reference(const Event& event = {}) const {
     Log log(stages_.size());
     const bool source_fails = event.what == Event::What::source_failure;
@@ -87,22 +85,22 @@ class RandomPipeline {
     return log;
   }
 
-  // The pipeline on streams. `log` and `alive` outlive the stream, `log` as long as the pipeline has stages.
+  // Builds the pipeline as a stream. `log` and `alive` outlive the stream. `log` has one entry per stage.
   struct Record {
     explicit Record(std::size_t stages) : log(stages), mutexes(std::make_unique<std::mutex[]>(stages)) {}
     void note(std::size_t stage, std::uint64_t value) {
       const std::lock_guard lock(mutexes[stage]);
       log[stage].push_back(value);
     }
-    // When the run is over: before `alive` says whether anything is left.
+    // Call after the run and before `alive` is checked for leaks.
     void end() {
       if (later) later->end();
     }
     Log log;
     std::unique_ptr<std::mutex[]> mutexes;
     std::atomic<int> alive = 0;
-    std::atomic<int> overlaps = 0;  // calls of a serial stage while another was under way
-    std::optional<Later> later;     // that resumes items which wait
+    std::atomic<int> overlaps = 0;  // calls of a serial stage that overlapped another
+    std::optional<Later> later;     // resumes items that wait
   };
   [[nodiscard]] Result<Stream> build(Record& record, const Event& event = {}) const {
     std::vector<Port<Counted>> ports;
@@ -137,7 +135,7 @@ class RandomPipeline {
           return inner;
         });
       }
-      // Ports that lead to the main line are landed where their stage comes next.
+      // Ports that lead to the main line are landed before their stage is added.
       flow = land(std::move(flow), stage, ports);
     }
     const bool ends_here = event.what == Event::What::end_of_stream && event.stage == stage;
@@ -179,10 +177,10 @@ class RandomPipeline {
   };
   struct PortSpec {
     std::size_t made_at = 0;  // the first stage that may emit into it
-    int stage = -1;           // where it leads
+    int stage = -1;           // its destination
     bool branch = false;
   };
-  // Counts the calls of a serial stage that overlap.
+  // Counts overlapping calls of a serial stage.
   class Call {
    public:
     Call(const RandomPipeline& pipeline, std::size_t stage, Record& record) : spec_(pipeline.stages_[stage]) {
@@ -220,7 +218,7 @@ class RandomPipeline {
     new_stage(may_block);
     if (!line_ && pick(0, 2) == 0) ports_.push_back({stages_.size() - 1, -1, false});
   }
-  // Some open ports end behind the stages so far.
+  // Lands some open ports after the stages so far.
   void end_ports() {
     for (PortSpec& port : ports_)
       if (port.stage < 0 && port.made_at + 1 < stages_.size() && pick(0, 1) == 0)
@@ -233,7 +231,7 @@ class RandomPipeline {
     ports_.push_back({0, static_cast<int>(stages_.size()), true});
     for (int stage = pick(1, 2); stage > 0; --stage)
       new_stage(false).branch = port;
-    // Whatever led to the branch's first stage leads past it.
+    // Stages and ports that led to the branch's first stage now lead past the branch.
     for (std::size_t i = 0; i <= before; ++i)
       if (stages_[i].next == static_cast<int>(before) + 1) stages_[i].next = static_cast<int>(stages_.size());
     for (int i = 0; i < port; ++i)
@@ -289,7 +287,7 @@ class RandomPipeline {
         spec.kind, name(stage),
         [this, stage, &record, event, ports](Counted item, stream::Output<Counted>& out) {
           const Call call(*this, stage, record);
-          // In part before the failure: what a failed call has put out must vanish.
+          // Emits some outputs before the failure. The outputs of a failed call must vanish.
           const auto outs = outputs(stage, item.value());
           for (std::size_t i = 0; i < outs.size(); ++i) {
             if (outs[i].port < 0)
@@ -302,22 +300,22 @@ class RandomPipeline {
         options);
   }
 
-  // The call of a stage that waits; `complete(done)` does so. What happens when and where depends on the
+  // The call of a stage that waits. `complete(done)` completes it. When and on which thread depends on the
   // value.
   template <class Done, class Complete>
   void wait(std::size_t stage, std::uint64_t value, Record& record, const Event& event, Done done,
             const Complete& complete) const {
-    // An item given up leaves its stage while what it waited for goes on: that is no overlap.
+    // An item that is given up leaves its stage while its operation goes on. That is not an overlap.
     const bool cut = event.what != Event::What::nothing && event.what != Event::What::source_failure;
     auto call = cut ? nullptr : std::make_unique<Call>(*this, stage, record);
     record.note(stage, value);
     const bool fails = event.what == Event::What::failure && event.stage == stage && event.value == value;
     switch (value % 8) {
-    case 0:  // at once
+    case 0:  // immediately
       if (fails) throw std::runtime_error("planned");
       call.reset();
       return complete(done);
-    case 1:  // by whoever is first of two
+    case 1:  // twice; the first attempt counts
       call.reset();
       for (int i = 0; i < 2; ++i)
         record.later->post([done, fails, complete] {
@@ -336,7 +334,7 @@ class RandomPipeline {
     default:
       record.later->post([done = std::move(done), fails, complete, call = std::move(call)]() mutable {
         call.reset();
-        if (!fails) complete(done);  // else it is forgotten
+        if (!fails) complete(done);  // otherwise `done` is dropped
       });
     }
   }

@@ -1,4 +1,4 @@
-// How long the tests that try many cases go on.
+// Scales the number of cases in randomised tests.
 #pragma once
 
 #include <charconv>
@@ -8,7 +8,7 @@
 
 namespace millrace::stream {
 
-// MILLRACE_SOAK=n tries n times as many cases as the tests try by themselves.
+// MILLRACE_SOAK=n runs n times the default number of cases.
 inline std::uint32_t soaked(std::uint32_t cases) {
   const char* const text = std::getenv("MILLRACE_SOAK");
   if (!text) return cases;

@@ -1,4 +1,4 @@
-// The strategies that a test can be run with.
+// Decides which strategies a test can run.
 #pragma once
 
 #include "millrace/stream/run/run_options.h"
@@ -15,8 +15,8 @@
 
 namespace millrace::stream {
 
-// To be called first in a test that runs streams: the system's oneTBB is not instrumented, so the thread
-// sanitizer does not see how its threads synchronise and takes everything for a race.
+// Call this first in a test that runs streams. The system's oneTBB is not instrumented, so the thread
+// sanitizer cannot see its synchronisation and reports false races.
 inline void skip_what_the_sanitizer_cannot_watch([[maybe_unused]] Strategy strategy) {
 #ifdef MILLRACE_WATCHES_THREADS
   if (strategy == Strategy::tbb)

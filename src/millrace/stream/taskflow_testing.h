@@ -1,4 +1,4 @@
-// A line of stages on Taskflow's pipeline, to be compared with. Included where MILLRACE_TASKFLOW names its
+// A line of stages on Taskflow's pipeline, for comparison. Included only if MILLRACE_TASKFLOW names its
 // headers.
 #pragma once
 
@@ -14,14 +14,14 @@
 
 namespace millrace::stream {
 
-// Item by item, as Taskflow would have it: each line keeps its item in a place of its own.
+// Item by item, in Taskflow's idiom: each line has its own slot for an item.
 class TaskflowLine {
  public:
   using Item = std::uint64_t;
   // Returns false at the end.
   using Source = std::function<bool(Item& item)>;
 
-  // `serial`: of each stage whether it takes one item at a time, which for Taskflow is in order.
+  // `serial`: for each stage, whether it takes one item at a time. Taskflow's serial stages are in order.
   template <class Call>
   TaskflowLine(std::size_t lines, const std::vector<bool>& serial, Source source, Call call)
       : items_(lines), source_(std::move(source)) {
@@ -38,9 +38,9 @@ class TaskflowLine {
     taskflow_.composed_of(*pipeline_);
   }
 
-  // Once.
+  // May be called once.
   void run(tf::Executor& executor) { executor.run(taskflow_).wait(); }
-  // From inside a task of the executor.
+  // For use inside a task of the executor.
   void run_within(tf::Executor& executor) { executor.corun(taskflow_); }
 
  private:

@@ -1,4 +1,4 @@
-// Watchdog: makes a test that hangs fail, and say what it was doing.
+// Watchdog: turns a hanging test into a failure that names the test.
 #pragma once
 
 #include <chrono>
@@ -14,8 +14,8 @@
 
 namespace millrace::stream {
 
-// Ends the process if it still exists after `patience`: a run that does not return cannot be given up
-// otherwise.
+// Aborts the process if the watchdog still exists after `patience`. A run that does not return cannot be
+// abandoned in any other way.
 class Watchdog {
  public:
   explicit Watchdog(std::string what, std::chrono::seconds patience = std::chrono::seconds(120))

@@ -1,5 +1,5 @@
-// AutoChoice: which plan the strategy `auto` runs a stream by, and for how many items before it looks again.
-// Pure: it is told what each phase of the run measured and asked for the next. See README.md.
+// AutoChoice: picks the plan for the strategy `auto` and the number of items before the next review. Pure: it
+// takes the measurements of each phase and returns the next one. See README.md.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -16,7 +16,7 @@
 
 namespace millrace::stream {
 
-// What `auto` varies.
+// The parameters that `auto` varies.
 struct AutoPlan {
   Strategy strategy = Strategy::stealing;  // or collapsed
   int threads = 1;
@@ -30,69 +30,68 @@ struct AutoPlan {
 
 struct AutoLimits {
   int threads = 1;  // at most
-  int tokens = 0;   // as RunOptions::tokens: 0 leaves them free
+  int tokens = 0;   // like RunOptions::tokens: 0 leaves the choice to `auto`
   int queue_depth = 20;
 };
 
-// The pipeline of a traced run, for the models; nothing where the run had no item or does not look like a
-// line of stages.
+// The pipeline of a traced run, for the models. Empty if the run had no item or is not a line of stages.
 [[nodiscard]] std::optional<model::Pipeline> modelled(const RunReport& report);
 
-// What share of the threads' time more tokens could have put to use: that in which threads had nothing to do
-// while the source was shut, hence whatever was in flight was at work elsewhere or waited for its turn.
+// The share of thread time that more tokens could have used: time in which threads were idle while the source
+// was shut. All items in flight were then being processed elsewhere or waiting for their turn.
 [[nodiscard]] double starved_for_tokens(const RunReport& phase);
 
 class AutoChoice {
  public:
   struct Phase {
     AutoPlan plan;
-    std::uint64_t items = 1;  // of the source; the run is looked at again after so many
-    // Or after so long, with at least one item.
+    std::uint64_t items = 1;  // source items until the next review
+    // Alternatively, review after this time, with at least one item.
     double seconds = std::numeric_limits<double>::infinity();
   };
 
   explicit AutoChoice(const AutoLimits& limits);
 
   [[nodiscard]] Phase next() const;
-  // What the phase that next() named came to, of which the run as a whole is `at_s` seconds old.
+  // Reports the result of the phase that next() returned, when the whole run is `at_s` seconds old.
   void tell(const RunReport& phase, double at_s);
-  // Instead of tell(): the phase could not begin, for this reason, and nothing was called. Returns false if
-  // that was the plan in use, which nothing can replace then; otherwise that goes on, and no plan that takes
-  // as much is tried again.
+  // Called instead of tell(): the phase could not begin, for this reason, and no function was called. Returns
+  // false if that was the plan in use, which cannot be replaced then. Otherwise the plan in use continues,
+  // and no plan that needs as much is tried again.
   [[nodiscard]] bool tell_refused(const Error& reason, double at_s);
 
   [[nodiscard]] const std::vector<PlanDecision>& decisions() const { return decisions_; }
-  // Why the plan in use is in use, in a sentence.
+  // One sentence on why the current plan is in use.
   [[nodiscard]] std::string reason() const;
 
  private:
-  // What was measured of a plan.
+  // The measurements of a plan.
   struct Known {
     AutoPlan plan;
-    double predicted = 0;  // seconds an item
+    double predicted = 0;  // seconds per item
     double measured = 0;
   };
-  // What the phase that was looked at last says.
+  // Findings from the most recent phase.
   struct Seen {
     model::Pipeline pipeline;
     model::OrderedTail tail;
     double item_s = 0;              // measured
-    double item_with_tokens_s = 0;  // at least, with any number of tokens
+    double item_with_tokens_s = 0;  // lower bound for any number of tokens
     double work_s = 0;              // of an item, in all stages
   };
-  // Phases of the incumbent and of the plan that is thought better, in turns.
+  // Alternating phases of the incumbent and the challenger.
   struct Trial {
     AutoPlan plan;
-    // Of an item, where the two differ in tokens only: the same work then is the same time in the stages, and
-    // phases whose items happen to be longer are made comparable by it. 0 where they differ in more.
+    // Work per item, if the two plans differ only in tokens. The same work then takes the same time in the
+    // stages, so this normalises phases with longer items. 0 if they differ in more.
     double work_s = 0;
-    std::vector<double> incumbent;  // seconds an item
+    std::vector<double> incumbent;  // seconds per item
     std::vector<double> challenger;
     bool challengers_turn = true;
   };
 
   [[nodiscard]] AutoPlan trial_plan() const { return trial_->challengers_turn ? trial_->plan : incumbent_; }
-  // From here on tokens have to be worth it.
+  // From now on, more tokens must pay for themselves.
   void settle(double measured);
   void tell_trial(const Seen& seen, double at_s);
   void look_for_better(const Seen& seen, double at_s);
@@ -104,24 +103,24 @@ class AutoChoice {
   [[nodiscard]] std::optional<AutoPlan> with_more_tokens() const;
   [[nodiscard]] bool is_known(const AutoPlan& plan) const;
   [[nodiscard]] bool is_refused(const AutoPlan& plan) const;
-  // Of a phase that is too short to tell more: that the plan on trial takes far longer than the one in use.
+  // Whether a phase that is too short to judge already shows that the challenger is far slower.
   [[nodiscard]] bool is_hopeless(const RunReport& phase) const;
   void end_trial(double measured);
   [[nodiscard]] bool worth_a_trial(const Seen& seen, const AutoPlan& plan, double seconds) const;
   void decide(PlanDecision::Kind kind, double at_s, const AutoPlan& plan, double item_s, double against_s);
-  // The next phase is to last about so long.
+  // Sets the approximate length of the next phase.
   void last_for(double phase_s, double measured);
 
   AutoLimits limits_;
   AutoPlan incumbent_;
-  bool begins_;  // no phase has been long enough to be looked at
+  bool begins_;  // no phase has been long enough to review
   std::uint64_t items_;
   double phase_s_;
   double last_measured_ = 0;  // of the incumbent
   std::optional<Trial> trial_;
   std::vector<Known> known_;
   std::vector<AutoPlan> refused_;
-  std::string refusal_;  // the last
+  std::string refusal_;  // the most recent
   std::vector<PlanDecision> decisions_;
 };
 

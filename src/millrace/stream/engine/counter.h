@@ -1,4 +1,4 @@
-// Counter: counted by one thread, looked at by others.
+// Counter: written by one thread, read by others.
 #pragma once
 
 #include <atomic>
@@ -6,8 +6,8 @@
 
 namespace millrace::stream {
 
-// As cheap as a plain number: its only writer needs no read-modify-write. relaxed: a reader learns how many,
-// some time ago, and nothing else of what the writer did.
+// As cheap as a plain number, because its only writer needs no read-modify-write. relaxed: readers get a
+// recent count and rely on no other writes.
 class Counter {
  public:
   Counter& operator++() { return *this += 1; }

@@ -1,9 +1,9 @@
-// Engine: one run of a stream, as the strategies share it: what happens to a token at a stage and where it
-// goes next. Who does it, on which thread and when, is the strategy.
+// Engine: one run of a stream, independent of the strategy. It decides what happens to a token at a stage and
+// what comes next. The strategy decides when, and on which thread.
 //
-// Where there is no memory: constructing an engine and adding contexts throws, as does report(); between them
-// nothing does. A call that lacks memory fails its item, and where not even that can be noted the stream is
-// given up, so that it drains and ends in every case.
+// If memory runs out, constructing an engine, adding contexts and report() throw; nothing in between does. A
+// call that lacks memory fails its item. If not even that can be recorded, the stream is given up, so it
+// drains and ends in every case.
 #pragma once
 
 #include "millrace/base/clock.h"
@@ -42,13 +42,13 @@ struct EngineLimits {
   std::uint64_t tokens = 1;
   std::size_t byte_budget = 0;
   Trace trace = Trace::off;
-  // One thread does everything: no two steps at once, so no read-modify-writes are needed.
+  // One thread does everything. Steps never overlap, so no read-modify-writes are needed.
   bool alone = false;
-  // The source's numbers in messages and events begin here: items that earlier phases have taken.
+  // Number of the first source item in messages and events, after those of earlier phases.
   std::uint64_t first_item = 0;
-  // The source is left alone after so many items, as if it had ended; at least 1.
+  // The source is not called again after this many items, as if it had ended; at least 1.
   std::uint64_t most_items = std::numeric_limits<std::uint64_t>::max();
-  // Also after so long, with at least one item made. Nothing that is in flight then is cut short.
+  // The same after this time, if at least one item was made. Items in flight are completed.
   double most_seconds = std::numeric_limits<double>::infinity();
 };
 
@@ -62,8 +62,8 @@ class Engine final : private Waits::Run {
   Engine& operator=(const Engine&) = delete;
   ~Engine();
 
-  // While it exists, tokens that have waited are given to `resume` (see Waits), by any thread. Declared in a
-  // strategy behind all that `resume` touches.
+  // For its lifetime, any thread may pass resumed tokens to `resume` (see Waits). A strategy declares it
+  // after everything that `resume` touches.
   class Resumption {
    public:
     Resumption(Engine& engine, Waits::Resume resume) : waits_(engine.waits_.get()) {
@@ -79,27 +79,27 @@ class Engine final : private Waits::Run {
     Waits* waits_;
   };
 
-  // For one more thread; valid as long as the engine. Thread-safe.
+  // For one more thread. Valid as long as the engine. Thread-safe.
   [[nodiscard]] Context& add_context();
 
-  // Calls the source, which the caller has taken from gate(), or keeps. Returns the token of the item; null
-  // when the source has ended, may not be called just now, or was taken over by somebody else. Lets go of the
-  // source unless context.burst is more than one: then, if another item may be issued at once,
-  // context.keeps_source is set, and the source is kept for the caller.
+  // Calls the source, which the caller has taken from gate() or keeps. Returns the token of the item. Returns
+  // null if the source has ended, may not be called now, or was taken over by another thread. Releases the
+  // source unless context.burst is more than one. Then, if another item may be issued at once, the source is
+  // kept for the caller and context.keeps_source is set.
   [[nodiscard]] Token* produce(Context& context) noexcept;
   // Ends the stream before the source's next item. The caller holds the source.
   void fail_source(Error error, Context& context, std::exception_ptr thrown = nullptr) noexcept;
 
-  // Takes `token` through the stage it is at, and through those up to index `last` that come next, as long as
-  // it has to wait for nothing and makes nothing else ready. Returns the token if it is to go on from there,
-  // null if it was parked, waits, is gone, or was split. Never enters a blocking stage after another. Tokens
-  // that can go on because of it are appended to context.ready: the first is the best to go on with.
+  // Takes `token` through its stage, and through the following stages up to index `last`, for as long as it
+  // does not have to wait and makes no other token ready. Returns the token if it can go on. Returns null if
+  // it was parked, waits, is gone, or was split. Never enters a blocking stage after another stage. Appends
+  // tokens that became ready to context.ready, best candidate first.
   //
-  // Where the item ends and the context keeps the source, the token goes on with the next item, as long as
-  // context.burst is more than one.
+  // If the item ends, the context keeps the source, and context.burst is more than one, the token goes on
+  // with the next item.
   [[nodiscard]] Token* step(Token* token, Context& context, std::uint32_t last) noexcept;
 
-  // What one call may hand on, however small the budget, so that what is small need not be thought about.
+  // Outputs of one call up to this size are always allowed, so that small ones need no bookkeeping.
   static constexpr std::size_t least_handed_on = std::size_t{256} << 20;
 
   [[nodiscard]] SourceGate& gate() { return gate_; }
@@ -107,13 +107,13 @@ class Engine final : private Waits::Run {
   [[nodiscard]] const Stage& stage_of(const Token& token) const { return program_->stages[token.position]; }
   [[nodiscard]] bool traced() const { return limits_.trace != Trace::off; }
 
-  // Notes the beginning of a wait of `token` before its stage, if waits there are to be timed now.
+  // Records the start of a wait of `token` before its stage, if waits there are to be timed now.
   void begin_wait(Token& token) const;
-  // Seconds that the wait took, weighed for those not timed; 0 if it was not.
+  // Seconds that the wait took, weighted to represent untimed waits. 0 if it was not timed.
   [[nodiscard]] static double end_wait(Token& token);
 
-  // Calls `wait` and returns the seconds it took; 0, without looking at the clock, when the run is not
-  // traced.
+  // Calls `wait` and returns its duration in seconds. If the run is not traced, returns 0 without reading the
+  // clock.
   template <class Wait> double timed(const Wait& wait) const {
     const std::int64_t begun = traced() ? now_ns() : 0;
     wait();
@@ -121,13 +121,13 @@ class Engine final : private Waits::Run {
   }
 
   [[nodiscard]] int tokens() const { return static_cast<int>(limits_.tokens); }
-  // Adds what this run has counted so far to `report`, and replaces what is true for the moment only. Any
-  // thread, at any time. `report` has all stages.
+  // Adds the counts of this run so far to `report` and replaces its momentary values. Any thread may call it
+  // at any time. `report` must have all stages.
   void look(LiveReport& report) const;
 
-  // When all threads have ended: how the run ended, and the report without what only the strategy knows.
+  // Valid after all threads have ended: the outcome, and the report without the strategy's own values.
   [[nodiscard]] Status status() const { return cut_.status(); }
-  // Whether the source may have more, and the stream goes on with that.
+  // Whether the phase hit a limit, so the source may have more items for the next phase.
   [[nodiscard]] bool paused() const { return paused_ && !cut_.is_made(); }
   [[nodiscard]] std::uint64_t items() const { return gate_.issued(); }
   [[nodiscard]] Error cause() const { return cut_.cause(); }
@@ -135,14 +135,14 @@ class Engine final : private Waits::Run {
   [[nodiscard]] RunReport report() const;
 
  private:
-  // What a step needs of a stage, close together.
+  // The data of a stage that a step needs, close together.
   struct StageRun {
     StageFunction* function = nullptr;
     Kind kind = Kind::parallel;
-    bool admits = false;  // tokens enter one by one, or so many at once
+    bool admits = false;  // tokens enter one at a time or under a limit
     StageForm form = StageForm::emitting;
     bool maps = false;       // most calls are StageFunction::map()
-    std::uint8_t moves = 1;  // the output is not where the item was
+    std::uint8_t moves = 1;  // the output is in the other area than the item
     bool blocking = false;
     std::uint32_t next = 0;
     std::uint32_t ordinal = 0;
@@ -150,22 +150,22 @@ class Engine final : private Waits::Run {
     std::optional<InOrderStage> in_order;
     std::optional<ArrivalStage> arrivals;
     std::optional<LimitedStage> limited;
-    // The stride of those who time the stage's calls, for those who time waits for it. relaxed: a hint.
+    // Sampling stride of the stage's calls, also used by threads that time waits for it. relaxed: a hint.
     std::atomic<std::uint32_t> stride = 1;
   };
 
-  // Calls the source, which is held, for a token that has no item and one hold, and lets go of it or keeps
-  // it, as produce() says; false when there is no item.
+  // Calls the held source to fill a token that has no item and one hold. Releases or keeps the source as
+  // described at produce(). Returns false if there is no item.
   [[nodiscard]] bool fill(Token& token, Context& context);
-  // Whether the source is to be left alone now; if not, sets when that is asked again.
+  // Whether the source must not be called any more in this phase. If false, schedules the next check.
   [[nodiscard]] bool is_phase_over();
-  // Whether `token` may enter now; if not, it has been parked.
+  // Whether `token` may enter now. If not, it has been parked.
   [[nodiscard]] bool admit(StageRun& run, Token& token) const;
   // Passes on the turn of a serial stage, or the room of a limited one.
   void leave(StageRun& run, Token& token, Context& context);
   void call(const Stage& stage, StageRun& run, Token& token, Context& context);
-  // The part of a step that is the call, of a stage that waits: both the one that begins the wait, and the
-  // one when it is over. False: the token waits, and may be gone.
+  // The call part of a step at a stage that waits. Runs twice: when the wait begins and when it is over.
+  // False: the token waits, and may be gone.
   [[nodiscard]] bool await(StageRun& run, Token& token, Context& context);
   void fail_wait(const Token& token, Error error, std::exception_ptr thrown) noexcept override;
   [[nodiscard]] bool gives_up(const Token& token) const noexcept override;
@@ -173,14 +173,13 @@ class Engine final : private Waits::Run {
   void discard_item(const Stage& stage, Token& token, Context& context);
   void fail(const Stage& stage, const Token& token, Error error, std::exception_ptr thrown) noexcept;
   void note_failure(const Stage& stage, const Token& token, Error error, std::exception_ptr thrown) noexcept;
-  // After every cut: what waits behind it is given up.
+  // After every cut: gives up the waiting items after it.
   void heed_cut() noexcept;
   void end_stream(const Token& token) noexcept;
-  // The token will not be at the stages in order before `ordinal`, and at those from its next_ordinal to
-  // there.
+  // The token skips the in-order stages from its next_ordinal up to `ordinal`.
   void pass_over(Token& token, std::uint32_t ordinal, Context& context);
   void become_ready(Token* token, Context& context);
-  // What split() needs when the call has returned; false when there is no memory for it.
+  // Allocates what split() needs after the call has returned. False if memory runs out.
   [[nodiscard]] bool prepare_split(Token& token, const StageRun& run, const Emission& out) const noexcept;
   [[nodiscard]] std::size_t charge_of(std::uint64_t outputs) const;
   void split(Token& token, Context& context);
@@ -193,23 +192,24 @@ class Engine final : private Waits::Run {
   std::int64_t start_ns_;
   TokenStore store_;
   SourceGate gate_;
-  // Of a traced run: when the source was left shut, 0 if it was not. The source's holder's.
+  // In a traced run: when the source was shut, 0 if it is not. Used by the source's holder only.
   std::int64_t shut_since_ns_ = 0;
-  bool paused_ = false;        // the source's holder's
-  std::uint64_t look_at_ = 0;  // after so many items is_phase_over() is asked; the source's holder's
+  bool paused_ = false;  // used by the source's holder only
+  std::uint64_t look_at_ =
+      0;  // item count at which is_phase_over() is called next; used by the source's holder only
   Cut cut_;
-  // Null where no stage waits.
+  // Null if no stage waits.
   std::shared_ptr<Waits> waits_;
   std::vector<StageRun> stages_;
   std::vector<std::uint32_t> ordered_;  // index of the stage of each ordinal
-  // Declared after what it touches; a stop during construction finds it all there.
+  // Declared after the members it touches, which must exist if a stop comes during construction.
   std::stop_callback<std::function<void()>> on_stop_;
 
-  mutable std::mutex contexts_mutex_;  // of the list
+  mutable std::mutex contexts_mutex_;  // guards the list
   std::vector<std::unique_ptr<Context>> contexts_;
 };
 
-// On cache lines of its own, as all that a thread writes for each item.
+// On its own cache lines, like everything that a thread writes for each item.
 class alignas(128) Engine::Context {
  public:
   Context(Engine& engine, int thread);
@@ -217,29 +217,29 @@ class alignas(128) Engine::Context {
   static void operator delete(void* memory) { delete_aligned(memory); }
 
   TokenList ready;
-  // Set by step(), to be cleared by the strategy: the source, which had to wait, is open; the run is over.
+  // Set by step() and cleared by the strategy: the shut source has been opened; the run is over.
   bool source_opened = false;
   bool drained = false;
-  // More than one: the strategy would have the thread keep the source, and be asked again when the items have
-  // counted this down to one.
+  // If more than one, the strategy wants the thread to keep the source until this many items, counted down to
+  // one, have been made.
   int burst = 1;
   // The source is kept for the thread.
   bool keeps_source = false;
 
-  // Of the stage at `position`, and of the source.
+  // The meters of the stage at `position` and of the source.
   [[nodiscard]] StageMeter& meter(std::size_t position) { return meters_[position + 1]; }
   [[nodiscard]] StageMeter& source_meter() { return meters_[0]; }
 
  private:
   friend class Engine;
 
-  // What the thread is calling: 0 the source, 1 the first stage.
+  // The function that the thread is calling: 0 is the source, 1 the first stage.
   static constexpr std::int32_t nothing = -1;
   struct Calls {
     Context& context;
     ~Calls() { context.calls(nothing); }
   };
-  // relaxed: for a look from outside, which learns nothing else by it.
+  // relaxed: read by outside observers, which rely on no other writes.
   void calls(std::int32_t what) { calls_.store(what, std::memory_order_relaxed); }
 
   void note_event(int stage, std::uint64_t item, std::int64_t begun_ns, std::int64_t ended_ns);

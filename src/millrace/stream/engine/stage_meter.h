@@ -1,4 +1,4 @@
-// StageMeter: what one thread measures of one stage.
+// StageMeter: one thread's measurements of one stage.
 #pragma once
 
 #include "millrace/base/clock.h"
@@ -12,27 +12,28 @@
 
 namespace millrace::stream {
 
-// To time a call takes 100 to 300 ns: two readings of the clock and an entry in the histogram, out of a cold
-// cache. So that this stays below 1 % of the time measured, calls shorter than 40 us are timed one in so many
-// that a timed one falls on every 40 us, and each stands for those left out.
+// Timing a call takes 100 to 300 ns: two clock reads and a histogram entry that is not in the cache. To keep
+// this below 1 % of the measured time, calls shorter than 40 us are sampled about once every 40 us, and each
+// sample is weighted for the calls left out.
 //
-// One thread's; merged when the threads have ended, but for the counts, at which others may look meanwhile.
-// What is written for each item is in the first cache line.
+// Used by one thread and merged after all threads have ended. Only the counts may be read in the meantime.
+// The values written for each item are in the first cache line.
 class alignas(64) StageMeter {
  public:
-  // Before the first call of a traced run.
+  // Call this before the first call of a traced run.
   void enable() { until_sample_ = stride_ = 1; }
 
-  // Around a call. begin() returns the time, or 0 if the call is not to be timed; end() takes that.
+  // Called around a call. begin() returns the time, or 0 if the call is not timed; end() takes that value.
   [[nodiscard]] std::int64_t begin() { return --until_sample_ == 0 ? now_ns() : 0; }
-  // Returns the end of a timed call, 0 of another.
+  // Returns the end time of a timed call, otherwise 0.
   std::int64_t end(std::int64_t begun_ns) {
     if (begun_ns == 0) return 0;
     const std::int64_t now = now_ns();
     sample(now - begun_ns);
     return now;
   }
-  // Whether the next call is to be timed; if not it counts as made, and begin() and end() are not needed.
+  // Whether the next call is to be timed. If false, the call is counted, and begin() and end() must be
+  // skipped.
   [[nodiscard]] bool is_next_timed() {
     if (until_sample_ == 1) return true;
     --until_sample_;
@@ -59,10 +60,10 @@ class alignas(64) StageMeter {
 
  public:
   Counter items_in;
-  Counter items_out;  // not counted where every call makes one
+  Counter items_out;  // not counted if every call makes one
   Counter failures;
-  Counter arrived;    // from stages where not every call makes one
-  Counter discarded;  // instead of being called with
+  Counter arrived;    // from stages that do not make exactly one output per call
+  Counter discarded;  // destroyed instead of processed
   double busy_s = 0;
   double starved_s = 0;
   double blocked_s = 0;
@@ -78,10 +79,10 @@ class alignas(64) StageMeter {
     try {
       service_s.record(service, stride_);
     } catch (const std::bad_alloc&) {
-      // An estimate that lacks one sample is better than a run that fails for it.
+      // An estimate without one sample is better than a failed run.
     }
     busy_s += service * static_cast<double>(stride_);
-    // A mean that forgets: the work may change while the stream runs.
+    // A decaying mean, because the work may change during the run.
     mean_ns_ += (static_cast<double>(duration_ns) - mean_ns_) / 8;
     stride_ =
         static_cast<std::uint64_t>(std::clamp(interval_ns / std::max(mean_ns_, 1.0), 1.0, longest_stride));

@@ -11,7 +11,7 @@
 
 namespace millrace::stream {
 
-// First in, first out. Takes no memory. Thread-safe.
+// First in, first out. Allocates no memory. Thread-safe.
 class TokenQueue {
  public:
   static constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
@@ -39,7 +39,7 @@ class TokenQueue {
     not_empty_.notify_one();
   }
 
-  // Whether there is room or not: for those who must not wait. How many they are is bounded elsewhere.
+  // Ignores the capacity, for callers that must not wait. The number of such tokens is bounded elsewhere.
   void push_beyond(Token* token) {
     {
       const std::lock_guard lock(mutex_);
@@ -53,7 +53,7 @@ class TokenQueue {
     return tokens_.empty() ? nullptr : take(lock);
   }
 
-  // Waits for a token; null when the queue is closed and empty.
+  // Waits for a token. Returns null if the queue is closed and empty.
   [[nodiscard]] Token* pop() {
     std::unique_lock lock(mutex_);
     ++waiting_;
@@ -62,7 +62,7 @@ class TokenQueue {
     return tokens_.empty() ? nullptr : take(lock);
   }
 
-  // No more will be pushed.
+  // Nothing may be pushed afterwards.
   void close() {
     {
       const std::lock_guard lock(mutex_);
@@ -71,7 +71,7 @@ class TokenQueue {
     not_empty_.notify_all();
   }
 
-  // Whether there are more tokens than threads in pop() to take them.
+  // Whether there are more tokens than threads waiting in pop().
   [[nodiscard]] bool is_short_of_threads() const {
     const std::lock_guard lock(mutex_);
     return size_ > waiting_;

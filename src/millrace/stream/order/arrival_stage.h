@@ -1,4 +1,4 @@
-// ArrivalStage: who may enter a stage that takes items one at a time as they come.
+// ArrivalStage: admission to a stage that takes one item at a time in the order of arrival.
 #pragma once
 
 #include "millrace/stream/item/token.h"
@@ -9,29 +9,29 @@
 
 namespace millrace::stream {
 
-// Nobody waits: a token that finds the stage taken is left to whoever has it. First come, first served, up to
-// the order within what arrives during one call.
+// Never blocks: if the stage is taken, a token is left to the current holder. First come, first served,
+// except that tokens that arrive during one call may be reordered.
 //
-// Thread-safety: arrive() by the token's carrier, leave() by the one who has the stage.
+// Thread-safety: arrive() is called by the token's carrier, leave() by the holder of the stage.
 class ArrivalStage {
  public:
-  // `alone`: one thread makes all calls, and no token arrives while another has the stage.
+  // `alone`: one thread makes all calls, and no token arrives while the stage is taken.
   explicit ArrivalStage(bool alone) : alone_(alone) {}
 
-  // Returns whether the stage was free and now is the token's. Otherwise the token is left to whoever has the
-  // stage: it may be gone when the call returns.
+  // Returns true if the stage was free and now belongs to the token. Otherwise the token is left to the
+  // stage's holder and may be gone when the call returns.
   [[nodiscard]] bool arrive(Token& token) {
     if (alone_) return true;
-    // relaxed: decides nothing before the exchange.
+    // relaxed: only a first guess for the exchange.
     std::uintptr_t found = state_.load(std::memory_order_relaxed);
     for (;;) {
       if (found == vacant) {
-        // acquire: what the stage's function wrote in the call before.
+        // acquire: the writes of the stage's previous call.
         if (state_.compare_exchange_weak(found, taken, std::memory_order_acquire, std::memory_order_relaxed))
           return true;
       } else {
         token.next = found == taken ? nullptr : token_at(found);
-        // release: the token and its item, to the thread that has the stage.
+        // release: publishes the token and its item to the holder.
         if (state_.compare_exchange_weak(found, address_of(token), std::memory_order_release,
                                          std::memory_order_relaxed))
           return false;
@@ -39,15 +39,15 @@ class ArrivalStage {
     }
   }
 
-  // Gives the stage to the token that is returned, or to nobody: null.
+  // Gives the stage to the returned token. Null if no token waits.
   [[nodiscard]] Token* leave() {
     if (alone_) return nullptr;
     if (!in_turn_) {
       std::uintptr_t found = taken;
-      // release: what the stage's function wrote.
+      // release: the writes of the stage's function.
       if (state_.compare_exchange_strong(found, vacant, std::memory_order_release, std::memory_order_relaxed))
         return nullptr;
-      // acquire: what arrive() released. The list is in the reverse order of arrival.
+      // acquire: pairs with the release in arrive(). The list is in reverse order of arrival.
       found = state_.exchange(taken, std::memory_order_acquire);
       for (Token* token = token_at(found); token;)
         in_turn_ = std::exchange(token, std::exchange(token->next, in_turn_));
@@ -59,11 +59,12 @@ class ArrivalStage {
 
  private:
   static constexpr std::uintptr_t vacant = 0;
-  static constexpr std::uintptr_t taken = 1;  // and nobody waits; any other value is the last that arrived
+  static constexpr std::uintptr_t taken =
+      1;  // no token waits; any other value is the last token that arrived
 
   bool alone_;
   std::atomic<std::uintptr_t> state_ = vacant;
-  Token* in_turn_ = nullptr;  // belongs to whoever has the stage
+  Token* in_turn_ = nullptr;  // belongs to the stage's holder
 };
 
 }  // namespace millrace::stream

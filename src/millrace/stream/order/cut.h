@@ -1,4 +1,4 @@
-// Cut: where a stream ends before its source does.
+// Cut: marks the item after which a stream ends early.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -14,30 +14,29 @@
 
 namespace millrace::stream {
 
-// A sequence number, from the source's part down.
+// A sequence number, with the source's part first.
 using SequenceNumber = std::vector<std::uint64_t>;
 [[nodiscard]] SequenceNumber sequence_number(const Token& token);
 // "12" or, for the fourth output of its split, "12.3".
 [[nodiscard]] std::string to_string(const SequenceNumber& number);
 
-// The least number at which a stage failed or ended the stream; items behind it are to be destroyed instead
-// of entering another stage. What stems from the item of that number is not behind it. A stop puts every item
-// behind.
+// The lowest number at which a stage failed or ended the stream. Items after it are destroyed instead of
+// entering another stage. Descendants of the item with that number are not after it. A stop puts every item
+// after the cut.
 //
-// Whatever order things happen in, the outcome is that of one thread doing item after item: of several
-// failures the first in the order of the source counts, and none that comes behind the stream's end.
+// The result does not depend on timing; it is that of one thread processing item after item. Of several
+// failures, the first in source order counts, and failures after the stream's end do not count.
 //
-// Where there is no memory to keep a number, give_up() does what a stop does, and the run fails.
+// If there is no memory to keep a number, give_up() acts like a stop, and the run fails.
 //
-// Thread-safe. Whoever has come to know of a cut through the turn of a stage sees it: is_made() is relaxed
-// because the slots of InOrderStage order it.
+// Thread-safe. A thread that learned of a cut through the turn of a stage also sees it. is_made() can be
+// relaxed because the slots of InOrderStage provide the ordering.
 class Cut {
  public:
   [[nodiscard]] bool is_made() const { return made_.load(std::memory_order_relaxed); }
 
-  // Ends the stream at `number`, with an error or without. Nothing happens if that is behind an earlier cut.
-  // `where`: what status() puts before the error's message. `thrown`: what the error was made of, if
-  // anything.
+  // Ends the stream at `number`, with or without an error. Does nothing if that is after an earlier cut.
+  // `where`: prefix for the error's message in status(). `thrown`: the exception behind the error, if any.
   void make(SequenceNumber number, std::optional<Error> error, std::string where = {},
             std::exception_ptr thrown = nullptr);
   void stop();
@@ -46,12 +45,11 @@ class Cut {
   [[nodiscard]] bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool puts_behind(const Token& token) const;
 
-  // The error of the cut that counts; that of a stop, or of giving up, takes precedence. When the run is
-  // over.
+  // The error of the effective cut. A stop or giving up takes precedence. Call it after the run.
   [[nodiscard]] Status status() const;
-  // The same without where it happened; an empty one if there is none.
+  // The same without the location. Empty if there is no error.
   [[nodiscard]] Error cause() const;
-  // What was thrown; null where nothing was, or something else takes precedence.
+  // The exception of the effective cut. Null if there was none or something else takes precedence.
   [[nodiscard]] std::exception_ptr exception() const;
 
  private:

@@ -1,5 +1,5 @@
-// InOrderStage: who may enter a stage that takes items one at a time in the order of the source. README.md
-// has the argument that it neither blocks nor loses anybody.
+// InOrderStage: admission to a stage that takes one item at a time in source order. README.md argues that it
+// neither blocks nor loses a token.
 #pragma once
 
 #include "millrace/stream/item/token.h"
@@ -11,41 +11,41 @@
 
 namespace millrace::stream {
 
-// The stage has a turn that goes along the sequence numbers. Every number has a slot, and there two meet: the
-// turn and the number's token, which arrives as an item for the stage, as absent (it ended before the stage
-// or bypasses it), or as split (into children, which have slots of their own). Whoever comes first leaves a
-// mark; whoever comes second acts. So nobody waits, there is no lock, and a number costs one
-// read-modify-write.
+// The stage has a turn that moves along the sequence numbers. Every number has a slot where the turn meets
+// the number's token. The token arrives as an item for the stage, as absent (it ended earlier or bypasses the
+// stage), or as split (into children with slots of their own). The first to arrive leaves a mark, and the
+// second acts on it. So nothing waits, there is no lock, and each number costs one read-modify-write.
 //
-// Thread-safety: arrive() by the token's carrier; advance() and advance_into() by the one whose turn it is.
+// Thread-safety: arrive() is called by the token's carrier; advance() and advance_into() by the holder of the
+// turn.
 class InOrderStage {
  public:
   enum class Arrival : std::uintptr_t { item = 0, absent = 2, split = 4 };
 
-  // `ordinal`: how many stages in order come before. At most `tokens` numbers of the source are in flight.
+  // `ordinal`: number of in-order stages before this one. At most `tokens` source numbers are in flight.
   // `alone`: one thread makes all calls.
   InOrderStage(std::uint32_t ordinal, std::size_t tokens, bool alone)
       : ordinal_(ordinal), alone_(alone), mask_(ring_size(tokens) - 1),
         ring_(std::make_unique<Slot[]>(mask_ + 1)) {
-    ring_[0].store(turn, std::memory_order_relaxed);  // threads that see the ring are started later
+    ring_[0].store(turn, std::memory_order_relaxed);  // threads that see the ring start later
   }
 
-  // Returns whether the turn is here: the caller has it then, and must pass it on. Otherwise the token is
-  // left to whoever comes with the turn: it may be gone when the call returns.
+  // Returns true if the turn is here. The caller then has it and must pass it on. Otherwise the token is left
+  // to the thread that brings the turn, and may be gone when the call returns.
   [[nodiscard]] bool arrive(Token& token, Arrival as) {
     Slot& slot = slot_at(token.parent, token.index);
-    // acquire, here and below: what the stage's function wrote in the call before, by whichever thread.
+    // acquire, here and below: the writes of the stage's previous call, on any thread.
     std::uintptr_t found = slot.load(std::memory_order_acquire);
-    // Releases the token and its item, to the thread that comes with the turn.
+    // Releases the token and its item to the thread that brings the turn.
     if (found == none && leave_mark(slot, address_of(token) | static_cast<std::uintptr_t>(as), found))
       return false;
-    // relaxed: the slot's next use is for a number that is issued after this one has retired.
+    // relaxed: the slot is used again only for a number that is issued after this one has retired.
     slot.store(none, std::memory_order_relaxed);
     return true;
   }
 
-  // Passes the turn on from the number (parent, index). Returns the token that waits where it gets to, which
-  // may enter; null if nobody waits there yet. `release(token)` gives back a hold that the stage had.
+  // Passes the turn on from the number (parent, index). Returns the token that waits at the new position and
+  // may enter, or null if none waits there yet. `release(token)` gives back a hold of the stage.
   template <class Release>
   [[nodiscard]] Token* advance(Token* parent, std::uint64_t index, const Release& release) {
     for (;;) {
@@ -57,9 +57,9 @@ class InOrderStage {
         release(passed);
       }
       Slot& slot = slot_at(parent, index);
-      // acquire: what arrive() released.
+      // acquire: pairs with the release in arrive().
       std::uintptr_t found = slot.load(std::memory_order_acquire);
-      // Releases what the stage's function wrote, to the thread that arrives.
+      // Releases the writes of the stage's function to the thread that arrives.
       if (found == none && leave_mark(slot, turn, found)) return nullptr;
       slot.store(none, std::memory_order_relaxed);  // as in arrive()
       Token* const token = token_at(found & ~tag_bits);
@@ -88,9 +88,9 @@ class InOrderStage {
   static constexpr std::uintptr_t tag_bits = 7;
   static constexpr std::uint64_t before_first = ~std::uint64_t{0};
 
-  // The numbers from the turn's on that have been issued have not retired, since the turn has not passed
-  // them; so there are at most `tokens` of them, and one more slot for the turn to wait in. Numbers that are
-  // further apart than that may share a slot.
+  // Numbers that have been issued, from the turn's on, have not retired, because the turn has not passed
+  // them. So there are at most `tokens` of them, plus one slot for the waiting turn. Numbers further apart
+  // may share a slot.
   static constexpr std::size_t ring_size(std::size_t tokens) {
     std::size_t size = 1;
     while (size < tokens + 1)
@@ -98,7 +98,7 @@ class InOrderStage {
     return size;
   }
 
-  // The first of the two who meet; false when the other was faster: then `found` is what it left.
+  // Leaves the mark of the first to arrive. False if the other was faster; `found` is then its mark.
   bool leave_mark(Slot& slot, std::uintptr_t mark, std::uintptr_t& found) const {
     if (alone_) {
       slot.store(mark, std::memory_order_relaxed);

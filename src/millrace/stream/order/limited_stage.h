@@ -1,4 +1,4 @@
-// LimitedStage: who may enter a stage that takes so many items at once.
+// LimitedStage: admission to a stage with a limited number of concurrent items.
 #pragma once
 
 #include "millrace/stream/item/token.h"
@@ -8,17 +8,18 @@
 
 namespace millrace::stream {
 
-// Nobody waits: a token that finds no room is left to whoever makes some. First come, first served.
+// Never blocks: if there is no room, a token is left to the next holder that leaves. First come, first
+// served.
 //
-// Thread-safety: arrive() by the token's carrier, leave() by one who was let in. The mutex orders nothing but
-// the two numbers: calls of a parallel stage see nothing of each other.
+// Thread-safety: arrive() is called by the token's carrier, leave() by a thread that was let in. The mutex
+// only orders the admission itself. Calls of a parallel stage do not see each other's writes.
 class LimitedStage {
  public:
   // limit: at least 1. `alone`: one thread makes all calls.
   LimitedStage(int limit, bool alone) : alone_(alone), room_(limit) {}
 
-  // Returns whether there was room, which now is the token's. Otherwise the token is left to whoever leaves:
-  // it may be gone when the call returns.
+  // Returns true if there was room, which the token now occupies. Otherwise the token is left to a leaving
+  // thread and may be gone when the call returns.
   [[nodiscard]] bool arrive(Token& token) {
     if (alone_) return true;
     const std::lock_guard lock(mutex_);
@@ -30,7 +31,7 @@ class LimitedStage {
     return false;
   }
 
-  // Gives the room to the token that is returned, or to nobody: null.
+  // Gives the room to the returned token. Null if no token waits.
   [[nodiscard]] Token* leave() {
     if (alone_) return nullptr;
     const std::lock_guard lock(mutex_);
@@ -42,7 +43,7 @@ class LimitedStage {
  private:
   bool alone_;
   std::mutex mutex_;
-  // With the mutex held:
+  // Guarded by the mutex:
   int room_;
   TokenList waiting_;
 };

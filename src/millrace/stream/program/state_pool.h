@@ -9,7 +9,7 @@
 
 namespace millrace::stream {
 
-// Creates states on demand, as many as there have been concurrent calls. Lends the most recently returned
+// Creates states on demand, up to the highest number of concurrent calls. Lends the most recently returned
 // state first, because its memory is probably still cached. Thread-safe. Only one thread at a time calls
 // `make`.
 template <class State, class Make> class StatePool {

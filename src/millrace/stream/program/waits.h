@@ -1,4 +1,4 @@
-// Waits: the items of a run that wait for something outside it, and hold no thread meanwhile.
+// Waits: the items of a run that wait for something outside it without holding a thread.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -14,22 +14,22 @@
 
 namespace millrace::stream {
 
-// A waiting token is nobody's but its Wait's. When that is completed the token goes back to the strategy, by
-// the thread that completes it; so does, without an output, one that the run gives up. Either way it goes
-// through the rest of its step as if the call had returned only then, which is why order, limits, tokens and
-// bytes need no word about waiting.
+// A waiting token belongs only to its Wait. The thread that completes the Wait returns the token to the
+// strategy. A token that the run gives up is returned too, without an output. In both cases it goes through
+// the rest of its step as if the call had returned only then. This is why order, limits, tokens and bytes
+// need no special case for waiting.
 //
-// Outlives the run, for the sake of those who complete something too late: all of them come here, and find
-// their wait over. Whoever is in the middle of it when the run ends is waited for by close().
+// Outlives the run, so that late completions find their wait over. close() waits for completions that are in
+// progress when the run ends.
 //
-// Thread-safe. One mutex for all, taken twice a wait.
+// Thread-safe. A single mutex is taken twice per wait.
 class Waits {
  public:
-  // The run; both are called with the mutex held, and must neither wait nor come back here.
+  // Implemented by the run. Both functions are called with the mutex held; they must not wait or call back.
   class Run {
    public:
     virtual void fail_wait(const Token& token, Error error, std::exception_ptr thrown) noexcept = 0;
-    // Whether nothing is to become of the token's item.
+    // Whether the token's item has been given up.
     [[nodiscard]] virtual bool gives_up(const Token& token) const noexcept = 0;
 
    protected:
@@ -38,22 +38,23 @@ class Waits {
     Run(const Run&) = default;
     Run& operator=(const Run&) = default;
   };
-  // Takes a token that is to be stepped on, from any thread; neither waits nor comes back here.
+  // Takes a token for its next step. Called from any thread; must not wait or call back.
   using Resume = std::function<void(Token* token)>;
 
   Waits(Run& run, std::size_t stages, bool traced);
 
-  // By the strategy: where tokens go, before the first is made; and that it is to be asked no more.
+  // The strategy calls open() before the first token is made, to receive resumed tokens, and close() when it
+  // accepts no more.
   void open(Resume resume);
   void close() noexcept;
 
-  // By whoever called the stage's function with `wait`, when it has returned. True: the token goes on at
-  // once, its outcome noted in it, none where the call `failed`. False: it waits, and may be gone.
+  // Called after the stage's function has returned, by its caller. True: the token goes on at once with the
+  // outcome noted in it, which is none if the call `failed`. False: the token waits, and may be gone.
   [[nodiscard]] bool settle(Wait& wait, bool failed) noexcept;
-  // Gives up what is to be given up; after a cut has been made.
+  // Gives up the items after a new cut.
   void sweep() noexcept;
 
-  // Of a stage: how many items wait now, and the seconds that all have waited, if traced.
+  // The number of items that wait at a stage now, and their total waiting time in seconds if traced.
   [[nodiscard]] std::size_t waiting(std::size_t stage) const;
   [[nodiscard]] double waited_s(std::size_t stage) const;
 
@@ -65,7 +66,7 @@ class Waits {
     double waited_s = 0;
   };
 
-  // With the mutex held:
+  // Guarded by the mutex:
   void resume(Wait& wait) noexcept;
   void sweep_locked() noexcept;
 

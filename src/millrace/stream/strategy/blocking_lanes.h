@@ -1,4 +1,4 @@
-// BlockingLanes: the threads of the stages that were declared to wait rather than compute.
+// BlockingLanes: the threads of stages declared as blocking.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -15,15 +15,15 @@
 namespace millrace::stream {
 
 // Each blocking stage has a lane: a queue and up to StageOptions::blocking_threads threads (one if it is
-// serial) that are made when tokens wait and no thread of the lane does. A blocking source has one thread.
-// The threads compute nothing else: what a token needs next is done by whom `results` gives it to.
+// serial). Threads are created when tokens wait and all threads of the lane are busy. A blocking source has
+// one thread. These threads compute nothing else; `results` hands the token's next step to another thread.
 //
-// Thread-safe once constructed, but for the destructor, which joins the threads. Before it nothing may be in
-// flight any more, and the source must have ended.
+// Thread-safe once constructed, except for the destructor, which joins the threads. It requires that nothing
+// is in flight and that the source has ended.
 class BlockingLanes {
  public:
-  // Called by the lanes' threads after each step: takes over context.ready and clears the context's flags.
-  // `continued` is the stepped token if it goes on, else null.
+  // Called by the lanes' threads after each step. Takes over context.ready and clears the context's flags.
+  // `continued` is the stepped token if it can go on, else null.
   using Results = std::function<void(Token* continued, Engine::Context& context)>;
 
   BlockingLanes(Engine& engine, Results results);
@@ -31,25 +31,25 @@ class BlockingLanes {
   BlockingLanes(const BlockingLanes&) = delete;
   BlockingLanes& operator=(const BlockingLanes&) = delete;
 
-  // Starts the thread of the source, which is a blocking one. Failure when the system refuses it.
+  // Starts the thread of a blocking source. Fails if the system refuses it.
   [[nodiscard]] Status start_source() noexcept;
-  // The source is open again.
+  // Call this when the source is open again.
   void wake_source() { engine_->gate().wake_source(); }
 
-  // Leaves `token`, which is at a blocking stage, to the stage's lane. False if the system refuses the lane
-  // its first thread: the caller has to step the token then.
+  // Gives `token`, which is at a blocking stage, to that stage's lane. False if the system refuses the lane
+  // its first thread. The caller then has to step the token.
   [[nodiscard]] bool take(Token* token) noexcept;
 
  private:
   struct Lane {
     TokenQueue queue;
-    std::mutex mutex;  // of the threads
+    std::mutex mutex;  // guards the threads
     std::vector<std::thread> threads;
     std::size_t most_threads = 0;
-    Engine::Context* next_context = nullptr;  // of the thread that the system refused
+    Engine::Context* next_context = nullptr;  // of a thread that the system refused, for the next attempt
   };
 
-  // Whether the lane has a thread, a new one if the tokens are more than the threads that wait for them.
+  // Whether the lane has a thread. Creates one if tokens outnumber the waiting threads.
   [[nodiscard]] bool staff(Lane& lane) noexcept;
   void serve(Lane& lane, Engine::Context& context);
   void serve_source(Engine::Context& context);

@@ -1,5 +1,5 @@
-// The strategies `pools`, `oversubscribed` and `collapsed`: threads for each stage, bounded queues between
-// them, as pipelines are built by hand.
+// The strategies `pools`, `oversubscribed` and `collapsed`: threads for each stage and bounded queues between
+// them, like hand-built pipelines.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -10,8 +10,8 @@
 
 namespace millrace::stream {
 
-// Serves the source with the calling thread and each segment with threads of its own. queue_depth >= 1.
-// Failure when the system refuses a thread; then no stage has been called.
+// Serves the source with the calling thread, and each segment with its own threads. queue_depth >= 1. Fails
+// if the system refuses a thread; then no stage has been called.
 [[nodiscard]] Status run_pools(Engine& engine, const std::vector<Segment>& segments, int queue_depth);
 
 }  // namespace millrace::stream

@@ -1,4 +1,4 @@
-// Segments: which stages the threads of a pool serve, and how many threads each pool has.
+// Segments: the stages that each pool of threads serves, and the number of threads per pool.
 #pragma once
 
 #include "millrace/stream/program/program.h"
@@ -9,7 +9,7 @@
 
 namespace millrace::stream {
 
-// Consecutive stages that one pool of threads takes an item through.
+// Consecutive stages through which one pool of threads takes an item.
 struct Segment {
   std::size_t first = 0;
   std::size_t last = 0;  // inclusive
@@ -17,8 +17,8 @@ struct Segment {
 };
 
 // Pure. `strategy` is pools, oversubscribed or collapsed; threads >= 1. Serial stages get one thread,
-// blocking parallel stages their blocking_threads. What is left, the computing parallel segments, share
-// `threads` evenly, the first getting more, at least one each; oversubscribed gives each all `threads`.
+// blocking parallel stages their blocking_threads. The remaining parallel segments share `threads` evenly.
+// Earlier ones get the remainder, and each gets at least one. With oversubscribed, each gets all `threads`.
 [[nodiscard]] std::vector<Segment> segments_of(const Program& program, Strategy strategy, int threads);
 
 }  // namespace millrace::stream

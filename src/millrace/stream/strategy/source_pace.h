@@ -1,4 +1,4 @@
-// SourcePace: whether a worker should keep the source to itself.
+// SourcePace: decides whether a worker keeps the source to itself.
 #pragma once
 
 #include "millrace/base/clock.h"
@@ -8,27 +8,27 @@
 
 namespace millrace::stream {
 
-// An item that another thread takes over brings its cache lines along, and so do the source and the stages in
-// order: several hundred nanoseconds. Where items take less than that one worker is faster alone, and it
-// keeps the source. It does so for a burst of items at a time, since meanwhile the others cannot help it: if
-// a burst took long, it shares the source again, and the next attempt is put off for twice as many items as
-// the last. So work whose items differ much is shared after a few attempts. A burst that comes upon long
-// items is cut short by others, see KeeperWatch.
+// When another thread takes over an item, the cache lines of the item, the source and the in-order stages
+// move too. This takes several hundred nanoseconds. If items take less, a single worker is faster and keeps
+// the source. It keeps it for a burst of items at a time, because the others cannot help during a burst. If a
+// burst took long, it shares the source again, and the delay before the next attempt doubles. So work whose
+// items differ much is shared after a few attempts. Other workers end a burst that reaches long items, see
+// KeeperWatch.
 //
-// One worker's. Pure but for the clock, which next_burst() reads once in a while.
+// Used by one worker. Pure except for the clock, which next_burst() reads occasionally.
 class SourcePace {
  public:
-  // Items that take longer are to be shared.
+  // Items that take longer should be shared.
   static constexpr std::int64_t worth_sharing_ns = 500;
 
-  // How many items to take in a row, at least 1; asked when the last so many are done.
+  // How many items to take in a row, at least 1. Called when the previous burst is done.
   template <class Clock = std::int64_t (*)()> [[nodiscard]] int next_burst(Clock clock = now_ns) {
     if (!keeps_ && --until_check_ != 0) return 1;
     check(clock());
     return keeps_ ? burst : 1;
   }
 
-  // The worker waited or did others' work: the time since the last check says nothing.
+  // The worker waited or did other work, so the time since the last check is meaningless.
   void interrupt() {
     if (keeps_) return;
     until_check_ = sample;
@@ -38,7 +38,7 @@ class SourcePace {
  private:
   static constexpr int sample = 16;
   static constexpr int burst = 64;
-  // As seen by a worker that shares, whose items take longer for it.
+  // As seen by a worker that shares, for which items take longer.
   static constexpr std::int64_t worth_keeping_ns = 1000;
   static constexpr int longest_delay = 4096;  // in samples
 

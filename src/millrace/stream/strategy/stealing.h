@@ -1,4 +1,4 @@
-// The strategy `stealing`: tasks that carry an item through the stages, on the workers of a team.
+// The strategy `stealing`: tasks carry an item through the stages, on the workers of a team.
 #pragma once
 
 #include "millrace/pool/team.h"
@@ -6,11 +6,11 @@
 
 namespace millrace::stream {
 
-// A worker goes on with its token as far as it gets, then with the last one that became ready by its doing,
-// then it asks the source for another, and at last it steals. A worker that finds nothing lingers for at most
-// pool::WorkerPool::linger_ns and sleeps. Returns the seconds that workers were without work, if traced.
+// A worker follows its token as far as possible, then takes the last token that it made ready, then asks the
+// source for another item, and finally steals. A worker that finds nothing lingers for at most
+// pool::WorkerPool::linger_ns and then sleeps. Returns the seconds that workers were without work, if traced.
 //
-// Runs on the last `threads` members of `team`; blocking stages on threads of their own.
+// Runs on the last `threads` members of `team`. Blocking stages run on threads of their own.
 [[nodiscard]] Result<double> run_stealing(Engine& engine, pool::Team& team, int threads);
 
 }  // namespace millrace::stream

@@ -6,14 +6,13 @@
 
 namespace millrace::stream {
 
-// Whether oneTBB's parallel_pipeline can run the program: every stage makes one output of one item, none of
-// them waits by a continuation, and the
-// source gives no sizes, since parallel_pipeline bounds the number of items alone (where all have the same
-// size that does for the bytes, too). Otherwise the flow graph does.
+// Whether oneTBB's parallel_pipeline can run the program. Every stage must make one output per item without
+// waiting for a continuation. The source must give no sizes, because parallel_pipeline bounds only the number
+// of items. (If all items have the same size, this bounds the bytes too.) Otherwise the flow graph is used.
 [[nodiscard]] bool fits_parallel_pipeline(const Program& program);
 
-// In an arena of `threads`, the calling thread among them; blocking stages run there too, since oneTBB has no
-// threads for them. Failure when oneTBB throws.
+// Runs in an arena of `threads`, including the calling thread. Blocking stages run there too, because oneTBB
+// has no threads for them. Fails if oneTBB throws.
 [[nodiscard]] Status run_tbb(Engine& engine, int threads);
 
 }  // namespace millrace::stream

@@ -1,4 +1,4 @@
-// WorkDeque: the tokens that one worker has yet to go on with, and from which the others steal.
+// WorkDeque: one worker's pending tokens, which other workers can steal.
 #pragma once
 
 #include "millrace/stream/item/token.h"
@@ -15,12 +15,12 @@
 namespace millrace::stream {
 
 // The work-stealing deque of Chase and Lev (SPAA 2005) with the memory orders of Le, Pop, Cohen and Zappa
-// Nardelli (PPoPP 2013), their fences replaced by sequentially consistent accesses: the same instructions on
-// x86-64, and understood by the thread sanitizer.
+// Nardelli (PPoPP 2013). Their fences are replaced by sequentially consistent accesses, which compile to the
+// same instructions on x86-64 and which the thread sanitizer understands.
 //
-// A token for which there is no room, and no memory for more, is kept where only the owner sees it.
+// If the ring is full and cannot grow for lack of memory, a token goes to a list that only the owner sees.
 //
-// Thread-safety: push() and pop() by the owner, steal() and looks_empty() by anybody.
+// Thread-safety: push() and pop() are for the owner; any thread may call steal() and looks_empty().
 class alignas(128) WorkDeque {
  public:
   WorkDeque() { grow(0, 0); }
@@ -29,7 +29,7 @@ class alignas(128) WorkDeque {
 
   void push(Token* token) {
     const std::int64_t bottom = bottom_.load(std::memory_order_relaxed);
-    // acquire: the slot of a stolen token is used again only when the thief has read it.
+    // acquire: the slot of a stolen token is reused only after the thief has read it.
     const std::int64_t top = top_.load(std::memory_order_acquire);
     Ring* ring = ring_.load(std::memory_order_relaxed);
     if (bottom - top >= ring->capacity()) {
@@ -41,23 +41,24 @@ class alignas(128) WorkDeque {
       }
     }
     ring->at(bottom).store(token, std::memory_order_relaxed);
-    // seq_cst: publishes the token, and comes before the look for sleepers in IdleWorkers.
+    // seq_cst: publishes the token, and comes before the check for sleepers in IdleWorkers.
     bottom_.store(bottom + 1, std::memory_order_seq_cst);
   }
 
-  // The last that was pushed, those of which others do not know after all others; null when empty.
+  // The most recently pushed token. Tokens of the unshared list come last. Null if empty.
   [[nodiscard]] Token* pop() {
     const std::int64_t bottom = bottom_.load(std::memory_order_relaxed) - 1;
-    // relaxed: top only grows, so what looks empty is.
+    // relaxed: top only grows, so if the deque looks empty, it is.
     if (top_.load(std::memory_order_relaxed) > bottom) return unshared_.pop_front();
-    // seq_cst, this store and the next load: a thief that takes the last token sees one, or we see the other.
+    // seq_cst, this store and the next load: either a thief that takes the last token sees the store, or the
+    // owner sees the thief's update of top.
     bottom_.store(bottom, std::memory_order_seq_cst);
     std::int64_t top = top_.load(std::memory_order_seq_cst);
     Token* token = nullptr;
     if (top <= bottom) {
       token = ring_.load(std::memory_order_relaxed)->at(bottom).load(std::memory_order_relaxed);
       if (top < bottom) return token;
-      // The last one: whoever moves top gets it.
+      // The last token: the thread that moves top gets it.
       if (!top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst, std::memory_order_relaxed))
         token = nullptr;
     }
@@ -65,7 +66,7 @@ class alignas(128) WorkDeque {
     return token ? token : unshared_.pop_front();
   }
 
-  // The first that was pushed; null when empty or when another was faster.
+  // The oldest token. Null if empty or if another thread was faster.
   [[nodiscard]] Token* steal() {
     std::int64_t top = top_.load(std::memory_order_seq_cst);
     // seq_cst: as in pop(). Acquires the token.
@@ -109,14 +110,14 @@ class alignas(128) WorkDeque {
     return ring;
   }
 
-  // Thieves' line and owner's line.
+  // On separate cache lines: top_ is written by thieves, the rest by the owner.
   std::atomic<std::int64_t> top_ = 0;
   alignas(128) std::atomic<std::int64_t> bottom_ = 0;
   std::atomic<Ring*> ring_ = nullptr;
-  // Owner's. A thief may still read an old ring, so they live as long as the deque; together they are less
-  // than twice the last.
+  // Used by the owner. A thief may still read an old ring, so rings live as long as the deque. The old ones
+  // together are smaller than the last.
   std::vector<std::unique_ptr<Ring>> rings_;
-  TokenList unshared_;  // owner's
+  TokenList unshared_;  // the owner's
 };
 
 }  // namespace millrace::stream
