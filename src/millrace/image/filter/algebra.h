@@ -1,48 +1,50 @@
-// The two readings of a filter's arithmetic. A filter's `pixel` is a template over an algebra A, which
-// provides
+// The operations that a filter's arithmetic may use, and their scalar implementation. A filter's `pixel` is a
+// template over an algebra A, which provides:
 //
-//   A::Float, A::Int, A::Bool      the values of an expression
-//   coefficient(i), integer_coefficient(i), fill()   the filter's numbers
-//   value(i)                       coefficient i, which is the value of a pixel
-//   table(i), integer_table(i)     the number i of its table, which must have so many
-//   table_length()                 how many those are
-//   fold(count, first, step)       first, then count times step(value so far, i), i from 0. count may be
-//                                  computed, but from no table; places read in a step from a table if they
-//                                  are promised to lie inside
-//   fold_int(count, first, step)   the same of an Int
-//   fold_two(count, first, step)   the same of two values at once, as Sums
-//   width(), height()              of the input plane
-//   input(k, x, y)                 the pixel of input k; the filter has brought x, y inside the frame
+//   A::Float, A::Int, A::Bool      types of expressions
+//   coefficient(i), integer_coefficient(i), fill()   the filter's coefficients and the value outside the
+//                                  frame
+//   value(i)                       coefficient i if it is a pixel value: converted to the stage's pixel type
+//   table(i), integer_table(i)     element i of the filter's table; i must be in range
+//   table_length()                 number of elements in the table
+//   fold(count, first, step)       starts with first and applies value = step(value, i) for i from 0 to
+//                                  count-1. count may be computed, but not from the table. A step may read
+//                                  pixels at places taken from the table if they are promised to be inside
+//   fold_int(count, first, step)   the same for an Int
+//   fold_two(count, first, step)   the same for two values at once, as Sums
+//   width(), height()              size of the input plane
+//   input(k, x, y)                 the pixel of input k; the filter must have brought x, y inside the frame
 //   replicate_x(x), replicate_y(y)   the nearest coordinate inside the frame: edges are replicated
-//   clamp_x(k, x), clamp_y(k, y)   to the part of input k that there is. At the frame's edge that is the
-//                                  edge; a kernel that works on a tile may clamp earlier, to what
-//                                  `footprint` promised.
-//   promise_x(k, x), promise_y(k, y)   x, y as they are: the filter knows that they lie inside that part
-//   neighbours(k, x, y)            the pixels (x, y), (x+1, y), (x, y+1) and (x+1, y+1). Past the edge of
-//                                  the frame they are finite numbers, of which the filter may take 0 times.
-//   source(x, y)                   the place between pixels that the filter is going to read around, as it
-//                                  is. A kernel may compute those of a row before it reads any pixel.
-//   interior()                     true where the caller knows that no pixel touches an edge; may be false
-//                                  although none does. Both ways must give the same bits.
-//   when(c, f, g)                  f() or g(); reads in the branch not taken do not happen
-//   when_row(c, f, g)              the same of a condition that holds for a whole row or for none of it: a
-//                                  kernel computes one of both
-//   code(v)                        the whole number not above v, which is not negative: a pixel to be stored
-//                                  as a code. No value to compute with
-//   lesser(v, w), greater(v, w)    w where neither is: also of two zeros
-//   total(v), wide(v)              for filters on codes: a code, and a code with a sign, as whole numbers of
-//                                  twice the bits, to add and to multiply
-//   whole(i), whole_table(i)       coefficient i, number i of the table as such numbers with a sign. What is
-//                                  computed with them must fit, and be exact as a float
-//   halved(v)                      half of such a number with a sign, rounded down
-//   mean(v, n), mean_by(v, i)      the n-th part of a total to the nearest, halves upwards, n up to 255. The
-//                                  second one's n is coefficient i, followed by those of its Divisor
-//   whole_number(i)                an Int as the pixel of a stage on codes
+//   clamp_x(k, x), clamp_y(k, y)   clamps to the available part of input k. At the frame's edge this
+//                                  replicates the edge; a kernel that works on a tile may clamp earlier, to
+//                                  the region that `footprint` promised
+//   promise_x(k, x), promise_y(k, y)   x, y unchanged: the filter promises that they are inside that part
+//   neighbours(k, x, y)            the pixels (x, y), (x+1, y), (x, y+1) and (x+1, y+1). Those past the edge
+//                                  of the frame are arbitrary finite numbers; the filter must give them
+//                                  weight 0
+//   source(x, y)                   returns its arguments: the fractional place around which the filter is
+//                                  about to read. A kernel may compute the places of a row before it reads
+//                                  any pixel
+//   interior()                     true if the caller knows that no pixel touches an edge. It may be false
+//                                  even if none does, so both ways must give the same bits
+//   when(c, f, g)                  f() if c, else g(). ScalarAlgebra evaluates only the branch taken;
+//                                  HalideAlgebra evaluates both, so reads in both branches must be valid
+//   when_row(c, f, g)              the same if c is constant along a row: a kernel evaluates only one branch
+//   code(v)                        floor of a non-negative v, to be stored as a code. Do not compute with it
+//   lesser(v, w), greater(v, w)    minimum and maximum; w if neither is (two zeros of either sign, or NaN)
+//   total(v), wide(v)              for filters on codes: a code as an unsigned or signed integer of twice the
+//                                  bits, for sums and products
+//   whole(i), whole_table(i)       coefficient i or table element i as such a signed integer. Results
+//                                  computed with them must fit, and must be exact as a float
+//   halved(v)                      half of such a signed integer, rounded down
+//   mean(v, n), mean_by(v, i)      a total divided by n, to nearest, halves up; n <= 255. mean_by takes n
+//                                  from coefficient i, followed by the numbers of its Divisor
+//   whole_number(i)                an Int as a pixel of a stage on codes
 //   to_float, floor_int, rint, sqrt, absolute, clamp, clamp_int, logical operators on Bool
 //
-// ScalarAlgebra computes one pixel and is the reference; HalideAlgebra (halide_algebra.h) builds the
-// expression that kernels are compiled from. Both use 32-bit floats without contraction, so that they agree
-// to the last bit.
+// ScalarAlgebra computes one pixel and is the reference. HalideAlgebra (halide_algebra.h) builds the
+// expression that kernels are compiled from. Both use 32-bit floats without contraction, so they agree to the
+// last bit.
 #pragma once
 
 #include "millrace/image/filter/filter.h"
@@ -52,7 +54,7 @@
 
 namespace millrace::image {
 
-// Where the scalar algebra reads its input pixels. Implementations count, cache or recompute.
+// Supplies the input pixels for the scalar algebra. Implementations count, cache or recompute.
 class PixelSource {
  public:
   virtual ~PixelSource() = default;
@@ -65,7 +67,7 @@ template <class Float> struct Place {
   Float y;
 };
 
-// Two values that are gone through together.
+// Two values that one fold computes together.
 template <class Float> struct Sums {
   Float first;
   Float second;
@@ -88,7 +90,7 @@ class ScalarAlgebra {
       : source_(source), input_(input), coefficients_(coefficients) {}
 
   [[nodiscard]] float coefficient(int i) const { return coefficients_[i]; }
-  // A coefficient that is a whole number of pixels.
+  // For a coefficient that is a whole number of pixels.
   [[nodiscard]] int integer_coefficient(int i) const { return static_cast<int>(coefficient(i)); }
   [[nodiscard]] float value(int i) const { return coefficient(i); }
   [[nodiscard]] float table(int i) const { return coefficients_.table()[i]; }
@@ -147,7 +149,7 @@ class ScalarAlgebra {
   [[nodiscard]] float mean_by(float v, int i) const { return mean(v, integer_coefficient(i)); }
   [[nodiscard]] static float whole_number(int v) { return static_cast<float>(v); }
   [[nodiscard]] static float to_float(int v) { return static_cast<float>(v); }
-  // The greatest integer not above v; v within the range of int.
+  // Floor of v, which must be within the range of int.
   [[nodiscard]] static int floor_int(float v) { return static_cast<int>(std::floor(v)); }
   [[nodiscard]] static float floor(float v) { return std::floor(v); }
   [[nodiscard]] static float code(float v) { return std::floor(v); }

@@ -23,7 +23,7 @@ std::vector<std::string_view> parameter_names(const Filter& filter) {
   return names;
 }
 
-// With a sign of either kind.
+// Accepts a leading + or -.
 std::optional<double> parse_signed(std::string_view text) {
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   return parse_number<double>(text);
@@ -57,7 +57,7 @@ Status Arguments::set_number(std::size_t index, double value, std::string_view w
                     value <= parameter.maximum &&
                     (parameter.type != ParameterType::integer || value == std::trunc(value));
   if (!fits) return std::unexpected(wrong_value(index, written));
-  return set(index, value == 0 ? 0.0 : value);  // -0 is 0, so that equal pipelines have one spelling
+  return set(index, value == 0 ? 0.0 : value);  // -0 becomes 0, so that equal pipelines have one spelling
 }
 
 Status Arguments::set_choice(std::size_t index, std::string_view name) {
@@ -134,7 +134,7 @@ std::string expectation(const Parameter& parameter) {
     return fmt::format("{} numbers from {} to {} in brackets, as in [1, 2, 1]", count, parameter.minimum,
                        parameter.maximum);
   }
-  // Many a parameter is named after its unit: "degrees must be a number from -360 to 360" says it once.
+  // Many parameters are named after their unit: "degrees must be a number from -360 to 360" says it once.
   const bool say_unit = !parameter.unit.empty() && parameter.unit != parameter.name;
   return fmt::format("a {} from {} to {}{}{}",
                      parameter.type == ParameterType::integer ? "whole number" : "number", parameter.minimum,

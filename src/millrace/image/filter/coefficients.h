@@ -1,4 +1,4 @@
-// The numbers that a stage's arithmetic uses beside pixels.
+// The numbers that a stage's arithmetic uses in addition to pixels.
 #pragma once
 
 #include <algorithm>
@@ -16,12 +16,12 @@ namespace millrace::image {
 
 inline constexpr int max_coefficients = 8;
 
-// Derived from parameters and geometry once for each frame size, in the precision the arithmetic uses: a few
-// coefficients, and for filters that say `has_table` a table of any length: the weights of a window, a curve.
-// What each means is the filter's own affair. Copies share their table, which nobody changes.
+// Derived once per frame size from parameters and geometry, in the precision of the arithmetic. Filters with
+// `has_table` also get a table of any length, such as the weights of a window or a curve. Each filter defines
+// their meaning. Copies share the immutable table.
 class Coefficients {
  public:
-  // At most max_coefficients; those that are not given are 0.
+  // At most max_coefficients; the rest are 0.
   Coefficients(std::initializer_list<float> values = {}, std::vector<float> table = {})
       : table_(table.empty() ? nullptr : std::make_shared<const std::vector<float>>(std::move(table))) {
     std::size_t i = 0;
@@ -33,11 +33,11 @@ class Coefficients {
   void set(std::size_t i, float value) { values_.at(i) = value; }
   [[nodiscard]] auto begin() const { return values_.begin(); }
   [[nodiscard]] auto end() const { return values_.end(); }
-  // Empty where the filter has none.
+  // Empty if the filter has no table.
   [[nodiscard]] std::span<const float> table() const {
     return table_ == nullptr ? std::span<const float>() : std::span<const float>(*table_);
   }
-  // To the last bit: 0 and -0 make different pixels, and what is no number is the same as itself.
+  // Compares bits: 0 and -0 make different pixels, and a NaN equals itself.
   [[nodiscard]] bool operator==(const Coefficients& other) const {
     constexpr auto same = [](float a, float b) {
       return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);

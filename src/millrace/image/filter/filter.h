@@ -1,7 +1,8 @@
-// What a filter is: a name, typed parameters, the size of what it makes, the input it needs for a region of
-// output, and its arithmetic. A filter is one struct in filters/, written once as a template over an algebra
-// (see algebra.h), from which come the kernels of every instruction set, fused kernels, the scalar reference
-// and the counter of pixel reads; or it is composed of such filters. docs/extending.md walks through one.
+// Defines a filter: name, typed parameters, output size, footprint (the input needed for a region of output)
+// and arithmetic. A filter is one struct in filters/, written once as a template over an algebra (see
+// algebra.h). The kernels of every instruction set, fused kernels, the scalar reference and the counter of
+// pixel reads are made from it. A filter may also be composed of such filters. docs/extending.md walks
+// through one.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -25,7 +26,7 @@ enum class ParameterType {
   real,
   integer,
   choice,
-  list,  // numbers, as many as the user likes; only the last parameter of a filter, and always required
+  list,  // any number of numbers; only as a filter's last parameter, and always required
 };
 
 // One parameter of a filter, with the range that the pipeline language enforces.
@@ -34,60 +35,60 @@ struct Parameter {
   std::string_view summary;
   std::string_view unit;  // "degrees", "levels", ...; empty for a plain number
   ParameterType type = ParameterType::real;
-  double minimum = 0;  // of each number of a list
+  double minimum = 0;  // for a list: of each number
   double maximum = 1;
   bool required = true;
-  double fallback = 0;                    // the value where it is not given
+  double fallback = 0;                    // default value, unless required
   std::vector<std::string_view> choices;  // names of the values 0, 1, ... of a choice
-  std::size_t least = 1;                  // numbers of a list
+  std::size_t least = 1;                  // minimum length of a list
   std::size_t most = 1;
 };
 
-// Values in the order of the filter's parameters; a choice is its index. All that follows those of the other
-// parameters belongs to the list, where the filter takes one.
+// Values in the order of the filter's parameters; a choice is its index. Values after those of the other
+// parameters belong to the list, if the filter has one.
 using ParameterValues = std::vector<double>;
 
-// What the samples of a plane are. Planes of RGB are as large as luma, and filtered like it.
+// Kind of samples in a plane. RGB planes have the size of luma and are filtered like it.
 enum class PlaneRole { luma, chroma, rgb };
 
-// How codes of Y'CbCr are meant: what it takes to make RGB of them.
+// How codes of Y'CbCr are to be interpreted, as needed to convert them to RGB.
 struct ColorCoding {
-  int matrix = 2;  // number in ITU-T H.273; 2: not known
+  int matrix = 2;  // number in ITU-T H.273; 2: unknown
   bool full_range = false;
   int bits = 8;
 
   bool operator==(const ColorCoding&) const = default;
 };
 
-// A plane as a filter sees it. The planes of a frame are images of their own; `step` relates them.
+// A plane as a filter sees it. The planes of a frame are separate images; `step` relates them.
 struct PlaneGeometry {
   Size size;       // of this plane
   Size luma;       // of the luma plane of the same frame
-  int step_x = 1;  // luma samples for each sample of this plane: 1 or 2
+  int step_x = 1;  // luma samples per sample of this plane: 1 or 2
   int step_y = 1;
-  int frame_step_x = 1;  // luma samples for each chroma sample of the frame: what `crop` keeps whole
+  int frame_step_x = 1;  // luma samples per chroma sample of the frame: the granularity of `crop`
   int frame_step_y = 1;
   float fill = 0.0F;  // the value outside the frame: 0 for luma, 0.5 for chroma
-  float gray = 0.0F;  // the value of chroma that has no colour: 128/255 of 8 bits, 0.5 of floats; 0 for luma
-  // The shape of the frame's samples, width to height, 0:1 when not known: what keeps a picture as wide as it
-  // was shown when it gets another size.
+  float gray = 0.0F;  // chroma without colour: 128/255 for 8 bits, 0.5 for floats; 0 for luma
+  // Sample aspect ratio, width to height, 0:1 if unknown. Adjusted on resize so that a picture keeps its
+  // displayed width.
   std::int64_t aspect_numerator = 0;
   std::int64_t aspect_denominator = 1;
-  bool bottom_first = false;  // frames hold two fields, and the one that is shown first has the odd rows
+  bool bottom_first = false;  // frames hold two fields, and the one shown first has the odd rows
   PlaneRole role = PlaneRole::luma;
   ColorCoding color;
 
   bool operator==(const PlaneGeometry&) const = default;
 };
 
-// How an output pixel relates to the input: decides what may be fused without computing anything twice.
+// How an output pixel relates to the input. Decides what can be fused without computing anything twice.
 enum class Access {
   pointwise,  // the pixel at the same place, or at a constant offset
-  stencil,    // the pixels around, at most 3x3
-  window,  // a larger neighbourhood, or one that moves at another pace: what it reads is stored, not inlined
-  gather,  // places that depend on where the pixel is
+  stencil,    // the pixels around it, at most 3x3
+  window,     // a larger neighbourhood, or a different pace: its input is stored, not inlined
+  gather,     // places that depend on the position of the pixel
 };
-// Whether it reads pixels at constant distances, which reach past an edge near the edge only.
+// Whether it reads pixels at constant distances, so that only pixels near an edge reach past it.
 [[nodiscard]] constexpr bool reads_around(Access access) {
   return access == Access::stencil || access == Access::window;
 }
@@ -95,20 +96,20 @@ enum class Access {
 enum class ElementType { u8, u16, f32 };
 [[nodiscard]] int bytes_of(ElementType type);
 
-// What a filter makes of chroma where the user does not ask for more: how far from gray a sample is is not
-// light, and few filters mean something for it.
+// What a filter does to chroma by default. Chroma is a distance from gray, not light, and few filters are
+// meaningful for it.
 enum class ChromaDefault {
-  filtered,  // the filter works on it as on luma
-  passes,    // it stays as it is
-  neutral,   // it becomes gray, and stays so: the filter's result is a measure, not a picture
+  filtered,  // filtered like luma
+  passes,    // unchanged
+  neutral,   // becomes and stays gray: the filter's result is a measure, not a picture
 };
 [[nodiscard]] std::string_view name_of(ChromaDefault chroma);
 
-// What the planes are that a filter makes.
+// Colour model of the planes that a filter produces.
 enum class ColorModel { as_input, ycbcr, rgb };
 
-// Frames that a filter reads beside the one it makes. Before the first frame of a video and after its last
-// one that frame stands still.
+// Number of frames read before and after the current one. Past either end of the video its first or last
+// frame is repeated.
 struct NeighbouringFrames {
   int before = 0;
   int after = 0;
@@ -121,12 +122,12 @@ struct Filter;
 struct Part;
 struct PlaneMix;
 
-// What stands for a stage where codes are read: a filter that makes codes of codes, with its numbers.
+// A filter on codes that replaces a stage whose input is codes, with its coefficients.
 struct CodeFilter {
   const Filter* filter = nullptr;
   Coefficients coefficients{};
-  bool computes = true;  // with what it reads, which may be no rounded number therefore; else it only chooses
-  bool rounds = true;    // what comes out is to be stored: to others it would be another number
+  bool computes = true;  // calculates with its input, which must not be rounded; else it only selects pixels
+  bool rounds = true;    // its result is rounded for storing: other stages would get a different number
 };
 
 // A filter with its type erased. Every function is pure and safe to call from any thread.
@@ -135,57 +136,58 @@ struct Filter {
   std::string_view summary;
   int inputs = 1;
   Access access = Access::pointwise;
-  bool value_function = false;  // pointwise, and the place itself is of no account
-  bool geometric = false;       // moves pixels: applied to chroma even where only luma is filtered
+  bool value_function = false;  // pointwise, and independent of the pixel's position
+  bool geometric = false;       // moves pixels: applied to chroma even if only luma is filtered
   ChromaDefault chroma = ChromaDefault::filtered;
-  bool luma_passes = false;        // works on chroma alone
-  bool makes_progressive = false;  // of frames that hold two fields
+  bool luma_passes = false;        // changes chroma only
+  bool makes_progressive = false;  // turns frames that hold two fields into progressive ones
   ColorModel color = ColorModel::as_input;
-  bool has_table = false;  // its coefficients come with a table
-  bool sizes_may_differ =
-      false;                   // of its inputs; its parts see to that. The first one's is handed to `output`
-  int value_coefficient = -1;  // the coefficient that is the value of a pixel; -1: none is
+  bool has_table = false;         // its coefficients include a table
+  bool sizes_may_differ = false;  // inputs of different sizes are accepted; its parts handle them. `output`
+                                  // gets the first one's size
+  int value_coefficient = -1;     // index of the coefficient that is a pixel value, or -1
   ElementType input_type = ElementType::f32;
   ElementType output_type = ElementType::f32;
   std::vector<Parameter> parameters;
 
-  // Geometry of the output plane; an error where the plane is too small for the filter.
+  // Geometry of the output plane. Returns an error if the plane is too small for the filter.
   std::function<Result<PlaneGeometry>(const PlaneGeometry& input, const ParameterValues& values)> output;
   std::function<Coefficients(const PlaneGeometry& input, const ParameterValues& values)> coefficients;
-  // The input pixels that the given output pixels read, before they are clamped to the frame: a superset.
-  // Where it lies inside the frame, no output pixel touches an edge.
+  // The input pixels that the given output pixels read, before clamping to the frame; may be a superset. If
+  // it is inside the frame, no output pixel touches an edge.
   std::function<Rect(const Rect& output, const PlaneGeometry& input, const Coefficients& coefficients)>
       footprint;
-  // What does the same on codes up to `maximum`, with these coefficients: nothing where there is none that
-  // makes the nearest code. May be null.
+  // The equivalent filter on codes up to `maximum` for these coefficients, or nothing if none produces the
+  // nearest code. May be null.
   std::optional<CodeFilter> (*codes)(const Coefficients& coefficients, int maximum) = nullptr;
   // The value of one pixel; reads go through the algebra.
   std::function<float(ScalarAlgebra& algebra, int x, int y)> pixel;
 
-  // Of a filter that is composed of others, instead of the three above: what a plane goes through, the last
-  // part making the output. Not empty. `access` is of no meaning then. The geometry of each of its inputs.
+  // For a composed filter, instead of the three functions above: the parts a plane passes through; the last
+  // one makes the output. Never empty. `access` is then unused. Takes the geometry of each input.
   std::function<std::vector<Part>(std::span<const PlaneGeometry> inputs, const ParameterValues& values)>
       parts;
-  // Of one whose planes are each made of several planes of its input, instead of `parts`: what plane `plane`
-  // is, and what goes into it. planes: all of the input's, three of RGB; luma alone where there is no colour.
+  // Instead of `parts`, for a composed filter that makes each plane from several input planes: the geometry
+  // and parts of plane `plane`. planes: all input planes (three for RGB), or luma alone if there is no
+  // colour.
   Result<PlaneMix> (*mix)(int plane, std::span<const PlaneGeometry> planes,
                           const ParameterValues& values) = nullptr;
   [[nodiscard]] bool composed() const { return parts != nullptr || mix != nullptr; }
-  // Whether it makes code values of code values, see on_codes.h.
+  // Whether it turns code values into code values, see on_codes.h.
   [[nodiscard]] bool on_codes() const {
     return input_type != ElementType::f32 && output_type != ElementType::f32;
   }
-  // Of a composed filter that reads its input at other times too; null: none.
+  // For a composed filter that also reads neighbouring frames; else null.
   std::function<NeighbouringFrames(const ParameterValues& values)> frames;
 
-  // The arithmetic of a filter that is none of this program's but was made at run time, see formula_filter.h.
+  // The arithmetic of a filter that is not built in but made at run time, see formula_filter.h.
   std::shared_ptr<const Formula> formula;
-  // By which kernels and what runs have learnt are kept: the name, or what the formula is.
+  // Key for stored kernels and tuning results: the name, or the formula's identity.
   [[nodiscard]] std::string_view identity() const;
 };
 
-// A filter as pipelines hold it, and all that is made of them: one of this program's, which live as long as
-// the process, or one that lives as long as anybody holds it.
+// A reference to a filter, used by pipelines and everything made from them. Built-in filters live as long as
+// the process; others are kept alive by their references.
 class FilterRef {
  public:
   FilterRef(const Filter* lasting = nullptr) : filter_(std::shared_ptr<const Filter>(), lasting) {}
@@ -196,19 +198,19 @@ class FilterRef {
   const Filter& operator*() const { return *filter_; }
 
  private:
-  std::shared_ptr<const Filter> filter_;  // without an owner where it lasts
+  std::shared_ptr<const Filter> filter_;  // without an owner if the filter is built in
 };
 
 // One use of a filter within a composed one.
 struct Part {
-  FilterRef filter;  // not composed itself
+  FilterRef filter;  // not itself composed
   ParameterValues values;
-  // Earlier parts, or -1-k: input k of the whole; where that reads neighbouring frames, its input k frames
-  // after the first of them.
+  // Indices of earlier parts, or -1-k for input k of the composed filter. If that reads neighbouring frames,
+  // input k is the frame k after the first of them.
   std::vector<int> inputs{-1};
 };
 
-// A plane that is made of several. Input -1-k of a part is plane k of the input; the last part makes it.
+// A plane made from several. Input -1-k of a part is plane k of the input; the last part makes the result.
 struct PlaneMix {
   PlaneGeometry output;
   std::vector<Part> parts;

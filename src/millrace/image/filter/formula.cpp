@@ -19,13 +19,13 @@ namespace {
 struct Word {
   Operator op;
   std::string_view name;
-  int operands;  // earlier operations
-  int numbers;   // that stand for themselves
+  int operands;  // arguments that are earlier operations
+  int numbers;   // arguments that are plain numbers
 };
 
 // In the order of Operator.
 constexpr std::array operation_words{
-    Word{Operator::constant, "constant", 0, 0},  // and its bits, in hexadecimal
+    Word{Operator::constant, "constant", 0, 0},  // followed by its bits in hexadecimal
     Word{Operator::coefficient, "coefficient", 0, 1},
     Word{Operator::pixel, "pixel", 0, 3},
     Word{Operator::column, "column", 0, 0},
@@ -78,20 +78,20 @@ std::string spelled(int inputs, int coefficients, const std::vector<Operation>& 
   return text;
 }
 
-// Which loop each operation is in, as they come.
+// Tracks which loop each operation is in while operations are added in order.
 class Loops {
  public:
   explicit Loops(std::size_t operations) : around_(operations), uniform_(operations), ends_(operations) {}
 
   [[nodiscard]] std::size_t depth() const { return open_.size(); }
   [[nodiscard]] bool is_open(std::size_t loop) const { return std::ranges::count(open_, loop) > 0; }
-  // Whether what comes next may use the operation.
+  // Whether the next operation may use this one.
   [[nodiscard]] bool sees(std::size_t operation) const {
     return !around_[operation] || is_open(*around_[operation]);
   }
-  // Whether it is the same for every pixel of a plane.
+  // Whether its value is the same for every pixel of a plane.
   [[nodiscard]] bool is_uniform(std::size_t operation) const { return uniform_[operation]; }
-  // At an `end` one has to be open.
+  // An `end` requires an open loop.
   void add(std::size_t operation, Operator op, bool uniform) {
     if (op == Operator::loop) open_.push_back(operation);
     if (op == Operator::end) {
@@ -104,20 +104,20 @@ class Loops {
   [[nodiscard]] const std::vector<std::size_t>& ends() const { return ends_; }
 
  private:
-  std::vector<std::size_t> open_;  // the outermost first
+  std::vector<std::size_t> open_;  // outermost first
   std::vector<std::optional<std::size_t>> around_;
   std::vector<bool> uniform_;
   std::vector<std::size_t> ends_;
 };
 
-// Words of a text, one after the other.
+// Splits a text into words.
 class FormulaWords {
  public:
   explicit FormulaWords(std::string_view text) : text_(text) {}
 
   [[nodiscard]] bool at_end() const { return text_.empty(); }
-  // Up to the next space or semicolon, both of which are taken too; whether there was a semicolon, or the
-  // end.
+  // Takes the text up to the next space or semicolon, and that character. Sets `ends` at a semicolon or at
+  // the end of the text.
   std::string_view take(bool& ends) {
     const std::size_t end = std::min(text_.find_first_of(" ;"), text_.size());
     const std::string_view word = text_.substr(0, end);

@@ -1,13 +1,12 @@
-// A formula: the arithmetic of a filter as a value. What a filter's `pixel` is for filters that are written
-// in C++, a formula is for those that come to the program while it runs, as from Python: a list of
-// operations, each on what earlier ones made, the last of which makes the output pixel. Every algebra can
-// evaluate it (formula_pixel.h), as can a kernel that nothing has to be compiled for (formula_kernel.h).
+// A formula: the arithmetic of a filter as a value. It corresponds to the `pixel` of a filter written in C++,
+// but can be made while the program runs, for example from Python. It is a list of operations on earlier
+// results; the last one makes the output pixel. Every algebra can evaluate it (formula_pixel.h), and so can a
+// kernel that needs no compiler (formula_kernel.h).
 //
-// It reads pixels at constant distances, or at places that it computes, the edges of the frame being
-// replicated; numbers of the filter's table; and may repeat some of its operations as often as a call says.
-// It gives the bits that IEEE 754 prescribes for its operations on 32-bit floats, one after the other. What
-// comes out is held within
-// +-formula_limit, and NaN at -formula_limit, so that later filters compute with numbers.
+// It reads pixels at constant distances or at computed places, with edges replicated, and elements of the
+// filter's table. It may repeat some of its operations a number of times chosen per call. Results are the
+// bits that IEEE 754 prescribes for its operations on 32-bit floats, one after the other. The result is
+// clamped to +-formula_limit, and NaN becomes -formula_limit, so that later filters compute with numbers.
 //
 // As text: `inputs 1 coefficients 1; pixel 0 0 0; coefficient 0; multiply 0 1`. See `operations` in
 // formula.cpp for the words.
@@ -29,16 +28,16 @@ inline constexpr std::size_t most_operations = 1024;
 inline constexpr int most_formula_inputs = 8;
 inline constexpr int most_repetitions = 4096;  // of one loop
 inline constexpr int most_nested_loops = 3;
-inline constexpr int farthest_pixel = 64;  // from the output's pixel, in x and in y
+inline constexpr int farthest_pixel = 64;  // from the output pixel, in x and in y
 inline constexpr float formula_limit = 0x1p32F;
-// Places that are computed are held within +-this, and NaN at -this, before they become whole numbers.
+// Computed places are clamped to +-this, and NaN becomes -this, before conversion to integers.
 inline constexpr float farthest_place = 0x1p23F;
 
 enum class Operator : std::uint8_t {
   constant,     // value
   coefficient,  // coefficient arguments[0] of the filter
   pixel,        // of input arguments[0], arguments[1] to the right and arguments[2] down
-  column,       // where the output pixel is in its plane, from 0
+  column,       // x of the output pixel in its plane, from 0
   row,
   width,  // of the plane
   height,
@@ -46,22 +45,24 @@ enum class Operator : std::uint8_t {
   subtract,
   multiply,
   divide,
-  minimum,  // the second where neither is less, see `lesser` in algebra.h
+  minimum,  // the second operand if neither is less, see `lesser` in algebra.h
   maximum,
   sqrt,
   absolute,
   floor,
   rint,      // ties to even
-  select,    // arguments[1] where condition arguments[0] holds, else arguments[2]; both are computed
-  pixel_at,  // of input arguments[2], in column floor(arguments[0]) and row floor(arguments[1]): the nearest
-  table,     // number floor(arguments[0]) of the filter's table: the nearest one
-  // What follows is done floor(arguments[0]) times, up to the `end`; count of nothing but coefficients,
-  // constants and the plane's size. Its value there: arguments[1], then what arguments[0] of the `end` was
-  // the last time; afterwards that of the `end` is the last one.
+  select,    // arguments[1] if condition arguments[0] holds, else arguments[2]; both are computed
+  pixel_at,  // of input arguments[2], at column floor(arguments[0]), row floor(arguments[1]), clamped to the
+             // plane
+  table,     // element floor(arguments[0]) of the filter's table, clamped to its range
+  // Repeats the following operations, up to the matching `end`, floor(arguments[0]) times. The count may
+  // depend only on coefficients, constants and the plane's size. Within the loop, the value of `loop` is
+  // arguments[1] in the first step, then the previous step's value of arguments[0] of the `end`. The value of
+  // `end` is the final one.
   loop,
-  step,  // how often the loop arguments[0], which is around, has been gone through before
+  step,  // index, from 0, of the current step of the enclosing loop arguments[0]
   end,   // of the innermost loop
-  // What follows makes conditions.
+  // The operations from here on make conditions.
   less,
   less_equal,
   equal,
@@ -73,13 +74,13 @@ enum class Operator : std::uint8_t {
 
 struct Operation {
   Operator op = Operator::constant;
-  std::array<int, 3> arguments{};  // operations, or what `op` says
+  std::array<int, 3> arguments{};  // indices of operations, or as `op` says
   float value = 0;
 
   bool operator==(const Operation&) const = default;
 };
 
-// How far from the output's pixel a formula reads; 0 is always within.
+// How far from the output pixel a formula reads; always includes 0.
 struct Reach {
   int left = 0;  // at most 0
   int right = 0;
@@ -89,9 +90,10 @@ struct Reach {
 
 class Formula {
  public:
-  // Usage error where an operation uses what does not come before it, or what is within a loop that is over,
-  // or a condition for a number, or reads too far away; where there are too many, no number comes last, a
-  // loop has no end, or an input is never read. Without inputs it is a measure, see formula_filter.h.
+  // Returns a usage error if an operation uses a later one, one inside a loop that has ended, or a condition
+  // as a number, or reads too far away. Also if there are too many operations, the last one is not a number,
+  // a loop has no end, or an input is never read. A formula without inputs is a measure, see
+  // formula_filter.h.
   [[nodiscard]] static Result<Formula> make(int inputs, int coefficients, std::vector<Operation> operations);
   // The inverse of text().
   [[nodiscard]] static Result<Formula> parse(std::string_view text);
@@ -99,10 +101,10 @@ class Formula {
   [[nodiscard]] int inputs() const { return inputs_; }
   [[nodiscard]] int coefficients() const { return coefficients_; }
   [[nodiscard]] const std::vector<Operation>& operations() const { return operations_; }
-  // Of the pixels at constant distances.
+  // Only of pixels at constant distances.
   [[nodiscard]] const Reach& reach() const { return reach_; }
   [[nodiscard]] bool uses(Operator op) const;
-  // Where the loop that begins with an operation ends.
+  // Index of the `end` of the loop that begins at operation `loop`.
   [[nodiscard]] std::size_t end_of(std::size_t loop) const { return ends_[loop]; }
   [[nodiscard]] const std::string& text() const { return text_; }
   // "own:" and a digest of the text, 128 bits in hexadecimal.
@@ -115,7 +117,7 @@ class Formula {
   int coefficients_ = 0;
   std::vector<Operation> operations_;
   Reach reach_;
-  std::vector<std::size_t> ends_;  // of each operation that is a loop
+  std::vector<std::size_t> ends_;  // for each operation that is a loop
   std::string text_;
   std::string identity_;
 };

@@ -16,12 +16,12 @@
 namespace millrace::image {
 namespace {
 
-// A filter with what it has only views of.
+// Owns a filter and everything it refers to through views.
 struct KeptFilter {
   explicit KeptFilter(FormulaFilterDraft told) : draft(std::move(told)) {}
 
   FormulaFilterDraft draft;
-  FilterRef part;  // of one that is composed
+  FilterRef part;  // if composed
   Filter filter;
 };
 
@@ -74,7 +74,7 @@ std::size_t plain_parameters(const FormulaFilterDraft& draft) {
   return draft.parameters.size() - (has_list(draft) ? 1 : 0);
 }
 
-// What a measure knows: the plain parameters, and how many numbers the list has.
+// The coefficients of a measure: the plain parameters and the length of the list.
 int measure_coefficients(const FormulaFilterDraft& draft) {
   return static_cast<int>(draft.parameters.size());
 }
@@ -121,7 +121,7 @@ Access access_of(const Formula& formula) {
   return farthest == 0 ? Access::pointwise : farthest == 1 ? Access::stencil : Access::window;
 }
 
-// Those that a measure knows, and the table.
+// The coefficients of a measure, and the table.
 Coefficients parameter_coefficients(const FormulaFilterDraft& draft, const ParameterValues& values) {
   const std::size_t plain = plain_parameters(draft);
   const auto list = std::span(values).subspan(plain);
@@ -138,13 +138,13 @@ Coefficients parameter_coefficients(const FormulaFilterDraft& draft, const Param
   return made;
 }
 
-// A measure reads none.
+// For measures, which read no pixels.
 class NoPixels final : public PixelSource {
  public:
   float read(int /*input*/, int /*x*/, int /*y*/) override { return 0; }
 };
 
-// Goes through each loop once and counts how many steps it would have taken.
+// Executes each loop once and counts the steps that it would take.
 class StepCounter : public ScalarAlgebra {
  public:
   using ScalarAlgebra::ScalarAlgebra;
@@ -177,7 +177,7 @@ Status check_steps(const FormulaFilterDraft& draft, const Formula& formula, cons
 
 constexpr int longest_side = 32768;
 
-// A whole number, also where the formula gives none.
+// Always a whole number, even if the formula gives NaN or infinity.
 int measured(const Formula& side, const PlaneGeometry& luma, const Coefficients& coefficients) {
   NoPixels none;
   ScalarAlgebra algebra(none, luma, coefficients);
@@ -207,7 +207,7 @@ Result<PlaneGeometry> size_of(const FormulaFilterDraft& draft, const PlaneGeomet
   return output;
 }
 
-// output: of what size_of() gives.
+// output: geometry from size_of().
 Coefficients coefficients_for(const FormulaFilterDraft& draft, const PlaneGeometry& output,
                               const ParameterValues& values) {
   Coefficients made = parameter_coefficients(draft, values);
@@ -249,7 +249,7 @@ void fill_arithmetic(Filter& filter, const FormulaFilterDraft& draft) {
   };
 }
 
-// What is said of a filter and its only part alike. draft: lasts as long as the filter.
+// Fields that a filter and its only part have in common. draft must outlive the filter.
 void fill_declaration(Filter& filter, const FormulaFilterDraft& draft) {
   filter.name = draft.name;
   filter.summary = draft.summary;
@@ -277,7 +277,7 @@ FilterRef kept(FormulaFilterDraft draft) {
   return std::shared_ptr<const Filter>(made, &made->filter);
 }
 
-// A filter of neighbouring frames: one part, which has all of it but the frames.
+// A filter of neighbouring frames: it has one part, which does everything except selecting the frames.
 FilterRef kept_with_frames(FormulaFilterDraft draft) {
   const auto [first, last] = std::ranges::minmax(draft.times);
   const NeighbouringFrames frames{.before = std::max(-first, 0), .after = std::max(last, 0)};
@@ -313,7 +313,8 @@ Result<FilterRef> make_formula_filter(FormulaFilterDraft draft) {
 
 FilterRef nameless_filter(std::shared_ptr<const Formula> formula) {
   FormulaFilterDraft draft{.name = "own", .formula = std::move(formula)};
-  if (draft.formula->uses(Operator::table)) draft.table = {0};  // kernels are of any table
+  if (draft.formula->uses(Operator::table))
+    draft.table = {0};  // kernels do not depend on the table's contents
   return kept(std::move(draft));
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-// Numbers from low to high, and NaN where nothing is known of them.
+// The range of possible values. If `anything` is set, the value is unknown and may be NaN.
 struct Bounds {
   float low = -infinity;
   float high = infinity;
@@ -47,8 +47,8 @@ template <class Of> Bounds rising(const Bounds& a, Of&& of) {
   return a.known() ? checked(of(a.low), of(a.high)) : Bounds{};
 }
 
-// Of `lesser` and `greater`, which give the second where neither is, hence where the first is NaN. So a place
-// that depends on pixels is bounded by clip().
+// `lesser` and `greater` return the second operand if neither is less or greater, so also if the first is
+// NaN. That is why clip() bounds a place that depends on pixels.
 Bounds lesser(const Bounds& a, const Bounds& b) {
   if (b.anything) return {};
   return {std::min(a.low, b.low), a.anything ? b.high : std::min(a.high, b.high)};
@@ -79,9 +79,9 @@ class Reading {
   }
 
  private:
-  // Loops that are gone through more often in all are gone through once, for all of it.
+  // Loops with more steps than this in total are evaluated once, with an interval that covers all steps.
   static constexpr std::int64_t most_steps = 1024;
-  // Numbers of tables that are looked at in all; of those that are looked up beyond, nothing is known.
+  // Limit on table elements examined in total. After that, table look-ups are unbounded.
   static constexpr std::size_t most_looks = std::size_t{1} << 21;
 
   void compute(std::size_t begin, std::size_t end, std::int64_t times) {
@@ -186,7 +186,7 @@ class Reading {
   }
 
   void add_places(const Bounds& column, const Bounds& row) {
-    // What is read of a place far outside is the pixel at the edge: it is there that the footprint ends.
+    // A place far outside reads the pixel at the edge, so the footprint ends there.
     const auto whole = [](const Bounds& place, int length) {
       const Bounds known = clamped(place, -1.0F, static_cast<float>(length));
       return std::array{static_cast<int>(std::floor(known.low)),
@@ -194,7 +194,7 @@ class Reading {
     };
     const auto [x0, x1] = whole(column, input_.width);
     const auto [y0, y1] = whole(row, input_.height);
-    // The pixel at the edge is read, too, where all places are outside.
+    // If all places are outside, the pixel at the edge is still read.
     read_ = bounding(read_, {std::min(x0, input_.width - 1), std::min(y0, input_.height - 1), std::max(x1, 1),
                              std::max(y1, 1)});
   }
@@ -205,7 +205,7 @@ class Reading {
     const Bounds places = clamped(index, 0, static_cast<float>(table.size() - 1));
     const auto first = static_cast<std::size_t>(places.low);
     const auto numbers = table.subspan(first, static_cast<std::size_t>(places.high) - first + 1);
-    // The same ones step by step, mostly.
+    // Successive steps usually look up the same range.
     if (numbers.data() == looked_up_.data() && numbers.size() == looked_up_.size()) return looked_up_bounds_;
     looks_ += numbers.size();
     if (looks_ > most_looks) return {};
@@ -221,7 +221,7 @@ class Reading {
   const Coefficients& coefficients_;
   std::vector<Bounds> values_;
   std::vector<Bounds> steps_;         // of each operation that is a loop
-  std::span<const float> looked_up_;  // last
+  std::span<const float> looked_up_;  // most recent look-up
   Bounds looked_up_bounds_;
   std::size_t looks_ = 0;
   Rect read_;

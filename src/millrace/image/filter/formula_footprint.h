@@ -1,7 +1,7 @@
-// Which pixels a formula reads. Those at constant distances are known; of places that it computes, from where
-// the pixel is, coefficients, the table and how often a loop was gone through, bounds are computed by
-// interval arithmetic in the floats of the formula itself, whose rounding keeps the order of numbers. A place
-// that depends on a pixel may be anywhere.
+// Computes which pixels a formula reads. Pixels at constant distances are known. Computed places depend on
+// the pixel's position, coefficients, the table and loop steps. They are bounded by interval arithmetic in
+// the formula's own floats, whose rounding is monotonic. A place that depends on a pixel value may be
+// anywhere.
 #pragma once
 
 #include "millrace/image/filter/coefficients.h"
@@ -10,7 +10,8 @@
 
 namespace millrace::image {
 
-// Of a plane of this size; a superset of what the output's pixels read, before it is clamped to the plane.
+// For an input plane of this size: a superset of the pixels that the output reads, before clamping to the
+// plane.
 [[nodiscard]] Rect formula_footprint(const Formula& formula, const Rect& output, Size input,
                                      const Coefficients& coefficients);
 

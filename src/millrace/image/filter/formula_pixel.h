@@ -1,4 +1,4 @@
-// The value of a formula in any algebra (algebra.h): to a formula what `pixel` is to a filter written in C++.
+// Evaluates a formula in any algebra (algebra.h): the counterpart of `pixel` in a filter written in C++.
 #pragma once
 
 #include "millrace/image/filter/formula.h"
@@ -10,7 +10,7 @@
 
 namespace millrace::image {
 
-// What the operations of a formula made of one pixel so far.
+// Results so far of a formula's operations for one pixel.
 template <class A> class FormulaValues {
  public:
   using Float = typename A::Float;
@@ -36,7 +36,7 @@ template <class A> class FormulaValues {
     return a_.input(input, at_x, at_y);
   }
 
-  // NaN, too, becomes a whole number.
+  // Never returns NaN: `greater` turns it into `least` before the conversion.
   static Int whole(const Float& v, const Float& least, const Float& most) {
     return A::floor_int(A::lesser(A::greater(v, least), most));
   }
@@ -64,7 +64,7 @@ template <class A> class FormulaValues {
     for (std::size_t n = begin; n < end; ++n) {
       if (formula_.operations()[n].op == Operator::loop) {
         const auto& arguments = formula_.operations()[n].arguments;
-        // Copies: what they are of is computed again within.
+        // Copies, because operations inside the loop overwrite values_.
         const Float count = values_[static_cast<std::size_t>(arguments[0])].number;
         const Float first = values_[static_cast<std::size_t>(arguments[1])].number;
         const std::size_t last = formula_.end_of(n);
@@ -77,7 +77,7 @@ template <class A> class FormulaValues {
   }
 
   Value computed(const Operation& operation) {
-    // Those that it has; of the others nobody reads what these are.
+    // Only for arguments that are operations; others are plain numbers.
     const auto operand = [&](std::size_t i) -> const Value& {
       return values_[static_cast<std::size_t>(operation.arguments[i])];
     };
@@ -150,7 +150,7 @@ template <class A> class FormulaValues {
       break;
     case Operator::loop:
     case Operator::end:
-      break;  // see compute
+      break;  // handled in compute
     case Operator::less:
       value.condition = number(0) < number(1);
       break;
@@ -178,7 +178,7 @@ template <class A> class FormulaValues {
   const Int& x_;
   const Int& y_;
   std::vector<Value> values_;
-  std::map<std::size_t, Int> steps_;  // of the loops that are around
+  std::map<std::size_t, Int> steps_;  // of the enclosing loops
 };
 
 template <class A>

@@ -78,7 +78,7 @@ TEST(Formulas, AreReadFromNothingElse) {
     EXPECT_THAT(formula.error().message, HasSubstr(words)) << what;
     EXPECT_THAT(formula.error().message, ::testing::Not(HasSubstr("\n")));
   }
-  // Damage anywhere is an Error or another formula, and never more than that.
+  // Any damage gives an Error or another formula, never a crash.
   for (std::size_t i = 0; i < text.size(); ++i) {
     for (const char c : {'0', ' ', ';', '-', 'x', '\n', '\0'}) {
       std::string damaged = text;
@@ -89,7 +89,7 @@ TEST(Formulas, AreReadFromNothingElse) {
   }
 }
 
-// Of 3x3 pixels, by hand: the lower right neighbour less the upper left one, edges repeated.
+// 3x3 pixels, computed by hand: the lower right neighbour minus the upper left one, edges replicated.
 TEST(Formulas, ReadPixelsAtADistance) {
   const FilterRef filter = own_filter("pixel 0 1 1; pixel 0 -1 -1; subtract 0 1");
   EXPECT_EQ(filter->access, Access::stencil);
@@ -98,7 +98,7 @@ TEST(Formulas, ReadPixelsAtADistance) {
 }
 
 TEST(Formulas, ReadPixelsAtPlacesThatTheyCompute) {
-  // The middle of each row and the next, cut to whole places; far outside the nearest.
+  // Places between each row and the next, rounded down. Places far outside read the nearest pixel.
   EXPECT_EQ(
       apply_filter(*own_filter("row; constant 3fc00000; pixel_at 1 0 0"), {}, {one_to_nine}, gray({3, 3}))
           .pixels,
@@ -109,7 +109,7 @@ TEST(Formulas, ReadPixelsAtPlacesThatTheyCompute) {
             std::vector<float>(9, 3.0F));
 }
 
-// By hand: each pixel of a row of the table is 10 times its step plus the place.
+// By hand: each step multiplies the value so far by 10 and adds a table element.
 TEST(Formulas, GoThroughTheirTableInALoop) {
   const FilterRef filter = own_filter(
       own_formula(
@@ -129,7 +129,7 @@ TEST(Formulas, KnowWhereThePixelIs) {
   EXPECT_FLOAT_EQ(made.at(2, 1), 5.0F / 3.0F);
 }
 
-// What later filters get are numbers.
+// Later filters must get numbers, never NaN or infinity.
 TEST(Formulas, HoldTheirResultWithinALimit) {
   const FilterRef root = own_filter("pixel 0 0 0; sqrt 0");
   const FilterRef quotient = own_filter("pixel 0 0 0; constant 00000000; divide 0 1");
@@ -149,11 +149,11 @@ TEST(FormulaFilters, DeclareHowFarTheyRead) {
       lay_out_plane({.nodes = {{.filter = far, .values = {}, .inputs = {Node::source}}}}, gray({20, 20}));
   ASSERT_TRUE(layout) << layout.error().message;
   EXPECT_EQ(layout->stages[0].required({4, 10, 8, 12}), (Rect{4, 7, 13, 12}));
-  // Along the edge, where what it reads is repeated.
+  // At the edge, where reads are replicated.
   EXPECT_EQ(layout->stages[0].required({18, 0, 20, 1}), (Rect{18, 0, 20, 1}));
 }
 
-// Reads pixels of noise, and remembers from where.
+// Returns noise as pixels, and records which ones were read.
 class RememberedReads final : public PixelSource {
  public:
   float read(int /*input*/, int x, int y) override {
@@ -184,7 +184,7 @@ TEST(FormulaFilters, DeclareAllThatTheyRead) {
     }
     const Rect declared = filter->footprint(output, plane, coefficients);
     for (const Rect& read : source.reads) {
-      // Past an edge that it declares to reach, it is the pixel at the edge that is read.
+      // A place past an edge within the declared reach reads the pixel at the edge.
       const Rect whole_frame = whole(frame);
       const Rect covered =
           bounding(intersection(declared, whole_frame),
@@ -201,15 +201,15 @@ TEST(FormulaFilters, KnowHowFarAwayPlacesAreThatPixelsSay) {
     const FilterRef filter = own_filter(operations);
     return filter->footprint({10, 10, 14, 11}, gray({100, 80}), filter->coefficients(gray({100, 80}), {}));
   };
-  // Held within +-3, as by clip().
+  // Clamped to +-3, as by clip().
   EXPECT_EQ(
       declared("pixel 0 0 0; constant c0400000; maximum 0 1; constant 40400000; minimum 2 3; column; add "
                "5 4; row; pixel_at 6 7 0"),
       (Rect{7, 10, 17, 11}));
   EXPECT_EQ(declared("pixel 0 0 0; row; pixel_at 0 1 0").width(), 102);
-  // Twice as small.
+  // Half the size.
   EXPECT_EQ(declared("column; constant 40000000; multiply 0 1; row; pixel_at 2 3 0"), (Rect{20, 10, 27, 11}));
-  // Of a loop.
+  // With a loop.
   EXPECT_EQ(
       declared(
           "constant 40800000; constant 00000000; loop 0 1; step 2; column; add 4 3; row; pixel_at 5 6 0; "
@@ -217,11 +217,11 @@ TEST(FormulaFilters, KnowHowFarAwayPlacesAreThatPixelsSay) {
       (Rect{10, 10, 17, 11}));
 }
 
-// Which took half a second once, for each tile.
+// A regression: this took half a second for each tile.
 TEST(FormulaFilters, KnowSoonHowFarAwayPlacesAreThatALongTableSays) {
   std::vector<float> table(most_table_numbers);
   table[most_table_numbers / 2] = 7;
-  // A thousand times, column + table[pixel + step], and column + table[column * 65536 + step].
+  // A thousand steps: column + table[pixel + step], and column + table[column * 65536 + step].
   for (const char* const operations :
        {"pixel 0 0 0; constant 447a0000; constant 00000000; loop 1 2; step 3; add 0 4; table 5; column; add "
         "7 6; "
@@ -264,7 +264,7 @@ TEST(FormulaFilters, MakeTheSizeThatTheySay) {
     EXPECT_THAT(filter->output(gray({9, 8}), {by}).error().message, HasSubstr("a frame of 9x8 would become"));
 }
 
-// A frame that is being made cannot be given up.
+// A frame that has been started cannot be interrupted.
 TEST(FormulaFilters, AreRefusedThatTakeLongerForAPixelThanAnybodyWaits) {
   const auto filter = own_filter("pixel 0 0 0; coefficient 0; constant 41800000; multiply 1 2; width; "
                                  "constant 43800000; loop 3 0; loop 5 "

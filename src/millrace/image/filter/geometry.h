@@ -1,4 +1,4 @@
-// Sizes and rectangles of pixels, in the coordinates of one plane: x to the right, y down, pixel centres at
+// Sizes and rectangles of pixels in the coordinates of one plane: x to the right, y down, pixel centres at
 // integers.
 #pragma once
 
@@ -38,7 +38,7 @@ struct Rect {
   return {std::max(a.x0, b.x0), std::max(a.y0, b.y0), std::min(a.x1, b.x1), std::min(a.y1, b.y1)};
 }
 
-// The smallest rectangle that contains both; an empty one contributes nothing.
+// The smallest rectangle that contains both. An empty one is ignored.
 [[nodiscard]] inline Rect bounding(const Rect& a, const Rect& b) {
   if (a.empty()) return b;
   if (b.empty()) return a;
