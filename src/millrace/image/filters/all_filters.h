@@ -1,4 +1,4 @@
-// Every filter of this program: a new one is added here, its header and a line of its own.
+// Lists every built-in filter. To add one, include its header and add a line here.
 #pragma once
 
 #include "millrace/image/filters/absolute_difference.h"
@@ -78,14 +78,14 @@
 
 namespace millrace::image {
 
-// Filter types as a value, for visiting them in turn.
+// Lists filter types and visits them in turn.
 template <class... Filters> struct FilterList {
   template <class Visitor> static void visit(Visitor&& visitor) {
     (visitor.template operator()<Filters>(), ...);
   }
 };
 
-// What pipelines may name, with arithmetic of their own.
+// Filters that pipelines may name and that have arithmetic of their own.
 using NamedFilters = FilterList<  //
     filters::Bilateral,           //
     filters::Binary,              //
@@ -106,7 +106,7 @@ using NamedFilters = FilterList<  //
     filters::Threshold,           //
     filters::Undistort>;
 
-// What pipelines may name, composed of others.
+// Filters that pipelines may name and that are composed of others.
 using ComposedFilters = FilterList<  //
     filters::Blend,                  //
     filters::Box,                    //
@@ -125,7 +125,7 @@ using ComposedFilters = FilterList<  //
     filters::Unsharp,                //
     filters::Yuv2Rgb>;
 
-// What only composed filters use.
+// Parts, used only by composed filters.
 using PartFilters = FilterList<   //
     filters::AbsoluteDifference,  //
     filters::BlendContrast,       //
@@ -158,11 +158,11 @@ using PartFilters = FilterList<   //
     filters::SwapAxes,            //
     filters::WeightedSum>;
 
-// What stands at the ends of a graph.
+// Conversions at the ends of a graph.
 using Conversions =
     FilterList<filters::Load8, filters::Load16, filters::Store8, filters::Store16, filters::Copy>;
 
-// What chooses among pixels, and may do so among codes: see on_codes.h.
+// Filters that only select pixels, so that they can work on codes too: see on_codes.h.
 using ChoosingFilters = FilterList<  //
     filters::ColumnExtreme,          //
     filters::Copy,                   //
@@ -179,7 +179,7 @@ using ChoosingFilters = FilterList<  //
     filters::RowExtreme,             //
     filters::SwapAxes>;
 
-// What stands for filters on codes, which name it by their `codes`.
+// Code versions of filters, which name them in `codes`.
 template <ElementType type>
 using CodeFiltersOf = FilterList<     //
     filters::CodeBlockMean<2, type>,  //
@@ -212,7 +212,7 @@ template <class Visitor> void visit_on_codes(Visitor&& visitor) {
   });
 }
 
-// Visits all that have arithmetic of their own, and with it kernels.
+// Visits all filters that have arithmetic of their own and therefore kernels.
 template <class Visitor> void visit_simple_filters(Visitor&& visitor) {
   NamedFilters::visit(visitor);
   PartFilters::visit(visitor);

@@ -1,4 +1,4 @@
-// What windows that lie along rows or along columns share.
+// Shared by windows along rows or along columns.
 #pragma once
 
 #include "millrace/image/filters/defaults.h"
@@ -10,7 +10,7 @@ enum class Axis { rows, columns };
 template <Axis axis> struct Along : SameSize {
   static constexpr Access access = Access::window;
 
-  // The pixels that a window reads which reaches so far to both sides.
+  // The pixels read by a window that reaches `radius` pixels to both sides.
   static Rect reach(const Rect& output, int radius) {
     if constexpr (axis == Axis::rows)
       return {output.x0 - radius, output.y0, output.x1 + radius, output.y1};
@@ -18,7 +18,7 @@ template <Axis axis> struct Along : SameSize {
       return {output.x0, output.y0 - radius, output.x1, output.y1 + radius};
   }
 
-  // The pixel so far behind (x, y), edges replicated.
+  // The pixel `distance` further along the axis from (x, y), edges replicated.
   template <class A>
   static typename A::Float behind(A& a, const typename A::Int& x, const typename A::Int& y,
                                   const typename A::Int& distance) {

@@ -9,13 +9,13 @@
 
 namespace millrace::image::filters {
 
-// The mean of the pixels in a disc, weighted by how near they are and how like the one in the middle: smooth,
-// but not across edges. Lengths are in luma samples.
+// Edge-preserving smoothing: the mean of the pixels in a disc, weighted by distance and by similarity to the
+// centre. Lengths are in luma samples.
 struct Bilateral : SameSize {
   static constexpr Access access = Access::window;
-  // e^-t is (e^-u)^16 with u = t / 16, and e^-u nearly 1 - u + u^2/2 - u^3/6: with operations that IEEE 754
-  // prescribes, and faster than a table that every pixel looks another place up in. Within 1e-4; u beyond 1
-  // is taken for 1, where that is next to nothing.
+  // e^-t is (e^-u)^16 with u = t / 16, and e^-u is nearly 1 - u + u^2/2 - u^3/6. This needs only operations
+  // that IEEE 754 specifies, and is faster than a table in which every pixel looks up another place. The
+  // error is within 1e-4. u is clamped to 1, beyond which the weight is negligible.
   static constexpr int squarings = 4;
 
   static Filter about() {
@@ -35,8 +35,8 @@ struct Bilateral : SameSize {
 
   static int radius(double sigma) { return std::max(1, static_cast<int>(std::lround(1.5 * sigma))); }
 
-  // 0, 1: how far the window reaches, 2: how many pixels of it count, 3: u for the square of a difference;
-  // table: their weights by distance, row by row, then their distances in x, then those in y
+  // 0, 1: radius of the window; 2: number of pixels in it; 3: factor from a squared difference to u. table:
+  // their weights by distance, row by row, then their x offsets, then their y offsets
   static Coefficients coefficients(const PlaneGeometry& input, const ParameterValues& values) {
     const int reach = radius(values[0]);
     const int rx = std::max(1, reach / input.step_x);

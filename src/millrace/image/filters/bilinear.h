@@ -1,4 +1,4 @@
-// Reading an image between its pixels.
+// Bilinear interpolation.
 #pragma once
 
 #include "millrace/image/filters/defaults.h"
@@ -7,9 +7,9 @@
 
 namespace millrace::image::filters {
 
-// The value of input 0 at (x, y): the fill value outside [0,W-1]x[0,H-1]; inside, the four neighbours
-// weighted bilinearly, the far ones clamped to the edge. At integer coordinates it is the pixel itself, to
-// the bit.
+// The value of input 0 at (x, y): the fill value outside [0,W-1]x[0,H-1]. Inside, the four neighbours are
+// weighted bilinearly, the far ones clamped to the edge. At integer coordinates the result is exactly the
+// pixel.
 template <class A> typename A::Float bilinear(A& a, const typename A::Float& x, const typename A::Float& y) {
   using Float = typename A::Float;
   using Int = typename A::Int;
@@ -19,7 +19,7 @@ template <class A> typename A::Float bilinear(A& a, const typename A::Float& x, 
   const Float sy = source.y;
   const Float left = A::floor(sx);
   const Float top = A::floor(sy);
-  // Where x0 is the last column, fx is 0 and the right neighbours have no weight; likewise below.
+  // If x0 is the last column, fx is 0 and the right neighbours have no weight; likewise for the last row.
   const Float fx = sx - left;
   const Float fy = sy - top;
   const auto blend = [&](const Int& x0, const Int& y0) -> Float {
@@ -40,17 +40,16 @@ template <class A> typename A::Float bilinear(A& a, const typename A::Float& x, 
       });
 }
 
-// Chroma samples lie where they are evenly spread about the centre of the luma samples, whatever siting the
-// video states: so the planes of a frame share their centre, and turning by 180 degrees moves samples
-// unchanged. This is what FFmpeg's filters do; a picture whose chroma is sited to the left has it at most
-// half a luma sample from there.
+// All planes of a frame share their centre: chroma samples are taken to be spread evenly about the centre of
+// the luma samples, whatever siting the video states. So a turn by 180 degrees moves samples unchanged.
+// FFmpeg's filters do the same. If chroma is sited to the left, it is off by at most half a luma sample.
 inline float centre(int length) { return static_cast<float>(length - 1) * 0.5F; }
 
 // The height of a plane's samples divided by their width: 1 but for the chroma of 4:2:2, where it is 0.5.
 inline double sample_shape(const PlaneGeometry& plane) { return double(plane.step_y) / plane.step_x; }
 
-// The pixels that bilinear reads for source coordinates within the given bounds. The bounds come from real
-// arithmetic, the kernel computes in floats: 1/16 pixel covers their difference up to planes of 32768 pixels.
+// The pixels that bilinear reads for source coordinates within the given bounds. The bounds are exact, but
+// the kernel computes in floats. 1/16 pixel covers the difference for planes of up to 32768 pixels.
 inline Rect bilinear_footprint(double min_x, double min_y, double max_x, double max_y) {
   constexpr double slack = 1.0 / 16;
   const auto low = [](double v) { return static_cast<int>(std::floor(std::clamp(v, -1e6, 1e6) - slack)); };

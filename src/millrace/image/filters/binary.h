@@ -4,7 +4,7 @@
 
 namespace millrace::image::filters {
 
-// Two values: 1 where the input is positive, else 0.
+// 1 if the input is positive, else 0.
 struct Binary : ValueFunction, NoCoefficients {
   static Filter about() {
     return {.name = "binary",

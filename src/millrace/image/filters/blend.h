@@ -7,7 +7,7 @@
 
 namespace millrace::image::filters {
 
-// Two inputs as one picture, by one of the modes that programs for layers have.
+// Blends two inputs with one of the blend modes known from image editors.
 struct Blend : SameSize {
   enum Mode {
     normal,
@@ -41,8 +41,8 @@ struct Blend : SameSize {
                            opacity_parameter()}};
   }
 
-  // Chroma is how far a colour is from gray. What is a sum of light is the same sum of these distances; the
-  // other modes mean nothing for them, and leave the first input's colours.
+  // Chroma is a distance from gray. Modes that add light add these distances in the same way. The other modes
+  // are meaningless for chroma and keep the first input's colours.
   static std::vector<Part> parts(const PlaneGeometry& input, const ParameterValues& values) {
     const double opacity = values[1];
     const bool is_chroma = input.gray > 0;

@@ -4,7 +4,7 @@
 
 namespace millrace::image::filters {
 
-// The modes that multiply what is dark and screen what is bright, as one of the inputs is.
+// Blend modes that multiply dark pixels and screen bright ones; one of the inputs decides which.
 struct BlendContrast : Pointwise {
   static Filter about() {
     return {.name = "blend_contrast",

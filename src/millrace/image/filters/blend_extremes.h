@@ -7,7 +7,7 @@
 
 namespace millrace::image::filters {
 
-// The modes that ask which input is greater: p * the greater one + q * the lesser one.
+// Blend modes that compare the inputs: p * the greater one + q * the lesser one.
 struct BlendExtremes : Pointwise {
   static Filter about() {
     return {.name = "blend_extremes",

@@ -1,5 +1,5 @@
-// What modes of blending share: the result of a mode, clamped to [0,1], takes the place of the first input as
-// far as the opacity says. Coefficient 0 is the opacity.
+// Shared by blend modes: the result of a mode, clamped to [0,1], is mixed over the first input with an
+// opacity. Coefficient 0 is the opacity.
 #pragma once
 
 #include "millrace/image/filters/defaults.h"

@@ -10,7 +10,7 @@
 
 namespace millrace::image::filters {
 
-// The modes that are sums and products of both inputs: c + p*v + q*w + r*v*w.
+// Blend modes that are sums and products of both inputs: c + p*v + q*w + r*v*w.
 struct BlendProduct : Pointwise {
   static Filter about() {
     const auto factor = [](std::string_view name) {
@@ -27,7 +27,8 @@ struct BlendProduct : Pointwise {
             static_cast<float>(values[3]), static_cast<float>(values[4])};
   }
 
-  // Sums by halves, and products of 8 bits, of which there is more to a code than floats round off.
+  // Code versions exist for sums in halves of a code, and for products at 8 bits. There, steps between
+  // products are larger than the rounding errors of floats.
   static std::optional<CodeFilter> codes(const Coefficients& k, int maximum) {
     const auto is_whole = [](float v) { return std::nearbyint(v) == v; };
     if (k[0] != 1.0F) return {};

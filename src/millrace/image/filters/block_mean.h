@@ -7,7 +7,7 @@
 
 namespace millrace::image::filters {
 
-// What `resize(area)` is where the result is n times smaller: the mean of n x n pixels.
+// `resize(area)` to an n-th of the size: the mean of n x n pixels.
 template <int n> struct BlockMean : Blocks<n> {
   static constexpr std::string_view name = n == 2 ? "block_mean_2" : n == 3 ? "block_mean_3" : "block_mean_4";
 

@@ -8,8 +8,7 @@
 
 namespace millrace::image::filters {
 
-// [1 2 1] x [1 2 1] / 16. Rows are summed first, so that the rows which a kernel computes at once share
-// those sums.
+// [1 2 1] x [1 2 1] / 16. Rows are summed first, so that rows computed together in a kernel share those sums.
 struct Blur : Convolution3x3 {
   static Filter about() {
     return {.name = "blur", .summary = "smooth with the 3x3 binomial window [1 2 1]x[1 2 1]/16"};

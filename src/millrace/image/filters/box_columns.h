@@ -8,13 +8,13 @@
 
 namespace millrace::image::filters {
 
-// The second part of `box`: sums of such sums from the top down, divided by how many pixels there are.
+// The second part of `box`: adds the row sums from the top down and divides by the number of pixels.
 struct BoxColumns : Along<Axis::columns> {
   static Filter about() {
     return {.name = "box_columns", .summary = "means of sums, along columns", .parameters = box_parameters()};
   }
 
-  // 0: the radius, 1: how many pixels the whole box has, 2: 1 / that
+  // 0: radius; 1: number of pixels in the box; 2: its reciprocal
   static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
     return {static_cast<float>(values[0]), static_cast<float>(values[1]), static_cast<float>(1 / values[1])};
   }

@@ -8,13 +8,13 @@
 
 namespace millrace::image::filters {
 
-// The first part of `box`: the sum of the pixels of a row up to a radius away, from left to right.
+// The first part of `box`: the sum of the pixels of a row within a radius, from left to right.
 struct BoxRows : Along<Axis::rows> {
   static Filter about() {
     return {.name = "box_rows", .summary = "sums along rows", .parameters = box_parameters()};
   }
 
-  // 0: the radius, 1: how many pixels the whole box has
+  // 0: radius; 1: number of pixels in the box
   static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
     return {static_cast<float>(values[0]), static_cast<float>(values[1])};
   }

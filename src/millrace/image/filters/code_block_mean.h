@@ -6,11 +6,11 @@
 
 namespace millrace::image::filters {
 
-// A plane cut into squares of n x n pixels, of each of which one pixel is made. Nothing is left over.
+// Divides a plane into squares of n x n pixels and makes one pixel of each. The size must be a multiple of n.
 template <int n> struct Blocks : NoCoefficients {
   static constexpr Access access = Access::window;
 
-  // The size of the result, and that of its luma.
+  // Sizes of the result and of its luma.
   static std::vector<Parameter> parameters() {
     const auto length = [](std::string_view name) {
       return Parameter{.name = name, .type = ParameterType::integer, .minimum = 1, .maximum = 32768};
@@ -31,7 +31,7 @@ template <int n> struct Blocks : NoCoefficients {
     return {n * output.x0, n * output.y0, n * output.x1, n * output.y1};
   }
 
-  // Of the pixels at (dx, dy) of a square: columns first.
+  // Sums the pixels at (dx, dy) of a square, columns first.
   template <class A, class Pixel> static typename A::Float sum(Pixel&& pixel) {
     const auto column = [&](int dx) -> typename A::Float {
       typename A::Float so_far = pixel(dx, 0);
@@ -46,7 +46,7 @@ template <int n> struct Blocks : NoCoefficients {
   }
 };
 
-// The mean of n x n codes, the nearest code, halves upwards.
+// The mean of n x n codes, to the nearest code, halves up.
 template <int n, ElementType type> struct CodeBlockMean : Blocks<n> {
   static constexpr bool small = type == ElementType::u8;
   static constexpr std::string_view name = n == 2   ? small ? "block_mean_2_8" : "block_mean_2_16"

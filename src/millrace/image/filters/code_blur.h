@@ -4,7 +4,7 @@
 
 namespace millrace::image::filters {
 
-// [1 2 1] x [1 2 1] / 16 of codes, the nearest code, halves upwards.
+// [1 2 1] x [1 2 1] / 16 on codes, to the nearest code, halves up.
 template <ElementType type> struct CodeBlur : Convolution3x3 {
   static constexpr std::string_view name = type == ElementType::u8 ? "blur_8" : "blur_16";
 

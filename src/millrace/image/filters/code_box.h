@@ -1,5 +1,5 @@
-// The parts of `box` on codes of 8 bits, whose sums take 16: the nearest code, which is never halfway between
-// two, since an odd number of pixels is summed.
+// The parts of `box` on 8-bit codes, with 16-bit sums. The mean of an odd number of pixels is never halfway
+// between two codes, so the nearest code is unique.
 #pragma once
 
 #include "millrace/image/filters/along.h"
@@ -14,7 +14,7 @@ inline std::vector<Parameter> box_parameters() {
           {.name = "count", .type = ParameterType::integer, .minimum = 1, .maximum = 40401}};
 }
 
-// Whether those do for a part of a box, by its coefficients.
+// Whether these can replace a part of a box with the given coefficients.
 inline bool box_of_codes(const Coefficients& k, int maximum) {
   return maximum == 255 && k[1] >= Divisor::least && k[1] <= Divisor::most;
 }
@@ -28,7 +28,7 @@ struct CodeBoxRows : Along<Axis::rows> {
             .parameters = {{.name = "radius", .type = ParameterType::integer, .minimum = 0, .maximum = 92}}};
   }
 
-  // 0: the radius
+  // 0: radius
   static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
     return {static_cast<float>(values[0])};
   }
@@ -61,7 +61,7 @@ struct CodeBoxColumns : Along<Axis::columns> {
                             .maximum = Divisor::most}}};
   }
 
-  // 0: the radius, 1: how many pixels, 2, 3: what divides by that
+  // 0: radius; 1: number of pixels; 2, 3: its Divisor
   static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
     const Divisor by(static_cast<int>(values[1]));
     return {static_cast<float>(values[0]), static_cast<float>(values[1]), static_cast<float>(by.factor),

@@ -12,13 +12,12 @@
 
 namespace millrace::image::filters {
 
-// `convolve` on codes of 8 bits with weights that are whole numbers and fit: the nearest code, halves
-// upwards.
+// `convolve` on 8-bit codes, for integer weights that are small enough. To the nearest code, halves up.
 struct CodeConvolve : SameSize {
   static constexpr Access access = Access::window;
   static constexpr std::string_view name = "convolve_8";
   static constexpr int most_weight =
-      128;  // of all together: so many codes are a number of 16 bits with a sign
+      128;  // of all weights together: the sum of as much as 128 codes fits a signed 16-bit integer
 
   static Filter about() {
     return {
@@ -42,8 +41,8 @@ struct CodeConvolve : SameSize {
     return numbers(1, {a, b, 0, 1, 0, 0}, 2, static_cast<int>(a + b)).value_or(Coefficients({1, 0}, {0}));
   }
 
-  // 0: the radius, 1: how many weights there are, 2: the largest sum, 3 to 5: what divides by theirs, 6: 0;
-  // table: as that of `convolve`
+  // 0: radius; 1: number of weights; 2: largest sum; 3 to 5: divisor, with its Divisor; 6: 0. table: as for
+  // `convolve`
   static std::optional<Coefficients> numbers(float radius, std::vector<float> table, int count, int sum) {
     if (sum < Divisor::least || sum > most_weight) return {};
     const Divisor by(sum);
@@ -53,13 +52,13 @@ struct CodeConvolve : SameSize {
                         std::move(table));
   }
 
-  // Of the coefficients of `convolve`.
+  // Takes the coefficients of `convolve`.
   static std::optional<CodeFilter> of(const Coefficients& k, int maximum) {
     if (maximum != 255) return {};
     const auto count = static_cast<std::size_t>(k[1]);
     std::vector<float> table(k.table().begin(), k.table().end());
     double divided_by = k[2];
-    if (std::abs(divided_by) == 1) divided_by *= 2;  // nothing is divided by 1
+    if (std::abs(divided_by) == 1) divided_by *= 2;  // Divisor needs at least 2
     double size = 0;
     for (float& weight : std::span(table).first(count)) {
       const double exact = double{weight} * k[2];

@@ -7,7 +7,7 @@
 
 namespace millrace::image::filters {
 
-// The greater of two codes times p and the lesser one times q, where that is a code.
+// p times the greater of two codes plus q times the lesser one, if that is a code.
 template <ElementType type> struct CodeExtremes : ValueFunction {
   static constexpr std::string_view name = type == ElementType::u8 ? "code_extremes_8" : "code_extremes_16";
 
@@ -34,7 +34,7 @@ template <ElementType type> struct CodeExtremes : ValueFunction {
   }
 };
 
-// What does so for a filter on numbers; nothing for other factors.
+// The code version of such a filter on floats; nothing for other factors.
 inline std::optional<CodeFilter> extremes_of_codes(float p, float q, int maximum) {
   const bool known = (p == 1.0F && (q == 0.0F || q == -1.0F)) || (p == 0.0F && q == 1.0F);
   if (!known) return {};

@@ -1,5 +1,5 @@
-// Filters on codes make the code that is nearest to what the filter means, halves upwards: computed here with
-// whole numbers by the formulas, not by filters.
+// Filters on codes make the code nearest to the exact result, halves up. The expected values are computed
+// here with integers from the formulas, not by filters.
 #include "millrace/image/filters/divisor.h"
 #include "millrace/image/filters/filter_testing.h"
 #include "millrace/image/layout/frame_layout.h"
@@ -101,7 +101,7 @@ TEST(CodeFilters, BlendEveryPairOfCodesToTheNearestCode) {
       for (int v = 0; v < 256; ++v) {
         const int exact = blend.exact(v, w);
         ASSERT_EQ(code_at(made, v, w), std::clamp(nearest_of(exact, parts), 0, 255)) << v << ", " << w;
-        // Halfway between two codes, where floats round to either side.
+        // Halfway between two codes, floats may round either way.
         const bool half = 2 * exact % parts == 0 && 2 * exact / parts % 2 != 0;
         if (!half) {
           ASSERT_EQ(made.at(v, w), by_numbers.at(v, w)) << v << ", " << w;
@@ -127,7 +127,7 @@ TEST(CodeFilters, AreNotForModesThatMixOrHaveNoneOnCodes) {
   EXPECT_FALSE(works_on_codes(codes_layout("convolve([100, 0, 0, 0, 0, 0, 0, 0, 29])", {8, 8}, 8)));
 }
 
-// What a pixel is, by whole numbers; of a pipeline that works on codes.
+// The expected pixel in integers, for a pipeline that works on codes.
 struct CodeWindow {
   const char* pipeline;
   std::function<int(const ScalarImage&, int, int)> pixel;
@@ -178,7 +178,7 @@ const CodeWindow code_windows[] = {
        return std::clamp(nearest_of(sum, 6), 0, 255);
      },
      {8}},
-    // Of weights that come to 0, to -1.
+    // Weights whose sum is 0 or -1.
     {"convolve([0, 0, 0, -9, 0, 9, 0, 0, 0])",
      [](const ScalarImage& image, int x, int y) {
        return std::clamp(9 * (code_at(image, x + 1, y) - code_at(image, x - 1, y)), 0, 255);
@@ -206,7 +206,7 @@ TEST(CodeFilters, SumWindowsToTheNearestCode) {
       SCOPED_TRACE(fmt::format("{}, {} bits", window.pipeline, bits));
       const PlaneLayout layout = codes_layout(window.pipeline, size, bits);
       ASSERT_TRUE(works_on_codes(layout));
-      // Noise, and what comes to the largest sums.
+      // Noise, and a picture that gives the largest sums.
       ScalarImage bright{.size = size, .pixels = std::vector<float>(72 * 48, float((1 << bits) - 1))};
       for (const ScalarImage& image : {random_codes(size, bits, 3), bright}) {
         const ScalarImage made = scalar_reference(layout, image);
@@ -219,8 +219,8 @@ TEST(CodeFilters, SumWindowsToTheNearestCode) {
   }
 }
 
-// The same filters on numbers, which round otherwise at halves only; slopes that are equally good are decided
-// by how floats round, which is seldom.
+// Compares with the same filters on floats, which may round halves differently. In rare cases float rounding
+// also decides between equally good slopes.
 TEST(CodeFilters, AreThoseOnNumbersButForHalves) {
   const Size size{72, 48};
   for (const char* pipeline : {"blur", "box(2)", "resize(36, 24, area)", "deinterlace", "deinterlace(bob)",
@@ -243,7 +243,7 @@ TEST(CodeFilters, AreThoseOnNumbersButForHalves) {
   }
 }
 
-// Weights to a 16384th and a 64th of a code in between leave less than a 16th of a code.
+// Rounding weights to 1/16384 and intermediate values to 1/64 of a code gives an error below 1/16 of a code.
 TEST(CodeFilters, ResampleToTheNearestCodeOrASixteenthPastHalfway) {
   const Size size{72, 48};
   const ScalarImage codes = random_codes(size, 8, 9);

@@ -4,7 +4,7 @@
 
 namespace millrace::image::filters {
 
-// Within a rectangle the second input, elsewhere the first one.
+// The second input inside a rectangle, the first one outside.
 template <ElementType type> struct CodePatch : Pointwise {
   static constexpr std::string_view name = type == ElementType::u8 ? "patch_8" : "patch_16";
 

@@ -4,8 +4,8 @@
 
 namespace millrace::image::filters {
 
-// Of two codes of 8 bits p*v + q*w + r*v*w/255, the nearest code: never halfway between two. |p|, |q|, |r|
-// are at most 1, and what comes out is a code.
+// p*v + q*w + r*v*w/255 of two 8-bit codes, to the nearest code, which is always unique. |p|, |q| and |r| are
+// at most 1, and the result must be a code.
 struct CodeProduct : ValueFunction {
   static Filter about() {
     const auto factor = [](std::string_view name) {

@@ -8,7 +8,7 @@
 
 namespace millrace::image::filters {
 
-// Of the two parts of a resize the one that comes first, from codes, or last, to codes.
+// One of the two parts of a resize: the first one reads codes, the last one makes codes.
 template <class Numbers, bool first> struct CodeResample : Numbers {
   static constexpr bool is_x = std::is_same_v<Numbers, ResampleX>;
   static constexpr std::string_view name = is_x ? first ? ResampleX::first_on_codes : ResampleX::last_on_codes

@@ -1,5 +1,5 @@
-// How the two parts of `resize` work on codes of 8 bits: weights are whole 16384ths, what lies between the
-// parts is kept to a 64th of a code, and the result is the nearest code to what comes of that.
+// How the two parts of `resize` work on 8-bit codes. Weights are multiples of 1/16384, the values between the
+// parts are kept to 1/64 of a code, and the result is rounded to the nearest code.
 #pragma once
 
 #include "millrace/image/filters/named_filters.h"
@@ -14,17 +14,18 @@
 namespace millrace::image::filters {
 
 struct CodeResampling {
-  static constexpr int one = 1 << 14;  // what the weights of a sample come to
-  // What the first part makes, of 15 bits: so much and 64 times the code, which may lie outside the codes.
+  static constexpr int one = 1 << 14;  // sum of the weights of a sample
+  // Format of the values between the parts, 15 bits: middle_zero + 64 * code. They may be outside the range
+  // of codes.
   static constexpr int middle_shift = 8;
   static constexpr int middle_zero = 1 << 13;
-  // To be added before the shift: what rounds to the nearest, and what makes that zero of zero.
+  // Added before the shift: rounds to nearest and adds middle_zero.
   static constexpr int first_constant = (1 << (middle_shift - 1)) + (middle_zero << middle_shift);
   static constexpr int last_shift = 20;
   static constexpr int last_constant = (1 << (last_shift - 1)) - middle_zero * one;
 
-  // The same taps with such weights; nothing where they do not sum up to so many bits. Of each sample the
-  // heaviest takes what rounding the others leaves.
+  // The same taps with integer weights. Returns nothing if sums could overflow. The heaviest tap of each
+  // sample absorbs the rounding errors of the others.
   static std::optional<Coefficients> coefficients(const Coefficients& k) {
     const auto taps = static_cast<std::size_t>(k[0]);
     const auto samples = static_cast<std::size_t>(k[4]);
@@ -40,13 +41,13 @@ struct CodeResampling {
         if (table[i] > table[heaviest]) heaviest = i;
       }
       table[heaviest] += left;
-      // 384 codes are as far as 15 bits reach upwards, 128 downwards.
+      // 15 bits reach 384 codes up and 128 down.
       if (size + std::abs(left) > 1.9F * one) return {};
     }
     return Coefficients({k[0], k[1], k[2], k[3], k[4]}, std::move(table));
   }
 
-  // What stands for a part, whose names end so.
+  // The code version of a part; `first` and `last` are the names of the filters for each part.
   static std::optional<CodeFilter> codes(std::string_view first, std::string_view last, const Coefficients& k,
                                          int maximum) {
     if (maximum != 255) return {};

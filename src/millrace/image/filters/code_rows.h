@@ -1,4 +1,4 @@
-// The parts of `deinterlace` on codes: nearest codes, halves upwards.
+// The parts of `deinterlace` on codes, to the nearest code, halves up.
 #pragma once
 
 #include "millrace/image/filters/moved_row.h"
@@ -17,7 +17,7 @@ template <ElementType type> struct CodeFieldRows : SameSize {
             .parameters = {{.name = "field", .type = ParameterType::integer, .minimum = 0, .maximum = 1}}};
   }
 
-  // 0: the first row that stays
+  // 0: the first row that is kept
   static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
     return {static_cast<float>(values[0])};
   }
@@ -54,7 +54,7 @@ template <ElementType type> struct CodeMovingRows : SameSize {
                            {.name = "maximum", .type = ParameterType::integer, .maximum = 65535}}};
   }
 
-  // 0: the first row that stays, 1: by how many codes a slope is to be better, 2: the largest code, 3: 0
+  // 0: the first row that is kept; 1: by how many codes a slope must be better; 2: the largest code; 3: 0
   static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
     return {static_cast<float>(values[0]), static_cast<float>(values[1]), static_cast<float>(values[2])};
   }

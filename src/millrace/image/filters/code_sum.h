@@ -4,8 +4,8 @@
 
 namespace millrace::image::filters {
 
-// Two codes, each times a factor, and a constant, all by halves: (p*v + q*w + c) / 2, rounded down, within
-// the codes. With a c that is one larger, that is the nearest code, halves upwards.
+// (p*v + q*w + c) / 2 of two codes, rounded down and clamped to the range of codes. With c one larger, this
+// rounds to the nearest code, halves up.
 template <ElementType type> struct CodeSum : ValueFunction {
   static constexpr std::string_view name = type == ElementType::u8 ? "code_sum_8" : "code_sum_16";
   static constexpr int largest_factor = 4;

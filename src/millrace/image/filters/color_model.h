@@ -1,4 +1,4 @@
-// Y'CbCr and R'G'B', as ITU-T H.273 relates them.
+// Conversion between Y'CbCr and R'G'B' as defined by ITU-T H.273.
 #pragma once
 
 #include "millrace/image/filters/named_filters.h"
@@ -8,15 +8,15 @@
 
 namespace millrace::image::filters {
 
-// What luma is made of: red R' + green G' + blue B', which sum to 1. Cb is (B' - Y') / (2 (1 - blue)), Cr is
-// (R' - Y') / (2 (1 - red)).
+// Weights of luma: Y' = red R' + green G' + blue B', with sum 1. Cb is (B' - Y') / (2 (1 - blue)), Cr is (R'
+// - Y') / (2 (1 - red)).
 struct LumaWeights {
   double red = 0;
   double blue = 0;
   [[nodiscard]] double green() const { return 1 - red - blue; }
 };
 
-// By the number of the matrix. None where there are no such weights, or the light itself is weighed.
+// Weights by matrix number. Empty for matrices without such weights and for constant luminance.
 inline std::optional<LumaWeights> luma_weights(int matrix) {
   switch (matrix) {
   case 1:  // BT.709
@@ -35,28 +35,28 @@ inline std::optional<LumaWeights> luma_weights(int matrix) {
   }
 }
 
-// The numbers in [0,1] that stand for codes: code / (2^bits - 1) is zero + span * signal.
+// Relates codes to the signal: code / (2^bits - 1) is zero + span * signal.
 struct SignalCodes {
   double zero = 0;
   double span = 1;
 };
 
-// Of luma, whose signal is in [0,1].
+// For luma, whose signal is in [0,1].
 inline SignalCodes luma_codes(const ColorCoding& color) {
   if (color.full_range) return {};
   const double unit = (1 << (color.bits - 8)) / double((1 << color.bits) - 1);
   return {.zero = 16 * unit, .span = 219 * unit};
 }
 
-// Of chroma, whose signal is in [-0.5,0.5].
+// For chroma, whose signal is in [-0.5,0.5].
 inline SignalCodes chroma_codes(const ColorCoding& color) {
   const double unit = (1 << (color.bits - 8)) / double((1 << color.bits) - 1);
   return {.zero = 128 * unit, .span = color.full_range ? 1 : 224 * unit};
 }
 
-// Adds the parts that bring `input` from one size to another, which both fill the frame: so samples of either
-// are spread evenly about its centre, as FFmpeg has it. Returns what makes the result: the last of the parts,
-// or the input where it has that size. luma: that of the frame, which stays.
+// Adds the parts that resample `input` from one size to another. Both sizes fill the frame, so that samples
+// are spread evenly about its centre, as in FFmpeg. Returns the index of the last part, or `input` if the
+// sizes are equal. luma: size of the frame's luma, which does not change.
 inline int add_resampling(std::vector<Part>& parts, int input, Size from, Size to, Size luma) {
   constexpr double bilinear = 1;
   enum Turn { first, last };

@@ -1,4 +1,5 @@
-// yuv2rgb and rgb2yuv: numbers worked out by hand from ITU-T H.273, and what pipelines may do between them.
+// Tests yuv2rgb and rgb2yuv against numbers worked out by hand from ITU-T H.273, and the rules for pipelines
+// between them.
 #include "millrace/image/filters/color_model.h"
 #include "millrace/image/filters/filter_testing.h"
 #include "millrace/image/pipeline/presets.h"
@@ -26,7 +27,7 @@ video::FrameFormat format_of(video::Chroma chroma, int bits, video::ColorRange r
   return {.width = 1, .height = 1, .chroma = chroma, .bits = bits, .range = range, .color_matrix = matrix};
 }
 
-// Red, green and blue of one pixel with those codes, as numbers.
+// Red, green and blue of one pixel with the given codes.
 std::array<float, 3> rgb_of(const video::FrameFormat& format, const std::vector<float>& codes,
                             const char* text = "yuv2rgb") {
   const FrameLayout layout = lay_out_frame(load_pipeline(text).value(), format).value();
@@ -53,11 +54,11 @@ TEST(ColorModel, chromaIsMadeLargeOnceForAllOfAPlane) {
   const video::FrameFormat format{.width = 64, .height = 48, .chroma = video::Chroma::c420};
   const FrameLayout layout = lay_out_frame(pipeline, format).value();
   for (const PlaneLayout& plane : layout.planes) {
-    EXPECT_EQ(stages_named(plane, "yuv2rgb.resample_x"), 2U);  // of Cb and of Cr
+    EXPECT_EQ(stages_named(plane, "yuv2rgb.resample_x"), 2U);  // for Cb and Cr
     EXPECT_EQ(stages_named(plane, "yuv2rgb.resample_y"), 2U);
     EXPECT_EQ(stages_named(plane, "yuv2rgb.mix"), 3U);
   }
-  // Filters that are written twice may be given other numbers each.
+  // Filters written twice can have different arguments.
   const auto twice = load_pipeline("[gaussian(1), gaussian(1)] | magnitude").value();
   EXPECT_EQ(stages_named(lay_out_frame(twice, format).value().planes[0], "gaussian.row_sum"), 2U);
 }
@@ -73,7 +74,7 @@ TEST(ColorModel, redGreenAndBlueAreThoseOfTheStandard) {
   using video::Chroma;
   using enum video::ColorRange;
   const ColorCase cases[] = {
-      // White and black; codes beyond them stay beyond.
+      // White and black; codes beyond them give values beyond 0 and 1.
       {format_of(Chroma::c444, 8, limited, bt709), {235, 128, 128}, {1, 1, 1}},
       {format_of(Chroma::c444, 8, limited, bt2020), {16, 128, 128}, {0, 0, 0}},
       {format_of(Chroma::c444, 10, limited, bt709), {940, 512, 512}, {1, 1, 1}},
@@ -83,7 +84,7 @@ TEST(ColorModel, redGreenAndBlueAreThoseOfTheStandard) {
        {238 / 219.0F, 238 / 219.0F, 238 / 219.0F}},
       {format_of(Chroma::c444, 8, full, bt601), {255, 128, 128}, {1, 1, 1}},
       {format_of(Chroma::c444, 10, full, bt601), {0, 512, 512}, {0, 0, 0}},
-      // Cr a half more: 2 (1 - red) / 2 of red, and as much less green as keeps luma.
+      // Cr half a unit higher: red rises by 2 (1 - red) / 2, and green falls so that luma stays the same.
       {format_of(Chroma::c444, 8, limited, bt709),
        {16, 128, 240},
        {0.7874F, -0.7874F * 0.2126F / 0.7152F, 0}},
@@ -91,25 +92,25 @@ TEST(ColorModel, redGreenAndBlueAreThoseOfTheStandard) {
       {format_of(Chroma::c444, 10, limited, bt2020),
        {64, 512, 960},
        {0.7373F, -0.7373F * 0.2627F / 0.678F, 0}},
-      // The video says nothing, or the pipeline more than the video.
+      // The video does not state its matrix, or the pipeline overrides it.
       {format_of(Chroma::c444, 8, unspecified, 2), {16, 240, 128}, {0, -0.886F * 0.114F / 0.587F, 0.886F}},
       {format_of(Chroma::c444, 8, limited, 8),
        {16, 128, 240},
        {0.7874F, -0.7874F * 0.2126F / 0.7152F, 0},
        "yuv2rgb(bt709)"},
-      // No colour at all; FFmpeg takes black and white for full range.
+      // No colour planes; FFmpeg treats gray as full range.
       {format_of(Chroma::gray, 8, unspecified, 2), {51}, {0.2F, 0.2F, 0.2F}, "yuv2rgb"},
       {format_of(Chroma::gray, 8, limited, 2), {235}, {1, 1, 1}},
   };
   for (const ColorCase& c : cases) {
-    // Of gray, luma reads all three.
+    // For gray video, luma alone is made from all three.
     const auto rgb = rgb_of(c.format, c.codes, c.pipeline);
     for (std::size_t i = 0; i < 3; ++i)
       EXPECT_NEAR(rgb[i], c.rgb[i], 2e-6F) << fmt::format("{} of {}, {}", i, c.codes[0], c.pipeline);
   }
 }
 
-// Every plane, of pictures of noise, with all codes that stand for colours that RGB has.
+// Every plane after the pipeline, for noise restricted to codes of colours that exist in RGB.
 std::vector<ScalarImage> through(const char* pipeline, const video::FrameFormat& format,
                                  const std::vector<ScalarImage>& input, Planes planes = Planes::automatic) {
   const FrameLayout layout = lay_out_frame(load_pipeline(pipeline).value(), format, planes).value();
@@ -161,7 +162,8 @@ TEST(ColorModel, whatEndsInRgbIsMadeYuvOfAgain) {
   }
 }
 
-// All three are light: what leaves chroma alone elsewhere filters each of them, whatever --planes says.
+// All three planes are light, so even filters that leave chroma alone apply to each of them, whatever
+// --planes says.
 TEST(ColorModel, filtersOfLumaWorkOnEachOfTheThree) {
   const video::FrameFormat format{.width = 17, .height = 9, .chroma = video::Chroma::c444};
   const auto input = noise_codes(format);
@@ -172,7 +174,7 @@ TEST(ColorModel, filtersOfLumaWorkOnEachOfTheThree) {
   EXPECT_EQ(through(text, format, input, Planes::luma), made);
 }
 
-// A threshold leaves no colour: so red, green and blue are alike, and chroma comes out as gray.
+// A threshold on luma neutralizes chroma, so red, green and blue are equal and chroma comes out gray.
 TEST(ColorModel, ofChromaThatBecameNeutralComesGray) {
   const video::FrameFormat format{.width = 17, .height = 9};
   const auto made = through("binary | yuv2rgb", format, noise_codes(format));
@@ -180,7 +182,7 @@ TEST(ColorModel, ofChromaThatBecameNeutralComesGray) {
     EXPECT_THAT(made[p].pixels, testing::Each(128)) << "plane " << p;
 }
 
-// A plane of one colour has no edges that could be told apart by where samples lie.
+// A plane of one colour is the same for every position of its samples.
 TEST(ColorModel, flatChromaStaysFlatAtEverySizeAndSubsampling) {
   for (const Size size : telling_sizes) {
     for (const auto chroma : {video::Chroma::c420, video::Chroma::c422, video::Chroma::c444}) {
@@ -215,7 +217,7 @@ TEST(ColorModel, whatMakesNoSenseIsRefusedWithAWayOut) {
   EXPECT_EQ(refusal_of("yuv2rgb | rgb2yuv | saturate(2) | yuv2rgb"), "");
 }
 
-// Parts are handed numbers without a look at them.
+// Nothing checks the arguments of parts, so they must be complete.
 TEST(ColorModel, hasPartsWithANumberForEveryParameter) {
   const auto check = [](const PlaneMix& mix) {
     for (const Part& part : mix.parts)

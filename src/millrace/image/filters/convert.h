@@ -1,5 +1,5 @@
-// What layouts put at the ends of a graph: code values to [0,1] and back, and what makes the output of a
-// plane that no filter touches.
+// Conversions that layouts put at the ends of a graph: code values to [0,1] and back, and a copy for planes
+// that no filter changes.
 #pragma once
 
 #include "millrace/image/filters/defaults.h"
@@ -9,10 +9,10 @@
 
 namespace millrace::image::filters {
 
-// code / (2^bits - 1), to the last bit, without the division that would take longer than most filters:
-// 1 / maximum is the sum of two floats, of which the first has so few bits that a code times it is exact.
+// Exactly code / (2^bits - 1), without the division, which would take longer than most filters. 1 / maximum
+// is the sum of two floats, the first so short that its product with a code is exact.
 struct Load : ValueFunction {
-  // 0: the maximum, 1, 2: what sums to 1 / the maximum
+  // 0: the maximum; 1, 2: two numbers whose sum is 1 / the maximum
   static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
     const double inverse = 1 / values[0];
     const int code_bits = static_cast<int>(std::bit_width(static_cast<unsigned>(values[0])));

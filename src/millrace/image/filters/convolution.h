@@ -12,8 +12,8 @@ struct Convolution3x3 : SameSize, NoCoefficients {
     return grown(output, 1);
   }
 
-  // Reads the nine pixels around (x, y), row by row. The window of the field's operators is read whole, zeros
-  // included; a compiled kernel drops the loads that no arithmetic uses.
+  // Reads the nine pixels around (x, y), row by row. All nine are read even if a weight is 0; the kernel
+  // compiler drops unused loads.
   template <class A> struct Window {
     Window(A& a, const typename A::Int& x, const typename A::Int& y) {
       for (int dy = -1; dy <= 1; ++dy) {

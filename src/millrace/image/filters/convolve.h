@@ -10,8 +10,8 @@
 
 namespace millrace::image::filters {
 
-// The weighted sum of a square of pixels, weights row by row as one sees them (not mirrored), divided by
-// their sum unless that is 0.
+// The weighted sum of a square of pixels. Weights are given row by row and are not mirrored. The sum is
+// divided by the sum of the weights unless that is 0.
 struct Convolve {
   static constexpr Access access = Access::window;
   static constexpr int largest_side = 31;
@@ -29,7 +29,7 @@ struct Convolve {
                             .most = std::size_t{largest_side} * largest_side}}};
   }
 
-  // 0 where the weights are not those of a square with a centre.
+  // 0 if the number of weights is not the square of an odd number.
   static int side(const ParameterValues& values) {
     const int side = static_cast<int>(std::lround(std::sqrt(static_cast<double>(values.size()))));
     return side % 2 == 1 && static_cast<std::size_t>(side) * side == values.size() ? side : 0;
@@ -41,8 +41,8 @@ struct Convolve {
                        values.size());
   }
 
-  // 0: the radius, 1: how many weights are not 0, 2: what all have been divided by; table: those, then where
-  // they are in x, then in y
+  // 0: radius; 1: number of nonzero weights; 2: their divisor. table: these weights, then their x offsets,
+  // then their y offsets
   static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
     const double sum = std::accumulate(values.begin(), values.end(), 0.0);
     const int length = side(values);
@@ -58,7 +58,7 @@ struct Convolve {
     const auto count = static_cast<float>(table.size());
     table.insert(table.end(), columns.begin(), columns.end());
     table.insert(table.end(), rows.begin(), rows.end());
-    if (table.empty()) table.push_back(0);  // there must be one
+    if (table.empty()) table.push_back(0);  // a table must not be empty
     return {{static_cast<float>(length / 2), count, sum == 0 ? 1.0F : static_cast<float>(sum)},
             std::move(table)};
   }

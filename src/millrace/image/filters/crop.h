@@ -6,8 +6,8 @@
 
 namespace millrace::image::filters {
 
-// The centred part. Size and offset are rounded down to whole chroma samples of the frame, so that all planes
-// keep showing the same part; a crop that keeps everything keeps odd edges too.
+// The centre of the frame. Size and offset are rounded down to whole chroma samples of the frame, so that all
+// planes show the same part. A crop that keeps everything also keeps odd edges.
 struct Crop {
   static constexpr Access access = Access::pointwise;
 

@@ -4,7 +4,7 @@
 
 namespace millrace::image::filters {
 
-// A part by its place and size in luma samples, each rounded down to whole chroma samples of the frame.
+// A rectangle of the frame, given in luma samples, each rounded down to whole chroma samples of the frame.
 struct CropAt {
   static constexpr Access access = Access::pointwise;
 
@@ -27,7 +27,7 @@ struct CropAt {
 
   static int whole_samples(double luma, int step) { return static_cast<int>(luma) / step * step; }
 
-  // An odd edge of the frame may be kept.
+  // An odd edge of the frame can be kept.
   static int kept(double offset, double wanted, int frame, int step) {
     const int end = static_cast<int>(offset) + static_cast<int>(wanted);
     return end == frame ? frame - whole_samples(offset, step) : whole_samples(wanted, step);

@@ -1,4 +1,4 @@
-// What most filters share: the output has the input's size, and there are no coefficients.
+// Common defaults of filters: the output has the size of the input, and there are no coefficients.
 #pragma once
 
 #include "millrace/image/filter/algebra.h"
@@ -18,13 +18,13 @@ struct NoCoefficients {
   }
 };
 
-// term(0) + term(1) + ..., from 0 and in this order. A term reads one pixel: see `fold`.
+// term(0) + term(1) + ..., starting from 0 and in this order. A term may read pixels: see `fold`.
 template <class A, class Term> typename A::Float sum(A& a, const typename A::Int& count, Term&& term) {
   return a.fold(count, typename A::Float(0.0F),
                 [&](const typename A::Float& so_far, const typename A::Int& i) { return so_far + term(i); });
 }
 
-// One pixel of input, at the same place, for one pixel of output.
+// Each output pixel depends on the input pixel at the same place.
 struct Pointwise : SameSize {
   static constexpr Access access = Access::pointwise;
   static Rect footprint(const Rect& output, const PlaneGeometry& /*input*/, const Coefficients& /*c*/) {
@@ -32,7 +32,7 @@ struct Pointwise : SameSize {
   }
 };
 
-// The same for the same value of its inputs, wherever it is.
+// The result depends only on the input values, not on their position.
 struct ValueFunction : Pointwise {
   static constexpr bool value_function = true;
 };

@@ -7,7 +7,7 @@
 
 namespace millrace::image::filters {
 
-// One frame of one field: its rows stay, the others are made.
+// Makes a full frame from one field: keeps its rows and reconstructs the others.
 struct Deinterlace : SameSize {
   static Filter about() {
     return {

@@ -7,7 +7,7 @@
 
 namespace millrace::image::filters {
 
-// What moved: |v - v so many frames ago|.
+// Motion: |v - v some frames ago|.
 struct Difference : SameSize {
   static Filter about() {
     return {.name = "difference",

@@ -9,7 +9,7 @@ struct Discretise : ValueFunction {
   static Filter about() {
     return {.name = "discretise",
             .summary = "reduce to evenly spaced levels: round(v*(levels-1))/(levels-1)",
-            .chroma = ChromaDefault::passes,  // rounding would tint what is gray: 0.5 is seldom a level
+            .chroma = ChromaDefault::passes,  // rounding would tint gray, because 0.5 is seldom a level
             .parameters = {{.name = "levels",
                             .summary = "how many values are left in [0,1]",
                             .unit = "levels",

@@ -1,13 +1,13 @@
-// A number that totals of codes of 8 bits are divided by, known to the call alone: no processor divides
-// vectors of whole numbers, but all multiply them.
+// Divides totals of 8-bit codes by a number that is known only at call time. No processor has a vector
+// integer division, so this multiplies instead.
 #pragma once
 
 #include <cmath>
 
 namespace millrace::image::filters {
 
-// The n-th part of v, rounded down, is v * factor, cut by 16 bits and by those of the shift: of every v that
-// n codes and n / 2 come to, as a test of all of them says for each n.
+// v / n rounded down is v * factor shifted right by 16 bits and then by `shift`. It is exact for every v up
+// to n codes + n / 2; a test checks all of them for each n.
 struct Divisor {
   static constexpr int least = 2;
   static constexpr int most = 185;

@@ -4,7 +4,7 @@
 
 namespace millrace::image::filters {
 
-// The part of `unsharp` that adds what smoothing took away: v + amount*(v - smooth).
+// The part of `unsharp` that amplifies the difference from the smoothed input: v + amount*(v - smooth).
 struct Exaggerate : ValueFunction {
   static Filter about() {
     return {.name = "exaggerate",

@@ -6,7 +6,7 @@
 
 namespace millrace::image::filters {
 
-// A part of morphology: the least or the greatest of the pixels up to a radius away.
+// A part of morphology: the minimum or maximum of the pixels within a radius along one axis.
 template <Axis axis> struct ExtremeAlong : Along<axis> {
   static Filter named(std::string_view name, std::string_view summary) {
     return {.name = name,
@@ -15,7 +15,7 @@ template <Axis axis> struct ExtremeAlong : Along<axis> {
                            {.name = "radius", .type = ParameterType::integer, .minimum = 0, .maximum = 50}}};
   }
 
-  // 0: 1 for the least, -1 for the greatest, 1: the radius
+  // 0: 1 for the minimum, -1 for the maximum; 1: radius
   static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
     return {values[0] < 0 ? -1.0F : 1.0F, static_cast<float>(values[1])};
   }

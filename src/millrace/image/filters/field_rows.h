@@ -8,8 +8,8 @@
 
 namespace millrace::image::filters {
 
-// The part of `deinterlace` that looks at one frame: rows of one field stay, those between are the means of
-// the rows above and below.
+// The part of `deinterlace` that uses one frame. Rows of one field are kept, and rows between them are the
+// means of the rows above and below.
 struct FieldRows : SameSize {
   static constexpr Access access = Access::stencil;
 
@@ -19,7 +19,7 @@ struct FieldRows : SameSize {
             .parameters = {{.name = "field", .type = ParameterType::integer, .minimum = 0, .maximum = 1}}};
   }
 
-  // 0: the first row that stays
+  // 0: the first row that is kept
   static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
     return {static_cast<float>(values[0])};
   }

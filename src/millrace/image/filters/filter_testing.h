@@ -1,4 +1,4 @@
-// One filter at a time over whole images, for the tests of filters.
+// Test helpers that apply one filter to whole images.
 #pragma once
 
 #include "millrace/image/filter/algebra.h"
@@ -26,7 +26,7 @@ class Images final : public PixelSource {
   std::vector<ScalarImage> inputs_;
 };
 
-// One filter over whole images, on a plane of the given geometry.
+// Applies a filter to whole images on a plane of the given geometry.
 inline ScalarImage apply_filter(const Filter& filter, const ParameterValues& values,
                                 const std::vector<ScalarImage>& inputs, const PlaneGeometry& geometry) {
   Images source(inputs);
@@ -45,25 +45,25 @@ inline ScalarImage apply_filter(std::string_view name, const ParameterValues& va
   return scalar_reference(lay_out_plane(chain({{name, values}}), geometry).value(), input);
 }
 
-// The same of a luma plane.
+// The same for a luma plane.
 inline ScalarImage apply_filter(std::string_view name, const ParameterValues& values,
                                 const ScalarImage& input) {
   return apply_filter(name, values, input, gray(input.size));
 }
 
-// What a filter says of values that it cannot work with.
+// The error message of a filter for values that it does not accept.
 inline std::string refusal(std::string_view name, const ParameterValues& values,
                            const PlaneGeometry& geometry) {
   const auto layout = lay_out_plane(chain({{name, values}}), geometry);
   return layout ? "" : layout.error().message;
 }
 
-// The pixel at the nearest place inside.
+// The pixel at (x, y), edges replicated.
 inline float replicated(const ScalarImage& image, int x, int y) {
   return image.at(std::clamp(x, 0, image.size.width - 1), std::clamp(y, 0, image.size.height - 1));
 }
 
-// Every size at which something is special: nothing around, one row or column, odd, more than a vector.
+// Sizes with special cases: a single pixel, one row or column, odd sizes, more than a vector.
 inline const std::vector<Size> telling_sizes{{1, 1}, {1, 9},   {9, 1},   {2, 1},  {2, 2},
                                              {3, 3}, {17, 33}, {64, 36}, {101, 7}};
 

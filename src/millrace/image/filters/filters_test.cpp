@@ -1,4 +1,4 @@
-// Filters that keep pixels in their place, and the conversions of code values.
+// Tests of filters that keep pixels in place, and of the conversions of code values.
 #include "millrace/image/filters/filter_testing.h"
 #include "millrace/image/filters/named_filters.h"
 
@@ -16,7 +16,7 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 
-// The value that a pointwise filter makes of one value.
+// Applies a pointwise filter to one value.
 float value_of(std::string_view name, const ParameterValues& values, float input) {
   return apply_filter(name, values, {.size = {1, 1}, .pixels = {input}}).pixels[0];
 }
@@ -65,7 +65,7 @@ struct Window {
 
 class Convolution : public testing::TestWithParam<Window> {};
 
-// Whole numbers make float arithmetic exact, whatever its order.
+// With small integers float arithmetic is exact in any order.
 TEST_P(Convolution, IsTheWeightedSumOfTheReplicatedNeighbourhoodAtEverySize) {
   for (const Size size : telling_sizes) {
     ScalarImage image = noise(size);
@@ -215,7 +215,7 @@ TEST_P(CodeValues, AreClampedWhenStored) {
               ElementsAre(0, 0, maximum, maximum));
 }
 
-// Half of an odd maximum lies between two codes.
+// Half of an odd maximum is halfway between two codes.
 TEST_P(CodeValues, HalfwayAreRoundedUpWhenStored) {
   const ScalarImage half{.size = {1, 1}, .pixels = {0.5F}};
   EXPECT_THAT(apply_filter(store_filter(type_), {maximum_}, {half}, gray(half.size)).pixels,
@@ -224,7 +224,7 @@ TEST_P(CodeValues, HalfwayAreRoundedUpWhenStored) {
 
 INSTANTIATE_TEST_SUITE_P(Bits, CodeValues, testing::Values(8, 9, 10, 12, 14, 16));
 
-// A measure of light says nothing of how far from gray a sample is.
+// A measure of light is meaningless for distances from gray.
 TEST(Filters, DeclareWhatChromaGetsByDefault) {
   std::vector<std::string> declared;
   for (const Filter& filter : all_filters()) {

@@ -1,5 +1,5 @@
-// What filters declare of the pixels they read (footprint, interior) against what the scalar evaluator really
-// reads, for random parameters, sizes and rectangles. Executors cut their work by these declarations alone.
+// Compares the declarations of filters (footprint, interior) with the pixels that the scalar evaluator really
+// reads, for random parameters, sizes and rectangles. Executors rely on these declarations alone.
 #include "millrace/image/filter/algebra.h"
 #include "millrace/image/filters/all_filters.h"
 #include "millrace/image/filters/named_filters.h"
@@ -16,14 +16,14 @@
 namespace millrace::image {
 namespace {
 
-// A picture of any size that takes no memory, and what has been read of it.
+// A picture of any size that takes no memory and records its reads.
 class WatchedPicture final : public PixelSource {
  public:
   explicit WatchedPicture(Size size) : size_(size) {}
 
   float read(int input, int x, int y) override {
     read_ = bounding(read_, {x, y, x + 1, y + 1});
-    // Any mixture of the coordinates will do; results are compared, so it must depend on all of them.
+    // Any mixture of the coordinates works if it depends on all of them, because results are compared.
     const auto mixed = static_cast<std::uint32_t>(x) * 2654435761U ^
                        static_cast<std::uint32_t>(y) * 2246822519U ^
                        static_cast<std::uint32_t>(input) * 3266489917U;
@@ -38,7 +38,7 @@ class WatchedPicture final : public PixelSource {
   Rect read_;
 };
 
-// What a kernel may do in the interior: no clamping, no test for the frame.
+// Like a kernel in the interior: no clamping and no tests for the frame.
 class InteriorAlgebra : public ScalarAlgebra {
  public:
   using ScalarAlgebra::ScalarAlgebra;
@@ -58,7 +58,7 @@ struct Subject {
   float (*interior_pixel)(InteriorAlgebra& algebra, int x, int y);
 };
 
-// How GoogleTest prints a subject.
+// Tells GoogleTest how to print a subject.
 void PrintTo(const Subject& subject, std::ostream* out) {  // NOLINT(readability-identifier-naming)
   *out << subject.name;
 }
@@ -80,7 +80,7 @@ class Footprint : public testing::TestWithParam<Subject> {
   int integer(int low, int high) { return std::uniform_int_distribution(low, high)(generator_); }
   double real(double low, double high) { return std::uniform_real_distribution(low, high)(generator_); }
 
-  // Anything in the range of each parameter, and often its limits or a small whole number.
+  // Random values within each parameter's range, often its limits or a small integer.
   ParameterValues any_values(const Filter& filter) {
     ParameterValues values;
     for (const Parameter& parameter : filter.parameters) {
@@ -119,7 +119,7 @@ class Footprint : public testing::TestWithParam<Subject> {
     return {length(), length()};
   }
 
-  // Luma, or chroma of any subsampling.
+  // Luma, or chroma with any subsampling.
   PlaneGeometry any_plane() {
     static constexpr video::Chroma chromas[] = {video::Chroma::gray, video::Chroma::c420, video::Chroma::c422,
                                                 video::Chroma::c444};
@@ -129,7 +129,7 @@ class Footprint : public testing::TestWithParam<Subject> {
     return plane_geometry(format, integer(0, video::plane_count(format.chroma) - 1));
   }
 
-  // Small enough to be evaluated, anywhere, the corners of the frame included.
+  // Small enough to evaluate, anywhere in the frame including its corners.
   Rect any_rect(Size size) {
     const int width = std::min(integer(1, 24), size.width);
     const int height = std::min(integer(1, 24), size.height);
@@ -141,14 +141,14 @@ class Footprint : public testing::TestWithParam<Subject> {
     return {x, y, x + width, y + height};
   }
 
-  // A stage with its filter, on a random plane; crops that leave nothing are drawn again.
+  // A stage with its filter on a random plane. Crops that leave nothing are drawn again.
   StageLayout any_stage() {
     const Filter& filter = *find_simple_filter(GetParam().name);
     for (;;) {
       ParameterValues values = any_values(filter);
       const PlaneGeometry geometry = any_plane();
       if (GetParam().name.starts_with("resample_")) {
-        // As `resize` gives them; their tables take long for the largest frames.
+        // Arguments as `resize` gives them. Their tables take long for the largest frames.
         if (std::max(geometry.size.width, geometry.size.height) > 300) continue;
         const int step = filter.name == "resample_x" ? geometry.step_x : geometry.step_y;
         values[1] = integer(1, 300);
@@ -156,15 +156,15 @@ class Footprint : public testing::TestWithParam<Subject> {
         values[3] = (filter.name == "resample_x" ? geometry.luma.width : geometry.luma.height) / values[1];
       }
       if (GetParam().name.starts_with("block_mean_")) {
-        // As `resize` gives them: nothing is left over.
+        // Arguments as `resize` gives them: the size is a multiple of n.
         const int n = GetParam().name.back() - '0';
         if (std::min(geometry.size.width, geometry.size.height) < n) continue;
         values = {double(geometry.size.width / n), double(geometry.size.height / n),
                   double(geometry.luma.width / n), double(geometry.luma.height / n)};
       }
-      if (GetParam().name == "pad")  // or few rectangles lie inside
+      if (GetParam().name == "pad")  // otherwise few rectangles are inside
         std::ranges::generate_n(values.begin(), 4, [&] { return integer(0, 12); });
-      if (GetParam().name == "bilateral") values[0] = real(0.5, 1.2);  // larger windows take long
+      if (GetParam().name == "bilateral") values[0] = real(0.5, 1.2);  // larger windows are slow
       if (GetParam().name == "place") {
         const auto near = [&](int length) { return double(std::max(1, length + integer(-9, 9))); };
         values = {double(integer(-12, 12)),   double(integer(-12, 12)),    near(geometry.size.width),
@@ -179,7 +179,7 @@ class Footprint : public testing::TestWithParam<Subject> {
       }
       const auto output = filter.output(geometry, values);
       if (!output) continue;
-      // Of weights that are all 0 nothing is read.
+      // If all weights are 0, nothing is read.
       if (GetParam().name == "convolve" && std::ranges::count(values, 0.0) == std::ssize(values)) continue;
       return {.filter = &filter,
               .node = 0,
@@ -239,8 +239,8 @@ TEST_P(Footprint, InteriorNeedsNoClampingAndGivesTheSameBits) {
   EXPECT_GT(interiors, rounds / 20) << "too few rectangles lie in the interior to show anything";
 }
 
-// Two pixels on each side for rounding; of a lens, parameters as real ones have them, and what a bound of its
-// slope gives away.
+// Allows two pixels on each side for rounding. Lens parameters are realistic, with an allowance for the bound
+// of the slope.
 TEST_P(Footprint, IsHardlyLargerThanWhatIsRead) {
   constexpr int margin = 4;
   int interiors = 0;
@@ -252,7 +252,7 @@ TEST_P(Footprint, IsHardlyLargerThanWhatIsRead) {
       slack = 1.1;
     }
     const Rect rect = any_rect(stage.output.size);
-    // Rows that stay read nothing around them.
+    // Rows that are kept read nothing around them.
     const bool keeps_rows = GetParam().name == "field_rows" || GetParam().name == "moving_rows";
     if (keeps_rows && rect.height() < 2) continue;
     if (!stage.interior(rect)) continue;
@@ -271,7 +271,7 @@ TEST_P(Footprint, IsHardlyLargerThanWhatIsRead) {
   EXPECT_GT(interiors, rounds / 20) << "too few rectangles lie in the interior to show anything";
 }
 
-// Executors rely on it when they compute a larger rectangle than they were asked for.
+// Executors rely on this when they compute a larger rectangle than requested.
 TEST_P(Footprint, OfAPartLiesInThatOfTheWhole) {
   for (int round = 0; round < rounds; ++round) {
     const StageLayout stage = any_stage();

@@ -1,4 +1,4 @@
-// Formulas for tests: from text, and of random operations.
+// Formulas for tests, from text or with random operations.
 #pragma once
 
 #include "millrace/image/filter/formula_filter.h"
@@ -25,7 +25,7 @@ inline std::shared_ptr<const Formula> own_formula(std::string_view operations, i
   return std::make_shared<const Formula>(std::move(*formula));
 }
 
-// Called "own", with parameters t, u, ... from 0 to 1.
+// A filter called "own", with parameters t, u, ... from 0 to 1.
 inline FilterRef own_filter(std::shared_ptr<const Formula> formula, std::vector<float> table = {}) {
   FormulaFilterDraft draft{.name = "own", .formula = std::move(formula), .table = std::move(table)};
   for (int i = 0; i < draft.formula->coefficients(); ++i)
@@ -38,13 +38,14 @@ inline FilterRef own_filter(std::string_view operations, int coefficients = 0, i
   return own_filter(own_formula(operations, coefficients, inputs));
 }
 
-// Operations of every kind, on anything that came before, with two coefficients; tables where asked for. What
-// they make is often not finite.
+// Random operations of every kind on any earlier results, with two coefficients, and with tables if
+// requested. Results are often not finite.
 inline Formula random_formula(Random& random, int inputs, int length, int reach = 2, bool tables = false) {
   std::vector<Operation> list;
   std::vector<int> numbers;
   std::vector<int> conditions;
-  // How many of both there were where a loop began, and the loop: within it more is known than behind it.
+  // State at the start of a loop: the loop and how many numbers and conditions existed. Results made inside
+  // it cannot be used after it.
   struct Around {
     std::size_t numbers;
     std::size_t conditions;
@@ -56,7 +57,7 @@ inline Formula random_formula(Random& random, int inputs, int length, int reach 
     list.push_back(operation);
   };
   const auto one_of = [&](const std::vector<int>& of) {
-    // What came last more often, so that most of it counts.
+    // Prefers recent operations, so that most of them contribute to the result.
     const std::size_t reachable = below(random, 3) == 0 ? of.size() : std::min<std::size_t>(of.size(), 4);
     return of[of.size() - 1 - below(random, reachable)];
   };

@@ -6,8 +6,8 @@
 
 namespace millrace::image::filters {
 
-// The normal distribution, cut off at three standard deviations and made to sum to 1. Sigma is in luma
-// samples, so that colours are spread as far as light.
+// The normal distribution, truncated at three standard deviations and normalized. Sigma is in luma samples,
+// so that all planes are blurred by the same distance.
 struct Gaussian : SameSize {
   static Filter about() {
     return {.name = "gaussian", .summary = "smooth with a Gaussian window", .parameters = {sigma()}};

@@ -1,4 +1,4 @@
-// Filters that move pixels: rotate, undistort, crop, and the interpolation they share.
+// Tests filters that move pixels: rotate, undistort, crop, and their interpolation.
 #include "millrace/image/filters/bilinear.h"
 #include "millrace/image/filters/filter_testing.h"
 #include "millrace/image/filters/named_filters.h"
@@ -54,7 +54,7 @@ TEST(Rotate, FillsWhatAQuarterTurnLeavesUncovered) {
               ElementsAre(0, 12, 7, 2, 0, 0, 13, 8, 3, 0, 0, 14, 9, 4, 0));
 }
 
-// Half a pixel of each neighbour: an odd width turned about the centre of an even height.
+// Half a pixel from each neighbour: an odd width rotated about the centre of an even height.
 TEST(Rotate, AveragesNeighboursHalfwayBetweenThem) {
   const ScalarImage image{.size = {1, 2}, .pixels = {1, 3}};
   EXPECT_THAT(apply_filter("rotate", {90}, image).pixels, ElementsAre(0, 0));  // half a pixel outside
@@ -87,8 +87,7 @@ TEST(Rotate, AndBackIsCloseToTheInputAwayFromTheBorders) {
   }
 }
 
-// On a ramp, bilinear interpolation returns the source coordinate itself, which the formulas of the filters
-// give.
+// On a ramp, bilinear interpolation returns the source coordinate itself, which the filters' formulas give.
 struct Coordinates {
   double x;
   double y;
@@ -112,7 +111,7 @@ void expect_sources(const Step& step, Size size,
   for (int y = 0; y < size.height; ++y) {
     for (int x = 0; x < size.width; ++x) {
       const Coordinates at = source(step.values, size, x, y);
-      // How far inside the frame; on its border either answer may be right.
+      // Distance to the frame's border. On the border either result is correct.
       const double depth = std::min({at.x, size.width - 1 - at.x, at.y, size.height - 1 - at.y});
       if (std::abs(depth) < tolerance) continue;
       ASSERT_NEAR(across.at(x, y), depth > 0 ? at.x : -1, tolerance) << x << "," << y;
@@ -156,7 +155,7 @@ TEST(Undistort, ReadsWhereItsFormulaSays) {
 
 class Bilinear : public testing::Test {
  protected:
-  // Of the image 1..9, which has 3 x 3 pixels.
+  // The image 1..9, with 3 x 3 pixels.
   float at(float x, float y) {
     Images source({one_to_nine});
     PlaneGeometry geometry = gray({3, 3});

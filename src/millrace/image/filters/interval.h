@@ -1,5 +1,5 @@
-// Interval arithmetic: what a formula can give while its variables range over a rectangle. An interval within
-// another gives a result within the other's.
+// Interval arithmetic: bounds a formula while its variables range over a rectangle. It is monotonic: a
+// smaller interval gives a result within that of a larger one.
 #pragma once
 
 #include <algorithm>
@@ -27,13 +27,13 @@ inline Interval operator*(const Interval& a, const Interval& b) {
 }
 inline Interval operator*(double a, const Interval& b) { return Interval{a, a} * b; }
 
-// Tighter than a * a, which does not know that both factors are the same number.
+// Tighter than a * a, which treats the factors as independent.
 inline Interval square(const Interval& a) {
   const auto [low, high] = std::minmax({a.low * a.low, a.high * a.high});
   return {a.low <= 0 && a.high >= 0 ? 0.0 : low, high};
 }
 
-// Of two intervals that hold the same number.
+// For two intervals that contain the same number.
 inline Interval intersection(const Interval& a, const Interval& b) {
   return {std::max(a.low, b.low), std::min(a.high, b.high)};
 }

@@ -29,7 +29,7 @@ struct Levels : ValueFunction {
     return usage_error("levels: white must lie above black, but {} is not above {}", values[1], values[0]);
   }
 
-  // 0: black, 1: white - black; table: the power
+  // 0: black; 1: white - black; table: the power function
   static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
     const double exponent = 1 / values[2];
     return {{static_cast<float>(values[0]), static_cast<float>(values[1] - values[0])},

@@ -1,5 +1,5 @@
-// Functions of a pixel's value that are tabulated once, such as powers, whose bits would else differ from one
-// C library to another.
+// Tabulates functions of a pixel's value once. Powers, for example, would otherwise differ in their last bits
+// between C libraries.
 #pragma once
 
 #include "millrace/image/filters/defaults.h"
@@ -10,11 +10,12 @@
 
 namespace millrace::image::filters {
 
-// How finely. The entries lie evenly by the square root of the value, closest together near black, where
-// powers bend most: between entries a power from 0.1 to 10 is met to 2/65535 at every code value of 16 bits.
+// Number of intervals. Entries are evenly spaced in the square root of the value, so that they are densest
+// near black, where powers bend most. Linear interpolation between entries gives powers from 0.1 to 10 to
+// within 2/65535 at every 16-bit code value.
 inline constexpr int lookup_intervals = 4096;
 
-// The table of a function from [0,1] to floats.
+// Tabulates a function from [0,1] to floats.
 template <class Function> std::vector<float> tabulated(Function&& function) {
   std::vector<float> table;
   table.reserve(lookup_intervals + 2);
@@ -22,11 +23,11 @@ template <class Function> std::vector<float> tabulated(Function&& function) {
     const double root = static_cast<double>(i) / lookup_intervals;
     table.push_back(static_cast<float>(function(root * root)));
   }
-  table.push_back(table.back());  // of weight 0, where the value is 1
+  table.push_back(table.back());  // has weight 0; read if the value is 1
   return table;
 }
 
-// The function whose table the stage has, of a value clamped to [0,1], linear between entries.
+// Applies the function tabulated in the stage's table to a value, clamped to [0,1], by linear interpolation.
 template <class A> typename A::Float looked_up(A& a, const typename A::Float& value) {
   using Float = typename A::Float;
   const Float place = A::sqrt(A::clamp(value, 0.0F, 1.0F)) * static_cast<float>(lookup_intervals);

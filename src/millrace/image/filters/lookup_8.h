@@ -8,8 +8,8 @@
 
 namespace millrace::image::filters {
 
-// What point filters come to on 8 bits, however many in a row: for each code another one, from a table that
-// is made of them once. No pipeline has it; grouping puts it in the place of a chain.
+// Replaces a chain of point filters at 8 bits by one table with an output code for each input code. Pipelines
+// cannot name it; grouping substitutes it for a chain.
 struct Lookup8 : ValueFunction {
   static Filter about() {
     return {.name = "lookup_8",
@@ -19,7 +19,7 @@ struct Lookup8 : ValueFunction {
             .output_type = ElementType::u8};
   }
 
-  // Of itself it changes nothing.
+  // The default table is the identity.
   static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& /*values*/) {
     std::vector<float> table(256);
     std::iota(table.begin(), table.end(), 0.0F);

@@ -1,4 +1,4 @@
-// The median of a fixed number of values, by comparisons of pairs alone.
+// The median of a fixed number of values, using only comparisons of pairs.
 #pragma once
 
 #include <array>
@@ -6,8 +6,8 @@
 
 namespace millrace::image::filters {
 
-// Forgets extremes: the median of N values is among the first N/2+2 of them neither the least nor the
-// greatest; each value more takes the place of one of the two.
+// Discards extremes: the median of N values is neither the least nor the greatest of the first N/2+2 of them.
+// Each further value replaces one of the two discarded values.
 template <class A, std::size_t N>
 typename A::Float median_of(const std::array<typename A::Float, N>& values) {
   using Float = typename A::Float;
@@ -22,7 +22,7 @@ typename A::Float median_of(const std::array<typename A::Float, N>& values) {
   };
   std::size_t next = kept.size();
   for (std::size_t count = kept.size();; --count) {
-    // The least comes first and the greatest last: pairs, then the first halves and the last ones.
+    // Moves the least to the front and the greatest to the end: orders pairs, then each half.
     for (std::size_t i = 0; i < count / 2; ++i)
       order(kept[i], kept[count - 1 - i]);
     const std::size_t half = (count + 1) / 2;

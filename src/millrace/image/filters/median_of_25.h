@@ -1,4 +1,4 @@
-// The median of 25 values by fewer comparisons than median_of makes.
+// The median of 25 values with fewer comparisons than median_of.
 #pragma once
 
 #include <array>
@@ -8,9 +8,8 @@
 
 namespace millrace::image::filters {
 
-// Pairs to be put in order, one after the other: then the median is in the middle. Found by Paeth ("Median
-// finding on a 3x3 grid", Graphics Gems, 1990) and Devillard ("Fast median search: an ANSI C implementation",
-// 1998).
+// Pairs to put in order, one after the other; the median is then in the middle. From Paeth ("Median finding
+// on a 3x3 grid", Graphics Gems, 1990) and Devillard ("Fast median search: an ANSI C implementation", 1998).
 inline constexpr std::pair<std::uint8_t, std::uint8_t> pairs_for_median_of_25[] = {
     {0, 1},   {3, 4},   {2, 4},   {2, 3},   {6, 7},   {5, 7},   {5, 6},   {9, 10},  {8, 10},  {8, 9},
     {12, 13}, {11, 13}, {11, 12}, {15, 16}, {14, 16}, {14, 15}, {18, 19}, {17, 19}, {17, 18}, {21, 22},

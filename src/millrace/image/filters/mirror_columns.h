@@ -4,7 +4,7 @@
 
 namespace millrace::image::filters {
 
-// Left becomes right: (width-1-x, y). Planes are mirrored about their own middle.
+// Mirrors left and right: (width-1-x, y). Each plane is mirrored about its own centre.
 struct MirrorColumns : SameSize {
   static constexpr Access access = Access::pointwise;
 

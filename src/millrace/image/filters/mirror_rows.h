@@ -4,7 +4,7 @@
 
 namespace millrace::image::filters {
 
-// Upside down: (x, height-1-y). Planes are mirrored about their own middle.
+// Mirrors top and bottom: (x, height-1-y). Each plane is mirrored about its own centre.
 struct MirrorRows : SameSize {
   static constexpr Access access = Access::pointwise;
 

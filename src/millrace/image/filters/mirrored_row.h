@@ -4,7 +4,7 @@
 
 namespace millrace::image::filters {
 
-// A row past the edge as the one as far inside, which is of the same field of an interlaced frame.
+// Reflects a row past the edge to the row as far inside. In an interlaced frame it has the same field.
 template <class A> typename A::Int mirrored_row(A& a, const typename A::Int& y) {
   using Int = typename A::Int;
   constexpr int more_than_any = 1 << 20;

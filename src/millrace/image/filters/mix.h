@@ -4,7 +4,7 @@
 
 namespace millrace::image::filters {
 
-// A line over three inputs: what changes of colour model are made of.
+// A linear combination of three inputs, used to convert between colour models.
 struct Mix : ValueFunction {
   static Filter about() {
     const auto weight = [](std::string_view name) {

@@ -7,8 +7,7 @@
 
 namespace millrace::image::filters {
 
-// The least (erode) or greatest (dilate) value of a square; open erodes, then dilates; close the other way
-// round.
+// Minimum (erode) or maximum (dilate) of a square. `open` erodes, then dilates; `close` dilates, then erodes.
 struct Morphology : SameSize {
   static Filter about() {
     return {.name = "morphology",

@@ -6,10 +6,10 @@
 
 namespace millrace::image::filters {
 
-// The input lies somewhere in the output, or outside: coefficients 0 and 1 are where it begins, in pixels of
-// the plane.
+// Places the input somewhere in the output, or outside. Coefficients 0 and 1 are its origin, in pixels of the
+// plane.
 struct MovedInput {
-  // Holds a pixel of the input even where none is needed: the nearest is read then, and not used.
+  // Never empty: if no input pixel is needed, the nearest one is read and ignored.
   static Rect footprint(const Rect& output, const PlaneGeometry& input, const Coefficients& k) {
     const Rect moved = shifted(output, -static_cast<int>(k[0]), -static_cast<int>(k[1]));
     return {std::min(moved.x0, input.size.width - 1), std::min(moved.y0, input.size.height - 1),

@@ -1,5 +1,5 @@
-// What a pixel between the rows of one field becomes, for numbers and for codes alike: all but pixels is
-// counted by halves, so that codes stay whole numbers.
+// Motion-adaptive reconstruction of a pixel between the rows of one field, for floats and codes alike. Sums
+// of two pixels are not halved, so that codes remain integers.
 #pragma once
 
 #include "millrace/image/filters/mirrored_row.h"
@@ -8,15 +8,15 @@
 
 namespace millrace::image::filters {
 
-// How far from a pixel this reads.
+// The pixels that moved_row_twice reads.
 inline Rect moved_row_footprint(const Rect& output) {
   return {output.x0 - 3, output.y0 - 2, output.x1 + 3, output.y1 + 2};
 }
 
-// Twice the pixel: what the other field has there before and after, moved no further than the picture changes
-// around it towards the mean of the two pixels above and below that are most alike, straight or along a
-// slope. number(v): a pixel as a number with a sign. A slope counts where it is better than straight by more
-// than `slack`.
+// Twice the reconstructed pixel. It starts from the mean of the most similar pixels above and below, straight
+// or along a slope. This is clamped to the other field's pixels before and after, give or take the change in
+// the picture around it. number(v): a pixel as a signed number. A slope is used if it is better than straight
+// by more than `slack`.
 template <class A, class Number>
 typename A::Float moved_row_twice(A& a, const typename A::Int& x, const typename A::Int& y, Number&& number,
                                   const typename A::Float& slack) {
@@ -25,7 +25,8 @@ typename A::Float moved_row_twice(A& a, const typename A::Int& x, const typename
     return number(a.input(frame, a.replicate_x(x + dx), mirrored_row(a, y + dy)));
   };
   const auto distance = [](const Float& v, const Float& w) -> Float { return A::greater(v - w, w - v); };
-  // Of the other field just before and just after that of the rows that stay, which comes first in its frame.
+  // Sum of the other field's pixels just before and just after the kept field, which comes first in its
+  // frame.
   const auto sum_of_other = [&](int dy) -> Float { return at(0, 0, dy) + at(1, 0, dy); };
 
   std::array<Float, 7> above;
@@ -34,14 +35,14 @@ typename A::Float moved_row_twice(A& a, const typename A::Int& x, const typename
     above[i] = at(1, i - 3, -1);
     below[i] = at(1, i - 3, 1);
   }
-  // How unlike three pixels above are to those below, across by a slope.
+  // Difference along a slope between three pixels above and three below.
   const auto unlike = [&](int slope) -> Float {
     return distance(above[2 + slope], below[2 - slope]) + distance(above[3 + slope], below[3 - slope]) +
            distance(above[4 + slope], below[4 - slope]);
   };
   Float least = unlike(0) - slack;
   Float straight = above[3] + below[3];
-  // A steeper slope counts where the gentler one to its side was better already.
+  // A steeper slope is used only if the gentler one on the same side was already better.
   for (const int side : {-1, 1}) {
     const Float gentle = unlike(side);
     const Float steep = unlike(2 * side);
@@ -61,7 +62,7 @@ typename A::Float moved_row_twice(A& a, const typename A::Int& x, const typename
   const Float change_before = distance(at(0, 0, -1), above[3]) + distance(at(0, 0, 1), below[3]);
   const Float change_after = distance(at(2, 0, -1), above[3]) + distance(at(2, 0, 1), below[3]);
   Float change = A::greater(distance(at(0, 0, 0), at(1, 0, 0)), A::greater(change_before, change_after));
-  // Where the rows two away go along with it, a fine pattern is no movement.
+  // If the rows two away change in the same way, this is a fine pattern and not motion.
   const Float twice_above = above[3] + above[3];
   const Float twice_below = below[3] + below[3];
   const Float upper = sum_of_other(-2) - twice_above;

@@ -9,11 +9,11 @@
 
 namespace millrace::image::filters {
 
-// The part of `deinterlace` that looks at the frames before and after too. Rows of one field stay, between
-// them is what moved_row.h says.
+// The part of `deinterlace` that also uses the previous and next frame. Rows of one field are kept;
+// moved_row.h reconstructs those between.
 struct MovingRows : SameSize {
   static constexpr Access access = Access::window;
-  // Straight unless a slope is clearly better: by 2 code values of 8 bits, as in FFmpeg.
+  // Straight unless a slope is clearly better: by 2 code values at 8 bits, as in FFmpeg.
   static constexpr float slack = 1.5F / 255.0F;
 
   static Filter about() {
@@ -23,7 +23,7 @@ struct MovingRows : SameSize {
             .parameters = {{.name = "field", .type = ParameterType::integer, .minimum = 0, .maximum = 1}}};
   }
 
-  // 0: the first row that stays
+  // 0: the first row that is kept
   static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
     return {static_cast<float>(values[0])};
   }
@@ -32,7 +32,7 @@ struct MovingRows : SameSize {
     return moved_row_footprint(output);
   }
 
-  // What is less by more than a whole number and a part is less by more than that number.
+  // Differences of codes are integers: one exceeds the slack if it exceeds the slack's floor.
   static std::optional<CodeFilter> codes(const Coefficients& k, int maximum) {
     const float codes_of_slack = std::floor(1.5F * static_cast<float>(maximum) / 255.0F);
     return CodeFilter{.filter = find_simple_filter(maximum > 255 ? CodeMovingRows<ElementType::u16>::name

@@ -28,7 +28,7 @@ template <class F> Filter erased() {
   return filter;
 }
 
-// Most look at one input alone.
+// For filters that depend on one input only, as most do.
 template <class F>
 std::vector<Part> parts_of(std::span<const PlaneGeometry> inputs, const ParameterValues& values) {
   if constexpr (requires { F::parts(inputs, values); })

@@ -1,4 +1,4 @@
-// The filters of this program, as values.
+// The built-in filters, as values.
 #pragma once
 
 #include "millrace/image/filter/filter.h"
@@ -9,27 +9,27 @@
 
 namespace millrace::image {
 
-// All filters a pipeline may name, sorted by name.
+// All filters that a pipeline may name, sorted by name.
 [[nodiscard]] std::span<const Filter> all_filters();
 // Their names, in the same order.
 [[nodiscard]] std::vector<std::string_view> filter_names();
-// nullptr where there is none.
+// nullptr if there is none of this name.
 [[nodiscard]] const Filter* find_filter(std::string_view name);
-// The same with filters that a pipeline has of its own.
+// The same, including the pipeline's own filters.
 [[nodiscard]] std::vector<std::string_view> filter_names(std::span<const FilterRef> own);
 [[nodiscard]] FilterRef find_filter(std::string_view name, std::span<const FilterRef> own);
 
-// What pipelines do not name: the parts of composed filters, and what stands at the ends of graphs.
+// Filters that pipelines cannot name: parts of composed filters, and conversions at the ends of graphs.
 [[nodiscard]] std::span<const Filter> unnamed_filters();
-// Any filter that is not composed, which are those with kernels; nullptr where there is none.
+// Any filter that is not composed, and so has kernels; nullptr if there is none of this name.
 [[nodiscard]] const Filter* find_simple_filter(std::string_view name);
 
-// The conversions at the ends of a graph: code values to [0,1] and back. Not named in pipelines.
+// The conversions at the ends of a graph: code values to [0,1] and back. Pipelines cannot name them.
 [[nodiscard]] const Filter& load_filter(ElementType type);
 [[nodiscard]] const Filter& store_filter(ElementType type);
-// The same filter on code values of this type, where it only chooses among pixels; nullptr for any other.
+// The same filter on code values of this type if it only selects pixels, else nullptr.
 [[nodiscard]] const Filter* on_codes(const Filter& filter, ElementType type);
-// Of a plane of floats that nothing is done to.
+// Copies a plane of floats that no filter changes.
 [[nodiscard]] const Filter& copy_filter();
 
 }  // namespace millrace::image

@@ -1,4 +1,4 @@
-// The smoothest curve through points: cubic between them, straight at both ends.
+// The natural cubic spline through points: second derivatives are 0 at both ends.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@ struct CurvePoint {
 
 class NaturalSpline {
  public:
-  // At least two points, x growing.
+  // At least two points, with increasing x.
   explicit NaturalSpline(std::vector<CurvePoint> points)
       : points_(std::move(points)), bends_(points_.size(), 0.0) {
-    // The second derivatives, from a tridiagonal system: eliminated forwards, filled in backwards.
+    // Solves a tridiagonal system for the second derivatives: forward elimination, then back substitution.
     const std::size_t last = points_.size() - 1;
     std::vector<double> upper(points_.size(), 0.0);
     for (std::size_t i = 1; i < last; ++i) {
@@ -34,7 +34,7 @@ class NaturalSpline {
       bends_[i] -= upper[i] * bends_[i + 1];
   }
 
-  // Level before the first point and after the last.
+  // Constant before the first point and after the last.
   [[nodiscard]] double operator()(double x) const {
     if (x <= points_.front().x) return points_.front().y;
     if (x >= points_.back().x) return points_.back().y;

@@ -1,4 +1,4 @@
-// The same filter on code values as they are, instead of on [0,1].
+// Runs a filter on code values instead of [0,1].
 #pragma once
 
 #include "millrace/image/filter/filter.h"
@@ -7,8 +7,8 @@
 
 namespace millrace::image::filters {
 
-// Of a filter whose every pixel is one of those it reads, or a border, chosen by place and order alone: since
-// conversions keep the order, it may as well choose among codes, which are smaller.
+// For filters whose every output is an input pixel or a border value, selected by position and order alone.
+// Conversions preserve order, so such filters can select among codes, which are smaller.
 template <class F, ElementType type> struct OnCodes : F {
   static Filter about() {
     Filter filter = F::about();

@@ -9,8 +9,8 @@
 
 namespace millrace::image::filters {
 
-// The second input at a place of the first one, which it may be larger or smaller than, and reach beyond. The
-// place is in luma samples, moved to the left and up to whole chroma samples.
+// Puts the second input over the first one. It may be larger or smaller and reach beyond the frame. Its place
+// is in luma samples, rounded left and up to whole chroma samples.
 struct Overlay : SameSize {
   static Filter about() {
     const auto place = [](std::string_view name, std::string_view summary) {

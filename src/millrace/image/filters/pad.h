@@ -4,7 +4,8 @@
 
 namespace millrace::image::filters {
 
-// A border of one value around the frame, its sides in luma samples, rounded down to whole chroma samples.
+// A border of one value around the frame. Its widths are in luma samples, rounded down to whole chroma
+// samples.
 struct Pad : MovedInput {
   static constexpr Access access = Access::stencil;
   static constexpr int longest = 32768;
@@ -50,7 +51,7 @@ struct Pad : MovedInput {
     return result;
   }
 
-  // 0, 1: where the frame begins, in pixels of this plane, 2: the border's value
+  // 0, 1: origin of the frame in pixels of this plane; 2: the border's value
   static Coefficients coefficients(const PlaneGeometry& input, const ParameterValues& values) {
     const bool is_chroma = input.gray > 0;
     return {static_cast<float>(whole_samples(values[0], input.frame_step_x) / input.step_x),

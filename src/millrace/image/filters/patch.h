@@ -8,8 +8,8 @@
 
 namespace millrace::image::filters {
 
-// The part of `overlay` that mixes: within a rectangle the second input, as far as the opacity says, over the
-// first one, which is all there is elsewhere.
+// The part of `overlay` that mixes: inside a rectangle, the second input over the first one with an opacity;
+// outside, the first one.
 struct Patch : Pointwise {
   static Filter about() {
     const auto side = [](std::string_view name) {
@@ -21,13 +21,13 @@ struct Patch : Pointwise {
             .parameters = {opacity_parameter(), side("left"), side("top"), side("right"), side("bottom")}};
   }
 
-  // 0: the opacity, 1 to 4: the rectangle
+  // 0: opacity; 1 to 4: the rectangle
   static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
     return {static_cast<float>(values[0]), static_cast<float>(values[1]), static_cast<float>(values[2]),
             static_cast<float>(values[3]), static_cast<float>(values[4])};
   }
 
-  // Nothing is mixed.
+  // Code versions exist only for full opacity, which mixes nothing.
   static std::optional<CodeFilter> codes(const Coefficients& k, int maximum) {
     if (k[0] != 1.0F) return {};
     return CodeFilter{.filter = find_simple_filter(maximum > 255 ? CodePatch<ElementType::u16>::name

@@ -9,11 +9,11 @@
 
 namespace millrace::image::filters {
 
-// What lies between four corners of the source fills the frame: the homography that maps the corners of the
-// result, (0,0), (W,0), (0,H) and (W,H), to them, read bilinearly.
+// Stretches a quadrilateral of the source to the whole frame. Uses the homography that maps the corners of
+// the result, (0,0), (W,0), (0,H) and (W,H), to the given corners, with bilinear interpolation.
 struct Perspective : SameSize {
   static constexpr Access access = Access::gather;
-  // x and y of the source for x, y of the result: rows of a matrix, the last of which divides the others.
+  // Maps x, y of the result to x, y of the source, by rows; the last row gives the divisor.
   using Matrix = std::array<std::array<double, 3>, 3>;
 
   static Filter about() {
@@ -31,7 +31,7 @@ struct Perspective : SameSize {
                         .most = 8}}};
   }
 
-  // Of the unit square to the corners: Heckbert, "Fundamentals of texture mapping and image warping", 1989.
+  // Maps the unit square to the corners: Heckbert, "Fundamentals of texture mapping and image warping", 1989.
   static Matrix of_unit_square(const ParameterValues& c) {
     const auto [x0, y0, x1, y1, x2, y2, x3, y3] = std::array{c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]};
     const double dx1 = x1 - x3;
@@ -46,7 +46,7 @@ struct Perspective : SameSize {
     return {{{x1 - x0 + g * x1, x2 - x0 + h * x2, x0}, {y1 - y0 + g * y1, y2 - y0 + h * y2, y0}, {g, h, 1}}};
   }
 
-  // Whether the corners are those of a quadrilateral that bulges nowhere inwards and is not flat.
+  // Whether the corners form a convex quadrilateral with an area.
   static bool is_convex(const ParameterValues& c) {
     constexpr std::array<std::size_t, 4> around{0, 1, 3, 2};
     int turns = 0;
@@ -71,20 +71,20 @@ struct Perspective : SameSize {
     const Coefficients k = coefficients(input, values);
     const float across =
         std::abs(k[6]) * centre(input.size.width) + std::abs(k[7]) * centre(input.size.height);
-    // Else floats would not tell the place to a pixel.
+    // Otherwise floats would not be precise to a pixel.
     if (across < 63.0F / 64) return input;
     return usage_error(
         "perspective: so steep that one edge would grow 128 times as large as the other; take corners "
         "further apart");
   }
 
-  // The matrix in samples of this plane, its last number 1 by the choice of the centre as where x and y count
-  // from: there the divisor is never 0.
+  // The matrix in samples of this plane, relative to the centre of the frame. The divisor is nonzero there,
+  // so the last element can be normalized to 1.
   static Coefficients coefficients(const PlaneGeometry& input, const ParameterValues& values) {
     Matrix m = of_unit_square(values);
     for (auto& row : m)
       row = {row[0] / input.luma.width, row[1] / input.luma.height, row[2]};
-    // Luma lies at step * sample + (step - 1) / 2, chroma evenly spread: centres are one place.
+    // Luma is at step * sample + (step - 1) / 2, with chroma evenly spread: all planes have the same centre.
     const double cx = centre(input.size.width);
     const double cy = centre(input.size.height);
     const double luma_cx = centre(input.luma.width);
@@ -102,7 +102,7 @@ struct Perspective : SameSize {
             number(1, 1), number(1, 2), number(2, 0), number(2, 1)};
   }
 
-  // Straight lines stay so: the corners of a rectangle bound what it is made of.
+  // The map preserves straight lines, so the images of a rectangle's corners bound its image.
   static Rect footprint(const Rect& output, const PlaneGeometry& input, const Coefficients& k) {
     double left = 1e9;
     double top = 1e9;
@@ -123,7 +123,7 @@ struct Perspective : SameSize {
         bottom = std::max(bottom, sy);
       }
     }
-    // Of floats.
+    // Float rounding errors.
     const double rounding = std::ldexp(input.size.width + input.size.height, -20) / least;
     return bilinear_footprint(left - rounding, top - rounding, right + rounding, bottom + rounding);
   }

@@ -4,9 +4,9 @@
 
 namespace millrace::image::filters {
 
-// The part of `overlay` that moves: a plane of the given size with the input at a place that may lie outside.
-// Elsewhere it has numbers that nobody may use. It gathers, so that what is before it is computed once for
-// each pixel of the input and not for each of the output.
+// The part of `overlay` that moves: a plane of the given size with the input at a place that may be outside.
+// Pixels elsewhere are undefined and must not be used. It is declared a gather, so that earlier stages are
+// computed once per input pixel and not once per output pixel.
 struct Place : MovedInput {
   static constexpr Access access = Access::gather;
 
@@ -28,7 +28,7 @@ struct Place : MovedInput {
     return result;
   }
 
-  // 0, 1: where the input begins, in pixels of this plane
+  // 0, 1: origin of the input, in pixels of this plane
   static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
     return {static_cast<float>(values[0]), static_cast<float>(values[1])};
   }

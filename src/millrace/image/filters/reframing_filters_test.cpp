@@ -1,4 +1,4 @@
-// Filters that give the frame another size or place: flip, transpose, crop_at, pad, resize.
+// Tests filters that change the size or position of the frame: flip, transpose, crop_at, pad, resize.
 #include "millrace/image/filters/filter_testing.h"
 #include "millrace/image/filters/resampling.h"
 #include "millrace/image/layout/frame_layout.h"
@@ -52,7 +52,7 @@ TEST(CropAt, KeepsThePartThatIsNamed) {
 TEST(CropAt, KeepsWholeChromaSamplesInEveryPlane) {
   const video::FrameFormat format{.width = 17, .height = 11};  // 4:2:0
   const auto layout = lay_out_frame(chain({{"crop_at", {3, 5, 14, 5}}}), format).value();
-  EXPECT_EQ(layout.output.width, 15);  // from 2 on to the odd edge
+  EXPECT_EQ(layout.output.width, 15);  // from column 2 to the odd edge
   EXPECT_EQ(layout.output.height, 4);
   const ScalarImage chroma = noise({9, 6});
   const PlaneGeometry plane = plane_geometry(format, 1);
@@ -92,17 +92,17 @@ TEST(Perspective, OfTheFramesOwnCornersChangesNothing) {
 
 TEST(Perspective, OfTurnedCornersTurnsThePicture) {
   const ScalarImage image{.size = {4, 4}, .pixels = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}};
-  // Upside down: row 0 of the result lies at row 4 of the source, which is past its edge.
+  // Upside down: row 0 of the result is at row 4 of the source, past its edge.
   const ScalarImage turned = apply_filter("perspective", {0, 4, 4, 4, 0, 0, 4, 0}, image);
   EXPECT_THAT(turned.pixels, ElementsAre(0, 0, 0, 0, 13, 14, 15, 16, 9, 10, 11, 12, 5, 6, 7, 8));
 }
 
-// A floor that runs away: the row in the middle of the result is nearer to the far edge.
+// A floor receding into the distance: the middle row of the result is nearer to the far edge.
 TEST(Perspective, DividesByTheDistance) {
   ScalarImage ramp{.size = {64, 64}, .pixels = {}};
   for (int y = 0; y < 64; ++y)
     ramp.pixels.insert(ramp.pixels.end(), 64, static_cast<float>(y));
-  // The upper edge of the source is a third as long as the lower one: so the divisor runs from 3 to 1.
+  // The upper edge of the source is a third as long as the lower one, so the divisor goes from 3 to 1.
   const ScalarImage result = apply_filter("perspective", {24, 0, 40, 0, 8, 60, 56, 60}, ramp);
   for (int y = 0; y < 64; ++y) {
     const double t = y / 64.0;
@@ -121,7 +121,7 @@ TEST(Perspective, OfCornersThatMakeNoPictureIsRefused) {
   EXPECT_EQ(refused({20, 0, 44, 0, 0, 64, 64, 64}), "");
 }
 
-// Chroma of 4:2:0 goes with luma: the middle of the frame stays where a symmetric view has it.
+// 4:2:0 chroma moves with luma: in a symmetric view the centre of the frame stays in place.
 TEST(Perspective, MovesChromaWithTheLumaItBelongsTo) {
   const video::FrameFormat format{.width = 64, .height = 48};
   for (const int p : {0, 1}) {
@@ -135,7 +135,8 @@ TEST(Perspective, MovesChromaWithTheLumaItBelongsTo) {
     for (int x = 0; x < result.size.width; ++x) {
       const double luma_x = plane.step_x * x + 0.5 * (plane.step_x - 1);
       const double luma_y = 0.5 * (plane.step_y - 1);
-      // The left and right edge of the source meet at x = 32, where they are as far away as rows shrink.
+      // The left and right edges of the source meet at x = 32, at the distance given by the rate at which
+      // rows shrink.
       const double divisor = 56.0 / 32 + (1 - 56.0 / 32) * (luma_y / 48);
       const double expected =
           (luma_x * 32 / 64 * 56 / 32 + (16 * 56.0 / 32) + (4 - 16 * 56.0 / 32) * (luma_y / 48)) / divisor;
@@ -182,12 +183,12 @@ TEST(Resize, HasTheWeightsThatOneWorksOutByHand) {
     return apply_filter("resize", {double(width), 1, kernel}, image).pixels;
   };
   EXPECT_THAT(row({1, 2, 3}, 6, By::nearest), ElementsAre(1, 1, 2, 2, 3, 3));
-  EXPECT_THAT(row({1, 2, 3, 4, 5, 6}, 3, By::nearest), ElementsAre(2, 4, 6));  // halfway: the next one
+  EXPECT_THAT(row({1, 2, 3, 4, 5, 6}, 3, By::nearest), ElementsAre(2, 4, 6));  // halfway: the next sample
   EXPECT_THAT(row({1, 2, 3, 4, 5, 6}, 2, By::nearest), ElementsAre(2, 5));
   EXPECT_THAT(row({0, 4}, 4, By::bilinear), ElementsAre(0, 1, 3, 4));
   EXPECT_THAT(row({0, 8, 16, 24}, 2, By::area), ElementsAre(4, 20));
-  EXPECT_THAT(row({0, 3, 6}, 2, By::area), ElementsAre(1, 5));  // the middle one is shared
-  // Half size: a triangle over two pixels to each side, (1 3 3 1) / 8, what is past the edge replicated.
+  EXPECT_THAT(row({0, 3, 6}, 2, By::area), ElementsAre(1, 5));  // the middle sample is shared
+  // Half size: a triangle over two pixels to each side, (1 3 3 1) / 8, edges replicated.
   EXPECT_THAT(row({0, 0, 8, 0, 0, 0}, 3, By::bilinear), ElementsAre(1, 3, 0));
   // Double size: Keys' weights a quarter from a pixel, (-9 111 29 -3) / 128.
   EXPECT_THAT(row({0, 0, 128, 0, 0}, 10, By::bicubic), ElementsAre(0, -3, -9, 29, 111, 111, 29, -9, -3, 0));
@@ -208,9 +209,9 @@ TEST(Resize, WithOneLengthKeepsTheProportionInWholeChromaSamples) {
               testing::HasSubstr("is the most"));
 }
 
-// Each plane is read where its samples lie: a ramp stays one, and chroma's half as fine goes twice as fast.
-// But for this much, in samples: the weights of a kernel 1.6 times as wide, taken at whole samples, lie a
-// little off the place they are about, those of a triangle by 3/50, worked out from the formula.
+// Each plane is resampled at the positions of its samples: a ramp remains a ramp, and chroma with half the
+// resolution has twice the slope. The tolerance is in samples. Weights of a kernel 1.6 times as wide, taken
+// at whole samples, are slightly off centre: by 3/50 for a triangle, from the formula.
 TEST(Resize, MovesChromaWithTheLumaItBelongsTo) {
   const video::FrameFormat format{.width = 64, .height = 8};
   const std::pair<double, double> kernels[] = {

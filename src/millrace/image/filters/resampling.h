@@ -1,5 +1,4 @@
-// Reading a row or column at another pace than it is written: which samples make a sample of the result, and
-// how much each of them weighs.
+// Resampling along one axis: which input samples contribute to an output sample, and with which weights.
 #pragma once
 
 #include "millrace/image/filters/defaults.h"
@@ -20,27 +19,27 @@ enum class ResamplingKernel { nearest, bilinear, bicubic, lanczos3, area };
 inline const std::vector<std::string_view> resampling_kernels{"nearest", "bilinear", "bicubic", "lanczos3",
                                                               "area"};
 
-// One axis. Sample x of the result lies at (x + 0.5) * scale - 0.5 of the input. Where the result is the
-// smaller one, kernels are as much wider, so that nothing aliases; all but `nearest`. Edges are replicated.
+// Output sample x is at (x + 0.5) * scale - 0.5 of the input. When reducing, all kernels except `nearest` are
+// widened by the scale to avoid aliasing. Edges are replicated.
 class Resampling {
  public:
-  // scale: input samples for each sample of the result.
+  // scale: input samples per output sample.
   Resampling(ResamplingKernel kernel, int input, double scale)
       : kernel_(kernel), input_(input), scale_(scale), stretch_(std::max(scale, 1.0)) {
     constexpr double tie =
-        1.0 / 4096;  // nearest: the next sample where the place is halfway, rounding or not
+        1.0 / 4096;  // nearest: halfway places take the next sample, whatever the rounding errors
     const bool is_nearest = kernel == ResamplingKernel::nearest;
     taps_ = std::min(input, static_cast<int>(std::ceil(2 * reach() - 1e-6)));
     slope_ = static_cast<float>(scale);
     offset_ = static_cast<float>(scale / 2 - 0.5 - reach() + (is_nearest ? tie : 0));
   }
 
-  // How many samples each sample of the result is made of.
+  // Number of input samples per output sample.
   [[nodiscard]] int taps() const { return taps_; }
 
-  // 0: taps, 1, 2: where the first tap lies, as a line over x, 3: the last place where it may, 4: `output`,
-  // 5: 0 for the first of two axes, 1 for the last
-  // table: for each tap the weights over `output` samples; what is read past an edge counts there
+  // 0: taps; 1, 2: slope and offset of the first tap as a line over x; 3: the largest first tap; 4: `output`;
+  // 5: 0 for the first of two axes, 1 for the last. table: for each tap, its weights over all output samples.
+  // Weights of samples past an edge are added to those at the edge
   [[nodiscard]] Coefficients coefficients(int output, bool first_part) const {
     std::vector<float> table(static_cast<std::size_t>(taps_) * static_cast<std::size_t>(output));
     std::vector<double> weights(static_cast<std::size_t>(taps_));
@@ -63,7 +62,7 @@ class Resampling {
             static_cast<float>(weights[static_cast<std::size_t>(t)] / sum);
       }
     }
-    // Taps at the end that weigh nothing anywhere: the third of an area twice as large, for one.
+    // Drops trailing taps whose weights are all 0, such as the third tap of `area` at double size.
     int taps = taps_;
     const auto weights_of = [&](int tap) {
       return std::span(table).subspan(static_cast<std::size_t>(tap) * static_cast<std::size_t>(output));
@@ -75,26 +74,26 @@ class Resampling {
             std::move(table)};
   }
 
-  // The samples that those from `begin` to `end` of the result are made of, by its coefficients.
+  // The input samples needed for output samples from `begin` to `end`, from the coefficients.
   [[nodiscard]] static std::pair<int, int> range(int begin, int end, const Coefficients& k) {
     const int last = static_cast<int>(k[3]);
     return {first_tap(begin, k[1], k[2], last),
             first_tap(end - 1, k[1], k[2], last) + static_cast<int>(k[0])};
   }
 
-  // The same place in a kernel. As floats, rounded alike everywhere.
+  // The first tap as kernels compute it. In floats, so that it is rounded the same way everywhere.
   template <class A> static typename A::Int first_tap_of(A& a, const typename A::Int& x) {
     const typename A::Int first = A::floor_int(A::to_float(x) * a.coefficient(1) + a.coefficient(2)) + 1;
     return A::clamp_int(first, 0, a.integer_coefficient(3));
   }
 
-  // The same place by its coefficients 1 to 3.
+  // The first tap, from coefficients 1 to 3.
   static int first_tap(int x, float slope, float offset, int last) {
     return std::clamp(static_cast<int>(std::floor(static_cast<float>(x) * slope + offset)) + 1, 0, last);
   }
 
  private:
-  // How far the kernel reaches to each side, in samples of the input.
+  // Reach of the kernel to each side, in input samples.
   [[nodiscard]] double reach() const {
     switch (kernel_) {
     case ResamplingKernel::nearest:
@@ -111,7 +110,7 @@ class Resampling {
     return 0;
   }
 
-  // Of a sample at this distance, before all are divided by their sum.
+  // Unnormalized weight of a sample at this distance.
   [[nodiscard]] double weight_at(double distance) const {
     const double d = std::abs(distance) / stretch_;
     switch (kernel_) {
@@ -127,7 +126,7 @@ class Resampling {
       const double angle = std::numbers::pi * d;
       return d == 0 ? 1 : 3 * std::sin(angle) * std::sin(angle / 3) / (angle * angle);
     }
-    case ResamplingKernel::area:  // what the sample shares with one of the result
+    case ResamplingKernel::area:  // overlap with the output sample
       return std::clamp(scale_ / 2 + 0.5 - std::abs(distance), 0.0, std::min(1.0, scale_));
     }
     return 0;
@@ -142,7 +141,7 @@ class Resampling {
   float offset_ = 0;
 };
 
-// The shape of the frame's samples where there are `after` of them for `before`.
+// Updates the sample aspect ratio when `before` samples become `after`.
 inline void reshape(std::int64_t& numerator, std::int64_t& denominator, int before, int after) {
   numerator *= before;
   denominator *= after;

@@ -10,7 +10,7 @@
 
 namespace millrace::image::filters {
 
-// Another size, by rows and by columns.
+// Changes the size, one axis after the other.
 struct Resize {
   static constexpr int longest = 32768;
 
@@ -41,7 +41,7 @@ struct Resize {
                             .choices = resampling_kernels}}};
   }
 
-  // A length in proportion, in whole chroma samples.
+  // Scales a length and rounds it to whole chroma samples.
   static int in_proportion(int length, double by, int step) {
     return std::max(step, static_cast<int>(std::lround(length * by / step)) * step);
   }
@@ -65,7 +65,8 @@ struct Resize {
     return result;
   }
 
-  // What makes an area a few times as large and as high at once; nullptr for all else.
+  // The filter for `area` by an integer factor that is the same in both directions; nullptr in all other
+  // cases.
   static const Filter* mean_of_blocks(const PlaneGeometry& from, const PlaneGeometry& to,
                                       ResamplingKernel kernel) {
     const int n = from.size.width / to.size.width;
@@ -80,7 +81,7 @@ struct Resize {
                     : nullptr;
   }
 
-  // First what leaves less for the rows, which are read from anywhere.
+  // Starts with the axis that leaves less work for resampling rows, whose reads are gathers.
   static std::vector<Part> parts(const PlaneGeometry& input, const ParameterValues& values) {
     const PlaneGeometry result = output(input, values).value();
     if (const Filter* blocks = mean_of_blocks(input, result, static_cast<ResamplingKernel>(values[2])))

@@ -8,7 +8,8 @@
 
 namespace millrace::image::filters {
 
-// Back to luma and chroma as the video has them: with the matrix of the yuv2rgb before, chroma as small.
+// Converts back to the video's luma and chroma, with the matrix of the preceding yuv2rgb and the original
+// subsampling.
 struct Rgb2Yuv : SameSize {
   static Filter about() {
     return {.name = "rgb2yuv",
@@ -21,7 +22,7 @@ struct Rgb2Yuv : SameSize {
     const PlaneGeometry& rgb = inputs[0];
     if (rgb.role != PlaneRole::rgb)
       return usage_error("rgb2yuv: its input is not RGB; put yuv2rgb before it, or leave it out");
-    const auto [red, blue] = luma_weights(rgb.color.matrix).value();  // yuv2rgb has seen to that
+    const auto [red, blue] = luma_weights(rgb.color.matrix).value();  // yuv2rgb has checked it
     const double green = 1 - red - blue;
     PlaneMix made{.output = rgb, .parts = {}};
     made.output.role = plane == 0 ? PlaneRole::luma : PlaneRole::chroma;

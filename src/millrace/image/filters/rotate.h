@@ -8,10 +8,9 @@
 
 namespace millrace::image::filters {
 
-// Turns the picture about its centre, bilinearly, in luma samples:
+// Rotates about the centre with bilinear interpolation, in luma samples:
 //   source x = cx + cos*(x-cx) + sin*(y-cy),  source y = cy - sin*(x-cx) + cos*(y-cy)
-// Where the samples of a plane are not square (chroma of 4:2:2), a step down is shorter than one to the
-// right: the two sines take that into account.
+// If samples of a plane are not square (4:2:2 chroma), the two sines are scaled by their shape.
 struct Rotate : SameSize {
   static constexpr Access access = Access::gather;
 
@@ -24,7 +23,7 @@ struct Rotate : SameSize {
             {.name = "degrees", .summary = "the angle", .unit = "degrees", .minimum = -360, .maximum = 360}}};
   }
 
-  // Cosine and sine of an angle in degrees, exact at multiples of 90 so that quarter turns move pixels
+  // Cosine and sine of an angle in degrees. Exact at multiples of 90, so that quarter turns move pixels
   // unchanged.
   static std::array<double, 2> cosine_sine(double degrees) {
     const double turns = std::nearbyint(degrees / 90);
@@ -43,8 +42,7 @@ struct Rotate : SameSize {
     }
   }
 
-  // 0: cos, 1: sin of a row's distance in the width of samples, 2: cx, 3: cy, 4: sin of a column's distance
-  // in their height
+  // 0: cos; 1: sine times height over width of a sample; 2: cx; 3: cy; 4: sine times width over height
   static Coefficients coefficients(const PlaneGeometry& input, const ParameterValues& values) {
     const auto [c, s] = cosine_sine(values[0]);
     const double shape = sample_shape(input);
@@ -52,7 +50,7 @@ struct Rotate : SameSize {
             centre(input.size.height), static_cast<float>(s / shape)};
   }
 
-  // A rotated rectangle is bounded by its corners.
+  // The corners bound a rotated rectangle.
   static Rect footprint(const Rect& output, const PlaneGeometry& /*input*/, const Coefficients& k) {
     const double c = k[0];
     const Interval x{output.x0 - double{k[2]}, output.x1 - 1 - double{k[2]}};

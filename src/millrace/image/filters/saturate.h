@@ -4,7 +4,7 @@
 
 namespace millrace::image::filters {
 
-// Chroma's distance from gray times a factor.
+// Multiplies chroma's distance from gray by a factor.
 struct Saturate : ValueFunction {
   static Filter about() {
     return {.name = "saturate",
@@ -14,7 +14,7 @@ struct Saturate : ValueFunction {
                 {.name = "factor", .summary = "0: none, 1: as they are", .minimum = 0, .maximum = 16}}};
   }
 
-  // 0: gray, 1: the factor
+  // 0: gray; 1: the factor
   static Coefficients coefficients(const PlaneGeometry& input, const ParameterValues& values) {
     return {input.gray, static_cast<float>(values[0])};
   }

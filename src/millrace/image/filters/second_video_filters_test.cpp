@@ -1,4 +1,4 @@
-// Filters of two videos, one plane at a time; the run itself is tested in room run.
+// Tests filters of two videos, one plane at a time. Module run tests whole runs.
 #include "millrace/image/filters/filter_testing.h"
 #include "millrace/image/layout/frame_layout.h"
 #include "millrace/image/pipeline/presets.h"
@@ -19,7 +19,7 @@ Pipeline beside(std::string_view filter, const ParameterValues& values) {
   return {.nodes = {node(filter, values, {Node::source, Node::second})}};
 }
 
-// What a filter makes of two planes.
+// Applies a filter to two planes.
 ScalarImage made_of_two(std::string_view filter, const ParameterValues& values, const ScalarImage& first,
                         const ScalarImage& second, const PlaneGeometry& plane,
                         const PlaneGeometry& second_plane) {
@@ -69,7 +69,7 @@ TEST(Blend, TakesThePlaceOfTheFirstInputAsFarAsTheOpacitySays) {
     EXPECT_EQ(blended(mode, 0.3F, 0.9F, 0), 0.3F) << mode;
 }
 
-// What is a sum of light is a sum of distances from gray; what is a product is none.
+// Sums of light are sums of distances from gray; products are not.
 TEST(Blend, LeavesTheColoursOfTheFirstInputWhereAModeMeansNothingForThem) {
   constexpr float middle = 0.5F;
   EXPECT_FLOAT_EQ(blended("normal", 0.25F, 0.75F, 1, middle), 0.75F);
@@ -112,7 +112,7 @@ TEST(SecondVideo, IsReadAtOtherTimesToo) {
                           SourceFrame{.offset = -2, .second = true}));
 }
 
-// The first picture, with the second at (x, y).
+// The first picture with the second at (x, y).
 ScalarImage pasted(const ScalarImage& under, const ScalarImage& over, int x, int y, float opacity) {
   ScalarImage result = under;
   for (int row = 0; row < over.size.height; ++row) {

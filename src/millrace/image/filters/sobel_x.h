@@ -4,7 +4,7 @@
 
 namespace millrace::image::filters {
 
-// [-1 0 1; -2 0 2; -1 0 1]: positive where the picture grows brighter to the right.
+// [-1 0 1; -2 0 2; -1 0 1]: positive if the picture gets brighter to the right.
 struct SobelX : Convolution3x3 {
   static Filter about() {
     return {.name = "sobel_x", .summary = "horizontal gradient, Sobel 3x3", .chroma = ChromaDefault::neutral};

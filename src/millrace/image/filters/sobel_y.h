@@ -4,7 +4,7 @@
 
 namespace millrace::image::filters {
 
-// [-1 -2 -1; 0 0 0; 1 2 1]: positive where the picture grows brighter downwards.
+// [-1 -2 -1; 0 0 0; 1 2 1]: positive if the picture gets brighter downwards.
 struct SobelY : Convolution3x3 {
   static Filter about() {
     return {.name = "sobel_y", .summary = "vertical gradient, Sobel 3x3", .chroma = ChromaDefault::neutral};

@@ -8,7 +8,7 @@
 
 namespace millrace::image::filters {
 
-// A part of separable windows: the weighted sum from left to right, or from the top down, edges replicated.
+// A part of separable windows: the weighted sum from left to right or from top to bottom, edges replicated.
 template <Axis axis> struct SumAlong : Along<axis> {
   static Filter named(std::string_view name, std::string_view summary) {
     return {.name = name,
@@ -22,7 +22,7 @@ template <Axis axis> struct SumAlong : Along<axis> {
                             .most = 512}}};
   }
 
-  // 0: the radius; table: the weights of the whole window
+  // 0: radius; table: the weights of the whole window
   static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
     std::vector<float> table(values.rbegin(), values.rend());
     table.insert(table.end(), values.begin() + 1, values.end());

@@ -6,7 +6,7 @@
 
 namespace millrace::image::filters {
 
-// Columns become rows: what is at (x, y) was at (y, x), where rows or columns may be counted from the end.
+// Transposes: the pixel at (x, y) comes from (y, x), with rows or columns optionally counted from the end.
 struct SwapAxes {
   static constexpr Access access = Access::gather;
 
@@ -20,7 +20,8 @@ struct SwapAxes {
             .parameters = {from_end("from_last_column"), from_end("from_last_row")}};
   }
 
-  // 0, 1: the column that becomes the first row, and 1, or -1 where those to its left follow; 2, 3: the row
+  // 0, 1: the column that becomes the first row, and the step to the next: 1, or -1 for leftwards; 2, 3: the
+  // same for the row that becomes the first column
   static Coefficients coefficients(const PlaneGeometry& input, const ParameterValues& values) {
     const bool last_column = values[0] != 0;
     const bool last_row = values[1] != 0;

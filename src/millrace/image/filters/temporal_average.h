@@ -7,7 +7,7 @@
 
 namespace millrace::image::filters {
 
-// The mean of as many frames: (n-1)/2 before, this one, the rest after.
+// The mean of n frames: (n-1)/2 before, the current one, the rest after.
 struct TemporalAverage : SameSize {
   static Filter about() {
     return {.name = "temporal_average",

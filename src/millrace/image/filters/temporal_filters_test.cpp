@@ -1,4 +1,4 @@
-// Filters that read neighbouring frames, one plane at a time; the run itself is tested in room run.
+// Tests filters that read neighbouring frames, one plane at a time. Module run tests whole runs.
 #include "millrace/image/filters/filter_testing.h"
 #include "millrace/image/layout/frame_layout.h"
 #include "millrace/image/pipeline/presets.h"
@@ -14,7 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// What a filter makes of a video whose frame at each offset is given.
+// Applies a filter to a video given by a function from offset to frame.
 ScalarImage made_of(std::string_view name, const ParameterValues& values, Size size,
                     const std::function<ScalarImage(int)>& frame_at) {
   const PlaneLayout layout = lay_out_plane(chain({{name, values}}), gray(size)).value();
@@ -124,11 +124,11 @@ TEST(Deinterlace, ByMotionLeavesAStillSlopeAlone) {
   }
 }
 
-// The rows that stay are those of the frame; what moved as a whole is made of them alone.
+// Kept rows equal those of the frame. If everything moves, the others are made from these rows alone.
 TEST(Deinterlace, ByMotionTakesNothingOfOtherTimesWhereEverythingMoves) {
   const Size size{8, 6};
   for (const double first : {double(top), double(bottom)}) {
-    // Within a frame the field that comes second is as much later.
+    // Within a frame, the second field is half a frame later.
     const ScalarImage result = made_of("deinterlace", {motion, first}, size, [&](int offset) {
       ScalarImage frame = flat(size, 0);
       for (int y = 0; y < size.height; ++y) {
@@ -143,7 +143,7 @@ TEST(Deinterlace, ByMotionTakesNothingOfOtherTimesWhereEverythingMoves) {
   }
 }
 
-// Along an edge that runs aslant, pixels are joined as it runs: no teeth.
+// Along a sloping edge, pixels are joined along the slope, so that it is not jagged.
 TEST(Deinterlace, ByMotionFollowsASlope) {
   const Size size{24, 12};
   const auto edge = [&](int x, int y) { return x + y > 17 ? 1.0F : 0.0F; };

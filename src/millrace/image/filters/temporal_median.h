@@ -7,7 +7,7 @@
 
 namespace millrace::image::filters {
 
-// The median of 3 or 5 frames, this one in the middle.
+// The median of 3 or 5 frames centred on the current one.
 struct TemporalMedian : SameSize {
   static Filter about() {
     return {.name = "temporal_median",

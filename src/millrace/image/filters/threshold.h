@@ -4,7 +4,7 @@
 
 namespace millrace::image::filters {
 
-// Keeps what is at or above (below) t and sets the rest to 0.
+// Keeps values at or above (below) t and sets the others to 0.
 struct Threshold : ValueFunction {
   static Filter about() {
     return {
@@ -21,7 +21,7 @@ struct Threshold : ValueFunction {
                         .choices = {"above", "below"}}}};
   }
 
-  // Below is above with both sides negated, so that one comparison serves both.
+  // For `below`, both sides are negated, so that one comparison serves both.
   static Coefficients coefficients(const PlaneGeometry& /*input*/, const ParameterValues& values) {
     const float sign = values[1] == 0 ? 1.0F : -1.0F;
     return {sign * static_cast<float>(values[0]), sign};

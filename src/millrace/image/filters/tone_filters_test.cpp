@@ -1,4 +1,4 @@
-// Filters that change values by a table: levels, curve; and saturate.
+// Tests filters that change values with a table (levels, curve), and saturate.
 #include "millrace/image/filters/filter_testing.h"
 #include "millrace/image/layout/frame_layout.h"
 
@@ -11,7 +11,7 @@
 namespace millrace::image {
 namespace {
 
-// Every code value of so many bits.
+// Every code value of the given number of bits.
 ScalarImage all_codes(int bits) {
   ScalarImage ramp{.size = {1 << bits, 1}, .pixels = {}};
   for (int code = 0; code < ramp.size.width; ++code)
@@ -60,7 +60,7 @@ TEST(Curve, IsStraightBetweenTwoPointsAndLevelBeyondThem) {
     EXPECT_NEAR(apply_filter("curve", {0, 0, 1, 1}, one).pixels[0], v, 1e-6);
     const double wanted = 0.9 - 0.8 * (std::clamp(double{v}, 0.2, 0.7) - 0.2) / 0.5;
     EXPECT_NEAR(apply_filter("curve", {0.2, 0.9, 0.7, 0.1}, one).pixels[0], wanted,
-                2e-4);  // bends within a step
+                2e-4);  // curvature between table entries
   }
 }
 
@@ -81,7 +81,7 @@ TEST(Curve, OfWhatAreNoPointsOfACurveSaysWhy) {
 
 class Saturated : public testing::TestWithParam<int> {};
 
-// Through code values, where gray has one of its own: half of an odd number of codes does not.
+// Goes through code values, where gray is a code: half of an odd number of codes is not.
 TEST_P(Saturated, KeepsGrayAndLightAndMovesColoursAwayFromGray) {
   const int bits = GetParam();
   const video::FrameFormat format{.width = 64, .height = 4, .chroma = video::Chroma::c444, .bits = bits};

@@ -7,7 +7,7 @@
 
 namespace millrace::image::filters {
 
-// Quarter turns without interpolation, and columns for rows: width and height change places.
+// Quarter turns without interpolation, and transposition. Width and height are swapped.
 struct Transpose {
   static Filter about() {
     return {.name = "transpose",

@@ -7,11 +7,11 @@
 
 namespace millrace::image::filters {
 
-// Removes the radial distortion of a lens (Brown's model, two terms), bilinearly, in luma samples: with R the
-// half diagonal hypot(W,H)/2 and d the offset from the centre divided by R,
+// Removes the radial distortion of a lens (Brown's model, two terms) with bilinear interpolation, in luma
+// samples. R is half the diagonal, hypot(W,H)/2, and d the offset from the centre divided by R:
 //   source = centre + R*d*(1 + k1*|d|^2 + k2*|d|^4)
-// In a plane whose samples are as wide as two luma samples, or `shape` times as high as wide, lengths are in
-// the width of its samples: |d|^2 = (x^2 + shape^2 * y^2) / R^2.
+// If samples of a plane are two luma samples wide, or `shape` times as high as wide, lengths are in units of
+// the sample width: |d|^2 = (x^2 + shape^2 * y^2) / R^2.
 struct Undistort : SameSize {
   static constexpr Access access = Access::gather;
 
@@ -35,9 +35,8 @@ struct Undistort : SameSize {
             centre(input.size.width), centre(input.size.height), static_cast<float>(shape * shape)};
   }
 
-  // The source coordinates over the rectangle are enclosed twice: as a product of two ranges, which is good
-  // for large rectangles, and by the mean value theorem (centre and steepest slope), which is good for small
-  // ones.
+  // Bounds the source coordinates over the rectangle in two ways and intersects them. The product of two
+  // ranges is tight for large rectangles; the mean value theorem (centre and steepest slope) for small ones.
   static Rect footprint(const Rect& output, const PlaneGeometry& /*input*/, const Coefficients& k) {
     const double k1 = k[0];
     const double k2 = k[1];
@@ -47,7 +46,7 @@ struct Undistort : SameSize {
     const double y_weight = k[4];
     const Interval s = square(x) + y_weight * square(y);
     const Interval factor = factor_range(s, k1, k2);
-    const Interval slope = k1 + 2 * k2 * s;  // of the factor, in s
+    const Interval slope = k1 + 2 * k2 * s;  // derivative of the factor with respect to s
     const double middle_factor =
         factor_at(x.centre() * x.centre() + y_weight * y.centre() * y.centre(), k1, k2);
     const auto source = [&](const Interval& v, double weight, const Interval& other, double other_weight) {
@@ -63,7 +62,7 @@ struct Undistort : SameSize {
 
   static double factor_at(double s, double k1, double k2) { return 1 + s * (k1 + s * k2); }
 
-  // A parabola is extreme at the ends or where it turns.
+  // A parabola has its extremes at the ends or at its vertex.
   static Interval factor_range(const Interval& s, double k1, double k2) {
     const double turning = k2 == 0 ? s.low : std::clamp(-k1 / (2 * k2), s.low, s.high);
     const auto [low, high] =

@@ -4,7 +4,7 @@
 
 namespace millrace::image::filters {
 
-// v + amount*(v - gaussian(v)): sharper, or softer where the amount is negative.
+// v + amount*(v - gaussian(v)): sharpens, or softens if the amount is negative.
 struct Unsharp : SameSize {
   static Filter about() {
     Parameter sigma = Gaussian::sigma();

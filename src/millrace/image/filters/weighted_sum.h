@@ -4,7 +4,7 @@
 
 namespace millrace::image::filters {
 
-// a*v + b*w of two inputs: what means are made of.
+// a*v + b*w of two inputs, used for means.
 struct WeightedSum : ValueFunction {
   static Filter about() {
     return {.name = "weighted_sum",

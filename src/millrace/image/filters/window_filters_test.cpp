@@ -1,4 +1,4 @@
-// Filters that look at a neighbourhood as large as their parameters say.
+// Tests filters of a neighbourhood whose size is a parameter.
 #include "millrace/image/filters/filter_testing.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace millrace::image {
 namespace {
 
-// A plane of chroma of 4:2:2: half as wide as luma and as high.
+// A 4:2:2 chroma plane: half the width of luma and the same height.
 PlaneGeometry half_width_plane(Size size) {
   return {.size = size, .luma = {size.width * 2, size.height}, .step_x = 2, .frame_step_x = 2, .gray = 0.5F};
 }
@@ -80,7 +80,7 @@ TEST(Box, IsTheMeanOfTheReplicatedSquare) {
   }
 }
 
-// Three luma samples are one and a half of chroma that is half as wide: two.
+// Three luma samples are one and a half samples of half-width chroma, rounded to two.
 TEST(Box, RoundsItsRadiusToSamplesOfThePlane) {
   const ScalarImage result = apply_filter("box", {3}, single_dot({21, 21}), half_width_plane({21, 21}));
   EXPECT_NEAR(result.at(10 + 2, 10), 1.0 / 35, 1e-6);
@@ -101,7 +101,7 @@ TEST(Unsharp, AddsWhatTheGaussianTakesAway) {
   EXPECT_EQ(apply_filter("unsharp", {1.5, 0}, image), image);
 }
 
-// By the definition, in doubles.
+// From the definition, in doubles.
 double bilateral_by_hand(const ScalarImage& image, int x, int y, double sigma_space, double sigma_range) {
   const int radius = static_cast<int>(std::lround(1.5 * sigma_space));
   double sum = 0;
@@ -135,7 +135,7 @@ TEST(Bilateral, IsItsDefinition) {
   }
 }
 
-// What OpenCV 5.0 makes of a picture of floats: bilateralFilter(picture, 0, 0.1, 2,
+// Expected values from OpenCV 5.0 on a picture of floats: bilateralFilter(picture, 0, 0.1, 2,
 // borderType=BORDER_REPLICATE).
 TEST(Bilateral, IsThatOfOpenCV) {
   const ScalarImage theirs{

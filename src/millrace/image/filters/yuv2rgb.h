@@ -8,8 +8,8 @@
 
 namespace millrace::image::filters {
 
-// R', G' and B' of Y'CbCr, all three as large as luma; black is 0 and white is 1. What follows filters each
-// of them like luma, until rgb2yuv.
+// Converts Y'CbCr to R', G' and B', all three with the size of luma; black is 0 and white is 1. Filters
+// between this and rgb2yuv treat each of them like luma.
 struct Yuv2Rgb : SameSize {
   static Filter about() {
     return {.name = "yuv2rgb",
@@ -24,7 +24,7 @@ struct Yuv2Rgb : SameSize {
                             .choices = {"auto", "bt601", "bt709", "bt2020"}}}};
   }
 
-  // Its number in H.273.
+  // The matrix number in H.273.
   static int matrix(const PlaneGeometry& input, const ParameterValues& values) {
     static constexpr int unspecified = 2;
     static constexpr std::array numbers{unspecified, 6, 1, 9};
@@ -47,7 +47,7 @@ struct Yuv2Rgb : SameSize {
                          made.output.color.matrix);
     const SignalCodes light = luma_codes(luma.color);
     const SignalCodes colour = chroma_codes(luma.color);
-    // How much of the signals of Cb and Cr there is in each of red, green and blue.
+    // Factors of the Cb and Cr signals in red, green and blue.
     const auto [red, blue] = *weights;
     const double green = weights->green();
     const std::array<double, 3> of_blue{0, -2 * blue * (1 - blue) / green, 2 * (1 - blue)};
@@ -56,7 +56,7 @@ struct Yuv2Rgb : SameSize {
       return add_resampling(made.parts, -1 - static_cast<int>(which), inputs[which].size, luma.size,
                             luma.luma);
     };
-    // A weight of 0 goes with luma, which is read anyway.
+    // An input with weight 0 is replaced by luma, which is read anyway.
     const bool has_colour = inputs.size() == 3;
     const auto p = static_cast<std::size_t>(plane);
     const double b = has_colour ? of_blue[p] / colour.span : 0;
