@@ -127,7 +127,7 @@ def interrupted_waits(place):
     os.mkfifo(pipe)
     os.mkfifo(pipe + ".toml")
     for words in (["--job-file", pipe], ["blur", pipe], [pipe + ".toml", place.clips[0]]):
-        process = place.start([place.millrace, "batch", *words])
+        process = place.start([place.millrace, "batch", *words, "-o", "null"])
         until_interruptible(process)
         time.sleep(0.05)
         process.send_signal(signal.SIGINT)
@@ -311,7 +311,7 @@ def many_tiny_jobs(place):
         for number in range(count):
             file.write(json.dumps({"input": f"test:16x16@1,seed={number}", "pipeline": f"rotate({number % 350 + 1})"}) + "\n")
     report = os.path.join(place.folder, "many.json")
-    process = place.start([place.millrace, "batch", "--job-file", jobs, "-q", "--json", report])
+    process = place.start([place.millrace, "batch", "--job-file", jobs, "-o", "null", "-q", "--json", report])
     place.ends(process, f"{count} jobs", (0,))
     with open(report, encoding="utf-8") as file:
         done = json.load(file)

@@ -61,6 +61,8 @@ class Place:
     def start(self, words, target, before=None, **streams):
         shutil.rmtree(self.out, ignore_errors=True)
         os.mkdir(self.out)
+        if target == "-":  # y4m, which has no codec
+            words = [word for word in words if word not in ("--codec", "ffv1")]
         return subprocess.Popen([*words, target], env=self.environment, preexec_fn=before,
                                 **{"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE,
                                    **streams})

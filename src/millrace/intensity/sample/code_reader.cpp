@@ -153,14 +153,15 @@ CodeReader::~CodeReader() {
 bool CodeReader::start_worker() {
   if (worker_.number > 0) return true;
   if (!maker_.is_open()) return false;
-  if (!worker_.socket.is_open()) {
+  const bool asked_before = worker_.socket.is_open();
+  if (!asked_before) {
     auto sockets = socket_pair();
     if (!sockets || !pass(maker_.get(), sockets->second.get())) return false;
     worker_.socket = std::move(sockets->first);
   }
-  // One that has not come by now is asked for again the next time.
+  // The caller waits once for a worker that is slow to start; later calls only look whether it has come.
   pid_t number = -1;
-  if (!comes_within(worker_.socket.get(), limits_.patience_ns)) return false;
+  if (!comes_within(worker_.socket.get(), asked_before ? 0 : limits_.patience_ns)) return false;
   if (recv(worker_.socket.get(), &number, sizeof number, MSG_DONTWAIT) != sizeof number) {
     worker_ = {};
     return false;

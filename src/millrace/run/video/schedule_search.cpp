@@ -46,13 +46,15 @@ constexpr std::string_view encoder_began = "the run ended before it showed what 
                                            "encoder takes its first frames before anyone waits "
                                            "for it";
 
+constexpr std::string_view run_waited =
+    "the run waited for its input or output, and would have gained little by faster filters";
+
 std::string why_no_search(const image::AdaptiveScheduler& scheduler, double bound_share) {
   const std::string runs = fmt::format("{} runs since the start: it {}", to_string(scheduler.incumbent()),
                                        text_of(why_begun_with(scheduler)));
   if (scheduler.held()) return fmt::format("{}; nothing else has been measured: {}", runs, encoder_began);
   if (tuning::waits_mostly(bound_share))
-    return runs + "; nothing else has been measured: the run waited for its input or output, and would have "
-                  "gained little by faster filters";
+    return fmt::format("{}; nothing else has been measured: {}", runs, run_waited);
   return runs + "; nothing else has been measured: listing other candidates takes longer than a better one "
                 "would have saved";
 }
@@ -60,7 +62,10 @@ std::string why_no_search(const image::AdaptiveScheduler& scheduler, double boun
 std::string why(const image::AdaptiveScheduler& scheduler, double bound_share) {
   if (!scheduler.searches()) return why_no_search(scheduler, bound_share);
   const std::string explained = scheduler.tuner().explain();
-  return scheduler.held() ? fmt::format("{}; {}", explained, encoder_began) : explained;
+  if (scheduler.held()) return fmt::format("{}; {}", explained, encoder_began);
+  const bool tried = scheduler.tuner().record().count(tuning::EventKind::trial) > 0;
+  return !tried && tuning::waits_mostly(bound_share) ? fmt::format("{}: {}", explained, run_waited)
+                                                     : explained;
 }
 
 RunDecisions decisions_of(const image::AdaptiveScheduler& scheduler, const tuning::Objective& objective,
