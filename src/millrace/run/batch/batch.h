@@ -1,4 +1,4 @@
-// Batch: many runs in one process, some of them side by side.
+// Batch: many runs in one process, several of them at the same time.
 //
 //   auto workplace = run::Workplace::make_shared(*machine, machine->usable.worker_limit, {});
 //   std::vector<run::BatchJob> jobs;
@@ -31,21 +31,21 @@
 
 namespace millrace::run {
 
-// A run to be.
+// A run to do.
 struct BatchJob {
   VideoSource source;
   VideoSink sink;
   VideoRunOptions options;  // without `stop`, keep_part, start_ns and on_progress
-  std::string kind;         // jobs of one kind cost alike for each pixel: the same pipeline, options, codecs
-  double weight = 0;        // pixels of all its frames, guessed; the largest jobs begin first
+  std::string kind;         // jobs with the same pipeline, options and codecs: they cost the same per pixel
+  double weight = 0;        // estimated pixels of all frames; the largest jobs begin first
 };
 
 struct BatchResult {
   bool begun = false;
-  bool skipped = false;  // begun, but there was nothing to do any more (BatchOptions::before)
-  Status outcome;        // of a job that was begun
-  RunRecord record;      // of such a one
-  double seconds = 0;    // from its begin to its end, opening and waiting for memory included
+  bool skipped = false;  // begun, but BatchOptions::before skipped it
+  Status outcome;        // if the job was begun
+  RunRecord record;      // if the job was begun
+  double seconds = 0;    // from its beginning to its end, including opening files and waiting for memory
 };
 
 struct BatchProgress {
@@ -54,23 +54,23 @@ struct BatchProgress {
     RunProgress progress;
   };
   std::size_t jobs = 0;
-  std::size_t ended = 0;  // failed ones included
+  std::size_t ended = 0;  // includes failed jobs
   std::size_t failed = 0;
-  std::vector<Running> running;  // in the order they were begun
+  std::vector<Running> running;  // in the order of their beginning
 };
 
 struct BatchOptions {
-  std::optional<int> side_by_side;  // jobs; chosen while they run where nothing is given
-  // What jobs may take together, as far as it can be known; a single one begins in any case.
+  std::optional<int> side_by_side;  // concurrent jobs; by default chosen during the batch
+  // Limit on the estimated memory of all running jobs. A single job begins in any case.
   std::uint64_t memory_bytes = std::numeric_limits<std::uint64_t>::max();
-  // Whether the records of jobs keep what was tried and why (`decisions`, `explanation`), which may be more
-  // than many jobs have memory for.
+  // Whether records keep what was tried and why (`decisions`, `explanation`). For many jobs that can exceed
+  // the memory.
   bool keep_decisions = true;
-  std::stop_token stop;  // no job begins any more, those that run are stopped and leave no output
+  std::stop_token stop;  // begins no more jobs and stops running ones, which then leave no output
   // Called several times a second by the thread that runs.
   std::function<void(const BatchProgress&)> on_progress;
-  // Called by a thread of the job's own: before it opens anything, where false says that there is nothing to
-  // do any more; when it is through and all was well; and in any case in the end. An Error is the job's.
+  // Called on the job's own thread. `before`: before the job opens anything; return false to skip the job.
+  // `after`: after the job succeeded. `ended`: at the end in any case. An Error fails the job.
   std::function<Result<bool>(std::size_t job)> before;
   std::function<Status(std::size_t job, const RunRecord& record)> after;
   std::function<void(std::size_t job)> ended;
@@ -79,30 +79,30 @@ struct BatchOptions {
 // Used by one thread.
 class Batch {
  public:
-  // The workplace is shared (Workplace::make_shared()) and must outlive the batch.
+  // The execution context must be shared (Workplace::make_shared()) and outlive the batch.
   Batch(Workplace& workplace, std::vector<BatchJob> jobs, BatchOptions options);
   ~Batch();
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
 
-  // All jobs, once. A job that fails does not keep others from running: which did is in results(). An Error
-  // where it was stopped (kind `interrupted`). Nothing is left running behind it.
+  // Runs all jobs, once, and leaves nothing running. A failed job does not stop the others: see results().
+  // Returns an Error if the batch was stopped (`interrupted`).
   [[nodiscard]] Status run();
 
-  // By the number of the job; after run().
+  // Indexed by job; valid after run().
   [[nodiscard]] const std::vector<BatchResult>& results() const { return results_; }
-  // What was decided and why, a line each, the first few hundred; then what was learnt.
+  // The first few hundred decisions with their reasons, one line each; then what was learned.
   [[nodiscard]] std::vector<std::string> explain() const;
-  // Of jobs that were at work; those that wait for memory are not.
+  // Highest number of jobs at work at a time. Jobs that wait for memory do not count.
   [[nodiscard]] int most_side_by_side() const { return most_side_by_side_; }
 
  private:
   struct Active;
   struct Kind {
     std::vector<std::size_t> waiting;  // the largest at the back
-    double weight = 0;                 // of all that wait
+    double weight = 0;                 // sum over the waiting jobs
     Bottleneck bound = Bottleneck::none;
-    std::uint64_t memory_bytes = 0;  // of the one that last knew
+    std::uint64_t memory_bytes = 0;  // of the most recent job that knew
   };
 
   void run_job(Active& active);
@@ -122,7 +122,7 @@ class Batch {
   BatchOptions options_;
   std::vector<BatchResult> results_;
   std::vector<Kind> kinds_;
-  std::vector<int> kind_of_;  // by job
+  std::vector<int> kind_of_;  // indexed by job
   BatchPolicy policy_;
   MemoryBudget memory_;
   std::vector<std::string> decisions_;
@@ -131,7 +131,7 @@ class Batch {
   std::int64_t accounted_ns_ = 0;
   std::int64_t changed_ns_ = 0;  // when a job last began or ended
   std::int64_t busy_since_ns_ = 0;
-  std::optional<machine::CpuTimes> busy_times_;  // then
+  std::optional<machine::CpuTimes> busy_times_;  // at busy_since_ns_
   std::optional<double> busy_;
   double weight_done_ = 0;
   std::size_t ended_ = 0;
@@ -139,7 +139,7 @@ class Batch {
   int most_side_by_side_ = 0;
   bool stopped_ = false;
 
-  std::mutex mutex_;  // of `ended` and the pixels of active jobs
+  std::mutex mutex_;  // guards `ended` and the pixel counts of active jobs
   std::condition_variable_any happened_;
   int events_ = 0;
   std::list<Active> active_;

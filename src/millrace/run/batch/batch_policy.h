@@ -1,5 +1,5 @@
-// BatchPolicy: which jobs of a batch run side by side, how many, and with how many threads each. Pure: it is
-// told what was measured, and asked what to do next; it runs nothing and reads no clock.
+// BatchPolicy: decides which jobs of a batch run at the same time, how many, and with how many threads each.
+// Pure: it gets measurements and returns decisions; it runs nothing and reads no clock.
 #pragma once
 
 #include "millrace/run/video/run_record.h"
@@ -19,20 +19,20 @@ namespace millrace::run {
 
 inline constexpr int bottlenecks = 4;
 
-// How a job went for a while.
+// Measurements of one job over some period.
 struct BatchSlice {
-  int kind = 0;                              // jobs of one kind cost alike for each pixel
-  Bottleneck bound{};                        // of the kind, as far as it was known
-  double frame_pixels = 0;                   // of one frame
-  double pixels = 0;                         // of the frames that were done
-  double seconds = 0;                        // that it took
-  double side_by_side = 1;                   // jobs that ran meanwhile, itself included, on average
-  std::array<double, bottlenecks> beside{};  // the others among them, by what binds them
+  int kind = 0;                              // jobs of one kind cost the same per pixel
+  Bottleneck bound{};                        // bottleneck of the kind, as far as known
+  double frame_pixels = 0;                   // per frame
+  double pixels = 0;                         // of the finished frames
+  double seconds = 0;                        // length of the period
+  double side_by_side = 1;                   // average number of running jobs, itself included
+  std::array<double, bottlenecks> beside{};  // the other running jobs, by their bottleneck
 };
 
 struct RunningJob {
   Bottleneck bound{};
-  double frame_pixels = 0;  // 0: not known yet, as it opens its input, or waits for memory
+  double frame_pixels = 0;  // 0: unknown while it opens its input or waits for memory
 };
 
 // Jobs of one kind that have not begun.
@@ -40,45 +40,45 @@ struct WaitingKind {
   int kind = 0;
   Bottleneck bound{};
   std::int64_t jobs = 0;           // at least 1
-  double heaviest = 0;             // pixels of all frames of the largest of them, guessed
-  double all = 0;                  // of all of them
-  std::uint64_t memory_bytes = 0;  // that one takes; 0: not known yet
+  double heaviest = 0;             // estimated pixels of all frames of the largest job
+  double all = 0;                  // the same for all jobs
+  std::uint64_t memory_bytes = 0;  // per job; 0: unknown
 };
 
-// How things stand.
+// State of the batch.
 struct BatchView {
   std::vector<RunningJob> running;
   std::vector<WaitingKind> waiting;
   std::uint64_t memory_left = 0;  // of the budget
-  std::optional<double> busy;     // share of the CPUs that was in use lately, 0 to 1
-  double seconds_unchanged = 0;   // since a job was last begun or ended
-  double seconds_left = 0;        // that the rest will take, guessed; 0: nobody knows
+  std::optional<double> busy;     // recent share of the CPUs in use, 0 to 1
+  double seconds_unchanged = 0;   // since a job last began or ended
+  double seconds_left = 0;        // estimated time for the remaining jobs; 0: unknown
 };
 
 struct BatchDecision {
-  int side_by_side = 1;      // jobs, where there are so many
-  int threads_each = 1;      // that process frames of one job, at most
-  int decoder_threads = 1;   // of a job that is begun now
-  std::optional<int> begin;  // a kind: its largest job is to be begun now
-  std::string why;           // for people, where `begin` or a changed side_by_side says something
+  int side_by_side = 1;      // concurrent jobs, if there are enough
+  int threads_each = 1;      // maximum number of threads that process frames of one job
+  int decoder_threads = 1;   // of a job that begins now
+  std::optional<int> begin;  // the kind whose largest job should begin now
+  std::string why;           // for people, if `begin` is set or side_by_side has changed
 };
 
-// How well jobs go together is measured by their relative speed: pixels a second, times the jobs side by
-// side, over what that was when their kind was first seen. Jobs that share the machine without loss or gain
-// keep 1; where what binds them differs they gain, and where they want the same caches or memory they lose.
+// The policy compares relative speeds: pixels per second, times the number of concurrent jobs, divided by
+// that value when the kind was first seen. Jobs that share the machine without loss or gain stay at 1. Jobs
+// with different bottlenecks exceed 1; jobs that compete for the same caches or memory fall below it.
 class BatchPolicy {
  public:
-  // threads: workers, at least 1. side_by_side: fixed where given.
+  // threads: number of workers, at least 1. side_by_side: a fixed number of concurrent jobs, if given.
   BatchPolicy(int threads, std::optional<int> side_by_side);
 
   void observe(const BatchSlice& slice);
   [[nodiscard]] BatchDecision decide(const BatchView& view);
 
-  // What jobs reached side by side, relative to others; 0: not tried.
+  // Relative speed with this many concurrent jobs; 0: not tried.
   [[nodiscard]] double speed_of(int side_by_side) const;
-  // What a job bound by `a` reached beside one bound by `b`, relative to others.
+  // Relative speed of a job bound by `a` next to one bound by `b`.
   [[nodiscard]] double speed_beside(Bottleneck a, Bottleneck b) const;
-  // What was learnt, a line each, for people.
+  // What was learned, for people, one line each.
   [[nodiscard]] std::vector<std::string> explain() const;
 
  private:
@@ -96,19 +96,19 @@ class BatchPolicy {
                                                const std::function<bool(const WaitingKind&)>& fits) const;
   [[nodiscard]] const WaitingKind* choose(const BatchView& view, std::string& why) const;
   [[nodiscard]] double seconds_of(const WaitingKind& kind, double pixels) const;
-  // Of jobs of each bound, beside what runs: how well they go together.
+  // For jobs of each bottleneck: how well they go with the running ones.
   [[nodiscard]] std::array<double, bottlenecks> companies(const std::vector<RunningJob>& running) const;
 
   int threads_;
   std::optional<int> fixed_;
-  int target_ = 0;              // jobs side by side; 0: not decided yet
-  int begun_beside_ = 0;        // jobs that were begun beside others
-  bool from_guess_ = true;      // nothing measured has changed it
-  std::map<int, Mean> speeds_;  // by jobs side by side
+  int target_ = 0;              // concurrent jobs; 0: undecided
+  int begun_beside_ = 0;        // jobs that began next to others
+  bool from_guess_ = true;      // no measurement has changed it yet
+  std::map<int, Mean> speeds_;  // by number of concurrent jobs
   std::array<std::array<Mean, bottlenecks>, bottlenecks> beside_;
-  // Machine-seconds a pixel when it was first seen, by kind and size of frames.
+  // Machine-seconds per pixel when first seen, by kind and frame size.
   std::map<std::pair<int, int>, double> first_;
-  // Of these the sums, and how many: of each kind, and of all.
+  // Sum and count of these, per kind and in total.
   struct Costs {
     double sum = 0;
     int sizes = 0;
@@ -117,7 +117,7 @@ class BatchPolicy {
   Costs all_costs_;
 };
 
-// What kind of word a bottleneck is, for people: "encoding", "filters", "decoding", "nothing in particular".
+// The bottleneck for people: "encoding", "filters", "decoding", "nothing in particular".
 [[nodiscard]] std::string_view name_of(Bottleneck bound);
 
 }  // namespace millrace::run

@@ -1,4 +1,4 @@
-// Whether an input is still what it was.
+// Detects whether an input has changed since an earlier batch.
 #pragma once
 
 #include "millrace/run/batch/kept_record.h"
@@ -8,8 +8,8 @@
 
 namespace millrace::run {
 
-// Of a file as stamp_of(), of numbered pictures all of theirs in one; of what is generated always the same.
-// Nothing where nobody can know: pipes, devices, what is not there.
+// For a file as in stamp_of(); for numbered pictures, one stamp over all of them; constant for generated
+// video. Nullopt if changes cannot be detected: for pipes, devices and missing files.
 [[nodiscard]] std::optional<FileStamp> stamp_of_input(const std::string& input);
 
 }  // namespace millrace::run

@@ -1,4 +1,4 @@
-// Job files: the jobs of a batch, written down. TOML, or one JSON object a line.
+// Job files: the jobs of a batch, in TOML or as one JSON object per line.
 //
 //   pipeline = "@A"                 # for all jobs that do not say otherwise
 //   output = "out/{stem}.mkv"
@@ -21,21 +21,21 @@
 
 namespace millrace::run {
 
-// What is written of a job, all as text: numbers as they are read, true and false as such.
+// The values of a job as text: numbers as written, booleans as "true" and "false".
 struct JobWords {
   std::string place;                                      // for messages: "jobs.toml:7"
-  std::map<std::string, std::vector<std::string>> words;  // several of an array
+  std::map<std::string, std::vector<std::string>> words;  // an array gives several
 };
 
-// `name`: of the file, in messages. `keys`: that a job may have. Usage errors that name file, line and the
-// way out.
+// `name`: name of the file for messages. `keys`: the allowed keys of a job. Usage errors name the file and
+// the line and say what to do.
 [[nodiscard]] Result<std::vector<JobWords>> parse_toml_jobs(std::string_view text, const std::string& name,
                                                             std::span<const std::string_view> keys);
 [[nodiscard]] Result<std::vector<JobWords>> parse_json_jobs(std::string_view text, const std::string& name,
                                                             std::span<const std::string_view> keys);
 
-// The file: TOML where it ends in ".toml", else lines of JSON; "-" for such on standard input. Interrupted
-// where a wait for a pipe or terminal is stopped.
+// Reads a file: TOML if its name ends in ".toml", else lines of JSON; "-" reads JSON from standard input.
+// Interrupted if stopped while it waits for a pipe or terminal.
 [[nodiscard]] Result<std::vector<JobWords>> read_job_file(const std::string& path,
                                                           std::span<const std::string_view> keys,
                                                           const std::stop_token& stop = {});

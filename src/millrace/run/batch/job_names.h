@@ -1,4 +1,4 @@
-// What the inputs and outputs of a batch are called.
+// Names of the inputs and outputs of a batch.
 #pragma once
 
 #include "millrace/base/overwrite.h"
@@ -12,23 +12,23 @@
 
 namespace millrace::run {
 
-// The inputs that a word means: itself, or where no file has that name, the files that match it as a pattern
-// of the shell (* ? [...]), sorted. Usage errors: nothing matches; a folder.
+// Expands a word: the file of that name if it exists, else the files that match it as a shell pattern (* ?
+// [...]), sorted. Usage error if nothing matches, or for a folder.
 [[nodiscard]] Result<std::vector<std::string>> expand_input(const std::string& word);
 
-// What stands for what in an output's name.
+// Values for the placeholders of an output name.
 struct NamedInput {
   std::string input;
   std::size_t number = 1;  // of the job, from 1
-  std::size_t jobs = 1;    // {index} has as many digits as this
+  std::size_t jobs = 1;    // {index} has as many digits as this number
 };
 
-// {stem}: the input's name without folder and last suffix; {name}: with that; {dir}: its folder; {index}: the
-// number of the job; {{ and }}: braces. Usage error for anything else in braces.
+// {stem}: name of the input without folder and last suffix; {name}: with the suffix; {dir}: its folder;
+// {index}: number of the job; {{ and }}: braces. Usage error for anything else in braces.
 [[nodiscard]] Result<std::string> output_name(std::string_view pattern, const NamedInput& named);
 
-// The pattern that -o and --suffix mean together: either may be empty. A folder needs a suffix; without a
-// folder, outputs go beside their inputs. Usage error without both.
+// Combines -o and --suffix, either of which may be empty, into one pattern. A folder needs a suffix. Without
+// a folder, outputs go next to their inputs. Usage error if both are empty.
 [[nodiscard]] Result<std::string> output_pattern(const std::string& output, const std::string& suffix);
 
 struct JobFiles {
@@ -36,8 +36,8 @@ struct JobFiles {
   std::string output;
 };
 
-// Before anything begins. Usage errors: two jobs have one output; an output is an input, be it of another
-// job; standard output.
+// Call before any job begins. Usage error if two jobs have the same output, if an output is the input of any
+// job, or for standard output.
 [[nodiscard]] Status check_distinct(std::span<const JobFiles> jobs);
 
 }  // namespace millrace::run

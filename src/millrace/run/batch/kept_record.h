@@ -1,5 +1,4 @@
-// KeptRecord: what earlier batches have done in a folder of outputs, kept in a file beside them, so that it
-// need not be done again.
+// KeptRecord: a file next to the outputs that records finished jobs, so that later batches can skip them.
 #pragma once
 
 #include "millrace/base/descriptor.h"
@@ -19,25 +18,25 @@ namespace millrace::run {
 
 inline constexpr const char* kept_record_name = ".millrace-batch.jsonl";
 
-// A file as it was at some time.
+// Size and time of a file at some moment.
 struct FileStamp {
   std::int64_t bytes = 0;
-  std::int64_t changed_ns = 0;  // when its content was last changed
+  std::int64_t changed_ns = 0;  // modification time
 
   bool operator==(const FileStamp&) const = default;
 };
-// Nothing where it is no regular file.
+// Nullopt unless it is a regular file.
 [[nodiscard]] std::optional<FileStamp> stamp_of(const std::filesystem::path& file);
-// Of all its bytes. Failure where it cannot be read, interrupted where it is stopped.
+// Digest of all bytes. Failure if the file cannot be read, interrupted if stopped.
 [[nodiscard]] Result<std::string> digest_of(const std::filesystem::path& file,
                                             const std::stop_token& stop = {});
 
-// What makes an output what it is.
+// Everything that determines an output.
 struct JobIdentity {
-  std::string settings;                  // pipeline and options, in one spelling
-  std::string program;                   // and codecs, with their versions
-  std::string input;                     // its absolute path, or what stands for it
-  std::optional<FileStamp> input_stamp;  // none where nobody can tell whether it is still the same
+  std::string settings;                  // canonical text of the pipeline and the options
+  std::string program;                   // millrace and codecs, with their versions
+  std::string input;                     // absolute path, or a description of an input that is not a file
+  std::optional<FileStamp> input_stamp;  // nullopt if changes of the input cannot be detected
 
   bool operator==(const JobIdentity&) const = default;
 };
@@ -45,17 +44,17 @@ struct JobIdentity {
 // A job of an earlier batch.
 struct KeptJob {
   JobIdentity identity;
-  bool complete = false;  // else it was begun only
+  bool complete = false;  // false: only begun
   std::int64_t frames = 0;
   FileStamp output_stamp;
   std::string output_digest;
 };
 
-// Whether a job is done already.
+// Whether a job can be skipped.
 enum class Kept {
-  unknown,  // nothing is known of the output
-  done,     // by the same job from the same input, and the output is as it was left
-  again,    // ours, but not, or no longer, what the job would make
+  unknown,  // the record has no entry for the output
+  done,     // the same job from the same input, and the output is unchanged
+  again,    // an earlier output that the job would not, or no longer, make
 };
 struct KeptVerdict {
   Kept kept = Kept::unknown;
@@ -63,34 +62,33 @@ struct KeptVerdict {
   std::int64_t frames = 0;  // for `done`
 };
 
-// Any thread, and any number of processes in one folder.
+// Thread-safe, also between processes that use one folder.
 //
-// A file to which lines are added. The last one of an output counts; now and then those that count are
-// written into a new file, which takes the place of the old.
+// The file is append-only. The last line of an output counts. Now and then the lines that count are written
+// to a new file, which replaces the old one.
 class KeptRecord {
  public:
-  // Of the folder; it need not be there yet.
+  // The folder need not exist yet.
   explicit KeptRecord(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  // Takes in what is there; before the first verdict, by one thread. Lines that cannot be understood are
-  // passed over: the worst that comes of it is work done again. Failure where there is a file that cannot be
-  // read.
+  // Reads the existing record, once, by one thread, before the first verdict. Lines that cannot be parsed are
+  // skipped; at worst a job is done again. Failure if the file exists but cannot be read.
   [[nodiscard]] Status read();
 
-  // Looks at the output itself: its size and time, and where only the time differs, at all of it, until
+  // Checks the size and time of the output itself. If only the time differs, compares the content until
   // stopped.
   [[nodiscard]] KeptVerdict verdict(const std::string& output_name, const JobIdentity& identity,
                                     const std::stop_token& stop = {}) const;
 
-  // The right to make an output, which ends when the descriptor is closed. Takes in what others have noted
-  // meanwhile, after read(). Usage error where another job, of this or any other process, has it; failure
-  // where nobody can know.
+  // Claims the right to write an output, until the descriptor is closed. Also reads what others have recorded
+  // since read(). Usage error if another job of any process holds the claim; failure if that cannot be
+  // determined.
   [[nodiscard]] Result<Descriptor> claim(const std::string& output_name);
 
-  // That the job is about to make this output. Failure where it cannot be written.
+  // Records that the job begins to write this output. Failure if the record cannot be written.
   [[nodiscard]] Status note_begun(const std::string& output_name, const JobIdentity& identity);
-  // That it has, and the output is complete: not before the disk has it, so that a crash of the machine
-  // leaves nothing that seems done and is not.
+  // Records that the output is complete. Syncs the output to disk first, so that after a crash of the machine
+  // no incomplete output counts as done.
   [[nodiscard]] Status note_done(const std::string& output_name, const JobIdentity& identity,
                                  std::int64_t frames);
 
@@ -100,22 +98,22 @@ class KeptRecord {
   [[nodiscard]] std::filesystem::path path() const { return folder_ / kept_record_name; }
   [[nodiscard]] Result<Opened> open() const;
   [[nodiscard]] Result<Opened> open_compacted();
-  // Of whole lines; how many bytes these are.
+  // Parses complete lines and returns their number of bytes.
   std::int64_t take_in(std::string_view text);
   [[nodiscard]] Status catch_up(const Opened& record);
-  // A line of JSON.
+  // Appends a line of JSON.
   [[nodiscard]] Status append(std::string line);
   [[nodiscard]] Result<bool> compact(const Opened& record) const;
   [[nodiscard]] Status flush(const std::filesystem::path& output) const;
   [[nodiscard]] std::unexpected<Error> cannot_keep(int error) const;
 
   std::filesystem::path folder_;
-  mutable std::mutex mutex_;  // of all that follows
+  mutable std::mutex mutex_;  // guards all members below
   std::map<std::string, KeptJob> jobs_;
-  // What was read of the record: of which file, and how many bytes; below 0 before the first time.
+  // File (inode) and number of bytes of the record read so far; negative before the first read.
   std::int64_t read_bytes_ = -1;
   std::uint64_t read_inode_ = 0;
-  bool looked_through_ = false;  // whether there are lines to be rid of
+  bool looked_through_ = false;  // whether the file was checked for superseded lines
 };
 
 }  // namespace millrace::run

@@ -1,4 +1,4 @@
-// MemoryBudget: who may take how much of it, in the order they came.
+// MemoryBudget: divides memory among jobs, first come, first served.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -15,8 +15,8 @@ class MemoryBudget {
  public:
   explicit MemoryBudget(std::uint64_t bytes) : all_(bytes) {}
 
-  // Waits until so much is left, or nobody has any: what is larger than the budget gets its turn alone. Who
-  // came first is served first. Interrupted, and nothing is taken, where the wait is stopped.
+  // Waits until this much is left, or nothing is taken: a request above the budget is granted alone. Requests
+  // are granted in order of arrival. If stopped, returns interrupted and takes nothing.
   [[nodiscard]] Status take(std::uint64_t bytes, const std::stop_token& stop);
   void give_back(std::uint64_t bytes);
 

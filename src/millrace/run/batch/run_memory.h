@@ -1,4 +1,4 @@
-// How much memory a run takes, known before it begins. Pure.
+// Estimates the memory of a run before it begins. Pure.
 #pragma once
 
 #include "millrace/video/frame/frame.h"
@@ -12,10 +12,10 @@ struct RunMemory {
   video::FrameFormat output;
   int decoder_threads = 0;   // 0: nothing is decoded
   int encoder_threads = 0;   // 0: nothing is encoded
-  int frames_in_flight = 1;  // at most
+  int frames_in_flight = 1;  // maximum
 };
 
-// Bytes, rather too many than too few: frames that decoder, queues and encoder hold, and intermediates.
+// Upper estimate in bytes of intermediates and of the frames held by decoder, queues and encoder.
 [[nodiscard]] std::uint64_t run_memory_bytes(const RunMemory& run);
 
 }  // namespace millrace::run

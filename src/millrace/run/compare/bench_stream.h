@@ -1,4 +1,4 @@
-// A stream of frames in memory on a thread of its own, for comparing schedules without reading and writing.
+// A stream of in-memory frames on its own thread, for comparing schedules without I/O.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -17,14 +17,14 @@
 
 namespace millrace::run {
 
-// Frames of the generated test source, as a video of this size would bring them, and room for the results.
+// Frames of the generated test source, placed like those of a video of this size, and room for the results.
 class MemoryFrames {
  public:
   [[nodiscard]] static Result<MemoryFrames> make(const video::FrameFormat& input,
                                                  const video::FrameFormat& output);
 
   [[nodiscard]] const std::vector<image::FrameTask>& tasks() const { return tasks_; }
-  // `count` tasks from the given frame of the endless stream on.
+  // `count` tasks, beginning at this frame of the endless stream.
   [[nodiscard]] std::vector<image::FrameTask> next(std::int64_t frame, int count) const;
 
  private:
@@ -34,11 +34,11 @@ class MemoryFrames {
   std::vector<image::FrameTask> tasks_;
 };
 
-// Where streams of so many threads run, so that those that are compared have the same processors.
+// CPUs for streams with this many threads, so that compared streams use the same ones.
 [[nodiscard]] machine::CpuSet cpus_of_streams(const machine::MachineReport& machine, int threads);
 
-// A pool, a library and an executor on a thread that owns them, so that the affinity of one stream leaves the
-// others alone. Only one stream works at a time: work() waits for the end of what it is given.
+// A pool, a library and an executor on a thread that owns them, so that one stream's affinity does not affect
+// the others. Only one stream works at a time, because work() waits until its job has ended.
 class BenchStream {
  public:
   [[nodiscard]] static Result<std::unique_ptr<BenchStream>> start(const machine::MachineReport& machine,
@@ -47,7 +47,7 @@ class BenchStream {
   BenchStream(const BenchStream&) = delete;
   BenchStream& operator=(const BenchStream&) = delete;
 
-  // Calls `job` on the stream's thread and returns what it returns.
+  // Calls `job` on the stream's thread and returns its result.
   [[nodiscard]] Status work(const std::function<Status(image::Executor&, image::KernelLibrary&)>& job);
 
  private:

@@ -1,4 +1,4 @@
-// A process that does nothing but keep one of some CPUs busy: a neighbour to be measured against.
+// A process that keeps one of the given CPUs busy, as a noisy neighbour for measurements.
 #pragma once
 
 #include "millrace/base/result.h"

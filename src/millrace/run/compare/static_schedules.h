@@ -1,4 +1,4 @@
-// What a fixed schedule takes, and which one of a space is the best.
+// Times fixed schedules and finds the best one of a search space.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -11,41 +11,42 @@
 
 namespace millrace::run {
 
-// Seconds a frame. The median is what a schedule can do, the mean what it comes to on this machine.
+// Seconds per frame. The median shows what the schedule can do, the mean what it achieves on this machine.
 struct ScheduleTime {
   double median = 0;
   double mean = 0;
 };
 
-// Of the schedule in use, in at least `least` batches and `enough` seconds, after one that warms up.
+// Times the current schedule for at least `least` batches and `enough` seconds, after a warm-up batch.
 [[nodiscard]] Result<ScheduleTime> time_schedule(image::Executor& executor, const MemoryFrames& frames,
                                                  int least, double enough);
 
-// A candidate of a space as it was measured first, briefly.
+// A candidate and its first, brief measurement.
 struct CandidateTime {
   std::string schedule;
-  double ms = 0;  // a frame
+  double ms = 0;  // per frame
 };
 
 struct BestStatic {
   image::Schedule schedule;
-  std::vector<CandidateTime> brief;  // of every candidate that was timed, the fastest in front
-  double default_share = 0;          // of default_schedule's throughput
+  std::vector<CandidateTime> brief;  // all candidates that were timed, fastest first
+  double default_share = 0;          // relative throughput of default_schedule
   double compile_seconds = 0;
 };
 
-// How the best is looked for. Either way the last of them are timed in turns, often.
+// How to search for the best schedule. In both modes the last few candidates are timed often, in turns.
 struct StaticSearch {
-  // Every candidate a few frames, the better third more. Otherwise a race by halves (successive halving:
-  // Karnin, Koren & Somekh 2013; Jamieson & Talwalkar 2016): every candidate one frame, then again and again
-  // the better half for twice as long each. backward-store, which is `backward` and writes what nobody reads,
-  // is left out, and where threads are bound and with which instructions they work is asked of the last few
-  // only: these scale all schedules about alike.
+  // true: times every candidate for a few frames, and the better third for longer.
+  //
+  // false: a race by successive halving (Karnin, Koren & Somekh 2013; Jamieson & Talwalkar 2016). Every
+  // candidate runs one frame, then repeatedly the better half runs twice as long. backward-store is left out,
+  // because it is `backward` with additional unused stores. Affinity and instruction set are varied only for
+  // the last few candidates, because they scale all schedules about equally.
   bool exhaustive = false;
-  double seconds = 10;  // of the halves, about; more where frames take long
+  double seconds = 10;  // of the race, roughly; longer if frames take long
 };
 
-// Throughput of one schedule over that of another, timed in turns; the kernels of both are there.
+// Throughput of one schedule relative to another, timed in turns. The kernels of both must be compiled.
 [[nodiscard]] Result<double> share_of(image::Executor& executor, const MemoryFrames& frames,
                                       const image::Schedule& schedule, const image::Schedule& other);
 

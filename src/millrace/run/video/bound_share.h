@@ -1,37 +1,37 @@
-// How much of the time that faster filters would save a run is done earlier by. Pure.
+// Estimates how much of the time saved by faster filters shortens the run. Pure.
 #pragma once
 
 namespace millrace::run {
 
-// Reading, processing and writing overlap, so the loop of a run either computes or waits: for a frame to
-// come, or for room to put one. Where it hardly waits, computing bounds the run, and what computing saves the
-// run gains. Where it waits, that much more could be saved without any gain: the wait would be longer.
+// Reading, processing and writing overlap, so the run's loop either computes or waits for a frame or for room
+// in the output. A loop that hardly waits is bound by computing, and time saved there shortens the run. In a
+// loop that waits, faster filters only lengthen the wait.
 //
-// Of the time that faster filters would save a run that computed and waited so long (seconds, none below 0):
-// what it would be done earlier by, in [0, 1].
+// Returns which share, in [0, 1], of the time saved by faster filters shortens the run. Arguments are seconds
+// and not negative.
 [[nodiscard]] double gained_share(double computing, double waiting);
 
-// gained_share() of a run that goes on.
+// gained_share() of a run in progress.
 class BoundShare {
  public:
-  // believed: what is taken for the share of a run of which nothing was seen yet.
+  // believed: the share assumed before the first observation.
   explicit BoundShare(double believed = 1) : believed_(believed) {}
 
-  // Of one turn of the loop, in seconds, none below 0.
+  // Adds one iteration of the loop. Seconds, not negative.
   void add(double computing, double waiting);
 
-  // In [0, 1], of the last few turns; what is believed before the first, and that in part for some turns
-  // more, as what has just begun waits for its first frames whatever bounds it later.
+  // In [0, 1], over recent iterations. Starts as the assumed share, which fades over several iterations,
+  // because every run waits for its first frames at the beginning.
   [[nodiscard]] double value() const;
-  // Whether that owes more to what was seen than to what is believed.
+  // Whether observations outweigh the assumed share.
   [[nodiscard]] bool is_seen() const { return doubt_ < 0.5; }
 
  private:
-  // Sums that forget.
+  // Exponentially decaying sums.
   double computing_ = 0;
   double waiting_ = 0;
   double believed_;
-  double doubt_ = 1;  // how little what was seen counts yet
+  double doubt_ = 1;  // weight of the assumed share, from 1 down to 0
 };
 
 }  // namespace millrace::run

@@ -1,4 +1,4 @@
-// What a run waits longer because its threads that read and write frames are bound. Pure.
+// Extra waiting caused by pinning the I/O threads. Pure.
 #pragma once
 
 #include <algorithm>
@@ -6,14 +6,14 @@
 
 namespace millrace::run {
 
-// A schedule is judged by the time that computing takes. One that puts the threads that read and write frames
-// on a PU that a worker has may compute faster and keep the run waiting instead; what it waits beyond what it
-// waits unbound is to count as if it had been computed. Nothing does until that is known, and so never where
-// all schedules bind them.
+// Schedules are ranked by computing time. A schedule that pins I/O threads to a worker's CPU can compute
+// faster and still slow down the run. So waiting beyond that of unpinned schedules is charged to it as
+// computing time. Nothing is charged until the unpinned wait is known, so never if all schedules pin the I/O
+// threads.
 class BoundWait {
  public:
-  // Of one turn of the loop: how many frames, at least 1, and seconds waited for input and output. Seconds to
-  // be charged to the schedule in use, 0 where it does not bind those threads.
+  // Adds one iteration of the loop: its frames (at least 1) and seconds of waiting for input and output.
+  // Returns the seconds to charge to the current schedule; 0 if it does not pin the I/O threads.
   double add(std::int64_t frames, double waited, bool bound) {
     const double each = waited / static_cast<double>(frames);
     if (bound) return turns_ == 0 ? 0 : std::max(0.0, waited - usual_ * static_cast<double>(frames));
@@ -23,10 +23,10 @@ class BoundWait {
   }
 
  private:
-  static constexpr int most_turns = 16;  // that count: codecs take and give frames in bursts
+  static constexpr int most_turns = 16;  // in the average: codecs take and return frames in bursts
 
-  int turns_ = 0;     // unbound, so far
-  double usual_ = 0;  // a frame, in them
+  int turns_ = 0;     // unpinned iterations so far
+  double usual_ = 0;  // average unpinned wait per frame, in seconds
 };
 
 }  // namespace millrace::run

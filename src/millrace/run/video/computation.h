@@ -1,5 +1,5 @@
-// Computation: processing alone, timed on frames in memory as floats, as the execution-structures paper
-// measures it.
+// Computation: times the processing alone, on frames in memory as floats, like the execution-structures
+// paper.
 #pragma once
 
 #include "millrace/image/execute/executor.h"
@@ -19,56 +19,57 @@
 
 namespace millrace::run {
 
-// How the pixels that are computed on come into memory, which is never timed.
+// How input pixels are placed in memory. This is never timed.
 enum class InputPixels {
-  // All frames are written before the first is computed, each to memory of its own.
+  // All frames are written before the first is computed, each to its own memory.
   preloaded,
-  // Each frame is written right before it is computed, always to the same memory, so that its pixels lie in
-  // the caches of the core that wrote them: under affinity `free` the calling thread, which computes the last
-  // part of each frame (section IV of the paper); under any other a thread of its own, on the CPUs that the
-  // affinity has for reading and writing (section VII).
+  // Each frame is written just before it is computed, always to the same memory. Its pixels are then in the
+  // caches of the core that wrote them. Under affinity `free` that is the calling thread, which computes the
+  // last part of each frame (section IV of the paper). Under any other affinity it is a separate thread on
+  // the affinity's I/O CPUs (section VII).
   fresh,
 };
 
-// "preloaded", "fresh"
+// "preloaded" or "fresh"
 [[nodiscard]] std::string_view name_of(InputPixels pixels);
 
-// The first frames of a video, at most `most`, as they were decoded; at least one, else a failure that calls
-// the video by `name`. Usage error where they, and what a Computation makes of them, would take more than
-// `memory`, in bytes.
+// Reads the first frames of a video, as decoded: at most `most`. A video without frames is a failure; its
+// message uses `name`. Usage error if these frames and the Computation's copies need more than `memory`
+// bytes.
 [[nodiscard]] Result<std::vector<video::Frame>>
 read_frames(video::FrameReader& reader, std::int64_t most, std::string_view name, InputPixels pixels,
             std::uint64_t memory = machine::usable_memory() / 2);
 
-// Used by the thread that made the workplace.
+// To be used by the thread that created the execution context.
 class Computation {
  public:
-  // Workplace and frames, of the layout's input format, must outlive it. At least one frame.
+  // The context and the frames must outlive it. There must be at least one frame, in the layout's input
+  // format.
   Computation(Workplace& workplace, const std::vector<video::Frame>& frames, image::FrameLayout layout,
               InputPixels pixels);
 
-  // What runs from here on, its kernels compiled and its memory touched. Usage error where the schedule is
-  // impossible here. An affinity that the system refuses is no error: see Executor::refused().
+  // Sets the schedule for process(), compiles its kernels and touches its memory. Usage error if the schedule
+  // is impossible here. An affinity that the system refuses is no error: see Executor::refused().
   [[nodiscard]] Status use(const image::Schedule& schedule, const std::stop_token& stop = {});
 
-  // Processes the next `count` frames, beginning again behind the last one. Seconds spent computing;
-  // interrupted where it is stopped. After use().
+  // Processes the next `count` frames and wraps around after the last. Returns the seconds spent computing.
+  // Interrupted if stopped. Call use() first.
   [[nodiscard]] Result<double> process(std::int64_t count, const std::stop_token& stop = {});
 
-  // The frame processed last, its pixels before and after. After use().
+  // The last processed frame: its pixels before and after. Call use() first.
   [[nodiscard]] const image::FrameTask& last() const { return *last_; }
   [[nodiscard]] const image::Executor& executor() const { return executor_; }
-  // How often frames were written on which CPU, by `fresh`; under -1 where the system does not tell.
+  // Number of frames that `fresh` wrote on each CPU; the key is -1 if the system does not tell.
   [[nodiscard]] const std::map<int, std::int64_t>& written_on() const { return written_on_; }
 
-  // Forgets what was counted, as before the first frame.
+  // Resets the counters.
   void start_counting();
-  // What was done since, without use(); one schedule, from start_counting() on. Of the record's times those
-  // of computing; frames.
+  // Records the work since start_counting(), without the cost of use(). The schedule must not have changed in
+  // between. Fills in only computing times and frames.
   void record(RunRecord& record) const;
 
  private:
-  // A frame in memory: planes of floats in [0,1] and room for the result.
+  // A frame in memory: planes of floats in [0, 1], and room for the result.
   struct Slot {
     std::vector<image::PlaneBuffer> sources;
     std::vector<image::PlaneBuffer> destinations;
@@ -86,8 +87,8 @@ class Computation {
   const InputPixels pixels_;
   image::Executor executor_;
   bool set_ = false;
-  std::vector<Slot> slots_;  // one for each frame, or one for each in flight
-  std::int64_t next_ = 0;    // frame
+  std::vector<Slot> slots_;  // one per frame, or one per frame in flight
+  std::int64_t next_ = 0;    // number of the next frame
   const image::FrameTask* last_ = nullptr;
   std::unique_ptr<InputThread> input_;
   machine::CpuSet input_cpus_;

@@ -1,4 +1,4 @@
-// CpuUse: what the workers of a run had of the CPUs, and how long they waited for one.
+// CpuUse: CPU time of a run's workers, and how long they waited for a CPU.
 //
 //   const CpuWatch watch;
 //   ...
@@ -14,42 +14,42 @@
 
 namespace millrace::run {
 
-// Seconds.
+// Times in seconds.
 struct CpuUse {
-  double ran = 0;      // the workers together
-  double waited = 0;   // had work, and no CPU to do it on
-  double process = 0;  // that all threads of this process ran, codecs included
+  double ran = 0;      // CPU time of all workers
+  double waited = 0;   // time that workers were runnable without a CPU
+  double process = 0;  // CPU time of all threads of this process, codecs included
   double wall = 0;
-  int cpus = 1;  // that the process may use
+  int cpus = 1;  // CPUs that the process may use
 };
 
-// Of the time that the workers had work.
+// Share of the workers' runnable time that they waited for a CPU.
 [[nodiscard]] double waiting_share(const CpuUse& use);
-// Whether they waited long enough to be told, and for CPUs that other programs had.
+// Whether the workers waited noticeably long, for CPUs that other programs used.
 [[nodiscard]] bool lacks_cpus(const CpuUse& use);
-// A sentence without an end: "the workers waited 45 % of their time for a CPU, ..."; empty where they
-// hardly waited.
+// A clause without a full stop: "the workers waited 45 % of their time for a CPU, ...". Empty if they hardly
+// waited.
 [[nodiscard]] std::string describe(const CpuUse& use);
 
-// What the kernel tells of a worker, in seconds.
+// The kernel's figures for one worker, in seconds.
 struct WorkerTimes {
   pid_t thread = 0;
   int number = 0;
   double ran = 0;
   double waited = 0;
 };
-// The threads that are called worker-N by their numbers, 64 at most, then the calling one, which is a worker
-// as well. Empty where the kernel does not tell.
+// The threads named worker-N, by number, at most 64; then the calling thread, which is a worker too. Empty if
+// the kernel does not tell.
 [[nodiscard]] std::vector<WorkerTimes> worker_times();
 // CPU time of all threads of this process.
 [[nodiscard]] double process_seconds();
 
-// From its beginning on.
+// Measures from its construction on.
 class CpuWatch {
  public:
   CpuWatch();
 
-  // By the same thread. None where the kernel does not tell.
+  // Call it from the constructing thread. Nullopt if the kernel does not tell.
   [[nodiscard]] std::optional<CpuUse> since_then(int cpus) const;
 
  private:

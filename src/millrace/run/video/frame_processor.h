@@ -1,4 +1,4 @@
-// FrameProcessor: a pipeline over frames in memory, without a thread, a queue or a copy between.
+// FrameProcessor: applies a pipeline to frames in memory, without a thread, a queue or a copy in between.
 #pragma once
 
 #include "millrace/run/video/pipeline_runner.h"
@@ -15,33 +15,32 @@
 
 namespace millrace::run {
 
-// What a VideoRun is for frames that come from somewhere, this is for a caller who has a frame in memory and
-// wants its result: each is processed by the call that brings it, on the workers of the workplace. The search
-// for the best schedule goes on over the calls. One call at a time, by any thread where the workplace is for
-// several runs at the same time.
+// The counterpart of VideoRun for a caller that has a frame in memory and wants its result. Each call
+// processes one frame on the workers of the execution context. The schedule search continues across calls.
+// One call at a time; any thread may call if the context is shared between runs.
 class FrameProcessor {
  public:
-  // Of the options those on the pipeline, its planes and changes, the schedule, and the stop, which ends a
-  // process() under way soon, as interrupted; the processor is of no use then. The workplace must outlive the
-  // result. Usage error where what is asked for is impossible.
+  // Uses only the options for the pipeline, its planes and changes, the schedule, and the stop. The stop soon
+  // ends an active process() as interrupted; the processor is unusable afterwards. The execution context must
+  // outlive the result. Usage error if the request is impossible.
   [[nodiscard]] static Result<std::unique_ptr<FrameProcessor>>
   start(Workplace& workplace, const video::FrameFormat& input, VideoRunOptions options);
 
   [[nodiscard]] const video::FrameFormat& input_format() const { return runner_.layout().input; }
   [[nodiscard]] const video::FrameFormat& output_format() const { return runner_.layout().output; }
 
-  // One frame: a view of each plane, of any stride. No sample is above what the format says. Read and written
-  // where they are, but for what kernels cannot take, and results that lie over a source: then there is a
-  // copy.
+  // Processes one frame, given a view of each plane with any stride. No sample may exceed the format's
+  // maximum. Planes are read and written in place. They are copied only if kernels cannot take them, or if
+  // results overlap a source.
   [[nodiscard]] Status process(const std::vector<image::PixelView>& from,
                                const std::vector<image::PixelView>& to);
 
   // Any thread, at any time.
   [[nodiscard]] std::int64_t frames() const { return frames_.load(std::memory_order_relaxed); }
-  // How many planes were copied on their way in or out.
+  // Number of planes copied on their way in or out.
   [[nodiscard]] std::int64_t copies() const { return copies_; }
 
-  // Keeps what was learnt and fills in the record; after the last frame, once.
+  // Saves what the search learned and fills in the record. Call it once, after the last frame.
   void finish();
   [[nodiscard]] const RunRecord& record() const { return record_; }
 
@@ -49,18 +48,18 @@ class FrameProcessor {
   FrameProcessor(Workplace& workplace, VideoRunOptions options);
 
   [[nodiscard]] Status lay_out(const video::FrameFormat& input);
-  // The planes as kernels can take them: themselves, or room of one's own where they cannot.
+  // Planes that kernels can take: the caller's own, or copies.
   [[nodiscard]] Status take_in(const std::vector<image::PixelView>& from);
   [[nodiscard]] Status make_room(const std::vector<image::PixelView>& to);
 
   const VideoRunOptions options_;
   PipelineRunner runner_;
-  std::vector<bool> gathered_;  // planes that a kernel may read a little beyond their end, see Kernel::run
+  std::vector<bool> gathered_;  // planes that a kernel may read slightly past the end, see Kernel::run
   image::FrameTask task_;
-  // Where planes are copied; made when needed.
+  // Memory for copied planes, allocated on demand.
   std::optional<video::Frame> own_input_;
   std::optional<video::Frame> own_output_;
-  std::atomic<std::int64_t> frames_ = 0;  // relaxed: a count for display, publishes nothing
+  std::atomic<std::int64_t> frames_ = 0;  // relaxed: a count for display, publishes no other data
   std::int64_t copies_ = 0;
   std::int64_t wall_ns_ = 0;
   RunRecord record_;

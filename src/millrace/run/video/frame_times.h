@@ -1,4 +1,4 @@
-// FrameTimes: how long frames took, over a run of any length in bounded memory. Pure.
+// FrameTimes: time per frame over a run of any length, in bounded memory. Pure.
 #pragma once
 
 #include <cstddef>
@@ -7,23 +7,23 @@
 
 namespace millrace::run {
 
-// Of some frames behind each other; seconds.
+// Times of some consecutive frames, in seconds.
 struct FrameTime {
-  double at = 0;  // from the begin of the run to their end
+  double at = 0;  // from the beginning of the run to the end of these frames
   std::int64_t frames = 0;
-  double computing = 0;  // all of them together
+  double computing = 0;  // sum over the frames
   double input_wait = 0;
   double output_wait = 0;
-  double slowest = 0;  // computing, of one frame
+  double slowest = 0;  // longest computing time of one frame
 };
 
 class FrameTimes {
  public:
   static constexpr std::size_t most_points = 1000;
 
-  // Of one turn of the loop, later than those before.
+  // Adds one iteration of the loop, in chronological order.
   void add(const FrameTime& turn);
-  // At most most_points, each of about as many turns.
+  // At most most_points, each covering about the same number of iterations.
   [[nodiscard]] std::vector<FrameTime> points() const;
 
  private:

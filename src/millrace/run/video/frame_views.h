@@ -1,4 +1,4 @@
-// Frames of video as the views that the executor takes.
+// Views of video frames for the executor.
 #pragma once
 
 #include "millrace/image/execute/structure_runner.h"

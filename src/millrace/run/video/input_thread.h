@@ -1,4 +1,4 @@
-// InputThread: a thread that does what reads and decodes a stream's frames does to the caches, and nothing
+// InputThread: a thread that affects the caches like a thread that reads and decodes frames, and does nothing
 // else.
 #pragma once
 
@@ -13,18 +13,18 @@
 
 namespace millrace::run {
 
-// Sleeps between two calls. Used by one thread.
+// Sleeps between calls. Used by one thread.
 class InputThread {
  public:
-  // cpus: where it runs from its beginning; empty for where the calling thread may. Failure, or usage error,
-  // where the system refuses the thread or any of the CPUs.
+  // cpus: CPUs of the new thread; empty means those of the calling thread. Failure or usage error if the
+  // system refuses the thread or any of the CPUs.
   [[nodiscard]] static Result<std::unique_ptr<InputThread>> start(const machine::CpuSet& cpus);
   ~InputThread();
   InputThread(const InputThread&) = delete;
   InputThread& operator=(const InputThread&) = delete;
 
-  // Has the thread call `write`, which must not throw, and waits. The CPU that it was seen on; -1 where the
-  // system does not tell.
+  // Runs `write`, which must not throw, on the thread and waits. Returns the CPU it ran on; -1 if the system
+  // does not tell.
   int call(pool::FunctionRef<void()> write);
 
  private:
@@ -33,7 +33,7 @@ class InputThread {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  pool::FunctionRef<void()> write_;  // empty: nothing to do
+  pool::FunctionRef<void()> write_;  // empty while idle
   Status bound_;
   bool started_ = false;
   bool stopping_ = false;

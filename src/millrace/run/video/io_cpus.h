@@ -1,4 +1,4 @@
-// Where the threads of a run start that read and write its frames.
+// Chooses the CPUs on which a run's I/O and codec threads start.
 #pragma once
 
 #include "millrace/machine/cpus/cpu_set.h"
@@ -7,20 +7,19 @@
 
 namespace millrace::run {
 
-// A thread starts on the CPUs of the one that makes it. The thread of a run is a worker, bound like one under
-// most affinities; the threads that it makes for frames and codecs are not to be.
+// A new thread inherits the CPUs of its creator. The run's own thread is a worker and pinned under most
+// affinities; the frame and codec threads that it creates should not inherit that.
 //
-// Where the kernel refuses, they run where they may: slower perhaps, never wrong.
+// If the kernel refuses, they run on inherited CPUs: perhaps slower, but never wrong.
 struct IoCpus {
-  machine::CpuSet io;      // of the threads that read and write frames; empty: anywhere within `usable`
-  machine::CpuSet usable;  // all that the process may use
+  machine::CpuSet io;      // CPUs of threads that read and write frames; empty: anywhere within `usable`
+  machine::CpuSet usable;  // all CPUs that the process may use
 
-  // Binds the calling thread for as long as it makes a thread that reads or writes frames: under an
-  // AffinityGuard.
+  // Pins the calling thread while it creates an I/O thread. Use it under an AffinityGuard.
   void bind_for_io() const;
-  // Binds one that reads or writes frames already, from its next frame on; it was not joined yet.
+  // Moves an existing I/O thread, which must not be joined yet, from its next frame on.
   void move_for_io(pthread_t thread) const;
-  // The same for opening a codec, which makes threads of its own.
+  // Pins the calling thread while it opens a codec, which creates threads of its own.
   void bind_for_codec() const;
 };
 

@@ -1,4 +1,4 @@
-// What a pipeline means for what comes with a video beside its samples.
+// Effects of a pipeline on a video's interlaced fields and metadata.
 #pragma once
 
 #include "millrace/base/result.h"
@@ -9,16 +9,15 @@
 
 namespace millrace::run {
 
-// Usage error, which calls the video `name`, where rows of two fields would be mixed.
+// Usage error, which names the video `name`, if the pipeline would mix the rows of two fields.
 [[nodiscard]] Status check_fields(const image::Pipeline& pipeline, const video::FrameFormat& input,
                                   std::string_view name);
 
-// The same for one frame of such a video, whose fields may be others than its format says: a failure, which
-// says how to go on.
+// The same check for one frame, whose fields can differ from its format's. The failure says how to go on.
 [[nodiscard]] Status check_frame_fields(const image::Pipeline& pipeline, const video::FrameFormat& input,
                                         const video::Frame& frame, std::string_view name);
 
-// Without what no longer holds. Null stays null.
+// The properties that still hold after the pipeline. Null stays null.
 [[nodiscard]] video::SharedProperties after_pipeline(const video::SharedProperties& properties,
                                                      const image::Pipeline& pipeline);
 

@@ -1,4 +1,4 @@
-// RunDecisions: what the search for a schedule did in a run, and why, as values.
+// RunDecisions: what a run's schedule search did, and why, as values.
 #pragma once
 
 #include "millrace/tuning/record/decision_record.h"
@@ -13,24 +13,24 @@
 
 namespace millrace::run {
 
-// No JSON, of which taking apart what was half made when memory ran out takes memory itself.
+// Not JSON: freeing a half-built JSON value after memory has run out needs memory itself.
 struct RunDecisions {
   std::string objective;
   bool from_profile = false;
-  std::optional<tuning::Space> space;  // of the candidates; none where nothing was searched
-  std::string incumbent;               // at the end, by its name
-  std::string why;                     // it runs
-  std::string chosen;                  // where nothing was searched: why it was begun with
+  std::optional<tuning::Space> space;  // of candidates; nullopt without a search
+  std::string incumbent;               // name of the incumbent at the end
+  std::string why;                     // why the incumbent runs
+  std::string chosen;                  // without a search: why this schedule was chosen
   std::int64_t trials = 0;
   std::int64_t switches = 0;
-  // Of the time saved, what the run would have gained; none where nobody could tell yet.
+  // Share of the saved time by which the run gets shorter; nullopt if unknown.
   std::optional<double> bound_share;
   // Seconds.
   double lost_to_trials = 0;
   double switching = 0;
   double deciding = 0;
-  double starts_at = 0;  // of the run, when the search saw its first frame
-  // Of the search: the last ones, by a clock whose zero is begin, and how many came before.
+  double starts_at = 0;  // time of the search's first frame, in seconds from the beginning of the run
+  // The last events of the search, with times from `begin`, and the number of earlier ones left out.
   std::vector<tuning::Event> events;
   std::int64_t events_left_out = 0;
   double begin = 0;

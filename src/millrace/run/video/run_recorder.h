@@ -1,5 +1,5 @@
-// RunRecorder: what people want to see of a run beside its sums: how long frames took, who computed what of
-// one, what it looks like, and a trace.
+// RunRecorder: records details of a run for people: times per frame, the kernel calls of single frames,
+// thumbnails and a trace.
 #pragma once
 
 #include "millrace/image/execute/call_log.h"
@@ -17,12 +17,12 @@
 
 namespace millrace::run {
 
-// What the workers did for one frame, or for those of a turn.
+// The workers' kernel calls for one frame, or for a batch of frames.
 struct RecordedFrame {
-  std::int64_t frame = 0;  // the first
+  std::int64_t frame = 0;  // number of the first frame
   image::Schedule schedule;
-  std::vector<std::vector<image::GroupName>> groups;  // as image::KernelCall counts them
-  std::vector<image::KernelCall> calls;               // of that frame
+  std::vector<std::vector<image::GroupName>> groups;  // indexed as in image::KernelCall
+  std::vector<image::KernelCall> calls;               // for that frame
   std::int64_t calls_left_out = 0;
 };
 
@@ -34,29 +34,29 @@ struct RunPictures {
 
 struct RunRecording {
   std::vector<FrameTime> frame_times;
-  std::vector<RecordedFrame> frames;  // one for each schedule, the one in use at the end last
+  std::vector<RecordedFrame> frames;  // one per schedule; the last is the schedule in use at the end
   RunPictures pictures;
-  std::shared_ptr<const RunTrace> trace;  // null: not asked for
+  std::shared_ptr<const RunTrace> trace;  // null: not requested
 };
 
-// Used by the thread of the run. Costs some microseconds a turn, and for the first frames of each schedule
-// the writing down of every kernel call.
+// Used by the run's thread. Costs some microseconds per batch. The first frames of each schedule also cost a
+// log entry per kernel call.
 class RunRecorder {
  public:
-  // begin_ns: of the run, by now_ns().
+  // begin_ns: beginning of the run, by now_ns().
   RunRecorder(image::Executor& executor, const RecordingOptions& options, std::int64_t begin_ns);
 
-  // Before the executor runs the next frames, the first of which is number `frame`.
+  // Call before the executor runs the next batch. `frame`: number of its first frame.
   void before(std::int64_t frame);
-  // After it. The planes of one of them, before and after.
+  // Call after that, with one frame of the batch before and after processing.
   void computed(const video::Frame& source, const video::Frame& result);
-  // After they were handed on. Seconds; all but `at` are of this turn alone.
+  // Call after the frames were handed on. Seconds; all but `at` cover this batch alone.
   void handed_on(FrameTime turn);
 
   [[nodiscard]] RunRecording finish(const image::Schedule& last);
 
  private:
-  static constexpr std::size_t most_calls = 20'000;  // of a recorded frame
+  static constexpr std::size_t most_calls = 20'000;  // per recorded frame
   static constexpr std::size_t most_frames = 8;
   static constexpr int thumbnail_side = 400;
 
@@ -64,13 +64,14 @@ class RunRecorder {
   const std::int64_t begin_ns_;
   FrameTimes times_;
   std::vector<RecordedFrame> frames_;
-  std::vector<int> turns_;  // of each of these schedules, up to the one that was recorded
+  std::vector<int> turns_;  // batches run under each recorded schedule, up to the recorded one
   std::unique_ptr<image::CallLog> log_;
-  bool keeps_ = false;  // what is in the log is for frames_
+  bool keeps_ = false;  // whether the log's content is for frames_
   std::int64_t frame_ = 0;
   std::int64_t start_ns_ = 0;
   std::int64_t end_ns_ = 0;
-  std::optional<std::int64_t> next_picture_;  // the frame; none: no more
+  std::optional<std::int64_t> next_picture_;  // number of the next frame to picture; nullopt: no more
+                                              // pictures
   RunPictures pictures_;
   std::shared_ptr<RunTrace> trace_;
 };

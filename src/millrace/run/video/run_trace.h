@@ -1,4 +1,4 @@
-// RunTrace: what a run did when, as browsers and Perfetto show it (Chrome's trace event format).
+// RunTrace: a timeline of a run in Chrome's trace event format, which browsers and Perfetto display.
 #pragma once
 
 #include "millrace/image/execute/call_log.h"
@@ -12,8 +12,8 @@
 
 namespace millrace::run {
 
-// In bounded memory: where a run has more to tell, what the workers did is kept of every second turn, every
-// fourth, and so on, over all of it. Used by the thread of the run.
+// Memory is bounded: long runs keep the workers' calls of every second batch, then every fourth, and so on,
+// evenly over the whole run. Used by the run's thread.
 class RunTrace {
  public:
   static constexpr std::size_t most_calls_of_turn = 20'000;
@@ -21,27 +21,27 @@ class RunTrace {
   static constexpr std::size_t most_turns = 30'000;
 
   struct Turn {
-    std::int64_t frame = 0;  // the first
+    std::int64_t frame = 0;  // number of the first frame
     std::int64_t start_ns = 0;
     std::int64_t end_ns = 0;
   };
 
   explicit RunTrace(std::int64_t begin_ns) : begin_ns_(begin_ns) {}
 
-  // Of one turn of the loop, in this order. left_out: calls that the turn had beside these.
+  // Adds the next batch, in chronological order. left_out: further calls of the batch that were not logged.
   void add_computing(const Turn& turn, const image::Schedule& schedule,
                      const std::vector<std::vector<image::GroupName>>& groups,
                      const std::vector<image::KernelCall>& calls, std::int64_t left_out);
-  // What came before `computed_from`, and before `now`; seconds.
+  // Adds the input wait before `computed_from` and the output wait before `now`; waits are in seconds.
   void add_waiting(std::int64_t computed_from, double input_wait, std::int64_t now, double output_wait);
 
-  // Complete events alone, of which those of one track never overlap, one in each line; below 50 MB. With
-  // what was left out.
+  // Complete events only, one per line, below 50 MB. Events of one track never overlap. States what was left
+  // out.
   [[nodiscard]] std::string to_json(std::string_view name) const;
 
  private:
   struct Span {
-    std::uint32_t name = 0;   // in names_
+    std::uint32_t name = 0;   // index into names_
     std::uint32_t track = 0;  // 0: the frames, then the workers
     std::uint32_t turn = 0;
     std::int64_t start_ns = 0;
@@ -54,12 +54,12 @@ class RunTrace {
 
   std::int64_t begin_ns_;
   std::vector<std::string> names_;
-  std::vector<Span> turns_;  // of the frames' track
+  std::vector<Span> turns_;  // on the frames' track
   std::vector<Span> calls_;
-  std::int64_t calls_left_out_ = 0;  // as their turn had too many
-  std::int64_t turn_ = 0;            // number of the present one
-  std::int64_t turns_every_ = 1;     // kept
-  std::int64_t calls_every_ = 1;     // kept
+  std::int64_t calls_left_out_ = 0;  // because a batch had too many
+  std::int64_t turn_ = 0;            // number of the current batch
+  std::int64_t turns_every_ = 1;     // keep every Nth batch
+  std::int64_t calls_every_ = 1;     // keep the calls of every Nth batch
 };
 
 }  // namespace millrace::run

@@ -1,4 +1,4 @@
-// ScheduleSearch: the adaptive scheduler of one run, with its profile, and words for what it did.
+// ScheduleSearch: the adaptive scheduler of one run, with its stored profile and texts for people.
 #pragma once
 
 #include "millrace/image/adapt/adaptive_scheduler.h"
@@ -19,27 +19,27 @@
 namespace millrace::run {
 
 struct SearchOptions {
-  image::AdaptiveOptions adaptive;  // without a profile
-  // Whether the arrangements that bind threads here join the freedom's own: of the workers, and of the
-  // threads that read and write frames where the run has such.
+  image::AdaptiveOptions adaptive;  // without the profile
+  // Adds the pinning arrangements that are possible here to the search: those for workers, and those for I/O
+  // threads if the run has its own.
   bool may_bind = false;
-  // The user's own words for what is fixed in the freedom ("fusion": "none"): part of the question that a
-  // profile answers.
+  // The user's words for what is fixed in the search ("fusion": "none"). Part of the profile's key.
   std::map<std::string, std::string> fixed;
-  // Questions like this one, by their own `fixed`: where it has no profile, that of the first which has one
-  // is better than none.
+  // Keys of similar searches, by their own `fixed`. If this search has no profile, the first one found under
+  // these keys is used.
   std::vector<std::map<std::string, std::string>> related;
-  std::optional<std::filesystem::path> profiles;  // the store of what runs learn; none: neither used nor kept
-  // Of later runs that will begin with what this one learns: a trial may pay for them too.
+  std::optional<std::filesystem::path> profiles;  // store of learned profiles; nullopt: neither read nor
+                                                  // written
+  // Frames of later runs that will start from this profile. A trial can pay off in them too.
   std::int64_t frames_after = 0;
-  // What the machines of a job learn, for those that begin later.
+  // Profiles shared by the machines of a job, for runs that begin later.
   std::optional<std::filesystem::path> shared_profiles;
 };
 
 class ScheduleSearch {
  public:
-  // Starts from the profile of this pipeline, format, budget, objective and machine, where there is one.
-  // Workplace and executor must outlive the result.
+  // Starts from the profile for this pipeline, format, budget, objective and machine, if there is one. The
+  // execution context and the executor must outlive the result.
   [[nodiscard]] static Result<ScheduleSearch> start(Workplace& workplace, image::Executor& executor,
                                                     const SearchOptions& options,
                                                     const image::Pipeline& pipeline, image::Planes planes,
@@ -47,8 +47,8 @@ class ScheduleSearch {
 
   [[nodiscard]] image::AdaptiveScheduler& scheduler() { return *scheduler_; }
 
-  // Fills in the record, which has the waits of the run, and keeps what was learnt. `pipeline`: with the
-  // values of the last frame, which the profile is for.
+  // Fills in the record, which must have the run's waits, and saves the profile. `pipeline`: with the
+  // parameters of the last frame, which the profile applies to.
   void finish(const image::Pipeline& pipeline, RunRecord& record);
 
  private:

@@ -1,4 +1,4 @@
-// ShownTime: when the frames of a video are shown, seconds from the first one on. Pure.
+// ShownTime: presentation times of a video's frames, in seconds from the first frame. Pure.
 #pragma once
 
 #include "millrace/video/frame/presentation_clock.h"
@@ -12,10 +12,10 @@ class ShownTime {
  public:
   explicit ShownTime(const video::FrameFormat& format);
 
-  // Of the next frame.
+  // Call it for each frame in order.
   [[nodiscard]] double of(const video::Frame& frame);
-  // How far the video's clock may be from the truth: one of its units, as in files that count milliseconds,
-  // but no more than a quarter of a frame. Where units are about as long as frames they are counted, and 0.
+  // Maximum error of the video's clock: one of its units, for example a millisecond, but at most a quarter of
+  // a frame. It is 0 if units are about as long as frames, because then the units count frames.
   [[nodiscard]] double inaccuracy() const { return inaccuracy_; }
 
  private:

@@ -1,4 +1,4 @@
-// How many frames are handed to the workers at once. Pure.
+// Chooses the size of a batch of frames for the workers. Pure.
 #pragma once
 
 #include <cstddef>
@@ -7,31 +7,31 @@
 
 namespace millrace::run {
 
-// Workers that compute a frame each wait for each other, and for the frames to be handed on, at the end of
-// every turn: which takes as long as small frames do. So the workers are given several rounds of these, and
-// each takes the next frame when it is done with one.
+// At the end of each batch, the workers wait for each other and for the frames to be handed on. For small
+// frames that takes as long as computing them. So a batch holds several frames per worker, and each worker
+// takes the next frame as soon as it has finished one.
 class TurnLength {
  public:
-  // frame_bytes: of the larger of what is read and what is written. total: frames of the run, where that is
+  // frame_bytes: size of the input or the output frame, whichever is larger. total: frames of the run, if
   // known.
   explicit TurnLength(std::size_t frame_bytes, std::optional<std::int64_t> total = {})
       : frame_bytes_(frame_bytes), total_(total) {}
 
-  // What a turn took. frames, seconds > 0.
+  // Adds a measured batch. frames, seconds > 0.
   void add(int frames, double seconds);
-  // Other frames are computed by another schedule from now on.
+  // Call it when the schedule or the frames change.
   void forget() { frame_seconds_ = 0; }
 
-  // How many to hand out at most: whole rounds of `side_by_side` frames, at least one; 1 where that is 1.
+  // Maximum size of the next batch: a multiple of `side_by_side`, at least one; 1 if that is 1.
   [[nodiscard]] int frames(int side_by_side) const;
 
-  // At least what frames() gives.
+  // Upper bound of frames().
   [[nodiscard]] static int most_frames(int side_by_side, std::size_t frame_bytes);
 
  private:
   std::size_t frame_bytes_;
   std::optional<std::int64_t> total_;
-  double frame_seconds_ = 0;  // of the run; 0: not known
+  double frame_seconds_ = 0;  // seconds per frame of the run; 0: unknown
 };
 
 }  // namespace millrace::run

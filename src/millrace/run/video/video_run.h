@@ -1,5 +1,5 @@
-// VideoRun: frames from a source through a pipeline of filters to a sink, with reading, processing and
-// writing overlapped.
+// VideoRun: passes frames from a source through a pipeline of filters to a sink. Reading, processing and
+// writing overlap.
 //
 //   const auto machine = machine::inspect_machine();
 //   auto workplace = run::Workplace::make(*machine, machine->usable.worker_limit);
@@ -8,7 +8,7 @@
 //   if (Status done = video.run(); !done) fmt::print("{}\n", done.error().message);
 //   fmt::print("{} frames, {:.1f} a second\n", video.record().frames, video.record().fps());
 //
-// Frames may be the caller's own, at either end:
+// Frames can come from the caller and go to the caller:
 //
 //   run::frames_source(format, [&](const std::stop_token&) { return next_of_mine(); })
 //   run::frames_sink([&](const video::Frame& frame) { return keep(frame); })
@@ -31,16 +31,16 @@
 
 namespace millrace::run {
 
-// How far a run is.
+// Progress of a run.
 struct RunProgress {
   std::int64_t frames = 0;            // processed and handed to the sink
-  std::optional<std::int64_t> total;  // where the source says; may be wrong
+  std::optional<std::int64_t> total;  // if the source knows it; can be wrong
 };
 
-// What a run is at, for who looks on; of the moment of the call.
+// State of a run at the moment of the call, for displays.
 struct RunSnapshot {
   RunProgress progress;
-  // Seconds since run() was called, and those of them that RunRecord calls so.
+  // Seconds since run() was called, and the parts of them named as in RunRecord.
   double wall_seconds = 0;
   double compute_seconds = 0;
   double input_wait_seconds = 0;
@@ -49,80 +49,80 @@ struct RunSnapshot {
   const image::AdaptiveScheduler* search;  // null: the schedule is fixed
 };
 
-// What goes into the record beside sums, see RunRecording.
+// Optional details in the record, see RunRecording.
 struct RecordingOptions {
-  bool frames = false;    // how long they took, and who computed what of a few
-  bool pictures = false;  // with them, what some look like
-  bool trace = false;     // with them, what was done when
+  bool frames = false;    // times per frame, and kernel calls of single frames
+  bool pictures = false;  // also thumbnails of some of these frames
+  bool trace = false;     // also a timeline
 };
 
 struct VideoRunOptions {
   image::Pipeline pipeline;
-  std::optional<VideoSource> second;  // the video that the pipeline calls so, read beside the source
+  std::optional<VideoSource> second;  // the pipeline's second video, read in step with the source
   image::Planes planes = image::Planes::automatic;
-  video::SampleForms made{};  // how the samples of the output are held; frames go to a sink that takes such
-  std::vector<std::string> changes;  // of parameters, as image::parse_parameter_change reads them
-  std::int64_t first_frame = 0;      // the number that the first frame made has in `changes`
-  // Frames at the beginning and at the end of the source that are only read: others are made of them too.
+  video::SampleForms made{};         // sample formats of the output, for sinks that accept several
+  std::vector<std::string> changes;  // parameter changes in the syntax of image::parse_parameter_change
+  std::int64_t first_frame = 0;      // number, in `changes`, of the first frame produced
+  // Frames at the beginning and the end of the source that are only read because output frames depend on
+  // them.
   image::NeighbouringFrames around;
-  // Fixed, or found within a freedom while the run goes on. By default found among all that fits the
-  // workplace.
+  // Fixed, or searched within limits during the run. By default the search covers everything that fits the
+  // execution context.
   std::variant<std::monostate, image::Schedule, SearchOptions> schedule;
-  std::optional<std::int64_t> frames;  // at most so many
-  // The first frame that is shown at that time or later, and the last before; microseconds from the first
-  // frame of the source on.
+  std::optional<std::int64_t> frames;  // maximum number of frames
+  // Trim: first frame shown at `start` or later, last frame before `end`. Microseconds from the first frame
+  // of the source.
   std::optional<std::int64_t> start;
   std::optional<std::int64_t> end;
-  int passes = 1;  // over the source
+  int passes = 1;  // number of times to read the source
   video::OnDamage on_damage = video::OnDamage::stop;
-  bool autorotate = true;                 // as of video::ReaderOptions
-  std::optional<video::Samples> samples;  // as of video::ReaderOptions
-  // Filters that mix rows may be applied to interlaced video: it is not, whatever it says.
+  bool autorotate = true;                 // as in video::ReaderOptions
+  std::optional<video::Samples> samples;  // as in video::ReaderOptions
+  // Ignore the interlaced flag, so that filters that mix rows are accepted.
   bool treat_as_progressive = false;
-  // Whether sound goes from file to file, as subtitles, data, chapters and metadata do.
+  // Whether the output file gets the sound too. It always gets subtitles, data, chapters and metadata.
   bool audio = true;
-  // Where none are given, as many as choose_codec_threads() says.
+  // Default: choose_codec_threads().
   std::optional<int> decoder_threads;
   std::optional<int> encoder_threads;
   video::WriterOptions writer;  // without threads, `keep_part` and `stop`
-  std::stop_token stop;         // as stop()
-  // Whether the output of a run that is stopped or fails stays as far as it got; else there is none.
+  std::stop_token stop;         // stops the run like stop()
+  // Whether the output of a stopped or failed run is kept as far as it got. Otherwise it is removed.
   bool keep_part = true;
-  // Called when the inputs are open and the pipeline fits them, before the output is opened; what it refuses
-  // the run refuses.
+  // Called when the inputs are open and the pipeline fits them, before the output is opened. Its error fails
+  // the run.
   std::function<Status()> check_output;
-  std::int64_t start_ns = 0;  // what first_frame_seconds count from, by now_ns(); 0: run()
-  // Called after every few frames by the thread that runs; it is to return soon.
+  std::int64_t start_ns = 0;  // origin of first_frame_seconds, by now_ns(); 0: the call of run()
+  // Called after each batch of frames by the run's thread. It must return soon.
   std::function<void(const RunProgress&, const image::Schedule&)> on_progress;
-  // The same for who wants to know more.
+  // The same with more details.
   std::function<void(const RunSnapshot&)> on_turn;
   RecordingOptions recording;
 };
 
-// That there may be at any time, in a workplace of so many threads.
+// Upper bound during the run, in an execution context with this many threads.
 [[nodiscard]] int most_frames_in_flight(const VideoRunOptions& options, int threads);
 
-// Used by the thread that made the workplace, or by any one thread where the workplace is for several runs at
-// the same time; but for what says otherwise.
+// Used by the thread that created the execution context; if the context is shared, by any one thread.
+// Exceptions are noted below.
 class VideoRun {
  public:
-  // The workplace must outlive the run. Nothing is opened yet.
+  // The execution context must outlive the run. Opens nothing yet.
   VideoRun(Workplace& workplace, VideoSource source, VideoSink sink, VideoRunOptions options);
   VideoRun(const VideoRun&) = delete;
   VideoRun& operator=(const VideoRun&) = delete;
 
-  // Runs to the end; once. Nothing is left running behind it. Of usage kind where what is asked for is
-  // impossible: then nothing was written. Where it fails on the way, or is stopped (kind `interrupted`), the
-  // sink has what was processed up to there, complete and in order, or nothing (VideoRunOptions::keep_part).
-  // A source without any frame is a failure.
+  // Runs to the end, once. Leaves nothing running. Usage error if the request is impossible; nothing was
+  // written then. If the run fails or is stopped (`interrupted`), the sink has all frames processed so far,
+  // complete and in order, or nothing: see VideoRunOptions::keep_part. A source without frames is a failure.
   [[nodiscard]] Status run();
 
-  // Makes run() end soon, after the frames at hand; where the output is a pipe whose reader takes nothing, in
-  // some seconds, and without those that have no room in it. Any thread, at any time.
+  // Ends run() soon, after the current frames. If the output is a pipe that is not being read, this takes
+  // some seconds and drops frames that do not fit. Any thread, at any time.
   void stop() { stop_.request_stop(); }
   // Any thread, at any time.
   [[nodiscard]] RunProgress progress() const;
-  // After run(), also where it failed.
+  // Valid after run(), even if it failed.
   [[nodiscard]] const RunRecord& record() const { return record_; }
 
  private:
@@ -133,7 +133,7 @@ class VideoRun {
   VideoSink sink_;
   VideoRunOptions options_;
   std::stop_source stop_;
-  // Relaxed: counts for display, they publish nothing. The total is below 0 where it is not known.
+  // Relaxed: counts for display, they publish no other data. A negative total means unknown.
   std::atomic<std::int64_t> frames_ = 0;
   std::atomic<std::int64_t> total_ = -1;
   RunRecord record_;

@@ -1,4 +1,4 @@
-// What the tests of VideoRun share: a workplace, frames to count, and sinks that note them.
+// Helpers for the tests of VideoRun: an execution context, numbered frames, and sinks that record them.
 #pragma once
 
 #include "millrace/image/pipeline/pipeline_language.h"
@@ -24,7 +24,7 @@ inline image::Pipeline parsed(const std::string& text) {
   return *pipeline;
 }
 
-// One for all tests: a process has one pool.
+// Shared by all tests: a process has one pool.
 class VideoRunTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -40,7 +40,7 @@ class VideoRunTest : public ::testing::Test {
   static inline Workplace* workplace_ = nullptr;
 };
 
-// Frames whose every sample is their number.
+// Frames in which every sample is the frame's number.
 class Counting {
  public:
   explicit Counting(std::int64_t count, const video::FrameFormat& format = small_gray)
@@ -53,7 +53,7 @@ class Counting {
     fill(*frame, static_cast<int>(given_++));
     return std::optional(std::move(*frame));
   }
-  // By any thread.
+  // Any thread.
   [[nodiscard]] std::int64_t given() const { return given_; }
 
  private:

@@ -1,4 +1,4 @@
-// What a run gives its frames to: a file, a pipe, nothing, or the caller.
+// Destination of a run's frames: a file, a pipe, nothing, or the caller.
 #pragma once
 
 #include "millrace/video/frame/frame_writer.h"
@@ -9,22 +9,22 @@
 
 namespace millrace::run {
 
-// A value: nothing is opened before the run begins and knows what it will write.
+// A value: nothing is opened until the run has begun and knows the format.
 struct VideoSink {
-  std::string name;  // in messages
+  std::string name;  // for messages
   std::function<Result<std::unique_ptr<video::FrameWriter>>(const video::FrameFormat&,
                                                             const video::WriterOptions&)>
       open;
-  bool coded = false;               // writing to it means encoding, which may take threads
-  bool takes_side_streams = false;  // what a file has beside its frames goes there, too
-  bool keeps_frames = true;         // and does not only take them
+  bool coded = false;               // writing means encoding, which may use threads
+  bool takes_side_streams = false;  // also takes the other streams of a file, such as sound
+  bool keeps_frames = true;         // false: takes frames without storing them
 };
 
-// By the names that video::open_writer takes.
+// Names as for video::open_writer.
 [[nodiscard]] VideoSink file_sink(std::string name);
 
-// Takes a frame, in order, or fails the run. Called by one thread of the run's own, at most one behind the
-// other. The frame lives as long as the call, unless it is moved from, or as long as what it was moved to.
+// Takes a frame, in order, or fails the run. Calls come from one thread of the run and never overlap. The
+// frame is valid during the call, unless it is moved from.
 using TakeFrame = std::function<Status(video::Frame& frame)>;
 
 [[nodiscard]] VideoSink frames_sink(TakeFrame take);

@@ -1,4 +1,4 @@
-// Workplace: what runs compute with.
+// Workplace: the execution context of runs.
 #pragma once
 
 #include "millrace/image/execute/executor.h"
@@ -11,30 +11,31 @@
 
 namespace millrace::run {
 
-// The process's workers and its kernels.
+// The process's workers and its compiled kernels.
 class Workplace {
  public:
-  // For one run at a time, any number of them in turn. Made, used and destroyed by one thread, which is one
-  // of the workers. threads: workers, the calling thread included, at least 1. `machine` must outlive the
-  // workplace. `cache`: where compiled kernels are kept for later processes; by default nowhere.
+  // For one run at a time, any number of them in turn. Created, used and destroyed by one thread, which is
+  // one of the workers. threads: number of workers, including the calling thread, at least 1. `machine` must
+  // outlive the context. `cache`: stores compiled kernels for later processes; by default they are not
+  // stored.
   [[nodiscard]] static Result<std::unique_ptr<Workplace>>
   make(const machine::MachineReport& machine, int threads, image::KernelCache cache = image::KernelCache());
 
-  // For any number of runs at the same time, each by a thread of its own. At most `threads` threads process
-  // frames at once. Affinities are not to be had.
+  // For any number of concurrent runs, each on its own thread. At most `threads` threads process frames at a
+  // time. Affinities are not available.
   [[nodiscard]] static Result<std::unique_ptr<Workplace>> make_shared(const machine::MachineReport& machine,
                                                                       int threads, image::KernelCache cache);
 
   [[nodiscard]] const machine::MachineReport& machine() const { return machine_; }
-  // Whether several runs at the same time may use it.
+  // Whether several concurrent runs may use it.
   [[nodiscard]] bool is_shared() const { return shared_ != nullptr; }
   [[nodiscard]] int threads() const { return pool_ ? pool_->size() : shared_->size(); }
-  // Only of one that make() made.
+  // Only if created by make().
   [[nodiscard]] pool::WorkerPool& pool() { return *pool_; }
-  // Only of one that make_shared() made.
+  // Only if created by make_shared().
   [[nodiscard]] pool::SharedWorkers& shared_workers() { return *shared_; }
   [[nodiscard]] image::KernelLibrary& library() { return library_; }
-  // For a stream of frames, by its workers. The workplace must outlive it.
+  // An executor for one stream of frames on these workers. The context must outlive it.
   [[nodiscard]] image::Executor executor();
 
  private:
@@ -42,7 +43,7 @@ class Workplace {
             std::unique_ptr<pool::SharedWorkers> shared, image::KernelCache cache);
 
   const machine::MachineReport& machine_;
-  std::unique_ptr<pool::WorkerPool> pool_;  // one of the two, the other is null
+  std::unique_ptr<pool::WorkerPool> pool_;  // exactly one of the two is not null
   std::unique_ptr<pool::SharedWorkers> shared_;
   image::KernelLibrary library_;
 };

@@ -1,13 +1,13 @@
-// What is asked of the files that a run is to write.
+// Checks the files that a run will write.
 #pragma once
 
 #include "millrace/run/words/run_options.h"
 
 namespace millrace::run {
 
-// Before anything is written: whether each thing the run writes has a place of its own that it may write to.
-// Usage errors where no output is given or a terminal would be it, as of millrace::check_outputs(), and where
-// a file may be a picture of another one's.
+// Call before anything is written. Checks that all outputs are distinct and writable. Usage error if no
+// output is given, if it would be a terminal (see millrace::check_outputs()), or if one file could be a
+// numbered picture of another output.
 [[nodiscard]] Status check_outputs(const RunOptions& options);
 
 }  // namespace millrace::run

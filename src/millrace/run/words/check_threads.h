@@ -4,7 +4,7 @@
 
 namespace millrace::run {
 
-// Usage error where --threads asks for more than may work at once here; 0 asks for nothing.
+// Usage error if --threads exceeds the number of threads that may work at a time here; 0 means no request.
 [[nodiscard]] inline Status check_threads(int asked, int worker_limit) {
   if (asked <= worker_limit) return {};
   return usage_error("--threads {} is more than the {} that affinity mask, cpuset and quota allow here "

@@ -1,4 +1,4 @@
-// What was recorded of a run, for programs.
+// Writes the recorded details of a run as JSON.
 #pragma once
 
 #include "millrace/run/video/run_recorder.h"
@@ -7,11 +7,11 @@
 
 namespace millrace::run {
 
-// Adds "frame_times" (a column for each quantity; milliseconds a frame), "recorded_frames" and "pictures".
+// Adds "frame_times" (one column per quantity; milliseconds per frame), "recorded_frames" and "pictures".
 //
-// Of a recorded frame "calls" are those of the first plane, in words divided by spaces: worker, group, the
-// area from x0, y0 to x1, y1, microseconds from the first call of the frame on to start and end;
-// "other_planes": worker, plane, start, end.
+// In a recorded frame, "calls" are those of the first plane, as words separated by spaces: worker, group,
+// area from x0, y0 to x1, y1, and start and end in microseconds from the frame's first call. "other_planes":
+// worker, plane, start, end.
 void add_recording(nlohmann::ordered_json& json, const RunRecording& recording);
 
 }  // namespace millrace::run

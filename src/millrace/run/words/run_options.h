@@ -1,4 +1,4 @@
-// What the user asked `millrace run` for.
+// RunOptions: the options of `millrace run`.
 #pragma once
 
 #include "millrace/image/kernel/kernel_cache.h"
@@ -19,36 +19,36 @@ namespace millrace::run {
 struct RunOptions {
   std::string pipeline;
   std::string input;
-  std::string second;           // the video that the pipeline calls so; empty: none
-  std::string output = "null";  // empty: the user gave none
-  // Where what is told of the run goes: a path, "-" for standard output, empty for nowhere.
+  std::string second;           // the pipeline's second video; empty: none
+  std::string output = "null";  // empty: not given
+  // Destinations of the run's reports: a path, "-" for standard output, empty for none.
   std::string json;
-  std::string report;  // the page
+  std::string report;  // the HTML page
   std::string trace;
-  bool live = false;   // on the whole terminal, while it goes on
-  bool force = false;  // outputs that exist are overwritten
+  bool live = false;   // live display on the whole terminal
+  bool force = false;  // overwrite existing outputs
 
-  // Words of the schedule. With a structure or a tile it is fixed, and what is not given comes from the
-  // default schedule; without, it is found while the run goes on, within what is given.
+  // Options of the schedule. With a structure or a tile the schedule is fixed, and the default schedule
+  // supplies the rest. Otherwise the schedule is searched during the run, within these options.
   std::string structure;
   std::string fusion;
   std::string tile;
   std::string affinity;
   std::string isa;
   int threads = 0;           // 0: as many as may be used
-  int frames_in_flight = 0;  // 0: one, or as many as turn out best
+  int frames_in_flight = 0;  // 0: one, or the best number found
   bool fresh_threads = false;
 
-  // Of the search for the best schedule.
-  std::string objective;  // "throughput", "latency"; empty: by the input
+  // Options of the schedule search.
+  std::string objective;  // "throughput", "latency"; empty: depends on the input
   std::optional<double> deadline_ms;
   bool explain = false;
   bool no_profile = false;
-  std::string shared;  // folder of what the machines of a job learn; empty: none
+  std::string shared;  // folder with profiles shared by the machines of a job; empty: none
   std::uint64_t seed = 1;
 
   std::vector<std::string> changes;  // --at
-  std::string planes;  // empty: auto, or all where computation is measured or counted as in the paper
+  std::string planes;  // empty: auto, or all if computation is measured or counted as in the paper
   std::string on_damage = "stop";
   std::optional<std::int64_t> frames;
   int loop = 1;
@@ -61,7 +61,7 @@ struct RunOptions {
   int repeat = 10;
   bool quiet = false;
 
-  std::string format;  // of samples; empty: as the input has them
+  std::string format;  // sample format; empty: that of the input
   std::string start;
   std::string end;
 
@@ -70,25 +70,25 @@ struct RunOptions {
   std::string preset;
   std::string bitrate;
   std::vector<std::string> encoder_options;  // "name=value"
-  std::optional<int> decoder_threads;        // none: chosen
+  std::optional<int> decoder_threads;        // nullopt: chosen automatically
   std::optional<int> encoder_threads;
 };
 
-// The schedule that the words mean; without --threads as many as the affinity arrangement has PUs for. Usage
-// error where a word means nothing.
+// The fixed schedule. Without --threads it has one thread per PU of the affinity arrangement. Usage error for
+// an unknown word.
 [[nodiscard]] Result<image::Schedule> schedule_of(const RunOptions& options, const WorkerLimit& limit);
-// Whether the schedule is to be found while the run goes on.
+// Whether the schedule is searched during the run.
 [[nodiscard]] bool is_adaptive(const RunOptions& options);
-// Where compiled kernels are kept. Makes the shared folder. Usage error where that cannot be.
+// Location of compiled kernels. Creates the shared folder; usage error if that fails.
 [[nodiscard]] Result<image::KernelCache> kernel_cache_of(const RunOptions& options);
 [[nodiscard]] Result<image::Planes> planes_of(const RunOptions& options);
 [[nodiscard]] Result<video::OnDamage> on_damage_of(const RunOptions& options);
-// "800k", "5M", or bits a second.
+// "800k", "5M", or bits per second.
 [[nodiscard]] Result<std::int64_t> parse_bitrate(const std::string& text);
 // "name=value,name=value"
 [[nodiscard]] Result<std::vector<std::pair<std::string, std::string>>>
 parse_encoder_options(const std::string& text);
-// What is left to say: planes, who stops it, who looks at it.
+// The caller still sets planes, stop and progress callbacks.
 [[nodiscard]] Result<VideoRunOptions>
 video_run_options_of(const RunOptions& options, const image::Pipeline& pipeline, const WorkerLimit& limit);
 

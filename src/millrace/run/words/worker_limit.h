@@ -1,4 +1,4 @@
-// How many threads may work at once here, under each affinity arrangement.
+// WorkerLimit: how many threads may work at a time here, under each affinity arrangement.
 //
 //   run::WorkerLimit limit(machine->topology, machine->usable, machine->usable.worker_limit);
 //   limit.workers();                                            // 8
@@ -15,9 +15,9 @@ namespace millrace::run {
 
 class WorkerLimit {
  public:
-  // The same under every arrangement, for callers that know no machine.
+  // The same limit under every arrangement, for callers without a machine.
   WorkerLimit(int workers) : workers_(workers) {}  // NOLINT(google-explicit-constructor)
-  // `workers`: the most by affinity mask, cpuset and quota, or of the pool that does the work.
+  // `workers`: the limit by affinity mask, cpuset and quota, or the size of the pool that does the work.
   WorkerLimit(const machine::Topology& topology, const machine::UsableCpus& usable, int workers)
       : workers_(workers) {
     for (const auto arrangement : machine::all_affinity_arrangements)
@@ -25,7 +25,7 @@ class WorkerLimit {
   }
 
   [[nodiscard]] int workers() const { return workers_; }
-  // At least 1, also if the arrangement is impossible here: arrange() then says why.
+  // At least 1, even if the arrangement is impossible here; arrange() explains why.
   [[nodiscard]] int under(machine::AffinityArrangement arrangement) const {
     const auto found = std::ranges::find(pus_, arrangement, &machine::ArrangementLimit::arrangement);
     return found == pus_.end() ? workers_ : std::clamp(found->most_workers, 1, std::max(workers_, 1));
